@@ -1,0 +1,238 @@
+//! Values of element types: rounding, exact decoding, spacing.
+//!
+//! It knows single numbers only, not buffers.
+
+use crate::DType;
+use crate::float::{decode_finite, decode_ieee, encode_ieee, encode_saturating, spacing};
+
+/// Largest finite magnitude of `f8e4m3`, 448, and its NaN.
+const E4M3_MAX: u64 = 0x7e;
+const E4M3_NAN: u64 = 0x7f;
+/// Largest finite magnitude of `f8e5m2`, 57344, and its canonical NaN.
+const E5M2_MAX: u64 = 0x7b;
+const E5M2_NAN: u64 = 0x7f;
+
+impl DType {
+    /// The bits of `x` in this type, rounded to nearest with ties to even.
+    ///
+    /// - `f16`, `bf16`, `tf32`, `f32`: overflow gives infinity; `tf32` keeps its low 13 bits zero.
+    /// - `f8e4m3`, `f8e5m2`: saturating, as the GPU's own conversion: magnitudes above 448 and 57344, infinity
+    ///   included, become those values with their sign; NaN becomes `0x7f`.
+    /// - Integers: rounded, then saturated to the type's range; NaN becomes 0.
+    /// - `bool`: 0 for 0, else 1.
+    #[inline]
+    pub fn encode(self, x: f64) -> u64 {
+        match self {
+            DType::F16 => encode_ieee::<5, 10>(x),
+            DType::Bf16 => encode_ieee::<8, 7>(x),
+            DType::F32 => u64::from((x as f32).to_bits()),
+            DType::Tf32 => encode_ieee::<8, 10>(x) << 13,
+            DType::F64 => x.to_bits(),
+            DType::F8E4m3 => encode_saturating::<4, 3>(x, E4M3_MAX, E4M3_NAN),
+            DType::F8E5m2 => encode_saturating::<5, 2>(x, E5M2_MAX, E5M2_NAN),
+            DType::Bool => u64::from(x != 0.0),
+            DType::U64 => x.round_ties_even() as u64,
+            DType::U1 | DType::U2 | DType::U4 | DType::U8 | DType::U16 | DType::U32 => {
+                (x.round_ties_even() as u64).min(self.mask())
+            }
+            DType::I1 | DType::I2 | DType::I4 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
+                let top = (self.mask() >> 1) as i64;
+                ((x.round_ties_even() as i64).clamp(-top - 1, top) as u64) & self.mask()
+            }
+        }
+    }
+
+    /// The value of `bits` in this type; bits above [`DType::bits`] do not count.
+    ///
+    /// Exact for every type but `i64` and `u64`, whose values beyond 2^53 are rounded to the nearest `f64`.
+    /// `tf32` ignores its low 13 bits, as the hardware does. Any nonzero `bool` is 1.
+    #[inline]
+    pub fn decode(self, bits: u64) -> f64 {
+        match self {
+            DType::F16 => decode_ieee::<5, 10>(bits),
+            DType::Bf16 => f64::from(f32::from_bits((bits as u32) << 16)),
+            DType::F32 => f64::from(f32::from_bits(bits as u32)),
+            DType::Tf32 => f64::from(f32::from_bits(bits as u32 & !0x1fff)),
+            DType::F64 => f64::from_bits(bits),
+            DType::F8E4m3 if bits & 0x7f == E4M3_NAN => f64::NAN,
+            DType::F8E4m3 => decode_finite::<4, 3>(bits),
+            DType::F8E5m2 => decode_ieee::<5, 2>(bits),
+            DType::Bool => f64::from(u8::from(bits & 0xff != 0)),
+            DType::U1 | DType::U2 | DType::U4 | DType::U8 | DType::U16 | DType::U32 | DType::U64 => {
+                (bits & self.mask()) as f64
+            }
+            DType::I1 | DType::I2 | DType::I4 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => {
+                self.sign_extend(bits) as f64
+            }
+        }
+    }
+
+    /// The bits as a two's complement integer of this type's width.
+    #[inline]
+    pub fn sign_extend(self, bits: u64) -> i64 {
+        let unused = 64 - self.bits();
+        ((bits << unused) as i64) >> unused
+    }
+
+    /// `x` rounded to this type and back: `decode(encode(x))`.
+    #[inline]
+    pub fn round(self, x: f64) -> f64 {
+        self.decode(self.encode(x))
+    }
+
+    /// The distance between neighbouring values of this type at magnitude `|x|`.
+    ///
+    /// Below the smallest normal value, 0 included, it is the subnormal spacing; beyond the largest finite value,
+    /// infinity included, that of the topmost binade. At a power of two it is the spacing above it.
+    /// Integers and `bool` answer 1. A NaN answers NaN.
+    pub fn ulp(self, x: f64) -> f64 {
+        match self {
+            DType::F16 => spacing(x, 10, -14, 15),
+            DType::Bf16 => spacing(x, 7, -126, 127),
+            DType::Tf32 => spacing(x, 10, -126, 127),
+            DType::F32 => spacing(x, 23, -126, 127),
+            DType::F64 => spacing(x, 52, -1022, 1023),
+            DType::F8E4m3 => spacing(x, 3, -6, 8),
+            DType::F8E5m2 => spacing(x, 2, -14, 15),
+            _ if x.is_nan() => f64::NAN,
+            _ => 1.0,
+        }
+    }
+
+    /// The largest finite value of this type, rounded to an `f64` where it has more than 53 bits.
+    pub fn max_value(self) -> f64 {
+        match self {
+            DType::F16 => 65504.0,
+            DType::Bf16 => self.decode(0x7f7f),
+            DType::Tf32 => self.decode(0x7f7f_e000),
+            DType::F32 => f64::from(f32::MAX),
+            DType::F64 => f64::MAX,
+            DType::F8E4m3 => 448.0,
+            DType::F8E5m2 => 57344.0,
+            DType::Bool => 1.0,
+            _ if self.is_signed_int() => (self.mask() >> 1) as f64,
+            _ => self.mask() as f64,
+        }
+    }
+
+    /// The most negative finite value of this type: 0 for unsigned types and `bool`.
+    pub fn min_value(self) -> f64 {
+        if self.is_float() {
+            -self.max_value()
+        } else if self.is_signed_int() {
+            -((1u64 << (self.bits() - 1)) as f64)
+        } else {
+            0.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::{bf16, f16};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_small_float_round_trips() {
+        for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2] {
+            for bits in 0..=dtype.mask() {
+                let x = dtype.decode(bits);
+                // The saturating formats hold infinities that encoding never makes.
+                if x.is_finite() {
+                    assert_eq!(dtype.encode(x), bits, "{dtype} {bits:#x} = {x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn halves_agree_with_the_half_crate() {
+        for bits in 0..=u16::MAX {
+            let ours = DType::F16.decode(u64::from(bits));
+            let theirs = f16::from_bits(bits).to_f64();
+            assert!(ours == theirs || ours.is_nan() && theirs.is_nan(), "{bits:#x}");
+            let ours = DType::Bf16.decode(u64::from(bits));
+            let theirs = bf16::from_bits(bits).to_f64();
+            assert!(ours == theirs || ours.is_nan() && theirs.is_nan(), "{bits:#x}");
+        }
+    }
+
+    #[test]
+    fn ties_go_to_even_and_overflow_is_as_documented() {
+        let check = |dtype: DType, x: f64, want: f64| assert_eq!(dtype.round(x), want, "{dtype} {x}");
+        check(DType::F16, 2049.0, 2048.0);
+        check(DType::F16, 2051.0, 2052.0);
+        check(DType::F16, 65519.9, 65504.0);
+        check(DType::F16, 65520.0, f64::INFINITY);
+        check(DType::F16, -1e300, f64::NEG_INFINITY);
+        check(DType::F16, 2f64.powi(-25), 0.0);
+        check(DType::F16, 2f64.powi(-25) * 1.0001, 2f64.powi(-24));
+        check(DType::F16, 1.5 * 2f64.powi(-24), 2f64.powi(-23));
+        check(DType::Bf16, 257.0, 256.0);
+        check(DType::Tf32, 1.0 + 2f64.powi(-11), 1.0);
+        check(DType::F8E4m3, 1e9, 448.0);
+        check(DType::F8E4m3, f64::NEG_INFINITY, -448.0);
+        check(DType::F8E4m3, 2f64.powi(-10), 0.0);
+        check(DType::F8E5m2, f64::INFINITY, 57344.0);
+        check(DType::I8, 2.5, 2.0);
+        check(DType::I8, -128.7, -128.0);
+        check(DType::I8, f64::NAN, 0.0);
+        check(DType::U4, 99.0, 15.0);
+        check(DType::U4, -1.0, 0.0);
+        check(DType::I1, 5.0, 0.0);
+        check(DType::I1, -5.0, -1.0);
+        check(DType::U64, 1e30, u64::MAX as f64);
+        check(DType::I64, -1e30, i64::MIN as f64);
+        check(DType::Bool, -0.25, 1.0);
+        assert!(DType::F16.round(f64::NAN).is_nan());
+        assert_eq!(DType::F16.encode(-0.0), 0x8000);
+        assert_eq!(DType::F8E4m3.encode(f64::NAN), 0x7f);
+    }
+
+    #[test]
+    fn spacing_is_the_distance_to_the_next_value() {
+        for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2] {
+            let top = dtype.encode(dtype.max_value());
+            for bits in 0..top {
+                let (x, next) = (dtype.decode(bits), dtype.decode(bits + 1));
+                assert_eq!(dtype.ulp(x), next - x, "{dtype} {x}");
+                assert_eq!(dtype.ulp(-x), next - x);
+            }
+            assert_eq!(dtype.ulp(f64::INFINITY), dtype.ulp(dtype.max_value()));
+        }
+        assert_eq!(DType::F64.ulp(0.0), f64::from_bits(1));
+        assert_eq!(DType::F64.ulp(1.0), f64::EPSILON);
+        assert_eq!(DType::F32.ulp(1.0), f64::from(f32::EPSILON));
+        assert_eq!(DType::I32.ulp(1e6), 1.0);
+    }
+
+    #[test]
+    fn ranges() {
+        assert_eq!(DType::I4.min_value(), -8.0);
+        assert_eq!(DType::I4.max_value(), 7.0);
+        assert_eq!(DType::U2.max_value(), 3.0);
+        assert_eq!(DType::I64.min_value(), i64::MIN as f64);
+        for dtype in DType::ALL {
+            assert_eq!(dtype.round(dtype.max_value()), dtype.max_value(), "{dtype}");
+            assert_eq!(dtype.round(dtype.min_value()), dtype.min_value(), "{dtype}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn encoding_agrees_with_the_half_crate(x in prop_oneof![any::<f64>(), -70000.0..70000.0, -1e-4..1e-4]) {
+            prop_assume!(!x.is_nan());
+            prop_assert_eq!(DType::F16.encode(x), u64::from(f16::from_f64(x).to_bits()));
+            prop_assert_eq!(DType::Bf16.encode(x), u64::from(bf16::from_f64(x).to_bits()));
+        }
+
+        #[test]
+        fn rounding_picks_the_nearest(x in -500.0..500.0) {
+            for dtype in [DType::F16, DType::Bf16, DType::Tf32, DType::F8E5m2] {
+                prop_assert!((dtype.round(x) - x).abs() <= dtype.ulp(x) / 2.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The list of element types and their static facts: width, name, kind.
+//!
+//! It knows nothing of values; see `convert` for those.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// An element type of the language.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DType {
+    Bool,
+    I1,
+    I2,
+    I4,
+    I8,
+    I16,
+    I32,
+    I64,
+    U1,
+    U2,
+    U4,
+    U8,
+    U16,
+    U32,
+    U64,
+    F16,
+    Bf16,
+    Tf32,
+    F32,
+    F64,
+    F8E4m3,
+    F8E5m2,
+}
+
+impl DType {
+    /// Every element type, in the order of the enumeration.
+    pub const ALL: [DType; 22] = [
+        DType::Bool,
+        DType::I1,
+        DType::I2,
+        DType::I4,
+        DType::I8,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::U1,
+        DType::U2,
+        DType::U4,
+        DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
+        DType::F16,
+        DType::Bf16,
+        DType::Tf32,
+        DType::F32,
+        DType::F64,
+        DType::F8E4m3,
+        DType::F8E5m2,
+    ];
+
+    /// Bits that one element takes in storage: 8 for `bool`, 32 for `tf32`.
+    #[inline]
+    pub const fn bits(self) -> u32 {
+        match self {
+            DType::I1 | DType::U1 => 1,
+            DType::I2 | DType::U2 => 2,
+            DType::I4 | DType::U4 => 4,
+            DType::Bool | DType::I8 | DType::U8 | DType::F8E4m3 | DType::F8E5m2 => 8,
+            DType::I16 | DType::U16 | DType::F16 | DType::Bf16 => 16,
+            DType::I32 | DType::U32 | DType::F32 | DType::Tf32 => 32,
+            DType::I64 | DType::U64 | DType::F64 => 64,
+        }
+    }
+
+    /// The name in source text, such as `bf16` or `f8e4m3`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            DType::Bool => "bool",
+            DType::I1 => "i1",
+            DType::I2 => "i2",
+            DType::I4 => "i4",
+            DType::I8 => "i8",
+            DType::I16 => "i16",
+            DType::I32 => "i32",
+            DType::I64 => "i64",
+            DType::U1 => "u1",
+            DType::U2 => "u2",
+            DType::U4 => "u4",
+            DType::U8 => "u8",
+            DType::U16 => "u16",
+            DType::U32 => "u32",
+            DType::U64 => "u64",
+            DType::F16 => "f16",
+            DType::Bf16 => "bf16",
+            DType::Tf32 => "tf32",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+            DType::F8E4m3 => "f8e4m3",
+            DType::F8E5m2 => "f8e5m2",
+        }
+    }
+
+    /// The type of that name, if there is one.
+    pub fn parse(name: &str) -> Option<DType> {
+        DType::ALL.into_iter().find(|dtype| dtype.name() == name)
+    }
+
+    /// A floating-point type, `tf32` and the 8-bit formats included.
+    #[inline]
+    pub const fn is_float(self) -> bool {
+        matches!(
+            self,
+            DType::F16 | DType::Bf16 | DType::Tf32 | DType::F32 | DType::F64 | DType::F8E4m3 | DType::F8E5m2
+        )
+    }
+
+    /// An integer type, signed or unsigned. `bool` is not one.
+    #[inline]
+    pub const fn is_int(self) -> bool {
+        !self.is_float() && !matches!(self, DType::Bool)
+    }
+
+    /// A type with negative values: signed integers and floats.
+    #[inline]
+    pub const fn is_signed(self) -> bool {
+        self.is_float() || self.is_signed_int()
+    }
+
+    /// A two's complement integer type; `i1` holds -1 and 0.
+    #[inline]
+    pub const fn is_signed_int(self) -> bool {
+        matches!(self, DType::I1 | DType::I2 | DType::I4 | DType::I8 | DType::I16 | DType::I32 | DType::I64)
+    }
+
+    /// The stored bits that belong to an element: the low [`bits`](Self::bits) ones.
+    #[inline]
+    pub const fn mask(self) -> u64 {
+        u64::MAX >> (64 - self.bits())
+    }
+}
+
+impl fmt::Display for DType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A text that names no element type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownDType(pub String);
+
+impl fmt::Display for UnknownDType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not an element type", self.0)
+    }
+}
+
+impl std::error::Error for UnknownDType {}
+
+impl FromStr for DType {
+    type Err = UnknownDType;
+
+    fn from_str(s: &str) -> Result<Self, Self::Err> {
+        DType::parse(s).ok_or_else(|| UnknownDType(s.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways() {
+        for dtype in DType::ALL {
+            assert_eq!(dtype.name().parse(), Ok(dtype));
+            let json = serde_json::to_string(&dtype).expect("a name");
+            assert_eq!(json, format!("\"{dtype}\""));
+            assert_eq!(serde_json::from_str::<DType>(&json).expect("a dtype"), dtype);
+        }
+        assert_eq!(
+            "half".parse::<DType>().map_err(|e| e.to_string()),
+            Err("`half` is not an element type".into())
+        );
+    }
+
+    #[test]
+    fn kinds() {
+        assert!(DType::Bf16.is_float() && DType::Bf16.is_signed() && !DType::Bf16.is_int());
+        assert!(DType::U4.is_int() && !DType::U4.is_signed());
+        assert!(!DType::Bool.is_int() && !DType::Bool.is_float() && !DType::Bool.is_signed());
+        assert_eq!(DType::U4.mask(), 15);
+        assert_eq!(DType::U64.mask(), u64::MAX);
+    }
+}
