@@ -1,0 +1,27 @@
+//! Symbolic integers: the arithmetic of dimensions, offsets, addresses and guards.
+//!
+//! An [`Expr`] is kept in a canonical sum of products, so that two expressions that are equal as polynomials are equal as values.
+//! Division, remainder, minimum, maximum and the bit operations of swizzles are atoms inside the products. `/` and `%` floor.
+//! [`Facts`] hold what is known of the symbols (divisors and ranges) and prove divisibility and inequalities.
+//!
+//! The crate knows nothing of tensors, layouts or syntax. Start at [`Expr`], then [`Facts`].
+
+mod cond;
+mod expr;
+mod facts;
+mod print;
+#[cfg(test)]
+mod tests;
+
+pub use cond::{CmpOp, Cond};
+pub use expr::{Atom, EvalError, Expr, Monomial, Symbol};
+pub use facts::Facts;
+
+/// Greatest common divisor; `gcd(0, x) = |x|`.
+pub fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a as i64
+}

@@ -1,0 +1,483 @@
+//! The canonical form of symbolic integers.
+
+use std::collections::BTreeMap;
+use std::ops::{Add, Mul, Neg, Sub};
+
+use smol_str::SmolStr;
+
+use crate::Facts;
+
+/// An integer whose value is known only later: at launch, in a block, in a thread or in a loop.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Symbol {
+    /// A dimension or stride of a kernel parameter, bound at launch; never negative.
+    Dim(SmolStr),
+    /// An integer argument of the kernel, of any sign.
+    Scalar(SmolStr),
+    /// The index of the block along grid axis 0, 1 or 2.
+    BlockIdx(u8),
+    /// The index of the thread in its block.
+    Thread,
+    /// A loop counter or a local integer; the number tells apart equal names.
+    Var(SmolStr, u32),
+}
+
+/// An indivisible factor of a product.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Atom {
+    Symbol(Symbol),
+    /// Floor division.
+    Div(Expr, Expr),
+    /// Remainder of the floor division.
+    Mod(Expr, Expr),
+    Min(Expr, Expr),
+    Max(Expr, Expr),
+    /// Bitwise exclusive or, of non-negative operands.
+    Xor(Expr, Expr),
+    /// Bitwise and with a non-negative mask.
+    And(Expr, i64),
+}
+
+/// A product of atoms, sorted; empty for the constant term.
+pub type Monomial = Vec<Atom>;
+
+/// A symbolic integer as a sum of products. No coefficient is zero, so the empty sum is 0.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Expr {
+    terms: BTreeMap<Monomial, i64>,
+}
+
+/// Why an expression has no value.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EvalError {
+    #[error("`{0}` has no value here")]
+    Unbound(String),
+    #[error("division by zero in `{0}`")]
+    DivisionByZero(String),
+    #[error("integer overflow in `{0}`")]
+    Overflow(String),
+}
+
+impl Expr {
+    pub fn constant(value: i64) -> Expr {
+        let mut terms = BTreeMap::new();
+        if value != 0 {
+            terms.insert(Vec::new(), value);
+        }
+        Expr { terms }
+    }
+
+    pub fn symbol(symbol: Symbol) -> Expr {
+        Expr::atom(Atom::Symbol(symbol))
+    }
+
+    pub fn dim(name: impl Into<SmolStr>) -> Expr {
+        Expr::symbol(Symbol::Dim(name.into()))
+    }
+
+    /// The sum of one product of a single atom.
+    pub fn atom(atom: Atom) -> Expr {
+        Expr { terms: BTreeMap::from([(vec![atom], 1)]) }
+    }
+
+    /// The products with their coefficients, in a fixed order; the constant term, if any, comes first.
+    pub fn terms(&self) -> impl Iterator<Item = (&Monomial, i64)> {
+        self.terms.iter().map(|(m, c)| (m, *c))
+    }
+
+    /// The value, if no symbol occurs.
+    pub fn as_const(&self) -> Option<i64> {
+        match self.terms.len() {
+            0 => Some(0),
+            1 => self.terms.get(&Vec::new()).copied(),
+            _ => None,
+        }
+    }
+
+    /// The atom, if the expression is just one.
+    pub fn as_atom(&self) -> Option<&Atom> {
+        match self.terms.iter().next() {
+            Some((m, 1)) if self.terms.len() == 1 && m.len() == 1 => Some(&m[0]),
+            _ => None,
+        }
+    }
+
+    pub fn is_zero(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// The constant part of the sum.
+    pub fn constant_term(&self) -> i64 {
+        self.terms.get(&Vec::new()).copied().unwrap_or(0)
+    }
+
+    fn add_term(&mut self, monomial: Monomial, coefficient: i64) {
+        let entry = self.terms.entry(monomial);
+        match entry {
+            std::collections::btree_map::Entry::Vacant(slot) => {
+                if coefficient != 0 {
+                    slot.insert(coefficient);
+                }
+            }
+            std::collections::btree_map::Entry::Occupied(mut slot) => {
+                let sum = slot.get().saturating_add(coefficient);
+                if sum == 0 {
+                    slot.remove();
+                } else {
+                    *slot.get_mut() = sum;
+                }
+            }
+        }
+    }
+
+    /// `self · factor`, with a constant factor.
+    pub fn scale(&self, factor: i64) -> Expr {
+        if factor == 0 {
+            return Expr::default();
+        }
+        Expr { terms: self.terms.iter().map(|(m, c)| (m.clone(), c.saturating_mul(factor))).collect() }
+    }
+
+    /// `⌊self / divisor⌋`, simplified under `facts`.
+    pub fn div(&self, divisor: &Expr, facts: &Facts) -> Expr {
+        if let Some(d) = divisor.as_const() {
+            return if d > 0 { self.div_const(d, facts) } else { self.opaque_div(divisor) };
+        }
+        // Every product holds the whole divisor: cancel it.
+        if let Some((monomial, 1)) = divisor.single_term() {
+            let quotient: Option<Vec<_>> =
+                self.terms.iter().map(|(m, c)| remove_factors(m, monomial).map(|m| (m, *c))).collect();
+            if let Some(terms) = quotient {
+                return terms.into_iter().fold(Expr::default(), |mut e, (m, c)| {
+                    e.add_term(m, c);
+                    e
+                });
+            }
+        }
+        self.opaque_div(divisor)
+    }
+
+    fn single_term(&self) -> Option<(&Monomial, i64)> {
+        if self.terms.len() == 1 { self.terms.iter().next().map(|(m, c)| (m, *c)) } else { None }
+    }
+
+    fn opaque_div(&self, divisor: &Expr) -> Expr {
+        Expr::atom(Atom::Div(self.clone(), divisor.clone()))
+    }
+
+    fn div_const(&self, d: i64, facts: &Facts) -> Expr {
+        if d == 1 {
+            return self.clone();
+        }
+        if let Some(c) = self.as_const() {
+            return Expr::constant(c.div_euclid(d));
+        }
+        // ⌊(d·q + x + r) / d⌋ = q + x/d + ⌊r / d⌋, where d divides x.
+        let (mut quotient, mut exact, mut rest) = (Expr::default(), Expr::default(), Expr::default());
+        for (m, c) in self.terms() {
+            if c % d == 0 {
+                quotient.add_term(m.clone(), c / d);
+            } else if !m.is_empty() && facts.divides_term(m, c, d) {
+                exact.add_term(m.clone(), c);
+            } else {
+                // Split a large constant, so that the rest is small.
+                if m.is_empty() {
+                    quotient.add_term(Vec::new(), c.div_euclid(d));
+                    rest.add_term(Vec::new(), c.rem_euclid(d));
+                } else {
+                    rest.add_term(m.clone(), c);
+                }
+            }
+        }
+        let rest = match facts.range(&rest) {
+            (Some(lo), Some(hi)) if lo >= 0 && hi < d => Expr::default(),
+            _ => rest,
+        };
+        let remainder = exact + rest;
+        if remainder.is_zero() {
+            return quotient;
+        }
+        quotient + remainder.div_nested(d)
+    }
+
+    /// `⌊⌊x / a⌋ / d⌋ = ⌊x / (a·d)⌋`.
+    fn div_nested(&self, d: i64) -> Expr {
+        if let Some(Atom::Div(inner, by)) = self.as_atom()
+            && let Some(b) = by.as_const()
+            && b > 0
+        {
+            return inner.opaque_div(&Expr::constant(b * d));
+        }
+        self.opaque_div(&Expr::constant(d))
+    }
+
+    /// `self - ⌊self / divisor⌋ · divisor`, simplified under `facts`.
+    pub fn rem(&self, divisor: &Expr, facts: &Facts) -> Expr {
+        let Some(d) = divisor.as_const().filter(|d| *d > 0) else {
+            let q = self.div(divisor, facts);
+            let has_div = matches!(q.as_atom(), Some(Atom::Div(..)));
+            return if has_div {
+                Expr::atom(Atom::Mod(self.clone(), divisor.clone()))
+            } else {
+                self.clone() - &q * divisor
+            };
+        };
+        let mut rest = Expr::default();
+        for (m, c) in self.terms() {
+            if c % d != 0 && !facts.divides_term(m, c, d) {
+                rest.add_term(m.clone(), if m.is_empty() { c.rem_euclid(d) } else { c });
+            }
+        }
+        match facts.range(&rest) {
+            (Some(lo), Some(hi)) if lo >= 0 && hi < d => rest,
+            _ => Expr::atom(Atom::Mod(rest, Expr::constant(d))),
+        }
+    }
+
+    /// `⌈self / divisor⌉`.
+    pub fn ceil_div(&self, divisor: &Expr, facts: &Facts) -> Expr {
+        (self.clone() + divisor.clone() - Expr::constant(1)).div(divisor, facts)
+    }
+
+    pub fn minimum(&self, other: &Expr, facts: &Facts) -> Expr {
+        if facts.proves_le(self, other) {
+            self.clone()
+        } else if facts.proves_le(other, self) {
+            other.clone()
+        } else {
+            let (a, b) = if self <= other { (self, other) } else { (other, self) };
+            Expr::atom(Atom::Min(a.clone(), b.clone()))
+        }
+    }
+
+    pub fn maximum(&self, other: &Expr, facts: &Facts) -> Expr {
+        if facts.proves_le(self, other) {
+            other.clone()
+        } else if facts.proves_le(other, self) {
+            self.clone()
+        } else {
+            let (a, b) = if self <= other { (self, other) } else { (other, self) };
+            Expr::atom(Atom::Max(a.clone(), b.clone()))
+        }
+    }
+
+    /// Bitwise exclusive or of non-negative integers.
+    pub fn xor(&self, other: &Expr) -> Expr {
+        match (self.as_const(), other.as_const()) {
+            (Some(a), Some(b)) => Expr::constant(a ^ b),
+            (Some(0), _) => other.clone(),
+            (_, Some(0)) => self.clone(),
+            _ => Expr::atom(Atom::Xor(self.clone(), other.clone())),
+        }
+    }
+
+    /// Bitwise and of a non-negative integer with a mask.
+    pub fn and(&self, mask: i64) -> Expr {
+        match self.as_const() {
+            Some(a) => Expr::constant(a & mask),
+            None => Expr::atom(Atom::And(self.clone(), mask)),
+        }
+    }
+
+    /// Replaces symbols by expressions and simplifies again under `facts`.
+    pub fn substitute(&self, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
+        let mut sum = Expr::default();
+        for (m, c) in self.terms() {
+            let mut product = Expr::constant(c);
+            for atom in m {
+                product = product * atom.substitute(facts, with);
+            }
+            sum = sum + product;
+        }
+        sum.simplify(facts)
+    }
+
+    /// Applies what `facts` know: `k / 16 · 16` is `k` where 16 divides `k`.
+    pub fn simplify(&self, facts: &Facts) -> Expr {
+        let mut sum = Expr::default();
+        for (m, c) in self.terms() {
+            let exact = m.iter().enumerate().find_map(|(i, atom)| match atom {
+                Atom::Div(x, by) => {
+                    let d = by.as_const()?;
+                    (d > 0 && c % d == 0 && facts.divisor(x) % d == 0).then(|| (i, x.clone(), c / d))
+                }
+                _ => None,
+            });
+            match exact {
+                Some((i, x, c)) => {
+                    let mut others = m.clone();
+                    others.remove(i);
+                    let product = &Expr { terms: BTreeMap::from([(others, c)]) } * &x;
+                    sum = sum + product.simplify(facts);
+                }
+                None => sum.add_term(m.clone(), c),
+            }
+        }
+        sum
+    }
+
+    /// All symbols that occur, in order and without repeats.
+    pub fn symbols(&self) -> std::collections::BTreeSet<Symbol> {
+        let mut out = std::collections::BTreeSet::new();
+        self.visit_symbols(&mut |s| {
+            out.insert(s.clone());
+        });
+        out
+    }
+
+    pub(crate) fn visit_symbols(&self, f: &mut dyn FnMut(&Symbol)) {
+        for atom in self.terms.keys().flatten() {
+            match atom {
+                Atom::Symbol(s) => f(s),
+                Atom::Div(a, b) | Atom::Mod(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {
+                    a.visit_symbols(f);
+                    b.visit_symbols(f);
+                }
+                Atom::And(a, _) => a.visit_symbols(f),
+            }
+        }
+    }
+
+    pub fn mentions(&self, symbol: &Symbol) -> bool {
+        let mut found = false;
+        self.visit_symbols(&mut |s| found |= s == symbol);
+        found
+    }
+
+    /// The value under a binding of the symbols.
+    pub fn eval(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, EvalError> {
+        let overflow = || EvalError::Overflow(self.to_string());
+        let mut sum = 0i64;
+        for (m, c) in self.terms() {
+            let mut product = c;
+            for atom in m {
+                product = product.checked_mul(atom.eval(env)?).ok_or_else(overflow)?;
+            }
+            sum = sum.checked_add(product).ok_or_else(overflow)?;
+        }
+        Ok(sum)
+    }
+
+    /// Whether the value is at least 0 by its form alone: non-negative symbols, no subtraction.
+    pub fn is_nonnegative(&self) -> bool {
+        self.terms().all(|(m, c)| c >= 0 && m.iter().all(Atom::is_nonnegative))
+    }
+}
+
+impl Atom {
+    /// Whether the value is at least 0 by its form alone.
+    pub fn is_nonnegative(&self) -> bool {
+        match self {
+            Atom::Symbol(Symbol::Scalar(_)) => false,
+            Atom::Symbol(Symbol::Dim(_) | Symbol::BlockIdx(_) | Symbol::Thread) => true,
+            // Counters start where their loop says; only facts tell.
+            Atom::Symbol(Symbol::Var(..)) => false,
+            Atom::Div(a, b) | Atom::Min(a, b) | Atom::Xor(a, b) => a.is_nonnegative() && b.is_nonnegative(),
+            Atom::Max(a, b) => a.is_nonnegative() || b.is_nonnegative(),
+            Atom::Mod(_, b) => b.is_nonnegative(),
+            Atom::And(..) => true,
+        }
+    }
+
+    fn substitute(&self, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
+        let sub = |e: &Expr| e.substitute(facts, with);
+        match self {
+            Atom::Symbol(s) => with(s).unwrap_or_else(|| Expr::symbol(s.clone())),
+            Atom::Div(a, b) => sub(a).div(&sub(b), facts),
+            Atom::Mod(a, b) => sub(a).rem(&sub(b), facts),
+            Atom::Min(a, b) => sub(a).minimum(&sub(b), facts),
+            Atom::Max(a, b) => sub(a).maximum(&sub(b), facts),
+            Atom::Xor(a, b) => sub(a).xor(&sub(b)),
+            Atom::And(a, mask) => sub(a).and(*mask),
+        }
+    }
+
+    fn eval(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, EvalError> {
+        let divide = |a: &Expr, b: &Expr| -> Result<(i64, i64), EvalError> {
+            let (a, b) = (a.eval(env)?, b.eval(env)?);
+            if b == 0 {
+                return Err(EvalError::DivisionByZero(Expr::atom(self.clone()).to_string()));
+            }
+            let q = a.wrapping_div(b) - i64::from(a % b != 0 && ((a < 0) != (b < 0)));
+            Ok((q, a - q * b))
+        };
+        Ok(match self {
+            Atom::Symbol(s) => env(s).ok_or_else(|| EvalError::Unbound(s.to_string()))?,
+            Atom::Div(a, b) => divide(a, b)?.0,
+            Atom::Mod(a, b) => divide(a, b)?.1,
+            Atom::Min(a, b) => a.eval(env)?.min(b.eval(env)?),
+            Atom::Max(a, b) => a.eval(env)?.max(b.eval(env)?),
+            Atom::Xor(a, b) => a.eval(env)? ^ b.eval(env)?,
+            Atom::And(a, mask) => a.eval(env)? & mask,
+        })
+    }
+}
+
+/// `monomial` without the factors of `by`, if it holds them all.
+fn remove_factors(monomial: &Monomial, by: &Monomial) -> Option<Monomial> {
+    let mut rest = monomial.clone();
+    for factor in by {
+        let at = rest.iter().position(|a| a == factor)?;
+        rest.remove(at);
+    }
+    Some(rest)
+}
+
+impl From<i64> for Expr {
+    fn from(value: i64) -> Expr {
+        Expr::constant(value)
+    }
+}
+
+impl Add for Expr {
+    type Output = Expr;
+    fn add(mut self, other: Expr) -> Expr {
+        for (m, c) in other.terms {
+            self.add_term(m, c);
+        }
+        self
+    }
+}
+
+impl Sub for Expr {
+    type Output = Expr;
+    fn sub(self, other: Expr) -> Expr {
+        self + -other
+    }
+}
+
+impl Neg for Expr {
+    type Output = Expr;
+    fn neg(self) -> Expr {
+        self.scale(-1)
+    }
+}
+
+impl Mul for &Expr {
+    type Output = Expr;
+    fn mul(self, other: &Expr) -> Expr {
+        let mut product = Expr::default();
+        for (m1, c1) in self.terms() {
+            for (m2, c2) in other.terms() {
+                let mut m = m1.clone();
+                m.extend(m2.iter().cloned());
+                m.sort();
+                product.add_term(m, c1.saturating_mul(c2));
+            }
+        }
+        product
+    }
+}
+
+impl Mul for Expr {
+    type Output = Expr;
+    fn mul(self, other: Expr) -> Expr {
+        &self * &other
+    }
+}
+
+impl std::fmt::Debug for Expr {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}

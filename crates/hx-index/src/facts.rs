@@ -1,0 +1,228 @@
+//! What is known of symbols, and what follows from it.
+
+use std::collections::BTreeMap;
+
+use crate::{Atom, Expr, Monomial, Symbol, gcd};
+
+/// Divisors and ranges of symbols. Dimensions, block and thread indices are never negative even without an entry.
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+pub struct Facts {
+    divisors: BTreeMap<Symbol, i64>,
+    /// Lowest value, where it is not the symbol's usual one.
+    lower: BTreeMap<Symbol, i64>,
+    /// Greatest value (inclusive), which may depend on other symbols.
+    upper: BTreeMap<Symbol, Expr>,
+}
+
+/// How many bounds a proof may replace one after the other.
+const PROOF_STEPS: usize = 8;
+
+impl Facts {
+    /// States that `divisor` divides `symbol`, besides what was known.
+    pub fn divisible(&mut self, symbol: Symbol, divisor: i64) {
+        let known = self.divisors.entry(symbol).or_insert(1);
+        *known = *known / gcd(*known, divisor) * divisor;
+    }
+
+    /// States `0 <= symbol <= upper` (a lower bound other than 0 is set by [`Facts::at_least`]).
+    pub fn at_most(&mut self, symbol: Symbol, upper: Expr) {
+        self.upper.insert(symbol, upper);
+    }
+
+    pub fn at_least(&mut self, symbol: Symbol, lower: i64) {
+        self.lower.insert(symbol, lower);
+    }
+
+    /// The stated divisors, in order.
+    pub fn divisors(&self) -> impl Iterator<Item = (&Symbol, i64)> {
+        self.divisors.iter().map(|(s, d)| (s, *d))
+    }
+
+    /// The largest known divisor of the value; 0 for the expression 0, which everything divides.
+    pub fn divisor(&self, expr: &Expr) -> i64 {
+        expr.terms().fold(0, |g, (m, c)| gcd(g, self.term_divisor(m, c)))
+    }
+
+    /// Whether `d` divides every value of `expr`.
+    pub fn divides(&self, d: i64, expr: &Expr) -> bool {
+        self.divisor(expr) % d == 0
+    }
+
+    pub(crate) fn divides_term(&self, monomial: &Monomial, coefficient: i64, d: i64) -> bool {
+        self.term_divisor(monomial, coefficient) % d == 0
+    }
+
+    fn term_divisor(&self, monomial: &Monomial, coefficient: i64) -> i64 {
+        monomial.iter().fold(coefficient.saturating_abs(), |p, a| p.saturating_mul(self.atom_divisor(a)))
+    }
+
+    fn atom_divisor(&self, atom: &Atom) -> i64 {
+        let exact = |x: &Expr, by: &Expr| {
+            let (d, by) = (self.divisor(x), by.as_const().unwrap_or(0));
+            if by > 0 && d % by == 0 { (d / by).max(1) } else { 1 }
+        };
+        match atom {
+            Atom::Symbol(s) => self.divisors.get(s).copied().unwrap_or(1),
+            Atom::Div(x, by) => exact(x, by),
+            Atom::Mod(x, by) => gcd(self.divisor(x), self.divisor(by)).max(1),
+            Atom::Min(a, b) | Atom::Max(a, b) => gcd(self.divisor(a), self.divisor(b)).max(1),
+            Atom::Xor(a, b) => low_power(self.divisor(a)).min(low_power(self.divisor(b))),
+            Atom::And(a, mask) => low_power(self.divisor(a)).max(low_power(*mask)),
+        }
+    }
+
+    fn lower_of(&self, symbol: &Symbol) -> Option<i64> {
+        match self.lower.get(symbol) {
+            Some(lo) => Some(*lo),
+            None => match symbol {
+                Symbol::Scalar(_) => None,
+                Symbol::Var(..) => self.upper.contains_key(symbol).then_some(0),
+                _ => Some(0),
+            },
+        }
+    }
+
+    /// Bounds of the value as plain numbers, where known.
+    pub fn range(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
+        let (mut lo, mut hi) = (Some(0i64), Some(0i64));
+        for (m, c) in expr.terms() {
+            let (l, h) = m.iter().fold((Some(c), Some(c)), |r, a| mul_range(r, self.atom_range(a)));
+            lo = lo.zip(l).and_then(|(a, b)| a.checked_add(b));
+            hi = hi.zip(h).and_then(|(a, b)| a.checked_add(b));
+        }
+        (lo, hi)
+    }
+
+    fn atom_range(&self, atom: &Atom) -> (Option<i64>, Option<i64>) {
+        match atom {
+            Atom::Symbol(s) => (self.lower_of(s), self.upper.get(s).and_then(|u| self.range(u).1)),
+            Atom::Div(a, b) => {
+                let ((lo, hi), Some(d)) = (self.range(a), b.as_const().filter(|d| *d > 0)) else {
+                    let nonneg =
+                        self.range(a).0.is_some_and(|l| l >= 0) && self.range(b).0.is_some_and(|l| l >= 0);
+                    return (nonneg.then_some(0), None);
+                };
+                (lo.map(|l| l.div_euclid(d)), hi.map(|h| h.div_euclid(d)))
+            }
+            Atom::Mod(_, b) => (Some(0), self.range(b).1.map(|h| h - 1)),
+            Atom::Min(a, b) => {
+                let (a, b) = (self.range(a), self.range(b));
+                (a.0.zip(b.0).map(|(x, y)| x.min(y)), some_min(a.1, b.1))
+            }
+            Atom::Max(a, b) => {
+                let (a, b) = (self.range(a), self.range(b));
+                (some_max(a.0, b.0), a.1.zip(b.1).map(|(x, y)| x.max(y)))
+            }
+            Atom::Xor(a, b) => {
+                let bits = self.range(a).1.zip(self.range(b).1).map(|(x, y)| (x | y).max(0));
+                (Some(0), bits.map(|x| (1i64 << (64 - x.leading_zeros())) - 1))
+            }
+            Atom::And(a, mask) => (Some(0), some_min(self.range(a).1.filter(|h| *h >= 0), Some(*mask))),
+        }
+    }
+
+    /// Whether `a <= b` in every case.
+    pub fn proves_le(&self, a: &Expr, b: &Expr) -> bool {
+        self.proves_nonnegative(b.clone() - a.clone())
+    }
+
+    /// Whether `a < b` in every case.
+    pub fn proves_lt(&self, a: &Expr, b: &Expr) -> bool {
+        self.proves_nonnegative(b.clone() - a.clone() - Expr::constant(1))
+    }
+
+    /// Replaces, one symbol at a time, what has a bound by its worst value, innermost symbols first.
+    fn proves_nonnegative(&self, difference: Expr) -> bool {
+        let mut d = difference.simplify(self);
+        for _ in 0..PROOF_STEPS {
+            if self.range(&d).0.is_some_and(|lo| lo >= 0) {
+                return true;
+            }
+            let Some(next) = self.replace_worst(&d) else { return false };
+            d = next;
+        }
+        false
+    }
+
+    fn replace_worst(&self, d: &Expr) -> Option<Expr> {
+        // Later symbols in the order (counters, thread, block) may be bounded by earlier ones (dimensions).
+        for symbol in d.symbols().into_iter().rev() {
+            if !self.upper.contains_key(&symbol) {
+                continue;
+            }
+            let mut sign = 0;
+            let linear = d.terms().filter(|(m, _)| monomial_mentions(m, &symbol)).all(|(m, c)| {
+                let others_nonneg = m.iter().all(|a| self.atom_range(a).0.is_some_and(|l| l >= 0));
+                let once = m.iter().filter(|a| matches!(a, Atom::Symbol(s) if *s == symbol)).count() == 1;
+                let nowhere_else = m.iter().all(|a| match a {
+                    Atom::Symbol(_) => true,
+                    a => !Expr::atom(a.clone()).mentions(&symbol),
+                });
+                let same_sign = sign == 0 || sign == c.signum();
+                sign = c.signum();
+                others_nonneg && once && nowhere_else && same_sign
+            });
+            if !linear || sign == 0 {
+                continue;
+            }
+            let worst = if sign < 0 {
+                self.upper.get(&symbol)?.clone()
+            } else {
+                Expr::constant(self.lower_of(&symbol)?)
+            };
+            return Some(d.substitute(self, &|s| (*s == symbol).then(|| worst.clone())));
+        }
+        None
+    }
+}
+
+fn monomial_mentions(m: &Monomial, symbol: &Symbol) -> bool {
+    m.iter().any(|a| Expr::atom(a.clone()).mentions(symbol))
+}
+
+/// The largest power of two that divides `x`; 0 has all of them.
+fn low_power(x: i64) -> i64 {
+    if x == 0 { 1 << 62 } else { x & x.wrapping_neg() }
+}
+
+fn some_min(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+fn some_max(a: Option<i64>, b: Option<i64>) -> Option<i64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+type Range = (Option<i64>, Option<i64>);
+
+/// The product of two ranges; an open end stays open unless the sign of the other factor decides.
+fn mul_range((alo, ahi): Range, (blo, bhi): Range) -> Range {
+    if let (Some(al), Some(ah), Some(bl), Some(bh)) = (alo, ahi, blo, bhi) {
+        let corners = [al.checked_mul(bl), al.checked_mul(bh), ah.checked_mul(bl), ah.checked_mul(bh)];
+        if corners.iter().all(Option::is_some) {
+            let all = corners.iter().flatten();
+            return (all.clone().min().copied(), all.max().copied());
+        }
+        return (None, None);
+    }
+    match (alo, ahi, blo, bhi) {
+        // A constant on the left, as at the start of a product.
+        (Some(a), Some(a2), lo, hi) if a == a2 => {
+            let (x, y) = (lo.and_then(|l| l.checked_mul(a)), hi.and_then(|h| h.checked_mul(a)));
+            if a >= 0 { (x, y) } else { (y, x) }
+        }
+        (Some(al), _, Some(bl), _) if al >= 0 && bl >= 0 => {
+            (al.checked_mul(bl), ahi.zip(bhi).and_then(|(a, b)| a.checked_mul(b)))
+        }
+        (_, Some(ah), Some(bl), _) if ah <= 0 && bl >= 0 => {
+            (alo.zip(bhi).and_then(|(a, b)| a.checked_mul(b)), ah.checked_mul(bl))
+        }
+        _ => (None, None),
+    }
+}

@@ -1,0 +1,112 @@
+use proptest::prelude::*;
+
+use crate::{Atom, Expr, Facts, Symbol};
+
+fn dim(n: &str) -> Expr {
+    Expr::dim(n)
+}
+fn var(n: &str) -> Expr {
+    Expr::symbol(Symbol::Var(n.into(), 0))
+}
+fn c(x: i64) -> Expr {
+    Expr::constant(x)
+}
+
+#[test]
+fn products_and_sums_have_one_form() {
+    let (m, n) = (dim("m"), dim("n"));
+    assert_eq!((&(m.clone() + n.clone()) * &(m.clone() - n.clone())).to_string(), "m * m - n * n");
+    assert_eq!(m.clone() + n.clone(), n + m);
+}
+
+#[test]
+fn division_keeps_the_part_that_divides() {
+    let facts = Facts::default();
+    let e = dim("m").scale(64) + c(70);
+    assert_eq!(e.div(&c(64), &facts).to_string(), "m + 1");
+    assert_eq!(e.rem(&c(64), &facts).to_string(), "6");
+}
+
+#[test]
+fn a_whole_number_of_tiles_is_the_dimension() {
+    let mut facts = Facts::default();
+    facts.divisible(Symbol::Dim("k".into()), 48);
+    let tiles = dim("k").div(&c(48), &facts);
+    assert_eq!(tiles.to_string(), "k / 48");
+    assert_eq!((&tiles * &c(48)).simplify(&facts), dim("k"));
+    assert_eq!(dim("k").ceil_div(&c(48), &facts), tiles);
+}
+
+#[test]
+fn a_loop_over_whole_tiles_stays_inside() {
+    let mut facts = Facts::default();
+    facts.divisible(Symbol::Dim("k".into()), 16);
+    let ki = var("ki");
+    facts.at_most(Symbol::Var("ki".into(), 0), dim("k").div(&c(16), &facts) - c(1));
+    assert!(facts.proves_lt(&(ki.scale(16) + c(15)), &dim("k")));
+    assert!(!facts.proves_lt(&(ki.scale(16) + c(16)), &dim("k")));
+}
+
+#[test]
+fn a_ragged_edge_is_not_proven() {
+    let mut facts = Facts::default();
+    facts.at_most(Symbol::BlockIdx(0), dim("m").ceil_div(&c(64), &facts) - c(1));
+    let row = Expr::symbol(Symbol::BlockIdx(0)).scale(64) + c(63);
+    assert!(!facts.proves_lt(&row, &dim("m")));
+    facts.divisible(Symbol::Dim("m".into()), 64);
+    facts.at_most(Symbol::BlockIdx(0), dim("m").ceil_div(&c(64), &facts) - c(1));
+    assert!(facts.proves_lt(&row, &dim("m")));
+}
+
+#[test]
+fn text_reads_as_source() {
+    let thread = Expr::symbol(Symbol::Thread);
+    let lane = Expr::atom(Atom::Mod(thread.clone(), c(32)));
+    let e = lane.scale(2) + thread.div(&c(32), &Facts::default()).scale(16) - c(3);
+    assert_eq!(e.to_string(), "(thread / 32) * 16 + (thread % 32) * 2 - 3");
+}
+
+fn arb_expr() -> impl Strategy<Value = Expr> {
+    let leaf =
+        prop_oneof![(-20i64..20).prop_map(c), prop_oneof![Just("m"), Just("n"), Just("k")].prop_map(dim),];
+    leaf.prop_recursive(4, 24, 2, |inner| {
+        (inner.clone(), inner, 1i64..9, 0..6).prop_map(|(a, b, d, op)| {
+            let facts = Facts::default();
+            match op {
+                0 => a + b,
+                1 => a - b,
+                2 => &a * &b,
+                3 => a.div(&c(d), &facts),
+                4 => a.rem(&c(d), &facts),
+                _ => a.minimum(&b, &facts),
+            }
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// What the facts say of a value holds for every value that the facts allow.
+    #[test]
+    fn facts_are_sound(e in arb_expr(), m in 0i64..6, n in 0i64..40, k in 0i64..40) {
+        let mut facts = Facts::default();
+        facts.divisible(Symbol::Dim("m".into()), 8);
+        facts.at_most(Symbol::Dim("m".into()), c(40));
+        facts.at_most(Symbol::Dim("n".into()), c(39));
+        let env = |s: &Symbol| match s {
+            Symbol::Dim(d) => Some(match d.as_str() { "m" => 8 * m, "n" => n, _ => k }),
+            _ => None,
+        };
+        let Ok(value) = e.eval(&env) else { return Ok(()) };
+        let divisor = facts.divisor(&e);
+        prop_assert!(if divisor == 0 { value == 0 } else { value % divisor == 0 }, "{} of {}", divisor, e);
+        let (lo, hi) = facts.range(&e);
+        prop_assert!(lo.is_none_or(|lo| lo <= value), "{} >= {:?}", e, lo);
+        prop_assert!(hi.is_none_or(|hi| value <= hi), "{} <= {:?}", e, hi);
+        prop_assert_eq!(e.simplify(&facts).eval(&env).ok(), Some(value));
+        prop_assert_eq!(e.div(&c(8), &facts).eval(&env).ok(), Some(value.div_euclid(8)));
+        prop_assert_eq!(e.rem(&c(8), &facts).eval(&env).ok(), Some(value.rem_euclid(8)));
+        if facts.proves_le(&e, &c(5)) { prop_assert!(value <= 5); }
+    }
+}
