@@ -1,0 +1,145 @@
+//! The syntax of `.hx`: text to a lossless tree, a typed view of that tree, and syntax errors as plain data.
+//!
+//! Every text has a tree, and the text of the tree is the text that went in: broken and half-typed code included.
+//! This crate knows no files, no names beyond their spelling, no types, no queries and no editors. Where to start:
+//! [`parse`] and [`ast::SourceFile`]; the grammar itself is `grammar/hx.ungram`, and `grammar.rs` here has one function
+//! for each of its rules.
+
+use std::{fmt, marker::PhantomData, sync::Arc};
+
+mod builder;
+mod completeness;
+mod error;
+mod grammar;
+mod kind;
+mod lexer;
+mod parser;
+mod validation;
+
+pub mod ast;
+
+pub use rowan::{Direction, GreenNode, NodeOrToken, TextRange, TextSize, TokenAtOffset, WalkEvent};
+
+pub use crate::{
+    ast::{AstNode, SourceFile},
+    completeness::{Completeness, completeness},
+    error::{SyntaxError, codes},
+    kind::SyntaxKind,
+    lexer::{Token, lex},
+};
+
+/// The language tag that ties rowan's trees to [`SyntaxKind`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Hx {}
+
+impl rowan::Language for Hx {
+    type Kind = SyntaxKind;
+
+    fn kind_from_raw(raw: rowan::SyntaxKind) -> SyntaxKind {
+        SyntaxKind::from_raw(raw.0)
+    }
+
+    fn kind_to_raw(kind: SyntaxKind) -> rowan::SyntaxKind {
+        rowan::SyntaxKind(kind as u16)
+    }
+}
+
+/// A node of the tree, with its position and its parent. Not `Send`: results keep green nodes or an [`AstPtr`].
+pub type SyntaxNode = rowan::SyntaxNode<Hx>;
+/// A token of the tree.
+pub type SyntaxToken = rowan::SyntaxToken<Hx>;
+/// A node or a token.
+pub type SyntaxElement = rowan::SyntaxElement<Hx>;
+/// Where a node is: its kind and its range. Finds the node again in a tree of the same text.
+pub type SyntaxNodePtr = rowan::ast::SyntaxNodePtr<Hx>;
+/// A [`SyntaxNodePtr`] that remembers the type of the node.
+pub type AstPtr<N> = rowan::ast::AstPtr<N>;
+
+/// What parsing gives, always: a tree and the errors, ordered by position.
+pub struct Parse<T = SourceFile> {
+    green: GreenNode,
+    errors: Arc<[SyntaxError]>,
+    root: PhantomData<fn() -> T>,
+}
+
+impl<T> Parse<T> {
+    fn new(green: GreenNode, errors: Vec<SyntaxError>) -> Self {
+        Parse { green, errors: errors.into(), root: PhantomData }
+    }
+
+    /// The tree without positions. It is `Send`, compares by content and is cheap to clone.
+    pub fn green(&self) -> &GreenNode {
+        &self.green
+    }
+
+    /// The root of the tree. Each call makes a new root; nodes of two roots are not equal.
+    pub fn syntax_node(&self) -> SyntaxNode {
+        SyntaxNode::new_root(self.green.clone())
+    }
+
+    /// The syntax errors, ordered by position.
+    pub fn errors(&self) -> &[SyntaxError] {
+        &self.errors
+    }
+
+    /// Whether the text has no syntax error.
+    pub fn is_ok(&self) -> bool {
+        self.errors.is_empty()
+    }
+}
+
+impl<T: AstNode<Language = Hx>> Parse<T> {
+    /// The typed root.
+    ///
+    /// # Panics
+    /// Never: each entry of this crate gives its tree the root that its type names.
+    #[allow(clippy::expect_used, reason = "the root kind is fixed by the entry point")]
+    pub fn tree(&self) -> T {
+        T::cast(self.syntax_node()).expect("the root has the kind that its parser gave it")
+    }
+}
+
+impl<T> Clone for Parse<T> {
+    fn clone(&self) -> Self {
+        Parse { green: self.green.clone(), errors: Arc::clone(&self.errors), root: PhantomData }
+    }
+}
+
+impl<T> PartialEq for Parse<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.green == other.green && self.errors == other.errors
+    }
+}
+
+impl<T> Eq for Parse<T> {}
+
+impl<T> fmt::Debug for Parse<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = self.syntax_node();
+        f.debug_struct("Parse").field("root", &root).field("errors", &self.errors).finish()
+    }
+}
+
+/// Parses the text of a file.
+pub fn parse(text: &str) -> Parse {
+    let (green, errors) = parse_with(text, grammar::source_file);
+    Parse::new(green, errors)
+}
+
+/// Parses one entry of the REPL: items and statements in any order, with no `;` needed after the last.
+pub fn parse_cell(text: &str) -> Parse<ast::Cell> {
+    let (green, errors) = parse_with(text, grammar::cell);
+    Parse::new(green, errors)
+}
+
+fn parse_with(text: &str, entry: fn(&mut parser::Parser<'_>)) -> (GreenNode, Vec<SyntaxError>) {
+    let lexed = lexer::lex_with_errors(text);
+    let mut parser = parser::Parser::new(text, &lexed.tokens);
+    entry(&mut parser);
+    let (green, mut errors) = builder::build(text, &lexed.tokens, parser.finish());
+    errors.extend(lexed.errors);
+    validation::validate(&SyntaxNode::new_root(green.clone()), &mut errors);
+    errors.sort_by_key(|error| (error.range.start(), error.range.end()));
+    errors.dedup();
+    (green, errors)
+}

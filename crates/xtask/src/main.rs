@@ -1,1 +1,67 @@
-fn main() {}
+//! Chores of the workspace, run as `cargo xtask NAME`.
+//!
+//! Each chore is one module with a `run(&[String]) -> Result<(), String>`, and one line in [`COMMANDS`].
+
+use std::{path::PathBuf, process::ExitCode};
+
+mod codegen;
+
+/// A chore: its name, what it does in one line, and the function that gets the arguments after the name.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Result<(), String>,
+}
+
+const COMMANDS: &[Command] = &[Command {
+    name: "codegen",
+    about: "write the syntax kinds and the typed AST from grammar/hx.ungram (`--check`: only compare)",
+    run: codegen::run,
+}];
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (name, rest) = match args.split_first() {
+        Some((name, rest)) => (name.as_str(), rest),
+        None => ("help", &[][..]),
+    };
+    if matches!(name, "help" | "--help" | "-h") {
+        say(&help());
+        return ExitCode::SUCCESS;
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        complain(&format!("there is no chore `{name}`\n\n{}", help()));
+        return ExitCode::from(2);
+    };
+    match (command.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            complain(&format!("xtask {name}: {message}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn help() -> String {
+    let mut text = String::from("usage: cargo xtask NAME [ARGS]\n");
+    for command in COMMANDS {
+        text.push_str(&format!("\n  {:<10}{}", command.name, command.about));
+    }
+    text
+}
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).map(PathBuf::from).unwrap_or(here)
+}
+
+#[allow(clippy::print_stdout, reason = "a chore answers on standard output")]
+pub(crate) fn say(message: &str) {
+    println!("{message}");
+}
+
+#[allow(clippy::print_stderr, reason = "a chore complains on standard error")]
+pub(crate) fn complain(message: &str) {
+    eprintln!("{message}");
+}

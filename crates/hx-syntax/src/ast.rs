@@ -1,0 +1,68 @@
+//! The typed view of the tree: one struct per node, one enum per choice, written by `cargo xtask codegen`.
+//!
+//! Every accessor returns an `Option` or an iterator, because half-typed code is the normal case. What a grammar rule
+//! cannot say (which operator, which value a literal has) is in [`ops`], [`tokens`] and `ext`.
+
+mod ext;
+#[rustfmt::skip]
+mod generated;
+pub mod ops;
+pub mod tokens;
+
+pub use rowan::ast::{AstChildren, AstNode, support};
+
+pub use self::{
+    ext::{LiteralKind, MeasureKind, MemorySpace, RoleKind},
+    generated::*,
+    ops::{ArithOp, AssignOp, BinaryOp, CmpOp, LogicOp, UnaryOp},
+    tokens::{Comment, CommentKind, FloatNumber, IntNumber, StringLit},
+};
+
+use crate::{Hx, SyntaxKind};
+
+/// A node that introduces a name.
+pub trait HasName: AstNode<Language = Hx> {
+    /// The name it introduces.
+    fn name(&self) -> Option<Name> {
+        support::child(self.syntax())
+    }
+}
+
+/// A node that may carry attributes.
+pub trait HasAttrs: AstNode<Language = Hx> {
+    /// Its attributes, in order.
+    fn attrs(&self) -> AstChildren<Attr> {
+        support::children(self.syntax())
+    }
+
+    /// The attribute of that name, as in `#[unroll]`.
+    fn attr(&self, name: &str) -> Option<Attr> {
+        self.attrs().find(|attr| attr.path().is_some_and(|path| path.text() == name))
+    }
+}
+
+/// A node that may be documented by `///` comments before it.
+pub trait HasDocs: AstNode<Language = Hx> {
+    /// The text of its doc comments, one line each, without the slashes and the space after them.
+    fn doc_text(&self) -> Option<String> {
+        let comments = self
+            .syntax()
+            .children_with_tokens()
+            .take_while(|it| it.kind().is_trivia() || it.kind() == SyntaxKind::ATTR)
+            .filter_map(|it| Comment::cast(it.into_token()?));
+        tokens::doc_text(comments, CommentKind::ItemDoc)
+    }
+}
+
+impl SourceFile {
+    /// The text of the `//!` comments, which document the file.
+    pub fn doc_text(&self) -> Option<String> {
+        let comments = self
+            .syntax()
+            .children_with_tokens()
+            .filter_map(|it| it.into_token())
+            .take_while(|it| it.kind().is_trivia())
+            .filter_map(Comment::cast);
+        tokens::doc_text(comments, CommentKind::FileDoc)
+    }
+}

@@ -1,0 +1,241 @@
+//! Accessors that a grammar rule cannot say.
+
+use super::{
+    AstNode, Attr, Bench, ClosureExpr, Expr, FloatNumber, IntNumber, Item, Literal, MeasureQuantity, Name, NameRef,
+    NamedType, Param, Path, Pattern, RangeExpr, StringLit, Test, Type, WarpRole, support,
+};
+use crate::{SyntaxKind, SyntaxToken, T};
+
+/// The value of a literal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum LiteralKind {
+    /// A whole number.
+    Int(IntNumber),
+    /// A number with a point or an exponent.
+    Float(FloatNumber),
+    /// A string.
+    String(StringLit),
+    /// `true` or `false`.
+    Bool(bool),
+    /// `inf`.
+    Inf,
+}
+
+/// The memory that a tensor type names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum MemorySpace {
+    Global,
+    Shared,
+    Register,
+}
+
+/// What a role of `warp_groups` does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum RoleKind {
+    Producer,
+    Consumer,
+}
+
+/// The work that a `measure` counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
+pub enum MeasureKind {
+    Flops,
+    Bytes,
+}
+
+impl Name {
+    /// The spelling.
+    pub fn text(&self) -> String {
+        self.syntax().text().to_string()
+    }
+}
+
+impl NameRef {
+    /// The spelling.
+    pub fn text(&self) -> String {
+        self.syntax().text().to_string()
+    }
+}
+
+impl Path {
+    /// The segments joined by `::`, without spaces or comments.
+    pub fn text(&self) -> String {
+        let segments: Vec<String> = self.segments().map(|segment| segment.text()).collect();
+        segments.join("::")
+    }
+
+    /// The name, if the path is nothing more.
+    pub fn as_name(&self) -> Option<NameRef> {
+        let mut segments = self.segments();
+        let first = segments.next()?;
+        segments.next().is_none().then_some(first)
+    }
+
+    /// The last segment: the name of what is meant.
+    pub fn last_segment(&self) -> Option<NameRef> {
+        self.segments().last()
+    }
+}
+
+impl Literal {
+    /// The only token.
+    pub fn token(&self) -> Option<SyntaxToken> {
+        self.syntax().children_with_tokens().filter_map(|it| it.into_token()).find(|token| !token.kind().is_trivia())
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Option<LiteralKind> {
+        let token = self.token()?;
+        Some(match token.kind() {
+            T![int_number] => LiteralKind::Int(IntNumber::cast(token)?),
+            T![float_number] => LiteralKind::Float(FloatNumber::cast(token)?),
+            T![string] => LiteralKind::String(StringLit::cast(token)?),
+            T![true] => LiteralKind::Bool(true),
+            T![false] => LiteralKind::Bool(false),
+            T![inf] => LiteralKind::Inf,
+            _ => return None,
+        })
+    }
+}
+
+impl RangeExpr {
+    fn dots(&self) -> Option<SyntaxToken> {
+        support::token(self.syntax(), T![..])
+    }
+
+    /// What is before `..`.
+    pub fn start(&self) -> Option<Expr> {
+        let dots = self.dots()?.text_range().start();
+        support::children(self.syntax()).find(|expr: &Expr| expr.syntax().text_range().end() <= dots)
+    }
+
+    /// What is after `..`.
+    pub fn end(&self) -> Option<Expr> {
+        let dots = self.dots()?.text_range().end();
+        support::children(self.syntax()).find(|expr: &Expr| expr.syntax().text_range().start() >= dots)
+    }
+}
+
+impl Expr {
+    /// The expression without the parentheses around it.
+    pub fn unparenthesized(self) -> Option<Expr> {
+        let mut expr = self;
+        while let Expr::ParenExpr(paren) = &expr {
+            expr = paren.expr()?;
+        }
+        Some(expr)
+    }
+
+    /// The name, if the expression is nothing more than one.
+    pub fn as_name(&self) -> Option<NameRef> {
+        match self {
+            Expr::PathExpr(path) if path.generic_arg_list().is_none() => path.path()?.as_name(),
+            _ => None,
+        }
+    }
+}
+
+impl ClosureExpr {
+    /// The patterns between the bars.
+    pub fn params(&self) -> impl Iterator<Item = Pattern> {
+        self.closure_param_list().into_iter().flat_map(|list| list.params())
+    }
+}
+
+impl NamedType {
+    /// The memory it names, if it names one.
+    pub fn space(&self) -> Option<MemorySpace> {
+        self.syntax().children_with_tokens().find_map(|it| match it.kind() {
+            T![global] => Some(MemorySpace::Global),
+            T![shared] => Some(MemorySpace::Shared),
+            T![register] => Some(MemorySpace::Register),
+            _ => None,
+        })
+    }
+
+    /// Whether it is marked `mut`.
+    pub fn is_mut(&self) -> bool {
+        self.mut_token().is_some()
+    }
+}
+
+impl Param {
+    /// The type, if it is a named one (a scalar or a tensor).
+    pub fn named_type(&self) -> Option<NamedType> {
+        match self.ty()? {
+            Type::NamedType(ty) => Some(ty),
+            Type::TupleType(_) => None,
+        }
+    }
+}
+
+impl WarpRole {
+    /// What the role does.
+    pub fn kind(&self) -> Option<RoleKind> {
+        self.syntax().children_with_tokens().find_map(|it| match it.kind() {
+            T![producer] => Some(RoleKind::Producer),
+            T![consumer] => Some(RoleKind::Consumer),
+            _ => None,
+        })
+    }
+
+    /// Whether every group has its own tile (`consumer each n (g)`).
+    pub fn is_each(&self) -> bool {
+        self.each_token().is_some()
+    }
+}
+
+impl MeasureQuantity {
+    /// What is counted.
+    pub fn kind(&self) -> Option<MeasureKind> {
+        self.syntax().children_with_tokens().find_map(|it| match it.kind() {
+            T![flops] => Some(MeasureKind::Flops),
+            T![bytes] => Some(MeasureKind::Bytes),
+            _ => None,
+        })
+    }
+}
+
+impl Attr {
+    /// The name of the attribute, as `unroll` in `#[unroll(4)]`.
+    pub fn text(&self) -> Option<String> {
+        Some(self.path()?.text())
+    }
+}
+
+impl Test {
+    /// The name of the test: the value of its string.
+    pub fn title(&self) -> Option<String> {
+        Some(StringLit::cast(self.name_token()?)?.value())
+    }
+}
+
+impl Bench {
+    /// The name of the bench: the value of its string.
+    pub fn title(&self) -> Option<String> {
+        Some(StringLit::cast(self.name_token()?)?.value())
+    }
+}
+
+impl Item {
+    /// The name, for items that are called by one (`const`, `fn`, `kernel`).
+    pub fn name(&self) -> Option<Name> {
+        match self {
+            Item::Const(it) => it.name(),
+            Item::Fn(it) => it.name(),
+            Item::Kernel(it) => it.name(),
+            Item::Use(_) | Item::Test(_) | Item::Bench(_) | Item::Main(_) => None,
+        }
+    }
+
+    /// The word that the item starts with.
+    pub fn keyword(&self) -> Option<SyntaxToken> {
+        self.syntax()
+            .children_with_tokens()
+            .filter_map(|it| it.into_token())
+            .find(|token| SyntaxKind::is_keyword(token.kind()))
+    }
+}

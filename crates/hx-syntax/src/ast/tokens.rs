@@ -1,0 +1,185 @@
+//! Tokens that carry a value: numbers, strings, comments.
+
+use std::ops::Range;
+
+use crate::{SyntaxKind, SyntaxToken, T};
+
+/// A whole number: `4096`, `1_000`, `0xff`, `0b1010`, `0o17`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct IntNumber(SyntaxToken);
+
+/// A number with a point or an exponent: `1.0`, `2.5e-3`, `1e9`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FloatNumber(SyntaxToken);
+
+/// A string in double quotes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct StringLit(SyntaxToken);
+
+/// A comment of any kind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Comment(SyntaxToken);
+
+/// What a comment is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CommentKind {
+    /// `//` to the end of the line.
+    Line,
+    /// `/* … */`, which nests.
+    Block,
+    /// `///`, which documents the item after it.
+    ItemDoc,
+    /// `//!`, which documents the file.
+    FileDoc,
+}
+
+impl IntNumber {
+    /// The token as a whole number, if it is one.
+    pub fn cast(token: SyntaxToken) -> Option<Self> {
+        (token.kind() == T![int_number]).then_some(IntNumber(token))
+    }
+
+    /// The token.
+    pub fn syntax(&self) -> &SyntaxToken {
+        &self.0
+    }
+
+    /// The value; `None` if it is malformed or exceeds 128 bits.
+    pub fn value(&self) -> Option<u128> {
+        int_value(self.0.text())
+    }
+}
+
+impl FloatNumber {
+    /// The token as a floating number, if it is one.
+    pub fn cast(token: SyntaxToken) -> Option<Self> {
+        (token.kind() == T![float_number]).then_some(FloatNumber(token))
+    }
+
+    /// The token.
+    pub fn syntax(&self) -> &SyntaxToken {
+        &self.0
+    }
+
+    /// The value, rounded to the nearest f64; `None` if it is malformed.
+    pub fn value(&self) -> Option<f64> {
+        self.0.text().replace('_', "").parse().ok()
+    }
+}
+
+impl StringLit {
+    /// The token as a string, if it is one.
+    pub fn cast(token: SyntaxToken) -> Option<Self> {
+        (token.kind() == T![string]).then_some(StringLit(token))
+    }
+
+    /// The token.
+    pub fn syntax(&self) -> &SyntaxToken {
+        &self.0
+    }
+
+    /// The text between the quotes with its escapes replaced. A malformed escape stands for itself.
+    pub fn value(&self) -> String {
+        let text = self.0.text();
+        let mut value = String::new();
+        unescape(text, &mut |range, result| match result {
+            Ok(c) => value.push(c),
+            Err(_) => value.push_str(&text[range]),
+        });
+        value
+    }
+}
+
+impl Comment {
+    /// The token as a comment, if it is one.
+    pub fn cast(token: SyntaxToken) -> Option<Self> {
+        (token.kind() == SyntaxKind::COMMENT).then_some(Comment(token))
+    }
+
+    /// The token.
+    pub fn syntax(&self) -> &SyntaxToken {
+        &self.0
+    }
+
+    /// What it is for.
+    pub fn kind(&self) -> CommentKind {
+        CommentKind::of(self.0.text())
+    }
+}
+
+impl CommentKind {
+    /// What the comment with that text is for. `////` and longer is an ordinary comment.
+    pub fn of(text: &str) -> CommentKind {
+        match text {
+            _ if text.starts_with("/*") => CommentKind::Block,
+            _ if text.starts_with("//!") => CommentKind::FileDoc,
+            _ if text.starts_with("///") && !text.starts_with("////") => CommentKind::ItemDoc,
+            _ => CommentKind::Line,
+        }
+    }
+}
+
+pub(super) fn doc_text(comments: impl Iterator<Item = Comment>, wanted: CommentKind) -> Option<String> {
+    let lines: Vec<String> = comments
+        .filter(|comment| comment.kind() == wanted)
+        .map(|comment| {
+            let line = comment.syntax().text()[3..].trim_end().to_owned();
+            line.strip_prefix(' ').map(str::to_owned).unwrap_or(line)
+        })
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+pub(crate) fn int_value(text: &str) -> Option<u128> {
+    let digits = text.replace('_', "");
+    let (radix, digits) = match digits.get(..2) {
+        Some("0x" | "0X") => (16, &digits[2..]),
+        Some("0b" | "0B") => (2, &digits[2..]),
+        Some("0o" | "0O") => (8, &digits[2..]),
+        _ => (10, &digits[..]),
+    };
+    u128::from_str_radix(digits, radix).ok()
+}
+
+/// Calls `emit` with the range in `token` of every character of a string, and the character or what is wrong with it.
+pub(crate) fn unescape(token: &str, emit: &mut dyn FnMut(Range<usize>, Result<char, String>)) {
+    let start = usize::from(token.starts_with('"'));
+    let closed = token.len() > 1 && token.ends_with('"');
+    let end = if closed { token.len() - 1 } else { token.len() };
+    let Some(body) = token.get(start..end) else { return };
+    let mut chars = body.char_indices();
+    while let Some((at, c)) = chars.next() {
+        let result = if c == '\\' { escape(&mut chars) } else { Ok(c) };
+        emit(start + at..end - chars.as_str().len(), result);
+    }
+}
+
+/// The character that an escape stands for; `chars` is after the backslash.
+fn escape(chars: &mut std::str::CharIndices<'_>) -> Result<char, String> {
+    match chars.next().map(|(_, c)| c) {
+        Some('n') => Ok('\n'),
+        Some('t') => Ok('\t'),
+        Some('r') => Ok('\r'),
+        Some('0') => Ok('\0'),
+        Some('\\') => Ok('\\'),
+        Some('"') => Ok('"'),
+        Some('u') => unicode_escape(chars),
+        Some(c) => Err(format!("`\\{c}` is not an escape: strings have `\\n \\t \\r \\0 \\\\ \\\" \\u{{…}}`")),
+        None => Err("`\\` escapes nothing here".to_owned()),
+    }
+}
+
+fn unicode_escape(chars: &mut std::str::CharIndices<'_>) -> Result<char, String> {
+    let rest = chars.as_str();
+    let digits = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')).map(|(digits, _)| digits);
+    let Some(digits) = digits else {
+        return Err("`\\u` is followed by a code point in braces, as in `\\u{2218}`".to_owned());
+    };
+    // The two braces and what is between them.
+    let count = digits.chars().count() + 2;
+    chars.nth(count - 1);
+    u32::from_str_radix(digits, 16)
+        .ok()
+        .and_then(char::from_u32)
+        .ok_or_else(|| format!("`{digits}` is not a code point in hexadecimal"))
+}

@@ -1,0 +1,267 @@
+//! The grammar as data: token kinds, node structs with their fields, and enums of nodes.
+//!
+//! Knows ungrammar and the names of punctuation; knows nothing of Rust source text.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ungrammar::{Grammar, Rule};
+
+/// Punctuation: its spelling, the name of its kind, the name in accessors.
+const PUNCTUATION: &[(&str, &str)] = &[
+    ("(", "L_PAREN"),
+    (")", "R_PAREN"),
+    ("[", "L_BRACK"),
+    ("]", "R_BRACK"),
+    ("{", "L_BRACE"),
+    ("}", "R_BRACE"),
+    ("<", "L_ANGLE"),
+    (">", "R_ANGLE"),
+    (",", "COMMA"),
+    (";", "SEMICOLON"),
+    (":", "COLON"),
+    ("::", "COLON2"),
+    (".", "DOT"),
+    ("..", "DOT2"),
+    ("->", "THIN_ARROW"),
+    ("#", "POUND"),
+    ("_", "UNDERSCORE"),
+    ("|", "PIPE"),
+    ("||", "PIPE2"),
+    ("&&", "AMP2"),
+    ("!", "BANG"),
+    ("=", "EQ"),
+    ("==", "EQ2"),
+    ("!=", "NEQ"),
+    ("<=", "LTEQ"),
+    (">=", "GTEQ"),
+    ("+", "PLUS"),
+    ("-", "MINUS"),
+    ("*", "STAR"),
+    ("/", "SLASH"),
+    ("%", "PERCENT"),
+    ("@", "AT"),
+    ("∘", "COMPOSE"),
+    ("+=", "PLUSEQ"),
+    ("-=", "MINUSEQ"),
+    ("*=", "STAREQ"),
+    ("/=", "SLASHEQ"),
+    ("%=", "PERCENTEQ"),
+];
+
+/// Words that are names everywhere but in one place.
+const CONTEXTUAL: &[&str] = &[
+    "baseline", "bytes", "cluster", "consumer", "each", "flops", "global", "grid", "measure", "producer", "register",
+    "registers", "shared", "threads",
+];
+
+/// Token classes: the name in the grammar and the name of the kind.
+const CLASSES: &[(&str, &str)] = &[
+    ("ident", "IDENT"),
+    ("int_number", "INT_NUMBER"),
+    ("float_number", "FLOAT_NUMBER"),
+    ("string", "STRING"),
+];
+
+/// Accessors written by hand, because a missing child changes which child is which.
+const BY_HAND: &[(&str, &str)] = &[("RangeExpr", "start"), ("RangeExpr", "end")];
+
+/// A token kind: `text` is its spelling.
+pub(super) struct Token {
+    pub(super) text: String,
+    pub(super) kind: String,
+}
+
+/// A struct node.
+pub(super) struct Node {
+    pub(super) name: String,
+    pub(super) fields: Vec<Field>,
+}
+
+/// An enum whose variants are nodes or other enums.
+pub(super) struct Enum {
+    pub(super) name: String,
+    pub(super) variants: Vec<String>,
+}
+
+pub(super) enum Field {
+    Token { name: String, kind: String },
+    One { name: String, ty: String, nth: usize },
+    Many { name: String, ty: String },
+}
+
+pub(super) struct Model {
+    pub(super) punctuation: Vec<Token>,
+    pub(super) keywords: Vec<Token>,
+    pub(super) contextual: Vec<Token>,
+    pub(super) classes: Vec<Token>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) enums: Vec<Enum>,
+}
+
+impl Model {
+    pub(super) fn read(text: &str) -> Result<Model, String> {
+        let grammar: Grammar = text.parse().map_err(|error| format!("grammar: {error}"))?;
+        let kinds = token_kinds(&grammar)?;
+        let mut nodes = Vec::new();
+        let mut enums = Vec::new();
+        for node in grammar.iter() {
+            let data = &grammar[node];
+            match enum_variants(&grammar, &data.rule) {
+                Some(variants) => enums.push(Enum { name: data.name.clone(), variants }),
+                None => nodes.push(Node { name: data.name.clone(), fields: fields(&grammar, &kinds, data) }),
+            }
+        }
+        let used = |texts: &mut dyn Iterator<Item = (&str, String)>| -> Vec<Token> {
+            texts.map(|(text, kind)| Token { text: text.to_owned(), kind }).collect()
+        };
+        let contextual: BTreeSet<&str> = CONTEXTUAL.iter().copied().collect();
+        let words = || kinds.iter().filter(|(text, _)| is_word(text) && !is_class(text));
+        Ok(Model {
+            punctuation: used(&mut PUNCTUATION.iter().map(|&(text, kind)| (text, kind.to_owned()))),
+            keywords: used(
+                &mut words().filter(|(t, _)| !contextual.contains(t.as_str())).map(|(t, k)| (t.as_str(), k.clone())),
+            ),
+            contextual: used(
+                &mut words().filter(|(t, _)| contextual.contains(t.as_str())).map(|(t, k)| (t.as_str(), k.clone())),
+            ),
+            classes: used(&mut CLASSES.iter().map(|&(text, kind)| (text, kind.to_owned()))),
+            nodes,
+            enums,
+        })
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    text != "_" && text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+}
+
+fn is_class(text: &str) -> bool {
+    CLASSES.iter().any(|&(class, _)| class == text)
+}
+
+/// Spelling to kind, for every token of the grammar.
+fn token_kinds(grammar: &Grammar) -> Result<BTreeMap<String, String>, String> {
+    let mut kinds = BTreeMap::new();
+    for token in grammar.tokens() {
+        let text = grammar[token].name.as_str();
+        let fixed = PUNCTUATION.iter().chain(CLASSES).find(|&&(spelling, _)| spelling == text);
+        let kind = match fixed {
+            Some(&(_, kind)) => kind.to_owned(),
+            None if is_word(text) => format!("{}_KW", text.to_uppercase()),
+            None => return Err(format!("grammar: token `{text}` has no name in PUNCTUATION")),
+        };
+        kinds.insert(text.to_owned(), kind);
+    }
+    Ok(kinds)
+}
+
+/// The variants, if every alternative of the rule is a node.
+fn enum_variants(grammar: &Grammar, rule: &Rule) -> Option<Vec<String>> {
+    let Rule::Alt(alternatives) = rule else { return None };
+    alternatives
+        .iter()
+        .map(|alternative| match alternative {
+            Rule::Node(node) => Some(grammar[*node].name.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn fields(grammar: &Grammar, kinds: &BTreeMap<String, String>, node: &ungrammar::NodeData) -> Vec<Field> {
+    let mut collector = Collector { grammar, kinds, fields: Vec::new(), ones: BTreeMap::new() };
+    collector.rule(&node.rule, None);
+    collector
+        .fields
+        .retain(|field| !matches!(field, Field::One { name, .. } if BY_HAND.contains(&(&node.name, name))));
+    collector.fields
+}
+
+struct Collector<'a> {
+    grammar: &'a Grammar,
+    kinds: &'a BTreeMap<String, String>,
+    fields: Vec<Field>,
+    /// How many single children of each type came before.
+    ones: BTreeMap<String, usize>,
+}
+
+impl Collector<'_> {
+    fn rule(&mut self, rule: &Rule, label: Option<&str>) {
+        if let Some(ty) = self.repeated(rule) {
+            let name = label.map_or_else(|| plural(&ty), str::to_owned);
+            self.fields.push(Field::Many { name, ty });
+            return;
+        }
+        match rule {
+            Rule::Labeled { label, rule } => self.rule(rule, Some(label)),
+            Rule::Node(node) => {
+                let ty = self.grammar[*node].name.clone();
+                let name = label.map_or_else(|| snake(&ty), str::to_owned);
+                let nth = self.ones.entry(ty.clone()).or_default();
+                self.fields.push(Field::One { name, ty, nth: *nth });
+                *nth += 1;
+            }
+            Rule::Token(token) => self.token(&self.grammar[*token].name, label),
+            Rule::Seq(rules) => rules.iter().for_each(|rule| self.rule(rule, None)),
+            Rule::Opt(rule) => self.rule(rule, label),
+            // Which of several tokens is present is asked by hand-written accessors (`op_kind`, `kind`).
+            Rule::Alt(rules) => {
+                for rule in rules {
+                    if matches!(rule, Rule::Node(_)) {
+                        self.rule(rule, None);
+                    }
+                }
+            }
+            Rule::Rep(_) => {}
+        }
+    }
+
+    fn token(&mut self, text: &str, label: Option<&str>) {
+        let kind = self.kinds[text].clone();
+        let stem = label.map_or_else(|| kind.trim_end_matches("_KW").to_lowercase(), str::to_owned);
+        let name = format!("{stem}_token");
+        let known = |field: &Field| matches!(field, Field::Token { name: other, .. } if *other == name);
+        if text != "," && !self.fields.iter().any(known) {
+            self.fields.push(Field::Token { name, kind });
+        }
+    }
+
+    /// The type of the children, for `X*` and for `X (',' X)* ','?`.
+    fn repeated(&self, rule: &Rule) -> Option<String> {
+        match rule {
+            Rule::Rep(inner) => match &**inner {
+                Rule::Node(node) => Some(self.grammar[*node].name.clone()),
+                _ => None,
+            },
+            Rule::Opt(inner) => match &**inner {
+                Rule::Seq(_) => self.repeated(inner),
+                _ => None,
+            },
+            Rule::Seq(rules) => match rules.as_slice() {
+                [Rule::Node(node), Rule::Rep(rest), ..] => match &**rest {
+                    Rule::Seq(pair) if matches!(&pair[..], [Rule::Token(_), Rule::Node(n)] if n == node) => {
+                        Some(self.grammar[*node].name.clone())
+                    }
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+/// `WhereClause` to `where_clause`.
+pub(super) fn snake(name: &str) -> String {
+    let mut out = String::new();
+    for c in name.chars() {
+        if c.is_ascii_uppercase() && !out.is_empty() {
+            out.push('_');
+        }
+        out.push(c.to_ascii_lowercase());
+    }
+    out
+}
+
+fn plural(name: &str) -> String {
+    format!("{}s", snake(name))
+}
