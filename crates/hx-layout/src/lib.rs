@@ -1,0 +1,20 @@
+//! The layout algebra: hierarchical shape:stride layouts in CuTe's notation, tilers, swizzles and what is done with them.
+//!
+//! A [`Layout`] is a function from coordinates to integers; two layouts that differ in text can be the same function,
+//! and [`equal_function`] decides that. 1-D coordinates are colexicographic: the leftmost mode moves fastest.
+//! All arithmetic is checked; what does not fit an `i64`, or what the algebra does not define, is a [`LayoutError`].
+//!
+//! This crate knows neither source text of the language, nor instructions, nor devices. Start at [`Layout`], then `algebra`.
+
+mod algebra;
+mod error;
+mod layout;
+mod parse;
+mod swizzle;
+mod tuple;
+
+pub use algebra::coalesce::equal_function;
+pub use error::LayoutError;
+pub use layout::{Layout, Mode};
+pub use swizzle::{ComposedLayout, Swizzle};
+pub use tuple::IntTuple;

@@ -1,0 +1,96 @@
+//! Fewer modes for the same function: `coalesce`, `coalesce_by`, `filter`, and the equality that follows.
+
+use crate::layout::Mode;
+use crate::{IntTuple, Layout, LayoutError};
+
+/// The fewest plain modes with the same function of 1-D coordinates inside the domain; none for a size of 1.
+///
+/// The result is unique: its first extent is where the function first departs from a multiple of the coordinate,
+/// and so on upward.
+pub(crate) fn coalesced(modes: &[Mode]) -> Vec<Mode> {
+    let mut out: Vec<Mode> = Vec::with_capacity(modes.len());
+    for &(extent, stride) in modes {
+        if extent == 1 {
+            continue;
+        }
+        match out.last_mut() {
+            Some(last) if last.0.checked_mul(last.1) == Some(stride) => last.0 *= extent,
+            _ => out.push((extent, stride)),
+        }
+    }
+    out
+}
+
+/// As [`coalesced`] for the function with its last mode open, of which the last entry's extent means nothing.
+pub(crate) fn coalesced_open(modes: &[Mode]) -> Vec<Mode> {
+    let Some((&(_, open), bounded)) = modes.split_last() else { return vec![(1, 0)] };
+    let mut out = coalesced(bounded);
+    match out.last() {
+        Some(&(s, d)) if s.checked_mul(d) == Some(open) => {}
+        _ => out.push((i64::MAX, open)),
+    }
+    out
+}
+
+/// Whether two layouts are the same function of 1-D coordinates: same size and same index everywhere.
+///
+/// Decided exactly by coalescing, without enumeration.
+pub fn equal_function(a: &Layout, b: &Layout) -> bool {
+    coalesced(a.leaves()) == coalesced(b.leaves())
+}
+
+impl Layout {
+    /// The same function of 1-D coordinates, flat, with the fewest modes; `1:0` for a size of 1.
+    pub fn coalesce(&self) -> Layout {
+        // Merging keeps size and span, so the checks of the constructor cannot fail.
+        Layout::flat(&coalesced(self.leaves())).unwrap_or_else(|_| self.clone())
+    }
+
+    /// Coalesces at each integer of `profile`, whose integers are only marks; modes past the profile stay.
+    ///
+    /// # Errors
+    /// When the profile has more modes than the layout somewhere.
+    pub fn coalesce_by(&self, profile: &IntTuple) -> Result<Layout, LayoutError> {
+        let IntTuple::Tuple(marks) = profile else { return Ok(self.coalesce()) };
+        if marks.len() > self.rank() {
+            return Err(LayoutError::Rank { what: "the profile", given: marks.len(), limit: self.rank() });
+        }
+        let mut modes = self.modes();
+        for (mode, mark) in modes.iter_mut().zip(marks) {
+            *mode = mode.coalesce_by(mark)?;
+        }
+        Layout::concat(&modes)
+    }
+
+    /// The layout without its stride-0 and size-1 modes, coalesced.
+    pub fn filter(&self) -> Layout {
+        let kept: Vec<Mode> = self.leaves().iter().copied().filter(|m| m.1 != 0).collect();
+        Layout::flat(&coalesced(&kept)).unwrap_or_else(|_| Layout::unit())
+    }
+
+    /// Whether no index is taken twice.
+    ///
+    /// # Errors
+    /// When modes interlock so that only enumeration decides, and the size is beyond what is enumerated.
+    pub fn is_injective(&self) -> Result<bool, LayoutError> {
+        let mut modes = coalesced(self.leaves());
+        if modes.iter().any(|m| m.1 == 0) {
+            return Ok(false);
+        }
+        modes.iter_mut().for_each(|m| m.1 = m.1.abs());
+        modes.sort_by_key(|m| m.1);
+        let mut reach = 0;
+        let nested = modes.iter().all(|&(s, d)| {
+            let above = d > reach;
+            reach += d * (s - 1);
+            above
+        });
+        if nested {
+            return Ok(true);
+        }
+        super::check_count("deciding whether a value is taken twice", self.size())?;
+        let mut indices: Vec<i64> = self.table().collect();
+        indices.sort_unstable();
+        Ok(indices.windows(2).all(|w| w[0] != w[1]))
+    }
+}

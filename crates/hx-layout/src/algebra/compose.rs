@@ -1,0 +1,209 @@
+//! Composition by its definition: the layout *R* with *R(c) = a(b(c))*, whose shape refines that of *b*.
+//!
+//! The first layout is read as a mixed-radix number system: its coalesced extents are the radixes and the last mode
+//! is open. Where multiples of a stride of *b* produce no carry, the composition is linear; it bends at the first
+//! carry, which is where a mode of the result must end. Divisibility of strides is never demanded as such.
+
+use super::check_count;
+use super::coalesce::coalesced_open;
+use crate::layout::Mode;
+use crate::{IntTuple, Layout, LayoutError};
+
+/// One mode of the result: its extent, its stride, and the digits that one step adds to the argument of `a`.
+struct Piece {
+    extent: i64,
+    stride: i64,
+    digits: Vec<i64>,
+}
+
+/// The first layout as a number system.
+struct Radix {
+    modes: Vec<Mode>,
+}
+
+impl Radix {
+    /// The digits of `x`, one for each mode, the last unbounded.
+    fn digits(&self, mut x: i64) -> Vec<i64> {
+        let last = self.modes.len() - 1;
+        let mut out = Vec::with_capacity(last + 1);
+        for &(radix, _) in &self.modes[..last] {
+            out.push(x % radix);
+            x /= radix;
+        }
+        out.push(x);
+        out
+    }
+
+    /// The smallest multiple of a number with these digits whose addition carries, if there is one.
+    fn first_carry(&self, digits: &[i64]) -> Option<i64> {
+        let last = self.modes.len() - 1;
+        let bounded = self.modes[..last].iter().zip(digits);
+        bounded.filter(|&(_, &d)| d > 0).map(|(&(radix, _), &d)| (radix - 1) / d + 1).min()
+    }
+
+    /// The index at `x`.
+    fn eval(&self, x: i64) -> Result<i64, LayoutError> {
+        let overflow = LayoutError::Overflow("an index of the composition");
+        let mut sum = 0i64;
+        for (digit, &(_, stride)) in self.digits(x).into_iter().zip(&self.modes) {
+            let part = digit.checked_mul(stride).ok_or(overflow.clone())?;
+            sum = sum.checked_add(part).ok_or(overflow.clone())?;
+        }
+        Ok(sum)
+    }
+}
+
+impl Layout {
+    /// The layout *R* with *R(c) = self(b(c))* for every coordinate of `b`; its shape refines the shape of `b`.
+    ///
+    /// Indices of `b` beyond the size of `self` read its last mode as open.
+    ///
+    /// # Errors
+    /// When no layout does this, an index of `b` is negative, or a number does not fit an `i64`.
+    pub fn compose(&self, b: &Layout) -> Result<Layout, LayoutError> {
+        if b.has_negative_stride() {
+            return Err(LayoutError::NegativeStride {
+                what: "the second layout of a composition",
+                layout: b.clone(),
+            });
+        }
+        let radix = Radix { modes: coalesced_open(self.leaves()) };
+        let mut parts = Vec::with_capacity(b.leaves().len());
+        for &(extent, stride) in b.leaves() {
+            parts.push(compose_mode(&radix, extent, stride).map_err(|e| e.into_error(self, b))?);
+        }
+        let exact = no_carry_between(&radix, &parts);
+        let result = assemble(b, &parts)?;
+        if !exact {
+            check_sum(self, b, &radix, &parts, &result)?;
+        }
+        Ok(result)
+    }
+}
+
+/// Why a mode does not compose, before the layouts at fault are known.
+enum ModeError {
+    /// The composition bends at a place that does not divide the mode's extent.
+    Bend {
+        extent: i64,
+        stride: i64,
+        at: i64,
+    },
+    Other(LayoutError),
+}
+
+impl From<LayoutError> for ModeError {
+    fn from(error: LayoutError) -> Self {
+        ModeError::Other(error)
+    }
+}
+
+impl ModeError {
+    fn into_error(self, a: &Layout, b: &Layout) -> LayoutError {
+        match self {
+            ModeError::Other(error) => error,
+            ModeError::Bend { extent, stride, at } => LayoutError::NotALayout {
+                a: a.clone(),
+                b: b.clone(),
+                why: format!(
+                    "along mode {extent}:{stride} its stride changes after {at} steps, which do not divide {extent}"
+                ),
+            },
+        }
+    }
+}
+
+/// The composition with one plain mode, as pieces from the fastest up; none for an extent of 1.
+fn compose_mode(radix: &Radix, extent: i64, stride: i64) -> Result<Vec<Piece>, ModeError> {
+    let (mut left, mut step) = (extent, stride);
+    let mut pieces = Vec::new();
+    while left > 1 {
+        let digits = radix.digits(step);
+        let unit = radix.eval(step)?;
+        let run = match radix.first_carry(&digits) {
+            Some(carry) if carry < left => bend(radix, step, unit, carry, left)?,
+            _ => left,
+        };
+        if left % run != 0 {
+            return Err(ModeError::Bend { extent, stride, at: extent / left * run });
+        }
+        pieces.push(Piece { extent: run, stride: unit, digits });
+        left /= run;
+        if left > 1 {
+            step = step.checked_mul(run).ok_or(LayoutError::Overflow("an index of the composition"))?;
+        }
+    }
+    Ok(pieces)
+}
+
+/// The first multiple of `step` from `carry` on at which the index is no longer that multiple of `unit`, or `left`.
+///
+/// A carry in one place always changes the index, since neighbouring modes do not merge; several at once may cancel,
+/// and only then does this look further.
+fn bend(radix: &Radix, step: i64, unit: i64, carry: i64, left: i64) -> Result<i64, LayoutError> {
+    for j in carry..left {
+        check_count("finding where a composition bends", j - carry)?;
+        let overflow = LayoutError::Overflow("an index of the composition");
+        let x = step.checked_mul(j).ok_or(overflow)?;
+        if unit.checked_mul(j) != Some(radix.eval(x)?) {
+            return Ok(j);
+        }
+    }
+    Ok(left)
+}
+
+/// Whether no sum of steps of the pieces can carry in any place, so that the index of a sum is the sum of indices.
+fn no_carry_between(radix: &Radix, parts: &[Vec<Piece>]) -> bool {
+    let last = radix.modes.len() - 1;
+    (0..last).all(|place| {
+        let mut largest = 0i64;
+        parts.iter().flatten().all(|piece| {
+            let reach = piece.digits[place].saturating_mul(piece.extent - 1);
+            largest = largest.saturating_add(reach);
+            largest < radix.modes[place].0
+        })
+    })
+}
+
+/// The layout of the shape of `b` with every integer replaced by its pieces.
+fn assemble(b: &Layout, parts: &[Vec<Piece>]) -> Result<Layout, LayoutError> {
+    let build = |value: fn(&Piece) -> i64, one: i64| {
+        b.shape().map_leaves(|i, _| match parts[i].as_slice() {
+            [] => IntTuple::Int(one),
+            [piece] => IntTuple::Int(value(piece)),
+            pieces => IntTuple::Tuple(pieces.iter().map(|p| IntTuple::Int(value(p))).collect()),
+        })
+    };
+    Layout::new(build(|p| p.extent, 1), build(|p| p.stride, 0))
+}
+
+/// Decides whether indices add up although carries occur.
+fn check_sum(
+    a: &Layout,
+    b: &Layout,
+    radix: &Radix,
+    parts: &[Vec<Piece>],
+    result: &Layout,
+) -> Result<(), LayoutError> {
+    let fault = |c: i64, left: i64, right: i64| LayoutError::NotALayout {
+        a: a.clone(),
+        b: b.clone(),
+        why: format!("its modes do not add up: at {c} the index is {left}, the modes give {right}"),
+    };
+    // A carry in a single place always shows where every step has a single digit, and soon; otherwise several
+    // carries may cancel, and all coordinates have to be seen.
+    let single = parts.iter().flatten().all(|p| p.digits.iter().filter(|&&d| d > 0).count() <= 1);
+    if !single {
+        check_count("checking whether the modes of a composition add up", b.size())?;
+    }
+    for c in 0..b.size() {
+        if single {
+            check_count("finding where a composition fails", c)?;
+        }
+        let (left, right) = (radix.eval(b.eval(c))?, result.eval(c));
+        if left != right {
+            return Err(fault(c, left, right));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Inverses from the right and from the left.
+
+use super::coalesce::coalesced;
+use crate::layout::Mode;
+use crate::{Layout, LayoutError};
+
+/// A mode with the 1-D coordinate of its first step.
+struct Placed {
+    extent: i64,
+    stride: i64,
+    unit: i64,
+}
+
+/// The coalesced modes without those of stride 0, in order of stride.
+fn by_stride(layout: &Layout) -> Vec<Placed> {
+    let mut unit = 1;
+    let mut out = Vec::new();
+    for (extent, stride) in coalesced(layout.leaves()) {
+        if stride != 0 {
+            out.push(Placed { extent, stride, unit });
+        }
+        unit *= extent;
+    }
+    out.sort_by_key(|m| (m.stride, m.extent));
+    out
+}
+
+impl Layout {
+    /// The largest layout *R*, made of whole modes, with *self(R(i)) = i* for each *i* below its size.
+    ///
+    /// Stride-0 modes are skipped, their coordinate held at 0. `1:0` where nothing can be inverted.
+    pub fn right_inverse(&self) -> Layout {
+        let mut modes: Vec<Mode> = Vec::new();
+        let mut reached = 1;
+        for mode in by_stride(self) {
+            if mode.stride == reached {
+                modes.push((mode.extent, mode.unit));
+                reached *= mode.extent;
+            }
+        }
+        Layout::flat(&coalesced(&modes)).unwrap_or_else(|_| Layout::unit())
+    }
+
+    /// A layout *R* with *R(self(c)) = c* for each coordinate *c*; off the image its values mean nothing.
+    ///
+    /// Where `self` has stride-0 modes no such layout exists, and the result holds their coordinate at 0, so that
+    /// *self(R(self(c))) = self(c)*.
+    ///
+    /// # Errors
+    /// When an index is taken twice by modes of other strides, no layout undoes `self`, or a stride is negative.
+    pub fn left_inverse(&self) -> Result<Layout, LayoutError> {
+        if self.has_negative_stride() {
+            return Err(LayoutError::NegativeStride { what: "a left inverse", layout: self.clone() });
+        }
+        let placed = by_stride(self);
+        let mut modes: Vec<Mode> = Vec::with_capacity(placed.len() + 1);
+        if let Some(first) = placed.first() {
+            modes.push((first.stride, 0));
+        }
+        for (i, mode) in placed.iter().enumerate() {
+            let extent = match placed.get(i + 1) {
+                None => mode.extent,
+                Some(next) if next.stride % mode.stride == 0 && next.stride / mode.stride >= mode.extent => {
+                    next.stride / mode.stride
+                }
+                Some(next) => return Err(self.no_inverse(mode, next)),
+            };
+            modes.push((extent, mode.unit));
+        }
+        Layout::flat(&coalesced(&modes))
+    }
+
+    fn no_inverse(&self, mode: &Placed, next: &Placed) -> LayoutError {
+        match self.filter().is_injective() {
+            Ok(false) => LayoutError::NotInjective(self.clone()),
+            _ => LayoutError::NoInverse {
+                layout: self.clone(),
+                why: format!(
+                    "its stride {} does not lie clear of {}:{}",
+                    next.stride, mode.extent, mode.stride
+                ),
+            },
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Operations that make layouts from layouts, one concept a module.
+//!
+//! They are methods of [`Layout`](crate::Layout), found there. None of them enumerates where arithmetic on modes
+//! decides; where only enumeration does, it is bounded by [`ENUMERATION_LIMIT`].
+
+pub(crate) mod coalesce;
+mod complement;
+mod compose;
+mod inverse;
+
+/// The most evaluations one operation makes before it gives up with [`LayoutError::TooLarge`](crate::LayoutError).
+pub(crate) const ENUMERATION_LIMIT: i64 = 1 << 22;
+
+/// Refuses an enumeration of more than [`ENUMERATION_LIMIT`].
+pub(crate) fn check_count(what: &'static str, count: i64) -> Result<(), crate::LayoutError> {
+    if count > ENUMERATION_LIMIT {
+        return Err(crate::LayoutError::TooLarge { what, count, limit: ENUMERATION_LIMIT });
+    }
+    Ok(())
+}

@@ -1,0 +1,59 @@
+//! What can go wrong in the algebra, as one enumeration with messages for people.
+
+use crate::{IntTuple, Layout};
+
+/// Why an operation on layouts has no result.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// The text is not of the notation; `at` is a byte offset into it.
+    #[error("{message} at byte {at}")]
+    Parse { at: usize, message: String },
+    /// Shape and stride differ in structure.
+    #[error("shape `{shape}` and stride `{stride}` differ in structure")]
+    NotCongruent { shape: IntTuple, stride: IntTuple },
+    /// An extent below 1.
+    #[error("extent {0} is less than 1")]
+    Extent(i64),
+    /// A tuple without entries.
+    #[error("a tuple needs at least one entry")]
+    EmptyTuple,
+    /// A number that does not fit a signed 64-bit integer.
+    #[error("{0} does not fit a 64-bit integer")]
+    Overflow(&'static str),
+    /// A coordinate that does not fit the shape.
+    #[error("coordinate `{coord}` does not fit shape `{shape}`")]
+    Coordinate { coord: String, shape: IntTuple },
+    /// More modes were given than there are.
+    #[error("{what} has {given} modes where at most {limit} fit")]
+    Rank { what: &'static str, given: usize, limit: usize },
+    /// The result is a function that no layout of the required shape computes.
+    #[error("`{a}` after `{b}` is not a layout: {why}")]
+    NotALayout { a: Layout, b: Layout, why: String },
+    /// The layout takes a value twice where it must not.
+    #[error("`{0}` takes a value twice")]
+    NotInjective(Layout),
+    /// No layout fills what the layout leaves out.
+    #[error("`{layout}` has no complement: {why}")]
+    NoComplement { layout: Layout, why: String },
+    /// No layout undoes the layout.
+    #[error("`{layout}` has no left inverse: {why}")]
+    NoInverse { layout: Layout, why: String },
+    /// An operation that is defined for strides of at least 0 only.
+    #[error("{what} is defined for strides of at least 0, and `{layout}` has a negative one")]
+    NegativeStride { what: &'static str, layout: Layout },
+    /// A number out of the range in which the operation is defined.
+    #[error("{what} must be at least {least}, and {given} was given")]
+    TooSmall { what: &'static str, least: i64, given: i64 },
+    /// The strides do not allow another element width.
+    #[error("`{layout}` cannot be read in units of {factor} elements: {why}")]
+    Recast { layout: Layout, factor: i64, why: String },
+    /// Swizzle parameters outside their range.
+    #[error(
+        "`Sw<{bits},{base},{shift}>` needs the size of its shift to be at least its number of bits, and all bits below 63"
+    )]
+    Swizzle { bits: u32, base: u32, shift: i32 },
+    /// A question that would need more enumeration than is reasonable.
+    #[error("{what} would need {count} evaluations, more than {limit}")]
+    TooLarge { what: &'static str, count: i64, limit: i64 },
+}

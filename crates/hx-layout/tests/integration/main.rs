@@ -1,0 +1,3 @@
+//! The laws and the reference cases of the layout algebra.
+
+mod core;
