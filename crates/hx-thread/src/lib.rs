@@ -1,0 +1,14 @@
+//! The thread program: what every thread of a block does, instruction by instruction, with registers and addresses spelled out.
+//!
+//! It is the pivot of the compiler: the simulator and the CUDA emitter are two readings of it. Control flow is uniform over the
+//! block; a collective instruction is executed by all its lanes. Names of instructions are rows of the catalogue of `hx-target`.
+//! The crate knows nothing of incremental queries, CUDA text or devices. Start at [`ThreadProgram`]; [`lower`] makes one.
+
+mod program;
+mod text;
+
+pub use program::{
+    Address, Body, Convert, Fill, Group, Memory, Multiply, Param, RegId, RegisterArray, Registers,
+    SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
+};
+pub use text::emit_thread;

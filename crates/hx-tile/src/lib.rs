@@ -1,0 +1,22 @@
+//! The tile program of one kernel instance, and the solution of its layouts: plain data, with a text form of each.
+//!
+//! A tile program says what moves and what is computed, tile by tile, with every shape known and every dimension symbolic.
+//! A solution gives each register tensor its thread-value layout, each shared tensor its memory layout, and each operation its
+//! instruction, with reasons. The crate knows nothing of syntax, of incremental queries or of how a solution is found.
+//! Start at [`TileProgram`], then [`Solution`].
+
+mod program;
+mod solution;
+mod text;
+mod view;
+
+pub use program::{
+    GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Requirement, Stmt, Tensor, TensorId, TensorKind,
+    TensorParam, TileProgram,
+};
+pub use solution::{
+    Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, Reason, SharedLayout,
+    Solution,
+};
+pub use text::{emit_layouts, emit_tile};
+pub use view::{Base, View, ViewMode};

@@ -1,0 +1,233 @@
+//! The rows of the catalogue and how they are found.
+
+use std::sync::LazyLock;
+
+use hx_dtype::DType;
+use hx_layout::Layout;
+use serde::Deserialize;
+
+use crate::Arch;
+
+/// Where a tensor lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Space {
+    Global,
+    Shared,
+    Register,
+}
+
+impl Space {
+    pub fn name(self) -> &'static str {
+        match self {
+            Space::Global => "global",
+            Space::Shared => "shared",
+            Space::Register => "register",
+        }
+    }
+}
+
+/// An instruction that moves elements between a memory and registers.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CopyRow {
+    pub name: String,
+    pub from: Space,
+    pub to: Space,
+    /// Lanes that execute one instruction together.
+    pub threads: u32,
+    /// Width of the elements that `memory` and `register` count, for a collective instruction.
+    pub element_bits: Option<u32>,
+    /// Bytes moved for each lane.
+    pub bytes: u32,
+    /// Bytes that a lane's address covers; the address is aligned to them.
+    pub access: u32,
+    /// Bits of one register operand.
+    pub word: u32,
+    /// Number of register operands.
+    pub words: u32,
+    /// (lane, value) → element of the instruction's tile, as lanes address memory.
+    #[serde(default, deserialize_with = "optional_layout")]
+    pub memory: Option<Layout>,
+    /// (lane, value) → element of the instruction's tile, as lanes hold it in registers.
+    #[serde(default, deserialize_with = "optional_layout")]
+    pub register: Option<Layout>,
+    /// Cycles until the next instruction of the warp can issue on the same pipe.
+    pub issue: f64,
+    /// Cycles until the result can be used.
+    pub latency: f64,
+    /// The oldest architecture that has it.
+    pub arch: u32,
+    /// PTX with `{r}` for the registers and `{a}` for the address.
+    pub ptx: String,
+}
+
+/// A copy row read for one element type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CopyAtom {
+    /// (lane, value) → element of the instruction's tile, in memory; values are contiguous from the lane's address on.
+    pub memory: Layout,
+    /// (lane, value) → element of the instruction's tile, in registers.
+    pub register: Layout,
+    /// Elements that each lane holds in registers.
+    pub values: i64,
+    /// Elements that each lane's address covers.
+    pub access: i64,
+}
+
+impl CopyRow {
+    /// The memory end: `from` of a load, `to` of a store.
+    pub fn memory_space(&self) -> Space {
+        if self.from == Space::Register { self.to } else { self.from }
+    }
+
+    pub fn is_load(&self) -> bool {
+        self.to == Space::Register
+    }
+
+    /// Lanes exchange data: what a lane addresses is not what it holds.
+    pub fn is_collective(&self) -> bool {
+        self.threads > 1
+    }
+
+    /// The row for elements of `dtype`, or nothing if they do not fit it.
+    pub fn atom(&self, dtype: DType) -> Option<CopyAtom> {
+        let bits = dtype.bits();
+        match (&self.memory, &self.register, self.element_bits) {
+            (Some(memory), Some(register), Some(element)) => (element == bits).then(|| CopyAtom {
+                memory: memory.clone(),
+                register: register.clone(),
+                values: i64::from(self.bytes * 8 / bits),
+                access: i64::from(self.access * 8 / bits),
+            }),
+            _ => {
+                let values = i64::from(self.bytes * 8 / bits);
+                if values == 0 || self.bytes * 8 % bits != 0 {
+                    return None;
+                }
+                let own = Layout::flat(&[(1, 0), (values, 1)]).ok()?;
+                Some(CopyAtom { memory: own.clone(), register: own, values, access: values })
+            }
+        }
+    }
+}
+
+/// One operand of a matrix product: its element type and who holds what.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fragment {
+    #[serde(rename = "type")]
+    pub dtype: DType,
+    /// (lane, value) → element of the column-major operand tile.
+    #[serde(deserialize_with = "layout")]
+    pub layout: Layout,
+}
+
+impl Fragment {
+    /// Elements that each lane holds.
+    pub fn values(&self) -> i64 {
+        self.layout.mode(1).size()
+    }
+}
+
+/// An instruction that computes `C[m, n] += A[m, k] · B[n, k]` on registers.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MmaRow {
+    pub name: String,
+    /// `[m, n, k]`.
+    pub shape: [i64; 3],
+    pub threads: u32,
+    pub a: Fragment,
+    pub b: Fragment,
+    pub c: Fragment,
+    pub issue: f64,
+    pub latency: f64,
+    pub arch: u32,
+    /// PTX with `{a}`, `{b}`, `{c}` for the registers of the fragments.
+    pub ptx: String,
+}
+
+/// An instruction that converts consecutive elements of one thread.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConvertRow {
+    pub name: String,
+    pub from: DType,
+    pub to: DType,
+    /// Elements converted at once.
+    pub values: u32,
+    pub issue: f64,
+    pub latency: f64,
+    pub arch: u32,
+    /// PTX with `{d}` for the destination and `{s0}`, `{s1}`, … for the sources.
+    pub ptx: String,
+}
+
+/// All rows, widest and fastest first within each kind.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalogue {
+    #[serde(default, rename = "copy")]
+    pub copies: Vec<CopyRow>,
+    #[serde(default, rename = "mma")]
+    pub mmas: Vec<MmaRow>,
+    #[serde(default, rename = "convert")]
+    pub converts: Vec<ConvertRow>,
+}
+
+/// The built-in catalogue.
+pub fn catalogue() -> &'static Catalogue {
+    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+        let parse = |text: &str| -> Catalogue {
+            // The files are part of the program and read in every test.
+            toml::from_str(text).unwrap_or_else(|e| panic!("the built-in catalogue is malformed: {e}"))
+        };
+        Catalogue {
+            copies: parse(include_str!("../catalogue/copy.toml")).copies,
+            mmas: parse(include_str!("../catalogue/mma.toml")).mmas,
+            converts: parse(include_str!("../catalogue/convert.toml")).converts,
+        }
+    });
+    &CATALOGUE
+}
+
+impl Catalogue {
+    pub fn copy(&self, name: &str) -> Option<&CopyRow> {
+        self.copies.iter().find(|r| r.name == name)
+    }
+
+    pub fn mma(&self, name: &str) -> Option<&MmaRow> {
+        self.mmas.iter().find(|r| r.name == name)
+    }
+
+    pub fn convert(&self, name: &str) -> Option<&ConvertRow> {
+        self.converts.iter().find(|r| r.name == name)
+    }
+
+    /// Copies between two memories, in the order of the catalogue: widest first.
+    pub fn copies_between(&self, from: Space, to: Space, arch: Arch) -> impl Iterator<Item = &CopyRow> {
+        self.copies.iter().filter(move |r| r.from == from && r.to == to && r.arch <= arch.number())
+    }
+
+    /// Matrix products of these element types.
+    pub fn mmas_of(&self, a: DType, b: DType, c: DType, arch: Arch) -> impl Iterator<Item = &MmaRow> {
+        self.mmas
+            .iter()
+            .filter(move |r| r.a.dtype == a && r.b.dtype == b && r.c.dtype == c && r.arch <= arch.number())
+    }
+
+    /// Conversions, those of most values at once first.
+    pub fn converts_of(&self, from: DType, to: DType, arch: Arch) -> impl Iterator<Item = &ConvertRow> {
+        self.converts.iter().filter(move |r| r.from == from && r.to == to && r.arch <= arch.number())
+    }
+}
+
+fn layout<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Layout, D::Error> {
+    let text = String::deserialize(d)?;
+    text.parse().map_err(serde::de::Error::custom)
+}
+
+fn optional_layout<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Layout>, D::Error> {
+    layout(d).map(Some)
+}

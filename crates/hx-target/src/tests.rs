@@ -1,0 +1,98 @@
+//! Rows against their definitions: every fragment is enumerated, because published tables have been wrong.
+
+use std::collections::BTreeMap;
+
+use crate::{CopyRow, MmaRow, catalogue};
+
+/// Times that each element of a tile of `size` elements is held.
+fn coverage(layout: &hx_layout::Layout, size: i64) -> Vec<usize> {
+    let mut count = vec![0; size as usize];
+    for i in 0..layout.size() {
+        count[layout.eval(i) as usize] += 1;
+    }
+    count
+}
+
+#[test]
+fn names_are_unique() {
+    let c = catalogue();
+    let mut seen = BTreeMap::new();
+    let names = c.copies.iter().map(|r| &r.name);
+    for name in names.chain(c.mmas.iter().map(|r| &r.name)).chain(c.converts.iter().map(|r| &r.name)) {
+        assert!(seen.insert(name.clone(), ()).is_none(), "{name} occurs twice");
+    }
+}
+
+#[test]
+fn fragments_cover_their_tiles_once() {
+    for MmaRow { name, shape: [m, n, k], threads, a, b, c, .. } in &catalogue().mmas {
+        for (what, fragment, size) in [("A", a, m * k), ("B", b, n * k), ("C", c, m * n)] {
+            assert_eq!(fragment.layout.mode(0).size(), i64::from(*threads), "{name} {what}");
+            assert_eq!(coverage(&fragment.layout, size), vec![1; size as usize], "{name} {what}");
+        }
+    }
+}
+
+/// PTX ISA 9.7.14.5.8: rows and columns of the fragments of m16n8k16, as the figures give them.
+#[test]
+fn m16n8k16_is_the_documented_fragment() {
+    for row in catalogue().mmas.iter().filter(|r| r.shape == [16, 8, 16]) {
+        for lane in 0..32 {
+            let (group, quad) = (lane / 4, lane % 4);
+            let at = |fragment: &crate::Fragment, v: i64| fragment.layout.eval(lane + 32 * v);
+            for v in 0..8 {
+                let (m, k) = (group + 8 * (v / 2 % 2), quad * 2 + v % 2 + 8 * (v / 4));
+                assert_eq!(at(&row.a, v), m + 16 * k, "{} A lane {lane} value {v}", row.name);
+            }
+            for v in 0..4 {
+                let (n, k) = (group, quad * 2 + v % 2 + 8 * (v / 2));
+                assert_eq!(at(&row.b, v), n + 8 * k, "{} B lane {lane} value {v}", row.name);
+                let (m, n) = (group + 8 * (v / 2), quad * 2 + v % 2);
+                assert_eq!(at(&row.c, v), m + 16 * n, "{} C lane {lane} value {v}", row.name);
+            }
+        }
+    }
+}
+
+/// PTX ISA 9.7.14.5.15: lane 8i + r addresses row r of matrix i; register i of lane l holds row l / 4, columns 2 (l % 4) and the next of
+/// matrix i, or with `.trans` the element with row and column exchanged.
+#[test]
+fn matrix_loads_are_the_documented_exchange() {
+    for row in catalogue().copies.iter().filter(|r| r.is_collective()) {
+        let matrices = i64::from(row.bytes / 4);
+        let rows = 8 * matrices;
+        let (memory, register) = (row.memory.as_ref().unwrap(), row.register.as_ref().unwrap());
+        for lane in 0..32 {
+            for col in 0..8 {
+                let addressed = if lane < rows { lane } else { lane % rows };
+                assert_eq!(memory.eval(lane + 32 * col), addressed + rows * col, "{} lane {lane}", row.name);
+            }
+            for v in 0..2 * matrices {
+                let (matrix, r, c) = (v / 2, lane / 4, 2 * (lane % 4) + v % 2);
+                let (r, c) = if row.name.ends_with(".trans") { (c, r) } else { (r, c) };
+                assert_eq!(
+                    register.eval(lane + 32 * v),
+                    8 * matrix + r + rows * c,
+                    "{} lane {lane}",
+                    row.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn operands_hold_the_bytes() {
+    for CopyRow { name, bytes, word, words, .. } in &catalogue().copies {
+        assert!(word * words / 8 >= *bytes && word * words / 8 <= 2 * bytes, "{name}");
+    }
+}
+
+#[test]
+fn rows_are_listed_widest_first() {
+    let c = catalogue();
+    for pair in c.copies.windows(2) {
+        let kind = |r: &CopyRow| (r.from, r.to, r.is_collective(), r.name.ends_with(".trans"));
+        assert!(kind(&pair[0]) != kind(&pair[1]) || pair[0].bytes > pair[1].bytes, "{}", pair[1].name);
+    }
+}

@@ -1,0 +1,198 @@
+//! The data of a thread program.
+
+use hx_dtype::DType;
+use hx_index::{Cond, Expr, Symbol};
+use hx_tile::{OpId, Origin, Requirement};
+
+/// One kernel, as every thread runs it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ThreadProgram {
+    /// The kernel's name in the source.
+    pub name: String,
+    /// In launch order: for each tensor a pointer; then every symbol of [`ThreadProgram::symbols`] as a 32-bit integer.
+    pub params: Vec<Param>,
+    /// Dimensions and strides that the body, the grid or a requirement reads, in a fixed order; bound at launch, each below 2³¹.
+    pub symbols: Vec<Symbol>,
+    /// Blocks along x, y and z, from the symbols.
+    pub grid: Vec<Expr>,
+    /// Threads of a block.
+    pub threads: u32,
+    /// What a launch must satisfy.
+    pub requires: Vec<Requirement>,
+    pub shared: Vec<SharedBuffer>,
+    /// Bytes of shared memory of a block.
+    pub shared_bytes: u32,
+    /// Indexed by [`RegId`].
+    pub registers: Vec<RegisterArray>,
+    pub body: Body,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Param {
+    Tensor(TensorParam),
+    /// A run-time number, passed by value.
+    Scalar {
+        name: String,
+        dtype: DType,
+    },
+}
+
+/// A tensor in global memory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TensorParam {
+    pub name: String,
+    pub dtype: DType,
+    pub mutable: bool,
+    pub shape: Vec<Expr>,
+    pub stride: Vec<Expr>,
+    /// Bytes to which a launch must align the pointer.
+    pub align: u32,
+}
+
+/// A tensor in shared memory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SharedBuffer {
+    pub name: String,
+    pub dtype: DType,
+    /// First byte in the block's shared memory.
+    pub offset: u32,
+    pub bytes: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RegId(pub u32);
+
+/// Elements that each thread holds of one register tensor. Elements narrower than 32 bits are packed, lowest first, into 32-bit words.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RegisterArray {
+    pub name: String,
+    pub dtype: DType,
+    /// Elements of one thread.
+    pub len: u32,
+}
+
+pub type Body = Vec<Stmt>;
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stmt {
+    /// What one tile operation became.
+    Group(Group),
+    /// A local integer, in scope until the end of the body it stands in.
+    Let {
+        var: Symbol,
+        value: Expr,
+    },
+    /// `for var in start..end`. With `unroll`, the bounds are constant and register positions may depend on `var`.
+    For {
+        var: Symbol,
+        start: Expr,
+        end: Expr,
+        unroll: bool,
+        body: Body,
+    },
+    /// Uniform over the block.
+    If {
+        cond: Cond,
+        then: Body,
+        otherwise: Body,
+    },
+    /// Block barrier.
+    Barrier,
+    Transfer(Transfer),
+    Multiply(Multiply),
+    Convert(Convert),
+    Fill(Fill),
+}
+
+/// The statements of one tile operation.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Group {
+    pub op: OpId,
+    pub origin: Origin,
+    /// The operation as text, for a comment.
+    pub title: String,
+    pub body: Body,
+}
+
+/// Values of one register array that an instruction reads or writes: value `i` is element `base + offsets[i]`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Registers {
+    pub array: RegId,
+    /// Constant once the counters of unrolled loops are.
+    pub base: Expr,
+    pub offsets: Vec<u32>,
+}
+
+/// A memory that threads address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Memory {
+    /// The tensor parameter at this position of [`ThreadProgram::params`].
+    Global(u32),
+    /// The buffer at this position of [`ThreadProgram::shared`].
+    Shared(u32),
+}
+
+/// Where each thread reads or writes: element `offset` of the memory's tensor and those that follow it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Address {
+    pub memory: Memory,
+    /// In elements; depends on the thread.
+    pub offset: Expr,
+}
+
+/// A copy instruction of the catalogue: a load or a store. For a collective row, the lanes of a warp exchange what they hold.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Transfer {
+    /// Name of the copy row.
+    pub row: String,
+    pub registers: Registers,
+    pub address: Address,
+    /// Threads for which it does not hold do not access memory; a load gives them `pad`. Never on a collective row.
+    pub guard: Cond,
+    /// What a guarded load gives, as bits of the element type.
+    pub pad: u64,
+}
+
+/// A matrix instruction of the catalogue; the accumulator is updated in place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Multiply {
+    /// Name of the mma row.
+    pub row: String,
+    pub c: Registers,
+    pub a: Registers,
+    pub b: Registers,
+}
+
+/// A conversion within each thread.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Convert {
+    /// Name of the convert row; nothing for a move between equal types.
+    pub row: Option<String>,
+    pub dst: Registers,
+    pub src: Registers,
+}
+
+/// Sets elements to a constant.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fill {
+    pub dst: Registers,
+    /// Bits of the element type.
+    pub bits: u64,
+}
+
+impl ThreadProgram {
+    pub fn array(&self, id: RegId) -> &RegisterArray {
+        &self.registers[id.0 as usize]
+    }
+
+    /// The tensor behind an address, with its element type.
+    pub fn memory_dtype(&self, memory: Memory) -> Option<DType> {
+        match memory {
+            Memory::Global(p) => match self.params.get(p as usize)? {
+                Param::Tensor(t) => Some(t.dtype),
+                Param::Scalar { .. } => None,
+            },
+            Memory::Shared(s) => self.shared.get(s as usize).map(|b| b.dtype),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Operations on typed tensors in structured control flow.
+
+use hx_dtype::DType;
+use hx_index::{Cond, Expr, Facts, Symbol};
+use hx_layout::Layout;
+
+use crate::View;
+
+/// A register or shared tensor of the program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TensorId(pub u32);
+
+/// A kernel parameter, by position.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ParamId(pub u32);
+
+/// An operation, numbered in the order of the text.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct OpId(pub u32);
+
+/// What in the source an operation or tensor comes from. Only its maker can turn it into a place.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Origin(pub u32);
+
+/// One instance of a kernel: compile-time parameters replaced, run-time dimensions symbolic.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TileProgram {
+    /// The kernel's name.
+    pub name: String,
+    pub params: Vec<Param>,
+    /// What holds of every symbol: `where` clauses, launch facts, ranges of block indices and counters.
+    pub facts: Facts,
+    /// Blocks along each axis, at most three.
+    pub grid: Vec<GridAxis>,
+    /// Threads of a block.
+    pub threads: u32,
+    /// What a launch must satisfy.
+    pub requires: Vec<Requirement>,
+    /// Indexed by [`TensorId`].
+    pub tensors: Vec<Tensor>,
+    pub body: Vec<Stmt>,
+}
+
+/// The number of blocks along one axis.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GridAxis {
+    pub blocks: Expr,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Param {
+    Tensor(TensorParam),
+    /// A run-time integer.
+    Int {
+        name: String,
+        dtype: DType,
+    },
+    /// A run-time floating-point number.
+    Float {
+        name: String,
+        dtype: DType,
+    },
+}
+
+/// A tensor in global memory, passed by pointer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TensorParam {
+    pub name: String,
+    pub dtype: DType,
+    pub mutable: bool,
+    /// Extent of each dimension, in elements.
+    pub shape: Vec<Expr>,
+    /// Stride of each dimension, in elements.
+    pub stride: Vec<Expr>,
+    /// Bytes to which the pointer is known to be aligned.
+    pub align: u32,
+}
+
+/// A `where` clause.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Requirement {
+    pub cond: Cond,
+    /// As written.
+    pub text: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tensor {
+    pub name: String,
+    pub dtype: DType,
+    /// Extents in elements, all known.
+    pub shape: Vec<i64>,
+    pub kind: TensorKind,
+    pub origin: Origin,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TensorKind {
+    /// Held in registers, element by thread; `pinned` is the user's thread-value layout.
+    Register { pinned: Option<Layout> },
+    /// Held in shared memory; `pinned` is the user's memory layout.
+    Shared { pinned: Option<Layout> },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stmt {
+    Op(Op),
+    /// `for var in start..end`; the facts know the range of `var`.
+    For {
+        var: Symbol,
+        start: Expr,
+        end: Expr,
+        unroll: bool,
+        body: Vec<Stmt>,
+    },
+    If {
+        cond: Cond,
+        then: Vec<Stmt>,
+        otherwise: Vec<Stmt>,
+    },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Op {
+    pub id: OpId,
+    pub kind: OpKind,
+    pub origin: Origin,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum OpKind {
+    /// Every element becomes `value`.
+    Fill { dst: TensorId, value: f64 },
+    /// Moves a tile between a memory and registers; one side is a whole register tensor.
+    Copy { src: View, dst: View },
+    /// `c[m, n] += a[m, k] · b[n, k]`, all in registers.
+    Gemm { c: TensorId, a: TensorId, b: TensorId, warps: Option<[i64; 2]> },
+    /// Elementwise conversion; between equal types it is a plain move.
+    Cast { dst: TensorId, src: TensorId },
+    /// Block barrier.
+    Sync,
+}
+
+// `value` of a fill is a literal of the source, never NaN.
+impl Eq for OpKind {}
+
+impl TileProgram {
+    pub fn tensor(&self, id: TensorId) -> &Tensor {
+        &self.tensors[id.0 as usize]
+    }
+
+    pub fn param(&self, id: ParamId) -> &Param {
+        &self.params[id.0 as usize]
+    }
+
+    /// The parameter as a tensor; a view never refers to another kind.
+    pub fn tensor_param(&self, id: ParamId) -> Option<&TensorParam> {
+        match self.param(id) {
+            Param::Tensor(t) => Some(t),
+            _ => None,
+        }
+    }
+
+    pub fn tensor_ids(&self) -> impl Iterator<Item = TensorId> + use<> {
+        (0..self.tensors.len() as u32).map(TensorId)
+    }
+
+    /// Every operation in the order of the text, with how often it runs in a launch relative to the body: the product of the trip
+    /// counts around it, a symbolic count taken as `unknown_trips`.
+    pub fn ops(&self, unknown_trips: f64) -> Vec<(&Op, f64)> {
+        let mut out = Vec::new();
+        collect(&self.body, 1.0, unknown_trips, &mut out);
+        out
+    }
+
+    pub fn op(&self, id: OpId) -> Option<&Op> {
+        self.ops(1.0).into_iter().map(|(op, _)| op).find(|op| op.id == id)
+    }
+}
+
+fn collect<'a>(stmts: &'a [Stmt], trips: f64, unknown: f64, out: &mut Vec<(&'a Op, f64)>) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Op(op) => out.push((op, trips)),
+            Stmt::For { start, end, body, .. } => {
+                let count = (end.clone() - start.clone()).as_const().map_or(unknown, |n| n.max(0) as f64);
+                collect(body, trips * count, unknown, out);
+            }
+            Stmt::If { then, otherwise, .. } => {
+                collect(then, trips, unknown, out);
+                collect(otherwise, trips, unknown, out);
+            }
+        }
+    }
+}
+
+impl Tensor {
+    /// Number of elements.
+    pub fn size(&self) -> i64 {
+        self.shape.iter().product()
+    }
+
+    pub fn is_register(&self) -> bool {
+        matches!(self.kind, TensorKind::Register { .. })
+    }
+}
+
+impl OpKind {
+    /// The word of the language for it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            OpKind::Fill { .. } => "fill",
+            OpKind::Copy { .. } => "copy",
+            OpKind::Gemm { .. } => "gemm",
+            OpKind::Cast { .. } => "cast",
+            OpKind::Sync => "sync",
+        }
+    }
+
+    /// The register tensors that take part, in the order of the operands.
+    pub fn registers(&self) -> Vec<TensorId> {
+        match self {
+            OpKind::Fill { dst, .. } => vec![*dst],
+            OpKind::Copy { src, dst } => src.register().or(dst.register()).into_iter().collect(),
+            OpKind::Gemm { c, a, b, .. } => vec![*c, *a, *b],
+            OpKind::Cast { dst, src } => vec![*dst, *src],
+            OpKind::Sync => Vec::new(),
+        }
+    }
+}

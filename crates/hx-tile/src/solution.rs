@@ -1,0 +1,123 @@
+//! What synthesis answers: layouts, instructions and the reasons for them.
+
+use std::collections::BTreeMap;
+
+use hx_layout::{Layout, Swizzle};
+
+use crate::{OpId, TensorId};
+
+/// One consistent choice for everything the program leaves open.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Solution {
+    /// The thread-value layout of each register tensor.
+    pub registers: BTreeMap<TensorId, Distribution>,
+    /// The memory layout of each shared tensor.
+    pub shared: BTreeMap<TensorId, SharedLayout>,
+    /// The instruction of each operation that needs one.
+    pub choices: BTreeMap<OpId, Choice>,
+    /// Bytes of shared memory of a block.
+    pub shared_bytes: u32,
+    /// Estimated cycles of a block.
+    pub cost: f64,
+    /// The constraints that were solved, in the paper's notation, in order.
+    pub constraints: Vec<Demand>,
+}
+
+/// A constraint as text, with the operation that makes it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Demand {
+    pub op: OpId,
+    pub text: String,
+}
+
+/// Why something was chosen: one line, and the operations that it follows from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Reason {
+    pub text: String,
+    pub from: Vec<OpId>,
+}
+
+/// Which thread holds which element (the paper's thread-value layout).
+///
+/// `layout` has two modes, thread and value, and maps to the colexicographic index in `tile`. The tile may be larger than the
+/// tensor where threads do not divide it: an element whose coordinate is outside of the tensor is held but means nothing; it is never
+/// loaded or stored. A stride of 0 in the thread mode means that several threads hold the same element.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Distribution {
+    /// Extents covered, each at least the tensor's.
+    pub tile: Vec<i64>,
+    pub layout: Layout,
+    pub reason: Reason,
+}
+
+/// Where each element of a shared tensor lies, in elements: `swizzle(layout(i))` for the colexicographic index `i`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SharedLayout {
+    pub layout: Layout,
+    /// Acts on element offsets.
+    pub swizzle: Swizzle,
+    /// First byte in the block's shared memory.
+    pub offset: u32,
+    pub bytes: u32,
+    pub reason: Reason,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Choice {
+    Copy(CopyChoice),
+    Gemm(GemmChoice),
+    Convert(ConvertChoice),
+}
+
+/// How a copy is made of one instruction, issued again and again.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CopyChoice {
+    /// The row of the catalogue.
+    pub row: String,
+    /// Extents covered, as of the register tensor's [`Distribution`].
+    pub tile: Vec<i64>,
+    /// `[thread, value, issue]` → index in `tile`: what each thread's address covers. The values lie one after the other in memory.
+    pub memory: Layout,
+    /// `[value, issue]` → position among the values of the thread in the register tensor.
+    pub register: Layout,
+    /// Bytes that one address covers.
+    pub bytes: u32,
+    /// Bank conflicts, for shared memory.
+    pub conflicts: Option<Conflicts>,
+    pub reason: Reason,
+}
+
+/// Wavefronts of shared memory that one execution of an operation takes, over all warps and issues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Conflicts {
+    pub wavefronts: u64,
+    /// What the same bytes would take without conflicts.
+    pub ideal: u64,
+}
+
+/// How a gemm is made of one instruction.
+#[derive(Clone, PartialEq, Debug)]
+pub struct GemmChoice {
+    pub row: String,
+    /// Warps (or threads, for an instruction of one thread) along M and N.
+    pub arrangement: [i64; 2],
+    /// `[value, m issue, k issue]` → position among the thread's values of A.
+    pub a: Layout,
+    /// `[value, n issue, k issue]` → position among the thread's values of B.
+    pub b: Layout,
+    /// `[value, m issue, n issue]` → position among the thread's values of C.
+    pub c: Layout,
+    /// Issues along M, N and K.
+    pub issues: [i64; 3],
+    pub reason: Reason,
+}
+
+/// How a conversion is made: `values` neighbours at a time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConvertChoice {
+    /// The row of the catalogue; nothing for a plain move.
+    pub row: Option<String>,
+    /// `[value, issue]` → position among the thread's values, of source and destination alike.
+    pub positions: Layout,
+    pub reason: Reason,
+}

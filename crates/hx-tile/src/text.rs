@@ -1,0 +1,181 @@
+//! Tile programs and solutions as text: what `--emit tile` and `--emit layouts` print.
+
+use std::fmt::Write;
+
+use crate::{Base, Choice, Op, OpId, OpKind, Param, Solution, Stmt, TensorId, TensorKind, TileProgram, View};
+
+/// The program as text, one operation a line.
+pub fn emit_tile(program: &TileProgram) -> String {
+    let mut out = format!("kernel {} threads {}\n", program.name, program.threads);
+    let grid: Vec<_> = program.grid.iter().map(|axis| axis.blocks.to_string()).collect();
+    let _ = writeln!(out, "  grid [{}]", grid.join(", "));
+    for param in &program.params {
+        let _ = writeln!(out, "  param {}", param_text(param));
+    }
+    for r in &program.requires {
+        let _ = writeln!(out, "  where {}", r.text);
+    }
+    for (symbol, divisor) in program.facts.divisors().filter(|(_, d)| *d > 1) {
+        let _ = writeln!(out, "  fact {symbol} % {divisor} == 0");
+    }
+    for id in program.tensor_ids() {
+        let t = program.tensor(id);
+        let (space, pin) = match &t.kind {
+            TensorKind::Register { pinned } => ("register", pinned),
+            TensorKind::Shared { pinned } => ("shared", pinned),
+        };
+        let pin = pin.as_ref().map_or(String::new(), |l| format!(" layout {l}"));
+        let _ = writeln!(out, "  {space} {}: {}{:?}{pin}", t.name, t.dtype, t.shape);
+    }
+    stmts_text(program, &program.body, 1, &mut out);
+    out
+}
+
+fn param_text(param: &Param) -> String {
+    match param {
+        Param::Tensor(t) => {
+            let list =
+                |v: &[hx_index::Expr]| v.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let mutable = if t.mutable { "mut " } else { "" };
+            format!(
+                "{}: {mutable}{}[{}] : [{}] align {}",
+                t.name,
+                t.dtype,
+                list(&t.shape),
+                list(&t.stride),
+                t.align
+            )
+        }
+        Param::Int { name, dtype } | Param::Float { name, dtype } => format!("{name}: {dtype}"),
+    }
+}
+
+fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth);
+    for stmt in stmts {
+        match stmt {
+            Stmt::Op(op) => {
+                let _ = writeln!(out, "{indent}#{} {}", op.id.0, op_text(program, op));
+            }
+            Stmt::For { var, start, end, unroll, body } => {
+                let unroll = if *unroll { " unroll" } else { "" };
+                let _ = writeln!(out, "{indent}for {var} in {start}..{end}{unroll}");
+                stmts_text(program, body, depth + 1, out);
+            }
+            Stmt::If { cond, then, otherwise } => {
+                let _ = writeln!(out, "{indent}if {cond}");
+                stmts_text(program, then, depth + 1, out);
+                if !otherwise.is_empty() {
+                    let _ = writeln!(out, "{indent}else");
+                    stmts_text(program, otherwise, depth + 1, out);
+                }
+            }
+        }
+    }
+}
+
+/// One operation with the names of its tensors.
+pub(crate) fn op_text(program: &TileProgram, op: &Op) -> String {
+    let name = |id: &TensorId| program.tensor(*id).name.clone();
+    match &op.kind {
+        OpKind::Fill { dst, value } => format!("fill({}, {value:?})", name(dst)),
+        OpKind::Copy { src, dst } => {
+            format!("copy({}, {})", view_text(program, src), view_text(program, dst))
+        }
+        OpKind::Gemm { c, a, b, warps } => {
+            let warps = warps.map_or(String::new(), |[m, n]| format!(", warps: [{m}, {n}]"));
+            format!("gemm({}, {}, {}{warps})", name(c), name(a), name(b))
+        }
+        OpKind::Cast { dst, src } => {
+            format!("{} = cast({}, {})", name(dst), name(src), program.tensor(*dst).dtype)
+        }
+        OpKind::Sync => "sync()".into(),
+    }
+}
+
+/// A view as the coordinates of its base: `c[x·1 + 64 * block_idx.x < m, …]`.
+pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
+    let base = match view.base {
+        Base::Global(p) => program.tensor_param(p).map_or("?", |t| t.name.as_str()),
+        Base::Shared(t) | Base::Register(t) => program.tensor(t).name.as_str(),
+    };
+    if let Base::Register(_) = view.base {
+        return base.into();
+    }
+    let mut dims = Vec::new();
+    for (dim, offset) in view.offsets.iter().enumerate() {
+        let mut parts = Vec::new();
+        for mode in view.modes.iter().filter(|m| m.dim == dim) {
+            let by = match mode.factor.as_const() {
+                Some(1) => String::new(),
+                _ => format!(" by {}", mode.factor),
+            };
+            parts.push(format!("0..{}{by}", mode.extent));
+        }
+        if !offset.is_zero() || parts.is_empty() {
+            parts.insert(0, offset.to_string());
+        }
+        dims.push(parts.join(" + "));
+    }
+    let order: Vec<usize> = view.modes.iter().map(|m| m.dim).collect();
+    let permuted = if order.is_sorted() { String::new() } else { format!(" permuted {order:?}") };
+    format!("{base}[{}]{permuted}", dims.join(", "))
+}
+
+/// Layouts and instructions with one line of reason for each.
+pub fn emit_layouts(program: &TileProgram, solution: &Solution) -> String {
+    let mut out = format!("kernel {} threads {}\n", program.name, program.threads);
+    for id in program.tensor_ids() {
+        let t = program.tensor(id);
+        if let Some(d) = solution.registers.get(&id) {
+            let covered = if d.tile == t.shape { String::new() } else { format!(" over {:?}", d.tile) };
+            let _ = writeln!(out, "{}: register {}{:?} = {}{covered}", t.name, t.dtype, t.shape, d.layout);
+            let _ = writeln!(out, "    {}", reason_text(&d.reason.text, &d.reason.from));
+        } else if let Some(s) = solution.shared.get(&id) {
+            let swizzle = if s.swizzle.is_identity() {
+                String::new()
+            } else {
+                format!("{} ∘ ", s.swizzle.source_form())
+            };
+            let _ = writeln!(
+                out,
+                "{}: shared {}{:?} = {swizzle}{}, {} B at {}",
+                t.name, t.dtype, t.shape, s.layout, s.bytes, s.offset
+            );
+            let _ = writeln!(out, "    {}", reason_text(&s.reason.text, &s.reason.from));
+        }
+    }
+    for (op, _) in program.ops(1.0) {
+        let Some(choice) = solution.choices.get(&op.id) else { continue };
+        let (what, reason) = match choice {
+            Choice::Copy(c) => {
+                let conflicts = c.conflicts.map_or(String::new(), |c| {
+                    if c.wavefronts == c.ideal {
+                        ", no bank conflicts".into()
+                    } else {
+                        format!(", bank conflicts: {} wavefronts instead of {}", c.wavefronts, c.ideal)
+                    }
+                });
+                (format!("{}, {} B an access{conflicts}", c.row, c.bytes), &c.reason)
+            }
+            Choice::Gemm(g) => {
+                let [m, n] = g.arrangement;
+                let [im, i_n, ik] = g.issues;
+                (format!("{}, {m}×{n} across the block, {im}×{i_n}×{ik} each", g.row), &g.reason)
+            }
+            Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
+        };
+        let _ = writeln!(out, "#{} {}: {what}", op.id.0, op_text(program, op));
+        let _ = writeln!(out, "    {}", reason_text(&reason.text, &reason.from));
+    }
+    let _ = writeln!(out, "shared memory: {} B", solution.shared_bytes);
+    out
+}
+
+fn reason_text(text: &str, from: &[OpId]) -> String {
+    if from.is_empty() {
+        return text.to_string();
+    }
+    let ops: Vec<_> = from.iter().map(|op| format!("#{}", op.0)).collect();
+    format!("{text} ({})", ops.join(", "))
+}
