@@ -1,0 +1,223 @@
+//! One run of the worker process: its pipes, its threads, its end.
+//!
+//! Reading, writing and the collecting of standard error each have a thread, so that the caller never blocks longer
+//! than it wants to: a worker that reads nothing or says nothing runs into the deadline, not into a full pipe.
+//! This module knows frames and no messages.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{BufReader, Read};
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::client::Budget;
+use crate::frame::{Frame, FrameError};
+
+/// How often a waiting client asks whether it was cancelled.
+const POLL: Duration = Duration::from_millis(5);
+/// How much of the worker's standard error is kept.
+const STDERR_TAIL: usize = 8 << 10;
+
+/// How to start a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkerCommand {
+    /// The executable.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables added to the environment.
+    pub env: Vec<(OsString, OsString)>,
+}
+
+impl WorkerCommand {
+    /// A command without arguments.
+    pub fn new(program: impl Into<PathBuf>) -> WorkerCommand {
+        WorkerCommand { program: program.into(), args: Vec::new(), env: Vec::new() }
+    }
+
+    /// Adds an argument.
+    pub fn arg(mut self, arg: impl Into<OsString>) -> WorkerCommand {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// Adds a variable.
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> WorkerCommand {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+}
+
+/// Why waiting for a frame ended without one.
+#[derive(Debug)]
+pub(crate) enum WaitError {
+    Closed,
+    Broken(String),
+    Deadline,
+    Cancelled,
+}
+
+/// A running worker.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    outgoing: Option<Sender<Frame>>,
+    incoming: Receiver<Result<Frame, FrameError>>,
+    stderr: Arc<Mutex<VecDeque<u8>>>,
+    stderr_thread: Option<JoinHandle<()>>,
+    reaped: bool,
+}
+
+impl Process {
+    pub(crate) fn spawn(command: &WorkerCommand) -> Result<Process, String> {
+        let mut builder = Command::new(&command.program);
+        builder.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
+        builder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // Its own process group: Ctrl-C at a prompt is for the prompt, which decides what becomes of the worker.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut builder, 0);
+        let mut child = builder.spawn().map_err(|error| error.to_string())?;
+        let (Some(mut stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err("its pipes are missing".to_owned());
+        };
+        let (outgoing, to_write) = channel::<Frame>();
+        thread::spawn(move || {
+            // A failed write means that the worker is gone; the reading side reports that, with the exit status.
+            while let Ok(frame) = to_write.recv() {
+                if frame.write_to(&mut stdin).is_err() {
+                    break;
+                }
+            }
+        });
+        let (deliver, incoming) = channel();
+        thread::spawn(move || {
+            let mut stdout = BufReader::new(stdout);
+            loop {
+                let frame = Frame::read_from(&mut stdout);
+                let last = frame.is_err();
+                if deliver.send(frame).is_err() || last {
+                    break;
+                }
+            }
+        });
+        let tail = Arc::new(Mutex::new(VecDeque::new()));
+        let kept = Arc::clone(&tail);
+        let stderr_thread = thread::spawn(move || keep_tail(stderr, &kept));
+        Ok(Process {
+            child,
+            outgoing: Some(outgoing),
+            incoming,
+            stderr: tail,
+            stderr_thread: Some(stderr_thread),
+            reaped: false,
+        })
+    }
+
+    /// Queues a frame; never blocks.
+    pub(crate) fn send(&self, frame: Frame) {
+        if let Some(outgoing) = &self.outgoing {
+            // The thread is gone only when the worker is, which the next wait reports.
+            let _ = outgoing.send(frame);
+        }
+    }
+
+    /// Waits for the next frame.
+    pub(crate) fn wait_frame(&self, budget: &Budget<'_>) -> Result<Frame, WaitError> {
+        loop {
+            if budget.is_cancelled() {
+                return Err(WaitError::Cancelled);
+            }
+            let left = budget.left();
+            match self.incoming.recv_timeout(left.min(POLL)) {
+                Ok(Ok(frame)) => return Ok(frame),
+                Ok(Err(FrameError::Malformed(reason))) => return Err(WaitError::Broken(reason)),
+                Ok(Err(FrameError::Closed | FrameError::Io(_))) | Err(RecvTimeoutError::Disconnected) => {
+                    return Err(WaitError::Closed);
+                }
+                Err(RecvTimeoutError::Timeout) if left <= POLL => return Err(WaitError::Deadline),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Ends the worker: asks by closing its input, then kills. Returns how it ended.
+    pub(crate) fn end(&mut self, patience: Duration) -> String {
+        self.outgoing = None;
+        let start = Instant::now();
+        let status = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => break Some(status),
+                Ok(None) if start.elapsed() < patience => thread::sleep(Duration::from_millis(2)),
+                Ok(None) | Err(_) => {
+                    let _ = self.child.kill();
+                    break self.child.wait().ok();
+                }
+            }
+        };
+        self.reaped = true;
+        status.map_or_else(|| "it could not be waited for".to_owned(), describe)
+    }
+
+    /// The last lines of standard error; call after [`Process::end`].
+    pub(crate) fn stderr_tail(&mut self) -> String {
+        if let Some(thread) = self.stderr_thread.take() {
+            // A grandchild may hold the pipe open, so the thread is not waited for without bound.
+            let start = Instant::now();
+            while !thread.is_finished() && start.elapsed() < Duration::from_millis(200) {
+                thread::sleep(Duration::from_millis(2));
+            }
+        }
+        let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes: Vec<u8> = kept.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).trim_end().to_owned()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.end(Duration::from_millis(500));
+        }
+    }
+}
+
+fn keep_tail(mut stderr: ChildStderr, tail: &Mutex<VecDeque<u8>>) {
+    let mut chunk = [0u8; 4096];
+    while let Ok(count @ 1..) = stderr.read(&mut chunk) {
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.extend(&chunk[..count]);
+        let excess = tail.len().saturating_sub(STDERR_TAIL);
+        tail.drain(..excess);
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return format!("signal {signal}{}", signal_name(signal));
+    }
+    match status.code() {
+        Some(code) => format!("exit status {code}"),
+        None => status.to_string(),
+    }
+}
+
+#[cfg(unix)]
+fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        4 => " (illegal instruction)",
+        6 => " (abort)",
+        7 => " (bus error)",
+        8 => " (arithmetic error)",
+        9 => " (killed)",
+        11 => " (segmentation fault)",
+        15 => " (terminated)",
+        _ => "",
+    }
+}

@@ -1,0 +1,315 @@
+//! Finding the CUDA compiler library and the disassembler, without loading either.
+//!
+//! The order is the documented one: the explicit setting, the project's `target/cuda`, `CUDA_HOME`, the loader's path,
+//! the `nvidia/*/lib` folders of a Python environment on PATH.
+//! An explicit setting that leads nowhere is an error and not a reason to look further.
+//! The search sees only what is in [`SearchEnv`], so that tests need not change the process.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::protocol::{Absence, Component, NvrtcFiles};
+
+/// Everything that the search depends on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SearchEnv {
+    /// `--nvrtc` or `HX_NVRTC`: the library or a folder that holds it.
+    pub nvrtc: Option<PathBuf>,
+    /// `HX_NVDISASM`: the program or a folder that holds it.
+    pub nvdisasm: Option<PathBuf>,
+    /// Folders that may be a project's `target/cuda`, nearest first.
+    pub target_cuda: Vec<PathBuf>,
+    /// `CUDA_HOME`, or `CUDA_PATH`.
+    pub cuda_home: Option<PathBuf>,
+    /// The loader's folders, in order.
+    pub loader_path: Vec<PathBuf>,
+    /// The folders of `PATH`, in order.
+    pub path: Vec<PathBuf>,
+}
+
+impl SearchEnv {
+    /// Reads the environment of this process; `start` is the folder of the project or file at hand, whose parents are
+    /// searched for `target/cuda` as well.
+    pub fn of_process(start: &Path) -> SearchEnv {
+        let mut target_cuda: Vec<PathBuf> =
+            start.ancestors().map(|folder| folder.join("target").join("cuda")).collect();
+        // A build of the project finds its own libraries from anywhere: `target/debug/hx` beside `target/cuda`.
+        if let Ok(executable) = std::env::current_exe() {
+            target_cuda.extend(executable.ancestors().skip(1).take(3).map(|folder| folder.join("cuda")));
+        }
+        SearchEnv {
+            nvrtc: path_variable("HX_NVRTC"),
+            nvdisasm: path_variable("HX_NVDISASM"),
+            target_cuda,
+            cuda_home: path_variable("CUDA_HOME").or_else(|| path_variable("CUDA_PATH")),
+            loader_path: loader_folders(),
+            path: std::env::var_os("PATH")
+                .map(|path| std::env::split_paths(&path).collect())
+                .unwrap_or_default(),
+        }
+    }
+}
+
+fn path_variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// The folders that the loader looks in, as far as they can be known without loading.
+fn loader_folders() -> Vec<PathBuf> {
+    if cfg!(windows) {
+        return Vec::new();
+    }
+    let mut folders: Vec<PathBuf> = std::env::var_os("LD_LIBRARY_PATH")
+        .map(|path| std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty()).collect())
+        .unwrap_or_default();
+    folders.extend(configured_folders(Path::new("/etc/ld.so.conf.d")));
+    for folder in
+        ["/usr/local/cuda/lib64", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"]
+    {
+        folders.push(PathBuf::from(folder));
+    }
+    folders
+}
+
+fn configured_folders(conf_dir: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for file in sorted_entries(conf_dir) {
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        folders.extend(text.lines().map(str::trim).filter(|line| line.starts_with('/')).map(PathBuf::from));
+    }
+    folders
+}
+
+/// Finds the compiler library.
+pub fn find_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
+    if let Some(explicit) = &env.nvrtc {
+        return nvrtc_at(explicit).ok_or_else(|| {
+            let reason = if explicit.exists() {
+                format!("HX_NVRTC is `{}`, which holds no NVRTC library", explicit.display())
+            } else {
+                format!("HX_NVRTC is `{}`, which does not exist", explicit.display())
+            };
+            Absence::new(Component::Nvrtc, reason)
+        });
+    }
+    let mut looked_in = Vec::new();
+    let mut candidates: Vec<PathBuf> = Vec::new();
+    for folder in &env.target_cuda {
+        candidates.extend(library_folders(folder));
+    }
+    looked_in.push("target/cuda of the project".to_owned());
+    if let Some(home) = &env.cuda_home {
+        candidates.extend(library_folders(home));
+        looked_in.push(format!("CUDA_HOME, `{}`", home.display()));
+    } else {
+        looked_in.push("CUDA_HOME, which is not set".to_owned());
+    }
+    candidates.extend(env.loader_path.iter().cloned());
+    looked_in.push("the loader's path".to_owned());
+    candidates.extend(python_folders(&env.path, "lib"));
+    looked_in.push("the Python environment on PATH".to_owned());
+    candidates.iter().find_map(|folder| nvrtc_in(folder)).ok_or_else(|| Absence {
+        component: Component::Nvrtc,
+        reason: "the library was not found".to_owned(),
+        looked_in,
+        help: Some("`cargo xtask cuda` fetches it, or set HX_NVRTC to the library".to_owned()),
+    })
+}
+
+/// Finds the disassembler.
+pub fn find_nvdisasm(env: &SearchEnv) -> Result<PathBuf, Absence> {
+    let name = format!("nvdisasm{}", std::env::consts::EXE_SUFFIX);
+    if let Some(explicit) = &env.nvdisasm {
+        let found = [explicit.clone(), explicit.join(&name)].into_iter().find(|path| path.is_file());
+        return found.ok_or_else(|| {
+            let reason = format!("HX_NVDISASM is `{}`, where there is none", explicit.display());
+            Absence::new(Component::Disassembler, reason)
+        });
+    }
+    let mut candidates: Vec<PathBuf> = Vec::new();
+    candidates.extend(env.target_cuda.iter().map(|folder| folder.join("bin")));
+    candidates.extend(env.cuda_home.iter().map(|home| home.join("bin")));
+    candidates.extend(env.path.iter().cloned());
+    candidates.extend(python_folders(&env.path, "bin"));
+    candidates.iter().map(|folder| folder.join(&name)).find(|path| path.is_file()).ok_or_else(|| Absence {
+        component: Component::Disassembler,
+        reason: "the program was not found".to_owned(),
+        looked_in: ["target/cuda of the project", "CUDA_HOME", "PATH", "the Python environment on PATH"]
+            .map(str::to_owned)
+            .to_vec(),
+        help: Some("`cargo xtask cuda` fetches it, or set HX_NVDISASM to the program".to_owned()),
+    })
+}
+
+/// The library at a path that is itself, or a folder around it.
+fn nvrtc_at(path: &Path) -> Option<NvrtcFiles> {
+    if path.is_file() {
+        let folder = path.parent()?;
+        return Some(NvrtcFiles {
+            library: path.to_owned(),
+            builtins: library_named(folder, Role::Builtins),
+        });
+    }
+    std::iter::once(path.to_owned()).chain(library_folders(path)).find_map(|folder| nvrtc_in(&folder))
+}
+
+fn nvrtc_in(folder: &Path) -> Option<NvrtcFiles> {
+    let library = library_named(folder, Role::Compiler)?;
+    Some(NvrtcFiles { library, builtins: library_named(folder, Role::Builtins) })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Compiler,
+    Builtins,
+}
+
+/// The library of that role with the highest version in its name; one without a version comes last.
+fn library_named(folder: &Path, role: Role) -> Option<PathBuf> {
+    sorted_entries(folder)
+        .into_iter()
+        .filter_map(|path| version_in_name(path.file_name()?, role).map(|version| (version, path)))
+        .filter(|(_, path)| path.is_file())
+        .max_by(|left, right| left.0.cmp(&right.0))
+        .map(|(_, path)| path)
+}
+
+/// The version numbers in a library's file name; `None` when the name is of something else.
+/// Names with `alt` are variants for other purposes.
+fn version_in_name(name: &OsStr, role: Role) -> Option<Vec<u32>> {
+    let name = name.to_str()?;
+    let stem = match role {
+        Role::Compiler => "nvrtc",
+        Role::Builtins => "nvrtc-builtins",
+    };
+    if let Some(rest) = name.strip_prefix("lib").and_then(|name| name.strip_prefix(stem)) {
+        let rest = rest.strip_prefix(".so")?;
+        return rest.split('.').skip(1).map(|part| part.parse().ok()).collect();
+    }
+    // Windows: `nvrtc64_130_0.dll`, `nvrtc-builtins64_130.dll`.
+    let rest = name.strip_prefix(stem)?.strip_prefix("64_")?.strip_suffix(".dll")?;
+    rest.split('_').map(|part| part.parse().ok()).collect()
+}
+
+/// Where libraries lie below an installation's folder.
+fn library_folders(home: &Path) -> Vec<PathBuf> {
+    ["lib64", "lib", "bin"].map(|name| home.join(name)).to_vec()
+}
+
+/// `nvidia/*/SUB` in the packages of each Python environment that has its interpreter on PATH.
+fn python_folders(path: &[PathBuf], sub: &str) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for bin in path {
+        let has_python = ["python3", "python", "python.exe"].iter().any(|name| bin.join(name).is_file());
+        let Some(prefix) = bin.parent().filter(|_| has_python) else { continue };
+        let mut packages = vec![prefix.join("Lib").join("site-packages")];
+        for lib in sorted_entries(&prefix.join("lib")) {
+            packages.extend(["site-packages", "dist-packages"].map(|name| lib.join(name)));
+        }
+        for package in packages {
+            folders.extend(sorted_entries(&package.join("nvidia")).into_iter().map(|found| found.join(sub)));
+        }
+    }
+    folders
+}
+
+/// The entries of a folder in the order of their names; none when it cannot be read.
+fn sorted_entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn touch(path: &Path) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+
+    #[test]
+    fn the_order_of_the_search() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        touch(&root.join("env/bin/python3"));
+        touch(&root.join("env/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13"));
+        touch(&root.join("env/lib/python3.12/site-packages/nvidia/cu13/bin/nvdisasm"));
+        touch(&root.join("loader/libnvrtc.so.12"));
+        touch(&root.join("home/lib64/libnvrtc.so"));
+        touch(&root.join("home/bin/nvdisasm"));
+        touch(&root.join("cuda/lib/libnvrtc.so.13"));
+        touch(&root.join("cuda/lib/libnvrtc-builtins.so.13.0"));
+        touch(&root.join("explicit/libnvrtc.so.13"));
+        let mut env = SearchEnv {
+            nvrtc: Some(root.join("explicit")),
+            target_cuda: vec![root.join("nothing"), root.join("cuda")],
+            cuda_home: Some(root.join("home")),
+            loader_path: vec![root.join("loader")],
+            path: vec![root.join("env/bin")],
+            ..SearchEnv::default()
+        };
+        let found = |env: &SearchEnv| {
+            let library = find_nvrtc(env).unwrap().library;
+            library.strip_prefix(root).unwrap().to_str().unwrap().to_owned()
+        };
+        assert_eq!(found(&env), "explicit/libnvrtc.so.13");
+        env.nvrtc = None;
+        assert_eq!(found(&env), "cuda/lib/libnvrtc.so.13");
+        let builtins = find_nvrtc(&env).unwrap().builtins.unwrap();
+        assert!(builtins.ends_with("libnvrtc-builtins.so.13.0"));
+        env.target_cuda.clear();
+        assert_eq!(found(&env), "home/lib64/libnvrtc.so");
+        assert_eq!(find_nvdisasm(&env).unwrap(), root.join("home/bin/nvdisasm"));
+        env.cuda_home = None;
+        assert_eq!(found(&env), "loader/libnvrtc.so.12");
+        env.loader_path.clear();
+        assert_eq!(found(&env), "env/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13");
+        assert!(find_nvdisasm(&env).unwrap().ends_with("nvidia/cu13/bin/nvdisasm"));
+        env.path.clear();
+        let absence = find_nvrtc(&env).unwrap_err();
+        assert_eq!(absence.looked_in.len(), 4);
+        assert_eq!(
+            absence.to_string(),
+            "the CUDA compiler (NVRTC) is not available: the library was not found"
+        );
+        assert_eq!(find_nvdisasm(&env).unwrap_err().component, Component::Disassembler);
+    }
+
+    #[test]
+    fn a_wrong_setting_is_not_passed_over() {
+        let root = tempfile::tempdir().unwrap();
+        touch(&root.path().join("cuda/lib/libnvrtc.so.13"));
+        let env = SearchEnv {
+            nvrtc: Some(PathBuf::from("/nowhere/libnvrtc.so")),
+            target_cuda: vec![root.path().join("cuda")],
+            ..SearchEnv::default()
+        };
+        assert_eq!(
+            find_nvrtc(&env).unwrap_err().to_string(),
+            "the CUDA compiler (NVRTC) is not available: HX_NVRTC is `/nowhere/libnvrtc.so`, which does not exist"
+        );
+    }
+
+    #[test]
+    fn the_newest_library_of_a_folder() {
+        let versions = |name: &str| version_in_name(OsStr::new(name), Role::Compiler);
+        assert_eq!(versions("libnvrtc.so"), Some(vec![]));
+        assert_eq!(versions("libnvrtc.so.13"), Some(vec![13]));
+        assert_eq!(versions("libnvrtc.so.13.0.88"), Some(vec![13, 0, 88]));
+        assert_eq!(versions("nvrtc64_130_0.dll"), Some(vec![130, 0]));
+        assert_eq!(versions("libnvrtc.alt.so.13"), None);
+        assert_eq!(versions("libnvrtc-builtins.so.13.0"), None);
+        assert_eq!(versions("libnvrtc.so.13.txt"), None);
+        let root = tempfile::tempdir().unwrap();
+        for name in ["libnvrtc.so", "libnvrtc.so.12", "libnvrtc.so.13", "libnvrtc.alt.so.14"] {
+            touch(&root.path().join(name));
+        }
+        assert!(library_named(root.path(), Role::Compiler).unwrap().ends_with("libnvrtc.so.13"));
+    }
+}

@@ -1,0 +1,95 @@
+//! A worker that misbehaves as its first argument says; it needs no CUDA.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use hx_worker::frame::Frame;
+use hx_worker::protocol::{
+    Absence, Component, CudaFault, Hello, PROTOCOL_VERSION, ProbeReport, RemoteError, Reply, ReplyEnvelope,
+    Request, RequestEnvelope,
+};
+
+fn main() -> ExitCode {
+    let manner = std::env::args().nth(1).unwrap_or_default();
+    match serve(&manner) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::from(3),
+    }
+}
+
+fn serve(manner: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let mut stdin = io::stdin().lock();
+    let mut stdout = io::stdout().lock();
+    match manner {
+        "noise" => writeln!(stdout, "Usage: hx worker")?,
+        "silent" => thread::sleep(Duration::from_secs(600)),
+        "other-version" => Frame::new(&Hello { protocol: 99 }, Vec::new())?.write_to(&mut stdout)?,
+        _ => Frame::new(&Hello { protocol: PROTOCOL_VERSION }, Vec::new())?.write_to(&mut stdout)?,
+    }
+    if manner == "deaf" {
+        // Reads nothing: a large request fills the pipe.
+        thread::sleep(Duration::from_secs(600));
+    }
+    while let Ok(frame) = Frame::read_from(&mut stdin) {
+        let RequestEnvelope { id, request } = frame.parse()?;
+        let id = if manner == "wrong-id" { id + 7 } else { id };
+        let reply = answer(manner, &request, &mut stdout)?;
+        Frame::new(&ReplyEnvelope { id, reply }, frame.blobs)?.write_to(&mut stdout)?;
+    }
+    Ok(())
+}
+
+/// What a request comes to; `Launch` is where most manners show.
+fn answer(
+    manner: &str,
+    request: &Request,
+    stdout: &mut impl Write,
+) -> io::Result<Result<Reply, RemoteError>> {
+    if let Request::Launch(launch) = request {
+        match manner {
+            "abort" => std::process::abort(),
+            "exit" => {
+                let _ = writeln!(io::stderr(), "a library said something\nand gave up");
+                std::process::exit(5);
+            }
+            "hang" => thread::sleep(Duration::from_secs(600)),
+            "half" => {
+                stdout.write_all(b"hxw1\x40\0\0\0")?;
+                stdout.flush()?;
+                std::process::exit(0);
+            }
+            "fault" => {
+                return Ok(Err(RemoteError::Cuda(CudaFault {
+                    during: "running `k`".to_owned(),
+                    code: 700,
+                    name: "CUDA_ERROR_ILLEGAL_ADDRESS".to_owned(),
+                    text: "an illegal memory access was encountered".to_owned(),
+                    sticky: true,
+                })));
+            }
+            _ => {}
+        }
+        // Blob 0 is the cubin where it was sent; every buffer comes back as it went.
+        let outputs = launch.args.iter().enumerate().filter_map(|(at, arg)| match arg {
+            hx_worker::protocol::WireArg::Buffer { data, writable: true } => Some((at, *data)),
+            _ => None,
+        });
+        let gpu_ms = if launch.cubin.is_some() { 1.0 } else { 0.5 };
+        return Ok(Ok(Reply::Launched { outputs: outputs.collect(), gpu_ms }));
+    }
+    Ok(match request {
+        Request::Probe { .. } => {
+            let absence = |component| Absence::new(component, "this worker is a fake");
+            Ok(Reply::Probe(Box::new(ProbeReport {
+                driver: Err(absence(Component::Driver)),
+                devices: Err(absence(Component::Device)),
+                nvrtc: Err(absence(Component::Nvrtc)),
+            })))
+        }
+        Request::Alloc { .. } => Ok(Reply::Allocated { buffer: 1 }),
+        Request::Download { .. } => Err(RemoteError::BadRequest("the buffer is empty".to_owned())),
+        _ => Ok(Reply::Done),
+    })
+}
