@@ -1,0 +1,52 @@
+//! What a kernel or function says of itself before its body: parameters, `where`, grid, threads.
+
+use crate::{ExprId, ExprStore, Name, TypeRefId};
+
+/// The header of a kernel. Its expressions live in `store`, apart from those of the body.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct KernelSignature {
+    pub store: ExprStore,
+    pub generics: Vec<GenericParam>,
+    pub params: Vec<Param>,
+    pub wheres: Vec<Predicate>,
+    /// Blocks along each axis: an array, a tuple or one integer.
+    pub grid: Option<ExprId>,
+    /// Threads of a block.
+    pub threads: Option<ExprId>,
+    /// Blocks of a cluster along each axis.
+    pub cluster: Option<ExprId>,
+}
+
+/// The header of a tile function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FnSignature {
+    pub store: ExprStore,
+    pub generics: Vec<GenericParam>,
+    pub params: Vec<Param>,
+    pub ret: Option<TypeRefId>,
+    pub wheres: Vec<Predicate>,
+}
+
+/// A compile-time parameter, `BM = 64` or `W: layout = auto`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GenericParam {
+    pub name: Name,
+    /// Its kind as written; an integer if left out.
+    pub ty: Option<TypeRefId>,
+    pub default: Option<ExprId>,
+}
+
+/// A run-time parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Param {
+    pub name: Name,
+    pub ty: TypeRefId,
+}
+
+/// One clause of a `where`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Predicate {
+    pub condition: ExprId,
+    /// As written, with single spaces and no comments.
+    pub text: String,
+}
