@@ -1,0 +1,80 @@
+//! What a code is, and how one is found. The codes themselves are in [`crate::codes`].
+
+use crate::{Severity, codes};
+
+/// One kind of finding: its number, which never changes its meaning, its name, and the page that explains it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Code {
+    /// `HX` and four digits, the first two of which name the family.
+    pub id: &'static str,
+    /// Kebab-case.
+    pub name: &'static str,
+    /// The level it has unless something says otherwise.
+    pub severity: Severity,
+    /// One line: what was found. Lower-case start, no final stop.
+    pub summary: &'static str,
+    /// Markdown as it stands in doc comments: each line may begin with one space.
+    pub(crate) doc: &'static str,
+}
+
+impl Code {
+    /// The page in Markdown: what it means, an example that has it, and an example that mends it.
+    pub fn explanation(&self) -> String {
+        let lines = self.doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end());
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The heading and the page, as `hx explain` prints them and as the book holds them.
+    pub fn page(&self) -> String {
+        format!(
+            "# {}: {}\n\n{} ({})\n\n{}",
+            self.id,
+            self.name,
+            self.summary,
+            self.severity.as_str(),
+            self.explanation()
+        )
+    }
+}
+
+/// Every code, ordered by its number.
+pub fn all_codes() -> impl Iterator<Item = &'static Code> {
+    codes::FAMILIES.iter().flat_map(|family| family.iter().copied())
+}
+
+/// The code with this number or this name; case does not matter.
+pub fn code(id: &str) -> Option<&'static Code> {
+    all_codes().find(|code| code.id.eq_ignore_ascii_case(id) || code.name.eq_ignore_ascii_case(id))
+}
+
+/// The code whose number or name is nearest to a text that is neither, if one is near.
+pub fn nearest_code(text: &str) -> Option<&'static Code> {
+    let text = text.to_ascii_lowercase();
+    let distance = |code: &Code| {
+        let id = edit_distance(&text, &code.id.to_ascii_lowercase());
+        id.min(edit_distance(&text, code.name))
+    };
+    let nearest = all_codes().min_by_key(|code| (distance(code), code.id))?;
+    (distance(nearest) <= 2.max(text.len() / 3)).then_some(nearest)
+}
+
+/// How many characters must be inserted, removed or replaced to make one text of the other.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,117 @@
+//! HX06xx: host code and launches.
+
+family! {
+    /// A kernel's `where` says what it relies on, and the arguments of this launch do not have it. The message shows the
+    /// clause with the values. Nothing was run.
+    ///
+    /// ```text
+    /// kernel matmul<BK = 16>(a: f16[m, k], …) where k % BK == 0 …
+    /// matmul(a, b, c)             with a: f16[64, 20], k % BK is 4
+    /// ```
+    ///
+    /// Pad the argument, choose another `BK`, or drop the clause where the kernel handles partial tiles.
+    BROKEN_REQUIREMENT = "HX0601", "broken-requirement", Error, "a launch breaks the kernel's `where`";
+
+    /// An argument of the launch has more or fewer dimensions than the parameter.
+    LAUNCH_RANK = "HX0602", "launch-rank", Error, "an argument has the wrong number of dimensions";
+
+    /// An argument of the launch has another element type than the parameter. `cast(x, f16)` makes one that fits, and says
+    /// that rounding happens.
+    LAUNCH_DTYPE = "HX0603", "launch-dtype", Error, "an argument has the wrong element type";
+
+    /// A dimension that occurs in several parameters has different extents in the arguments, or an extent differs from
+    /// the one that the parameter names.
+    LAUNCH_DIMENSION = "HX0604", "launch-dimension", Error, "the dimensions of the arguments disagree";
+
+    /// An argument that the kernel writes shares memory with another argument. The compiler relies on this never being so.
+    /// Copy one of them first.
+    OVERLAPPING_ARGUMENTS = "HX0605", "overlapping-arguments", Error, "a written argument overlaps another";
+
+    /// There is no file at this path. Relative paths start at the folder where the command was given.
+    FILE_NOT_FOUND = "HX0606", "file-not-found", Error, "there is no such file";
+
+    /// The file is no `.npy` file that can be read: its header is damaged, its element type has no counterpart here, or it
+    /// is shorter than its header says.
+    MALFORMED_NPY = "HX0607", "malformed-npy", Error, "a `.npy` file cannot be read";
+
+    /// The CUDA run-time compiler (NVRTC) was not found. It needs neither a GPU nor a driver. It is looked for at
+    /// `--nvrtc` or `HX_NVRTC`, in the project's `target/cuda`, in `CUDA_HOME`, on the loader's path, and in the Python
+    /// environment on `PATH`. `hx doctor` lists what was tried. The simulator (`--device sim`) needs none of this.
+    MISSING_NVRTC = "HX0608", "missing-nvrtc", Error, "the CUDA compiler was not found";
+
+    /// There is no CUDA driver, or it sees no GPU. `--device sim` runs on the CPU; `hx doctor` says what was tried.
+    NO_GPU = "HX0609", "no-gpu", Error, "there is no GPU";
+
+    /// The process that compiles and runs kernels ended unexpectedly. It has been started again; values on the GPU are
+    /// lost, those on the host are not. An access outside a buffer in a kernel is the usual cause: run the same test with
+    /// `--device sim`, which names the place.
+    WORKER_CRASHED = "HX0610", "worker-crashed", Error, "the worker process crashed";
+
+    /// Compiled kernels could not be written to the cache, so they are compiled again each time. The message has the
+    /// folder and the reason.
+    CACHE_UNWRITABLE = "HX0611", "cache-unwritable", Warning, "the cache cannot be written";
+
+    /// An `assert`, `assert_eq` or `assert_close` does not hold. A failed comparison shows the first wrong coordinate, the
+    /// worst error, how many elements are wrong and in which pattern.
+    ///
+    /// ```hx
+    /// test "doubling" {
+    ///     let x = arange(f32, 8);
+    ///     assert_close(x + x, x * 2.0, ulp: 0);
+    /// }
+    /// ```
+    ASSERTION_FAILED = "HX0612", "assertion-failed", Error, "an assertion does not hold";
+
+    /// The test or the launch ran longer than its limit and was stopped. `--timeout` changes the limit.
+    TIME_LIMIT = "HX0613", "time-limit", Error, "the time limit was reached";
+
+    /// A host expression has no value: a function got arguments it cannot work with, or an index is outside its tensor.
+    HOST_ERROR = "HX0614", "host-error", Error, "a host expression has no value";
+
+    /// The shapes of two host tensors do not broadcast, or the inner dimensions of `@` differ.
+    HOST_SHAPE_MISMATCH = "HX0615", "host-shape-mismatch", Error, "the shapes of host tensors do not fit";
+
+    /// The simulator saw a thread read or write outside a tensor. The message has the thread, the coordinate and the
+    /// operation.
+    OUT_OF_BOUNDS = "HX0616", "out-of-bounds", Error, "a kernel accessed memory outside a tensor";
+
+    /// The simulator saw a thread read an element that nothing had written. Registers and shared memory begin undefined:
+    /// `fill` them, or copy into them first.
+    UNINITIALIZED_READ = "HX0617", "uninitialized-read", Error, "a kernel read what nothing wrote";
+
+    /// The simulator saw two threads touch one element, one of them writing, with nothing that orders them.
+    RACE = "HX0618", "race", Error, "a kernel raced at run time";
+
+    /// The simulator saw an access whose address is no multiple of its width.
+    MISALIGNED_ACCESS = "HX0619", "misaligned-access", Error, "a kernel made a misaligned access";
+
+    /// The simulator saw every thread of a block wait for something that none of them will do.
+    DEADLOCK = "HX0620", "deadlock", Error, "a kernel hangs";
+
+    /// A dimension of an argument is 2³¹ or more. Kernels count coordinates in 32 bits, so such a launch is refused; split
+    /// the argument and launch once for each part.
+    DIMENSION_TOO_LARGE = "HX0621", "dimension-too-large", Error, "a dimension of an argument is too large";
+
+    /// A compile-time parameter without a default was not given, and the arguments of the launch do not fix it: only an
+    /// element type or a whole dimension is inferred.
+    UNINFERRED_PARAMETER = "HX0622", "uninferred-parameter", Error, "a compile-time parameter has no value";
+
+    /// The GPU reported an error for this launch. The message has its name and what it usually means.
+    LAUNCH_FAILED = "HX0623", "launch-failed", Error, "the GPU reported an error";
+
+    /// The file is no `.safetensors` file that can be read, or it has no tensor of that name.
+    MALFORMED_SAFETENSORS = "HX0624", "malformed-safetensors", Error, "a `.safetensors` file cannot be read";
+
+    /// `hx.toml` cannot be read: it is no TOML, or it has a key that means nothing. Unknown keys are errors, so that a
+    /// misspelled one is not silently without effect.
+    BAD_PROJECT_FILE = "HX0625", "bad-project-file", Error, "`hx.toml` cannot be read";
+
+    /// The GPU has not enough free memory for the tensors of this launch.
+    OUT_OF_MEMORY = "HX0626", "out-of-memory", Error, "the GPU's memory does not suffice";
+
+    /// A file could not be read or written, for a reason other than that it is not there.
+    IO_ERROR = "HX0627", "io-error", Error, "a file cannot be read or written";
+
+    /// The compiler broke one of its own rules. The program is not to blame. Please report it with the kernel.
+    INTERNAL_ERROR = "HX0628", "internal-error", Error, "the compiler made an error";
+}

@@ -1,0 +1,51 @@
+//! HX03xx: layouts.
+
+family! {
+    /// No choice of layouts satisfies all that the program demands. The message names the smallest set of operations that
+    /// cannot live together, what each of them demands in `shape : stride` form, and where the demands meet. Most often a
+    /// pinned layout is one of them: drop the pin, or let the values change hands with `rearrange`.
+    ///
+    /// ```text
+    /// let l: layout = (32, 4) : (1, 32);
+    /// let x = register_tensor(f16, [128], layout: l);       demands one distribution
+    /// let y = register_tensor(f16, [128], layout: l2);      demands another
+    /// y = x;                                                here they meet
+    /// ```
+    ///
+    /// ```text
+    /// y = rearrange(x, l2);
+    /// ```
+    LAYOUT_CONFLICT = "HX0301", "layout-conflict", Error, "no layouts satisfy all demands";
+
+    /// No instruction of the target does the operation on these element types, extents and layouts. The message lists
+    /// those that came nearest and what each of them wants.
+    NO_INSTRUCTION = "HX0302", "no-instruction", Error, "no instruction fits the operation";
+
+    /// A pinned layout does not fit what it is pinned to. A thread-value layout has as many threads in its first mode as
+    /// the scope has, and its values cover the tile; a memory layout puts no two elements at one place.
+    BAD_PINNED_LAYOUT = "HX0303", "bad-pinned-layout", Error, "a pinned layout does not fit";
+
+    /// An operation of the layout algebra is undefined for these operands: a composition whose strides do not divide, a
+    /// complement of a layout that repeats itself, an inverse of one that is not injective.
+    ///
+    /// ```hx fails
+    /// const TWICE: layout = right_inverse(compose((4, 6) : (6, 1), 5 : 3));
+    /// ```
+    LAYOUT_ALGEBRA = "HX0304", "layout-algebra", Error, "the layout operation is undefined here";
+
+    /// The value has one distribution over threads and the place needs another, so the compiler moves it, by shuffles or
+    /// through shared memory. The cost is part of the solution's cost. Write `rearrange(t, auto)` to say that it is meant.
+    REDISTRIBUTION = "HX0305", "redistribution", Warning, "values change hands between threads";
+
+    /// The access moves fewer than 16 bytes a thread, and the message says why: the alignment of the pointer, the
+    /// divisibility of a dimension, or the layout on the other side.
+    NARROW_ACCESS = "HX0306", "narrow-access", Note, "a narrow memory access";
+
+    /// The search for layouts stopped at its budget. The solution is valid; a cheaper one may exist among the candidates
+    /// that the message counts.
+    SEARCH_STOPPED = "HX0307", "search-stopped", Note, "the search for layouts stopped at its budget";
+
+    /// The independent checker rejected the compiler's own solution. This is an error of the compiler; nothing was built.
+    /// Please report it with the kernel.
+    UNSOUND_SOLUTION = "HX0308", "unsound-solution", Error, "the checker rejected the layouts";
+}

@@ -1,0 +1,126 @@
+//! HX01xx: names.
+
+family! {
+    /// Nothing in scope has this name. Scopes are the block and those around it, the parameters and dimensions of the
+    /// kernel, the items of the file, what `use` brings in, and the built-in names.
+    ///
+    /// ```hx fails
+    /// const BYTES = TILE * 2;
+    /// ```
+    ///
+    /// ```hx
+    /// const TILE = 64;
+    /// const BYTES = TILE * 2;
+    /// ```
+    ///
+    /// Where exactly one name is near in spelling, it is offered.
+    UNKNOWN_NAME = "HX0101", "unknown-name", Error, "nothing in scope has this name";
+
+    /// Two items of a file, two parameters of a kernel, or two imports have one name, so a use of it would have two
+    /// meanings. A `let` may reuse the name of an earlier `let`: from there on it means the new one.
+    ///
+    /// ```hx fails
+    /// const TILE = 64;
+    /// const TILE = 128;
+    /// ```
+    ///
+    /// ```hx
+    /// const TILE = 64;
+    /// const WIDE_TILE = 128;
+    /// ```
+    DUPLICATE_DEFINITION = "HX0102", "duplicate-definition", Error, "one name is defined twice";
+
+    /// The path of a `use` leads to no file or to no item of that file. `std::…` is the standard library; any other
+    /// path is looked up from the file's own folder outwards.
+    ///
+    /// ```hx fails
+    /// use std::no_such_module::thing;
+    /// ```
+    UNRESOLVED_IMPORT = "HX0103", "unresolved-import", Error, "a `use` leads nowhere";
+
+    /// Inside a `kernel` or `fn` only tile primitives, mathematical functions, operators and other `fn`s can be called.
+    /// Host functions such as `randn` or `load("x.npy")` belong in `test`, `bench` and `main`, and a kernel is launched
+    /// only from there.
+    ///
+    /// ```hx fails
+    /// kernel noise(c: mut f16[m]) grid [1] threads 32 {
+    ///     let x = randn(f16, [32]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel noise(x: f16[m], c: mut f16[m]) grid [cdiv(m, 256)] threads 32 {
+    ///     let i = block_idx;
+    ///     copy(load(tile(x, [256])[.., i]), tile(c, [256])[.., i]);
+    /// }
+    /// ```
+    NOT_A_PRIMITIVE = "HX0104", "not-a-tile-primitive", Error, "a call that has no meaning on the device";
+
+    /// Only functions, primitives and, on the host, kernels can be called.
+    ///
+    /// ```hx fails
+    /// const TILE = 64;
+    /// const TWICE = TILE(2);
+    /// ```
+    ///
+    /// ```hx
+    /// const TILE = 64;
+    /// const TWICE = TILE * 2;
+    /// ```
+    NOT_CALLABLE = "HX0105", "not-callable", Error, "something that is no function is called";
+
+    /// Nothing uses the name. A leading `_` says that this is meant.
+    ///
+    /// ```hx
+    /// fn first(x: register f32[M], _y: register f32[M]) -> f32[M] {
+    ///     x
+    /// }
+    /// ```
+    UNUSED_NAME = "HX0106", "unused-name", Warning, "a name that nothing uses";
+
+    /// The attribute is none that the compiler knows, so it would be silently without effect.
+    ///
+    /// ```hx fails
+    /// #[inline]
+    /// fn double(x: f32) -> f32 {
+    ///     x * 2.0
+    /// }
+    /// ```
+    ///
+    /// Every `fn` is inlined where it is called:
+    ///
+    /// ```hx
+    /// fn double(x: f32) -> f32 {
+    ///     x * 2.0
+    /// }
+    /// ```
+    UNKNOWN_ATTRIBUTE = "HX0107", "unknown-attribute", Error, "an attribute that the compiler does not know";
+
+    /// A `fn` is inlined where it is called, so it cannot call itself, directly or by way of others.
+    /// The same holds of a `const` that needs its own value.
+    ///
+    /// ```hx fails
+    /// const A = B + 1;
+    /// const B = A + 1;
+    /// ```
+    ///
+    /// ```hx
+    /// const A = 1;
+    /// const B = A + 1;
+    /// ```
+    RECURSION = "HX0108", "recursion", Error, "an item needs itself";
+
+    /// A name is known, but as something else: a type stands where a value is wanted, or a value where a type is.
+    ///
+    /// ```hx fails
+    /// const TILE = 64;
+    /// kernel idle(c: mut TILE[m]) grid [1] threads 32 {
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel idle(c: mut f16[m]) grid [1] threads 32 {
+    /// }
+    /// ```
+    WRONG_KIND = "HX0109", "wrong-kind", Error, "a name of another kind was wanted";
+}

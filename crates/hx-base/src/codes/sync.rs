@@ -1,0 +1,67 @@
+//! HX04xx: synchronization.
+
+family! {
+    /// Two threads touch the same element of a shared tensor, at least one of them writes, and nothing orders the two.
+    /// Layouts are known, so this is decided by looking at every pair of threads, not guessed.
+    ///
+    /// ```hx fails
+    /// kernel reverse(x: f32[m], c: mut f32[m]) grid [1] threads 64 {
+    ///     let s = shared_tensor(f32, [256]);
+    ///     copy(load(tile(x, [256])[.., 0]), s);
+    ///     let r = register_tensor(f32, [256]);
+    ///     copy(s, r);
+    ///     copy(r, tile(c, [256])[.., 0]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel reverse(x: f32[m], c: mut f32[m]) grid [1] threads 64 {
+    ///     let s = shared_tensor(f32, [256]);
+    ///     copy(load(tile(x, [256])[.., 0]), s);
+    ///     sync();
+    ///     let r = register_tensor(f32, [256]);
+    ///     copy(s, r);
+    ///     copy(r, tile(c, [256])[.., 0]);
+    /// }
+    /// ```
+    SHARED_RACE = "HX0401", "shared-race", Error, "threads race on shared memory";
+
+    /// No two accesses of different threads need this barrier: without it the kernel computes the same and waits less.
+    /// A second `sync()` with no shared access since the first is the usual case.
+    IDLE_BARRIER = "HX0402", "idle-barrier", Warning, "a barrier orders nothing";
+
+    /// An asynchronous copy is used before anything waited for it. `commit()` closes a group of copies, `wait(n)` waits
+    /// until at most `n` groups are in flight, and `sync()` makes the data visible to the other threads.
+    ///
+    /// ```text
+    /// copy_async(tile(x, [256])[.., 0], s);
+    /// commit();
+    /// wait(0);
+    /// sync();
+    /// copy(s, r);
+    /// ```
+    MISSING_WAIT = "HX0403", "missing-wait", Error, "a copy is used before it was waited for";
+
+    /// Nothing that can still happen lets this wait go on: the kernel would hang. Every `acquire` needs a `release` by the
+    /// consumers, every `wait` a copy that signals the stage.
+    ENDLESS_WAIT = "HX0404", "endless-wait", Error, "a wait can never be satisfied";
+
+    /// Data written by ordinary stores is read by the asynchronous proxy (or the other way round) with no fence between.
+    MISSING_FENCE = "HX0405", "missing-fence", Error, "two proxies meet without a fence";
+
+    /// Between `gemm_async` and the `gemm_wait` that completes it, its operands belong to it, on every target.
+    ///
+    /// ```text
+    /// gemm_async(acc, sa, sb);
+    /// gemm_wait(0);
+    /// copy(cast(acc, f16), sc);
+    /// ```
+    OPERAND_IN_FLIGHT = "HX0406", "operand-in-flight", Error, "an operand is touched while its gemm runs";
+
+    /// A barrier stands where not all of its threads come by, so those that do would wait for ever.
+    DIVERGENT_BARRIER = "HX0407", "divergent-barrier", Error, "not all threads reach a barrier";
+
+    /// A copy that signals a pipeline stage stands under a condition: when it is skipped, the stage never fills.
+    /// Copy always and let bounds make the tile empty, or acquire the stage under the same condition.
+    CONDITIONAL_SIGNAL = "HX0408", "conditional-signal", Error, "a signalled copy stands under a condition";
+}

@@ -1,0 +1,340 @@
+//! HX02xx: types and shapes.
+
+family! {
+    /// A call has more or fewer positional arguments than the function takes.
+    ///
+    /// ```hx fails
+    /// fn scale(x: f32, by: f32) -> f32 {
+    ///     x * by
+    /// }
+    /// fn twice(x: f32) -> f32 {
+    ///     scale(x)
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// fn scale(x: f32, by: f32) -> f32 {
+    ///     x * by
+    /// }
+    /// fn twice(x: f32) -> f32 {
+    ///     scale(x, 2.0)
+    /// }
+    /// ```
+    WRONG_ARGUMENT_COUNT = "HX0201", "wrong-argument-count", Error, "a call has too many or too few arguments";
+
+    /// The callee has no parameter of this name. Compile-time parameters are always passed by name, in `<…>`;
+    /// options of primitives are passed by name, in `(…)`.
+    ///
+    /// ```hx fails
+    /// fn total(x: register f32[M, N]) -> f32[M, 1] {
+    ///     sum(x, dim: 1)
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// fn total(x: register f32[M, N]) -> f32[M, 1] {
+    ///     sum(x, axis: 1)
+    /// }
+    /// ```
+    UNKNOWN_ARGUMENT = "HX0202", "unknown-argument", Error, "the callee has no parameter of this name";
+
+    /// A value of one kind stands where another is wanted: a tensor for a number, a layout for a shape, and so on.
+    ///
+    /// ```hx fails
+    /// const ROW: layout = 64;
+    /// ```
+    ///
+    /// ```hx
+    /// const ROW: layout = 64 : 1;
+    /// ```
+    TYPE_MISMATCH = "HX0203", "type-mismatch", Error, "a value of another type was wanted";
+
+    /// Two element types meet where one is wanted. There is no silent conversion: `cast` writes it down, and says where
+    /// rounding happens. Literals adapt to what they meet.
+    ///
+    /// ```hx fails
+    /// fn add(x: register f32[M], y: register f16[M]) -> f32[M] {
+    ///     x + y
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// fn add(x: register f32[M], y: register f16[M]) -> f32[M] {
+    ///     x + cast(y, f32)
+    /// }
+    /// ```
+    DTYPE_MISMATCH = "HX0204", "dtype-mismatch", Error, "two element types meet";
+
+    /// Extents differ where they must agree. Elementwise operations broadcast an extent of 1 and nothing else; `copy`
+    /// and assignment want the same shape; `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]`, `b[N, K]`.
+    ///
+    /// ```hx fails
+    /// kernel square(c: mut f32[m, n]) grid [1] threads 32 {
+    ///     let x = register_tensor(f32, [16, 16]);
+    ///     let y = register_tensor(f32, [16, 8]);
+    ///     fill(x, 0.0);
+    ///     fill(y, 0.0);
+    ///     copy(x + y, tile(c, [16, 16])[.., .., 0, 0]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel square(c: mut f32[m, n]) grid [1] threads 32 {
+    ///     let x = register_tensor(f32, [16, 16]);
+    ///     let y = register_tensor(f32, [16, 1]);
+    ///     fill(x, 0.0);
+    ///     fill(y, 0.0);
+    ///     copy(x + y, tile(c, [16, 16])[.., .., 0, 0]);
+    /// }
+    /// ```
+    SHAPE_MISMATCH = "HX0205", "shape-mismatch", Error, "extents differ where they must agree";
+
+    /// A tensor has more or fewer dimensions than the place wants. An integer index drops a dimension, `new` adds one of
+    /// extent 1, and trailing dimensions may be left out of an index.
+    ///
+    /// ```hx fails
+    /// kernel rows(x: f32[m, n], c: mut f32[m, n]) grid [1] threads 32 {
+    ///     copy(load(tile(x, [8, 8])[.., .., 0, 0, 0]), tile(c, [8, 8])[.., .., 0, 0]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel rows(x: f32[m, n], c: mut f32[m, n]) grid [1] threads 32 {
+    ///     copy(load(tile(x, [8, 8])[.., .., 0, 0]), tile(c, [8, 8])[.., .., 0, 0]);
+    /// }
+    /// ```
+    RANK_MISMATCH = "HX0206", "rank-mismatch", Error, "the number of dimensions is another";
+
+    /// The parameter is not marked `mut`, so nothing may write it. The mark is part of the signature because launches
+    /// refuse overlapping arguments that are written, and because reads of other parameters may be kept and reordered.
+    ///
+    /// ```hx fails
+    /// kernel zero(c: f32[m]) grid [1] threads 32 {
+    ///     let z = register_tensor(f32, [32]);
+    ///     fill(z, 0.0);
+    ///     copy(z, tile(c, [32])[.., 0]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel zero(c: mut f32[m]) grid [1] threads 32 {
+    ///     let z = register_tensor(f32, [32]);
+    ///     fill(z, 0.0);
+    ///     copy(z, tile(c, [32])[.., 0]);
+    /// }
+    /// ```
+    NOT_MUTABLE = "HX0207", "not-mutable", Error, "something that may not be written is written";
+
+    /// The program is valid `.hx`, and this compiler cannot build it yet. The message names the construct. This is never
+    /// a wrong program passed on: the compiler refuses what it does not know how to build.
+    UNSUPPORTED = "HX0208", "unsupported", Error, "the compiler cannot do this yet";
+
+    /// The shape of a register or shared tensor, the length of a range in an index and the extents of a view's tile have
+    /// to be known at compile time: numbers, constants and compile-time parameters. A dimension bound at launch is not.
+    ///
+    /// ```hx fails
+    /// kernel whole(x: f32[m], c: mut f32[m]) grid [1] threads 32 {
+    ///     let r = register_tensor(f32, [m]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel whole<BM = 128>(x: f32[m], c: mut f32[m]) grid [cdiv(m, BM)] threads 32 {
+    ///     let i = block_idx;
+    ///     let r = register_tensor(f32, [BM]);
+    ///     copy(tile(x, [BM])[.., i], r);
+    ///     copy(r, tile(c, [BM])[.., i]);
+    /// }
+    /// ```
+    NOT_CONSTANT = "HX0209", "not-constant", Error, "this has to be known at compile time";
+
+    /// A view reaches places that the compiler cannot prove to be inside the buffer, and its modes do not follow the
+    /// buffer's own dimensions, so they cannot be guarded one by one either. A `where` that bounds the dimensions gives
+    /// the proof; `tile` and views whose strides are those of the buffer are guarded without one.
+    ///
+    /// ```hx fails
+    /// kernel diagonal(x: f32[m, n], c: mut f32[m]) grid [1] threads 32 {
+    ///     let d = load(global_view(x, (32) : (n + 1)));
+    ///     copy(d, tile(c, [32])[.., 0]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel diagonal(x: f32[m, n], c: mut f32[m])
+    ///     where m >= 32, n >= 32
+    ///     grid [1]
+    ///     threads 32
+    /// {
+    ///     let d = load(global_view(x, (32) : (n + 1)));
+    ///     copy(d, tile(c, [32])[.., 0]);
+    /// }
+    /// ```
+    VIEW_OUTSIDE_BUFFER = "HX0210", "view-outside-buffer", Error, "a view is not provably inside its buffer";
+
+    /// A constant index or range is outside the extent of the mode.
+    ///
+    /// ```hx fails
+    /// kernel third(x: f32[4, m], c: mut f32[m]) grid [1] threads 32 {
+    ///     copy(load(tile(x[4], [32])[.., 0]), tile(c, [32])[.., 0]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel third(x: f32[4, m], c: mut f32[m]) grid [1] threads 32 {
+    ///     copy(load(tile(x[3], [32])[.., 0]), tile(c, [32])[.., 0]);
+    /// }
+    /// ```
+    INDEX_OUT_OF_RANGE = "HX0211", "index-out-of-range", Error, "an index is outside its dimension";
+
+    /// An argument is given twice, by name or by position and by name.
+    ///
+    /// ```hx fails
+    /// fn total(x: register f32[M, N]) -> f32[M, 1] {
+    ///     sum(x, axis: 1, axis: 1)
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// fn total(x: register f32[M, N]) -> f32[M, 1] {
+    ///     sum(x, axis: 1)
+    /// }
+    /// ```
+    DUPLICATE_ARGUMENT = "HX0212", "duplicate-argument", Error, "an argument is given twice";
+
+    /// The value has nothing of this name after the dot.
+    ///
+    /// ```hx fails
+    /// fn flip(x: register f32[M, N]) -> f32[N, M] {
+    ///     x.transpose
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// fn flip(x: register f32[M, N]) -> f32[N, M] {
+    ///     x.T
+    /// }
+    /// ```
+    UNKNOWN_MEMBER = "HX0213", "unknown-member", Error, "the value has nothing of this name";
+
+    /// The condition of `if` and `while` and the bounds of `for` are the same for all threads of the block. A tensor is
+    /// not: choose element by element with `where(c, x, y)`, or make a one-element tensor uniform with `scalar(t)`.
+    ///
+    /// ```hx fails
+    /// fn relu(x: register f32[M]) -> f32[M] {
+    ///     if x > 0.0 { x } else { 0.0 }
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// fn relu(x: register f32[M]) -> f32[M] {
+    ///     where(x > 0.0, x, 0.0)
+    /// }
+    /// ```
+    NOT_UNIFORM = "HX0214", "not-uniform", Error, "a value that differs between threads decides control flow";
+
+    /// A tensor is in one memory and the place wants one in another: elementwise operations and reductions work on
+    /// registers, `gemm` on registers or shared memory, views are made of global tensors. `copy` and `load` move tiles.
+    ///
+    /// ```hx fails
+    /// kernel double(x: f32[m], c: mut f32[m]) grid [1] threads 32 {
+    ///     copy(tile(x, [32])[.., 0] * 2.0, tile(c, [32])[.., 0]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel double(x: f32[m], c: mut f32[m]) grid [1] threads 32 {
+    ///     copy(load(tile(x, [32])[.., 0]) * 2.0, tile(c, [32])[.., 0]);
+    /// }
+    /// ```
+    WRONG_MEMORY = "HX0215", "wrong-memory", Error, "a tensor in another memory was wanted";
+
+    /// The number does not fit the element type, or the type cannot hold its kind (a fraction in an integer type).
+    ///
+    /// ```hx fails
+    /// const SMALL: i8 = 300;
+    /// ```
+    ///
+    /// ```hx
+    /// const SMALL: i16 = 300;
+    /// ```
+    LITERAL_OUT_OF_RANGE = "HX0216", "literal-out-of-range", Error, "a number does not fit its type";
+
+    /// A value that has to be computed at compile time has none: a division by zero, an overflow of 64 bits.
+    ///
+    /// ```hx fails
+    /// const HALF = 64 / 0;
+    /// ```
+    ///
+    /// ```hx
+    /// const HALF = 64 / 2;
+    /// ```
+    CONSTANT_ERROR = "HX0217", "constant-error", Error, "a constant has no value";
+
+    /// The operator or function has no meaning for operands of these types.
+    ///
+    /// ```hx fails
+    /// const SUM = "a" * 2.0;
+    /// ```
+    ///
+    /// ```hx
+    /// const SUM = 1.0 + 2.0;
+    /// ```
+    NO_SUCH_OPERATION = "HX0218", "no-such-operation", Error, "the operation has no meaning for these types";
+
+    /// Registers have no addresses: which element of a register tensor is meant must be known at compile time. Unroll the
+    /// loop with constant bounds or `#[unroll]`, go through shared memory, or choose with `where(index(t, 0) == i, …)`.
+    REGISTER_INDEX = "HX0219", "register-index", Error, "a register tensor is indexed by a run-time value";
+
+    /// A clause of the kernel's header is missing or has no meaning: every kernel says its `grid`, and its `threads`
+    /// unless its body has `warp_groups`.
+    ///
+    /// ```hx fails
+    /// kernel idle(c: mut f16[m]) threads 32 {
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel idle(c: mut f16[m]) grid [1] threads 32 {
+    /// }
+    /// ```
+    BAD_HEADER = "HX0220", "bad-header", Error, "a clause of the header is missing or wrong";
+
+    /// The statement computes a value that nothing takes.
+    ///
+    /// ```hx
+    /// fn keep(x: register f32[M]) -> f32[M] {
+    ///     x * 2.0
+    /// }
+    /// ```
+    UNUSED_RESULT = "HX0221", "unused-result", Warning, "a value is computed and dropped";
+
+    /// A required argument is missing.
+    ///
+    /// ```hx fails
+    /// fn total(x: register f32[M, N]) -> f32[M, 1] {
+    ///     reduce(x, axis: 1)
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// fn total(x: register f32[M, N]) -> f32[M, 1] {
+    ///     reduce(x, axis: 1, op: |a, b| a + b)
+    /// }
+    /// ```
+    MISSING_ARGUMENT = "HX0222", "missing-argument", Error, "a required argument is missing";
+
+    /// A pattern takes a value apart that has another number of parts, or none.
+    ///
+    /// ```hx fails
+    /// kernel idle(c: mut f16[m, n]) grid [1, 1] threads 32 {
+    ///     let [bm, bn, bk] = block_idx;
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel idle(c: mut f16[m, n]) grid [1, 1] threads 32 {
+    ///     let [bm, bn] = block_idx;
+    /// }
+    /// ```
+    PATTERN_MISMATCH = "HX0223", "pattern-mismatch", Error, "a pattern does not fit its value";
+}

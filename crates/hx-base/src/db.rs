@@ -1,0 +1,117 @@
+//! The lowest capability trait and the queries that need nothing but text.
+
+use std::collections::BTreeMap;
+
+use ::line_index::LineIndex;
+use hx_syntax::Parse;
+
+use crate::{Diagnostic, FileKind, SourceFile, Workspace, code, codes};
+
+/// A database that knows source files. The next traits are `hx_hir::Db` and `hx_compile::Db`.
+#[salsa::db]
+pub trait Db: salsa::Database {
+    /// The files that are known.
+    fn workspace(&self) -> Workspace;
+}
+
+/// Parses a file: always a tree, and the errors. Nodes are made anew by each `tree()`, so keep the result, not the nodes.
+#[salsa::tracked(lru = 256)]
+pub fn parse(db: &dyn Db, file: SourceFile) -> Parse {
+    hx_syntax::parse(file.text(db))
+}
+
+/// Where the lines of a file begin. Lines and columns count from zero, columns in bytes; UTF-16 is a conversion away.
+#[salsa::tracked(lru = 256)]
+pub fn line_index(db: &dyn Db, file: SourceFile) -> LineIndex {
+    LineIndex::new(file.text(db))
+}
+
+/// The syntax errors of a file as diagnostics, ordered by position.
+#[salsa::tracked]
+pub fn syntax_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
+    let errors = parse(db, file).errors();
+    let to_diagnostic = |error: &hx_syntax::SyntaxError| {
+        let code = code(error.code).unwrap_or(&codes::UNEXPECTED_TOKEN);
+        Diagnostic::new(code, file, error.range, error.message.clone())
+    };
+    errors.iter().map(to_diagnostic).collect()
+}
+
+/// Every file by its display path.
+#[salsa::tracked]
+pub fn module_files(db: &dyn Db, workspace: Workspace) -> BTreeMap<String, SourceFile> {
+    workspace.files(db).iter().map(|&file| (file.path(db).to_owned(), file)).collect()
+}
+
+/// The file of a module path, as seen from a file.
+///
+/// `std::matmul` is the standard library's `std/matmul.hx`. Any other path is looked up from the folder of `from`
+/// outwards, nearest first: in `kernels/main.hx`, `attention::fwd` is `kernels/attention/fwd.hx` or else
+/// `attention/fwd.hx`. Inside the standard library only the standard library is seen.
+pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Option<SourceFile> {
+    let files = module_files(db, db.workspace());
+    if segments.is_empty() {
+        return None;
+    }
+    let relative = format!("{}.hx", segments.join("/"));
+    if segments[0] == "std" {
+        return files.get(&relative).copied().filter(|file| file.kind(db) == FileKind::Std);
+    }
+    let mut folder = from.path(db);
+    loop {
+        folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let path = if folder.is_empty() { relative.clone() } else { format!("{folder}/{relative}") };
+        let found = files.get(&path).copied().filter(|file| file.kind(db) == from.kind(db));
+        if found.is_some() || folder.is_empty() {
+            return found;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TestDb;
+
+    #[test]
+    fn modules_are_found_nearest_first() {
+        let mut db = TestDb::default();
+        let std = SourceFile::std(&db, "std/matmul.hx", "");
+        let files: Vec<_> = ["main.hx", "a/main.hx", "a/b/main.hx", "std2.hx", "a/std2.hx"]
+            .iter()
+            .map(|path| SourceFile::workspace(&db, *path, ""))
+            .collect();
+        let workspace = db.workspace();
+        workspace.add_files(&mut db, std::iter::once(std).chain(files.iter().copied()));
+        let find = |from: SourceFile, path: &str| {
+            let segments: Vec<&str> = path.split("::").collect();
+            resolve_module(&db, from, &segments).map_or("none", |file| file.path(&db))
+        };
+        assert_eq!(find(files[0], "std::matmul"), "std/matmul.hx");
+        assert_eq!(find(files[0], "std::nothing"), "none");
+        assert_eq!(find(files[2], "std2"), "a/std2.hx");
+        assert_eq!(find(files[0], "std2"), "std2.hx");
+        assert_eq!(find(files[0], "b::main"), "none");
+        assert_eq!(find(files[1], "b::main"), "a/b/main.hx");
+        assert_eq!(find(std, "main"), "none");
+    }
+
+    #[test]
+    fn an_edit_parses_one_file_again() {
+        let mut db = TestDb::default();
+        let a = SourceFile::workspace(&db, "a.hx", "const A = 1;\n");
+        let b = SourceFile::workspace(&db, "b.hx", "const B = 1;\n");
+        let std = SourceFile::std(&db, "std/c.hx", "const C = 1;\n");
+        for file in [a, b, std] {
+            parse(&db, file);
+            assert_eq!(line_index(&db, file).line_col(13.into()).line, 1);
+        }
+        db.log().take();
+        assert!(a.update_text(&mut db, "const A = 2;\n"));
+        assert!(!b.update_text(&mut db, "const B = 1;\n"));
+        for file in [a, b, std] {
+            parse(&db, file);
+        }
+        assert_eq!(db.log().take(), ["parse"]);
+    }
+}

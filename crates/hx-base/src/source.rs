@@ -1,0 +1,92 @@
+//! The inputs: source files and the list of them. Their text comes from outside; nothing here reads disk.
+
+use std::sync::Arc;
+
+use salsa::{Durability, Setter as _};
+
+use crate::Db;
+
+/// Where a file comes from, which decides how often its text can be expected to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileKind {
+    /// The standard library inside the binary: it does not change while the process runs.
+    Std,
+    /// A file of the user.
+    Workspace,
+}
+
+/// One `.hx` file.
+#[salsa::input(debug)]
+pub struct SourceFile {
+    /// The path as it is shown and as modules are looked up by: relative where possible, separated by `/`.
+    #[returns(deref)]
+    pub path: String,
+    /// The whole text.
+    #[returns(deref)]
+    pub text: Arc<str>,
+    /// Where the file comes from.
+    #[returns(copy)]
+    pub kind: FileKind,
+}
+
+impl SourceFile {
+    /// A file of the standard library; `path` begins with `std/`. Its text has high durability.
+    pub fn std(db: &dyn Db, path: impl Into<String>, text: impl Into<Arc<str>>) -> SourceFile {
+        SourceFile::builder(path.into(), text.into(), FileKind::Std).durability(Durability::HIGH).new(db)
+    }
+
+    /// A file of the user. Its text has low durability, its path and kind never change.
+    pub fn workspace(db: &dyn Db, path: impl Into<String>, text: impl Into<Arc<str>>) -> SourceFile {
+        SourceFile::builder(path.into(), text.into(), FileKind::Workspace)
+            .path_durability(Durability::HIGH)
+            .kind_durability(Durability::HIGH)
+            .text_durability(Durability::LOW)
+            .new(db)
+    }
+
+    /// Replaces the text, unless it is the same: then nothing is invalidated. Returns whether it changed.
+    pub fn update_text(self, db: &mut dyn Db, text: impl Into<Arc<str>>) -> bool {
+        let text = text.into();
+        if self.text(db) == &*text {
+            return false;
+        }
+        self.set_text(db).to(text);
+        true
+    }
+
+    /// The last part of the path without `.hx`.
+    pub fn stem(self, db: &dyn Db) -> &str {
+        let path = self.path(db);
+        let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+        name.strip_suffix(".hx").unwrap_or(name)
+    }
+}
+
+/// All files that are known: the standard library, the files of the project, and single files that were opened.
+#[salsa::input(singleton, debug)]
+pub struct Workspace {
+    /// Ordered as they became known; a path occurs once.
+    #[returns(deref)]
+    pub files: Vec<SourceFile>,
+}
+
+impl Workspace {
+    /// Adds files. Their order is kept and decides nothing but the order of reports.
+    pub fn add_files(self, db: &mut dyn Db, files: impl IntoIterator<Item = SourceFile>) {
+        let mut all = self.files(db).to_vec();
+        let before = all.len();
+        for file in files {
+            if !all.contains(&file) {
+                all.push(file);
+            }
+        }
+        if all.len() != before {
+            self.set_files(db).with_durability(Durability::MEDIUM).to(all);
+        }
+    }
+
+    /// The file with this display path.
+    pub fn file(self, db: &dyn Db, path: &str) -> Option<SourceFile> {
+        crate::module_files(db, self).get(path).copied()
+    }
+}

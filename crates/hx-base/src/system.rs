@@ -1,0 +1,63 @@
+//! Disk as a trait, so that everything below the command line can be tested, and an editor can put open buffers over it.
+
+use std::{fmt, io};
+
+/// One entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DirEntry {
+    /// The name in its folder.
+    pub name: String,
+    /// Whether it is a folder.
+    pub is_dir: bool,
+}
+
+/// Why reading failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SystemError {
+    /// There is no such file or folder.
+    NotFound,
+    /// The file is not UTF-8 text.
+    NotText,
+    /// Anything else, in the words of the operating system.
+    Other(String),
+}
+
+impl fmt::Display for SystemError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SystemError::NotFound => f.write_str("no such file or folder"),
+            SystemError::NotText => f.write_str("the file is not UTF-8 text"),
+            SystemError::Other(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for SystemError {}
+
+impl From<io::Error> for SystemError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SystemError::NotFound,
+            io::ErrorKind::InvalidData => SystemError::NotText,
+            _ => SystemError::Other(error.to_string()),
+        }
+    }
+}
+
+/// What the toolchain asks of the file system. Paths are separated by `/`; a relative one starts at the current folder.
+pub trait System: fmt::Debug + Send + Sync {
+    /// The text of a file.
+    fn read_to_string(&self, path: &str) -> Result<String, SystemError>;
+
+    /// The entries of a folder, ordered by name.
+    fn read_dir(&self, path: &str) -> Result<Vec<DirEntry>, SystemError>;
+
+    /// Whether there is a file at this path.
+    fn is_file(&self, path: &str) -> bool;
+
+    /// Whether there is a folder at this path.
+    fn is_dir(&self, path: &str) -> bool;
+
+    /// The current folder as an absolute path.
+    fn current_dir(&self) -> String;
+}

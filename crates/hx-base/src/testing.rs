@@ -1,0 +1,143 @@
+//! For tests: a file system in memory, a log of the queries that ran, and a database of this crate's layer.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{Db, DirEntry, System, SystemError, Workspace};
+
+/// A file system in memory. The current folder is `/`.
+#[derive(Debug, Clone, Default)]
+pub struct MemorySystem {
+    files: BTreeMap<String, String>,
+}
+
+impl MemorySystem {
+    /// With these files, each a path and its text.
+    pub fn new<P: AsRef<str>, T: Into<String>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
+        MemorySystem {
+            files: files.into_iter().map(|(path, text)| (absolute(path.as_ref()), text.into())).collect(),
+        }
+    }
+
+    /// Writes a file.
+    pub fn write(&mut self, path: &str, text: impl Into<String>) {
+        self.files.insert(absolute(path), text.into());
+    }
+
+    /// Removes a file.
+    pub fn remove(&mut self, path: &str) {
+        self.files.remove(&absolute(path));
+    }
+}
+
+fn absolute(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    format!("/{}", parts.join("/"))
+}
+
+impl System for MemorySystem {
+    fn read_to_string(&self, path: &str) -> Result<String, SystemError> {
+        self.files.get(&absolute(path)).cloned().ok_or(SystemError::NotFound)
+    }
+
+    fn read_dir(&self, path: &str) -> Result<Vec<DirEntry>, SystemError> {
+        let folder = absolute(path);
+        let prefix = if folder == "/" { folder } else { format!("{folder}/") };
+        let inside = self.files.keys().filter_map(|file| file.strip_prefix(&prefix));
+        let entries: BTreeSet<DirEntry> = inside
+            .map(|rest| match rest.split_once('/') {
+                Some((name, _)) => DirEntry { name: name.to_owned(), is_dir: true },
+                None => DirEntry { name: rest.to_owned(), is_dir: false },
+            })
+            .collect();
+        if entries.is_empty() { Err(SystemError::NotFound) } else { Ok(entries.into_iter().collect()) }
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        self.files.contains_key(&absolute(path))
+    }
+
+    fn is_dir(&self, path: &str) -> bool {
+        self.read_dir(path).is_ok()
+    }
+
+    fn current_dir(&self) -> String {
+        "/".to_owned()
+    }
+}
+
+/// The queries that ran, in order. Made first, then given to the storage: `Storage::new(Some(log.callback()))`.
+#[derive(Debug, Clone, Default)]
+pub struct EventLog {
+    executed: Arc<Mutex<Vec<String>>>,
+}
+
+impl EventLog {
+    /// What a database's storage calls at each event.
+    pub fn callback(&self) -> Box<dyn Fn(salsa::Event) + Send + Sync> {
+        let executed = Arc::clone(&self.executed);
+        Box::new(move |event| {
+            if let salsa::EventKind::WillExecute { database_key } = event.kind {
+                let key = format!("{database_key:?}");
+                let name = key.split('(').next().unwrap_or_default().to_owned();
+                executed.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+            }
+        })
+    }
+
+    /// The names of the queries that ran since the last call, in order.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.executed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How often each query ran since the last call, as lines `name × count`, ordered by name.
+    pub fn take_counts(&self) -> String {
+        let mut counts = BTreeMap::<String, usize>::new();
+        for name in self.take() {
+            *counts.entry(name).or_default() += 1;
+        }
+        counts.iter().map(|(name, count)| format!("{name} × {count}\n")).collect()
+    }
+}
+
+/// A database with this crate's queries and nothing else.
+#[salsa::db]
+#[derive(Clone)]
+pub struct TestDb {
+    storage: salsa::Storage<Self>,
+    log: EventLog,
+}
+
+impl Default for TestDb {
+    fn default() -> Self {
+        let log = EventLog::default();
+        let db = TestDb { storage: salsa::Storage::new(Some(log.callback())), log };
+        Workspace::new(&db, Vec::new());
+        db
+    }
+}
+
+impl std::fmt::Debug for TestDb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TestDb").finish_non_exhaustive()
+    }
+}
+
+impl TestDb {
+    /// The queries that ran.
+    pub fn log(&self) -> &EventLog {
+        &self.log
+    }
+}
+
+#[salsa::db]
+impl salsa::Database for TestDb {}
+
+#[salsa::db]
+impl Db for TestDb {
+    fn workspace(&self) -> Workspace {
+        Workspace::get(self)
+    }
+}
