@@ -173,7 +173,7 @@ struct Session {
     process: Process,
     number: u64,
     next_id: u64,
-    modules: BTreeSet<String>,
+    modules: BTreeSet<(u32, String)>,
     nvrtc: Option<NvrtcFiles>,
 }
 
@@ -254,7 +254,7 @@ impl WorkerClient {
         let during = format!("running `{}`", launch.symbol);
         let budget = Budget::of(limits);
         let (request, blobs) = self.launch_request(launch, &budget)?;
-        let module = request.module.clone();
+        let module = (request.device, request.module.clone());
         match self.call(&during, Request::Launch(request), blobs, &budget)? {
             (Reply::Launched { outputs, gpu_ms }, mut blobs) => {
                 self.remember_module(module);
@@ -281,7 +281,7 @@ impl WorkerClient {
         let during = format!("timing `{}`", launch.symbol);
         let budget = Budget::of(limits);
         let (request, blobs) = self.launch_request(launch, &budget)?;
-        let module = request.module.clone();
+        let module = (request.device, request.module.clone());
         match self.call(&during, Request::Time { launch: request, plan }, blobs, &budget)? {
             (Reply::Timed { gpu_ms }, _) => {
                 self.remember_module(module);
@@ -364,7 +364,7 @@ impl WorkerClient {
         budget: &Budget<'_>,
     ) -> Result<(LaunchRequest, Vec<Vec<u8>>), WorkerError> {
         let module = blake3::hash(launch.cubin).to_hex().to_string();
-        let known = self.session(budget)?.modules.contains(&module);
+        let known = self.session(budget)?.modules.contains(&(launch.device, module.clone()));
         let mut blobs = Vec::new();
         let cubin = if known {
             None
@@ -399,7 +399,7 @@ impl WorkerClient {
         Ok((request, blobs))
     }
 
-    fn remember_module(&mut self, module: String) {
+    fn remember_module(&mut self, module: (u32, String)) {
         if let Some(session) = &mut self.session {
             session.modules.insert(module);
         }

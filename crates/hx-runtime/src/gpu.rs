@@ -1,0 +1,368 @@
+//! The devices: driver, contexts, memory and loaded modules, each given back in the end.
+//!
+//! Every operation runs on the thread of the main loop and on the default stream, whose order makes a copy wait for
+//! the kernel before it and the other way round.
+//! The presence of the driver library is checked before the first call, because cudarc panics without it.
+
+#![allow(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::ffi::c_int;
+
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys;
+use hx_worker::protocol::{
+    Absence, Component, CudaFault, DeviceInfo, DriverInfo, LaunchRequest, RemoteError, TimePlan,
+};
+
+use crate::launch::{Outputs, launch, time};
+
+/// All devices that were used so far.
+#[derive(Default)]
+pub(crate) struct Gpus {
+    driver: Option<Result<DriverInfo, Absence>>,
+    devices: Option<Result<Vec<DeviceInfo>, Absence>>,
+    // Memory goes back before the contexts that it lives in: fields are dropped in this order.
+    buffers: BTreeMap<u64, DeviceMemory>,
+    gpus: BTreeMap<u32, Gpu>,
+    next_buffer: u64,
+}
+
+/// One device with its primary context.
+pub(crate) struct Gpu {
+    pub(crate) info: DeviceInfo,
+    device: sys::CUdevice,
+    context: sys::CUcontext,
+    modules: BTreeMap<String, sys::CUmodule>,
+    events: Option<[sys::CUevent; 2]>,
+}
+
+/// Device memory, freed in the end.
+pub(crate) struct DeviceMemory {
+    context: sys::CUcontext,
+    address: sys::CUdeviceptr,
+    bytes: u64,
+}
+
+impl Gpus {
+    /// The driver and the devices, or why there is none.
+    pub(crate) fn probe(&mut self) -> (Result<DriverInfo, Absence>, Result<Vec<DeviceInfo>, Absence>) {
+        let driver = self.driver.get_or_insert_with(load_driver).clone();
+        let devices = match &driver {
+            Err(absence) => Err(absence.clone()),
+            Ok(_) => self.devices.get_or_insert_with(list_devices).clone(),
+        };
+        (driver, devices)
+    }
+
+    /// Makes the context of a device.
+    pub(crate) fn warm(&mut self, ordinal: u32) -> Result<(), RemoteError> {
+        self.gpu(ordinal).map(|_| ())
+    }
+
+    pub(crate) fn launch(
+        &mut self,
+        request: &LaunchRequest,
+        blobs: &[Vec<u8>],
+    ) -> Result<(Outputs, Vec<Vec<u8>>, f32), RemoteError> {
+        self.gpu(request.device)?;
+        let (gpus, buffers) = (&mut self.gpus, &self.buffers);
+        let gpu = gpus.get_mut(&request.device).ok_or_else(|| bad("the device is gone"))?;
+        launch(gpu, buffers, request, blobs)
+    }
+
+    pub(crate) fn time(
+        &mut self,
+        request: &LaunchRequest,
+        plan: &TimePlan,
+        blobs: &[Vec<u8>],
+    ) -> Result<Vec<f32>, RemoteError> {
+        self.gpu(request.device)?;
+        let (gpus, buffers) = (&mut self.gpus, &self.buffers);
+        let gpu = gpus.get_mut(&request.device).ok_or_else(|| bad("the device is gone"))?;
+        time(gpu, buffers, request, plan, blobs)
+    }
+
+    pub(crate) fn alloc(&mut self, ordinal: u32, bytes: u64) -> Result<u64, RemoteError> {
+        let memory = self.gpu(ordinal)?.alloc(bytes)?;
+        memory.zero()?;
+        self.next_buffer += 1;
+        self.buffers.insert(self.next_buffer, memory);
+        Ok(self.next_buffer)
+    }
+
+    pub(crate) fn upload(&mut self, buffer: u64, offset: u64, data: &[u8]) -> Result<(), RemoteError> {
+        let memory = self.buffers.get(&buffer).ok_or_else(|| bad("no such buffer"))?;
+        memory.write(offset, data)
+    }
+
+    pub(crate) fn download(&mut self, buffer: u64, offset: u64, bytes: u64) -> Result<Vec<u8>, RemoteError> {
+        let memory = self.buffers.get(&buffer).ok_or_else(|| bad("no such buffer"))?;
+        memory.read(offset, bytes)
+    }
+
+    pub(crate) fn free(&mut self, buffer: u64) -> Result<(), RemoteError> {
+        self.buffers.remove(&buffer).map(drop).ok_or_else(|| bad("no such buffer"))
+    }
+
+    /// The device with its context current.
+    fn gpu(&mut self, ordinal: u32) -> Result<&mut Gpu, RemoteError> {
+        let (_, devices) = self.probe();
+        let devices = devices.map_err(RemoteError::Absent)?;
+        let Some(info) = devices.iter().find(|info| info.ordinal == ordinal) else {
+            let count = devices.len();
+            let reason = format!("there is no device {ordinal}, the devices are numbered below {count}");
+            return Err(RemoteError::Absent(Absence::new(Component::Device, reason)));
+        };
+        if !self.gpus.contains_key(&ordinal) {
+            self.gpus.insert(ordinal, Gpu::open(info)?);
+        }
+        let gpu = self.gpus.get_mut(&ordinal).ok_or_else(|| bad("the device is gone"))?;
+        make_current(gpu.context)?;
+        Ok(gpu)
+    }
+}
+
+impl Gpu {
+    fn open(info: &DeviceInfo) -> Result<Gpu, RemoteError> {
+        let during = "starting the device";
+        let ordinal = c_int::try_from(info.ordinal).map_err(|_| bad("no such device"))?;
+        let device = result::device::get(ordinal).map_err(|error| fault(during, error))?;
+        // SAFETY: the device came from the driver just now.
+        let context = unsafe { result::primary_ctx::retain(device) }.map_err(|error| fault(during, error))?;
+        Ok(Gpu { info: info.clone(), device, context, modules: BTreeMap::new(), events: None })
+    }
+
+    /// Uninitialized device memory; its context is current.
+    pub(crate) fn alloc(&self, bytes: u64) -> Result<DeviceMemory, RemoteError> {
+        make_current(self.context)?;
+        let size = usize::try_from(bytes.max(1)).map_err(|_| bad("a buffer past the address space"))?;
+        // SAFETY: a context is current; a size of zero, which the driver refuses, was made one.
+        let address = unsafe { result::malloc_sync(size) }
+            .map_err(|error| fault(&format!("allocating {bytes} bytes of device memory"), error))?;
+        Ok(DeviceMemory { context: self.context, address, bytes })
+    }
+
+    /// Loads machine code under its hash, once.
+    pub(crate) fn module(
+        &mut self,
+        hash: &str,
+        cubin: Option<&Vec<u8>>,
+    ) -> Result<sys::CUmodule, RemoteError> {
+        if let Some(module) = self.modules.get(hash) {
+            return Ok(*module);
+        }
+        let cubin = cubin.ok_or_else(|| bad("the kernel's code was not sent"))?;
+        if !is_elf(cubin) {
+            return Err(bad("the kernel's code is no cubin"));
+        }
+        // SAFETY: the image is a complete ELF file by its own header, and it outlives the call, which copies it.
+        let module = unsafe { result::module::load_data(cubin.as_ptr().cast()) }
+            .map_err(|error| fault(&format!("loading a kernel on {}", self.info.name), error))?;
+        self.modules.insert(hash.to_owned(), module);
+        Ok(module)
+    }
+
+    /// The two events that time a launch.
+    pub(crate) fn events(&mut self) -> Result<[sys::CUevent; 2], RemoteError> {
+        if let Some(events) = self.events {
+            return Ok(events);
+        }
+        let create = || {
+            let kind = sys::CUevent_flags::CU_EVENT_DEFAULT;
+            result::event::create(kind).map_err(|error| fault("making an event", error))
+        };
+        let events = [create()?, create()?];
+        self.events = Some(events);
+        Ok(events)
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // Errors have no reader here: the process ends, or the context is lost already.
+        let _ = make_current(self.context);
+        for event in self.events.into_iter().flatten() {
+            // SAFETY: the event was made by `events` and is destroyed only here.
+            let _ = unsafe { result::event::destroy(event) };
+        }
+        for module in std::mem::take(&mut self.modules).into_values() {
+            // SAFETY: the module was loaded by `module` and is unloaded only here.
+            let _ = unsafe { result::module::unload(module) };
+        }
+        // SAFETY: the context was retained once by `open`, and everything in it is gone.
+        let _ = unsafe { result::primary_ctx::release(self.device) };
+    }
+}
+
+impl DeviceMemory {
+    /// Where it starts on the device.
+    pub(crate) fn address(&self) -> sys::CUdeviceptr {
+        self.address
+    }
+
+    /// Its size in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn zero(&self) -> Result<(), RemoteError> {
+        make_current(self.context)?;
+        let size = usize::try_from(self.bytes).map_err(|_| bad("a buffer past the address space"))?;
+        if size == 0 {
+            return Ok(());
+        }
+        // SAFETY: the memory is live and `size` bytes long, and its context is current.
+        unsafe { result::memset_d8_sync(self.address, 0, size) }
+            .map_err(|error| fault("clearing device memory", error))
+    }
+
+    pub(crate) fn write(&self, offset: u64, data: &[u8]) -> Result<(), RemoteError> {
+        let start = self.range(offset, data.len() as u64)?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        make_current(self.context)?;
+        // SAFETY: the range was checked to lie inside of the live memory, and its context is current.
+        unsafe { result::memcpy_htod_sync(start, data) }
+            .map_err(|error| fault("writing device memory", error))
+    }
+
+    pub(crate) fn read(&self, offset: u64, bytes: u64) -> Result<Vec<u8>, RemoteError> {
+        let start = self.range(offset, bytes)?;
+        let size = usize::try_from(bytes).map_err(|_| bad("a buffer past the address space"))?;
+        let mut data = vec![0u8; size];
+        if size == 0 {
+            return Ok(data);
+        }
+        make_current(self.context)?;
+        // SAFETY: the range was checked to lie inside of the live memory, and its context is current.
+        unsafe { result::memcpy_dtoh_sync(&mut data, start) }
+            .map_err(|error| fault("reading device memory", error))?;
+        Ok(data)
+    }
+
+    /// The address of `bytes` bytes at `offset`, which have to lie inside.
+    fn range(&self, offset: u64, bytes: u64) -> Result<sys::CUdeviceptr, RemoteError> {
+        match offset.checked_add(bytes) {
+            Some(end) if end <= self.bytes => Ok(self.address + offset),
+            _ => Err(bad(&format!(
+                "{bytes} bytes at offset {offset} do not lie in a buffer of {} bytes",
+                self.bytes
+            ))),
+        }
+    }
+}
+
+impl Drop for DeviceMemory {
+    fn drop(&mut self) {
+        let _ = make_current(self.context);
+        // SAFETY: the memory came from `alloc` and is freed only here.
+        let _ = unsafe { result::free_sync(self.address) };
+    }
+}
+
+/// A request that cannot be served as it stands.
+pub(crate) fn bad(reason: &str) -> RemoteError {
+    RemoteError::BadRequest(reason.to_owned())
+}
+
+/// A driver error as a value.
+pub(crate) fn fault(during: &str, error: DriverError) -> RemoteError {
+    let text = |text: Result<&std::ffi::CStr, DriverError>| {
+        text.map_or_else(|_| "unknown error".to_owned(), |text| text.to_string_lossy().into_owned())
+    };
+    let code = error.0 as u32;
+    RemoteError::Cuda(CudaFault {
+        during: during.to_owned(),
+        code,
+        name: text(error.error_name()),
+        text: text(error.error_string()),
+        sticky: is_sticky(code),
+    })
+}
+
+/// The errors after which a context answers nothing but the same error: faults of a kernel and of the memory.
+fn is_sticky(code: u32) -> bool {
+    matches!(code, 214 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 999)
+}
+
+fn make_current(context: sys::CUcontext) -> Result<(), RemoteError> {
+    // SAFETY: the context is retained by a live `Gpu` wherever this is called.
+    unsafe { result::ctx::set_current(context) }.map_err(|error| fault("switching to the device", error))
+}
+
+/// True for a 64-bit ELF file at least as long as its header says.
+fn is_elf(image: &[u8]) -> bool {
+    image.starts_with(b"\x7fELF\x02") && image.len() >= 64 && {
+        let section_table = image[40..48].try_into().map(u64::from_le_bytes).unwrap_or(u64::MAX);
+        let entry_size = u64::from(u16::from_le_bytes([image[58], image[59]]));
+        let count = u64::from(u16::from_le_bytes([image[60], image[61]]));
+        section_table.checked_add(entry_size * count).is_some_and(|end| end <= image.len() as u64)
+    }
+}
+
+fn load_driver() -> Result<DriverInfo, Absence> {
+    // SAFETY: loads the driver library by its well-known names; its initializers are the driver's own.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Absence {
+            help: Some("a GPU needs NVIDIA's driver; without it, kernels run on the simulator".to_owned()),
+            ..Absence::new(Component::Driver, "the driver library (libcuda) was not found")
+        });
+    }
+    let mut version: c_int = 0;
+    // SAFETY: the pointer is to a live integer; this call needs no initialization.
+    let status = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    let version = u32::try_from(version).unwrap_or(0);
+    match status.result() {
+        Ok(()) => Ok(DriverInfo { cuda_version: (version / 1000, version % 1000 / 10) }),
+        Err(error) => Err(Absence::new(Component::Driver, explain_start(error))),
+    }
+}
+
+fn list_devices() -> Result<Vec<DeviceInfo>, Absence> {
+    let absence = |error: DriverError| Absence::new(Component::Device, explain_start(error));
+    result::init().map_err(absence)?;
+    let count = result::device::get_count().map_err(absence)?;
+    let devices = (0..count).map(device_info).collect::<Result<Vec<_>, _>>().map_err(absence)?;
+    if devices.is_empty() {
+        return Err(Absence::new(Component::Device, "the driver reports no device"));
+    }
+    Ok(devices)
+}
+
+fn device_info(ordinal: c_int) -> Result<DeviceInfo, DriverError> {
+    use sys::CUdevice_attribute as Attribute;
+    let device = result::device::get(ordinal)?;
+    let attribute = |attribute| {
+        // SAFETY: the device came from the driver just now.
+        unsafe { result::device::get_attribute(device, attribute) }
+            .map(|value| u32::try_from(value).unwrap_or(0))
+    };
+    Ok(DeviceInfo {
+        ordinal: u32::try_from(ordinal).unwrap_or(0),
+        name: result::device::get_name(device)?,
+        capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+        // SAFETY: as above.
+        memory_bytes: unsafe { result::device::total_mem(device) }? as u64,
+        l2_bytes: u64::from(attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?),
+        shared_bytes_per_block: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+    })
+}
+
+/// Why the driver does not start, in plain words where the cause is a common one.
+fn explain_start(error: DriverError) -> String {
+    match error.0 as u32 {
+        34 => "only the toolkit's stub of the driver library was found".to_owned(),
+        100 => "the driver reports no device".to_owned(),
+        803 => "the driver library and the kernel module are of different versions".to_owned(),
+        code => match fault("starting the driver", error) {
+            RemoteError::Cuda(fault) => format!("the driver does not start: {} ({})", fault.text, fault.name),
+            _ => format!("the driver does not start: code {code}"),
+        },
+    }
+}

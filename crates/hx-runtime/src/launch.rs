@@ -1,0 +1,286 @@
+//! Launching a kernel: what it was given is checked against what it declares, and then it runs.
+//!
+//! The checks are what makes a launch sound on the host's side: the driver reads as many parameter bytes as the kernel
+//! declares, whatever it was given. What the kernel does with its pointers is its own affair and ends, at worst, in a
+//! fault that the client hears of.
+
+#![allow(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::ffi::{CString, c_void};
+
+use cudarc::driver::result;
+use cudarc::driver::sys;
+use hx_worker::protocol::{Blob, LaunchRequest, RemoteError, TimePlan, WireArg};
+
+use crate::gpu::{DeviceMemory, Gpu, bad, fault};
+
+/// Past this, a kernel has to ask for its dynamic shared memory.
+const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
+
+/// The blob of each argument that comes back.
+pub(crate) type Outputs = BTreeMap<usize, Blob>;
+
+/// A kernel that is ready to run, with the memory of its buffers.
+struct Prepared {
+    symbol: String,
+    function: sys::CUfunction,
+    params: Vec<ParamBytes>,
+    grid: [u32; 3],
+    cluster: [u32; 3],
+    threads: u32,
+    shared_bytes: u32,
+    /// Fresh memory by the position of its argument, and whether it is read back.
+    fresh: BTreeMap<usize, (DeviceMemory, bool)>,
+}
+
+/// The bytes of one parameter, aligned as strictly as any parameter is.
+struct ParamBytes {
+    chunks: Vec<Chunk>,
+    size: usize,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Chunk([u8; 64]);
+
+impl ParamBytes {
+    fn new(bytes: &[u8]) -> ParamBytes {
+        let mut chunks = vec![Chunk([0; 64]); bytes.len().div_ceil(64).max(1)];
+        for (chunk, part) in chunks.iter_mut().zip(bytes.chunks(64)) {
+            chunk.0[..part.len()].copy_from_slice(part);
+        }
+        ParamBytes { chunks, size: bytes.len() }
+    }
+}
+
+/// Runs a kernel once; gives the writable buffers as blobs, and the time in milliseconds.
+pub(crate) fn launch(
+    gpu: &mut Gpu,
+    resident: &BTreeMap<u64, DeviceMemory>,
+    request: &LaunchRequest,
+    blobs: &[Vec<u8>],
+) -> Result<(Outputs, Vec<Vec<u8>>, f32), RemoteError> {
+    let mut prepared = prepare(gpu, resident, request, blobs)?;
+    let events = gpu.events()?;
+    let gpu_ms = prepared.run(events)?;
+    let mut outputs = Outputs::new();
+    let mut results = Vec::new();
+    for (arg, (memory, writable)) in &prepared.fresh {
+        if *writable {
+            outputs.insert(*arg, results.len());
+            results.push(memory.read(0, memory.bytes())?);
+        }
+    }
+    Ok((outputs, results, gpu_ms))
+}
+
+/// Runs a kernel as often as the plan says; gives the time of each repeat in milliseconds.
+pub(crate) fn time(
+    gpu: &mut Gpu,
+    resident: &BTreeMap<u64, DeviceMemory>,
+    request: &LaunchRequest,
+    plan: &TimePlan,
+    blobs: &[Vec<u8>],
+) -> Result<Vec<f32>, RemoteError> {
+    let mut prepared = prepare(gpu, resident, request, blobs)?;
+    let events = gpu.events()?;
+    // Twice the cache, so that nothing of the kernel's data is left in it.
+    let flush = if plan.flush_l2 { Some(gpu.alloc(2 * gpu.info.l2_bytes)?) } else { None };
+    for _ in 0..plan.warmup {
+        prepared.run(events)?;
+    }
+    let mut times = Vec::new();
+    for _ in 0..plan.repeats {
+        if let Some(flush) = &flush {
+            flush.zero()?;
+        }
+        times.push(prepared.run(events)?);
+    }
+    Ok(times)
+}
+
+fn prepare(
+    gpu: &mut Gpu,
+    resident: &BTreeMap<u64, DeviceMemory>,
+    request: &LaunchRequest,
+    blobs: &[Vec<u8>],
+) -> Result<Prepared, RemoteError> {
+    let symbol = &request.symbol;
+    let cubin = request.cubin.map(|blob| blob_of(blobs, blob)).transpose()?;
+    let module = gpu.module(&request.module, cubin)?;
+    let name = CString::new(symbol.as_str()).map_err(|_| bad("a kernel's name holds a zero byte"))?;
+    // SAFETY: the module is loaded and stays so as long as its `Gpu`.
+    let function = unsafe { result::module::get_function(module, name) }
+        .map_err(|error| fault(&format!("finding `{symbol}` in its code"), error))?;
+    check_limits(gpu, function, request)?;
+    let mut params = Vec::new();
+    let mut fresh = BTreeMap::new();
+    for (at, arg) in request.args.iter().enumerate() {
+        params.push(match arg {
+            WireArg::Value { bytes } => ParamBytes::new(bytes),
+            WireArg::Resident { buffer, offset } => {
+                let memory = resident.get(buffer).ok_or_else(|| bad("no such buffer"))?;
+                if *offset > memory.bytes() {
+                    return Err(bad(&format!("argument {at} starts past the end of its buffer")));
+                }
+                ParamBytes::new(&(memory.address() + offset).to_le_bytes())
+            }
+            WireArg::Buffer { data, writable } => {
+                let data = blob_of(blobs, *data)?;
+                let memory = gpu.alloc(data.len() as u64)?;
+                memory.write(0, data)?;
+                let param = ParamBytes::new(&memory.address().to_le_bytes());
+                fresh.insert(at, (memory, *writable));
+                param
+            }
+        });
+    }
+    check_params(symbol, function, &params)?;
+    Ok(Prepared {
+        symbol: symbol.clone(),
+        function,
+        params,
+        grid: request.grid,
+        cluster: request.cluster,
+        threads: request.threads,
+        shared_bytes: request.shared_bytes,
+        fresh,
+    })
+}
+
+fn blob_of(blobs: &[Vec<u8>], blob: Blob) -> Result<&Vec<u8>, RemoteError> {
+    blobs.get(blob).ok_or_else(|| bad("an argument without its bytes"))
+}
+
+/// Threads and shared memory against the limits of the kernel and the device; raises the kernel's own limit.
+fn check_limits(gpu: &Gpu, function: sys::CUfunction, request: &LaunchRequest) -> Result<(), RemoteError> {
+    use sys::CUfunction_attribute_enum as Attribute;
+    let LaunchRequest { symbol, threads, shared_bytes, .. } = request;
+    let attribute = |attribute| {
+        // SAFETY: the function came from a loaded module.
+        unsafe { result::function::get_function_attribute(function, attribute) }
+            .map(|value| u32::try_from(value).unwrap_or(0))
+            .map_err(|error| fault(&format!("asking for the limits of `{symbol}`"), error))
+    };
+    let most_threads = attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?;
+    if *threads == 0 || *threads > most_threads {
+        return Err(bad(&format!(
+            "`{symbol}` was launched with {threads} threads in a block; with its registers it can have 1 to {most_threads}"
+        )));
+    }
+    let fixed = attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
+    let limit = gpu.info.shared_bytes_per_block;
+    if u64::from(fixed) + u64::from(*shared_bytes) > u64::from(limit) {
+        let needed = u64::from(fixed) + u64::from(*shared_bytes);
+        return Err(bad(&format!(
+            "`{symbol}` needs {needed} bytes of shared memory in a block, {} has {limit}",
+            gpu.info.name
+        )));
+    }
+    if fixed + shared_bytes > SHARED_WITHOUT_ASKING {
+        let most = i32::try_from(*shared_bytes).map_err(|_| bad("too much shared memory"))?;
+        let kind = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: as above.
+        unsafe { result::function::set_function_attribute(function, kind, most) }
+            .map_err(|error| fault(&format!("asking for the shared memory of `{symbol}`"), error))?;
+    }
+    Ok(())
+}
+
+/// The given parameters against those that the kernel declares.
+fn check_params(symbol: &str, function: sys::CUfunction, params: &[ParamBytes]) -> Result<(), RemoteError> {
+    for (at, param) in params.iter().enumerate() {
+        match declared_size(function, at) {
+            Some(size) if size == param.size => {}
+            Some(size) => {
+                let given = param.size;
+                return Err(bad(&format!(
+                    "parameter {at} of `{symbol}` has {size} bytes, it was given {given}"
+                )));
+            }
+            None => {
+                return Err(bad(&format!("`{symbol}` has {at} parameters, it was given {}", params.len())));
+            }
+        }
+    }
+    if declared_size(function, params.len()).is_some() {
+        return Err(bad(&format!(
+            "`{symbol}` has more than the {} parameters that it was given",
+            params.len()
+        )));
+    }
+    Ok(())
+}
+
+fn declared_size(function: sys::CUfunction, at: usize) -> Option<usize> {
+    let (mut offset, mut size) = (0usize, 0usize);
+    // SAFETY: the function came from a loaded module, both results are live places, and an index past the last
+    // parameter is an error status.
+    let status = unsafe { sys::cuFuncGetParamInfo(function, at, &raw mut offset, &raw mut size) };
+    status.result().is_ok().then_some(size)
+}
+
+impl Prepared {
+    /// Runs to the end; gives the time on the device in milliseconds.
+    fn run(&mut self, [start, stop]: [sys::CUevent; 2]) -> Result<f32, RemoteError> {
+        if self.grid.contains(&0) {
+            // Nothing to do, which the driver would call an error.
+            return Ok(0.0);
+        }
+        let during = format!("running `{}`", self.symbol);
+        let stream = result::stream::null();
+        let failed = |error| fault(&during, error);
+        // SAFETY: the events are live and of the current context.
+        unsafe { result::event::record(start, stream) }.map_err(failed)?;
+        self.start(stream).map_err(failed)?;
+        // SAFETY: as above; both were recorded on this stream when the time is asked.
+        unsafe {
+            result::event::record(stop, stream).map_err(failed)?;
+            result::stream::synchronize(stream).map_err(failed)?;
+            result::event::elapsed(start, stop).map_err(failed)
+        }
+    }
+
+    fn start(&mut self, stream: sys::CUstream) -> Result<(), result::DriverError> {
+        let mut pointers: Vec<*mut c_void> =
+            self.params.iter_mut().map(|param| param.chunks.as_mut_ptr().cast()).collect();
+        let mut attributes = Vec::new();
+        if self.cluster != [1, 1, 1] {
+            let [x, y, z] = self.cluster;
+            attributes.push(sys::CUlaunchAttribute {
+                id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+                pad: [0; 4],
+                value: sys::CUlaunchAttributeValue {
+                    clusterDim: sys::CUlaunchAttributeValue_union__bindgen_ty_1 { x, y, z },
+                },
+            });
+        }
+        let [x, y, z] = self.grid;
+        let config = sys::CUlaunchConfig {
+            gridDimX: x,
+            gridDimY: y,
+            gridDimZ: z,
+            blockDimX: self.threads,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: self.shared_bytes,
+            hStream: stream,
+            attrs: attributes.as_mut_ptr(),
+            // At most one was pushed.
+            numAttrs: u32::from(!attributes.is_empty()),
+        };
+        // SAFETY: the function's module is loaded; `pointers` holds one pointer for each declared parameter, each to
+        // at least as many live bytes as declared (`check_params`); the driver copies them before it returns; the
+        // memory behind pointer parameters lives until the stream was synchronized, because `self` holds it.
+        unsafe {
+            sys::cuLaunchKernelEx(
+                &raw const config,
+                self.function,
+                pointers.as_mut_ptr(),
+                std::ptr::null_mut(),
+            )
+        }
+        .result()
+    }
+}

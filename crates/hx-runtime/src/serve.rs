@@ -1,0 +1,161 @@
+//! The main loop of the worker: one request, one reply, until the client closes the pipe.
+//!
+//! Requests are read on a thread of their own, which notices a client that is gone even while a kernel spins, so that
+//! no worker stays behind.
+
+use std::any::Any;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use hx_worker::frame::{Frame, FrameError};
+use hx_worker::protocol::{
+    Absence, Component, Hello, NvrtcFiles, NvrtcInfo, PROTOCOL_VERSION, ProbeReport, RemoteError, Reply,
+    ReplyEnvelope, Request, RequestEnvelope,
+};
+
+use crate::gpu::Gpus;
+use crate::nvrtc::Nvrtc;
+
+/// How long a request may go on after the client is gone.
+const ORPHAN_TIME: Duration = Duration::from_secs(2);
+
+/// Answers requests from `input` on `output` until `input` ends.
+/// The exit code is 0 then, and 1 when the input is no protocol or the output cannot be written.
+pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> ExitCode {
+    let mut output = BufWriter::new(output);
+    let hello = Frame::new(&Hello { protocol: PROTOCOL_VERSION }, Vec::new());
+    if hello.and_then(|frame| Ok(frame.write_to(&mut output)?)).is_err() {
+        return ExitCode::FAILURE;
+    }
+    let (finish, finished) = channel::<()>();
+    let frames = read_frames(input, finished);
+    let mut worker = Worker { nvrtc: None, gpus: Gpus::default() };
+    let code = loop {
+        let frame = match frames.recv() {
+            Ok(Ok(frame)) => frame,
+            Ok(Err(FrameError::Closed)) | Err(_) => break ExitCode::SUCCESS,
+            Ok(Err(_)) => break ExitCode::FAILURE,
+        };
+        let Ok(RequestEnvelope { id, request }) = frame.parse() else { break ExitCode::FAILURE };
+        let (reply, blobs) = match worker.answer_safely(request, frame.blobs) {
+            Ok((reply, blobs)) => (Ok(reply), blobs),
+            Err(error) => (Err(error), Vec::new()),
+        };
+        let reply = Frame::new(&ReplyEnvelope { id, reply }, blobs);
+        if reply.and_then(|frame| Ok(frame.write_to(&mut output)?)).is_err() {
+            break ExitCode::FAILURE;
+        }
+    };
+    // Device memory and contexts go back before the reading thread is told that all is done.
+    drop(worker);
+    drop(finish);
+    code
+}
+
+fn read_frames(
+    input: impl Read + Send + 'static,
+    finished: Receiver<()>,
+) -> Receiver<Result<Frame, FrameError>> {
+    let (deliver, frames) = sync_channel(1);
+    thread::spawn(move || {
+        let mut input = BufReader::new(input);
+        loop {
+            let frame = Frame::read_from(&mut input);
+            let last = frame.is_err();
+            if deliver.send(frame).is_err() || last {
+                break;
+            }
+        }
+        if finished.recv_timeout(ORPHAN_TIME) == Err(RecvTimeoutError::Timeout) {
+            // A kernel or a compile is under way that nobody waits for; leaving in order could wait for it too.
+            std::process::abort();
+        }
+    });
+    frames
+}
+
+type Answer = Result<(Reply, Vec<Vec<u8>>), RemoteError>;
+
+struct Worker {
+    nvrtc: Option<Nvrtc>,
+    gpus: Gpus,
+}
+
+impl Worker {
+    /// cudarc panics at a symbol that a driver lacks; that is an answer like any other.
+    fn answer_safely(&mut self, request: Request, blobs: Vec<Vec<u8>>) -> Answer {
+        catch_unwind(AssertUnwindSafe(|| self.answer(request, blobs))).unwrap_or_else(|panic| {
+            Err(RemoteError::BadRequest(format!("the worker panicked: {}", text_of(&*panic))))
+        })
+    }
+
+    fn answer(&mut self, request: Request, blobs: Vec<Vec<u8>>) -> Answer {
+        let done = |()| (Reply::Done, Vec::new());
+        match request {
+            Request::Probe { nvrtc } => Ok((Reply::Probe(Box::new(self.probe(nvrtc))), Vec::new())),
+            Request::Warm { device } => self.gpus.warm(device).map(done),
+            Request::Compile { nvrtc, job } => {
+                let nvrtc = self.nvrtc(&nvrtc)?;
+                let (code, log) = nvrtc.compile(&job)?;
+                Ok((Reply::Compiled { log, nvrtc_version: nvrtc.version() }, vec![code]))
+            }
+            Request::Launch(launch) => {
+                let (outputs, blobs, gpu_ms) = self.gpus.launch(&launch, &blobs)?;
+                Ok((Reply::Launched { outputs, gpu_ms }, blobs))
+            }
+            Request::Time { launch, plan } => {
+                let gpu_ms = self.gpus.time(&launch, &plan, &blobs)?;
+                Ok((Reply::Timed { gpu_ms }, Vec::new()))
+            }
+            Request::Alloc { device, bytes } => {
+                let buffer = self.gpus.alloc(device, bytes)?;
+                Ok((Reply::Allocated { buffer }, Vec::new()))
+            }
+            Request::Upload { buffer, offset, data } => {
+                let data =
+                    blobs.get(data).ok_or_else(|| RemoteError::BadRequest("no bytes to write".to_owned()))?;
+                self.gpus.upload(buffer, offset, data).map(done)
+            }
+            Request::Download { buffer, offset, bytes } => {
+                let data = self.gpus.download(buffer, offset, bytes)?;
+                Ok((Reply::Downloaded, vec![data]))
+            }
+            Request::Free { buffer } => self.gpus.free(buffer).map(done),
+        }
+    }
+
+    fn probe(&mut self, nvrtc: Option<NvrtcFiles>) -> ProbeReport {
+        let (driver, devices) = self.gpus.probe();
+        let nvrtc = match nvrtc {
+            None => Err(Absence::new(Component::Nvrtc, "the library was not found")),
+            Some(files) => match self.nvrtc(&files) {
+                Ok(nvrtc) => Ok(NvrtcInfo { version: nvrtc.version(), library: files.library }),
+                Err(RemoteError::Absent(absence)) => Err(absence),
+                Err(other) => Err(Absence::new(Component::Nvrtc, other.to_string())),
+            },
+        };
+        ProbeReport { driver, devices, nvrtc }
+    }
+
+    fn nvrtc(&mut self, files: &NvrtcFiles) -> Result<&Nvrtc, RemoteError> {
+        let loaded = match self.nvrtc.take() {
+            Some(loaded) if loaded.files() == files => loaded,
+            Some(other) => {
+                let reason = format!("this worker has loaded `{}` already", other.files().library.display());
+                self.nvrtc = Some(other);
+                return Err(RemoteError::BadRequest(reason));
+            }
+            None => Nvrtc::load(files).map_err(RemoteError::Absent)?,
+        };
+        Ok(self.nvrtc.insert(loaded))
+    }
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a reason").to_owned()
+}
