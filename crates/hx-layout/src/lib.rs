@@ -8,13 +8,16 @@
 
 mod algebra;
 mod error;
+pub mod judge;
 mod layout;
 mod parse;
 mod swizzle;
+mod tiler;
 mod tuple;
 
 pub use algebra::coalesce::equal_function;
 pub use error::LayoutError;
 pub use layout::{Layout, Mode};
 pub use swizzle::{ComposedLayout, Swizzle};
+pub use tiler::{Coord, Tiler};
 pub use tuple::IntTuple;

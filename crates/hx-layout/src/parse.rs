@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use crate::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
+use crate::{ComposedLayout, Coord, IntTuple, Layout, LayoutError, Swizzle, Tiler};
 
 /// The deepest nesting that is read; beyond it the text is refused rather than the stack risked.
 const MAX_DEPTH: usize = 64;
@@ -147,6 +147,56 @@ impl<'a> Cursor<'a> {
         Layout::new(shape, stride)
     }
 
+    /// A tiler: a layout, an integer, `_`, or tilers in `<...>` (in the language, in parentheses).
+    pub(crate) fn tiler(&mut self) -> Result<Tiler, LayoutError> {
+        self.tiler_below(0)
+    }
+
+    fn tiler_below(&mut self, depth: usize) -> Result<Tiler, LayoutError> {
+        if depth >= MAX_DEPTH {
+            return Err(self.error(format!("nesting deeper than {MAX_DEPTH}")));
+        }
+        if self.eat("_") {
+            return Ok(Tiler::Keep);
+        }
+        if self.eat("<") {
+            return self.tilers_until(">", depth);
+        }
+        let start = self.position();
+        match self.tuple() {
+            Ok(shape) if self.eat(":") => {
+                let stride = self.tuple()?;
+                return Ok(Tiler::Layout(Layout::new(shape, stride)?));
+            }
+            Ok(IntTuple::Int(n)) => return Tiler::extent(n),
+            Err(error) if !self.text[start..].trim_start().starts_with('(') => return Err(error),
+            _ => self.rewind(start),
+        }
+        self.expect("(")?;
+        self.tilers_until(")", depth)
+    }
+
+    fn tilers_until(&mut self, close: &str, depth: usize) -> Result<Tiler, LayoutError> {
+        let mut entries = vec![self.tiler_below(depth + 1)?];
+        while !self.eat(close) {
+            self.expect(",")?;
+            if self.eat(close) {
+                break;
+            }
+            entries.push(self.tiler_below(depth + 1)?);
+        }
+        Ok(Tiler::Modes(entries))
+    }
+
+    /// A coordinate with `_` for the modes to keep.
+    pub(crate) fn coord(&mut self) -> Result<Coord, LayoutError> {
+        let mut leaf = |cursor: &mut Self| match cursor.eat("_") {
+            true => Ok(Coord::Keep),
+            false => cursor.integer().map(Coord::Int),
+        };
+        self.tree(&mut leaf, &Coord::Tuple, 0)
+    }
+
     /// `Sw<B,M,S>`, or `swizzle<B, M, S>` as the language writes it.
     pub(crate) fn swizzle(&mut self) -> Result<Swizzle, LayoutError> {
         if !self.eat("Sw") && !self.eat("swizzle") {
@@ -238,5 +288,21 @@ impl FromStr for ComposedLayout {
 
     fn from_str(text: &str) -> Result<Self, LayoutError> {
         whole(text, Cursor::composed)
+    }
+}
+
+impl FromStr for Tiler {
+    type Err = LayoutError;
+
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        whole(text, Cursor::tiler)
+    }
+}
+
+impl FromStr for Coord {
+    type Err = LayoutError;
+
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        whole(text, Cursor::coord)
     }
 }

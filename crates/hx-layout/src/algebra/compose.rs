@@ -7,7 +7,7 @@
 use super::check_count;
 use super::coalesce::coalesced_open;
 use crate::layout::Mode;
-use crate::{IntTuple, Layout, LayoutError};
+use crate::{IntTuple, Layout, LayoutError, Tiler};
 
 /// One mode of the result: its extent, its stride, and the digits that one step adds to the argument of `a`.
 struct Piece {
@@ -17,11 +17,23 @@ struct Piece {
 }
 
 /// The first layout as a number system.
-struct Radix {
+pub(super) struct Radix {
     modes: Vec<Mode>,
 }
 
 impl Radix {
+    pub(super) fn new(layout: &Layout) -> Radix {
+        Radix { modes: coalesced_open(layout.leaves()) }
+    }
+
+    /// How many times `step` can be added to `x` without a carry in any place.
+    pub(super) fn room(&self, x: i64, step: i64) -> i64 {
+        let bounded = self.modes.len() - 1;
+        let places = self.modes[..bounded].iter().zip(self.digits(x)).zip(self.digits(step));
+        let used = places.filter(|&(_, step)| step > 0);
+        used.map(|((&(radix, _), x), step)| (radix - 1 - x) / step).min().unwrap_or(i64::MAX)
+    }
+
     /// The digits of `x`, one for each mode, the last unbounded.
     fn digits(&self, mut x: i64) -> Vec<i64> {
         let last = self.modes.len() - 1;
@@ -42,7 +54,7 @@ impl Radix {
     }
 
     /// The index at `x`.
-    fn eval(&self, x: i64) -> Result<i64, LayoutError> {
+    pub(super) fn eval(&self, x: i64) -> Result<i64, LayoutError> {
         let overflow = LayoutError::Overflow("an index of the composition");
         let mut sum = 0i64;
         for (digit, &(_, stride)) in self.digits(x).into_iter().zip(&self.modes) {
@@ -67,7 +79,7 @@ impl Layout {
                 layout: b.clone(),
             });
         }
-        let radix = Radix { modes: coalesced_open(self.leaves()) };
+        let radix = Radix::new(self);
         let mut parts = Vec::with_capacity(b.leaves().len());
         for &(extent, stride) in b.leaves() {
             parts.push(compose_mode(&radix, extent, stride).map_err(|e| e.into_error(self, b))?);
@@ -78,6 +90,24 @@ impl Layout {
             check_sum(self, b, &radix, &parts, &result)?;
         }
         Ok(result)
+    }
+}
+
+impl Layout {
+    /// Composition mode by mode. Modes of `self` past the tiler are dropped.
+    ///
+    /// # Errors
+    /// When the tiler has more modes than `self` somewhere, or a mode does not compose.
+    pub fn compose_tiler(&self, tiler: &Tiler) -> Result<Layout, LayoutError> {
+        match tiler {
+            Tiler::Keep => Ok(self.clone()),
+            Tiler::Layout(b) => self.compose(b),
+            Tiler::Modes(entries) => {
+                super::zip::check_rank(self, entries)?;
+                let parts = entries.iter().enumerate().map(|(i, t)| self.mode(i).compose_tiler(t));
+                Layout::concat(&parts.collect::<Result<Vec<_>, _>>()?)
+            }
+        }
     }
 }
 

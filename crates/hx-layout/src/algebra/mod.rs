@@ -4,9 +4,15 @@
 //! decides; where only enumeration does, it is bounded by [`ENUMERATION_LIMIT`].
 
 pub(crate) mod coalesce;
+mod common;
 mod complement;
 mod compose;
+mod divide;
 mod inverse;
+mod product;
+mod recast;
+mod slice;
+mod zip;
 
 /// The most evaluations one operation makes before it gives up with [`LayoutError::TooLarge`](crate::LayoutError).
 pub(crate) const ENUMERATION_LIMIT: i64 = 1 << 22;

@@ -1,3 +1,4 @@
 //! The laws and the reference cases of the layout algebra.
 
 mod core;
+mod vectors;

@@ -1,0 +1,72 @@
+//! The same memory in elements of another width.
+
+use crate::layout::Mode;
+use crate::{IntTuple, Layout, LayoutError};
+
+impl Layout {
+    /// Indices in units of `n` elements.
+    ///
+    /// A mode `s:d` with `d = 0` stays; with `n` dividing `d` it becomes `s:d/n`; with `d` dividing `n` it becomes
+    /// `ceil(s/(n/d)):1`.
+    ///
+    /// # Errors
+    /// When a stride neither divides `n` nor is divided by it, or `n` is below 1.
+    pub fn upcast(&self, n: i64) -> Result<Layout, LayoutError> {
+        check_factor(n)?;
+        self.try_map_modes(|(s, d)| {
+            let size = d.abs();
+            if size % n == 0 {
+                Ok((s, d / n))
+            } else if n % size == 0 {
+                Ok(((s - 1) / (n / size) + 1, d.signum()))
+            } else {
+                let why = format!("of {n} and the stride {d} neither divides the other");
+                Err(LayoutError::Recast { layout: self.clone(), factor: n, why })
+            }
+        })
+    }
+
+    /// Indices in units of an `n`-th of an element: the stride-1 mode `s:1` becomes `s*n:1`, other strides are
+    /// multiplied by `n`.
+    ///
+    /// # Errors
+    /// When a number does not fit or `n` is below 1.
+    pub fn downcast(&self, n: i64) -> Result<Layout, LayoutError> {
+        check_factor(n)?;
+        let overflow = LayoutError::Overflow("a mode of the recast layout");
+        self.try_map_modes(|(s, d)| match d {
+            1 | -1 => Ok((s.checked_mul(n).ok_or(overflow.clone())?, d)),
+            _ => Ok((s, d.checked_mul(n).ok_or(overflow.clone())?)),
+        })
+    }
+
+    /// Indices of elements of `new_bits` bits where they were of `old_bits`: with new/old in lowest terms *p/q*,
+    /// [`upcast`](Self::upcast) by *p*, then [`downcast`](Self::downcast) by *q*.
+    ///
+    /// # Errors
+    /// As for the two, and when a width is below 1.
+    pub fn recast(&self, old_bits: i64, new_bits: i64) -> Result<Layout, LayoutError> {
+        check_factor(old_bits.min(new_bits))?;
+        let common = gcd(old_bits, new_bits);
+        self.upcast(new_bits / common)?.downcast(old_bits / common)
+    }
+
+    /// The same structure with every plain mode replaced.
+    fn try_map_modes(&self, f: impl Fn(Mode) -> Result<Mode, LayoutError>) -> Result<Layout, LayoutError> {
+        let modes = self.leaves().iter().map(|&m| f(m)).collect::<Result<Vec<Mode>, _>>()?;
+        let shape = self.shape().map_leaves(|i, _| IntTuple::Int(modes[i].0));
+        let stride = self.stride().map_leaves(|i, _| IntTuple::Int(modes[i].1));
+        Layout::new(shape, stride)
+    }
+}
+
+fn check_factor(n: i64) -> Result<(), LayoutError> {
+    match n {
+        1.. => Ok(()),
+        _ => Err(LayoutError::TooSmall { what: "the factor of a recast", least: 1, given: n }),
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,189 @@
+//! Answers reference cases and judges answers by their `check` words.
+//!
+//! A case is one line of JSON; the format is described in `tests/vectors/README.md` at the root of the project.
+//! Judging looks only at the answer's JSON, never at how it was found, so answers from elsewhere can be judged too.
+//! It reads no files: text comes in, a [`Report`] comes out. Start at [`check`].
+
+mod input;
+mod layouts;
+mod verify;
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use input::Input;
+
+/// An answer's fields, or why there is none.
+pub type Answer = Result<Map<String, Value>, String>;
+
+/// One reference case.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Case {
+    pub id: String,
+    pub op: String,
+    #[serde(rename = "in")]
+    pub input: Map<String, Value>,
+    /// What is expected; absent when failing is.
+    #[serde(default)]
+    pub out: Option<Map<String, Value>>,
+    /// Which parts of `out` an answer must meet.
+    #[serde(default)]
+    pub check: Vec<String>,
+    /// Present when the operation must fail.
+    #[serde(default)]
+    pub error: Option<String>,
+    #[serde(default = "strict_by_default")]
+    pub strict: bool,
+    #[serde(default)]
+    pub may_error: bool,
+    /// Further answers that are as good.
+    #[serde(default)]
+    pub alt: Vec<Map<String, Value>>,
+}
+
+fn strict_by_default() -> bool {
+    true
+}
+
+/// What an answer is worth.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Passed,
+    /// Another answer where the definition leaves room: no fault.
+    Differs(String),
+    Failed(String),
+}
+
+/// A case with its answer and verdict.
+#[derive(Clone, Debug)]
+pub struct Judged {
+    pub id: String,
+    pub op: String,
+    pub answer: Answer,
+    pub verdict: Verdict,
+}
+
+/// The cases of a file in its order.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    pub cases: Vec<Judged>,
+}
+
+/// A line that is not a case.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct CaseError {
+    /// Counted from 1.
+    pub line: usize,
+    pub message: String,
+}
+
+/// Reads cases, one a line; empty lines are skipped.
+///
+/// # Errors
+/// At the first line that is not a case.
+pub fn read_cases(text: &str) -> Result<Vec<Case>, CaseError> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let read = |(i, line)| {
+        serde_json::from_str(line)
+            .map_err(|e: serde_json::Error| CaseError { line: i + 1, message: e.to_string() })
+    };
+    lines.map(read).collect()
+}
+
+/// Answers and judges every case of a file.
+///
+/// # Errors
+/// At the first line that is not a case.
+pub fn check(text: &str) -> Result<Report, CaseError> {
+    let cases = read_cases(text)?;
+    let judged = cases.into_iter().map(|case| {
+        let answer = answer(&case);
+        let verdict = judge(&case, &answer);
+        Judged { id: case.id, op: case.op, answer, verdict }
+    });
+    Ok(Report { cases: judged.collect() })
+}
+
+/// The answer of this crate to a case. Only `in` is read, and of `out` the coordinates at which samples are asked.
+pub fn answer(case: &Case) -> Answer {
+    let samples = case.out.as_ref().and_then(|out| out.get("samples"));
+    let input = Input::new(&case.input, samples);
+    layouts::answer(&case.op, &input).unwrap_or_else(|| Err(format!("operation `{}` is not known", case.op)))
+}
+
+/// Judges an answer to a case.
+pub fn judge(case: &Case, answer: &Answer) -> Verdict {
+    let fault = match (answer, &case.error, &case.out) {
+        (Err(_), Some(_), _) => return Verdict::Passed,
+        (Err(_), None, _) if case.may_error => return Verdict::Passed,
+        (Err(reason), None, _) => format!("no answer: {reason}"),
+        (Ok(_), Some(word), _) => format!("an answer where an error ({word}) was wanted"),
+        (Ok(_), None, None) => "the case has neither `out` nor `error`".to_string(),
+        (Ok(answer), None, Some(out)) => {
+            let wanted = std::iter::once(out).chain(&case.alt);
+            let mut faults = Vec::new();
+            for out in wanted {
+                match verify::meets(case, out, answer) {
+                    Ok(()) => return Verdict::Passed,
+                    Err(fault) => faults.push(fault),
+                }
+            }
+            faults.swap_remove(0)
+        }
+    };
+    if case.strict { Verdict::Failed(fault) } else { Verdict::Differs(fault) }
+}
+
+impl Report {
+    /// How many cases passed, those that differ where it is no fault included.
+    pub fn passed(&self) -> usize {
+        self.cases.len() - self.failed()
+    }
+
+    /// How many strict cases failed.
+    pub fn failed(&self) -> usize {
+        self.cases.iter().filter(|c| matches!(c.verdict, Verdict::Failed(_))).count()
+    }
+
+    /// How many answers differ where the definition leaves room.
+    pub fn differing(&self) -> usize {
+        self.cases.iter().filter(|c| matches!(c.verdict, Verdict::Differs(_))).count()
+    }
+
+    /// The answers as JSON lines, `{"id": .., "out": {..}}` or `{"id": .., "error": ..}`.
+    pub fn answers_jsonl(&self) -> String {
+        let line = |case: &Judged| match &case.answer {
+            Ok(out) => json!({"id": case.id, "out": out}).to_string() + "\n",
+            Err(error) => json!({"id": case.id, "error": error}).to_string() + "\n",
+        };
+        self.cases.iter().map(line).collect()
+    }
+
+    /// The relations among the answers as lines of case id, tab, isl text.
+    pub fn answers_tsv(&self) -> String {
+        let relation = |case: &Judged| {
+            let isl = case.answer.as_ref().ok()?.get("isl")?.as_str()?;
+            Some(format!("{}\t{isl}\n", case.id))
+        };
+        self.cases.iter().filter_map(relation).collect()
+    }
+}
+
+impl fmt::Display for Report {
+    /// One line for each answer that is not as expected, then `N passed, N failed`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for case in &self.cases {
+            match &case.verdict {
+                Verdict::Passed => {}
+                Verdict::Differs(why) => {
+                    writeln!(f, "{} {}: differs, which is no fault: {why}", case.id, case.op)?
+                }
+                Verdict::Failed(why) => writeln!(f, "{} {}: {why}", case.id, case.op)?,
+            }
+        }
+        write!(f, "{} passed, {} failed", self.passed(), self.failed())
+    }
+}
