@@ -3,7 +3,7 @@
 #[rustfmt::skip]
 mod generated;
 
-pub use generated::SyntaxKind;
+pub use generated::{SyntaxKind, T};
 
 impl SyntaxKind {
     /// Whitespace and comments: what the grammar does not see.

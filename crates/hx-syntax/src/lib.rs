@@ -24,7 +24,7 @@ pub use crate::{
     ast::{AstNode, SourceFile},
     completeness::{Completeness, completeness},
     error::{SyntaxError, codes},
-    kind::SyntaxKind,
+    kind::{SyntaxKind, T},
     lexer::{Token, lex},
 };
 

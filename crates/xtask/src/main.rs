@@ -5,6 +5,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 mod codegen;
+mod cuda;
 
 /// A chore: its name, what it does in one line, and the function that gets the arguments after the name.
 struct Command {
@@ -13,11 +14,18 @@ struct Command {
     run: fn(&[String]) -> Result<(), String>,
 }
 
-const COMMANDS: &[Command] = &[Command {
-    name: "codegen",
-    about: "write the syntax kinds and the typed AST from grammar/hx.ungram (`--check`: only compare)",
-    run: codegen::run,
-}];
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "codegen",
+        about: "write the syntax kinds and the typed AST from grammar/hx.ungram (`--check`: only compare)",
+        run: codegen::run,
+    },
+    Command {
+        name: "cuda",
+        about: "put the CUDA compiler library and the disassemblers under target/cuda",
+        run: cuda::run,
+    },
+];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

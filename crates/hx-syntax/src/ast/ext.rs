@@ -1,8 +1,8 @@
 //! Accessors that a grammar rule cannot say.
 
 use super::{
-    AstNode, Attr, Bench, ClosureExpr, Expr, FloatNumber, IntNumber, Item, Literal, MeasureQuantity, Name, NameRef,
-    NamedType, Param, Path, Pattern, RangeExpr, StringLit, Test, Type, WarpRole, support,
+    AstNode, Attr, Bench, ClosureExpr, Expr, FloatNumber, IntNumber, Item, Literal, MeasureQuantity, Name,
+    NameRef, NamedType, Param, Path, Pattern, RangeExpr, StringLit, Test, Type, WarpRole, support,
 };
 use crate::{SyntaxKind, SyntaxToken, T};
 
@@ -83,7 +83,10 @@ impl Path {
 impl Literal {
     /// The only token.
     pub fn token(&self) -> Option<SyntaxToken> {
-        self.syntax().children_with_tokens().filter_map(|it| it.into_token()).find(|token| !token.kind().is_trivia())
+        self.syntax()
+            .children_with_tokens()
+            .filter_map(|it| it.into_token())
+            .find(|token| !token.kind().is_trivia())
     }
 
     /// What it is.

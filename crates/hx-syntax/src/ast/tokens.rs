@@ -164,7 +164,9 @@ fn escape(chars: &mut std::str::CharIndices<'_>) -> Result<char, String> {
         Some('\\') => Ok('\\'),
         Some('"') => Ok('"'),
         Some('u') => unicode_escape(chars),
-        Some(c) => Err(format!("`\\{c}` is not an escape: strings have `\\n \\t \\r \\0 \\\\ \\\" \\u{{…}}`")),
+        Some(c) => {
+            Err(format!("`\\{c}` is not an escape: strings have `\\n \\t \\r \\0 \\\\ \\\" \\u{{…}}`"))
+        }
         None => Err("`\\` escapes nothing here".to_owned()),
     }
 }

@@ -497,8 +497,9 @@ impl SyntaxKind {
 }
 
 /// The kind of a punctuation, a keyword or a token class, by its spelling.
+#[doc(hidden)]
 #[macro_export]
-macro_rules! T {
+macro_rules! T_ {
     ['('] => { $crate::SyntaxKind::L_PAREN };
     [')'] => { $crate::SyntaxKind::R_PAREN };
     ['['] => { $crate::SyntaxKind::L_BRACK };
@@ -577,3 +578,5 @@ macro_rules! T {
     [float_number] => { $crate::SyntaxKind::FLOAT_NUMBER };
     [string] => { $crate::SyntaxKind::STRING };
 }
+
+pub use T_ as T;

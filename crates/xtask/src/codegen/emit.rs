@@ -31,15 +31,24 @@ pub(super) fn kinds(model: &Model) -> String {
     put!(out, "}}\n\nuse SyntaxKind::*;\n");
     put!(out, "impl SyntaxKind {{");
     put!(out, "    /// Every kind, in the order of its number.");
-    put!(out, "    pub const ALL: &'static [SyntaxKind] = &[\n        {},\n    ];\n", all.join(",\n        "));
+    put!(
+        out,
+        "    pub const ALL: &'static [SyntaxKind] = &[\n        {},\n    ];\n",
+        all.join(",\n        ")
+    );
     kind_predicates(&mut out, model);
     put!(out, "}}\n");
-    put!(out, "/// The kind of a punctuation, a keyword or a token class, by its spelling.\n#[macro_export]");
-    put!(out, "macro_rules! T {{");
-    for token in model.punctuation.iter().chain(&model.keywords).chain(&model.contextual).chain(&model.classes) {
+    put!(
+        out,
+        "/// The kind of a punctuation, a keyword or a token class, by its spelling.\n#[doc(hidden)]\n#[macro_export]"
+    );
+    put!(out, "macro_rules! T_ {{");
+    for token in
+        model.punctuation.iter().chain(&model.keywords).chain(&model.contextual).chain(&model.classes)
+    {
         put!(out, "    [{}] => {{ $crate::SyntaxKind::{} }};", macro_spelling(&token.text), token.kind);
     }
-    put!(out, "}}");
+    put!(out, "}}\n\npub use T_ as T;");
     out
 }
 
@@ -97,7 +106,10 @@ fn node_struct(out: &mut String, node: &Node) {
     let name = &node.name;
     let kind = snake(name).to_uppercase();
     put!(out, "\n/// A node of kind `{kind}`.");
-    put!(out, "#[derive(Debug, Clone, PartialEq, Eq, Hash)]\npub struct {name} {{\n    syntax: SyntaxNode,\n}}\n");
+    put!(
+        out,
+        "#[derive(Debug, Clone, PartialEq, Eq, Hash)]\npub struct {name} {{\n    syntax: SyntaxNode,\n}}\n"
+    );
     put!(out, "#[allow(missing_docs)]\nimpl {name} {{");
     for field in &node.fields {
         match field {

@@ -50,8 +50,20 @@ const PUNCTUATION: &[(&str, &str)] = &[
 
 /// Words that are names everywhere but in one place.
 const CONTEXTUAL: &[&str] = &[
-    "baseline", "bytes", "cluster", "consumer", "each", "flops", "global", "grid", "measure", "producer", "register",
-    "registers", "shared", "threads",
+    "baseline",
+    "bytes",
+    "cluster",
+    "consumer",
+    "each",
+    "flops",
+    "global",
+    "grid",
+    "measure",
+    "producer",
+    "register",
+    "registers",
+    "shared",
+    "threads",
 ];
 
 /// Token classes: the name in the grammar and the name of the kind.
@@ -119,10 +131,14 @@ impl Model {
         Ok(Model {
             punctuation: used(&mut PUNCTUATION.iter().map(|&(text, kind)| (text, kind.to_owned()))),
             keywords: used(
-                &mut words().filter(|(t, _)| !contextual.contains(t.as_str())).map(|(t, k)| (t.as_str(), k.clone())),
+                &mut words()
+                    .filter(|(t, _)| !contextual.contains(t.as_str()))
+                    .map(|(t, k)| (t.as_str(), k.clone())),
             ),
             contextual: used(
-                &mut words().filter(|(t, _)| contextual.contains(t.as_str())).map(|(t, k)| (t.as_str(), k.clone())),
+                &mut words()
+                    .filter(|(t, _)| contextual.contains(t.as_str()))
+                    .map(|(t, k)| (t.as_str(), k.clone())),
             ),
             classes: used(&mut CLASSES.iter().map(|&(text, kind)| (text, kind.to_owned()))),
             nodes,

@@ -1,0 +1,450 @@
+//! Expressions, by precedence climbing.
+//!
+//! From loose to tight: `..`, `||`, `&&`, comparisons, `∘`, `:`, `+ -`, `* / % @`, `- !` before an operand, and what
+//! follows one (`f(x)`, `x[i]`, `x.T`). A closure is looser than all, and stands in arguments only.
+
+use super::*;
+
+const EXPR_START: TokenSet = TokenSet::new(&[
+    IDENT,
+    INT_NUMBER,
+    FLOAT_NUMBER,
+    STRING,
+    T![true],
+    T![false],
+    T![inf],
+    T!['('],
+    T!['['],
+    T!['{'],
+    T![-],
+    T![!],
+    T![..],
+    T![new],
+    T![_],
+    T![if],
+    T![|],
+    T![||],
+]);
+
+/// What the place of an expression forbids. Brackets lift it.
+#[derive(Clone, Copy, Default)]
+struct Limits {
+    /// Before a block: `{` starts that block, not an operand.
+    is_header: bool,
+    /// Between `<` and `>`: comparisons need parentheses.
+    is_angle: bool,
+}
+
+const FREE: Limits = Limits { is_header: false, is_angle: false };
+const HEADER: Limits = Limits { is_header: true, is_angle: false };
+const ANGLE: Limits = Limits { is_header: false, is_angle: true };
+
+pub(super) fn is_at_expr(p: &Parser<'_>) -> bool {
+    // `where(` is the select.
+    p.at_set(EXPR_START) || (p.at(T![where]) && p.nth_at(1, T!['(']))
+}
+
+/// An expression where nothing is forbidden.
+pub(super) fn expr(p: &mut Parser<'_>) -> bool {
+    range_expr(p, FREE)
+}
+
+/// An expression before a block.
+pub(super) fn header_expr(p: &mut Parser<'_>) -> bool {
+    range_expr(p, HEADER)
+}
+
+/// An expression between `<` and `>`.
+pub(super) fn angle_expr(p: &mut Parser<'_>) -> bool {
+    range_expr(p, ANGLE)
+}
+
+/// An element of a list that has no labels. `IDENT ':'` after a comma reads as a label everywhere, so a layout whose
+/// shape starts with a name needs parentheses there too.
+pub(super) fn element(p: &mut Parser<'_>) -> bool {
+    let is_label = p.at(IDENT) && p.nth_at(1, T![:]) && p.previous_is(T![,]);
+    if is_label {
+        let name = p.nth_text(0);
+        let message = format!(
+            "found `{name}:`, which reads as a label, in a list without labels: write `({name}) : …`"
+        );
+        p.error_here(codes::BAD_LABEL, message);
+    }
+    expr(p)
+}
+
+/// A number of groups or registers: `2`, `n`, `(n + 1)`. A bracket after a name is not a call here.
+pub(super) fn count(p: &mut Parser<'_>) -> bool {
+    match p.current() {
+        INT_NUMBER | IDENT | T!['('] => p.nested(|p| primary(p, HEADER)).is_some(),
+        _ => {
+            p.error_missing("a number");
+            false
+        }
+    }
+}
+
+/// `if` or a block, at the start of a statement: what follows is the next statement.
+pub(super) fn block_like(p: &mut Parser<'_>) -> bool {
+    p.nested(|p| primary(p, FREE)).is_some()
+}
+
+// a..b  a..  ..b  ..
+fn range_expr(p: &mut Parser<'_>, limits: Limits) -> bool {
+    if p.at(T![..]) {
+        let m = p.start();
+        range_end(p, limits);
+        m.complete(p, RANGE_EXPR);
+        return true;
+    }
+    let Some(start) = binary_expr(p, limits, 0) else { return false };
+    if p.at(T![..]) {
+        let m = start.precede(p);
+        range_end(p, limits);
+        m.complete(p, RANGE_EXPR);
+        if p.at(T![..]) {
+            p.error_here(codes::NEEDS_PARENS, "found a second `..` in a range");
+        }
+    }
+    true
+}
+
+fn range_end(p: &mut Parser<'_>, limits: Limits) {
+    p.bump(T![..]);
+    if p.at(T![=]) {
+        let message = "found `..=`: a range excludes its end, write `a..b + 1`";
+        p.error_here(codes::OTHER_LANGUAGE, message);
+        let m = p.start();
+        p.bump(T![=]);
+        m.complete(p, ERROR);
+    }
+    let starts_end = is_at_expr(p) && !p.at(T![..]) && !(limits.is_header && p.at(T!['{']));
+    if starts_end {
+        binary_expr(p, limits, 0);
+    }
+}
+
+/// How tight an operator binds: the power to its left and to its right.
+fn binding_power(kind: SyntaxKind) -> Option<(u8, u8)> {
+    Some(match kind {
+        T![||] => (1, 2),
+        T![&&] => (3, 4),
+        T![==] | T![!=] | T![<] | T![<=] | T![>] | T![>=] => (5, 6),
+        COMPOSE => (7, 8),
+        T![:] => (9, 10),
+        T![+] | T![-] => (11, 12),
+        T![*] | T![/] | T![%] | T![@] => (13, 14),
+        _ => return None,
+    })
+}
+
+const COMPARISONS: TokenSet = TokenSet::new(&[T![==], T![!=], T![<], T![<=], T![>], T![>=]]);
+const ANGLES: TokenSet = TokenSet::new(&[T![<], T![<=], T![>], T![>=]]);
+
+// a + b * c == d && e
+// (4, 2) : (2, 1)
+// swizzle<3, 3, 3> ∘ (8, 8) : (8, 1)
+fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<CompletedMarker> {
+    let mut lhs = unary_expr(p, limits)?;
+    // The power of the operator that made `lhs`, if it does not associate.
+    let mut last_single = None;
+    loop {
+        let operator = match p.current() {
+            IDENT => foreign_operator(p),
+            kind => kind,
+        };
+        let Some((left, right)) = binding_power(operator) else { break };
+        if left < min_power || (limits.is_angle && ANGLES.contains(operator)) {
+            break;
+        }
+        let is_single = COMPARISONS.contains(operator) || operator == T![:];
+        if is_single && last_single == Some(left) {
+            let message = match operator {
+                T![:] => "found a second `:` in a layout: write parentheses",
+                _ => {
+                    "found a comparison of a comparison: write parentheses, or join two comparisons with `&&`"
+                }
+            };
+            p.error_here(codes::NEEDS_PARENS, message);
+        }
+        last_single = is_single.then_some(left);
+        let m = lhs.precede(p);
+        p.bump_as(operator);
+        if binary_expr(p, limits, right).is_none() && p.at(operator) {
+            // `a ++ b`: the second operator was reported, and is set aside.
+            p.error_and_bump("an operand", TokenSet::EMPTY);
+            binary_expr(p, limits, right);
+        }
+        lhs = m.complete(p, if operator == T![:] { LAYOUT_EXPR } else { BINARY_EXPR });
+    }
+    Some(lhs)
+}
+
+/// `and` and `or`, reported and read as what was meant.
+fn foreign_operator(p: &mut Parser<'_>) -> SyntaxKind {
+    let (word, meant) = match p.nth_text(0) {
+        "and" => ("and", T![&&]),
+        "or" => ("or", T![||]),
+        _ => return IDENT,
+    };
+    if !EXPR_START.contains(p.nth(1)) {
+        return IDENT;
+    }
+    let message = format!("found `{word}`: the operator is `{}`", meant.text().unwrap_or_default());
+    p.error_here(codes::OTHER_LANGUAGE, message);
+    meant
+}
+
+// -x  !c
+fn unary_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
+    p.nested(|p| match p.current() {
+        T![-] | T![!] => {
+            let m = p.start();
+            p.bump_any();
+            unary_expr(p, limits);
+            Some(m.complete(p, UNARY_EXPR))
+        }
+        _ => postfix_expr(p, limits),
+    })
+}
+
+// f(x)  x[i]  x.T  pipe.acquire()
+fn postfix_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
+    let mut lhs = primary(p, limits)?;
+    // A closure and a block take nothing behind them.
+    if lhs.kind() == CLOSURE_EXPR {
+        return Some(lhs);
+    }
+    loop {
+        lhs = match p.current() {
+            T!['('] => {
+                let m = lhs.precede(p);
+                arg_list(p);
+                m.complete(p, CALL_EXPR)
+            }
+            T!['['] => {
+                let m = lhs.precede(p);
+                let inner = p.start();
+                list(p, (T!['['], T![']']), "an index", is_at_expr, element);
+                inner.complete(p, INDEX_LIST);
+                m.complete(p, INDEX_EXPR)
+            }
+            T![.] => field_or_method(p, lhs),
+            T![as] | T![!] if foreign_postfix(p) => continue,
+            _ => return Some(lhs),
+        };
+    }
+}
+
+/// `x as f32` and `assert!(c)`: set aside with an error. Says whether there was one.
+fn foreign_postfix(p: &mut Parser<'_>) -> bool {
+    let message = match p.current() {
+        T![as] if p.nth_at(1, IDENT) => {
+            format!("found `as`: a conversion is written `cast(x, {})`", p.nth_text(1))
+        }
+        T![!] if p.nth_at(1, T!['(']) => "found `!` in a call: calls are written without it".to_owned(),
+        _ => return false,
+    };
+    p.error_here(codes::OTHER_LANGUAGE, message);
+    let m = p.start();
+    if p.eat(T![as]) {
+        path(p);
+    } else {
+        p.bump(T![!]);
+    }
+    m.complete(p, ERROR);
+    true
+}
+
+fn field_or_method(p: &mut Parser<'_>, receiver: CompletedMarker) -> CompletedMarker {
+    let m = receiver.precede(p);
+    p.bump(T![.]);
+    if p.at(IDENT) {
+        name_ref(p);
+    } else if p.at(INT_NUMBER) || p.at(FLOAT_NUMBER) {
+        p.error_here(
+            codes::OTHER_LANGUAGE,
+            "found a number after `.`: an element of a tuple is written `t[0]`",
+        );
+        let error = p.start();
+        p.bump_any();
+        error.complete(p, ERROR);
+    } else {
+        p.error_missing("the name of a field or a method");
+    }
+    if p.at(T!['(']) {
+        arg_list(p);
+        return m.complete(p, METHOD_CALL_EXPR);
+    }
+    m.complete(p, FIELD_EXPR)
+}
+
+// (a, seed: 1, op: |x, y| x + y)
+pub(super) fn arg_list(p: &mut Parser<'_>) {
+    let m = p.start();
+    list(p, (T!['('], T![')']), "an argument", is_at_expr, |p| {
+        let m = p.start();
+        if p.at(IDENT) && p.nth_at(1, T![:]) {
+            name_ref(p);
+            p.bump(T![:]);
+        } else if p.at(IDENT) && p.nth_at(1, T![=]) {
+            let name = p.nth_text(0);
+            let message = format!("found `{name} =`: a named argument is written `{name}: …`");
+            p.error_here(codes::OTHER_LANGUAGE, message);
+            name_ref(p);
+            let error = p.start();
+            p.bump(T![=]);
+            error.complete(p, ERROR);
+        }
+        if p.at(T![|]) || p.at(T![||]) {
+            closure_expr(p);
+        } else {
+            expr(p);
+        }
+        m.complete(p, ARG);
+    });
+    m.complete(p, ARG_LIST);
+}
+
+// |(p0, h0), (p1, h1)| (p0 * p1, h0 * p1 + h1)
+fn closure_expr(p: &mut Parser<'_>) -> bool {
+    let rule = |p: &mut Parser<'_>| {
+        let m = p.start();
+        let params = p.start();
+        if p.at(T![||]) {
+            p.error_here(codes::UNEXPECTED, "found a closure without parameters");
+            p.bump(T![||]);
+        } else {
+            let starts = |p: &Parser<'_>| matches!(p.current(), IDENT | T![_] | T!['('] | T!['['] | T![mut]);
+            list(p, (T![|], T![|]), "a parameter", starts, patterns::pattern);
+        }
+        params.complete(p, CLOSURE_PARAM_LIST);
+        expr(p);
+        Some(m.complete(p, CLOSURE_EXPR))
+    };
+    p.nested(rule).is_some()
+}
+
+fn primary(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
+    let completed = match p.current() {
+        INT_NUMBER | FLOAT_NUMBER | STRING | T![true] | T![false] | T![inf] => single(p, LITERAL),
+        T![new] => single(p, NEW_EXPR),
+        T![_] => single(p, WILDCARD_EXPR),
+        IDENT => path_expr(p),
+        T![where] if p.nth_at(1, T!['(']) => path_expr(p),
+        T!['('] => paren_or_tuple(p),
+        T!['['] => {
+            let m = p.start();
+            list(p, (T!['['], T![']']), "an element", is_at_expr, element);
+            m.complete(p, ARRAY_EXPR)
+        }
+        T![if] => if_expr(p),
+        T!['{'] if !limits.is_header => {
+            let m = p.start();
+            statements::block(p);
+            m.complete(p, BLOCK_EXPR)
+        }
+        T![|] | T![||] => {
+            p.error_here(
+                codes::MISPLACED,
+                "found a closure outside arguments: it is written where an operator is taken",
+            );
+            let before = p.position();
+            closure_expr(p);
+            if p.position() == before {
+                p.bump_any();
+            }
+            return None;
+        }
+        _ => {
+            p.error_missing("an expression");
+            return None;
+        }
+    };
+    Some(completed)
+}
+
+fn single(p: &mut Parser<'_>, kind: SyntaxKind) -> CompletedMarker {
+    let m = p.start();
+    p.bump_any();
+    m.complete(p, kind)
+}
+
+// std::math::LOG2E
+// matmul<BM = 128, BN = 64>
+// swizzle<3, 3, 3>
+fn path_expr(p: &mut Parser<'_>) -> CompletedMarker {
+    let m = p.start();
+    let first = p.position();
+    path(p);
+    let is_swizzle = p.position() == first + 1 && p.consumed_text(first) == "swizzle";
+    if p.at(T![<]) && (is_swizzle || (p.nth_at(1, IDENT) && p.nth_at(2, T![=]))) {
+        generic_args(p);
+    }
+    m.complete(p, PATH_EXPR)
+}
+
+fn generic_args(p: &mut Parser<'_>) {
+    let m = p.start();
+    list(p, (T![<], T![>]), "a compile-time argument", is_at_expr, |p| {
+        let m = p.start();
+        if p.at(IDENT) && p.nth_at(1, T![=]) {
+            name_ref(p);
+            p.bump(T![=]);
+        } else if p.at(IDENT) && p.nth_at(1, T![:]) {
+            let name = p.nth_text(0);
+            let message = format!("found `{name}:`: a compile-time argument is written `{name} = …`");
+            p.error_here(codes::BAD_LABEL, message);
+            name_ref(p);
+            p.bump(T![:]);
+        }
+        angle_expr(p);
+        m.complete(p, GENERIC_ARG);
+    });
+    m.complete(p, GENERIC_ARG_LIST);
+}
+
+// (a)  (a, b)  (8,)  ()  (warp: 4, lane: 8)
+fn paren_or_tuple(p: &mut Parser<'_>) -> CompletedMarker {
+    let m = p.start();
+    let mut fields = 0;
+    let mut has_label = false;
+    let commas = list(p, (T!['('], T![')']), "an expression", is_at_expr, |p| {
+        let m = p.start();
+        let is_labelled = p.at(IDENT) && p.nth_at(1, T![:]);
+        if is_labelled {
+            name(p, "a label");
+            p.bump(T![:]);
+            has_label = true;
+        }
+        fields += 1;
+        expr(p);
+        // What stands alone between parentheses is no field.
+        if fields > 1 || is_labelled || p.at(T![,]) {
+            m.complete(p, TUPLE_FIELD);
+        } else {
+            m.abandon(p);
+        }
+    });
+    let is_tuple = commas > 0 || fields != 1 || has_label;
+    m.complete(p, if is_tuple { TUPLE_EXPR } else { PAREN_EXPR })
+}
+
+// if c { x } else if d { y } else { z }
+fn if_expr(p: &mut Parser<'_>) -> CompletedMarker {
+    let m = p.start();
+    p.bump(T![if]);
+    header_expr(p);
+    statements::block(p);
+    if p.at(T![else]) {
+        let m = p.start();
+        p.bump(T![else]);
+        if p.at(T![if]) {
+            p.nested(|p| Some(if_expr(p)));
+        } else {
+            statements::block(p);
+        }
+        m.complete(p, ELSE_BRANCH);
+    }
+    m.complete(p, IF_EXPR)
+}

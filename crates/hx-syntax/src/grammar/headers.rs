@@ -1,0 +1,162 @@
+//! What stands between the name of an item and its body.
+
+use super::*;
+
+/// Where a header that went wrong is picked up again.
+const HEADER_RECOVERY: TokenSet =
+    ITEM_START.union(STATEMENT_START).union(TokenSet::new(&[T!['{'], T!['}'], T![;]]));
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clauses {
+    /// `where`.
+    OfFn,
+    /// `where`, `grid`, `threads`, `cluster`.
+    OfKernel,
+}
+
+// <BM = 64, T: type = f16, l: layout = (8, 8) : (8, 1)>
+pub(super) fn opt_generic_params(p: &mut Parser<'_>) {
+    if !p.at(T![<]) {
+        return;
+    }
+    let m = p.start();
+    list(
+        p,
+        (T![<], T![>]),
+        "a compile-time parameter",
+        |p| p.at(IDENT) || is_reserved_word(p),
+        generic_param,
+    );
+    m.complete(p, GENERIC_PARAM_LIST);
+}
+
+fn generic_param(p: &mut Parser<'_>) -> bool {
+    let m = p.start();
+    name(p, "the name of a compile-time parameter");
+    types::opt_ascription(p);
+    if p.eat(T![=]) {
+        expressions::angle_expr(p);
+    }
+    m.complete(p, GENERIC_PARAM);
+    true
+}
+
+// (a: f16[m, k], c: mut f16[m, n])
+pub(super) fn params(p: &mut Parser<'_>) {
+    if !p.at(T!['(']) {
+        p.error_missing("a list of parameters");
+        return;
+    }
+    let m = p.start();
+    list(p, (T!['('], T![')']), "a parameter", |p| p.at(IDENT) || is_reserved_word(p), param);
+    m.complete(p, PARAM_LIST);
+}
+
+fn param(p: &mut Parser<'_>) -> bool {
+    let m = p.start();
+    if p.at(T![mut]) {
+        let message = "found `mut` before the name of a parameter: it is written before its type, as in `c: mut f16[m]`";
+        p.error_here(codes::OTHER_LANGUAGE, message);
+        let error = p.start();
+        p.bump(T![mut]);
+        error.complete(p, ERROR);
+    }
+    name(p, "the name of a parameter");
+    if p.at(T![:]) {
+        types::opt_ascription(p);
+    } else {
+        p.error_missing("`:` and the type of the parameter");
+    }
+    m.complete(p, PARAM);
+    true
+}
+
+// -> f32[M, N]
+pub(super) fn opt_ret_type(p: &mut Parser<'_>) {
+    if !p.at(T![->]) {
+        return;
+    }
+    let m = p.start();
+    p.bump(T![->]);
+    types::type_(p);
+    m.complete(p, RET_TYPE);
+}
+
+// where k % BK == 0, m > 0 grid [cdiv(m, BM), 2] threads 128 cluster [2, 1]
+pub(super) fn clauses(p: &mut Parser<'_>, allowed: Clauses) {
+    let mut seen = TokenSet::EMPTY;
+    loop {
+        let Some((kind, keyword)) = clause_kind(p) else { return };
+        if allowed == Clauses::OfFn && kind != WHERE_CLAUSE {
+            let message =
+                format!("found `{}` on a function: only a kernel is launched with it", p.nth_text(0));
+            p.error_here(codes::MISPLACED, message);
+        } else if seen.contains(keyword) {
+            let message = format!("found `{}` twice", p.nth_text(0));
+            p.error_here(codes::DUPLICATE, message);
+        }
+        seen = seen.union(TokenSet::new(&[keyword]));
+        let m = p.start();
+        if kind == WHERE_CLAUSE {
+            where_predicates(p);
+        } else {
+            p.bump_as(keyword);
+            expressions::header_expr(p);
+        }
+        m.complete(p, kind);
+    }
+}
+
+/// The clause that starts here, with its keyword.
+fn clause_kind(p: &Parser<'_>) -> Option<(SyntaxKind, SyntaxKind)> {
+    match p.current() {
+        T![where] => Some((WHERE_CLAUSE, T![where])),
+        IDENT => match p.nth_text(0) {
+            "grid" => Some((GRID_CLAUSE, T![grid])),
+            "threads" => Some((THREADS_CLAUSE, T![threads])),
+            "cluster" => Some((CLUSTER_CLAUSE, T![cluster])),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn where_predicates(p: &mut Parser<'_>) {
+    p.bump(T![where]);
+    loop {
+        if !expressions::header_expr(p) {
+            break;
+        }
+        if !p.eat(T![,]) || p.at(T!['{']) || is_at_clause_after_comma(p) {
+            break;
+        }
+    }
+}
+
+/// After a trailing comma, `grid [` starts a clause, and `grid % 2` is a predicate about a dimension of that name.
+fn is_at_clause_after_comma(p: &Parser<'_>) -> bool {
+    if p.at(T![where]) {
+        return !p.nth_at(1, T!['(']);
+    }
+    clause_kind(p).is_some() && matches!(p.nth(1), T!['['] | T!['('] | IDENT | INT_NUMBER)
+}
+
+/// The block of an item. Anything before it is skipped.
+pub(super) fn body(p: &mut Parser<'_>) {
+    if !p.at(T!['{']) {
+        p.error_missing("`{` and a body");
+        let m = p.start();
+        let before = p.position();
+        // Not past the line's end of what is being typed: the next item starts with its keyword.
+        while !p.at_end() && !p.at_set(HEADER_RECOVERY) {
+            p.bump_any();
+        }
+        skipped(p, m, before);
+        if p.at(T![;]) {
+            p.bump(T![;]);
+        }
+    }
+    if p.at(T!['{']) {
+        statements::block(p);
+    }
+}

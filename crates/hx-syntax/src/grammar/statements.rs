@@ -1,0 +1,309 @@
+//! Blocks and statements.
+
+use super::*;
+
+/// Where a statement that went wrong ends.
+const STATEMENT_RECOVERY: TokenSet =
+    ITEM_START.union(STATEMENT_START).union(TokenSet::new(&[T![;], T!['}']]));
+
+/// Words of other languages that start a statement.
+const FOREIGN_STATEMENTS: &[(&str, &str)] = &[
+    ("return", "the last expression of a body, without `;`, is its value"),
+    ("break", "loops run to their end: use a condition in `while`"),
+    ("continue", "loops have no `continue`: use `if`"),
+    ("var", "a local is introduced with `let`"),
+    ("auto", "a local is introduced with `let`"),
+    ("loop", "a loop is written `while true`"),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// `}`.
+    OfBlock,
+    /// The end of the text, where the last statement needs no `;`.
+    OfCell,
+}
+
+// { let x = 1; x }
+pub(super) fn block(p: &mut Parser<'_>) -> bool {
+    if !p.at(T!['{']) {
+        p.error_missing("`{`");
+        return false;
+    }
+    p.nested(|p| Some(block_inside(p))).is_some()
+}
+
+fn block_inside(p: &mut Parser<'_>) -> CompletedMarker {
+    let m = p.start();
+    let opened_at = p.position();
+    p.bump(T!['{']);
+    while !p.at_end() && !p.at(T!['}']) && !items::is_at_item(p) {
+        let before = p.position();
+        statement(p, End::OfBlock);
+        if p.position() == before {
+            p.error_and_bump("a statement", TokenSet::EMPTY);
+        }
+    }
+    expect_closing(p, T!['}'], opened_at);
+    m.complete(p, BLOCK)
+}
+
+/// One statement, or the last expression of a body.
+pub(super) fn statement(p: &mut Parser<'_>, end: End) {
+    if p.at(T![;]) {
+        // An empty statement is harmless; `formatted` code has none.
+        let m = p.start();
+        p.error_here(codes::UNEXPECTED, "found `;` with no statement before it");
+        p.bump(T![;]);
+        m.complete(p, ERROR);
+        return;
+    }
+    let m = p.start();
+    let before = p.position();
+    items::attributes(p);
+    let has_attributes = p.position() > before;
+    match p.current() {
+        T![let] => let_(p, m, end),
+        T![for] => for_(p, m),
+        T![while] => while_(p, m),
+        T![warp_groups] => warp_groups(p, m),
+        IDENT if is_at_measure(p) => measure(p, m),
+        IDENT if p.nth_is_word(0, "baseline") && p.nth_at(1, IDENT) => baseline(p, m),
+        _ => expression_statement(p, m, has_attributes, end),
+    }
+}
+
+/// Consumes the `;` of a statement; reports and skips what stands in its place.
+pub(super) fn end_of_statement(p: &mut Parser<'_>) {
+    if p.eat(T![;]) {
+        return;
+    }
+    p.error_missing("`;`");
+    // On a new line a new statement has begun, and so it has where one can start.
+    if p.at_set(STATEMENT_RECOVERY) || p.is_after_line_end() {
+        return;
+    }
+    let m = p.start();
+    let before = p.position();
+    p.skip_until(STATEMENT_RECOVERY);
+    skipped(p, m, before);
+    p.eat(T![;]);
+}
+
+/// At the end of a cell the `;` may be missing.
+fn end_of(p: &mut Parser<'_>, end: End) {
+    if end == End::OfCell && p.at_end() {
+        return;
+    }
+    end_of_statement(p);
+}
+
+// let [bm, bn] = block_idx;
+// let (p, h): (f32, f32) = scan((a, b), axis: 2, op: add);
+fn let_(p: &mut Parser<'_>, m: Marker, end: End) {
+    p.bump(T![let]);
+    patterns::pattern(p);
+    types::opt_ascription(p);
+    if p.expect(T![=]) {
+        expressions::expr(p);
+    }
+    end_of(p, end);
+    m.complete(p, LET_STMT);
+}
+
+// for (i, j) in 0..n { }
+fn for_(p: &mut Parser<'_>, m: Marker) {
+    p.bump(T![for]);
+    patterns::pattern(p);
+    if p.expect(T![in]) {
+        expressions::header_expr(p);
+    }
+    block(p);
+    m.complete(p, FOR_STMT);
+}
+
+// while i < n { }
+fn while_(p: &mut Parser<'_>, m: Marker) {
+    p.bump(T![while]);
+    expressions::header_expr(p);
+    block(p);
+    m.complete(p, WHILE_STMT);
+}
+
+// warp_groups { producer registers 40 { } consumer 2 registers 232 { } consumer each n (g) { } }
+fn warp_groups(p: &mut Parser<'_>, m: Marker) {
+    p.bump(T![warp_groups]);
+    let opened_at = p.position();
+    if !p.expect(T!['{']) {
+        m.complete(p, WARP_GROUPS_STMT);
+        return;
+    }
+    while !p.at_end() && !p.at(T!['}']) && !items::is_at_item(p) {
+        if p.nth_is_word(0, "producer") || p.nth_is_word(0, "consumer") {
+            warp_role(p);
+            continue;
+        }
+        p.error_missing("a role, `producer` or `consumer`");
+        let m = p.start();
+        let before = p.position();
+        p.bump_any();
+        while !p.at_end()
+            && !p.at(T!['}'])
+            && !p.at_set(ITEM_START)
+            && !p.nth_is_word(0, "producer")
+            && !p.nth_is_word(0, "consumer")
+        {
+            if p.at(T!['{']) {
+                p.bump_any();
+                p.skip_until(TokenSet::EMPTY);
+            }
+            p.bump_any();
+        }
+        skipped(p, m, before);
+    }
+    expect_closing(p, T!['}'], opened_at);
+    m.complete(p, WARP_GROUPS_STMT);
+}
+
+// consumer each 2 (g) registers 232 { }
+fn warp_role(p: &mut Parser<'_>) {
+    let m = p.start();
+    if !p.eat_word("producer") {
+        p.eat_word("consumer");
+    }
+    p.eat_word("each");
+    loop {
+        if p.nth_is_word(0, "registers") {
+            let m = p.start();
+            p.eat_word("registers");
+            expressions::count(p);
+            m.complete(p, REGISTERS_CLAUSE);
+        } else if p.at(T!['(']) && p.nth_at(1, IDENT) && p.nth_at(2, T![')']) {
+            let m = p.start();
+            p.bump(T!['(']);
+            name(p, "a name for the group");
+            p.bump(T![')']);
+            m.complete(p, ROLE_BINDER);
+        } else if matches!(p.current(), INT_NUMBER | IDENT | T!['(']) {
+            let m = p.start();
+            expressions::count(p);
+            m.complete(p, ROLE_COUNT);
+        } else {
+            break;
+        }
+    }
+    block(p);
+    m.complete(p, WARP_ROLE);
+}
+
+fn is_at_measure(p: &Parser<'_>) -> bool {
+    p.nth_is_word(0, "measure")
+        && (p.nth_at(1, T!['{']) || p.nth_is_word(1, "flops") || p.nth_is_word(1, "bytes"))
+}
+
+// measure flops 2 * m * n * k bytes 2 * m * k { matmul(a, b, c) }
+fn measure(p: &mut Parser<'_>, m: Marker) {
+    p.eat_word("measure");
+    while p.nth_is_word(0, "flops") || p.nth_is_word(0, "bytes") {
+        let m = p.start();
+        if !p.eat_word("flops") {
+            p.eat_word("bytes");
+        }
+        expressions::header_expr(p);
+        m.complete(p, MEASURE_QUANTITY);
+    }
+    block(p);
+    m.complete(p, MEASURE_STMT);
+}
+
+// baseline cublas::gemm(a, b.T, c)
+fn baseline(p: &mut Parser<'_>, m: Marker) {
+    p.eat_word("baseline");
+    expressions::expr(p);
+    if !p.at(T!['}']) && !p.at_end() {
+        end_of_statement(p);
+    }
+    m.complete(p, BASELINE_STMT);
+}
+
+// f(x);
+// x = x + 1;
+// x += 1;
+// if c { } else { }
+fn expression_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool, end: End) {
+    if !expressions::is_at_expr(p) {
+        no_statement(p, m, has_attributes);
+        return;
+    }
+    foreign_statement(p);
+    let is_block_like = p.at(T![if]) || p.at(T!['{']);
+    if is_block_like {
+        expressions::block_like(p);
+    } else {
+        expressions::expr(p);
+    }
+    match p.current() {
+        T![=] | T![+=] | T![-=] | T![*=] | T![/=] | T![%=] => {
+            p.bump_any();
+            expressions::expr(p);
+            end_of(p, end);
+            m.complete(p, ASSIGN_STMT);
+        }
+        // The last expression of a body is its value.
+        T!['}'] | EOF if !has_attributes => m.abandon(p),
+        T!['}'] | EOF => {
+            m.complete(p, EXPR_STMT);
+        }
+        _ => {
+            if is_block_like {
+                p.eat(T![;]);
+            } else {
+                end_of(p, end);
+            }
+            m.complete(p, EXPR_STMT);
+        }
+    }
+}
+
+/// Code that is no statement: skipped to where one can start.
+fn no_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool) {
+    if has_attributes {
+        p.error_missing("a statement after its attributes");
+        m.complete(p, EXPR_STMT);
+        return;
+    }
+    if matches!(p.current(), T![')'] | T![']'] | T!['}']) {
+        let message = format!("found {} that closes nothing", p.found());
+        p.error_here(codes::UNBALANCED, message);
+    } else {
+        p.error_missing("a statement");
+    }
+    let before = p.position();
+    if matches!(p.current(), T![')'] | T![']'] | T!['}']) {
+        p.bump_any();
+    }
+    p.skip_until(STATEMENT_RECOVERY);
+    p.eat(T![;]);
+    skipped(p, m, before);
+}
+
+/// `return x` and the like: the word is set aside with an error, what follows is parsed.
+fn foreign_statement(p: &mut Parser<'_>) {
+    let Some(&(word, hint)) = FOREIGN_STATEMENTS.iter().find(|&&(word, _)| p.nth_is_word(0, word)) else {
+        return;
+    };
+    let starts_expr = matches!(p.nth(1), IDENT | INT_NUMBER | FLOAT_NUMBER | STRING | T!['{']);
+    if !starts_expr && !matches!(p.nth(1), T![;] | T!['}']) {
+        return;
+    }
+    if p.nth_at(1, T![;]) || p.nth_at(1, T!['}']) {
+        if matches!(word, "return" | "break" | "continue") {
+            p.complain(codes::OTHER_LANGUAGE, format!("found `{word}`: {hint}"), p.current_range());
+        }
+        return;
+    }
+    p.error_here(codes::OTHER_LANGUAGE, format!("found `{word}`: {hint}"));
+    let m = p.start();
+    p.bump_any();
+    m.complete(p, ERROR);
+}

@@ -1,0 +1,332 @@
+//! Text to tokens. Every byte belongs to exactly one token, and no text is refused.
+//!
+//! The lexer knows no grammar: a contextual keyword is a name here. Characters that other alphabets lend to the language
+//! (`×`, `−`, a full-width bracket) become the token that was meant, with an error, so that the parser goes on.
+
+use rowan::{TextRange, TextSize};
+
+use crate::{
+    SyntaxError,
+    SyntaxKind::{self, *},
+    T, codes,
+};
+
+mod characters;
+
+/// A token: its kind and its length in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Token {
+    /// What it is.
+    pub kind: SyntaxKind,
+    /// Its length in bytes, never zero.
+    pub len: TextSize,
+}
+
+/// The tokens of a text, whitespace and comments included. Their lengths add up to the text.
+pub fn lex(text: &str) -> Vec<Token> {
+    lex_with_errors(text).tokens
+}
+
+pub(crate) struct Lexed {
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) errors: Vec<SyntaxError>,
+}
+
+pub(crate) fn lex_with_errors(text: &str) -> Lexed {
+    let mut lexer = Lexer { text, at: 0, errors: Vec::new() };
+    let mut tokens = Vec::new();
+    while lexer.at < text.len() {
+        let start = lexer.at;
+        let kind = lexer.token();
+        debug_assert!(lexer.at > start, "every token has a character");
+        tokens.push(Token { kind, len: TextSize::of(&text[start..lexer.at]) });
+    }
+    let mut errors = lexer.errors;
+    characters::forbidden(text, &mut errors);
+    Lexed { tokens, errors }
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    /// The byte that comes next, on a character boundary.
+    at: usize,
+    errors: Vec<SyntaxError>,
+}
+
+impl Lexer<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn peek_second(&self) -> Option<char> {
+        self.rest().chars().nth(1)
+    }
+
+    fn bump(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    fn bump_while(&mut self, accept: impl Fn(char) -> bool) {
+        while self.peek().is_some_and(&accept) {
+            self.bump();
+        }
+    }
+
+    fn error(&mut self, start: usize, code: &'static str, message: impl Into<String>) {
+        let start = TextSize::of(&self.text[..start]);
+        let range = TextRange::new(start, TextSize::of(&self.text[..self.at]));
+        self.errors.push(SyntaxError::new(code, message, range));
+    }
+
+    fn token(&mut self) -> SyntaxKind {
+        let start = self.at;
+        let rest = self.rest();
+        if rest.starts_with("//") {
+            self.bump_while(|c| c != '\n');
+            // A carriage return before the line feed belongs to the line's end.
+            if self.rest().starts_with('\n') && self.text[start..self.at].ends_with('\r') {
+                self.at -= 1;
+            }
+            return COMMENT;
+        }
+        if rest.starts_with("/*") {
+            return self.block_comment();
+        }
+        let Some(c) = self.bump() else { return EOF };
+        match c {
+            _ if characters::is_whitespace(c) || (c == characters::BYTE_ORDER_MARK && start == 0) => {
+                self.bump_while(characters::is_whitespace);
+                WHITESPACE
+            }
+            'a'..='z' | 'A'..='Z' | '_' => self.word(start),
+            '0'..='9' => self.number(start, c),
+            '"' => self.string(start),
+            '\'' => self.single_quoted(start),
+            _ if c.is_ascii() => self.punctuation(start, c),
+            '∘' => COMPOSE,
+            _ => self.foreign(start, c),
+        }
+    }
+
+    fn block_comment(&mut self) -> SyntaxKind {
+        let start = self.at;
+        let mut depth = 0_usize;
+        loop {
+            if self.rest().starts_with("/*") {
+                self.at += 2;
+                depth += 1;
+            } else if self.rest().starts_with("*/") {
+                self.at += 2;
+                depth -= 1;
+                if depth == 0 {
+                    return COMMENT;
+                }
+            } else if self.bump().is_none() {
+                let message = "found the end of the text inside a block comment: `*/` is missing";
+                let end = self.at;
+                // The place to look at is where the comment opens.
+                self.at = start + 2;
+                self.error(start, codes::UNTERMINATED_COMMENT, message);
+                self.at = end;
+                return COMMENT;
+            }
+        }
+    }
+
+    /// A name or a keyword; the first character was read.
+    fn word(&mut self, start: usize) -> SyntaxKind {
+        self.bump_while(characters::continues_name);
+        let word = &self.text[start..self.at];
+        if word == "_" {
+            return UNDERSCORE;
+        }
+        if let Some(c) = word.chars().find(|c| !c.is_ascii()) {
+            self.error(start, codes::BAD_CHARACTER, characters::not_a_name(c));
+            return IDENT;
+        }
+        SyntaxKind::from_keyword(word).unwrap_or(IDENT)
+    }
+
+    /// A number; the first digit was read. `0..k` is a number and a range.
+    fn number(&mut self, start: usize, first: char) -> SyntaxKind {
+        if first == '0' && matches!(self.peek(), Some('x' | 'X' | 'b' | 'B' | 'o' | 'O')) {
+            self.bump_while(|c| c.is_ascii_alphanumeric() || c == '_');
+            return INT_NUMBER;
+        }
+        let mut kind = INT_NUMBER;
+        let digits = |c: char| c.is_ascii_digit() || c == '_';
+        self.bump_while(digits);
+        if self.peek() == Some('.') {
+            match self.peek_second() {
+                Some(c) if c.is_ascii_digit() => {
+                    self.bump();
+                    self.bump_while(digits);
+                    kind = FLOAT_NUMBER;
+                }
+                // `1..n` and `1.max(x)` leave the point to the parser.
+                Some(c) if c == '.' || characters::starts_name(c) => {}
+                _ => {
+                    self.bump();
+                    let fixed = format!("{}0", &self.text[start..self.at]);
+                    let message = format!("found no digit after the point: write `{fixed}`");
+                    self.error(start, codes::BAD_NUMBER, message);
+                    kind = FLOAT_NUMBER;
+                }
+            }
+        }
+        if self.exponent() {
+            kind = FLOAT_NUMBER;
+        }
+        let suffix = self.at;
+        self.bump_while(characters::continues_name);
+        if self.at > suffix {
+            let message = format!(
+                "found `{}` after a number: numbers take no suffix and adapt to the type they meet, `cast` converts",
+                &self.text[suffix..self.at]
+            );
+            self.error(start, codes::BAD_NUMBER, message);
+        }
+        kind
+    }
+
+    /// Reads `e9`, `E+9`, `e-9` if it is there.
+    fn exponent(&mut self) -> bool {
+        let mut chars = self.rest().chars();
+        if !matches!(chars.next(), Some('e' | 'E')) {
+            return false;
+        }
+        let mut digit = chars.next();
+        if matches!(digit, Some('+' | '-')) {
+            digit = chars.next();
+        }
+        if !digit.is_some_and(|c| c.is_ascii_digit()) {
+            return false;
+        }
+        self.bump();
+        self.bump();
+        self.bump_while(|c| c.is_ascii_digit() || c == '_');
+        true
+    }
+
+    /// A string; the opening quote was read. It ends on its line, so that one missing quote spoils one line.
+    fn string(&mut self, start: usize) -> SyntaxKind {
+        loop {
+            match self.peek() {
+                None | Some('\n') => break,
+                Some('\r') if self.peek_second() == Some('\n') => break,
+                Some('"') => {
+                    self.bump();
+                    return STRING;
+                }
+                Some('\\') => {
+                    self.bump();
+                    if !matches!(self.peek(), Some('\n' | '\r')) {
+                        self.bump();
+                    }
+                }
+                Some(_) => {
+                    self.bump();
+                }
+            }
+        }
+        let message = "found the end of the line inside a string: `\"` is missing";
+        self.error(start, codes::UNTERMINATED_STRING, message);
+        STRING
+    }
+
+    fn single_quoted(&mut self, start: usize) -> SyntaxKind {
+        let line = self.rest().split('\n').next().unwrap_or_default();
+        if let Some(end) = line.find('\'') {
+            self.at += end + 1;
+        }
+        self.error(start, codes::OTHER_LANGUAGE, "found `'`: strings are written in double quotes");
+        ERROR
+    }
+
+    /// The longest punctuation that starts with `c`, which was read.
+    fn punctuation(&mut self, start: usize, c: char) -> SyntaxKind {
+        let two = match (c, self.peek()) {
+            (':', Some(':')) => Some(T![::]),
+            ('.', Some('.')) => Some(T![..]),
+            ('-', Some('>')) => Some(T![->]),
+            ('|', Some('|')) => Some(T![||]),
+            ('&', Some('&')) => Some(T![&&]),
+            ('=', Some('=')) => Some(T![==]),
+            ('!', Some('=')) => Some(T![!=]),
+            ('<', Some('=')) => Some(T![<=]),
+            ('>', Some('=')) => Some(T![>=]),
+            ('+', Some('=')) => Some(T![+=]),
+            ('-', Some('=')) => Some(T![-=]),
+            ('*', Some('=')) => Some(T![*=]),
+            ('/', Some('=')) => Some(T![/=]),
+            ('%', Some('=')) => Some(T![%=]),
+            _ => None,
+        };
+        if let Some(kind) = two {
+            self.bump();
+            return kind;
+        }
+        match c {
+            '(' => T!['('],
+            ')' => T![')'],
+            '[' => T!['['],
+            ']' => T![']'],
+            '{' => T!['{'],
+            '}' => T!['}'],
+            '<' => T![<],
+            '>' => T![>],
+            ',' => T![,],
+            ';' => T![;],
+            ':' => T![:],
+            '.' => T![.],
+            '#' => T![#],
+            '|' => T![|],
+            '!' => T![!],
+            '=' => T![=],
+            '+' => T![+],
+            '-' => T![-],
+            '*' => T![*],
+            '/' => T![/],
+            '%' => T![%],
+            '@' => T![@],
+            _ => {
+                let (code, message) = characters::unknown_ascii(c);
+                self.error(start, code, message);
+                ERROR
+            }
+        }
+    }
+
+    /// A character outside ASCII that starts no token; it was read.
+    fn foreign(&mut self, start: usize, c: char) -> SyntaxKind {
+        if let Some((meant, kind)) = characters::confusable(c) {
+            let message = format!("found `{c}` (U+{:04X}): write {meant}", u32::from(c));
+            self.error(start, codes::CONFUSABLE, message);
+            return kind;
+        }
+        if characters::is_foreign_space(c) {
+            let message =
+                format!("found U+{:04X}, a space of another kind: write an ordinary space", u32::from(c));
+            self.error(start, codes::CONFUSABLE, message);
+            return WHITESPACE;
+        }
+        if characters::is_forbidden(c) {
+            return WHITESPACE;
+        }
+        if c.is_alphanumeric() {
+            return self.word(start);
+        }
+        let message = format!("found `{}` (U+{:04X}), which starts no token", c.escape_debug(), u32::from(c));
+        self.error(start, codes::BAD_CHARACTER, message);
+        ERROR
+    }
+}
+
+#[cfg(test)]
+mod tests;

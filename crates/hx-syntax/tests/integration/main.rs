@@ -1,0 +1,4 @@
+//! The suites of `hx-syntax`, in one binary.
+
+mod programs;
+mod support;
