@@ -15,8 +15,9 @@ pub enum FileKind {
     Workspace,
 }
 
-/// One `.hx` file.
+/// One `.hx` file. Files compare by when they became known.
 #[salsa::input(debug)]
+#[derive(PartialOrd, Ord)]
 pub struct SourceFile {
     /// The path as it is shown and as modules are looked up by: relative where possible, separated by `/`.
     #[returns(deref)]

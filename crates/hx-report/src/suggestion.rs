@@ -1,0 +1,80 @@
+//! Fixes as text: the title and the lines as they would be.
+
+use std::ops::Range;
+
+use hx_base::{Db, Edit, Fix, SourceFile};
+
+use crate::place;
+
+/// More changed lines than this are cut off.
+const SHOWN_LINES: usize = 8;
+
+/// The title of a fix and below it the lines that it changes, marked `+` and `-`.
+pub(crate) fn text(db: &dyn Db, fix: &Fix) -> String {
+    let mut text = fix.title.clone();
+    let mut lines = Vec::new();
+    for group in groups(db, &fix.edits) {
+        lines.extend(changed_lines(db, &group));
+    }
+    for line in lines.iter().take(SHOWN_LINES) {
+        text.push('\n');
+        text.push_str(line);
+    }
+    if lines.len() > SHOWN_LINES {
+        text.push_str("\n…");
+    }
+    text
+}
+
+/// Edits of the lines of one stretch of a file, ordered by position.
+struct Group<'a> {
+    file: SourceFile,
+    /// Bytes from the beginning of the first line to the end of the last, its line break not included.
+    lines: Range<usize>,
+    edits: Vec<(Range<usize>, &'a Edit)>,
+}
+
+fn groups<'a>(db: &dyn Db, edits: &'a [Edit]) -> Vec<Group<'a>> {
+    let mut edits: Vec<(Range<usize>, &Edit)> =
+        edits.iter().map(|edit| (place::clamp_range(db, edit.file, edit.range), edit)).collect();
+    edits.sort_by_key(|(range, edit)| (edit.file.path(db), range.start, range.end));
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for (range, edit) in edits {
+        let text = edit.file.text(db);
+        let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[range.end..].find('\n').map_or(text.len(), |at| range.end + at);
+        match groups.last_mut() {
+            Some(group) if group.file == edit.file && start < group.lines.end => {
+                group.lines.end = group.lines.end.max(end);
+                group.edits.push((range, edit));
+            }
+            _ => groups.push(Group { file: edit.file, lines: start..end, edits: vec![(range, edit)] }),
+        }
+    }
+    groups
+}
+
+fn changed_lines(db: &dyn Db, group: &Group<'_>) -> Vec<String> {
+    let text = group.file.text(db);
+    let mut new = String::new();
+    let mut at = group.lines.start;
+    for (range, edit) in &group.edits {
+        new.push_str(&text[at..range.start.max(at)]);
+        new.push_str(&edit.text);
+        at = range.end.max(at);
+    }
+    new.push_str(&text[at..group.lines.end.max(at)]);
+
+    let old: Vec<&str> = text[group.lines.clone()].lines().collect();
+    let new: Vec<&str> = new.lines().collect();
+    let same_before = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let rest = old.len().min(new.len()) - same_before;
+    let same_after = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
+    let first = text[..group.lines.start].matches('\n').count() + 1 + same_before;
+    let mut lines: Vec<String> = Vec::new();
+    let removed = &old[same_before..old.len() - same_after];
+    lines.extend(removed.iter().enumerate().map(|(i, line)| format!("{} - {line}", first + i)));
+    let added = &new[same_before..new.len() - same_after];
+    lines.extend(added.iter().enumerate().map(|(i, line)| format!("{} + {line}", first + i)));
+    lines
+}
