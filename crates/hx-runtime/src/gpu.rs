@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::c_int;
 
 use cudarc::driver::result::{self, DriverError};
@@ -114,10 +115,10 @@ impl Gpus {
             let reason = format!("there is no device {ordinal}, the devices are numbered below {count}");
             return Err(RemoteError::Absent(Absence::new(Component::Device, reason)));
         };
-        if !self.gpus.contains_key(&ordinal) {
-            self.gpus.insert(ordinal, Gpu::open(info)?);
-        }
-        let gpu = self.gpus.get_mut(&ordinal).ok_or_else(|| bad("the device is gone"))?;
+        let gpu = match self.gpus.entry(ordinal) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(Gpu::open(info)?),
+        };
         make_current(gpu.context)?;
         Ok(gpu)
     }

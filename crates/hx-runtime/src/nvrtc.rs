@@ -98,7 +98,7 @@ impl Nvrtc {
         // SAFETY: the program is live, and `pointers` holds `count` strings that end in zero and outlive the call.
         let status = unsafe { (self.api.compile)(program.handle, count, pointers.as_ptr()) };
         let log = program.content(self.api.log_size, self.api.log).unwrap_or_default();
-        let log = String::from_utf8_lossy(without_final_zero(&log)).into_owned();
+        let log = without_times(&String::from_utf8_lossy(without_final_zeros(&log)));
         if status == BUILTIN_OPERATION_FAILURE && self.files.builtins.is_none() {
             let folder = self.files.library.parent().unwrap_or(Path::new("")).display();
             let reason = format!("its companion `libnvrtc-builtins` is not beside it in `{folder}`");
@@ -112,7 +112,7 @@ impl Nvrtc {
             Want::Ptx => program.content(self.api.ptx_size, self.api.ptx),
         };
         match code {
-            Ok(code) if job.want == Want::Ptx => Ok((without_final_zero(&code).to_vec(), log)),
+            Ok(code) if job.want == Want::Ptx => Ok((without_final_zeros(&code).to_vec(), log)),
             Ok(code) => Ok((code, log)),
             Err(status) => Err(RemoteError::Refused { status: self.name_of(status), log }),
         }
@@ -191,8 +191,16 @@ fn c_string(what: &str, text: String) -> Result<CString, RemoteError> {
     CString::new(text).map_err(|_| RemoteError::BadRequest(format!("{what} to compile holds a zero byte")))
 }
 
-fn without_final_zero(bytes: &[u8]) -> &[u8] {
-    bytes.strip_suffix(b"\0").unwrap_or(bytes)
+fn without_final_zeros(mut bytes: &[u8]) -> &[u8] {
+    while let Some(shorter) = bytes.strip_suffix(b"\0") {
+        bytes = shorter;
+    }
+    bytes
+}
+
+/// The log without the assembler's own timing, the one thing in it that differs from run to run.
+fn without_times(log: &str) -> String {
+    log.split_inclusive('\n').filter(|line| !line.contains(": Compile time = ")).collect()
 }
 
 fn load_for_good(path: &Path) -> Result<&'static Library, Absence> {

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,7 +74,10 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) fn spawn(command: &WorkerCommand) -> Result<Process, String> {
-        let mut builder = Command::new(&command.program);
+        let mut builder = Command::new(program_path(&command.program)?);
+        // Compiled code records the folder that the compiler ran in; it must not depend on where `hx` was started.
+        #[cfg(unix)]
+        builder.current_dir("/");
         builder.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
         builder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own process group: Ctrl-C at a prompt is for the prompt, which decides what becomes of the worker.
@@ -185,6 +188,14 @@ impl Drop for Process {
             self.end(Duration::from_millis(500));
         }
     }
+}
+
+/// A path to a program stays right when the worker runs in another folder; a bare name is for PATH.
+fn program_path(program: &Path) -> Result<PathBuf, String> {
+    if program.components().count() > 1 {
+        return std::path::absolute(program).map_err(|error| error.to_string());
+    }
+    Ok(program.to_owned())
 }
 
 fn keep_tail(mut stderr: ChildStderr, tail: &Mutex<VecDeque<u8>>) {

@@ -186,7 +186,7 @@ impl CompileJob {
 }
 
 /// Compiled code with what the compiler said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Compiled {
     /// Cubin bytes or PTX text.
     pub code: Vec<u8>,
@@ -198,6 +198,20 @@ pub struct Compiled {
     pub warnings: Vec<CompilerWarning>,
     /// Major and minor version of the compiler library.
     pub nvrtc_version: (u32, u32),
+}
+
+impl fmt::Debug for Compiled {
+    /// Without the code itself, of which only the size says anything to a reader.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Compiled { code, log, kernels, warnings, nvrtc_version } = self;
+        f.debug_struct("Compiled")
+            .field("code", &format_args!("{} bytes", code.len()))
+            .field("log", log)
+            .field("kernels", kernels)
+            .field("warnings", warnings)
+            .field("nvrtc_version", nvrtc_version)
+            .finish()
+    }
 }
 
 /// What a machine has; each absence is a value with its reason.

@@ -81,8 +81,14 @@ fn configured_folders(conf_dir: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Finds the compiler library.
+/// Finds the compiler library. The paths are absolute: the worker runs in another folder.
 pub fn find_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    search_nvrtc(env)
+        .map(|files| NvrtcFiles { library: absolute(files.library), builtins: files.builtins.map(absolute) })
+}
+
+fn search_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
     if let Some(explicit) = &env.nvrtc {
         return nvrtc_at(explicit).ok_or_else(|| {
             let reason = if explicit.exists() {
