@@ -29,6 +29,35 @@ impl Code {
         text
     }
 
+    /// The `.hx` blocks of the page, each with whether it is meant to have the finding.
+    pub fn examples(&self) -> Vec<(bool, String)> {
+        let mut examples = Vec::new();
+        let mut open: Option<(Option<bool>, String)> = None;
+        for line in self.explanation().lines() {
+            match (&mut open, line.strip_prefix("```")) {
+                (None, Some(tag)) => {
+                    let fails = match tag {
+                        "hx" => Some(false),
+                        "hx fails" => Some(true),
+                        _ => None,
+                    };
+                    open = Some((fails, String::new()));
+                }
+                (Some(_), Some(_)) => {
+                    if let Some((Some(fails), text)) = open.take() {
+                        examples.push((fails, text));
+                    }
+                }
+                (Some((_, text)), None) => {
+                    text.push_str(line);
+                    text.push('\n');
+                }
+                (None, None) => {}
+            }
+        }
+        examples
+    }
+
     /// The heading and the page, as `hx explain` prints them and as the book holds them.
     pub fn page(&self) -> String {
         format!(

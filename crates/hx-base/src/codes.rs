@@ -70,6 +70,26 @@ mod tests {
     }
 
     #[test]
+    fn examples_parse_unless_they_are_about_syntax() {
+        let mut wrong = Vec::new();
+        for code in all_codes() {
+            for (fails, text) in code.examples() {
+                let parse = hx_syntax::parse(&text);
+                let found: Vec<&str> = parse.errors().iter().map(|error| error.code).collect();
+                let good = if fails && code.id.starts_with("HX00") {
+                    found.contains(&code.id)
+                } else {
+                    found.is_empty()
+                };
+                if !good {
+                    wrong.push(format!("{} (fails: {fails}): {:?}\n{text}", code.id, parse.errors()));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
     fn codes_are_found_by_number_and_name_and_nearly() {
         assert_eq!(code("hx0101").map(|code| code.name), Some("unknown-name"));
         assert_eq!(code("unknown-name").map(|code| code.id), Some("HX0101"));

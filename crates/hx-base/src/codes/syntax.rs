@@ -45,11 +45,11 @@ family! {
     /// (vertical tab, form feed, U+2028 and the like) are refused everywhere, so that line numbers mean one thing.
     ///
     /// ```hx fails
-    /// const TILE = 64 $ 2;
+    /// const GRÖSSE = 64;
     /// ```
     ///
     /// ```hx
-    /// const TILE = 64 * 2;
+    /// const SIZE = 64;
     /// ```
     BAD_CHARACTER = "HX0004", "bad-character", Error, "a character that no token starts with";
 
@@ -93,10 +93,10 @@ family! {
     /// Only generated or damaged text reaches this. Give the inner parts names with `let` or `const`.
     TOO_DEEP = "HX0008", "too-deep", Error, "code is nested too deeply";
 
-    /// A bracket was opened and not closed, or closed and not opened.
+    /// A bracket closes nothing: its opening partner is missing, or was already closed.
     ///
     /// ```hx fails
-    /// const TILE = (64 + 64;
+    /// const TILE = 64 + 64);
     /// ```
     ///
     /// ```hx
@@ -116,8 +116,7 @@ family! {
     /// ```
     NEEDS_PARENTHESES = "HX0010", "needs-parentheses", Error, "operators in a row that need parentheses";
 
-    /// The construct exists, but not here: `new` adds a mode inside an index, a closure stands in an argument, `break`
-    /// and `continue` stand in a loop.
+    /// The construct exists, but not here: `new` adds a mode inside an index, a closure stands in an argument.
     ///
     /// ```hx fails
     /// const ADD = |a, b| a + b;
@@ -134,29 +133,29 @@ family! {
     /// stands in parentheses.
     ///
     /// ```hx fails
-    /// const ROW: layout = (BM : 1, BN : 64);
+    /// const BM = 64;
+    /// const LAYOUTS = [8 : 1, BM : 1];
     /// ```
     ///
     /// ```hx
     /// const BM = 64;
-    /// const BN = 32;
-    /// const ROW: layout = (BM, BN) : (1, BM);
+    /// const LAYOUTS = [8 : 1, (BM) : 1];
     /// ```
     BAD_LABEL = "HX0012", "bad-label", Error, "a label where labels have no meaning";
 
     /// Other languages write this so; `.hx` has its own way, which the message names.
     ///
     /// ```hx fails
-    /// kernel fill_ones(c: mut f16[m]) grid [1] threads 32 {
-    ///     for (int i = 0; i < 4; ++i) {
-    ///     }
+    /// fn double(x: f32) -> f32 {
+    ///     return x * 2.0;
     /// }
     /// ```
     ///
+    /// The last expression of a block is its value:
+    ///
     /// ```hx
-    /// kernel fill_ones(c: mut f16[m]) grid [1] threads 32 {
-    ///     for i in 0..4 {
-    ///     }
+    /// fn double(x: f32) -> f32 {
+    ///     x * 2.0
     /// }
     /// ```
     FOREIGN_SYNTAX = "HX0013", "foreign-syntax", Error, "something that another language writes this way";
