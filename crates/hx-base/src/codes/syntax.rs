@@ -96,7 +96,8 @@ family! {
     /// A bracket closes nothing: its opening partner is missing, or was already closed.
     ///
     /// ```hx fails
-    /// const TILE = 64 + 64);
+    /// const TILE = (64 + 64);
+    /// }
     /// ```
     ///
     /// ```hx
