@@ -278,3 +278,32 @@ fn what_is_no_machine_code_is_not_disassembled() {
     let Err(absence) = disassemble(&search_env(), b"no cubin", &[]) else { panic!("accepted") };
     assert_eq!(absence.component, Component::Disassembler);
 }
+
+#[test]
+fn a_crash_of_the_compiler_costs_only_the_worker() {
+    let Some(compiler) = compiler("a_crash_of_the_compiler_costs_only_the_worker", None) else { return };
+    // Both descriptors are the constant 0: NVRTC 13.0.88 does not survive that.
+    let source = r#"
+extern "C" __global__ void copy(float *to) {
+    float a = 0, b = 0, c = 0, d = 0;
+    unsigned long long zero = 0;
+    asm volatile("wgmma.fence.sync.aligned;");
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+                 : "+f"(a), "+f"(b), "+f"(c), "+f"(d) : "l"(zero), "l"(zero));
+    asm volatile("wgmma.commit_group.sync.aligned;");
+    asm volatile("wgmma.wait_group.sync.aligned 0;");
+    to[threadIdx.x] = a + b + c + d;
+}
+"#;
+    let mut worker = worker();
+    match compiler.compile(&mut worker, &job(source), &LIMITS) {
+        Err(CompileError::Worker(WorkerError::Crashed { during, status, .. })) => {
+            assert_eq!(during, "compiling `copy.hx::copy`");
+            assert!(status.starts_with("signal 11"), "{status}");
+        }
+        // Another version of the compiler may be sound.
+        Ok(outcome) => assert!(outcome.compiled.nvrtc_version != (13, 0), "no crash; the test shows nothing"),
+        Err(other) => panic!("{other}"),
+    }
+    compiler.compile(&mut worker, &job(COPY), &LIMITS).unwrap();
+}
