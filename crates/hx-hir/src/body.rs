@@ -3,7 +3,7 @@
 //! Each item is taken apart once; the body and its source map are projections of that, so that inference, which reads only
 //! the body, does not run again when nothing but positions changed.
 
-use hx_syntax::ast::{self, AstNode as _, HasName as _};
+use hx_syntax::ast::{self, AstNode as _};
 
 use crate::{
     Bench, Const, Db, ExprId, ExprStore, FnSignature, Function, Item, Kernel, KernelSignature, Main, PatId,
@@ -153,7 +153,7 @@ pub fn signature_source_map<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<&'d
 
 /// The body of an item; empty for a `use`.
 #[salsa::tracked]
-pub fn body<'db>(db: &'db dyn Db, item: Item<'db>) -> Body {
+pub fn body_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Body {
     let pair = |lowered: &Option<(Body, SourceMap)>| lowered.as_ref().map(|(body, _)| body.clone());
     let body = match item {
         Item::Kernel(it) => lowered_kernel(db, it).as_ref().map(|l| l.body.clone()),

@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of names or types: it only takes the tree apart. What the tree lacks becomes `Missing`.
 
-use hx_syntax::ast::{self, AstNode, HasAttrs, HasName, LiteralKind};
+use hx_syntax::ast::{self, AstNode, HasAttrs, LiteralKind};
 use smol_str::SmolStr;
 use text_size::TextRange;
 

@@ -66,7 +66,7 @@ macro_rules! items {
 
         impl<'db> Item<'db> {
             fn make(db: &'db dyn Db, file: SourceFile, kind: ItemKind, name: Name, nth: u32, node: &SyntaxNode) -> Item<'db> {
-                let (green, offset) = (node.green().into_owned(), node.text_range().start());
+                let (green, offset) = (node.green().to_owned(), node.text_range().start());
                 match kind { $(ItemKind::$name => Item::$name($name::new(db, file, name, nth, green, offset)),)* }
             }
 

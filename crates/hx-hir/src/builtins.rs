@@ -1,0 +1,382 @@
+//! The names that every file knows without importing them, as data: what they take and what they are for.
+//!
+//! The table says nothing of how anything is computed. Completion, hovers, arity checks and the host read it.
+
+/// Where a built-in name has a meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Place {
+    /// In `kernel` and `fn`.
+    Device,
+    /// In `test`, `bench`, `main` and the REPL.
+    Host,
+    /// In both, and in constants.
+    Both,
+}
+
+/// How a parameter is given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Need {
+    /// By position, or by name.
+    Required,
+    /// By position or by name, or left out.
+    Optional,
+    /// By name only, or left out.
+    Named,
+    /// Any number, by position.
+    Rest,
+}
+
+/// A parameter of a built-in function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BuiltinParam {
+    pub name: &'static str,
+    pub need: Need,
+}
+
+/// A built-in name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Builtin {
+    /// The name, with `::` where it is a path.
+    pub name: &'static str,
+    pub place: Place,
+    /// Nothing for a value such as `block_idx`.
+    pub params: Option<&'static [BuiltinParam]>,
+    /// One line of Markdown.
+    pub doc: &'static str,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BuiltinId(u16);
+
+impl BuiltinId {
+    /// The row.
+    pub fn get(self) -> &'static Builtin {
+        &BUILTINS[usize::from(self.0)]
+    }
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        self.get().name
+    }
+}
+
+impl std::fmt::Debug for BuiltinId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The built-in of that name for code at `place` ([`Place::Both`] asks for what has a meaning everywhere).
+pub fn builtin(name: &str, place: Place) -> Option<BuiltinId> {
+    let fits = |b: &Builtin| b.name == name && (b.place == place || b.place == Place::Both);
+    BUILTINS.iter().position(fits).map(|i| BuiltinId(i as u16))
+}
+
+/// Every built-in name, in the order of the table.
+pub fn builtins() -> impl Iterator<Item = BuiltinId> {
+    (0..BUILTINS.len()).map(|i| BuiltinId(i as u16))
+}
+
+impl Builtin {
+    /// As it would be declared, `copy(src, dst)`.
+    pub fn signature(&self) -> String {
+        let Some(params) = self.params else { return self.name.to_owned() };
+        let mut text = format!("{}(", self.name);
+        for (i, p) in params.iter().enumerate() {
+            if i > 0 {
+                text.push_str(", ");
+            }
+            text.push_str(p.name);
+            text.push_str(match p.need {
+                Need::Required => "",
+                Need::Optional => "?",
+                Need::Named => ": …",
+                Need::Rest => ", …",
+            });
+        }
+        text.push(')');
+        text
+    }
+}
+
+const fn required(name: &'static str) -> BuiltinParam {
+    BuiltinParam { name, need: Need::Required }
+}
+const fn optional(name: &'static str) -> BuiltinParam {
+    BuiltinParam { name, need: Need::Optional }
+}
+const fn named(name: &'static str) -> BuiltinParam {
+    BuiltinParam { name, need: Need::Named }
+}
+const fn rest(name: &'static str) -> BuiltinParam {
+    BuiltinParam { name, need: Need::Rest }
+}
+
+const fn function(
+    name: &'static str,
+    place: Place,
+    params: &'static [BuiltinParam],
+    doc: &'static str,
+) -> Builtin {
+    Builtin { name, place, params: Some(params), doc }
+}
+
+const fn value(name: &'static str, place: Place, doc: &'static str) -> Builtin {
+    Builtin { name, place, params: None, doc }
+}
+
+const UNARY: &[BuiltinParam] = &[required("x")];
+const BINARY: &[BuiltinParam] = &[required("a"), required("b")];
+const REDUCE: &[BuiltinParam] = &[required("t"), named("axis")];
+const EXTREME: &[BuiltinParam] = &[required("a"), optional("b"), named("axis")];
+const TENSOR: &[BuiltinParam] = &[required("dtype"), required("shape"), named("layout")];
+const RANDOM: &[BuiltinParam] = &[required("dtype"), required("shape"), named("seed")];
+const FILLED: &[BuiltinParam] = &[required("dtype"), required("shape")];
+
+use Place::{Both, Device, Host};
+
+static BUILTINS: &[Builtin] = &[
+    // Values.
+    value("block_idx", Device, "The index of the block along each axis of the grid."),
+    value("auto", Both, "The compiler's choice; of a global layout, row-major."),
+    value("args", Host, "The arguments of `hx run FILE.hx -- ARGS`, as strings."),
+    // Tensors and views.
+    function(
+        "global_view",
+        Device,
+        &[required("buffer"), required("layout"), named("pad")],
+        "A global buffer or part of one as a tensor with that layout; copies through it stay inside the buffer.",
+    ),
+    function(
+        "tile",
+        Device,
+        &[required("t"), required("shape"), named("pad")],
+        "The view `[BM, BK, ⌈m/BM⌉, ⌈k/BK⌉]` of a global tensor, bounds kept.",
+    ),
+    function(
+        "register_tensor",
+        Device,
+        TENSOR,
+        "A tensor held in registers; its layout is inferred unless `layout:` pins it.",
+    ),
+    function(
+        "shared_tensor",
+        Device,
+        TENSOR,
+        "A tensor in shared memory; its layout is inferred unless `layout:` pins it.",
+    ),
+    function(
+        "permute",
+        Both,
+        &[required("t"), required("order")],
+        "The modes of a tensor in another order: a view.",
+    ),
+    function(
+        "gather",
+        Device,
+        &[required("t"), required("rows")],
+        "A global view whose rows are picked by an index tensor.",
+    ),
+    // Moving.
+    function("copy", Device, &[required("src"), required("dst")], "Moves a tile between any two memories."),
+    function(
+        "copy_async",
+        Device,
+        &[required("src"), required("dst"), named("signal"), named("multicast")],
+        "Moves a tile without waiting for it.",
+    ),
+    function("load", Device, &[required("view")], "A new register tensor with what the view holds."),
+    function(
+        "cast",
+        Both,
+        &[required("t"), required("dtype")],
+        "Elementwise conversion, rounding to nearest.",
+    ),
+    function(
+        "rearrange",
+        Device,
+        &[required("t"), required("layout")],
+        "Redistributes a register tensor across threads.",
+    ),
+    function("fill", Device, &[required("t"), required("x")], "Writes one number to every element."),
+    function(
+        "index",
+        Device,
+        &[required("t"), required("axis")],
+        "The logical coordinate of each element along an axis.",
+    ),
+    function("scalar", Device, &[required("t")], "The only element of a tensor, the same for all threads."),
+    function(
+        "atomic_add",
+        Device,
+        &[required("view"), required("t")],
+        "Adds a register tensor to global memory, element by element.",
+    ),
+    // Matrix product.
+    function(
+        "gemm",
+        Device,
+        &[required("c"), required("a"), required("b"), named("warps")],
+        "`c[M, N] += a[M, K] · b[N, K]ᵀ`; complete on return.",
+    ),
+    function(
+        "gemm_async",
+        Device,
+        &[required("c"), required("a"), required("b"), named("warps")],
+        "A matrix product that `gemm_wait` completes.",
+    ),
+    function("gemm_wait", Device, &[required("n")], "Waits until at most `n` matrix products are in flight."),
+    // Time.
+    function("sync", Device, &[], "Block barrier."),
+    function("commit", Device, &[], "Closes a group of asynchronous copies."),
+    function("wait", Device, &[required("n")], "Waits until at most `n` groups of copies are in flight."),
+    function(
+        "wait_stores",
+        Device,
+        &[required("n")],
+        "Waits until at most `n` groups of asynchronous stores are in flight.",
+    ),
+    function("pipeline", Device, &[required("stages")], "A ring of stages with full and empty barriers."),
+    function("mbarrier", Device, &[required("count")], "Raw barriers in shared memory."),
+    function("arrive", Device, &[required("barrier"), optional("count")], "Arrives on a barrier."),
+    function(
+        "expect",
+        Device,
+        &[required("barrier"), required("bytes")],
+        "Tells a barrier how many bytes will arrive.",
+    ),
+    // Elementwise and reductions.
+    function(
+        "where",
+        Both,
+        &[required("c"), required("x"), required("y")],
+        "Element by element: `x` where `c` holds, else `y`.",
+    ),
+    function("exp2", Both, UNARY, "2 to the power of x."),
+    function("exp", Both, UNARY, "e to the power of x."),
+    function("log2", Both, UNARY, "Logarithm to base 2."),
+    function("log", Both, UNARY, "Natural logarithm."),
+    function("sqrt", Both, UNARY, "Square root."),
+    function("rsqrt", Both, UNARY, "One over the square root."),
+    function("tanh", Both, UNARY, "Hyperbolic tangent."),
+    function("sigmoid", Both, UNARY, "`1 / (1 + exp(-x))`."),
+    function("sin", Both, UNARY, "Sine."),
+    function("cos", Both, UNARY, "Cosine."),
+    function("floor", Both, UNARY, "Rounds down."),
+    function("ceil", Both, UNARY, "Rounds up."),
+    function("round", Both, UNARY, "Rounds to nearest, ties to even."),
+    function("abs", Both, UNARY, "Magnitude."),
+    function("fma", Both, &[required("a"), required("b"), required("c")], "`a · b + c`, rounded once."),
+    function("min", Both, EXTREME, "The smaller of two, or the smallest along `axis:`."),
+    function("max", Both, EXTREME, "The larger of two, or the largest along `axis:`."),
+    function("sum", Both, REDUCE, "The sum along `axis:`; that extent becomes 1."),
+    function(
+        "reduce",
+        Device,
+        &[required("t"), required("axis"), required("op")],
+        "Reduction along an axis by an associative and commutative operator.",
+    ),
+    function(
+        "scan",
+        Device,
+        &[required("t"), required("axis"), required("op")],
+        "Inclusive scan along an axis by an associative operator.",
+    ),
+    function("cdiv", Both, BINARY, "Quotient rounded up."),
+    // Debugging.
+    function("print", Both, &[rest("x")], "Prints values, on the simulator and the GPU alike."),
+    function(
+        "assert",
+        Both,
+        &[required("c"), optional("message")],
+        "Fails the launch or the test unless the condition holds.",
+    ),
+    // Layouts.
+    function("compose", Both, BINARY, "The layout `a ∘ b`."),
+    function("complement", Both, &[required("l"), optional("size")], "The layout of what `l` leaves out."),
+    function("inverse", Both, &[required("l")], "The inverse of a layout."),
+    function("right_inverse", Both, &[required("l")], "The layout `r` with `l ∘ r` the identity."),
+    function("left_inverse", Both, &[required("l")], "The layout `r` with `r ∘ l` the identity."),
+    function("coalesce", Both, &[required("l"), optional("by")], "The same function in fewer modes."),
+    function(
+        "divide",
+        Both,
+        &[required("l"), required("tiler")],
+        "A layout divided by a tiler: tile and rest.",
+    ),
+    function("product", Both, &[required("l"), required("by")], "A layout repeated by another."),
+    function("swizzle", Both, &[], "`swizzle<bits, base, shift>`: exclusive or of address bits."),
+    function("size", Both, &[required("l")], "The number of elements of a layout or tensor."),
+    function("cosize", Both, &[required("l")], "One more than the largest index of a layout."),
+    // The host.
+    function("randn", Host, RANDOM, "A tensor of normally distributed numbers."),
+    function(
+        "uniform",
+        Host,
+        &[required("dtype"), required("shape"), named("seed"), named("low"), named("high")],
+        "A tensor of evenly distributed numbers.",
+    ),
+    function(
+        "arange",
+        Host,
+        &[required("dtype"), required("shape")],
+        "The numbers 0, 1, 2, … in row-major order.",
+    ),
+    function("zeros", Host, FILLED, "A tensor of zeros."),
+    function("ones", Host, FILLED, "A tensor of ones."),
+    function("empty", Host, FILLED, "A tensor to be written."),
+    function("full", Host, &[required("dtype"), required("shape"), required("x")], "A tensor of one number."),
+    function("load", Host, &[required("path")], "Reads a `.npy` or `.safetensors` file."),
+    function("save", Host, &[required("path"), required("x")], "Writes a `.npy` file."),
+    function("assert_eq", Host, &[required("x"), required("y")], "Fails the test unless both are equal."),
+    function(
+        "assert_close",
+        Host,
+        &[required("x"), required("y"), named("rtol"), named("atol"), named("ulp")],
+        "Fails the test unless `x` is near `y`.",
+    ),
+    function("mean", Host, REDUCE, "The mean along `axis:`, or of all elements."),
+    function("softmax", Host, REDUCE, "`exp(x)` over its sum along `axis:`."),
+    function(
+        "reshape",
+        Host,
+        &[required("x"), required("shape")],
+        "The elements in row-major order under another shape.",
+    ),
+    function("len", Host, &[required("x")], "The number of entries."),
+    function("int", Host, &[required("x")], "A whole number from a string or number."),
+    function("float", Host, &[required("x")], "A number from a string or number."),
+    function(
+        "cublas::gemm",
+        Host,
+        &[required("a"), required("b"), required("c")],
+        "The vendor's matrix product `c = a · b`, as a baseline.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_means_one_thing_at_each_place() {
+        for place in [Device, Host] {
+            let mut names: Vec<&str> =
+                BUILTINS.iter().filter(|b| b.place == place || b.place == Both).map(|b| b.name).collect();
+            names.sort_unstable();
+            let count = names.len();
+            names.dedup();
+            assert_eq!(names.len(), count);
+        }
+    }
+
+    #[test]
+    fn signatures_read_as_declarations() {
+        let text = |name| builtin(name, Device).map(|b| b.get().signature());
+        assert_eq!(text("copy").as_deref(), Some("copy(src, dst)"));
+        assert_eq!(text("max").as_deref(), Some("max(a, b?, axis: …)"));
+        assert_eq!(text("block_idx").as_deref(), Some("block_idx"));
+        assert_eq!(text("randn"), None);
+    }
+}

@@ -1,0 +1,465 @@
+//! What the names of a body or signature mean.
+//!
+//! Scopes are walked once, in the order of the text; nothing here looks at types. Names that mean nothing are kept as
+//! [`NameProblem`]s, by id.
+
+use hx_base::SourceFile;
+use hx_dtype::DType;
+use la_arena::ArenaMap;
+
+use crate::{
+    Block, BuiltinId, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel, Name,
+    Param, Pat, PatId, Path, PathTarget, Place, Predicate, StmtId, StmtKind, TypeRef, TypeRefId, body_of,
+    builtin, fn_signature, kernel_signature, resolve_path,
+};
+
+/// What a name means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Resolution {
+    /// A local, by the pattern that introduces it.
+    Local(PatId),
+    /// A run-time parameter, by position.
+    Param(u32),
+    /// A compile-time parameter, by position.
+    Generic(u32),
+    /// A dimension or stride that the parameters' types bind.
+    Dim(Name),
+    Item(ItemKey),
+    /// A file, reached by `use`.
+    Module(SourceFile),
+    Builtin(BuiltinId),
+    DType(DType),
+    Kind(Kind),
+}
+
+/// The kinds of compile-time values that are no element types.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    Int,
+    Float,
+    Bool,
+    Type,
+    Layout,
+}
+
+impl Kind {
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<Kind> {
+        Some(match name {
+            "int" => Kind::Int,
+            "type" => Kind::Type,
+            "layout" => Kind::Layout,
+            _ => return None,
+        })
+    }
+}
+
+/// The meanings of the names of one store.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Names {
+    /// Of each [`Expr::Path`] that means something.
+    pub exprs: ArenaMap<ExprId, Resolution>,
+    /// Of the name of each [`TypeRef::Named`].
+    pub types: ArenaMap<TypeRefId, Resolution>,
+    pub problems: Vec<NameProblem>,
+}
+
+/// A name that means nothing, or nothing here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NameProblem {
+    /// With the local names that were in scope.
+    Unknown {
+        expr: ExprId,
+        path: Path,
+        scope: Vec<Name>,
+    },
+    UnknownType {
+        ty: TypeRefId,
+        path: Path,
+    },
+    /// Something that is no type stands where a type is wanted.
+    NotAType {
+        ty: TypeRefId,
+        path: Path,
+    },
+    /// Known on the host only, used on the device, or the other way round.
+    WrongPlace {
+        expr: ExprId,
+        path: Path,
+        place: Place,
+    },
+    /// The parameter of that position has the name of an earlier one.
+    DuplicateParam {
+        generic: bool,
+        index: usize,
+        name: Name,
+    },
+}
+
+/// The meanings of the names of a signature, and the dimensions that it binds.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SignatureNames {
+    pub names: Names,
+    /// In the order of their first bare use.
+    pub dims: Vec<Dim>,
+}
+
+/// A dimension or stride bound by a parameter's type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dim {
+    pub name: Name,
+    /// Its first bare use.
+    pub at: ExprId,
+    /// The parameter that binds it.
+    pub param: u32,
+    /// Which entry of its shape or strides.
+    pub axis: u32,
+    pub stride: bool,
+}
+
+/// The names of the signature of a kernel or function; nothing for other items.
+#[salsa::tracked]
+pub fn signature_names<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureNames {
+    match item {
+        Item::Kernel(kernel) => kernel_names(db, kernel),
+        Item::Function(function) => function_names(db, function),
+        _ => SignatureNames::default(),
+    }
+}
+
+fn kernel_names<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> SignatureNames {
+    let sig = kernel_signature(db, kernel);
+    let clauses: Vec<ExprId> = [sig.grid, sig.threads, sig.cluster].into_iter().flatten().collect();
+    let resolver = Resolver::new(db, kernel.file(db), Place::Device, &sig.store);
+    resolver.signature(&sig.generics, &sig.params, None, &sig.wheres, &clauses)
+}
+
+fn function_names<'db>(db: &'db dyn Db, function: Function<'db>) -> SignatureNames {
+    let sig = fn_signature(db, function);
+    let resolver = Resolver::new(db, function.file(db), Place::Device, &sig.store);
+    resolver.signature(&sig.generics, &sig.params, sig.ret, &sig.wheres, &[])
+}
+
+/// The names of the body of an item.
+#[salsa::tracked]
+pub fn body_names<'db>(db: &'db dyn Db, item: Item<'db>) -> Names {
+    let place = match item {
+        Item::Kernel(_) | Item::Function(_) => Place::Device,
+        Item::Test(_) | Item::Bench(_) | Item::Main(_) => Place::Host,
+        Item::Const(_) | Item::Use(_) => Place::Both,
+    };
+    let body = body_of(db, item);
+    let mut resolver = Resolver::new(db, item.file(db), place, &body.store);
+    let (generics, params) = match item {
+        Item::Kernel(it) => {
+            let sig = kernel_signature(db, it);
+            (sig.generics.as_slice(), sig.params.as_slice())
+        }
+        Item::Function(it) => {
+            let sig = fn_signature(db, it);
+            (sig.generics.as_slice(), sig.params.as_slice())
+        }
+        _ => (&[][..], &[][..]),
+    };
+    resolver.declare(generics, params);
+    for dim in &signature_names(db, item).dims {
+        resolver.bind(dim.name.clone(), Resolution::Dim(dim.name.clone()));
+    }
+    if let Some(ty) = body.ty {
+        resolver.type_ref(ty);
+    }
+    if let Some(cases) = body.cases {
+        resolver.expr(cases.values);
+        resolver.pat(cases.pat);
+    }
+    resolver.expr(body.root);
+    resolver.names
+}
+
+struct Resolver<'a> {
+    db: &'a dyn Db,
+    file: SourceFile,
+    place: Place,
+    store: &'a ExprStore,
+    scopes: Vec<Vec<(Name, Resolution)>>,
+    names: Names,
+}
+
+impl<'a> Resolver<'a> {
+    fn new(db: &'a dyn Db, file: SourceFile, place: Place, store: &'a ExprStore) -> Resolver<'a> {
+        Resolver { db, file, place, store, scopes: vec![Vec::new()], names: Names::default() }
+    }
+
+    fn bind(&mut self, name: Name, to: Resolution) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push((name, to));
+        }
+    }
+
+    fn declare(&mut self, generics: &[GenericParam], params: &[Param]) {
+        for (i, generic) in generics.iter().enumerate() {
+            self.bind(generic.name.clone(), Resolution::Generic(i as u32));
+        }
+        for (i, param) in params.iter().enumerate() {
+            self.bind(param.name.clone(), Resolution::Param(i as u32));
+        }
+    }
+
+    fn signature(
+        mut self,
+        generics: &[GenericParam],
+        params: &[Param],
+        ret: Option<TypeRefId>,
+        wheres: &[Predicate],
+        clauses: &[ExprId],
+    ) -> SignatureNames {
+        self.duplicates(generics, params);
+        // A default sees the parameters before it.
+        for (i, generic) in generics.iter().enumerate() {
+            if let Some(ty) = generic.ty {
+                self.type_ref(ty);
+            }
+            if let Some(default) = generic.default {
+                self.expr(default);
+            }
+            self.bind(generic.name.clone(), Resolution::Generic(i as u32));
+        }
+        for (i, param) in params.iter().enumerate() {
+            self.bind(param.name.clone(), Resolution::Param(i as u32));
+        }
+        let dims = self.dims(params);
+        for dim in &dims {
+            self.bind(dim.name.clone(), Resolution::Dim(dim.name.clone()));
+        }
+        for param in params {
+            self.type_ref(param.ty);
+        }
+        if let Some(ret) = ret {
+            self.type_ref(ret);
+        }
+        for &expr in wheres.iter().map(|p| &p.condition).chain(clauses) {
+            self.expr(expr);
+        }
+        SignatureNames { names: self.names, dims }
+    }
+
+    fn duplicates(&mut self, generics: &[GenericParam], params: &[Param]) {
+        let names = generics.iter().map(|g| &g.name).chain(params.iter().map(|p| &p.name));
+        let mut seen: Vec<&Name> = Vec::new();
+        for (i, name) in names.enumerate() {
+            if seen.contains(&name) && name != "_" {
+                let generic = i < generics.len();
+                let index = if generic { i } else { i - generics.len() };
+                self.names.problems.push(NameProblem::DuplicateParam { generic, index, name: name.clone() });
+            }
+            seen.push(name);
+        }
+    }
+
+    /// The names that bind dimensions and strides: those that stand alone in a shape and mean nothing else.
+    fn dims(&self, params: &[Param]) -> Vec<Dim> {
+        let mut dims: Vec<Dim> = Vec::new();
+        for (i, param) in params.iter().enumerate() {
+            let TypeRef::Named { shape, layout, .. } = &self.store[param.ty] else { continue };
+            let strides: &[ExprId] = match layout.map(|l| &self.store[l]) {
+                Some(Expr::Array(strides)) => strides,
+                _ => &[],
+            };
+            let shape = shape.iter().flatten().enumerate().map(|(axis, e)| (axis, *e, false));
+            for (axis, expr, stride) in
+                shape.chain(strides.iter().enumerate().map(|(axis, e)| (axis, *e, true)))
+            {
+                let Some(name) = self.bare_name(expr) else { continue };
+                let known = self.scoped(name).is_some() || dims.iter().any(|d| d.name == *name);
+                if !known && resolve_path(self.db, self.file, &Path::from_name(name.clone())).is_none() {
+                    dims.push(Dim {
+                        name: name.clone(),
+                        at: expr,
+                        param: i as u32,
+                        axis: axis as u32,
+                        stride,
+                    });
+                }
+            }
+        }
+        dims
+    }
+
+    fn bare_name(&self, expr: ExprId) -> Option<&'a Name> {
+        match &self.store[expr] {
+            Expr::Path { path, generics } if generics.is_empty() => path.as_name(),
+            _ => None,
+        }
+    }
+
+    fn scoped(&self, name: &str) -> Option<Resolution> {
+        let innermost = self.scopes.iter().rev().flat_map(|scope| scope.iter().rev());
+        innermost.into_iter().find(|(n, _)| n == name).map(|(_, to)| to.clone())
+    }
+
+    fn lookup(&self, path: &Path) -> Option<Resolution> {
+        if let Some(name) = path.as_name()
+            && let Some(found) = self.scoped(name)
+        {
+            return Some(found);
+        }
+        match resolve_path(self.db, self.file, path) {
+            Some(PathTarget::Item(item)) => return Some(Resolution::Item(item.key(self.db))),
+            Some(PathTarget::Module(file)) => return Some(Resolution::Module(file)),
+            None => {}
+        }
+        if let Some(found) = builtin(&path.to_string(), self.place) {
+            return Some(Resolution::Builtin(found));
+        }
+        DType::parse(path.as_name()?).map(Resolution::DType)
+    }
+
+    fn path(&mut self, id: ExprId, path: &Path) {
+        if let Some(found) = self.lookup(path) {
+            self.names.exprs.insert(id, found);
+            return;
+        }
+        let elsewhere =
+            [Place::Host, Place::Device].into_iter().find(|p| builtin(&path.to_string(), *p).is_some());
+        let problem = match elsewhere {
+            Some(place) => NameProblem::WrongPlace { expr: id, path: path.clone(), place },
+            None => {
+                let mut scope: Vec<Name> = self.scopes.iter().flatten().map(|(n, _)| n.clone()).collect();
+                scope.sort();
+                scope.dedup();
+                NameProblem::Unknown { expr: id, path: path.clone(), scope }
+            }
+        };
+        self.names.problems.push(problem);
+    }
+
+    fn type_ref(&mut self, id: TypeRefId) {
+        match &self.store[id] {
+            TypeRef::Missing => {}
+            TypeRef::Tuple(fields) => fields.iter().for_each(|f| self.type_ref(*f)),
+            TypeRef::Named { path, shape, layout, .. } => {
+                self.type_name(id, path);
+                for &dim in shape.iter().flatten() {
+                    self.expr(dim);
+                }
+                if let Some(layout) = layout {
+                    self.expr(*layout);
+                }
+            }
+        }
+    }
+
+    fn type_name(&mut self, id: TypeRefId, path: &Path) {
+        let name = path.as_name();
+        let known = name.and_then(|n| {
+            DType::parse(n).map(Resolution::DType).or_else(|| Kind::parse(n).map(Resolution::Kind))
+        });
+        match known.or_else(|| self.lookup(path)) {
+            Some(found @ (Resolution::DType(_) | Resolution::Kind(_) | Resolution::Generic(_))) => {
+                self.names.types.insert(id, found);
+            }
+            Some(found @ Resolution::Item(ItemKey { kind: crate::ItemKind::Const, .. })) => {
+                // Whether the constant is an element type is for inference to say.
+                self.names.types.insert(id, found);
+            }
+            Some(_) => self.names.problems.push(NameProblem::NotAType { ty: id, path: path.clone() }),
+            None => self.names.problems.push(NameProblem::UnknownType { ty: id, path: path.clone() }),
+        }
+    }
+
+    fn expr(&mut self, id: ExprId) {
+        let store = self.store;
+        match &store[id] {
+            Expr::Missing | Expr::Literal(_) | Expr::New | Expr::Wildcard => {}
+            Expr::Path { path, generics } => {
+                self.path(id, path);
+                generics.iter().for_each(|g| self.expr(g.value));
+            }
+            Expr::Unary { operand, .. } => self.expr(*operand),
+            Expr::Binary { lhs, rhs, .. } => self.all(&[*lhs, *rhs]),
+            Expr::Call { callee, args } => {
+                self.expr(*callee);
+                args.iter().for_each(|a| self.expr(a.value));
+            }
+            Expr::MethodCall { receiver, args, .. } => {
+                self.expr(*receiver);
+                args.iter().for_each(|a| self.expr(a.value));
+            }
+            Expr::Field { base, .. } => self.expr(*base),
+            Expr::Index { base, args } => {
+                self.expr(*base);
+                self.all(args);
+            }
+            Expr::Tuple(fields) => fields.iter().for_each(|f| self.expr(f.value)),
+            Expr::Array(elements) => self.all(elements),
+            Expr::Layout { shape, stride } => self.all(&[*shape, *stride]),
+            Expr::Range { start, end } => start.iter().chain(end).for_each(|e| self.expr(*e)),
+            Expr::Closure { params, body } => self.scoped_walk(|this| {
+                params.iter().for_each(|p| this.pat(*p));
+                this.expr(*body);
+            }),
+            Expr::If { condition, then, otherwise } => {
+                self.all(&[*condition, *then]);
+                otherwise.iter().for_each(|e| self.expr(*e));
+            }
+            Expr::Block(Block { stmts, tail }) => self.scoped_walk(|this| {
+                stmts.iter().for_each(|s| this.stmt(*s));
+                tail.iter().for_each(|e| this.expr(*e));
+            }),
+        }
+    }
+
+    fn all(&mut self, exprs: &[ExprId]) {
+        exprs.iter().for_each(|e| self.expr(*e));
+    }
+
+    fn scoped_walk(&mut self, walk: impl FnOnce(&mut Self)) {
+        self.scopes.push(Vec::new());
+        walk(self);
+        self.scopes.pop();
+    }
+
+    fn pat(&mut self, id: PatId) {
+        match &self.store[id] {
+            Pat::Missing | Pat::Wildcard => {}
+            Pat::Bind(name) => self.bind(name.clone(), Resolution::Local(id)),
+            Pat::Tuple(parts) | Pat::Array(parts) => parts.iter().for_each(|p| self.pat(*p)),
+        }
+    }
+
+    fn stmt(&mut self, id: StmtId) {
+        let store = self.store;
+        let stmt = &store[id];
+        stmt.attrs.iter().for_each(|a| self.all(&a.args));
+        match &stmt.kind {
+            StmtKind::Let { pat, ty, value } => {
+                self.expr(*value);
+                ty.iter().for_each(|t| self.type_ref(*t));
+                self.pat(*pat);
+            }
+            StmtKind::Assign { place, value, .. } => self.all(&[*place, *value]),
+            StmtKind::Expr(expr) | StmtKind::Baseline(expr) => self.expr(*expr),
+            StmtKind::For { pat, iterable, body } => {
+                self.expr(*iterable);
+                self.scoped_walk(|this| {
+                    this.pat(*pat);
+                    this.expr(*body);
+                });
+            }
+            StmtKind::While { condition, body } => self.all(&[*condition, *body]),
+            StmtKind::WarpGroups(roles) => {
+                for role in roles {
+                    role.count.iter().chain(&role.registers).for_each(|e| self.expr(*e));
+                    self.scoped_walk(|this| {
+                        role.binder.iter().for_each(|p| this.pat(*p));
+                        this.expr(role.body);
+                    });
+                }
+            }
+            StmtKind::Measure { quantities, body } => {
+                quantities.iter().for_each(|(_, e)| self.expr(*e));
+                self.expr(*body);
+            }
+        }
+    }
+}
