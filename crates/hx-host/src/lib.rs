@@ -1,0 +1,25 @@
+//! The host side of the language: tensors on the CPU, reference arithmetic, files, and (in `eval`) the evaluation of
+//! test, bench and `main` bodies against a [`Device`](device::Device).
+//!
+//! It knows no flags, no terminal and no GPU. Start at [`Tensor`] for data and at [`compare::assert_close`] for how
+//! results are judged.
+
+pub mod arith;
+pub mod compare;
+pub mod dense;
+pub mod error;
+pub mod index;
+pub mod matmul;
+pub mod npy;
+pub mod pattern;
+pub mod random;
+pub mod reduce;
+pub mod show;
+pub mod tensor;
+
+#[cfg(test)]
+mod tests;
+
+pub use dense::{Dense, Numbers};
+pub use error::{ErrorKind, HostError, HostResult};
+pub use tensor::{HostTensor, Tensor};

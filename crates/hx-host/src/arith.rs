@@ -1,0 +1,337 @@
+//! Elementwise arithmetic on computed numbers, with NumPy's broadcasting.
+//!
+//! Floats compute in `f64`, integers in `i64` with overflow an error. Every function is the same on every platform:
+//! the transcendental ones come from `libm`, not from the machine's C library.
+
+use crate::dense::{Class, Dense, Numbers, broadcast_shape, show_shape};
+use crate::error::{HostError, HostResult};
+
+/// An elementwise operation on two arrays.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    /// True division on tensors, floor on two integer scalars.
+    Div,
+    /// The remainder with the divisor's sign.
+    Rem,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Max,
+    Min,
+    Pow,
+}
+
+impl Binary {
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Binary::Add => "+",
+            Binary::Sub => "-",
+            Binary::Mul => "*",
+            Binary::Div => "/",
+            Binary::Rem => "%",
+            Binary::Eq => "==",
+            Binary::Ne => "!=",
+            Binary::Lt => "<",
+            Binary::Le => "<=",
+            Binary::Gt => ">",
+            Binary::Ge => ">=",
+            Binary::Max => "max",
+            Binary::Min => "min",
+            Binary::Pow => "pow",
+        }
+    }
+
+    fn compares(self) -> bool {
+        matches!(self, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge)
+    }
+}
+
+/// An elementwise function of one array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unary {
+    Neg,
+    Not,
+    Abs,
+    Exp,
+    Exp2,
+    Log,
+    Log2,
+    Log10,
+    Sqrt,
+    Rsqrt,
+    Sin,
+    Cos,
+    Tanh,
+    Sigmoid,
+    Erf,
+    Floor,
+    Ceil,
+    Round,
+    IsNan,
+    IsInf,
+    IsFinite,
+}
+
+impl Unary {
+    /// The function of that name in host text; `-` and `!` are not functions.
+    pub fn by_name(name: &str) -> Option<Unary> {
+        Some(match name {
+            "abs" => Unary::Abs,
+            "exp" => Unary::Exp,
+            "exp2" => Unary::Exp2,
+            "log" => Unary::Log,
+            "log2" => Unary::Log2,
+            "log10" => Unary::Log10,
+            "sqrt" => Unary::Sqrt,
+            "rsqrt" => Unary::Rsqrt,
+            "sin" => Unary::Sin,
+            "cos" => Unary::Cos,
+            "tanh" => Unary::Tanh,
+            "sigmoid" => Unary::Sigmoid,
+            "erf" => Unary::Erf,
+            "floor" => Unary::Floor,
+            "ceil" => Unary::Ceil,
+            "round" => Unary::Round,
+            "isnan" => Unary::IsNan,
+            "isinf" => Unary::IsInf,
+            "isfinite" => Unary::IsFinite,
+            _ => return None,
+        })
+    }
+}
+
+/// Applies `op` element by element to two arrays whose shapes broadcast.
+pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
+    let Some(shape) = broadcast_shape(&a.shape, &b.shape) else {
+        return Err(HostError::shape(format!(
+            "shapes {} and {} do not broadcast in `{}`",
+            show_shape(&a.shape),
+            show_shape(&b.shape),
+            op.symbol()
+        )));
+    };
+    let class = a.data.class().max(b.data.class());
+    let true_division = op == Binary::Div && !shape.is_empty();
+    let floats = class == Class::Float || true_division || (op == Binary::Pow && negative_exponent(b));
+    let data = if class == Class::Bool && op.compares() {
+        compare(op, &a.broadcast_to(&shape).into_floats(), &b.broadcast_to(&shape).into_floats())
+    } else if floats {
+        let (x, y) = (Sides::new(a, &shape).floats(), Sides::new(b, &shape).floats());
+        if op.compares() {
+            compare(op, &x.expand(), &y.expand())
+        } else {
+            Numbers::Float(float_op(op, &x, &y))
+        }
+    } else {
+        let (x, y) = (a.broadcast_to(&shape).into_ints(), b.broadcast_to(&shape).into_ints());
+        let (x, y) = (x.unwrap_or_default(), y.unwrap_or_default());
+        if op.compares() { compare(op, &x, &y) } else { Numbers::Int(int_op(op, &x, &y)?) }
+    };
+    Ok(Dense { shape, data })
+}
+
+fn negative_exponent(b: &Dense) -> bool {
+    matches!(&b.data, Numbers::Int(v) if v.iter().any(|&x| x < 0))
+}
+
+/// One operand: a single number that is repeated, or an element for each of the result.
+struct Sides<'a> {
+    from: &'a Dense,
+    shape: &'a [usize],
+}
+
+enum Floats {
+    Repeated(f64, usize),
+    Each(Vec<f64>),
+}
+
+impl<'a> Sides<'a> {
+    fn new(from: &'a Dense, shape: &'a [usize]) -> Sides<'a> {
+        Sides { from, shape }
+    }
+
+    fn floats(self) -> Floats {
+        if self.from.data.len() == 1 {
+            let one = self.from.data.clone().into_floats();
+            return Floats::Repeated(one[0], self.shape.iter().product());
+        }
+        Floats::Each(self.from.broadcast_to(self.shape).into_floats())
+    }
+}
+
+impl Floats {
+    fn expand(&self) -> Vec<f64> {
+        match self {
+            Floats::Repeated(x, n) => vec![*x; *n],
+            Floats::Each(v) => v.clone(),
+        }
+    }
+}
+
+fn float_op(op: Binary, x: &Floats, y: &Floats) -> Vec<f64> {
+    match op {
+        Binary::Add => zip(x, y, |a, b| a + b),
+        Binary::Sub => zip(x, y, |a, b| a - b),
+        Binary::Mul => zip(x, y, |a, b| a * b),
+        Binary::Div => zip(x, y, |a, b| a / b),
+        Binary::Rem => zip(x, y, floor_rem),
+        Binary::Max => zip(x, y, max_or_nan),
+        Binary::Min => zip(x, y, |a, b| -max_or_nan(-a, -b)),
+        _ => zip(x, y, libm::pow),
+    }
+}
+
+fn zip(x: &Floats, y: &Floats, f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+    match (x, y) {
+        (Floats::Each(x), Floats::Each(y)) => x.iter().zip(y).map(|(&a, &b)| f(a, b)).collect(),
+        (Floats::Each(x), Floats::Repeated(b, _)) => x.iter().map(|&a| f(a, *b)).collect(),
+        (Floats::Repeated(a, _), Floats::Each(y)) => y.iter().map(|&b| f(*a, b)).collect(),
+        (Floats::Repeated(a, n), Floats::Repeated(b, _)) => vec![f(*a, *b); *n],
+    }
+}
+
+/// The larger of two numbers; NaN if either is one.
+pub(crate) fn max_or_nan(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a > b { a } else { b }
+}
+
+/// `a % b` with the sign of `b`.
+pub fn floor_rem(a: f64, b: f64) -> f64 {
+    let r = a % b;
+    if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
+}
+
+/// `⌊a / b⌋`; nothing on division by zero or overflow.
+pub fn floor_div(a: i64, b: i64) -> Option<i64> {
+    let q = a.checked_div(b)?;
+    Some(if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
+}
+
+fn int_op(op: Binary, x: &[i64], y: &[i64]) -> HostResult<Vec<i64>> {
+    let apply = |a: i64, b: i64| match op {
+        Binary::Add => a.checked_add(b),
+        Binary::Sub => a.checked_sub(b),
+        Binary::Mul => a.checked_mul(b),
+        Binary::Div => floor_div(a, b),
+        Binary::Rem => floor_div(a, b).and_then(|q| a.checked_sub(q.checked_mul(b)?)),
+        Binary::Max => Some(a.max(b)),
+        Binary::Min => Some(a.min(b)),
+        _ => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
+    };
+    x.iter()
+        .zip(y)
+        .map(|(&a, &b)| {
+            apply(a, b).ok_or_else(|| {
+                let divides = matches!(op, Binary::Div | Binary::Rem) && b == 0;
+                let why = if divides { "divides by zero" } else { "overflows i64" };
+                HostError::arithmetic(format!("`{a} {} {b}` {why}", op.symbol()))
+            })
+        })
+        .collect()
+}
+
+fn compare<T: PartialOrd>(op: Binary, x: &[T], y: &[T]) -> Numbers {
+    let test = |a: &T, b: &T| match op {
+        Binary::Eq => a == b,
+        Binary::Ne => a != b,
+        Binary::Lt => a < b,
+        Binary::Le => a <= b,
+        Binary::Gt => a > b,
+        _ => a >= b,
+    };
+    Numbers::Bool(x.iter().zip(y).map(|(a, b)| test(a, b)).collect())
+}
+
+/// Applies `op` element by element.
+pub fn unary(op: Unary, a: &Dense) -> HostResult<Dense> {
+    let data = match (op, &a.data) {
+        (Unary::Not, Numbers::Bool(v)) => Numbers::Bool(v.iter().map(|x| !x).collect()),
+        (Unary::Not, _) => return Err(HostError::ty("`!` needs a bool")),
+        (Unary::Neg | Unary::Abs, Numbers::Int(_) | Numbers::Bool(_)) => {
+            let ints = a.data.clone().into_ints().unwrap_or_default();
+            let negate = op == Unary::Neg;
+            let f = |&x: &i64| if negate || x < 0 { x.checked_neg() } else { Some(x) };
+            let out: Option<Vec<i64>> = ints.iter().map(f).collect();
+            Numbers::Int(
+                out.ok_or_else(|| HostError::arithmetic(format!("`-({})` overflows i64", i64::MIN)))?,
+            )
+        }
+        (Unary::Floor | Unary::Ceil | Unary::Round, Numbers::Int(_)) => a.data.clone(),
+        (Unary::IsNan | Unary::IsInf | Unary::IsFinite, _) => {
+            let floats = a.data.clone().into_floats();
+            let test: fn(f64) -> bool = match op {
+                Unary::IsNan => f64::is_nan,
+                Unary::IsInf => f64::is_infinite,
+                _ => f64::is_finite,
+            };
+            Numbers::Bool(floats.into_iter().map(test).collect())
+        }
+        _ => {
+            let f = float_function(op);
+            Numbers::Float(a.data.clone().into_floats().into_iter().map(f).collect())
+        }
+    };
+    Ok(Dense { shape: a.shape.clone(), data })
+}
+
+fn float_function(op: Unary) -> fn(f64) -> f64 {
+    match op {
+        Unary::Neg => |x| -x,
+        Unary::Abs => f64::abs,
+        Unary::Exp => libm::exp,
+        Unary::Exp2 => libm::exp2,
+        Unary::Log => libm::log,
+        Unary::Log2 => libm::log2,
+        Unary::Log10 => libm::log10,
+        Unary::Sqrt => f64::sqrt,
+        Unary::Rsqrt => |x| 1.0 / x.sqrt(),
+        Unary::Sin => libm::sin,
+        Unary::Cos => libm::cos,
+        Unary::Tanh => libm::tanh,
+        Unary::Sigmoid => |x| 1.0 / (1.0 + libm::exp(-x)),
+        Unary::Erf => libm::erf,
+        Unary::Floor => f64::floor,
+        Unary::Ceil => f64::ceil,
+        Unary::Round => f64::round_ties_even,
+        Unary::Not | Unary::IsNan | Unary::IsInf | Unary::IsFinite => |x| x,
+    }
+}
+
+/// `where(c, x, y)`: of each element, `x`'s where `c` holds and `y`'s elsewhere.
+pub fn select(c: &Dense, x: &Dense, y: &Dense) -> HostResult<Dense> {
+    let Numbers::Bool(_) = &c.data else {
+        return Err(HostError::ty("the condition of `where(...)` is not a bool"));
+    };
+    let both = broadcast_shape(&x.shape, &y.shape).and_then(|s| broadcast_shape(&c.shape, &s));
+    let Some(shape) = both else {
+        return Err(HostError::shape(format!(
+            "shapes {}, {} and {} do not broadcast in `where`",
+            show_shape(&c.shape),
+            show_shape(&x.shape),
+            show_shape(&y.shape)
+        )));
+    };
+    let Numbers::Bool(choice) = c.broadcast_to(&shape) else {
+        return Err(HostError::ty("the condition of `where(...)` is not a bool"));
+    };
+    let (x, y) = (x.broadcast_to(&shape), y.broadcast_to(&shape));
+    fn pick<T: Copy>(choice: &[bool], x: &[T], y: &[T]) -> Vec<T> {
+        choice.iter().zip(x.iter().zip(y)).map(|(&c, (&x, &y))| if c { x } else { y }).collect()
+    }
+    let data = match (x, y) {
+        (Numbers::Bool(x), Numbers::Bool(y)) => Numbers::Bool(pick(&choice, &x, &y)),
+        (x, y) if x.class() != Class::Float && y.class() != Class::Float => {
+            let (x, y) = (x.into_ints().unwrap_or_default(), y.into_ints().unwrap_or_default());
+            Numbers::Int(pick(&choice, &x, &y))
+        }
+        (x, y) => Numbers::Float(pick(&choice, &x.into_floats(), &y.into_floats())),
+    };
+    Ok(Dense { shape, data })
+}

@@ -1,0 +1,272 @@
+//! How results are judged: equality and closeness of tensors, and what a failure tells.
+//!
+//! A tolerance is always the caller's; nothing is assumed.
+
+use hx_dtype::DType;
+
+use crate::dense::{Class, Dense, show_shape};
+use crate::error::{ErrorKind, HostError, HostResult};
+use crate::pattern::{coordinate, describe};
+use crate::show::{show_bits, show_number};
+use crate::tensor::{Tensor, is_poison};
+
+/// How far `x` may be from `y`; an element passes if it satisfies either form.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Tolerance {
+    /// Relative to `|y|`, together with `atol`: `|x − y| ≤ atol + rtol·|y|`.
+    pub rtol: Option<f64>,
+    /// Absolute.
+    pub atol: Option<f64>,
+    /// In units of the last place of `x`'s type at `max(|y|, rms(y))`.
+    pub ulp: Option<f64>,
+}
+
+impl Tolerance {
+    /// Refuses a tolerance that says nothing or is no number.
+    pub fn check(&self) -> HostResult<()> {
+        let given = [("rtol", self.rtol), ("atol", self.atol), ("ulp", self.ulp)];
+        if given.iter().all(|(_, t)| t.is_none()) {
+            return Err(HostError::call("`assert_close` needs a tolerance")
+                .help("`ulp: 4` allows four units in the last place of the result's type"));
+        }
+        for (name, value) in given {
+            if value.is_some_and(|v| v.is_nan() || v < 0.0) {
+                return Err(HostError::call(format!(
+                    "`{name}` is a tolerance and cannot be negative or NaN"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn show(&self) -> String {
+        let mut parts = Vec::new();
+        for (name, value) in [("ulp", self.ulp), ("rtol", self.rtol), ("atol", self.atol)] {
+            if let Some(value) = value {
+                parts.push(format!("{name}: {value}"));
+            }
+        }
+        parts.join(", ")
+    }
+}
+
+/// One element's distance from what it should be.
+#[derive(Clone, Copy)]
+struct Distance {
+    error: f64,
+    ulps: f64,
+    ok: bool,
+}
+
+/// Judges elements under a tolerance.
+struct Judge {
+    dtype: DType,
+    tolerance: Tolerance,
+    /// Root mean square of the reference's finite elements.
+    rms: f64,
+}
+
+impl Judge {
+    fn new(dtype: DType, tolerance: Tolerance, y: &[f64]) -> Judge {
+        let finite: Vec<f64> = y.iter().copied().filter(|v| v.is_finite()).collect();
+        // Scaled by the largest magnitude, so that squares cannot overflow.
+        let scale = finite.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+        let squares: f64 = finite.iter().map(|v| if scale > 0.0 { (v / scale).powi(2) } else { 0.0 }).sum();
+        let rms = if finite.is_empty() { 0.0 } else { scale * (squares / finite.len() as f64).sqrt() };
+        Judge { dtype, tolerance, rms }
+    }
+
+    fn distance(&self, x: f64, y: f64) -> Distance {
+        if x.is_nan() || y.is_nan() {
+            let ok = x.is_nan() && y.is_nan();
+            let error = if ok { 0.0 } else { f64::NAN };
+            return Distance { error, ulps: error, ok };
+        }
+        if x == y {
+            return Distance { error: 0.0, ulps: 0.0, ok: true };
+        }
+        if x.is_infinite() || y.is_infinite() {
+            return Distance { error: f64::INFINITY, ulps: f64::INFINITY, ok: false };
+        }
+        let error = (x - y).abs();
+        let unit = self.dtype.ulp(y.abs().max(self.rms));
+        let plain = self.tolerance.rtol.is_some() || self.tolerance.atol.is_some();
+        let bound = self.tolerance.atol.unwrap_or(0.0) + self.tolerance.rtol.unwrap_or(0.0) * y.abs();
+        let within_ulp = self.tolerance.ulp.is_some_and(|n| error <= n * unit);
+        Distance { error, ulps: error / unit, ok: within_ulp || (plain && error <= bound) }
+    }
+}
+
+/// Fails unless every element of `x` is within the tolerance of `y`'s.
+///
+/// NaN agrees only with NaN, an infinity only with itself. `y` has `x`'s shape or is a single number.
+pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> HostResult<()> {
+    tolerance.check()?;
+    let (xs, ys) = both(x, y)?;
+    let judge = Judge::new(x.dtype(), tolerance, &ys);
+    let distances: Vec<Distance> = xs.iter().zip(&ys).map(|(&x, &y)| judge.distance(x, y)).collect();
+    if distances.iter().all(|d| d.ok) {
+        return Ok(());
+    }
+    let wrong: Vec<bool> = distances.iter().map(|d| !d.ok).collect();
+    let mut error = header(x, &wrong, &format!("not within {} of the reference", tolerance.show()));
+    error = error.note(first_bad(x, &ys, &wrong, y.dtype()));
+    error = error.note(worst(x.shape(), &xs, &ys, &distances, x.dtype()));
+    if !x.shape().is_empty() {
+        error = error.note(format!("wrong: {}", describe(x.shape(), &wrong)));
+    }
+    for hint in hints(x, &xs, &ys, &wrong, &judge) {
+        error = error.note(hint);
+    }
+    Err(error)
+}
+
+/// Fails unless `x` and `y` have the same shape and equal elements; NaN equals NaN.
+pub fn assert_equal(x: &Tensor, y: &Tensor) -> HostResult<()> {
+    let (xs, ys) = both(x, y)?;
+    let same_bits = x.dtype() == y.dtype() && Class::of(x.dtype()) == Class::Int && x.shape() == y.shape();
+    let wrong: Vec<bool> = if same_bits {
+        // Integers beyond 2^53 are compared exactly.
+        x.bits().iter().zip(y.bits()).map(|(a, b)| *a != b).collect()
+    } else {
+        xs.iter().zip(&ys).map(|(a, b)| a != b && !(a.is_nan() && b.is_nan())).collect()
+    };
+    if !wrong.contains(&true) {
+        return Ok(());
+    }
+    let mut error = header(x, &wrong, "not equal");
+    error = error.note(first_bad(x, &ys, &wrong, y.dtype()));
+    if !x.shape().is_empty() {
+        error = error.note(format!("wrong: {}", describe(x.shape(), &wrong)));
+    }
+    let judge = Judge::new(x.dtype(), Tolerance { ulp: Some(0.0), ..Tolerance::default() }, &ys);
+    for hint in hints(x, &xs, &ys, &wrong, &judge) {
+        error = error.note(hint);
+    }
+    Err(error)
+}
+
+/// Both sides' elements, `y`'s repeated where it is a single number.
+fn both(x: &Tensor, y: &Tensor) -> HostResult<(Vec<f64>, Vec<f64>)> {
+    if x.shape() != y.shape() && !y.shape().is_empty() {
+        return Err(HostError::new(
+            ErrorKind::Assertion,
+            format!("the shapes differ: {} and {}", show_shape(x.shape()), show_shape(y.shape())),
+        ));
+    }
+    let y = Dense { shape: y.shape().to_vec(), data: y.numbers()? }.broadcast_to(x.shape());
+    Ok((x.numbers()?.into_floats(), y.into_floats()))
+}
+
+fn header(x: &Tensor, wrong: &[bool], what: &str) -> HostError {
+    let count = wrong.iter().filter(|w| **w).count();
+    let (dtype, shape) = (x.dtype(), show_shape(x.shape()));
+    let message = if x.shape().is_empty() {
+        format!("the value is {what}")
+    } else {
+        format!("{count} of {} elements of {dtype}{shape} are {what}", wrong.len())
+    };
+    HostError::new(ErrorKind::Assertion, message)
+}
+
+/// The value of element `i` as stored.
+fn show_element(x: &Tensor, bits: &[u64], i: usize) -> String {
+    if is_poison(x.dtype(), bits[i]) && x.dtype().is_float() {
+        return "never written".to_owned();
+    }
+    show_bits(x.dtype(), bits[i])
+}
+
+fn first_bad(x: &Tensor, ys: &[f64], wrong: &[bool], y_dtype: DType) -> String {
+    let Some(i) = wrong.iter().position(|w| *w) else { return String::new() };
+    let bits = x.bits();
+    let got = show_element(x, &bits, i);
+    let want = show_number(y_dtype, ys[i]);
+    if x.shape().is_empty() {
+        return format!("got {got}, expected {want}");
+    }
+    format!("first at {}: got {got}, expected {want}", show_shape(&coordinate(x.shape(), i)))
+}
+
+fn worst(shape: &[usize], xs: &[f64], ys: &[f64], distances: &[Distance], dtype: DType) -> String {
+    let measured = |d: &&(usize, Distance)| !d.1.error.is_nan();
+    let all: Vec<(usize, Distance)> = distances.iter().copied().enumerate().filter(|(_, d)| !d.ok).collect();
+    let by = |a: &&(usize, Distance), b: &&(usize, Distance)| a.1.ulps.total_cmp(&b.1.ulps);
+    let Some(&(i, d)) = all.iter().filter(measured).max_by(by) else {
+        return "worst: NaN on one side only".to_owned();
+    };
+    let relative = d.error / ys[i].abs();
+    let at =
+        if shape.is_empty() { String::new() } else { format!(" at {}", show_shape(&coordinate(shape, i))) };
+    format!(
+        "worst{at}: absolute {}, relative {}, {} ulp of {dtype} (got {}, expected {})",
+        short(d.error),
+        short(relative),
+        short(d.ulps),
+        show_number(dtype, xs[i]),
+        show_number(DType::F64, ys[i]),
+    )
+}
+
+/// Three significant digits are enough for an error.
+fn short(x: f64) -> String {
+    if !x.is_finite() {
+        return show_number(DType::F64, x);
+    }
+    if (0.01..1e6).contains(&x.abs()) {
+        let decimals = if x.abs() >= 100.0 { 0 } else { 2 };
+        return format!("{x:.decimals$}");
+    }
+    format!("{x:.2e}")
+}
+
+/// What the wrong elements have in common, where it says something about the cause.
+fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> Vec<String> {
+    let (dtype, bits) = (x.dtype(), x.bits());
+    let bad: Vec<usize> = (0..wrong.len()).filter(|&i| wrong[i]).collect();
+    let count = |test: &dyn Fn(usize) -> bool| bad.iter().filter(|&&i| test(i)).count();
+    let of = |n: usize| if n == bad.len() { "all of them".to_owned() } else { format!("{n} of them") };
+    let mut out = Vec::new();
+    let poison = count(&|i| is_poison(dtype, bits[i]));
+    if poison > 0 {
+        let sure =
+            if dtype.is_float() { "were never written" } else { "hold the fill of memory never written" };
+        out.push(format!("{} {sure}", of(poison)));
+    }
+    let nan = count(&|i| xs[i].is_nan() && !is_poison(dtype, bits[i]));
+    if nan > 0 {
+        out.push(format!("{} are NaN", of(nan)));
+    }
+    let overflow = count(&|i| xs[i].is_infinite() && ys[i].abs() > dtype.max_value());
+    if overflow > 0 {
+        let limit = show_number(dtype, dtype.max_value());
+        out.push(format!("{} overflowed: the reference exceeds {limit}, the largest {dtype}", of(overflow)));
+    }
+    if bad.len() > 1 && count(&|i| xs[i] == 0.0) == bad.len() {
+        out.push("all of them are 0".to_owned());
+    } else if let Some(hint) = common_factor(xs, ys, &bad, judge) {
+        out.push(hint);
+    } else if is_transpose(x.shape(), xs, ys, judge) {
+        out.push("the result agrees with the reference transposed".to_owned());
+    }
+    out
+}
+
+/// A factor that takes every wrong reference element to the result.
+fn common_factor(xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option<String> {
+    let largest = bad.iter().copied().max_by(|&a, &b| ys[a].abs().total_cmp(&ys[b].abs()))?;
+    let factor = xs[largest] / ys[largest];
+    let rounded =
+        [-1.0, 2.0, 0.5, 3.0, 4.0, 0.25].into_iter().find(|f: &f64| (factor - f).abs() <= 0.02 * f.abs())?;
+    let loose = Judge {
+        tolerance: Tolerance { ulp: Some(judge.tolerance.ulp.unwrap_or(0.0).max(8.0)), ..judge.tolerance },
+        ..*judge
+    };
+    let fits = bad.len() >= 3 && bad.iter().all(|&i| loose.distance(xs[i], rounded * ys[i]).ok);
+    fits.then(|| format!("all of them are {rounded} times the reference"))
+}
+
+fn is_transpose(shape: &[usize], xs: &[f64], ys: &[f64], judge: &Judge) -> bool {
+    let &[n, m] = shape else { return false };
+    n == m && n > 1 && (0..n * n).all(|i| judge.distance(xs[i], ys[i % n * n + i / n]).ok)
+}

@@ -1,0 +1,286 @@
+//! NumPy's `.npy` files.
+//!
+//! Reading accepts either byte order and either element order, format versions 1 to 3, and every element type that both
+//! sides have; it never trusts the header's sizes before the bytes are there. Writing makes version 1.0, little endian,
+//! row-major. `bf16`, `tf32`, the 8-bit floats and sub-byte types have no NumPy type and are refused.
+
+use std::path::Path;
+
+use hx_dtype::DType;
+
+use crate::dense::{element_count, for_each_offset, row_major, show_shape};
+use crate::error::{HostError, HostResult};
+use crate::tensor::HostTensor;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+/// Header length after which a file is taken for broken; NumPy's own limit is 10 000 characters.
+const MAX_HEADER: usize = 1 << 20;
+
+/// Reads a file.
+pub fn load(path: &Path) -> HostResult<HostTensor> {
+    let bytes = std::fs::read(path)
+        .map_err(|e| HostError::file(format!("cannot read `{}`: {}", path.display(), reason(&e))))?;
+    decode(&bytes).map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })
+}
+
+/// Writes a file; one that exists is replaced.
+pub fn save(path: &Path, tensor: &HostTensor) -> HostResult<()> {
+    let bytes = encode(tensor)
+        .map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })?;
+    std::fs::write(path, bytes)
+        .map_err(|e| HostError::file(format!("cannot write `{}`: {}", path.display(), reason(&e))))
+}
+
+fn reason(e: &std::io::Error) -> String {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        std::io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        _ => e.to_string(),
+    }
+}
+
+/// The bytes of an `.npy` file.
+pub fn encode(tensor: &HostTensor) -> HostResult<Vec<u8>> {
+    let dtype = tensor.dtype;
+    let code = match dtype {
+        DType::Bool => "|b1",
+        DType::I8 => "|i1",
+        DType::U8 => "|u1",
+        DType::I16 => "<i2",
+        DType::I32 => "<i4",
+        DType::I64 => "<i8",
+        DType::U16 => "<u2",
+        DType::U32 => "<u4",
+        DType::U64 => "<u8",
+        DType::F16 => "<f2",
+        DType::F32 => "<f4",
+        DType::F64 => "<f8",
+        _ => {
+            let wider = if dtype.is_float() { "f32" } else { "i8" };
+            return Err(HostError::file(format!("the .npy format has no element type for {dtype}"))
+                .help(format!("save a wider one, which loses nothing: `cast(x, {wider})`")));
+        }
+    };
+    let dims: Vec<String> = tensor.shape.iter().map(|n| format!("{n},")).collect();
+    let shape = dims.join(" ");
+    let shape = if tensor.shape.len() == 1 { &shape } else { shape.trim_end_matches(',') };
+    let mut header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({shape}), }}");
+    // The data begins at a multiple of 64 bytes.
+    while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {
+        header.push(' ');
+    }
+    header.push('\n');
+    let Ok(length) = u16::try_from(header.len()) else {
+        return Err(HostError::file("a shape with that many dimensions does not fit the .npy header"));
+    };
+    let mut out = Vec::with_capacity(MAGIC.len() + 4 + header.len() + tensor.data.len());
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&[1, 0]);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(header.as_bytes());
+    out.extend_from_slice(&tensor.data);
+    Ok(out)
+}
+
+/// What an `.npy` header says.
+struct Header {
+    descr: String,
+    fortran: bool,
+    shape: Vec<usize>,
+}
+
+/// Reads the bytes of an `.npy` file.
+pub fn decode(bytes: &[u8]) -> HostResult<HostTensor> {
+    let (header, data) = split_header(bytes)?;
+    let (dtype, big_endian) = element_type(&header.descr)?;
+    let width = dtype.bits() as usize / 8;
+    let count = element_count(&header.shape)?;
+    let wanted = count * width;
+    if data.len() != wanted {
+        let what = if data.len() < wanted { "the file is truncated" } else { "the file has trailing bytes" };
+        return Err(HostError::file(format!(
+            "{what}: {dtype}{} takes {wanted} bytes of data, and there are {}",
+            show_shape(&header.shape),
+            data.len()
+        )));
+    }
+    let mut data = data.to_vec();
+    if big_endian {
+        data.chunks_exact_mut(width).for_each(<[u8]>::reverse);
+    }
+    if header.fortran && header.shape.len() > 1 {
+        data = from_column_major(&data, &header.shape, width);
+    }
+    if dtype == DType::Bool {
+        data.iter_mut().for_each(|b| *b = u8::from(*b != 0));
+    }
+    Ok(HostTensor { dtype, shape: header.shape, data })
+}
+
+fn from_column_major(data: &[u8], shape: &[usize], width: usize) -> Vec<u8> {
+    let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+    let strides: Vec<usize> = row_major(&reversed).into_iter().rev().collect();
+    let mut out = Vec::with_capacity(data.len());
+    for_each_offset(shape, &strides, 0, |i| out.extend_from_slice(&data[i * width..][..width]));
+    out
+}
+
+fn split_header(bytes: &[u8]) -> HostResult<(Header, &[u8])> {
+    let broken = |what: &str| HostError::file(format!("not a valid .npy file: {what}"));
+    let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| broken("it does not begin with the .npy magic"))?;
+    let (&[major, minor], rest) =
+        rest.split_first_chunk().ok_or_else(|| broken("it ends within the version"))?;
+    let (length, rest) = match major {
+        1 => {
+            let (n, rest) =
+                rest.split_first_chunk().ok_or_else(|| broken("it ends within the header length"))?;
+            (usize::from(u16::from_le_bytes(*n)), rest)
+        }
+        2 | 3 => {
+            let (n, rest) =
+                rest.split_first_chunk().ok_or_else(|| broken("it ends within the header length"))?;
+            (u32::from_le_bytes(*n) as usize, rest)
+        }
+        _ => return Err(broken(&format!("version {major}.{minor} is unknown"))),
+    };
+    if length > MAX_HEADER {
+        return Err(broken("the header is unreasonably long"));
+    }
+    let (text, data) = rest.split_at_checked(length).ok_or_else(|| broken("it ends within the header"))?;
+    let text = std::str::from_utf8(text).map_err(|_| broken("the header is no text"))?;
+    let header = HeaderParser { rest: text }.header().map_err(|what| broken(&what))?;
+    Ok((header, data))
+}
+
+/// The element type of a NumPy type code, and whether its bytes are big endian.
+fn element_type(descr: &str) -> HostResult<(DType, bool)> {
+    let (order, kind) = descr.split_at_checked(1).unwrap_or((descr, ""));
+    let big_endian = order == ">";
+    let dtype = match kind {
+        "b1" => DType::Bool,
+        "i1" => DType::I8,
+        "u1" => DType::U8,
+        "i2" => DType::I16,
+        "i4" => DType::I32,
+        "i8" => DType::I64,
+        "u2" => DType::U16,
+        "u4" => DType::U32,
+        "u8" => DType::U64,
+        "f2" => DType::F16,
+        "f4" => DType::F32,
+        "f8" => DType::F64,
+        _ => {
+            let what = match kind.chars().next() {
+                Some('O') => "pickled Python objects",
+                Some('c') => "complex numbers",
+                Some('U' | 'S' | 'a') => "strings",
+                Some('M' | 'm') => "dates",
+                Some('V') => "raw bytes (as NumPy stores bf16 and fp8 types of extensions)",
+                _ => "elements of another kind",
+            };
+            return Err(HostError::file(format!("the element type '{descr}' is not supported: {what}"))
+                .help("save it from NumPy as float16, float32 or an integer type"));
+        }
+    };
+    if !matches!(order, "<" | ">" | "|" | "=") || (order == "|" && dtype.bits() > 8) {
+        return Err(HostError::file(format!("the type code '{descr}' has no valid byte order")));
+    }
+    Ok((dtype, big_endian))
+}
+
+/// Reads `{'descr': '<f2', 'fortran_order': False, 'shape': (3, 4), }`, which is a Python literal.
+struct HeaderParser<'a> {
+    rest: &'a str,
+}
+
+impl<'a> HeaderParser<'a> {
+    fn header(mut self) -> Result<Header, String> {
+        let (mut descr, mut fortran, mut shape) = (None, None, None);
+        self.expect("{")?;
+        while !self.eat("}") {
+            let key = self.string()?;
+            self.expect(":")?;
+            match key {
+                "descr" if self.peek() == Some('[') => {
+                    return Err("structured element types are not supported".to_owned());
+                }
+                "descr" => descr = Some(self.string()?.to_owned()),
+                "fortran_order" => fortran = Some(self.boolean()?),
+                "shape" => shape = Some(self.shape()?),
+                _ => return Err(format!("the header has the unknown key '{key}'")),
+            }
+            if !self.eat(",") {
+                self.expect("}")?;
+                break;
+            }
+        }
+        let missing = |key: &str| format!("the header lacks '{key}'");
+        Ok(Header {
+            descr: descr.ok_or_else(|| missing("descr"))?,
+            fortran: fortran.ok_or_else(|| missing("fortran_order"))?,
+            shape: shape.ok_or_else(|| missing("shape"))?,
+        })
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        self.rest = self.rest.trim_start();
+        self.rest.chars().next()
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        self.peek();
+        match self.rest.strip_prefix(token) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn expect(&mut self, token: &str) -> Result<(), String> {
+        if self.eat(token) {
+            return Ok(());
+        }
+        let found: String = self.rest.chars().take(10).collect();
+        Err(format!("the header has '{}' where '{token}' belongs", found.trim_end()))
+    }
+
+    fn string(&mut self) -> Result<&'a str, String> {
+        self.peek();
+        for quote in ['\'', '"'] {
+            if let Some(rest) = self.rest.strip_prefix(quote) {
+                let (text, rest) = rest.split_once(quote).ok_or("the header has an open string")?;
+                self.rest = rest;
+                return Ok(text);
+            }
+        }
+        Err("the header lacks a string".to_owned())
+    }
+
+    fn boolean(&mut self) -> Result<bool, String> {
+        if self.eat("True") {
+            return Ok(true);
+        }
+        self.expect("False").map(|()| false)
+    }
+
+    fn shape(&mut self) -> Result<Vec<usize>, String> {
+        let mut dims = Vec::new();
+        self.expect("(")?;
+        while !self.eat(")") {
+            self.peek();
+            let digits = self.rest.chars().take_while(char::is_ascii_digit).count();
+            let (number, rest) = self.rest.split_at(digits);
+            dims.push(number.parse().map_err(|_| "the shape holds something that is no extent".to_owned())?);
+            // Python 2 wrote long integers with a suffix.
+            self.rest = rest.strip_prefix('L').unwrap_or(rest);
+            if !self.eat(",") {
+                self.expect(")")?;
+                break;
+            }
+        }
+        Ok(dims)
+    }
+}

@@ -1,0 +1,109 @@
+//! Which elements are wrong, in words: a row, a column, the last tile, every second element.
+//!
+//! It sees only a shape and a mask.
+
+use std::collections::BTreeSet;
+
+/// Coordinates of the row-major element `index`.
+pub fn coordinate(shape: &[usize], mut index: usize) -> Vec<usize> {
+    let mut out = vec![0; shape.len()];
+    for d in (0..shape.len()).rev() {
+        let extent = shape[d].max(1);
+        out[d] = index % extent;
+        index /= extent;
+    }
+    out
+}
+
+/// Describes the marked elements; `wrong` is row-major and has at least one mark.
+pub fn describe(shape: &[usize], wrong: &[bool]) -> String {
+    let count = wrong.iter().filter(|w| **w).count();
+    if count == wrong.len() {
+        return "every element".to_owned();
+    }
+    let mut sets = vec![BTreeSet::new(); shape.len()];
+    for (i, _) in wrong.iter().enumerate().filter(|(_, w)| **w) {
+        for (set, c) in sets.iter_mut().zip(coordinate(shape, i)) {
+            set.insert(c);
+        }
+    }
+    if count == 1 {
+        return "one element".to_owned();
+    }
+    let parts: Vec<String> = (0..shape.len())
+        .filter(|&d| sets[d].len() < shape[d])
+        .map(|d| {
+            let along: Vec<usize> = sets[d].iter().copied().collect();
+            along_dimension(&along, shape[d], &dimension_names(d, shape.len()))
+        })
+        .collect();
+    let area: usize = sets.iter().map(BTreeSet::len).product();
+    let place = if parts.is_empty() { "the whole tensor".to_owned() } else { parts.join(" in ") };
+    if area == count {
+        return place;
+    }
+    let percent = (count as f64 / area as f64 * 100.0).clamp(1.0, 99.0);
+    format!("scattered: {percent:.0}% of {place}")
+}
+
+/// Singular and plural of what a step along dimension `d` counts.
+fn dimension_names(d: usize, rank: usize) -> (String, String) {
+    let both = |one: &str, many: &str| (one.to_owned(), many.to_owned());
+    match (rank, rank - d) {
+        (1, _) => both("element", "elements"),
+        (2.., 2) => both("row", "rows"),
+        (2.., 1) => both("column", "columns"),
+        _ => (format!("index of dimension {d}"), format!("indices of dimension {d}")),
+    }
+}
+
+fn along_dimension(set: &[usize], extent: usize, (one, many): &(String, String)) -> String {
+    let (first, last) = (set[0], set[set.len() - 1]);
+    if set.len() == 1 {
+        let end = if first + 1 == extent { ", the last" } else { "" };
+        return format!("{one} {first}{end}");
+    }
+    if last - first + 1 == set.len() {
+        let end = if last + 1 == extent { format!(", the last {}", set.len()) } else { String::new() };
+        return format!("{many} {first}..{}{end}", last + 1);
+    }
+    if let Some(text) = periodic(set, extent, one, many) {
+        return text;
+    }
+    if set.len() <= 6 {
+        let all: Vec<String> = set.iter().map(usize::to_string).collect();
+        return format!("{many} {}", all.join(", "));
+    }
+    format!("{} of the {many} {first}..{}", set.len(), last + 1)
+}
+
+/// A set that repeats with a period: `every second row`, `columns 8..16 of every 16`.
+fn periodic(set: &[usize], extent: usize, one: &str, many: &str) -> Option<String> {
+    let mut member = vec![false; extent];
+    set.iter().for_each(|&i| member[i] = true);
+    let period = (2..=extent / 2).find(|&p| (p..extent).all(|i| member[i] == member[i - p]))?;
+    let residues: Vec<usize> = (0..period).filter(|&i| member[i]).collect();
+    let (&first, &last) = (residues.first()?, residues.last()?);
+    if residues.len() == 1 {
+        let from = if first == 0 { String::new() } else { format!(" from {first}") };
+        return Some(format!("every {} {one}{from}", ordinal(period)));
+    }
+    (last - first + 1 == residues.len()).then(|| format!("{many} {first}..{} of every {period}", last + 1))
+}
+
+fn ordinal(n: usize) -> String {
+    match n {
+        2 => "second".to_owned(),
+        3 => "third".to_owned(),
+        4 => "fourth".to_owned(),
+        _ => {
+            let suffix = match (n % 10, n % 100) {
+                (1, t) if t != 11 => "st",
+                (2, t) if t != 12 => "nd",
+                (3, t) if t != 13 => "rd",
+                _ => "th",
+            };
+            format!("{n}{suffix}")
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Random numbers and other fresh tensors.
+//!
+//! Numbers come from ChaCha8 and arithmetic that is the same everywhere, so a seed names the same tensor on every
+//! platform. A number does not depend on the element type but for its rounding.
+
+use hx_dtype::DType;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use crate::dense::{Dense, Numbers, element_count};
+use crate::error::{HostError, HostResult};
+use crate::tensor::{HostTensor, encode};
+
+/// Where the numbers of one call come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seed {
+    pub seed: u64,
+    /// Distinguishes calls under one seed: 0 where the call names its own seed.
+    pub stream: u64,
+}
+
+impl Seed {
+    fn generator(self) -> ChaCha8Rng {
+        let mut bytes = [0; 32];
+        bytes[..8].copy_from_slice(&self.seed.to_le_bytes());
+        let mut generator = ChaCha8Rng::from_seed(bytes);
+        generator.set_stream(self.stream);
+        generator
+    }
+}
+
+/// Uniform in [0, 1), a multiple of 2^-53.
+fn unit(generator: &mut ChaCha8Rng) -> f64 {
+    (generator.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+}
+
+/// Standard normal numbers of a float type.
+pub fn randn(dtype: DType, shape: &[usize], seed: Seed) -> HostResult<HostTensor> {
+    if !dtype.is_float() {
+        return Err(HostError::ty(format!("`randn` makes floats, and {dtype} is none"))
+            .help(format!("`uniform({dtype}, shape, low: 0, high: 10)` makes integers")));
+    }
+    let count = element_count(shape)?;
+    let mut generator = seed.generator();
+    let mut values = Vec::with_capacity(count + 1);
+    while values.len() < count {
+        // Marsaglia's polar method: two independent normal numbers from a point in the unit disc.
+        let (u, v) = (2.0 * unit(&mut generator) - 1.0, 2.0 * unit(&mut generator) - 1.0);
+        let s = u * u + v * v;
+        if s > 0.0 && s < 1.0 {
+            let scale = (-2.0 * libm::log(s) / s).sqrt();
+            values.push(u * scale);
+            values.push(v * scale);
+        }
+    }
+    values.truncate(count);
+    Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values) }))
+}
+
+/// Uniform numbers in [low, high): real ones for floats, whole ones for integers.
+pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -> HostResult<HostTensor> {
+    if !(low.is_finite() && high.is_finite() && low < high) {
+        return Err(HostError::call(format!(
+            "`uniform` needs finite bounds with low < high, and has {low} and {high}"
+        )));
+    }
+    let count = element_count(shape)?;
+    let mut generator = seed.generator();
+    let float = dtype.is_float();
+    let values = (0..count).map(|_| {
+        let x = low + (high - low) * unit(&mut generator);
+        if float { x } else { x.floor() }
+    });
+    Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values.collect()) }))
+}
+
+/// Every element `value`.
+pub fn full(dtype: DType, shape: &[usize], value: f64) -> HostResult<HostTensor> {
+    let count = element_count(shape)?;
+    Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(vec![value; count]) }))
+}
+
+/// `start, start + 1, …` below `end`.
+pub fn arange(dtype: DType, start: i64, end: i64) -> HostResult<HostTensor> {
+    let count = usize::try_from(end.saturating_sub(start).max(0)).unwrap_or(usize::MAX);
+    element_count(&[count])?;
+    Ok(encode(dtype, Dense { shape: vec![count], data: Numbers::Int((start..end.max(start)).collect()) }))
+}
+
+/// The n×m matrix with ones on its diagonal.
+pub fn eye(dtype: DType, n: usize, m: usize) -> HostResult<HostTensor> {
+    let count = element_count(&[n, m])?;
+    let mut values = vec![0.0; count];
+    for i in 0..n.min(m) {
+        values[i * m + i] = 1.0;
+    }
+    Ok(encode(dtype, Dense { shape: vec![n, m], data: Numbers::Float(values) }))
+}

@@ -1,0 +1,101 @@
+use expect_test::{Expect, expect};
+
+use super::{floats, ints};
+use crate::arith::{Binary, Unary, binary, floor_rem, select, unary};
+use crate::dense::{Dense, Numbers};
+use crate::error::HostResult;
+use crate::matmul::matmul;
+use crate::reduce::{Reduction, cumsum, reduce};
+
+fn check(result: HostResult<Dense>, want: Expect) {
+    let text = match result {
+        Ok(Dense { shape, data }) => format!("{shape:?} {data:?}"),
+        Err(e) => format!("{}: {e}", e.kind.code()),
+    };
+    want.assert_eq(&text);
+}
+
+#[test]
+fn broadcasting_follows_numpy() {
+    let (column, row) = (floats(&[2, 1], &[10.0, 20.0]), floats(&[3], &[1.0, 2.0, 3.0]));
+    check(binary(Binary::Add, &column, &row), expect!["[2, 3] Float([11.0, 12.0, 13.0, 21.0, 22.0, 23.0])"]);
+    check(
+        binary(Binary::Mul, &row, &floats(&[2], &[1.0, 2.0])),
+        expect!["HX0602: shapes [3] and [2] do not broadcast in `*`"],
+    );
+    check(binary(Binary::Lt, &column, &floats(&[], &[15.0])), expect!["[2, 1] Bool([true, false])"]);
+}
+
+#[test]
+fn integers_stay_integers_and_floor() {
+    let (a, b) = (ints(&[], &[-7]), ints(&[], &[2]));
+    check(binary(Binary::Div, &a, &b), expect!["[] Int([-4])"]);
+    check(binary(Binary::Rem, &a, &b), expect!["[] Int([1])"]);
+    check(binary(Binary::Div, &ints(&[1], &[-7]), &b), expect!["[1] Float([-3.5])"]);
+    check(binary(Binary::Div, &a, &ints(&[], &[0])), expect!["HX0604: `-7 / 0` divides by zero"]);
+    check(
+        binary(Binary::Add, &ints(&[], &[i64::MAX]), &b),
+        expect!["HX0604: `9223372036854775807 + 2` overflows i64"],
+    );
+    check(binary(Binary::Pow, &b, &ints(&[], &[10])), expect!["[] Int([1024])"]);
+    check(binary(Binary::Pow, &b, &ints(&[], &[-1])), expect!["[] Float([0.5])"]);
+    assert_eq!(floor_rem(-1.0, 3.0), 2.0);
+    assert_eq!(floor_rem(1.0, -3.0), -2.0);
+}
+
+#[test]
+fn functions_and_selection() {
+    check(unary(Unary::Exp2, &ints(&[2], &[3, -1])), expect!["[2] Float([8.0, 0.5])"]);
+    check(unary(Unary::Abs, &ints(&[2], &[3, -1])), expect!["[2] Int([3, 1])"]);
+    check(unary(Unary::Round, &floats(&[3], &[0.5, 1.5, -2.5])), expect!["[3] Float([0.0, 2.0, -2.0])"]);
+    check(unary(Unary::IsNan, &floats(&[2], &[f64::NAN, 1.0])), expect!["[2] Bool([true, false])"]);
+    let mask = Dense { shape: vec![2], data: Numbers::Bool(vec![true, false]) };
+    check(select(&mask, &ints(&[], &[1]), &floats(&[2], &[8.0, 9.0])), expect!["[2] Float([1.0, 9.0])"]);
+}
+
+#[test]
+fn reductions() {
+    let x = floats(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 9.0]);
+    check(reduce(Reduction::Sum, &x, None, false), expect!["[] Float([24.0])"]);
+    check(reduce(Reduction::Sum, &x, Some(&[0]), false), expect!["[3] Float([5.0, 7.0, 12.0])"]);
+    check(reduce(Reduction::Max, &x, Some(&[1]), true), expect!["[2, 1] Float([3.0, 9.0])"]);
+    check(reduce(Reduction::Mean, &x, Some(&[0, 1]), false), expect!["[] Float([4.0])"]);
+    check(reduce(Reduction::Min, &floats(&[2], &[f64::NAN, 1.0]), None, false), expect!["[] Float([NaN])"]);
+    check(
+        reduce(Reduction::Max, &floats(&[0, 2], &[]), Some(&[0]), false),
+        expect!["HX0602: `max` of no elements: the shape is [0, 2]"],
+    );
+    check(reduce(Reduction::Sum, &floats(&[0, 2], &[]), Some(&[0]), false), expect!["[2] Float([0.0, 0.0])"]);
+    check(cumsum(&x, 1).map(|c| c), expect!["[2, 3] Float([1.0, 3.0, 6.0, 4.0, 9.0, 18.0])"]);
+}
+
+#[test]
+fn products_agree_with_the_definition() {
+    for [m, n, k] in [[1, 1, 1], [3, 5, 7], [65, 66, 513], [4, 4, 0], [0, 3, 2], [33, 1, 1030]] {
+        let fill = |count: usize, step: usize| {
+            (0..count).map(|i| ((i * step) % 17) as f64 - 8.0).collect::<Vec<_>>()
+        };
+        let (a, b) = (fill(m * k, 7), fill(k * n, 5));
+        let got = matmul(&floats(&[m, k], &a), &floats(&[k, n], &b)).expect("fits");
+        let dot = |i: usize, j: usize| (0..k).map(|p| a[i * k + p] * b[p * n + j]).sum::<f64>();
+        let want: Vec<f64> = (0..m * n).map(|ij| dot(ij / n, ij % n)).collect();
+        assert_eq!(got, floats(&[m, n], &want), "{m} {n} {k}");
+    }
+}
+
+#[test]
+fn products_of_vectors_and_batches() {
+    let v = floats(&[2], &[1.0, 2.0]);
+    let m = floats(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+    check(matmul(&v, &v), expect!["[] Float([5.0])"]);
+    check(matmul(&m, &v), expect!["[2] Float([5.0, 11.0])"]);
+    check(matmul(&v, &m), expect!["[2] Float([7.0, 10.0])"]);
+    let batch = ints(&[2, 1, 2], &[1, 2, 3, 4]);
+    check(matmul(&batch, &ints(&[2, 1], &[1, 1])), expect!["[2, 1, 1] Int([3, 7])"]);
+    check(
+        matmul(&m, &floats(&[3, 2], &[0.0; 6])),
+        expect![[r#"
+            HX0602: `@` cannot multiply shapes [2, 2] and [3, 2]
+              the inner extents 2 and 3 differ"#]],
+    );
+}

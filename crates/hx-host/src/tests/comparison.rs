@@ -1,0 +1,154 @@
+use expect_test::{Expect, expect};
+use hx_dtype::DType;
+
+use super::{counting, tensor};
+use crate::compare::{Tolerance, assert_close, assert_equal};
+use crate::pattern::describe;
+use crate::tensor::{HostTensor, Tensor};
+
+fn ulp(n: f64) -> Tolerance {
+    Tolerance { ulp: Some(n), ..Tolerance::default() }
+}
+
+fn check(x: &Tensor, y: &Tensor, tolerance: Tolerance, want: Expect) {
+    let text = assert_close(x, y, tolerance).map_or_else(|e| e.to_string(), |()| "close".to_owned());
+    want.assert_eq(&text);
+}
+
+#[test]
+fn ulps_are_of_the_result_type_at_the_size_of_the_reference() {
+    // One f16 ulp at 1 is 2^-10; the rms of the reference is 1, so that the small element is judged at 1 too.
+    let y = tensor(DType::F64, &[4], &[1.0, -1.0, 1.0, 1e-4]);
+    let x = tensor(DType::F16, &[4], &[1.0 + 1.0 / 1024.0, -1.0, 1.0, 1e-4 + 2e-4]);
+    check(&x, &y, ulp(1.0), expect!["close"]);
+    check(
+        &x,
+        &y,
+        ulp(0.5),
+        expect![[r#"
+            1 of 4 elements of f16[4] are not within ulp: 0.5 of the reference
+              first at [0]: got 1.001, expected 1.0
+              worst at [0]: absolute 9.77e-4, relative 9.77e-4, 1.00 ulp of f16 (got 1.001, expected 1.0)
+              wrong: one element"#]],
+    );
+    check(&x, &y, Tolerance { rtol: Some(1e-3), atol: Some(1e-3), ulp: None }, expect!["close"]);
+    check(
+        &x,
+        &y,
+        Tolerance::default(),
+        expect![[r#"
+            `assert_close` needs a tolerance
+              help: `ulp: 4` allows four units in the last place of the result's type"#]],
+    );
+    check(&x, &y, ulp(-1.0), expect!["`ulp` is a tolerance and cannot be negative or NaN"]);
+}
+
+#[test]
+fn failures_tell_the_pattern() {
+    let y = counting(DType::F64, &[8, 6]);
+    let x = Tensor::from_host(HostTensor::poisoned(DType::F16, &[8, 6]).expect("small"));
+    let inside = x.index(&[crate::index::Index::Range(None, Some(6))]).expect("in range");
+    inside.assign(&counting(DType::F64, &[6, 6]).dense().expect("floats")).expect("fits");
+    check(
+        &x,
+        &y,
+        ulp(1.0),
+        expect![[r#"
+            12 of 48 elements of f16[8, 6] are not within ulp: 1 of the reference
+              first at [6, 0]: got never written, expected 36.0
+              worst: NaN on one side only
+              wrong: rows 6..8, the last 2
+              all of them were never written"#]],
+    );
+    let square = counting(DType::F16, &[8, 8]);
+    let transposed = square.transposed().expect("a matrix").cast(DType::F64).expect("casts");
+    check(
+        &square,
+        &transposed,
+        ulp(1.0),
+        expect![[r#"
+            56 of 64 elements of f16[8, 8] are not within ulp: 1 of the reference
+              first at [0, 1]: got 1.0, expected 8.0
+              worst at [7, 0]: absolute 49.00, relative 7.00, 1568 ulp of f16 (got 56.0, expected 7.0)
+              wrong: scattered: 88% of the whole tensor
+              the result agrees with the reference transposed"#]],
+    );
+    let twice = tensor(DType::F32, &[4], &[2.0, 4.0, -6.0, 8.0]);
+    check(
+        &twice,
+        &tensor(DType::F64, &[4], &[1.0, 2.0, -3.0, 4.0]),
+        ulp(4.0),
+        expect![[r#"
+            4 of 4 elements of f32[4] are not within ulp: 4 of the reference
+              first at [0]: got 2.0, expected 1.0
+              worst at [2]: absolute 3.00, relative 1.00, 1.26e7 ulp of f32 (got -6.0, expected -3.0)
+              wrong: every element
+              all of them are 2 times the reference"#]],
+    );
+}
+
+#[test]
+fn nan_and_infinity() {
+    let x = tensor(DType::F16, &[3], &[f64::NAN, f64::INFINITY, 1.0]);
+    check(&x, &x, ulp(0.0), expect!["close"]);
+    check(
+        &x,
+        &tensor(DType::F64, &[3], &[f64::NAN, 1e5, f64::NAN]),
+        ulp(1e9),
+        expect![[r#"
+            2 of 3 elements of f16[3] are not within ulp: 1000000000 of the reference
+              first at [1]: got inf, expected 100000.0
+              worst at [1]: absolute inf, relative inf, inf ulp of f16 (got inf, expected 100000.0)
+              wrong: elements 1..3, the last 2
+              1 of them overflowed: the reference exceeds 65504.0, the largest f16"#]],
+    );
+}
+
+#[test]
+fn shapes_must_agree() {
+    let (x, y) = (counting(DType::F16, &[2, 3]), counting(DType::F64, &[3, 2]));
+    check(&x, &y, ulp(1.0), expect!["the shapes differ: [2, 3] and [3, 2]"]);
+    check(
+        &tensor(DType::F16, &[2, 2], &[1.0; 4]),
+        &tensor(DType::F64, &[], &[1.0]),
+        ulp(0.0),
+        expect!["close"],
+    );
+}
+
+#[test]
+fn equality() {
+    let x = counting(DType::I32, &[2, 8]);
+    assert!(assert_equal(&x, &counting(DType::F64, &[2, 8])).is_ok());
+    let y = Tensor::from_host(x.to_host());
+    y.index(&[crate::index::Index::Range(None, None), crate::index::Index::At(3)])
+        .and_then(|column| column.assign(&super::ints(&[], &[0])))
+        .expect("in range");
+    expect![[r#"
+        2 of 16 elements of i32[2, 8] are not equal
+          first at [0, 3]: got 3, expected 0
+          wrong: column 3"#]]
+    .assert_eq(&assert_equal(&x, &y).expect_err("differs").to_string());
+}
+
+#[test]
+fn patterns_in_words() {
+    let words = |shape: &[usize], wrong: &dyn Fn(usize, usize) -> bool| {
+        let mask: Vec<bool> = (0..shape[0] * shape[1]).map(|i| wrong(i / shape[1], i % shape[1])).collect();
+        describe(shape, &mask)
+    };
+    let shape = [16, 64];
+    assert_eq!(words(&shape, &|_, _| true), "every element");
+    assert_eq!(words(&shape, &|i, j| i == 3 && j == 4), "one element");
+    assert_eq!(words(&shape, &|i, _| i == 3), "row 3");
+    assert_eq!(words(&shape, &|_, j| j == 63), "column 63, the last");
+    assert_eq!(words(&shape, &|_, j| j % 2 == 0), "every second column");
+    assert_eq!(words(&shape, &|_, j| j % 8 == 5), "every 8th column from 5");
+    assert_eq!(words(&shape, &|_, j| j % 16 >= 8), "columns 8..16 of every 16");
+    assert_eq!(
+        words(&shape, &|i, j| i >= 8 && j >= 56),
+        "rows 8..16, the last 8 in columns 56..64, the last 8"
+    );
+    assert_eq!(words(&shape, &|i, _| [1, 2, 9].contains(&i)), "rows 1, 2, 9");
+    assert_eq!(words(&shape, &|i, j| i < 4 && (i + j) % 4 == 0), "scattered: 25% of rows 0..4");
+}
