@@ -6,7 +6,9 @@
 
 mod input;
 mod layouts;
+mod linear;
 mod verify;
+mod verify_linear;
 
 use std::fmt;
 
@@ -111,7 +113,8 @@ pub fn check(text: &str) -> Result<Report, CaseError> {
 pub fn answer(case: &Case) -> Answer {
     let samples = case.out.as_ref().and_then(|out| out.get("samples"));
     let input = Input::new(&case.input, samples);
-    layouts::answer(&case.op, &input).unwrap_or_else(|| Err(format!("operation `{}` is not known", case.op)))
+    let known = layouts::answer(&case.op, &input).or_else(|| linear::answer(&case.op, &input));
+    known.unwrap_or_else(|| Err(format!("operation `{}` is not known", case.op)))
 }
 
 /// Judges an answer to a case.

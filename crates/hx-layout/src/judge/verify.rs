@@ -22,14 +22,18 @@ pub(super) fn meets(case: &Case, out: &Fields, answer: &Fields) -> Result<(), St
     Ok(())
 }
 
-struct Judge<'a> {
-    case: &'a Case,
-    out: &'a Fields,
-    answer: &'a Fields,
+/// One answer beside one set of expected fields.
+pub(super) struct Judge<'a> {
+    pub(super) case: &'a Case,
+    pub(super) out: &'a Fields,
+    pub(super) answer: &'a Fields,
 }
 
 impl Judge<'_> {
     fn word(&self, word: &str) -> Result<(), String> {
+        if let Some(result) = super::verify_linear::word(self, word) {
+            return result;
+        }
         match word {
             "value" => self.same_fields(self.out.keys().map(String::as_str)),
             "offset" => self.same_fields(["offset"]),
@@ -49,7 +53,7 @@ impl Judge<'_> {
         }
     }
 
-    fn same_fields<'b>(&self, names: impl IntoIterator<Item = &'b str>) -> Result<(), String> {
+    pub(super) fn same_fields<'b>(&self, names: impl IntoIterator<Item = &'b str>) -> Result<(), String> {
         for name in names {
             let (want, got) = (self.out.get(name), self.answer.get(name));
             if want != got {
@@ -82,7 +86,8 @@ impl Judge<'_> {
         let size = layout.as_ref().map(Layout::size).or(got_table.map(|t| t.len() as i64));
         let size =
             size.or(self.answer.get("size").and_then(Value::as_i64)).ok_or("the answer has no size")?;
-        let want_size = self.number("size").or(want_table.map(|t| t.len() as i64).ok_or("no size"))?;
+        let want_size =
+            self.number("size").or(want_table.map(|t| t.len() as i64).ok_or("the case has no size"))?;
         if size != want_size {
             return Err(format!("the size is {size}, {want_size} was wanted"));
         }

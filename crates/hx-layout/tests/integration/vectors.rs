@@ -19,3 +19,8 @@ fn check(file: &str) {
 fn layouts() {
     check("layout_public.jsonl");
 }
+
+#[test]
+fn linear() {
+    check("linear_public.jsonl");
+}
