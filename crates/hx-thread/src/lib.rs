@@ -4,9 +4,11 @@
 //! block; a collective instruction is executed by all its lanes. Names of instructions are rows of the catalogue of `hx-target`.
 //! The crate knows nothing of incremental queries, CUDA text or devices. Start at [`ThreadProgram`]; [`lower`] makes one.
 
+mod lower;
 mod program;
 mod text;
 
+pub use lower::{LowerError, lower};
 pub use program::{
     Address, Body, Convert, Fill, Group, Memory, Multiply, Param, RegId, RegisterArray, Registers,
     SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,

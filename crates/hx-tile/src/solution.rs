@@ -117,7 +117,9 @@ pub struct GemmChoice {
 pub struct ConvertChoice {
     /// The row of the catalogue; nothing for a plain move.
     pub row: Option<String>,
-    /// `[value, issue]` → position among the thread's values, of source and destination alike.
-    pub positions: Layout,
+    /// `[value, issue]` → position among the thread's values of the source.
+    pub src: Layout,
+    /// `[value, issue]` → position among the thread's values of the destination.
+    pub dst: Layout,
     pub reason: Reason,
 }

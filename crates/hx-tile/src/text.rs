@@ -75,7 +75,7 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
 }
 
 /// One operation with the names of its tensors.
-pub(crate) fn op_text(program: &TileProgram, op: &Op) -> String {
+pub fn op_text(program: &TileProgram, op: &Op) -> String {
     let name = |id: &TensorId| program.tensor(*id).name.clone();
     match &op.kind {
         OpKind::Fill { dst, value } => format!("fill({}, {value:?})", name(dst)),

@@ -1,0 +1,150 @@
+//! Accesses to global memory: how wide they can be, from strides, offsets and alignment.
+
+use hx_dtype::DType;
+use hx_index::{Expr, gcd};
+use hx_target::{Arch, Space, catalogue};
+use hx_tile::{Base, TensorParam, TileProgram};
+
+use super::{Access, Transfer, vector};
+use crate::distribution::Tv;
+use crate::failure::{Failure, FailureKind};
+
+/// What limits the width of accesses through a view along its contiguous dimension.
+#[derive(Clone, Debug)]
+pub(crate) struct Alignment {
+    /// The mode of the view along which elements are neighbours in memory, if there is one.
+    pub(crate) dim: Option<usize>,
+    /// Elements that may be accessed at once.
+    pub(crate) elements: i64,
+    /// What sets that limit.
+    pub(crate) limit: String,
+}
+
+/// The tensor behind a global view.
+pub(crate) fn param_of<'p>(program: &'p TileProgram, transfer: &Transfer<'p>) -> Option<&'p TensorParam> {
+    match transfer.memory.base {
+        Base::Global(p) => program.tensor_param(p),
+        _ => None,
+    }
+}
+
+/// The stride in memory of each mode of the view, in elements.
+pub(crate) fn strides(param: &TensorParam, transfer: &Transfer<'_>) -> Vec<Expr> {
+    transfer.memory.modes.iter().map(|m| &m.factor * &param.stride[m.dim]).collect()
+}
+
+/// Which dimension is contiguous, and how many of its elements one access may take at any offset the view reaches.
+pub(crate) fn alignment(program: &TileProgram, transfer: &Transfer<'_>, param: &TensorParam) -> Alignment {
+    let facts = &program.facts;
+    let strides = strides(param, transfer);
+    let contiguous = strides
+        .iter()
+        .enumerate()
+        .find(|(d, s)| s.as_const() == Some(1) && transfer.memory.modes[*d].extent > 1);
+    let Some((dim, _)) = contiguous else {
+        return Alignment {
+            dim: None,
+            elements: 1,
+            limit: "no dimension of the tile is contiguous in memory".into(),
+        };
+    };
+    let bits = i64::from(param.dtype.bits());
+    let mut elements = i64::from(param.align) * 8 / bits;
+    let mut limit = format!("`{}` is known to be aligned to {} B only", param.name, param.align);
+    let mut narrow = |divisor: i64, text: &dyn Fn(i64) -> String| {
+        let next = gcd(elements, divisor);
+        if next < elements {
+            limit = text(next);
+            elements = next;
+        }
+    };
+    for (i, stride) in param.stride.iter().enumerate() {
+        let offset = &transfer.memory.offsets[i] * stride;
+        narrow(facts.divisor(&offset), &|n| {
+            format!(
+                "the tile starts at `{}` in dimension {i} of `{}`, a multiple of {n}",
+                transfer.memory.offsets[i], param.name
+            )
+        });
+    }
+    let others = strides.iter().zip(&transfer.memory.modes).enumerate();
+    for (stride, _) in others.filter(|(d, (_, mode))| *d != dim && mode.extent > 1).map(|(_, pair)| pair) {
+        narrow(facts.divisor(stride), &|n| match n {
+            1 => format!("the stride `{stride}` of `{}` is not known to be even", param.name),
+            _ => format!("the stride `{stride}` of `{}` is known to be divisible by {n} only", param.name),
+        });
+    }
+    // An access is inside of the bounds as a whole or not at all.
+    let along = transfer.memory.modes[dim].dim;
+    let extent = &param.shape[along];
+    let ends_inside = {
+        let last = transfer.memory.coordinate(along, &last_coordinate(transfer));
+        facts.proves_lt(&last, extent)
+    };
+    if !ends_inside {
+        narrow(facts.divisor(extent), &|n| match n {
+            1 => format!("the edge `{extent}` of `{}` is not known to be even", param.name),
+            _ => format!("the edge `{extent}` of `{}` is known to be divisible by {n} only", param.name),
+        });
+    }
+    Alignment { dim: Some(dim), elements, limit }
+}
+
+fn last_coordinate(transfer: &Transfer<'_>) -> Vec<Expr> {
+    transfer.memory.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect()
+}
+
+/// The widest access to global memory for a register tensor with this layout, and why it is not wider.
+pub(crate) fn best(
+    program: &TileProgram,
+    transfer: &Transfer<'_>,
+    tv: &Tv,
+    dtype: DType,
+    arch: Arch,
+) -> Result<(Access, String), Failure> {
+    let no_row = || {
+        let what = if transfer.is_load { "loads" } else { "stores" };
+        let message =
+            format!("no instruction of {arch} {what} single elements of type `{dtype}` in global memory");
+        Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id)
+    };
+    let param = param_of(program, transfer).ok_or_else(no_row)?;
+    let aligned = alignment(program, transfer, param);
+    let shape = &program.tensor(transfer.register).shape;
+    let (from, to) =
+        if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };
+    let dim = aligned.dim.unwrap_or(0);
+    let held = if aligned.dim.is_some() { vector::widest(tv, dim) } else { 1 };
+    // A vector may not run over the tensor's own edge in a tile that is larger.
+    let inside = if tv.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
+    for row in catalogue().copies_between(from, to, arch) {
+        let Some(atom) = row.atom(dtype) else { continue };
+        if row.is_collective() || aligned.elements % atom.values != 0 || held % atom.values != 0 {
+            continue;
+        }
+        if inside % atom.values != 0 {
+            continue;
+        }
+        let Some(access) = vector::vector(tv, row, dim, atom.values) else { continue };
+        if !vector::fills_words(&access.values, &access.issue, dtype.bits(), row.bytes) {
+            continue;
+        }
+        let bytes = row.access;
+        let why = if bytes >= 16 {
+            "the widest access".to_string()
+        } else if held < aligned.elements {
+            format!(
+                "{bytes} B: each thread holds {held} neighbour{} along the contiguous dimension",
+                plural(held)
+            )
+        } else {
+            format!("{bytes} B: {}", aligned.limit)
+        };
+        return Ok((access, why));
+    }
+    Err(no_row())
+}
+
+fn plural(n: i64) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}

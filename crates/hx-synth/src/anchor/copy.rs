@@ -1,0 +1,95 @@
+//! The anchor of a component without matrix products: the copy that moves most, coalesced (paper, algorithm 1, lines 14 to 16).
+
+use hx_dtype::DType;
+use hx_target::{Arch, Space, catalogue};
+use hx_tile::{TileMode, TileProgram};
+
+use crate::access::{Transfer, global};
+use crate::anchor::gemm::ceil_div;
+use crate::distribution::Tv;
+
+/// Bytes that a warp should touch side by side: a full line of the cache.
+const LINE_BYTES: i64 = 128;
+
+/// A layout in which each thread holds vectors along the contiguous dimension and neighbouring threads hold neighbouring vectors.
+pub(crate) fn coalesced(
+    program: &TileProgram,
+    transfer: &Transfer<'_>,
+    dtype: DType,
+    arch: Arch,
+) -> (Tv, String) {
+    let shape = &program.tensor(transfer.register).shape;
+    let (dim, limit, reason) = contiguous(program, transfer);
+    let (from, to) =
+        if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };
+    let widths = catalogue().copies_between(from, to, arch).filter(|r| !r.is_collective());
+    let mut widths: Vec<i64> = widths.filter_map(|r| r.atom(dtype)).map(|a| a.values).collect();
+    widths.push(1);
+    let threads = i64::from(program.threads);
+    let width = widths.into_iter().find(|w| limit % w == 0 && shape[dim] % w == 0).unwrap_or(1);
+    (deal(shape, dim, width, threads, i64::from(dtype.bits())), reason)
+}
+
+/// The dimension to coalesce along, the widest aligned access in elements, and the reason to give.
+fn contiguous(program: &TileProgram, transfer: &Transfer<'_>) -> (usize, i64, String) {
+    match global::param_of(program, transfer) {
+        Some(param) => {
+            let aligned = global::alignment(program, transfer, param);
+            let dim = aligned.dim.unwrap_or(0);
+            (dim, aligned.elements, format!("coalesced along dimension {dim} of `{}`", param.name))
+        }
+        // Shared memory takes the order that the registers ask for.
+        None => {
+            let dim = transfer.memory.modes.len().saturating_sub(1);
+            (dim, 1 << 20, "dealt to the threads row by row".into())
+        }
+    }
+}
+
+/// Deals vectors of `width` along `dim` to the threads: along `dim` first, until a line is full or nothing is left, then along the
+/// other dimensions. Threads that the tile does not divide hold elements outside of it.
+fn deal(shape: &[i64], dim: usize, width: i64, threads: i64, bits: i64) -> Tv {
+    let vectors = shape[dim] / width;
+    let rank = shape.len();
+    let other: i64 = shape.iter().enumerate().filter(|(d, _)| *d != dim).map(|(_, e)| *e).product();
+    // Instructions for each thread count first, then lines that are only partly used.
+    let score = |along: i64| {
+        let issues = ceil_div(vectors, along) * ceil_div(other, threads / along);
+        let line = (along * width * bits / 8).min(LINE_BYTES);
+        (issues * LINE_BYTES * 2 / (line + LINE_BYTES), -along)
+    };
+    let along = (1..=threads).filter(|d| threads % d == 0).min_by_key(|d| score(*d)).unwrap_or(1);
+    let mut order: Vec<usize> = vec![dim];
+    order.extend((0..rank).rev().filter(|d| *d != dim));
+    let unit = |d: usize, stride: i64, extent: i64| {
+        let mut strides = vec![0; rank];
+        strides[d] = stride;
+        TileMode::new(extent, strides)
+    };
+    let mut thread = Vec::new();
+    let mut value = vec![unit(dim, 1, width)];
+    let mut left = threads;
+    for (i, &d) in order.iter().enumerate() {
+        let (step, count) = if d == dim { (width, vectors) } else { (1, shape[d]) };
+        let last = i + 1 == order.len();
+        let take = if d == dim {
+            along
+        } else if last {
+            left
+        } else {
+            (1..=left).rev().find(|t| left % t == 0 && *t <= count).unwrap_or(1)
+        };
+        thread.push(unit(d, step, take));
+        value.push(unit(d, step * take, ceil_div(count, take)));
+        left /= take;
+    }
+    if left > 1 {
+        thread.push(TileMode::new(left, vec![0; rank]));
+    }
+    Tv::covering(shape, thread, value)
+}
+
+/// Any layout: elements dealt one by one.
+pub(crate) fn deal_plain(shape: &[i64], threads: i64) -> Tv {
+    deal(shape, shape.len().saturating_sub(1), 1, threads, 32)
+}

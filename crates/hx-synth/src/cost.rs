@@ -1,0 +1,68 @@
+//! The cost model: cycles of a block, by the pipes that its instructions occupy (paper, section VI; numbers are catalogue data).
+
+use std::collections::BTreeSet;
+
+use hx_index::Symbol;
+use hx_target::{CopyRow, MmaRow, WARP, WAVEFRONT_BYTES};
+use hx_tile::TileProgram;
+
+use crate::access::{Access, Transfer, global};
+use crate::anchor::gemm::Tiling;
+
+/// Value taken for every dimension where an address must be a number.
+const SAMPLE_DIM: i64 = 4096;
+/// Bytes that a multiprocessor moves from and to the L2 cache in a cycle (hopper measurements, about 64 wanted, 48 reached).
+const GLOBAL_BYTES_PER_CYCLE: f64 = 48.0;
+/// Bytes of a sector, the unit of global traffic.
+const SECTOR: i64 = 32;
+/// Matrix units of a multiprocessor.
+const MATRIX_UNITS: f64 = 4.0;
+
+/// Cycles that the matrix units are busy with one execution of a gemm.
+pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
+    let MmaRow { issue, latency, threads: lanes, .. } = tiling.row;
+    let warps = f64::from(threads.div_ceil(WARP));
+    // A collective instruction is issued once a warp; the others once for each group of lanes, together by the warp.
+    let per_warp = tiling.count() as f64 * if *lanes > 1 { f64::from(WARP / lanes) } else { 1.0 };
+    per_warp * issue * (warps / MATRIX_UNITS).max(1.0) + latency
+}
+
+/// Cycles of one execution of a copy to or from global memory.
+pub(crate) fn global(program: &TileProgram, transfer: &Transfer<'_>, access: &Access) -> f64 {
+    let Some(param) = global::param_of(program, transfer) else { return 0.0 };
+    let bits = i64::from(param.dtype.bits());
+    let strides: Vec<i64> = global::strides(param, transfer)
+        .iter()
+        .map(|s| s.eval(&|symbol| sample(symbol)).unwrap_or(SAMPLE_DIM))
+        .collect();
+    let lanes = program.threads.min(WARP);
+    let mut sectors = BTreeSet::new();
+    for lane in 0..i64::from(lanes) {
+        let at = access.coordinate(lane, 0);
+        let offset: i64 = at.iter().zip(&strides).map(|(c, s)| c * s).sum();
+        let (first, last) = (offset * bits / 8, ((offset + access.width) * bits + 7) / 8 - 1);
+        sectors.extend(first.div_euclid(SECTOR)..=last.div_euclid(SECTOR));
+    }
+    let warps = f64::from(program.threads.div_ceil(WARP));
+    let instructions = access.issues() as f64 * warps;
+    let bytes = sectors.len() as f64 * SECTOR as f64 * instructions;
+    (bytes / GLOBAL_BYTES_PER_CYCLE).max(instructions * access.row.issue) + access.row.latency
+}
+
+/// Cycles of one execution of a copy to or from shared memory without bank conflicts.
+pub(crate) fn shared_ideal(program: &TileProgram, access: &Access) -> f64 {
+    let warps = f64::from(program.threads.div_ceil(WARP));
+    wavefronts_ideal(access.row) * access.issues() as f64 * warps + access.row.latency
+}
+
+/// Wavefronts of one instruction of a warp at best.
+pub(crate) fn wavefronts_ideal(row: &CopyRow) -> f64 {
+    f64::from((WARP * row.bytes).div_ceil(WAVEFRONT_BYTES).max(1)).max(row.issue)
+}
+
+fn sample(symbol: &Symbol) -> Option<i64> {
+    match symbol {
+        Symbol::Dim(_) => Some(SAMPLE_DIM),
+        _ => Some(0),
+    }
+}

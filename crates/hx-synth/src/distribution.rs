@@ -1,0 +1,191 @@
+//! Thread-value layouts while they are being solved: modes as steps along the dimensions of a tile.
+
+use hx_layout::{Layout, LayoutError};
+use hx_tile::{Distribution, Reason, TileMode, modes_layout, tile_modes};
+
+/// A thread-value layout over a tile, which is at least the tensor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Tv {
+    pub(crate) tile: Vec<i64>,
+    pub(crate) thread: Vec<TileMode>,
+    pub(crate) value: Vec<TileMode>,
+}
+
+/// A value mode with the stride of its positions among a thread's values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Placed {
+    pub(crate) mode: TileMode,
+    pub(crate) position: i64,
+}
+
+impl Tv {
+    /// Builds the smallest tile that holds every mode, given the tensor's shape.
+    pub(crate) fn covering(shape: &[i64], thread: Vec<TileMode>, value: Vec<TileMode>) -> Tv {
+        let reach =
+            |d: usize| 1 + thread.iter().chain(&value).map(|m| m.strides[d] * (m.extent - 1)).sum::<i64>();
+        let tile = shape.iter().enumerate().map(|(d, extent)| reach(d).max(*extent)).collect();
+        let drop_units = |modes: Vec<TileMode>| modes.into_iter().filter(|m| m.extent != 1).collect();
+        Tv { tile, thread: drop_units(thread), value: drop_units(value) }
+    }
+
+    /// The layout that a user pinned, read over the tensor's shape.
+    pub(crate) fn pinned(layout: &Layout, shape: &[i64]) -> Option<Tv> {
+        if layout.rank() != 2 {
+            return None;
+        }
+        let thread = tile_modes(&layout.mode(0), shape)?;
+        let value = tile_modes(&layout.mode(1), shape)?;
+        Some(Tv::covering(shape, thread, value))
+    }
+
+    pub(crate) fn values(&self) -> i64 {
+        self.value.iter().map(|m| m.extent).product()
+    }
+
+    pub(crate) fn threads(&self) -> i64 {
+        self.thread.iter().map(|m| m.extent).product()
+    }
+
+    /// The coordinate that `thread` holds as its value number `value`.
+    pub(crate) fn coordinate(&self, thread: i64, value: i64) -> Vec<i64> {
+        let mut at = vec![0; self.tile.len()];
+        step(&self.thread, thread, &mut at);
+        step(&self.value, value, &mut at);
+        at
+    }
+
+    /// The value modes with the strides of their positions.
+    pub(crate) fn placed(&self) -> Vec<Placed> {
+        let mut position = 1;
+        self.value
+            .iter()
+            .map(|mode| {
+                let placed = Placed { mode: mode.clone(), position };
+                position *= mode.extent;
+                placed
+            })
+            .collect()
+    }
+
+    /// Whether the tile is just the tensor.
+    pub(crate) fn is_exact(&self, shape: &[i64]) -> bool {
+        self.tile == shape
+    }
+
+    pub(crate) fn thread_layout(&self) -> Result<Layout, LayoutError> {
+        modes_layout(&self.thread, &self.tile)
+    }
+
+    pub(crate) fn value_layout(&self) -> Result<Layout, LayoutError> {
+        modes_layout(&self.value, &self.tile)
+    }
+
+    pub(crate) fn to_distribution(&self, reason: Reason) -> Result<Distribution, LayoutError> {
+        let layout = Layout::concat(&[self.thread_layout()?, self.value_layout()?])?;
+        Ok(Distribution { tile: self.tile.clone(), layout, reason })
+    }
+
+    /// For each value of `wanted`, the position at which every thread of `self` holds the same element; nothing where some thread
+    /// does not hold it. Both have the same number of threads.
+    pub(crate) fn positions_of(&self, wanted: &Tv) -> Option<Vec<i64>> {
+        if self == wanted {
+            return Some((0..self.values()).collect());
+        }
+        if self.threads() != wanted.threads() {
+            return None;
+        }
+        let held: Vec<Vec<i64>> = (0..self.values()).map(|v| self.coordinate(0, v)).collect();
+        let positions: Vec<i64> = (0..wanted.values())
+            .map(|v| {
+                let at = wanted.coordinate(0, v);
+                held.iter().position(|h| *h == at).map(|p| p as i64)
+            })
+            .collect::<Option<_>>()?;
+        // Threads add their own offset, so it is enough to compare the first value of each thread.
+        let same = (0..self.threads())
+            .all(|t| positions.first().is_none_or(|&p| self.coordinate(t, p) == wanted.coordinate(t, 0)));
+        same.then_some(positions)
+    }
+}
+
+/// Adds to `at` what digit decomposition of `index` over the modes walks.
+fn step(modes: &[TileMode], index: i64, at: &mut [i64]) {
+    let mut rest = index;
+    for mode in modes {
+        let digit = rest % mode.extent;
+        rest /= mode.extent;
+        for (a, s) in at.iter_mut().zip(&mode.strides) {
+            *a += s * digit;
+        }
+    }
+}
+
+/// Splits the first `n` elements off a list of modes, cutting a mode where needed; nothing where it does not divide.
+pub(crate) fn split_placed(modes: &[Placed], n: i64) -> Option<(Vec<Placed>, Vec<Placed>)> {
+    let (mut first, mut rest, mut need) = (Vec::new(), Vec::new(), n);
+    for placed in modes {
+        let (extent, need_here) = (placed.mode.extent, need);
+        if need_here == 1 {
+            rest.push(placed.clone());
+        } else if need_here % extent == 0 {
+            first.push(placed.clone());
+            need = need_here / extent;
+        } else if extent % need_here == 0 {
+            let (inner, outer) = cut(placed, need_here);
+            first.push(inner);
+            rest.push(outer);
+            need = 1;
+        } else {
+            return None;
+        }
+    }
+    (need == 1).then_some((first, rest))
+}
+
+/// A mode as its first `n` steps and the strides over them.
+pub(crate) fn cut(placed: &Placed, n: i64) -> (Placed, Placed) {
+    let Placed { mode, position } = placed;
+    let outer = mode.strides.iter().map(|s| s * n).collect();
+    (
+        Placed { mode: TileMode::new(n, mode.strides.clone()), position: *position },
+        Placed { mode: TileMode::new(mode.extent / n, outer), position: position * n },
+    )
+}
+
+/// A table of positions as a layout with one top-level mode for each extent, the leftmost running fastest; nothing where no layout
+/// has that table.
+pub(crate) fn layout_of_table(extents: &[i64], table: &[i64]) -> Option<Layout> {
+    let mut modes = Vec::new();
+    let mut unit = 1usize;
+    for &extent in extents {
+        let line: Vec<i64> = (0..extent as usize).map(|i| table[i * unit]).collect();
+        modes.push(Layout::flat(&line_modes(&line)?).ok()?);
+        unit *= extent as usize;
+    }
+    let layout = Layout::concat(&modes).ok()?;
+    let same = table.iter().enumerate().all(|(i, p)| layout.eval(i as i64) == *p);
+    same.then_some(layout)
+}
+
+/// A list of numbers that starts at 0 as modes of a layout.
+fn line_modes(line: &[i64]) -> Option<Vec<(i64, i64)>> {
+    if line.first() != Some(&0) {
+        return None;
+    }
+    if line.len() == 1 {
+        return Some(vec![(1, 0)]);
+    }
+    let stride = line[1];
+    let run = line.iter().enumerate().take_while(|(i, x)| **x == stride * *i as i64).count();
+    // The longest run that divides the list: what follows must repeat it.
+    let run = (1..=run).rev().find(|r| line.len().is_multiple_of(*r))?;
+    let mut modes = vec![(run as i64, stride)];
+    if run < line.len() {
+        if run == 1 {
+            return None;
+        }
+        let outer: Vec<i64> = line.iter().step_by(run).copied().collect();
+        modes.extend(line_modes(&outer)?);
+    }
+    Some(modes)
+}

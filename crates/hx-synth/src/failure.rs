@@ -1,0 +1,67 @@
+//! Why a program has no solution.
+
+use hx_tile::{OpId, TensorId};
+
+/// A program that cannot be given layouts: what is asked, by whom, and what would help.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    pub kind: FailureKind,
+    /// One sentence: what was found, then what was wanted.
+    pub message: String,
+    /// Where it shows.
+    pub op: Option<OpId>,
+    /// The other operations that take part, with what each demands.
+    pub parts: Vec<Part>,
+    /// What would resolve it.
+    pub help: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FailureKind {
+    /// Demands on one layout that cannot all be met.
+    Conflict,
+    /// No instruction of the target does what an operation asks.
+    NoInstruction,
+    /// More shared memory, threads or registers than a block has.
+    Resource,
+    /// The caller asked to stop.
+    Cancelled,
+}
+
+/// An operation or tensor that takes part in a conflict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Part {
+    pub op: Option<OpId>,
+    pub tensor: Option<TensorId>,
+    pub text: String,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Failure {
+        Failure { kind, message: message.into(), op: None, parts: Vec::new(), help: Vec::new() }
+    }
+
+    pub(crate) fn cancelled() -> Failure {
+        Failure::new(FailureKind::Cancelled, "the search was cancelled")
+    }
+
+    pub(crate) fn at(mut self, op: OpId) -> Failure {
+        self.op = Some(op);
+        self
+    }
+
+    pub(crate) fn part(
+        mut self,
+        op: Option<OpId>,
+        tensor: Option<TensorId>,
+        text: impl Into<String>,
+    ) -> Failure {
+        self.parts.push(Part { op, tensor, text: text.into() });
+        self
+    }
+
+    pub(crate) fn help(mut self, text: impl Into<String>) -> Failure {
+        self.help.push(text.into());
+        self
+    }
+}

@@ -1,0 +1,88 @@
+//! Layout constraints: strides that accesses need, and strides still free.
+
+/// For each dimension of a shared tensor, its modes from the inside out: extent and, where an access needs it, the stride.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Constraint {
+    pub(crate) dims: Vec<Vec<(i64, Option<i64>)>>,
+}
+
+impl Constraint {
+    /// Nothing is asked.
+    pub(crate) fn free(shape: &[i64]) -> Constraint {
+        Constraint { dims: shape.iter().map(|extent| vec![(*extent, None)]).collect() }
+    }
+
+    /// `width` neighbours along `dim` lie one after the other; nothing where the extent is no multiple.
+    pub(crate) fn vector(shape: &[i64], dim: usize, width: i64) -> Option<Constraint> {
+        let mut free = Constraint::free(shape);
+        if width > 1 {
+            if shape[dim] % width != 0 {
+                return None;
+            }
+            free.dims[dim] = vec![(width, Some(1))];
+            if shape[dim] > width {
+                free.dims[dim].push((shape[dim] / width, None));
+            }
+        }
+        Some(free)
+    }
+
+    /// The constraint that holds where both do: the common refinement of each dimension, known strides over free ones.
+    pub(crate) fn unify(&self, other: &Constraint) -> Option<Constraint> {
+        let dims = self.dims.iter().zip(&other.dims).map(|(a, b)| unify_dim(a, b)).collect::<Option<_>>()?;
+        let unified = Constraint { dims };
+        unified.is_consistent().then_some(unified)
+    }
+
+    /// Known modes never give two elements the same place. Gaps between them are left for free modes.
+    fn is_consistent(&self) -> bool {
+        let mut known: Vec<(i64, i64)> =
+            self.dims.iter().flatten().filter_map(|(e, s)| s.filter(|_| *e > 1).map(|s| (s, *e))).collect();
+        known.sort();
+        known.windows(2).all(|w| w[1].0 % (w[0].0 * w[0].1) == 0)
+    }
+}
+
+fn unify_dim(a: &[(i64, Option<i64>)], b: &[(i64, Option<i64>)]) -> Option<Vec<(i64, Option<i64>)>> {
+    let (mut a, mut b) = (a.to_vec(), b.to_vec());
+    a.reverse();
+    b.reverse();
+    let mut out = Vec::new();
+    while let (Some(x), Some(y)) = (a.pop(), b.pop()) {
+        let extent = x.0.min(y.0);
+        let stride = match (x.1, y.1) {
+            (Some(s), Some(t)) if s != t => return None,
+            (s, t) => s.or(t),
+        };
+        for (mode, rest) in [(x, &mut a), (y, &mut b)] {
+            if mode.0 % extent != 0 {
+                return None;
+            }
+            if mode.0 > extent {
+                rest.push((mode.0 / extent, mode.1.map(|s| s * extent)));
+            }
+        }
+        out.push((extent, stride));
+    }
+    (a.is_empty() && b.is_empty()).then_some(out)
+}
+
+impl std::fmt::Display for Constraint {
+    /// The paper's notation, `D` for a free stride: `((8,8),64):((1,D),D)`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let write = |f: &mut std::fmt::Formatter<'_>, text: &dyn Fn(&(i64, Option<i64>)) -> String| {
+            let dims: Vec<String> = self
+                .dims
+                .iter()
+                .map(|modes| {
+                    let modes: Vec<String> = modes.iter().map(text).collect();
+                    if modes.len() == 1 { modes[0].clone() } else { format!("({})", modes.join(",")) }
+                })
+                .collect();
+            write!(f, "({})", dims.join(","))
+        };
+        write(f, &|(extent, _)| extent.to_string())?;
+        write!(f, ":")?;
+        write(f, &|(_, stride)| stride.map_or("D".into(), |s| s.to_string()))
+    }
+}

@@ -1,0 +1,74 @@
+//! Free strides become numbers: every order of the dimensions, with and without padding, is a candidate.
+
+use hx_layout::Layout;
+
+use super::constraint::Constraint;
+
+/// All layouts that fill the free strides of a constraint, densest first.
+///
+/// The free modes of a dimension keep their order; the dimensions take turns in every order. `pad` elements are left free after the
+/// first dimension is complete in the padded variants.
+pub(crate) fn candidates(constraint: &Constraint, pad: i64) -> Vec<Layout> {
+    let mut out: Vec<Layout> = Vec::new();
+    for pad in [0, pad] {
+        for order in orders(constraint.dims.len()) {
+            if let Some(layout) = fill(constraint, &order, pad)
+                && !out.contains(&layout)
+            {
+                out.push(layout);
+            }
+        }
+    }
+    out
+}
+
+fn orders(rank: usize) -> Vec<Vec<usize>> {
+    if rank == 0 {
+        return vec![vec![]];
+    }
+    // Last dimension innermost first: row-major is what people expect where cost does not decide.
+    let mut out = Vec::new();
+    for first in (0..rank).rev() {
+        let others: Vec<usize> = (0..rank).filter(|d| *d != first).collect();
+        for rest in orders(rank - 1) {
+            out.push(std::iter::once(first).chain(rest.into_iter().map(|i| others[i])).collect());
+        }
+    }
+    out
+}
+
+fn fill(constraint: &Constraint, order: &[usize], pad: i64) -> Option<Layout> {
+    let mut dims = constraint.dims.clone();
+    let mut known: Vec<(i64, i64)> =
+        dims.iter().flatten().filter_map(|(e, s)| s.filter(|_| *e > 1).map(|s| (s, *e))).collect();
+    known.sort();
+    let mut known = known.into_iter().peekable();
+    // Everything below `filled` is taken.
+    let mut filled = 1;
+    let mut pads = 0;
+    for &d in order {
+        for mode in dims[d].iter_mut().filter(|m| m.1.is_none()) {
+            while let Some(&(stride, extent)) = known.peek() {
+                if stride == filled {
+                    filled *= extent;
+                } else if stride % (filled * mode.0) == 0 {
+                    break;
+                } else {
+                    return None;
+                }
+                known.next();
+            }
+            mode.1 = Some(if mode.0 == 1 { 0 } else { filled });
+            filled *= mode.0;
+        }
+        if pad > 0 && pads == 0 && filled > 1 && known.peek().is_none() {
+            filled += pad;
+            pads += 1;
+        }
+    }
+    let modes: Option<Vec<Layout>> = dims
+        .iter()
+        .map(|modes| Layout::flat(&modes.iter().map(|(e, s)| (*e, s.unwrap_or(0))).collect::<Vec<_>>()).ok())
+        .collect();
+    Layout::concat(&modes?.iter().map(Layout::coalesce).collect::<Vec<_>>()).ok()
+}

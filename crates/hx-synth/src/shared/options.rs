@@ -1,0 +1,248 @@
+//! One shared tensor: which instructions its accesses use, and the layout that serves them all at least cost.
+
+use hx_dtype::DType;
+use hx_layout::{Layout, Swizzle};
+use hx_target::{Arch, Space, catalogue};
+use hx_tile::{Conflicts, OpId, TensorId, TensorKind, TileProgram};
+
+use super::conflicts::Requests;
+use super::constraint::Constraint;
+use super::{materialize, swizzle};
+use crate::access::{Access, Transfer, collective, vector};
+use crate::cost;
+use crate::distribution::Tv;
+use crate::failure::{Failure, FailureKind};
+
+/// A copy to or from the tensor, with the layout of its registers.
+#[derive(Clone, Debug)]
+pub(crate) struct Use<'p> {
+    pub(crate) transfer: Transfer<'p>,
+    pub(crate) tv: Tv,
+    pub(crate) trips: f64,
+}
+
+/// The answer for one shared tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) layout: Layout,
+    pub(crate) swizzle: Swizzle,
+    pub(crate) bytes: u32,
+    pub(crate) constraint: Constraint,
+    /// For each use its access, its constraint, its conflicts and why it is not wider.
+    pub(crate) accesses: Vec<(OpId, Access, Constraint, Conflicts, String)>,
+    pub(crate) cost: f64,
+}
+
+/// One way for one use.
+struct Candidate {
+    access: Access,
+    constraint: Constraint,
+    cost: f64,
+}
+
+/// Combinations tried before the search stops with the best so far.
+const BUDGET: usize = 512;
+
+/// Solves one shared tensor on its own: tensors that share no access do not interact.
+pub(crate) fn solve(
+    program: &TileProgram,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    arch: Arch,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Buffer, Failure> {
+    let shape = &program.tensor(tensor).shape;
+    let dtype = program.tensor(tensor).dtype;
+    let options: Vec<Vec<Candidate>> =
+        uses.iter().map(|u| candidates(program, tensor, u, dtype, arch)).collect::<Result<_, _>>()?;
+    let mut best: Option<Buffer> = None;
+    for combination in combinations(&options) {
+        if cancelled() {
+            return Err(Failure::cancelled());
+        }
+        let bound: f64 = combination.iter().zip(&options).map(|(i, o)| o[*i].cost).sum();
+        if best.as_ref().is_some_and(|b| b.cost <= bound) {
+            break;
+        }
+        let chosen: Vec<&Candidate> = combination.iter().zip(&options).map(|(i, o)| &o[*i]).collect();
+        let unified = chosen.iter().try_fold(Constraint::free(shape), |all, c| all.unify(&c.constraint));
+        let Some(constraint) = unified else { continue };
+        if let Some(buffer) = place(program, tensor, uses, &chosen, constraint)
+            && best.as_ref().is_none_or(|b| buffer.cost < b.cost)
+        {
+            best = Some(buffer);
+        }
+    }
+    let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses))?;
+    explain(&mut buffer, &options);
+    Ok(buffer)
+}
+
+/// Every instruction that can serve a use, cheapest first.
+fn candidates(
+    program: &TileProgram,
+    tensor: TensorId,
+    u: &Use<'_>,
+    dtype: DType,
+    arch: Arch,
+) -> Result<Vec<Candidate>, Failure> {
+    let shape = &program.tensor(tensor).shape;
+    let register_shape = &program.tensor(u.transfer.register).shape;
+    let (from, to) =
+        if u.transfer.is_load { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
+    let exact = u.tv.is_exact(register_shape);
+    let mut out = Vec::new();
+    for row in catalogue().copies_between(from, to, arch) {
+        let Some(atom) = row.atom(dtype) else { continue };
+        let mut accesses = Vec::new();
+        if row.is_collective() {
+            // Lanes that hold elements outside of the tensor have nothing to address.
+            accesses.extend(collective::collective(&u.tv, row, &atom).filter(|_| exact));
+        } else {
+            let dims = if atom.values == 1 { 0..1 } else { 0..u.tv.tile.len() };
+            for dim in dims {
+                let whole = atom.values == 1 || register_shape[dim] % atom.values == 0;
+                accesses.extend(vector::vector(&u.tv, row, dim, atom.values).filter(|_| whole));
+            }
+        }
+        for access in accesses {
+            let steps = vector::fills_words(&access.values, &access.issue, dtype.bits(), row.bytes);
+            let Some(constraint) = constraint_of(u, &access, shape).filter(|_| steps) else { continue };
+            let cost = cost::shared_ideal(program, &access) * u.trips;
+            out.push(Candidate { access, constraint, cost });
+        }
+    }
+    // Equal costs keep the order of the catalogue.
+    out.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    if out.is_empty() {
+        let message = format!(
+            "no instruction of {arch} moves elements of type `{dtype}` between shared memory and registers"
+        );
+        return Err(Failure::new(FailureKind::NoInstruction, message).at(u.transfer.op.id));
+    }
+    Ok(out)
+}
+
+/// What an access asks of the tensor: its elements lie one after the other, through the view.
+fn constraint_of(u: &Use<'_>, access: &Access, shape: &[i64]) -> Option<Constraint> {
+    let mode = &u.transfer.memory.modes[access.dim];
+    if access.width > 1 && mode.factor.as_const() != Some(1) {
+        return None;
+    }
+    Constraint::vector(shape, mode.dim, access.width)
+}
+
+/// Indices of candidates, cheapest sum first.
+fn combinations(options: &[Vec<Candidate>]) -> Vec<Vec<usize>> {
+    let mut all: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new())];
+    for candidates in options {
+        let mut next: Vec<(f64, Vec<usize>)> = Vec::new();
+        for (cost, chosen) in &all {
+            for (i, c) in candidates.iter().enumerate() {
+                next.push((cost + c.cost, chosen.iter().copied().chain([i]).collect()));
+            }
+        }
+        next.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+        // Single elements fit any layout: keep that way out whatever is cut off.
+        let narrow = next
+            .iter()
+            .rev()
+            .find(|(_, c)| c.iter().zip(options).all(|(i, o)| o[*i].access.width == 1))
+            .cloned();
+        next.truncate(BUDGET);
+        next.extend(narrow);
+        all = next;
+    }
+    all.into_iter().map(|(_, chosen)| chosen).collect()
+}
+
+/// The cheapest layout that meets the unified constraint.
+fn place(
+    program: &TileProgram,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    chosen: &[&Candidate],
+    constraint: Constraint,
+) -> Option<Buffer> {
+    let info = program.tensor(tensor);
+    let bits = info.dtype.bits();
+    let vector = chosen.iter().map(|c| c.access.width).max().unwrap_or(1);
+    let layouts = match &info.kind {
+        TensorKind::Shared { pinned: Some(layout) } => vec![layout.clone()],
+        _ => materialize::candidates(&constraint, vector.max(i64::from(32 / bits.min(32)))),
+    };
+    let mut best: Option<Buffer> = None;
+    for layout in layouts {
+        let requests: Vec<(Requests, f64)> = uses
+            .iter()
+            .zip(chosen)
+            .map(|(u, c)| (requests(program, u, &c.access, &layout, bits), u.trips))
+            .collect();
+        let (swizzle, wavefronts) = swizzle::best(&layout, &requests, vector, bits);
+        let bytes = swizzle::footprint(&layout, swizzle) * i64::from(bits) / 8;
+        let fixed: f64 = chosen.iter().zip(uses).map(|(c, u)| c.access.row.latency * u.trips).sum();
+        let cost = wavefronts + fixed;
+        let better = best.as_ref().is_none_or(|b| (cost, bytes) < (b.cost, i64::from(b.bytes)));
+        if better {
+            let counted = chosen.iter().zip(&requests).zip(uses).map(|((c, (r, _)), u)| {
+                (u.transfer.op.id, c.access.clone(), c.constraint.clone(), r.count(swizzle), String::new())
+            });
+            let accesses = counted.collect();
+            let bytes = u32::try_from(bytes).ok()?;
+            best = Some(Buffer { layout, swizzle, bytes, constraint: constraint.clone(), accesses, cost });
+        }
+    }
+    best
+}
+
+/// The lane addresses of a use under a layout; offsets that are known only at run time count as 0.
+fn requests(program: &TileProgram, u: &Use<'_>, access: &Access, layout: &Layout, bits: u32) -> Requests {
+    let shape = &program.tensor(u.transfer.register).shape;
+    let view = u.transfer.memory;
+    let offsets: Vec<i64> = view.offsets.iter().map(|o| o.as_const().unwrap_or(0)).collect();
+    let factors: Vec<(usize, i64)> =
+        view.modes.iter().map(|m| (m.dim, m.factor.as_const().unwrap_or(1))).collect();
+    let place = |at: &[i64]| {
+        if at.iter().zip(shape).any(|(c, extent)| c >= extent) {
+            return None;
+        }
+        let mut out = offsets.clone();
+        for (c, (dim, factor)) in at.iter().zip(&factors) {
+            out[*dim] += c * factor;
+        }
+        Some(out)
+    };
+    Requests::new(access, layout, program.threads, bits, u.transfer.is_load, &place)
+}
+
+/// One line for each access: why it is no wider.
+fn explain(buffer: &mut Buffer, options: &[Vec<Candidate>]) {
+    for (i, candidates) in options.iter().enumerate() {
+        let (_, access, constraint, _, reason) = &buffer.accesses[i];
+        debug_assert!(reason.is_empty());
+        let widest = candidates.iter().map(|c| c.access.width).max().unwrap_or(1);
+        let text = if access.width < widest {
+            format!("wider accesses ask for strides that `{}` excludes", buffer.constraint)
+        } else if access.row.access >= 16 {
+            format!("asks for `{constraint}`; the widest access")
+        } else {
+            format!(
+                "asks for `{constraint}`; each thread holds {} element{} in a row",
+                access.width,
+                if access.width == 1 { "" } else { "s" }
+            )
+        };
+        buffer.accesses[i].4 = text;
+    }
+}
+
+fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>]) -> Failure {
+    let name = &program.tensor(tensor).name;
+    let failure = Failure::new(
+        FailureKind::Conflict,
+        format!("no layout of the shared tensor `{name}` serves all of its accesses"),
+    );
+    uses.iter().fold(failure, |f, u| {
+        f.part(Some(u.transfer.op.id), Some(tensor), format!("this access of `{name}` takes part"))
+    })
+}

@@ -1,0 +1,56 @@
+//! Layouts of positions and threads as symbolic expressions.
+
+use hx_index::{Expr, Facts, Symbol};
+use hx_layout::Layout;
+
+use crate::{Body, RegId, Registers, Stmt};
+
+/// Registers of one instruction: the first mode of `positions` gives the values, each further mode is walked by a counter.
+pub(super) fn registers(array: RegId, positions: &Layout, counters: &[Expr]) -> Registers {
+    let values = positions.mode(0);
+    let base = counters
+        .iter()
+        .enumerate()
+        .fold(Expr::default(), |sum, (i, counter)| sum + walk(&positions.mode(i + 1), counter));
+    Registers { array, base, offsets: (0..values.size()).map(|v| values.eval(v) as u32).collect() }
+}
+
+/// The index of a layout at a symbolic 1-D coordinate.
+fn walk(layout: &Layout, counter: &Expr) -> Expr {
+    let mut facts = Facts::default();
+    if let Some(symbol) = counter.symbols().into_iter().next() {
+        facts.at_most(symbol, Expr::constant(layout.size() - 1));
+    }
+    digits(counter, layout.leaves(), &facts)
+        .into_iter()
+        .zip(layout.leaves())
+        .fold(Expr::default(), |sum, (digit, (_, stride))| sum + digit.scale(*stride))
+}
+
+/// The digits of a symbolic index over modes, the leftmost fastest; the last is not wrapped.
+pub(super) fn digits(index: &Expr, modes: &[(i64, i64)], facts: &Facts) -> Vec<Expr> {
+    let mut unit = 1;
+    modes
+        .iter()
+        .enumerate()
+        .map(|(i, (extent, _))| {
+            let quotient = index.div(&Expr::constant(unit), facts);
+            unit *= extent;
+            let last = i + 1 == modes.len();
+            if last { quotient } else { quotient.rem(&Expr::constant(*extent), facts) }
+        })
+        .collect()
+}
+
+/// Nested unrolled loops around a body; a loop of one step is left out, its counter replaced by 0 by the caller or unused.
+pub(super) fn unrolled(loops: &[(Symbol, i64)], body: Body) -> Body {
+    loops.iter().rev().filter(|(_, count)| *count != 1).fold(body, |body, (var, count)| {
+        vec![Stmt::For {
+            var: var.clone(),
+            start: Expr::default(),
+            end: Expr::constant(*count),
+            unroll: true,
+            body,
+        }]
+    })
+}

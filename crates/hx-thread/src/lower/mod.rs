@@ -1,0 +1,230 @@
+//! Tile program and solution become a thread program: loops over instructions with every register and address spelled out.
+
+mod address;
+mod copy;
+mod layout;
+
+use std::collections::BTreeMap;
+
+use hx_index::{Expr, Facts, Symbol};
+use hx_tile::{
+    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, Solution, Stmt as TileStmt,
+    TensorId, TileProgram,
+};
+
+use crate::{
+    Body, Convert, Fill, Group, Multiply, Param, RegId, RegisterArray, Registers, SharedBuffer, Stmt,
+    TensorParam, ThreadProgram,
+};
+use layout::{registers, unrolled};
+
+/// A solution that does not fit its program; a verified one always does.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("operation {}: {message}", .op.0)]
+pub struct LowerError {
+    pub op: OpId,
+    pub message: String,
+}
+
+/// Spells a solved program out for the threads of a block.
+///
+/// # Errors
+/// When the solution lacks a layout or an instruction, or their shapes do not fit.
+pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram, LowerError> {
+    let lowering = Lowering::new(program, solution);
+    let body = lowering.stmts(&program.body)?;
+    let Lowering { arrays, buffers, .. } = lowering;
+    let registers = arrays.keys().map(|t| {
+        let (tensor, values) = (program.tensor(*t), solution.registers[t].layout.mode(1).size());
+        RegisterArray { name: tensor.name.clone(), dtype: tensor.dtype, len: values as u32 }
+    });
+    let shared = buffers.keys().map(|t| {
+        let (tensor, layout) = (program.tensor(*t), &solution.shared[t]);
+        SharedBuffer {
+            name: tensor.name.clone(),
+            dtype: tensor.dtype,
+            offset: layout.offset,
+            bytes: layout.bytes,
+        }
+    });
+    Ok(ThreadProgram {
+        name: program.name.clone(),
+        params: program.params.iter().map(param).collect(),
+        symbols: symbols(program),
+        grid: program.grid.iter().map(|axis| axis.blocks.clone()).collect(),
+        threads: program.threads,
+        requires: program.requires.clone(),
+        shared: shared.collect(),
+        shared_bytes: solution.shared_bytes,
+        registers: registers.collect(),
+        body,
+    })
+}
+
+fn param(param: &TileParam) -> Param {
+    match param {
+        TileParam::Tensor(t) => Param::Tensor(TensorParam {
+            name: t.name.clone(),
+            dtype: t.dtype,
+            mutable: t.mutable,
+            shape: t.shape.clone(),
+            stride: t.stride.clone(),
+            align: t.align,
+        }),
+        TileParam::Int { name, dtype } | TileParam::Float { name, dtype } => {
+            Param::Scalar { name: name.clone(), dtype: *dtype }
+        }
+    }
+}
+
+/// Dimensions and strides in the order in which the parameters name them.
+fn symbols(program: &TileProgram) -> Vec<Symbol> {
+    let mut out: Vec<Symbol> = Vec::new();
+    let mut add = |e: &Expr| {
+        for symbol in e.symbols() {
+            if matches!(symbol, Symbol::Dim(_)) && !out.contains(&symbol) {
+                out.push(symbol);
+            }
+        }
+    };
+    for param in &program.params {
+        if let TileParam::Tensor(t) = param {
+            t.shape.iter().chain(&t.stride).for_each(&mut add);
+        }
+    }
+    program.grid.iter().for_each(|axis| add(&axis.blocks));
+    out
+}
+
+/// What every operation's lowering reads.
+struct Lowering<'p> {
+    program: &'p TileProgram,
+    solution: &'p Solution,
+    arrays: BTreeMap<TensorId, RegId>,
+    buffers: BTreeMap<TensorId, u32>,
+    facts: Facts,
+}
+
+impl<'p> Lowering<'p> {
+    fn new(program: &'p TileProgram, solution: &'p Solution) -> Lowering<'p> {
+        let numbered = |register: bool| {
+            program.tensor_ids().filter(move |t| program.tensor(*t).is_register() == register).zip(0u32..)
+        };
+        let mut facts = program.facts.clone();
+        facts.at_most(Symbol::Thread, Expr::constant(i64::from(program.threads) - 1));
+        Lowering {
+            program,
+            solution,
+            arrays: numbered(true).map(|(t, i)| (t, RegId(i))).collect(),
+            buffers: numbered(false).collect(),
+            facts,
+        }
+    }
+
+    fn stmts(&self, stmts: &[TileStmt]) -> Result<Body, LowerError> {
+        let mut out = Vec::new();
+        for stmt in stmts {
+            out.push(match stmt {
+                TileStmt::Op(op) => Stmt::Group(Group {
+                    op: op.id,
+                    origin: op.origin,
+                    title: hx_tile::op_text(self.program, op),
+                    body: self.op(op)?,
+                }),
+                TileStmt::For { var, start, end, unroll, body } => Stmt::For {
+                    var: var.clone(),
+                    start: start.clone(),
+                    end: end.clone(),
+                    unroll: *unroll,
+                    body: self.stmts(body)?,
+                },
+                TileStmt::If { cond, then, otherwise } => Stmt::If {
+                    cond: cond.clone(),
+                    then: self.stmts(then)?,
+                    otherwise: self.stmts(otherwise)?,
+                },
+            });
+        }
+        Ok(out)
+    }
+
+    fn op(&self, op: &Op) -> Result<Body, LowerError> {
+        match (&op.kind, self.solution.choices.get(&op.id)) {
+            (OpKind::Sync, _) => Ok(vec![Stmt::Barrier]),
+            (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, *value),
+            (OpKind::Copy { src, dst }, Some(Choice::Copy(choice))) => self.copy(op, src, dst, choice),
+            (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(choice))) => self.gemm(op, [*c, *a, *b], choice),
+            (OpKind::Cast { dst, src }, Some(Choice::Convert(choice))) => {
+                self.convert(op, *dst, *src, choice)
+            }
+            _ => Err(self.error(op, "no instruction was chosen")),
+        }
+    }
+
+    fn error(&self, op: &Op, message: impl Into<String>) -> LowerError {
+        LowerError { op: op.id, message: message.into() }
+    }
+
+    fn array(&self, op: &Op, tensor: TensorId) -> Result<RegId, LowerError> {
+        self.arrays.get(&tensor).copied().ok_or_else(|| self.error(op, "a register tensor was expected"))
+    }
+
+    /// Whole words where elements are packed.
+    fn fill(&self, op: &Op, tensor: TensorId, value: f64) -> Result<Body, LowerError> {
+        let array = self.array(op, tensor)?;
+        let dtype = self.program.tensor(tensor).dtype;
+        let layout = &self.solution.registers.get(&tensor).ok_or_else(|| self.error(op, "no layout"))?.layout;
+        let len = layout.mode(1).size();
+        let word = i64::from((32 / dtype.bits()).max(1));
+        let step = if len % word == 0 { word } else { 1 };
+        let var = self.counter("i", op, 0);
+        let base = Expr::symbol(var.clone()).scale(step);
+        let dst = Registers { array, base, offsets: (0..step as u32).collect() };
+        let fill = Stmt::Fill(Fill { dst, bits: dtype.encode(value) });
+        Ok(unrolled(&[(var, len / step)], vec![fill]))
+    }
+
+    fn convert(
+        &self,
+        op: &Op,
+        dst: TensorId,
+        src: TensorId,
+        choice: &ConvertChoice,
+    ) -> Result<Body, LowerError> {
+        let var = self.counter("i", op, 0);
+        let counter = [Expr::symbol(var.clone())];
+        let convert = Stmt::Convert(Convert {
+            row: choice.row.clone(),
+            dst: registers(self.array(op, dst)?, &choice.dst, &counter),
+            src: registers(self.array(op, src)?, &choice.src, &counter),
+        });
+        Ok(unrolled(&[(var, choice.dst.mode(1).size())], vec![convert]))
+    }
+
+    /// Along K outermost, so that neighbouring instructions have independent accumulators.
+    fn gemm(&self, op: &Op, [c, a, b]: [TensorId; 3], choice: &GemmChoice) -> Result<Body, LowerError> {
+        let [im, i_n, ik] = choice.issues;
+        let [k, m, n] = [("k", 0), ("m", 1), ("n", 2)].map(|(name, i)| self.counter(name, op, i));
+        let at = |symbol: &Symbol, count: i64| {
+            if count == 1 { Expr::default() } else { Expr::symbol(symbol.clone()) }
+        };
+        let [em, en, ek] = [at(&m, im), at(&n, i_n), at(&k, ik)];
+        let multiply = Stmt::Multiply(Multiply {
+            row: choice.row.clone(),
+            c: registers(self.array(op, c)?, &choice.c, &[em.clone(), en.clone()]),
+            a: registers(self.array(op, a)?, &choice.a, &[em, ek.clone()]),
+            b: registers(self.array(op, b)?, &choice.b, &[en, ek]),
+        });
+        Ok(unrolled(&[(k, ik), (m, im), (n, i_n)], vec![multiply]))
+    }
+
+    /// A counter of an unrolled loop; names repeat between operations, numbers do not.
+    fn counter(&self, name: &str, op: &Op, index: u32) -> Symbol {
+        Symbol::Var(name.into(), LOCALS + op.id.0 * LOCALS_PER_OP + index)
+    }
+}
+
+/// Numbers of locals made here start after those of the source.
+const LOCALS: u32 = 1 << 16;
+/// Locals that one operation may make.
+const LOCALS_PER_OP: u32 = 32;
