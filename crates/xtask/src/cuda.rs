@@ -46,11 +46,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     for wheel in WHEELS {
         say(&format!("fetching {} {}", wheel.package, wheel.version));
-        download(&python, wheel, &work.join("wheels"))?;
+        download(python, wheel, &work.join("wheels"))?;
     }
     for wheel in entries(&work.join("wheels"))? {
         python_module(
-            &python,
+            python,
             &["zipfile", "-e", text(&wheel)?, text(&work.join("unpacked"))?],
             "unpacking a wheel",
         )?;

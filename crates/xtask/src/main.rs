@@ -6,6 +6,8 @@ use std::{path::PathBuf, process::ExitCode};
 
 mod codegen;
 mod cuda;
+mod test;
+mod tidy;
 
 /// A chore: its name, what it does in one line, and the function that gets the arguments after the name.
 struct Command {
@@ -24,6 +26,16 @@ const COMMANDS: &[Command] = &[
         name: "cuda",
         about: "put the CUDA compiler library and the disassemblers under target/cuda",
         run: cuda::run,
+    },
+    Command {
+        name: "test",
+        about: "run the whole test suite, or what the arguments choose, as `cargo test` takes them",
+        run: test::run,
+    },
+    Command {
+        name: "tidy",
+        about: "check the direction of dependency and other rules of the workspace",
+        run: tidy::run,
     },
 ];
 

@@ -1,0 +1,131 @@
+//! `cargo xtask test`: the whole test suite, in one command and with one last line.
+//!
+//! Runs the checks that need no build (`codegen --check`, `tidy`), then `cargo test`, and counts what the test programs
+//! report. A test that lacks what it needs says `skipped: NAME: REASON` and returns; the harness takes it for passed,
+//! so it is counted here. With arguments, those choose the tests: `cargo xtask test -p hx-runtime`.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use crate::{codegen, complain, root, say, tidy};
+
+/// What the test programs reported.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+/// Runs everything; fails when anything failed.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let mut problems = Vec::new();
+    if let Err(problem) = codegen::run(&["--check".to_owned()]) {
+        complain(&format!("codegen: {problem}"));
+        problems.push("generated files are stale");
+    }
+    if let Err(problem) = tidy::run(&[]) {
+        complain(&format!("tidy: {problem}"));
+        problems.push("tidy found broken rules");
+    }
+    let (counts, succeeded) = cargo_test(args)?;
+    if !succeeded && counts.failed == 0 {
+        problems.push("a test program did not build or did not end in order");
+    }
+    for problem in &problems {
+        complain(problem);
+    }
+    let summary = counts.summary();
+    if problems.is_empty() && succeeded {
+        say(&summary);
+        return Ok(());
+    }
+    // The counts are the last line in every case; what `main` prints of an error goes before them.
+    Err(format!("the test suite is not green\n{summary}"))
+}
+
+/// Runs `cargo test` with its output passed on; gives the counts and whether it ended well.
+fn cargo_test(args: &[String]) -> Result<(Counts, bool), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.current_dir(root()).args(["test", "--no-fail-fast"]);
+    if args.is_empty() {
+        command.arg("--workspace");
+    } else {
+        command.args(args);
+    }
+    let cannot = |error: std::io::Error| format!("cannot run cargo: {error}");
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(cannot)?;
+    let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err("cannot read what cargo says".to_owned());
+    };
+    let errors = thread::spawn(move || pass_on(stderr, complain));
+    let mut counts = pass_on(stdout, say);
+    let status = child.wait().map_err(cannot)?;
+    counts.add(errors.join().unwrap_or_default());
+    Ok((counts, status.success()))
+}
+
+/// Passes every line on and counts what it reports.
+fn pass_on(pipe: impl Read, print: fn(&str)) -> Counts {
+    let mut counts = Counts::default();
+    for line in BufReader::new(pipe).split(b'\n') {
+        let Ok(line) = line else { break };
+        let line = String::from_utf8_lossy(&line);
+        print(&line);
+        counts.add(counts_in(&line));
+    }
+    counts
+}
+
+/// The counts in a line like `test result: ok. 3 passed; 0 failed; ...` or `skipped: NAME: REASON`.
+fn counts_in(line: &str) -> Counts {
+    if line.starts_with("skipped: ") {
+        return Counts { skipped: 1, ..Counts::default() };
+    }
+    let Some(result) = line.strip_prefix("test result: ") else { return Counts::default() };
+    let count = |what: &str| {
+        let part = result.split(['.', ';']).find_map(|part| part.trim().strip_suffix(what));
+        part.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
+    };
+    Counts { passed: count("passed"), failed: count("failed"), skipped: 0 }
+}
+
+impl Counts {
+    fn add(&mut self, other: Counts) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+    }
+
+    fn summary(&self) -> String {
+        // The harness counted what was skipped among the passed.
+        let passed = self.passed.saturating_sub(self.skipped);
+        format!("{passed} passed, {} failed, {} skipped", self.failed, self.skipped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_harness_reports() {
+        let output = "\
+running 3 tests
+test a ... ok
+skipped: b: the CUDA driver is not available: it was not found
+test b ... ok
+test c ... FAILED
+test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.82s
+running 1 test
+test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 26 filtered out; finished in 0.09s
+";
+        let mut counts = Counts::default();
+        output.lines().for_each(|line| counts.add(counts_in(line)));
+        assert_eq!(counts, Counts { passed: 3, failed: 1, skipped: 1 });
+        assert_eq!(counts.summary(), "2 passed, 1 failed, 1 skipped");
+    }
+}

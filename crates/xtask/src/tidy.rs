@@ -1,0 +1,89 @@
+//! `cargo xtask tidy`: rules of the workspace that no compiler checks.
+//!
+//! [`rows`] holds the direction of dependency as data and compares it with every `Cargo.toml`; [`text`] looks at the
+//! text of every file. Neither knows how a file is found; that is here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use crate::{root, say};
+
+mod rows;
+mod text;
+
+/// A broken rule.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Finding {
+    /// Below the root of the workspace, with forward slashes.
+    path: String,
+    /// Counted from 1; 0 for the file as a whole.
+    line: usize,
+    message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.message),
+            line => write!(f, "{}:{line}: {}", self.path, self.message),
+        }
+    }
+}
+
+/// Folders that are not the project's text: build outputs, version control, packages of other people.
+const SKIPPED: &[&str] = &["target", ".git", "node_modules", ".device", ".vscode-test"];
+
+/// Checks the workspace; fails when a rule is broken.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    if let Some(arg) = args.first() {
+        return Err(format!("`{arg}` is not understood, there are no arguments"));
+    }
+    let findings = findings(&root())?;
+    for finding in &findings {
+        say(&finding.to_string());
+    }
+    match findings.len() {
+        0 => {
+            say("tidy: every rule holds");
+            Ok(())
+        }
+        1 => Err("1 broken rule".to_owned()),
+        count => Err(format!("{count} broken rules")),
+    }
+}
+
+fn findings(root: &Path) -> Result<Vec<Finding>, String> {
+    let mut files = BTreeMap::new();
+    collect(root, "", &mut files)?;
+    let manifest = |path: &&String| path.ends_with("/Cargo.toml");
+    let manifests: BTreeMap<String, String> =
+        files.keys().filter(manifest).map(|path| (path.clone(), files[path].clone())).collect();
+    let mut findings = rows::check(&manifests);
+    for (path, text) in &files {
+        findings.extend(text::check(path, text));
+    }
+    findings.sort();
+    Ok(findings)
+}
+
+/// Reads every text file below `folder`; files that are no UTF-8 are no text.
+fn collect(root: &Path, folder: &str, files: &mut BTreeMap<String, String>) -> Result<(), String> {
+    let here = root.join(folder);
+    let entries = fs::read_dir(&here).map_err(|error| format!("cannot read {}: {error}", here.display()))?;
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+            collect(root, &path, files)?;
+        } else if kind.is_file()
+            && let Ok(bytes) = fs::read(entry.path())
+            && let Ok(text) = String::from_utf8(bytes)
+        {
+            files.insert(path, text);
+        }
+    }
+    Ok(())
+}

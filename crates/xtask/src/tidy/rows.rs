@@ -1,0 +1,265 @@
+//! The direction of dependency, as data, against the manifests.
+//!
+//! A crate may use lower rows only. Each exception is a line here, so a new edge shows in the change that makes it.
+
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::Finding;
+
+/// The rows from the bottom up. A crate that is planned has its place before it exists.
+const ROWS: &[&[&str]] = &[
+    &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker"],
+    &["hx-hir", "hx-fmt", "hx-tile", "hx-target", "hx-base"],
+    &["hx-lower", "hx-synth", "hx-verify", "hx-report"],
+    &["hx-thread"],
+    &["hx-codegen", "hx-sim", "hx-runtime"],
+    &["hx-compile"],
+    &["hx-workspace", "hx-host"],
+    &["hx-ide", "hx-driver"],
+    &["hx-server", "hx-repl"],
+    &["hx"],
+];
+
+/// Crates beside the rows, which may use any of them: chores, and the suites that cross crates.
+const BESIDE: &[&str] = &["xtask", "hx-tests"];
+
+/// The crate that all tests may use, and that uses none of ours: else crates would be compiled twice, with types that
+/// do not match.
+const TEST_SUPPORT: &str = "hx-test-support";
+
+/// Edges inside of a row.
+const ALLOWED: &[(&str, &str)] = &[("hx-hir", "hx-base")];
+
+/// Edges that the rows would allow.
+const FORBIDDEN: &[(&str, &[&str], &str)] = &[
+    ("hx-server", &["hx-driver", "hx-runtime"], "an editor talks to the worker through hx-worker"),
+    ("hx-ide", &["hx-driver", "hx-runtime"], "an editor talks to the worker through hx-worker"),
+    ("hx-repl", &["hx-runtime"], "the prompt talks to the worker through hx-worker"),
+    ("hx-codegen", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
+    ("hx-sim", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
+    ("hx-thread", &["hx-syntax", "hx-hir", "hx-base"], "a thread program knows no source"),
+    ("hx-tile", &["hx-syntax"], "a tile program knows no syntax tree"),
+    ("hx-synth", &["hx-syntax", "hx-hir", "hx-base"], "the solver sees tile programs only"),
+    ("hx-verify", &["hx-syntax", "hx-hir", "hx-base"], "the verifier sees tile programs only"),
+];
+
+const KERNELS: &str = "it sees kernels through hx-thread only";
+
+/// The rows that a crate may use where that is less than all below it.
+const HIGHEST_ROW: &[(&str, usize)] = &[("hx-runtime", 0)];
+
+/// Packages of others with a fixed set of users.
+const USERS: &[(&str, &[&str])] = &[
+    ("ariadne", &["hx-report"]),
+    ("cudarc", &["hx-runtime"]),
+    ("libloading", &["hx-runtime"]),
+    ("rustyline", &["hx-repl"]),
+    ("tower-lsp", &["hx-server"]),
+    ("ungrammar", &["xtask"]),
+    (
+        "salsa",
+        &[
+            "hx-base",
+            "hx-hir",
+            "hx-lower",
+            "hx-compile",
+            "hx-workspace",
+            "hx-host",
+            "hx-ide",
+            "hx-driver",
+            "hx-server",
+            "hx-repl",
+            "hx",
+        ],
+    ),
+];
+
+/// Checks every manifest, given by its path.
+pub(super) fn check(manifests: &BTreeMap<String, String>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in manifests {
+        let mut report = |message: String| findings.push(Finding { path: path.clone(), line: 0, message });
+        match text.parse::<Table>() {
+            Ok(manifest) => check_manifest(&manifest, &mut report),
+            Err(error) => report(format!("cannot be read: {}", error.message())),
+        }
+    }
+    findings
+}
+
+fn check_manifest(manifest: &Table, report: &mut dyn FnMut(String)) {
+    let Some(name) = manifest.get("package").and_then(|package| package.get("name")).and_then(Value::as_str)
+    else {
+        report("has no package name".to_owned());
+        return;
+    };
+    if row_of(name).is_none() && !BESIDE.contains(&name) && name != TEST_SUPPORT {
+        report(format!("`{name}` has no row in `cargo xtask tidy`"));
+        return;
+    }
+    if manifest.get("lints").and_then(|lints| lints.get("workspace")) != Some(&Value::Boolean(true)) {
+        report("does not take the lints of the workspace".to_owned());
+    }
+    for edge in edges(manifest) {
+        if !edge.from_workspace {
+            report(format!("`{}` is not taken from the workspace's table", edge.to));
+        }
+        if let Some(reason) = refusal(name, &edge) {
+            report(reason);
+        }
+    }
+}
+
+/// A dependency of a manifest.
+struct Edge {
+    to: String,
+    for_tests: bool,
+    from_workspace: bool,
+}
+
+/// Every dependency, those of single targets among them.
+fn edges(manifest: &Table) -> Vec<Edge> {
+    let mut tables = vec![manifest];
+    let targets = manifest.get("target").and_then(Value::as_table);
+    tables.extend(targets.into_iter().flat_map(|targets| targets.values().filter_map(Value::as_table)));
+    let mut edges = Vec::new();
+    for table in tables {
+        for (kind, for_tests) in
+            [("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)]
+        {
+            for (to, value) in table.get(kind).and_then(Value::as_table).into_iter().flatten() {
+                let from_workspace = value.get("workspace") == Some(&Value::Boolean(true));
+                edges.push(Edge { to: to.clone(), for_tests, from_workspace });
+            }
+        }
+    }
+    edges
+}
+
+/// Why a crate may not have a dependency; `None` when it may.
+fn refusal(from: &str, edge: &Edge) -> Option<String> {
+    let to = edge.to.as_str();
+    if let Some((_, users)) = USERS.iter().find(|(package, _)| *package == to) {
+        let among = users.join(", ");
+        return (!users.contains(&from) && !BESIDE.contains(&from))
+            .then(|| format!("`{from}` uses `{to}`, whose only users are {among}"));
+    }
+    if to == TEST_SUPPORT {
+        let fine = edge.for_tests || BESIDE.contains(&from);
+        return (!fine).then(|| format!("`{from}` uses `{to}` outside of its tests"));
+    }
+    let ours = to == "hx" || to.starts_with("hx-") || BESIDE.contains(&to);
+    if !ours || BESIDE.contains(&from) {
+        return None;
+    }
+    let Some(row) = row_of(from) else {
+        return Some(format!("`{from}` uses `{to}`, but it may use none of our crates"));
+    };
+    let Some(to_row) = row_of(to) else { return Some(format!("`{from}` uses `{to}`, which has no row")) };
+    // A crate may depend on itself with other features, for its own tests; it may not otherwise.
+    let highest = HIGHEST_ROW.iter().find(|(name, _)| *name == from).map(|(_, highest)| *highest);
+    if let Some(highest) = highest.filter(|highest| to_row > *highest) {
+        return Some(format!("`{from}` uses `{to}` of row {to_row}, it may use rows up to {highest}"));
+    }
+    if to_row >= row && !ALLOWED.contains(&(from, to)) {
+        return Some(format!(
+            "`{from}` of row {row} uses `{to}` of row {to_row}, it may use lower rows only"
+        ));
+    }
+    let forbidden = FORBIDDEN.iter().find(|(name, forbidden, _)| *name == from && forbidden.contains(&to));
+    forbidden.map(|(_, _, why)| format!("`{from}` uses `{to}`: {why}"))
+}
+
+fn row_of(name: &str) -> Option<usize> {
+    ROWS.iter().position(|row| row.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The findings for one manifest of that name and those dependency lines.
+    fn check_edges(name: &str, dependencies: &str, expected: &[&str]) {
+        let text = format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n{dependencies}");
+        let manifests = BTreeMap::from([("crates/x/Cargo.toml".to_owned(), text)]);
+        let found: Vec<String> = check(&manifests).into_iter().map(|finding| finding.message).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn lower_rows_only() {
+        check_edges("hx-thread", "[dependencies]\nhx-tile.workspace = true\nserde.workspace = true\n", &[]);
+        check_edges("hx-hir", "[dependencies]\nhx-base.workspace = true\n", &[]);
+        check_edges(
+            "hx-base",
+            "[dependencies]\nhx-hir.workspace = true\n",
+            &["`hx-base` of row 1 uses `hx-hir` of row 1, it may use lower rows only"],
+        );
+        check_edges(
+            "hx-verify",
+            "[dev-dependencies]\nhx-synth.workspace = true\n",
+            &["`hx-verify` of row 2 uses `hx-synth` of row 2, it may use lower rows only"],
+        );
+        check_edges(
+            "hx-layout",
+            "[target.'cfg(unix)'.dependencies]\nhx.workspace = true\n",
+            &["`hx-layout` of row 0 uses `hx` of row 9, it may use lower rows only"],
+        );
+    }
+
+    #[test]
+    fn exceptions_to_the_rows() {
+        check_edges(
+            "hx-server",
+            "[dependencies]\nhx-driver.workspace = true\nhx-worker.workspace = true\n",
+            &["`hx-server` uses `hx-driver`: an editor talks to the worker through hx-worker"],
+        );
+        check_edges(
+            "hx-runtime",
+            "[dependencies]\nhx-target.workspace = true\nhx-worker.workspace = true\n",
+            &["`hx-runtime` uses `hx-target` of row 1, it may use rows up to 0"],
+        );
+    }
+
+    #[test]
+    fn packages_with_few_users() {
+        check_edges(
+            "hx-server",
+            "[dependencies]\ncudarc.workspace = true\n",
+            &["`hx-server` uses `cudarc`, whose only users are hx-runtime"],
+        );
+        check_edges("hx-runtime", "[dependencies]\ncudarc.workspace = true\n", &[]);
+    }
+
+    #[test]
+    fn helpers_for_tests() {
+        check_edges("hx-sim", "[dev-dependencies]\nhx-test-support.workspace = true\n", &[]);
+        check_edges(
+            "hx-sim",
+            "[dependencies]\nhx-test-support.workspace = true\n",
+            &["`hx-sim` uses `hx-test-support` outside of its tests"],
+        );
+        check_edges(
+            "hx-test-support",
+            "[dependencies]\nhx-syntax.workspace = true\n",
+            &["`hx-test-support` uses `hx-syntax`, but it may use none of our crates"],
+        );
+        check_edges(
+            "hx-tests",
+            "[dependencies]\nhx-driver.workspace = true\nhx-test-support.workspace = true\n",
+            &[],
+        );
+    }
+
+    #[test]
+    fn versions_live_in_one_place() {
+        check_edges(
+            "hx-sim",
+            "[dependencies]\nserde = \"1\"\nhx-thread = { workspace = true, features = [\"x\"] }\n",
+            &["`serde` is not taken from the workspace's table"],
+        );
+        check_edges("hx-unheard-of", "", &["`hx-unheard-of` has no row in `cargo xtask tidy`"]);
+    }
+}
