@@ -1,6 +1,6 @@
 //! What a code is, and how one is found. The codes themselves are in [`crate::codes`].
 
-use crate::{Severity, codes};
+use crate::{Severity, codes, nearest};
 
 /// One kind of finding: its number, which never changes its meaning, its name, and the page that explains it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,27 +83,5 @@ pub fn code(id: &str) -> Option<&'static Code> {
 
 /// The code whose number or name is nearest to a text that is neither, if one is near.
 pub fn nearest_code(text: &str) -> Option<&'static Code> {
-    let text = text.to_ascii_lowercase();
-    let distance = |code: &Code| {
-        let id = edit_distance(&text, &code.id.to_ascii_lowercase());
-        id.min(edit_distance(&text, code.name))
-    };
-    let nearest = all_codes().min_by_key(|code| (distance(code), code.id))?;
-    (distance(nearest) <= 2.max(text.len() / 3)).then_some(nearest)
-}
-
-/// How many characters must be inserted, removed or replaced to make one text of the other.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    nearest(text, all_codes().flat_map(|code| [code.name, code.id])).and_then(code)
 }

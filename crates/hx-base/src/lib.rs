@@ -9,6 +9,7 @@ pub mod codes;
 mod db;
 mod diagnostic;
 mod source;
+mod spelling;
 mod system;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -18,5 +19,6 @@ pub use code::{Code, all_codes, code, nearest_code};
 pub use db::{Db, line_index, module_files, parse, resolve_module, syntax_diagnostics};
 pub use diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Severity, sort_diagnostics};
 pub use source::{FileKind, SourceFile, Workspace};
+pub use spelling::nearest;
 pub use system::{DirEntry, System, SystemError};
 pub use text_size::{TextRange, TextSize};

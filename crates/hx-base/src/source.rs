@@ -86,6 +86,15 @@ impl Workspace {
         }
     }
 
+    /// Takes a file out of the list. Its input stays, and may be added again.
+    pub fn remove_file(self, db: &mut dyn Db, file: SourceFile) {
+        let mut all = self.files(db).to_vec();
+        all.retain(|&known| known != file);
+        if all.len() != self.files(db).len() {
+            self.set_files(db).with_durability(Durability::MEDIUM).to(all);
+        }
+    }
+
     /// The file with this display path.
     pub fn file(self, db: &dyn Db, path: &str) -> Option<SourceFile> {
         crate::module_files(db, self).get(path).copied()

@@ -1,0 +1,20 @@
+//! The one concrete database, and how files come into it: the embedded standard library, projects on disk, and the
+//! texts that an editor holds over them.
+//!
+//! Below this crate nothing reads disk; here it goes through a [`System`]. It knows no flags, no protocol and no device.
+//! Start at [`Database`], then [`Database::open`].
+
+mod database;
+mod manifest;
+mod os;
+mod paths;
+mod project;
+mod std_files;
+#[cfg(test)]
+mod tests;
+
+pub use database::Database;
+pub use hx_base::{System, SystemError};
+pub use manifest::{MANIFEST_NAME, Manifest};
+pub use os::OsSystem;
+pub use project::{OpenError, Opened};

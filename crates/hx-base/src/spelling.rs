@@ -1,0 +1,47 @@
+//! The name that was probably meant.
+
+/// The candidate nearest to a misspelled name, if one is near enough to be worth offering; of several the first.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).clamp(1, 3);
+    let scored = candidates.into_iter().map(|candidate| (edit_distance(name, candidate), candidate));
+    let near =
+        scored.filter(|&(distance, candidate)| distance <= limit && distance < candidate.chars().count());
+    near.min_by_key(|&(distance, _)| distance).map(|(_, candidate)| candidate)
+}
+
+/// How many characters must be inserted, removed or replaced, or neighbours swapped, to make one text of the other.
+/// Case costs nothing.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().map(|c| c.to_ascii_lowercase()).collect();
+    let b: Vec<char> = b.chars().map(|c| c.to_ascii_lowercase()).collect();
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let same = a[i - 1] == b[j - 1];
+            let mut best =
+                (rows[i - 1][j - 1] + usize::from(!same)).min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn near_names_are_found_and_far_ones_are_not() {
+        let names = ["target", "threads", "k", "shared_tensor", "register_tensor"];
+        assert_eq!(nearest("tagret", names), Some("target"));
+        assert_eq!(nearest("Threads", names), Some("threads"));
+        assert_eq!(nearest("sharedtensor", names), Some("shared_tensor"));
+        assert_eq!(nearest("x", names), None);
+        assert_eq!(nearest("tensor", names), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! `hx.toml`: what it may say, and what is wrong with it. An unknown key is an error, with the name that was meant.
+
+use std::ops::Range;
+
+use hx_base::{Applicability, Db, Diagnostic, SourceFile, TextRange, codes, nearest};
+use hx_target::Arch;
+use toml::de::{DeTable, DeValue};
+
+/// The name of the file that makes a folder a project.
+pub const MANIFEST_NAME: &str = "hx.toml";
+
+/// What a project's `hx.toml` says. Flags and `HX_*` variables come before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    /// The file itself, for places in it.
+    pub file: SourceFile,
+    /// The folder that it makes a project, an absolute path.
+    pub root: String,
+    /// `package.name`
+    pub name: Option<String>,
+    /// `package.version`
+    pub version: Option<String>,
+    /// `build.target`
+    pub target: Option<Arch>,
+    /// `build.nvrtc`: where NVRTC is.
+    pub nvrtc: Option<String>,
+    /// `build.cache`: where compiled kernels are kept.
+    pub cache: Option<String>,
+    /// `run.device`: `auto`, `sim`, `cuda` or `cuda:N`.
+    pub device: Option<String>,
+    /// `test.seed`
+    pub seed: Option<u64>,
+    /// `test.timeout` in seconds.
+    pub timeout: Option<f64>,
+    /// What is wrong with it. The rest is usable.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+const TABLES: &[(&str, &[&str])] = &[
+    ("package", &["name", "version"]),
+    ("build", &["target", "nvrtc", "cache"]),
+    ("run", &["device"]),
+    ("test", &["seed", "timeout"]),
+];
+
+impl Manifest {
+    pub(crate) fn read(db: &dyn Db, file: SourceFile, root: &str) -> Manifest {
+        let mut manifest = Manifest {
+            file,
+            root: root.to_owned(),
+            name: None,
+            version: None,
+            target: None,
+            nvrtc: None,
+            cache: None,
+            device: None,
+            seed: None,
+            timeout: None,
+            diagnostics: Vec::new(),
+        };
+        let (table, errors) = DeTable::parse_recoverable(file.text(db));
+        for error in errors {
+            let at = error.span().unwrap_or_default();
+            manifest.report(at, error.message().to_owned());
+        }
+        // What a damaged file says may not be what was meant.
+        if manifest.diagnostics.is_empty() {
+            manifest.read_tables(table.get_ref());
+        }
+        manifest.diagnostics.sort_by_key(|found| found.primary.range.start());
+        manifest
+    }
+
+    fn read_tables(&mut self, document: &DeTable<'_>) {
+        for (name, value) in document.iter() {
+            let Some((table, keys)) = TABLES.iter().find(|(table, _)| table == name.get_ref()) else {
+                self.unknown("table", name.get_ref(), name.span(), TABLES.iter().map(|(table, _)| *table));
+                continue;
+            };
+            let Some(entries) = value.get_ref().as_table() else {
+                self.mismatch(value.span(), value.get_ref(), "a table");
+                continue;
+            };
+            for (key, value) in entries.iter() {
+                if keys.contains(&key.get_ref().as_ref()) {
+                    self.read_key(&format!("{table}.{}", key.get_ref()), value.get_ref(), value.span());
+                } else {
+                    self.unknown("key", key.get_ref(), key.span(), keys.iter().copied());
+                }
+            }
+        }
+    }
+
+    fn read_key(&mut self, key: &str, value: &DeValue<'_>, at: Range<usize>) {
+        match key {
+            "package.name" => self.name = self.text(value, at),
+            "package.version" => self.version = self.text(value, at),
+            "build.nvrtc" => self.nvrtc = self.text(value, at),
+            "build.cache" => self.cache = self.text(value, at),
+            "build.target" => {
+                let text = self.text(value, at.clone());
+                match text.map(|text| text.parse::<Arch>()) {
+                    Some(Ok(arch)) => self.target = Some(arch),
+                    Some(Err(message)) => {
+                        self.diagnostics.push(Diagnostic::new(
+                            &codes::UNKNOWN_TARGET,
+                            self.file,
+                            range(at),
+                            message,
+                        ));
+                    }
+                    None => {}
+                }
+            }
+            "run.device" => match self.text(value, at.clone()) {
+                Some(text) if is_device(&text) => self.device = Some(text),
+                Some(text) => {
+                    self.report(
+                        at,
+                        format!("found the device `{text}`, expected `auto`, `sim`, `cuda` or `cuda:N`"),
+                    );
+                }
+                None => {}
+            },
+            "test.seed" => {
+                match value.as_integer().and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok()) {
+                    Some(seed) => self.seed = Some(seed),
+                    None => self.mismatch(at, value, "an integer that is not negative"),
+                }
+            }
+            "test.timeout" => {
+                let number = value.as_integer().map(|n| n.as_str()).or(value.as_float().map(|n| n.as_str()));
+                match number.and_then(|text| text.parse::<f64>().ok()).filter(|seconds| *seconds > 0.0) {
+                    Some(seconds) => self.timeout = Some(seconds),
+                    None => self.mismatch(at, value, "a positive number of seconds"),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, value: &DeValue<'_>, at: Range<usize>) -> Option<String> {
+        let text = value.as_str().map(str::to_owned);
+        if text.is_none() {
+            self.mismatch(at, value, "a string");
+        }
+        text
+    }
+
+    fn report(&mut self, at: Range<usize>, message: String) {
+        self.diagnostics.push(Diagnostic::new(&codes::BAD_PROJECT_FILE, self.file, range(at), message));
+    }
+
+    fn mismatch(&mut self, at: Range<usize>, found: &DeValue<'_>, wanted: &str) {
+        self.report(at, format!("found a value of type {}, expected {wanted}", found.type_str()));
+    }
+
+    fn unknown(
+        &mut self,
+        what: &str,
+        name: &str,
+        at: Range<usize>,
+        known: impl Iterator<Item = &'static str> + Clone,
+    ) {
+        let message = format!("found the {what} `{name}`, which means nothing");
+        let mut diagnostic = Diagnostic::new(&codes::BAD_PROJECT_FILE, self.file, range(at.clone()), message);
+        diagnostic = match nearest(name, known.clone()) {
+            Some(near) => diagnostic.fix(format!("write `{near}`"), range(at), near, Applicability::Maybe),
+            None => {
+                let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+                diagnostic.help(format!("known are {}", known.join(", ")))
+            }
+        };
+        self.diagnostics.push(diagnostic);
+    }
+}
+
+fn is_device(text: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    matches!(text, "auto" | "sim" | "cuda") || text.strip_prefix("cuda:").is_some_and(number)
+}
+
+fn range(at: Range<usize>) -> TextRange {
+    TextRange::new((at.start as u32).into(), (at.end as u32).into())
+}

@@ -1,0 +1,213 @@
+//! Finding what a path means: a project, a folder, or a single file that needs no project.
+
+use std::collections::BTreeSet;
+
+use hx_base::{Code, SourceFile, SystemError, codes, parse};
+use hx_syntax::{SyntaxKind, SyntaxNode, ast, ast::AstNode as _};
+
+use crate::{Database, MANIFEST_NAME, Manifest, paths};
+
+/// What was opened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened {
+    /// The files that the path names: one file, or all `.hx` files below the folder, ordered by path. Files that they use
+    /// are loaded and not listed.
+    pub files: Vec<SourceFile>,
+    /// The project that the path belongs to: the nearest folder above it that has an `hx.toml`.
+    pub manifest: Option<Manifest>,
+}
+
+/// Why a path cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenError {
+    /// The path as it was given.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: SystemError,
+}
+
+impl OpenError {
+    /// The code under which it is reported.
+    pub fn code(&self) -> &'static Code {
+        match self.reason {
+            SystemError::NotFound => &codes::FILE_NOT_FOUND,
+            SystemError::NotText | SystemError::Other(_) => &codes::IO_ERROR,
+        }
+    }
+}
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot open `{}`: {}", self.path, self.reason)
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// Folders with this many levels below each other are taken for a loop of links.
+const MAX_DEPTH: usize = 64;
+
+impl Database {
+    /// Loads what a path means. A folder, or a path inside a project, loads the `.hx` files of the whole folder or project;
+    /// a file on its own loads itself and the files that it uses. `std/…` is the standard library.
+    pub fn open(&mut self, path: &str) -> Result<Opened, OpenError> {
+        let fail = |reason: SystemError| OpenError { path: path.to_owned(), reason };
+        let absolute = self.absolute(path);
+        let is_dir = self.system().is_dir(&absolute);
+        if !is_dir && !self.system().is_file(&absolute) {
+            // An editor may hold a file that is not on disk, and the standard library is in the binary.
+            let known = self.file(path).ok_or_else(|| fail(SystemError::NotFound))?;
+            return Ok(Opened { files: vec![known], manifest: None });
+        }
+        let folder = if is_dir { absolute.as_str() } else { paths::parent(&absolute) };
+        let root = self.project_root(folder);
+        let manifest = match &root {
+            Some(root) => Some(self.read_manifest(root).map_err(fail)?),
+            None => None,
+        };
+        if let Some(root) = &root {
+            self.load_folder(root).map_err(fail)?;
+        }
+        let files = if is_dir {
+            self.load_folder(&absolute).map_err(fail)?
+        } else {
+            let file = self.load(&absolute).map_err(fail)?;
+            self.load_used(file, &absolute);
+            vec![file]
+        };
+        Ok(Opened { files, manifest })
+    }
+
+    /// The nearest folder from here upwards that has an `hx.toml`.
+    fn project_root(&self, folder: &str) -> Option<String> {
+        let mut folder = folder;
+        loop {
+            if self.system().is_file(&paths::join(folder, MANIFEST_NAME)) {
+                return Some(folder.to_owned());
+            }
+            let above = paths::parent(folder);
+            if above == folder {
+                return None;
+            }
+            folder = above;
+        }
+    }
+
+    fn read_manifest(&mut self, root: &str) -> Result<Manifest, SystemError> {
+        let path = paths::join(root, MANIFEST_NAME);
+        let text = self.system().read_to_string(&path)?;
+        // The manifest is an input so that its errors have a place, but no module: it is not listed in the workspace.
+        let shown = paths::display(&self.system().current_dir(), &path);
+        let file = SourceFile::workspace(self, shown, text.as_str());
+        Ok(Manifest::read(self, file, root))
+    }
+
+    /// Loads every `.hx` file below a folder. Hidden folders, `target`, and folders that are projects of their own are left
+    /// out.
+    fn load_folder(&mut self, folder: &str) -> Result<Vec<SourceFile>, SystemError> {
+        let mut found = Vec::new();
+        self.find_files(folder, 0, &mut found)?;
+        found.sort();
+        found.iter().map(|path| self.load(path)).collect()
+    }
+
+    fn find_files(&self, folder: &str, depth: usize, found: &mut Vec<String>) -> Result<(), SystemError> {
+        for entry in self.system().read_dir(folder)? {
+            let path = paths::join(folder, &entry.name);
+            if !entry.is_dir {
+                if entry.name.ends_with(".hx") {
+                    found.push(path);
+                }
+                continue;
+            }
+            let skipped = entry.name.starts_with('.')
+                || entry.name == "target"
+                || depth >= MAX_DEPTH
+                || self.system().is_file(&paths::join(&path, MANIFEST_NAME));
+            if !skipped {
+                // A folder that may not be read hides its files from us and nothing more.
+                let _ = self.find_files(&path, depth + 1, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads the files that a file names in paths, and those that these name. What is not there is reported by whoever
+    /// resolves the name.
+    fn load_used(&mut self, file: SourceFile, path: &str) {
+        let mut work = vec![(file, path.to_owned())];
+        let mut seen = BTreeSet::from([path.to_owned()]);
+        while let Some((file, path)) = work.pop() {
+            let tree = parse(self, file).syntax_node();
+            for module in modules_named(&tree) {
+                let Some(found) = self.find_module(&path, &module) else { continue };
+                if seen.insert(found.clone())
+                    && let Ok(file) = self.load(&found)
+                {
+                    work.push((file, found));
+                }
+            }
+        }
+    }
+
+    /// Where a module would be on disk: looked for from the folder of the file outwards, as `hx_base::resolve_module` does.
+    fn find_module(&self, from: &str, module: &[String]) -> Option<String> {
+        let relative = format!("{}.hx", module.join("/"));
+        let mut folder = paths::parent(from);
+        loop {
+            let path = paths::join(folder, &relative);
+            if self.system().is_file(&path) {
+                return Some(path);
+            }
+            let above = paths::parent(folder);
+            if above == folder || folder == self.system().current_dir() {
+                return None;
+            }
+            folder = above;
+        }
+    }
+}
+
+/// The module paths that a tree may mean: of `use a::b::c;` both `a::b` and `a::b::c`.
+fn modules_named(tree: &SyntaxNode) -> BTreeSet<Vec<String>> {
+    let mut modules = BTreeSet::new();
+    let mut add = |words: &[String]| {
+        if words.first().is_some_and(|first| first == "std") {
+            return;
+        }
+        for len in words.len().saturating_sub(1).max(1)..=words.len() {
+            modules.insert(words[..len].to_vec());
+        }
+    };
+    for node in tree.descendants() {
+        match node.kind() {
+            SyntaxKind::USE => {
+                if let Some(tree) = ast::Use::cast(node).and_then(|it| it.use_tree()) {
+                    use_paths(&tree, &[], &mut add);
+                }
+            }
+            SyntaxKind::PATH => {
+                let words = ast::Path::cast(node).map(|path| words(&path)).unwrap_or_default();
+                if words.len() > 1 {
+                    add(&words);
+                }
+            }
+            _ => {}
+        }
+    }
+    modules
+}
+
+fn words(path: &ast::Path) -> Vec<String> {
+    path.segments().map(|segment| segment.text()).collect()
+}
+
+fn use_paths(tree: &ast::UseTree, prefix: &[String], add: &mut dyn FnMut(&[String])) {
+    let mut path = prefix.to_vec();
+    path.extend(tree.path().map(|path| words(&path)).unwrap_or_default());
+    match tree.use_tree_list() {
+        Some(list) => list.use_trees().for_each(|tree| use_paths(&tree, &path, add)),
+        None if !path.is_empty() => add(&path),
+        None => {}
+    }
+}

@@ -1,0 +1,3 @@
+//! The standard library, part of the binary.
+
+include!(concat!(env!("OUT_DIR"), "/std_files.rs"));
