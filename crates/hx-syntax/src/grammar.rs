@@ -1,8 +1,7 @@
 //! The grammar: one function for each rule of `grammar/hx.ungram`, in modules by theme.
 //!
 //! A rule consumes what it understands and reports what is missing; it never gives up on the text. `opt_x` may consume
-//! nothing. `x(p) -> Option<CompletedMarker>` says whether there was an `x`. Each rule has an example in a comment;
-//! `tests/fixtures` holds it with its tree.
+//! nothing. The examples in comments that begin with `test` are a test suite: `tests/fixtures` holds the tree of each.
 
 use crate::{
     SyntaxKind::{self, *},
@@ -36,6 +35,27 @@ const LIST_RECOVERY: TokenSet = ITEM_START.union(STATEMENT_START).union(TokenSet
     T![=],
     T![->],
 ]));
+
+/// What stands behind an operand, and never behind a keyword that starts an item.
+const AFTER_OPERAND: TokenSet = TokenSet::new(&[
+    T![;],
+    T![,],
+    T![.],
+    T![')'],
+    T![']'],
+    T![=],
+    T![==],
+    T![!=],
+    T![+],
+    T![-],
+    T![*],
+    T![/],
+    T![%],
+    T![@],
+    T![&&],
+    T![||],
+    T![..],
+]);
 
 /// A file: items, and nothing else.
 pub(crate) fn source_file(p: &mut Parser<'_>) {
@@ -71,9 +91,7 @@ fn name(p: &mut Parser<'_>, what: &str) -> bool {
         let message = format!("found the keyword `{}` where {what} was expected", p.nth_text(0));
         p.error_here(codes::UNEXPECTED, message);
         // `let test = …`: the keyword is meant as the name if what follows a name follows.
-        let follows_name =
-            matches!(p.nth(1), T![=] | T![:] | T!['('] | T![<] | T![,] | T![')'] | T![']'] | T![in]);
-        if follows_name || !p.at_set(ITEM_START.union(STATEMENT_START)) {
+        if matches!(p.nth(1), T![=] | T![:] | T!['('] | T![<] | T![,] | T![')'] | T![']'] | T![in]) {
             let m = p.start();
             p.bump_any();
             m.complete(p, ERROR);
@@ -100,7 +118,7 @@ fn name_ref(p: &mut Parser<'_>) -> CompletedMarker {
 fn path(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
     name_ref(p);
-    while p.at(T![::]) && !p.nth_at(1, T!['{']) {
+    while p.at(T![::]) && !matches!(p.nth(1), T!['{'] | T![*]) {
         p.bump(T![::]);
         if p.at(IDENT) {
             name_ref(p);

@@ -303,8 +303,11 @@ impl Lexer<'_> {
         }
     }
 
-    /// A character outside ASCII that starts no token; it was read.
+    /// A character outside ASCII that starts no token; it was read. Forbidden ones are reported for the whole text.
     fn foreign(&mut self, start: usize, c: char) -> SyntaxKind {
+        if characters::is_forbidden(c) {
+            return WHITESPACE;
+        }
         if let Some((meant, kind)) = characters::confusable(c) {
             let message = format!("found `{c}` (U+{:04X}): write {meant}", u32::from(c));
             self.error(start, codes::CONFUSABLE, message);
@@ -314,9 +317,6 @@ impl Lexer<'_> {
             let message =
                 format!("found U+{:04X}, a space of another kind: write an ordinary space", u32::from(c));
             self.error(start, codes::CONFUSABLE, message);
-            return WHITESPACE;
-        }
-        if characters::is_forbidden(c) {
             return WHITESPACE;
         }
         if c.is_alphanumeric() {

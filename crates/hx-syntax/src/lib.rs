@@ -132,11 +132,19 @@ pub fn parse_cell(text: &str) -> Parse<ast::Cell> {
     Parse::new(green, errors)
 }
 
+/// Whether what the parser missed is only the echo of what the lexer reported there.
+fn is_explained(error: &SyntaxError, lexical: &[SyntaxError]) -> bool {
+    let ends_here =
+        |it: &SyntaxError| it.code == codes::UNTERMINATED_STRING && it.range.end() == error.range.start();
+    error.code == codes::UNEXPECTED && lexical.iter().any(|it| it.range == error.range || ends_here(it))
+}
+
 fn parse_with(text: &str, entry: fn(&mut parser::Parser<'_>)) -> (GreenNode, Vec<SyntaxError>) {
     let lexed = lexer::lex_with_errors(text);
     let mut parser = parser::Parser::new(text, &lexed.tokens);
     entry(&mut parser);
     let (green, mut errors) = builder::build(text, &lexed.tokens, parser.finish());
+    errors.retain(|error| !is_explained(error, &lexed.errors));
     errors.extend(lexed.errors);
     validation::validate(&SyntaxNode::new_root(green.clone()), &mut errors);
     errors.sort_by_key(|error| (error.range.start(), error.range.end()));

@@ -41,7 +41,12 @@ const ANGLE: Limits = Limits { is_header: false, is_angle: true };
 
 pub(super) fn is_at_expr(p: &Parser<'_>) -> bool {
     // `where(` is the select.
-    p.at_set(EXPR_START) || (p.at(T![where]) && p.nth_at(1, T!['(']))
+    p.at_set(EXPR_START) || (p.at(T![where]) && p.nth_at(1, T!['('])) || is_misused_keyword(p)
+}
+
+/// A keyword in the place of a name: the expression goes on behind it.
+fn is_misused_keyword(p: &Parser<'_>) -> bool {
+    p.current().is_keyword() && AFTER_OPERAND.contains(p.nth(1))
 }
 
 /// An expression where nothing is forbidden.
@@ -89,7 +94,8 @@ pub(super) fn block_like(p: &mut Parser<'_>) -> bool {
     p.nested(|p| primary(p, FREE)).is_some()
 }
 
-// a..b  a..  ..b  ..
+// test range_expr
+// x[a..b, a.., ..b, ..]; for i in 0..n { }
 fn range_expr(p: &mut Parser<'_>, limits: Limits) -> bool {
     if p.at(T![..]) {
         let m = p.start();
@@ -139,11 +145,14 @@ fn binding_power(kind: SyntaxKind) -> Option<(u8, u8)> {
 }
 
 const COMPARISONS: TokenSet = TokenSet::new(&[T![==], T![!=], T![<], T![<=], T![>], T![>=]]);
-const ANGLES: TokenSet = TokenSet::new(&[T![<], T![<=], T![>], T![>=]]);
+const ANGLES: TokenSet = TokenSet::new(&[T![<], T![<=], T![>=]]);
 
-// a + b * c == d && e
-// (4, 2) : (2, 1)
-// swizzle<3, 3, 3> ∘ (8, 8) : (8, 1)
+// test binary_expr
+// a + b * c == d && e || !f;
+// -x @ y.T - 1;
+// (4, 2) : (2, 1);
+// k / BK : 1;
+// swizzle<3, 3, 3> ∘ (8, 8) : (8, 1) ∘ l == r;
 fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<CompletedMarker> {
     let mut lhs = unary_expr(p, limits)?;
     // The power of the operator that made `lhs`, if it does not associate.
@@ -154,8 +163,12 @@ fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<Comp
             kind => kind,
         };
         let Some((left, right)) = binding_power(operator) else { break };
-        if left < min_power || (limits.is_angle && ANGLES.contains(operator)) {
+        if left < min_power || (limits.is_angle && operator == T![>]) {
             break;
+        }
+        if limits.is_angle && ANGLES.contains(operator) {
+            let message = "found a comparison between `<` and `>`: write parentheses around it";
+            p.error_here(codes::NEEDS_PARENS, message);
         }
         let is_single = COMPARISONS.contains(operator) || operator == T![:];
         if is_single && last_single == Some(left) {
@@ -195,7 +208,8 @@ fn foreign_operator(p: &mut Parser<'_>) -> SyntaxKind {
     meant
 }
 
-// -x  !c
+// test unary_expr
+// --x; !c; -f(x).T;
 fn unary_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
     p.nested(|p| match p.current() {
         T![-] | T![!] => {
@@ -208,7 +222,8 @@ fn unary_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
     })
 }
 
-// f(x)  x[i]  x.T  pipe.acquire()
+// test postfix_expr
+// f(x)[i].T[.., new, 0]; pipe.acquire(); load("w")["x"];
 fn postfix_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
     let mut lhs = primary(p, limits)?;
     // A closure and a block take nothing behind them.
@@ -279,7 +294,8 @@ fn field_or_method(p: &mut Parser<'_>, receiver: CompletedMarker) -> CompletedMa
     m.complete(p, FIELD_EXPR)
 }
 
-// (a, seed: 1, op: |x, y| x + y)
+// test arg_list
+// f(); f(a, seed: 1, tiler: (_, 2:1),); where(c, x, y);
 pub(super) fn arg_list(p: &mut Parser<'_>) {
     let m = p.start();
     list(p, (T!['('], T![')']), "an argument", is_at_expr, |p| {
@@ -306,7 +322,8 @@ pub(super) fn arg_list(p: &mut Parser<'_>) {
     m.complete(p, ARG_LIST);
 }
 
-// |(p0, h0), (p1, h1)| (p0 * p1, h0 * p1 + h1)
+// test closure_expr
+// scan(x, op: |(p0, h0), (p1, h1)| (p0 * p1, h0 * p1 + h1)); reduce(x, |a, _| a);
 fn closure_expr(p: &mut Parser<'_>) -> bool {
     let rule = |p: &mut Parser<'_>| {
         let m = p.start();
@@ -358,7 +375,10 @@ fn primary(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
         }
         _ => {
             p.error_missing("an expression");
-            return None;
+            if !is_misused_keyword(p) {
+                return None;
+            }
+            single(p, ERROR)
         }
     };
     Some(completed)
@@ -370,15 +390,16 @@ fn single(p: &mut Parser<'_>, kind: SyntaxKind) -> CompletedMarker {
     m.complete(p, kind)
 }
 
-// std::math::LOG2E
-// matmul<BM = 128, BN = 64>
-// swizzle<3, 3, 3>
+// test path_expr
+// std::math::LOG2E; matmul<BM = 128, l = (a < b)>(x); swizzle<3, 3, 3>; a < b && c == d;
 fn path_expr(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
     let first = p.position();
     path(p);
     let is_swizzle = p.position() == first + 1 && p.consumed_text(first) == "swizzle";
-    if p.at(T![<]) && (is_swizzle || (p.nth_at(1, IDENT) && p.nth_at(2, T![=]))) {
+    // `IDENT ':'` behind `<` is a name too, with the wrong mark behind it.
+    let is_named = p.nth_at(1, IDENT) && matches!(p.nth(2), T![=] | T![:]);
+    if p.at(T![<]) && (is_swizzle || is_named) {
         generic_args(p);
     }
     m.complete(p, PATH_EXPR)
@@ -404,7 +425,8 @@ fn generic_args(p: &mut Parser<'_>) {
     m.complete(p, GENERIC_ARG_LIST);
 }
 
-// (a)  (a, b)  (8,)  ()  (warp: 4, lane: 8)
+// test paren_or_tuple
+// (a); (a, b); (8,); (); (warp: 4, lane: 8) : (32, 1); [a, 1, (n) : 1]; (n : 1);
 fn paren_or_tuple(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
     let mut fields = 0;
@@ -430,7 +452,10 @@ fn paren_or_tuple(p: &mut Parser<'_>) -> CompletedMarker {
     m.complete(p, if is_tuple { TUPLE_EXPR } else { PAREN_EXPR })
 }
 
-// if c { x } else if d { y } else { z }
+// test if_expr
+// let x = if c { x } else if d { y } else { z };
+// if x { }
+// if f(x) { 1 } else { 2 }
 fn if_expr(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
     p.bump(T![if]);

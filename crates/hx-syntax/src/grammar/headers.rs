@@ -14,7 +14,8 @@ pub(super) enum Clauses {
     OfKernel,
 }
 
-// <BM = 64, T: type = f16, l: layout = (8, 8) : (8, 1)>
+// test generic_params
+// fn f<BM = 64, T: type = f16, l: layout = (8, 8) : (8, 1), N,>() { }
 pub(super) fn opt_generic_params(p: &mut Parser<'_>) {
     if !p.at(T![<]) {
         return;
@@ -41,7 +42,8 @@ fn generic_param(p: &mut Parser<'_>) -> bool {
     true
 }
 
-// (a: f16[m, k], c: mut f16[m, n])
+// test params
+// fn f(a: f16[m, k / 2], c: mut f16[m, n] : [lda, 1], w: u4[n] : W, x: f32,) { }
 pub(super) fn params(p: &mut Parser<'_>) {
     if !p.at(T!['(']) {
         p.error_missing("a list of parameters");
@@ -71,7 +73,8 @@ fn param(p: &mut Parser<'_>) -> bool {
     true
 }
 
-// -> f32[M, N]
+// test ret_type
+// fn f() -> f32[M, N] where M > 0 { }
 pub(super) fn opt_ret_type(p: &mut Parser<'_>) {
     if !p.at(T![->]) {
         return;
@@ -82,7 +85,8 @@ pub(super) fn opt_ret_type(p: &mut Parser<'_>) {
     m.complete(p, RET_TYPE);
 }
 
-// where k % BK == 0, m > 0 grid [cdiv(m, BM), 2] threads 128 cluster [2, 1]
+// test clauses
+// kernel f() where k % BK == 0, where(a, b, c), m > 0, grid [cdiv(m, BM), 2] threads 128 cluster [2, 1] { }
 pub(super) fn clauses(p: &mut Parser<'_>, allowed: Clauses) {
     let mut seen = TokenSet::EMPTY;
     loop {
@@ -139,6 +143,13 @@ fn is_at_clause_after_comma(p: &Parser<'_>) -> bool {
         return !p.nth_at(1, T!['(']);
     }
     clause_kind(p).is_some() && matches!(p.nth(1), T!['['] | T!['('] | IDENT | INT_NUMBER)
+}
+
+/// `in` and what is gone through, before a block. Without the `in` the expression is still understood.
+pub(super) fn in_expr(p: &mut Parser<'_>) {
+    if p.expect(T![in]) || (expressions::is_at_expr(p) && !p.at(T!['{'])) {
+        expressions::header_expr(p);
+    }
 }
 
 /// The block of an item. Anything before it is skipped.

@@ -19,7 +19,7 @@ const NEAR_WORDS: &[(&str, &str)] = &[
 
 pub(super) fn is_at_item(p: &Parser<'_>) -> bool {
     if !p.at(T![#]) {
-        return p.at_set(ITEM_START);
+        return is_item_word(p, 0);
     }
     // Attributes belong to what follows them: `#[a] #[b(1)] kernel`. They are short.
     const MAX_LOOK_AHEAD: usize = 64;
@@ -41,7 +41,12 @@ pub(super) fn is_at_item(p: &Parser<'_>) -> bool {
         }
         n += 1;
     }
-    ITEM_START.contains(p.nth(n))
+    is_item_word(p, n)
+}
+
+/// `let x = kernel;` has the keyword in the place of a name: no item is like that.
+fn is_item_word(p: &Parser<'_>, n: usize) -> bool {
+    ITEM_START.contains(p.nth(n)) && !AFTER_OPERAND.contains(p.nth(n + 1))
 }
 
 pub(super) fn item_or_error(p: &mut Parser<'_>) {
@@ -115,7 +120,9 @@ fn is_one_edit_away(a: &str, b: &str) -> bool {
         }
 }
 
-// #[unroll] #[unroll(4)]
+// test attributes
+// #[unroll(4)] #[a::b] for i in 0..n { }
+// #[cold] fn f() { }
 pub(super) fn attributes(p: &mut Parser<'_>) {
     while p.at(T![#]) {
         let m = p.start();
@@ -138,7 +145,9 @@ pub(super) fn attributes(p: &mut Parser<'_>) {
     }
 }
 
-// use std::gemm::{gemm, split_k as sk};
+// test use
+// use std::gemm::{gemm, split_k as sk, a::{b, c}};
+// use std::math;
 fn use_(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![use]);
     use_tree(p);
@@ -151,8 +160,13 @@ fn use_tree(p: &mut Parser<'_>) -> bool {
         let m = p.start();
         if p.at(IDENT) {
             path(p);
-            if p.at(T![::]) && p.nth_at(1, T!['{']) {
+            if p.at(T![::]) {
                 p.bump(T![::]);
+            }
+            if p.at(T![*]) {
+                let message = "found `*`: a `use` names what it brings in, as in `use std::math::{exp, log}`";
+                p.error_here(codes::OTHER_LANGUAGE, message);
+                p.error_and_bump("a name", TokenSet::EMPTY);
             }
         }
         if p.at(T!['{']) {
@@ -183,7 +197,10 @@ fn rename(p: &mut Parser<'_>) {
     m.complete(p, RENAME);
 }
 
+// test const
+// /// log2(e)
 // const LOG2E: f32 = 1.4426950408889634;
+// const N = 4;
 fn const_(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![const]);
     name(p, "the name of a constant");
@@ -195,7 +212,8 @@ fn const_(p: &mut Parser<'_>, m: Marker) {
     m.complete(p, CONST);
 }
 
-// fn gelu<N = 4>(x: register T[M, N]) -> f32[M, N] { x }
+// test fn
+// fn gelu<N = 4>(x: register T[M, N], s: shared mut f16[K]) -> f32[M, N] { x }
 fn fn_(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![fn]);
     name(p, "the name of a function");
@@ -207,19 +225,27 @@ fn fn_(p: &mut Parser<'_>, m: Marker) {
     m.complete(p, FN);
 }
 
+// test kernel
 // kernel matmul<BM = 64>(a: f16[m, k], c: mut f16[m, n]) where k % 16 == 0 grid [cdiv(m, BM)] threads 128 { }
 fn kernel(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![kernel]);
     name(p, "the name of a kernel");
     headers::opt_generic_params(p);
     headers::params(p);
+    if p.at(T![->]) {
+        let message =
+            "found `->` on a kernel: a kernel returns nothing, it writes to parameters that are `mut`";
+        p.error_here(codes::MISPLACED, message);
+        headers::opt_ret_type(p);
+    }
     headers::clauses(p, headers::Clauses::OfKernel);
     headers::body(p);
     m.complete(p, KERNEL);
 }
 
+// test case
 // test "name" for (m, n) in [(1, 2), (3, 4)] { }
-// bench "name" { }
+// bench "other" { }
 fn case(p: &mut Parser<'_>, m: Marker, kind: SyntaxKind) {
     p.bump_any();
     if !p.eat(STRING) {
@@ -234,15 +260,14 @@ fn case(p: &mut Parser<'_>, m: Marker, kind: SyntaxKind) {
         let m = p.start();
         p.bump(T![for]);
         patterns::pattern(p);
-        if p.expect(T![in]) {
-            expressions::header_expr(p);
-        }
+        headers::in_expr(p);
         m.complete(p, CASE_CLAUSE);
     }
     headers::body(p);
     m.complete(p, kind);
 }
 
+// test main
 // main { print(args[0]); }
 fn main(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![main]);

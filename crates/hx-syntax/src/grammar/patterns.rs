@@ -4,7 +4,8 @@ use super::*;
 
 const PATTERN_START: TokenSet = TokenSet::new(&[IDENT, T![_], T!['('], T!['[']]);
 
-// x  _  (a, b)  [bm, bn]
+// test pattern
+// let x = y; let _ = y; let (a, [b, _], (c,)) = y; let [bm, bn] = block_idx;
 pub(super) fn pattern(p: &mut Parser<'_>) -> bool {
     match p.current() {
         T!['('] => nested_pattern(p, (T!['('], T![')']), TUPLE_PAT),

@@ -24,7 +24,8 @@ pub(super) enum End {
     OfCell,
 }
 
-// { let x = 1; x }
+// test block
+// let x = { let y = 1; { } y };
 pub(super) fn block(p: &mut Parser<'_>) -> bool {
     if !p.at(T!['{']) {
         p.error_missing("`{`");
@@ -98,8 +99,9 @@ fn end_of(p: &mut Parser<'_>, end: End) {
     end_of_statement(p);
 }
 
+// test let
 // let [bm, bn] = block_idx;
-// let (p, h): (f32, f32) = scan((a, b), axis: 2, op: add);
+// let (p, h): (f32, f32[M]) = scan((a, b), axis: 2, op: add);
 fn let_(p: &mut Parser<'_>, m: Marker, end: End) {
     p.bump(T![let]);
     patterns::pattern(p);
@@ -111,18 +113,18 @@ fn let_(p: &mut Parser<'_>, m: Marker, end: End) {
     m.complete(p, LET_STMT);
 }
 
-// for (i, j) in 0..n { }
+// test for
+// for (i, j) in pairs { f(i); }
 fn for_(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![for]);
     patterns::pattern(p);
-    if p.expect(T![in]) {
-        expressions::header_expr(p);
-    }
+    headers::in_expr(p);
     block(p);
     m.complete(p, FOR_STMT);
 }
 
-// while i < n { }
+// test while
+// while i < n { i += 1; }
 fn while_(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![while]);
     expressions::header_expr(p);
@@ -130,6 +132,7 @@ fn while_(p: &mut Parser<'_>, m: Marker) {
     m.complete(p, WHILE_STMT);
 }
 
+// test warp_groups
 // warp_groups { producer registers 40 { } consumer 2 registers 232 { } consumer each n (g) { } }
 fn warp_groups(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![warp_groups]);
@@ -165,7 +168,6 @@ fn warp_groups(p: &mut Parser<'_>, m: Marker) {
     m.complete(p, WARP_GROUPS_STMT);
 }
 
-// consumer each 2 (g) registers 232 { }
 fn warp_role(p: &mut Parser<'_>) {
     let m = p.start();
     if !p.eat_word("producer") {
@@ -201,7 +203,8 @@ fn is_at_measure(p: &Parser<'_>) -> bool {
         && (p.nth_at(1, T!['{']) || p.nth_is_word(1, "flops") || p.nth_is_word(1, "bytes"))
 }
 
-// measure flops 2 * m * n * k bytes 2 * m * k { matmul(a, b, c) }
+// test measure
+// bench "b" { measure flops 2 * m bytes 2 * k { f(a) } measure { f(b); } let measure = 1; }
 fn measure(p: &mut Parser<'_>, m: Marker) {
     p.eat_word("measure");
     while p.nth_is_word(0, "flops") || p.nth_is_word(0, "bytes") {
@@ -216,7 +219,8 @@ fn measure(p: &mut Parser<'_>, m: Marker) {
     m.complete(p, MEASURE_STMT);
 }
 
-// baseline cublas::gemm(a, b.T, c)
+// test baseline
+// bench "b" { baseline f(a); baseline cublas::gemm(a, b.T, c) }
 fn baseline(p: &mut Parser<'_>, m: Marker) {
     p.eat_word("baseline");
     expressions::expr(p);
@@ -226,10 +230,12 @@ fn baseline(p: &mut Parser<'_>, m: Marker) {
     m.complete(p, BASELINE_STMT);
 }
 
+// test expression_statement
 // f(x);
 // x = x + 1;
-// x += 1;
+// x[0] %= 1;
 // if c { } else { }
+// x
 fn expression_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool, end: End) {
     if !expressions::is_at_expr(p) {
         no_statement(p, m, has_attributes);
@@ -279,7 +285,7 @@ fn no_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool) {
         p.error_missing("a statement");
     }
     let before = p.position();
-    if matches!(p.current(), T![')'] | T![']'] | T!['}']) {
+    if matches!(p.current(), T![')'] | T![']'] | T!['}']) || p.at_set(ITEM_START) {
         p.bump_any();
     }
     p.skip_until(STATEMENT_RECOVERY);

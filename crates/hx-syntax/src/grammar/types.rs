@@ -23,7 +23,8 @@ pub(super) fn type_(p: &mut Parser<'_>) -> bool {
     }
 }
 
-// (f32[M], f32)
+// test tuple_type
+// const X: (f32[M], (f32,)) = y;
 fn tuple_type(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
     let starts = |p: &Parser<'_>| matches!(p.current(), T!['('] | IDENT | T![mut]);
@@ -31,9 +32,8 @@ fn tuple_type(p: &mut Parser<'_>) -> CompletedMarker {
     m.complete(p, TUPLE_TYPE)
 }
 
-// mut f16[m, k] : [lda, 1]
-// register T[M, N]
-// shared mut f16[K]
+// test named_type
+// fn f(a: mut f16[m, k] : [lda, 1], b: register T[M, N], c: shared mut f16[K], d: a::T, shared: global f32) { }
 fn named_type(p: &mut Parser<'_>) {
     let m = p.start();
     memory_space(p);

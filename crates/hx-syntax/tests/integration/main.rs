@@ -1,4 +1,9 @@
 //! The suites of `hx-syntax`, in one binary.
 
+mod ast;
+mod completeness;
+mod errors;
 mod programs;
+mod properties;
+mod rules;
 mod support;

@@ -2,35 +2,7 @@
 
 use std::fmt::Write;
 
-use hx_syntax::{AstNode, Hx, NodeOrToken, Parse, SyntaxElement, SyntaxError, SyntaxNode};
-
-/// The tree with its ranges and tokens, then the errors.
-pub(crate) fn dump<T: AstNode<Language = Hx>>(parse: &Parse<T>) -> String {
-    let mut out = String::new();
-    dump_node(&parse.syntax_node(), 0, &mut out);
-    out.push_str(&errors(parse.errors()));
-    out
-}
-
-fn dump_node(node: &SyntaxNode, depth: usize, out: &mut String) {
-    let _ = writeln!(out, "{:indent$}{:?}@{:?}", "", node.kind(), node.text_range(), indent = 2 * depth);
-    for child in node.children_with_tokens() {
-        match child {
-            NodeOrToken::Node(node) => dump_node(&node, depth + 1, out),
-            NodeOrToken::Token(token) => {
-                let indent = 2 * (depth + 1);
-                let _ = writeln!(
-                    out,
-                    "{:indent$}{:?}@{:?} {:?}",
-                    "",
-                    token.kind(),
-                    token.text_range(),
-                    token.text()
-                );
-            }
-        }
-    }
-}
+use hx_syntax::{NodeOrToken, SyntaxElement, SyntaxError, SyntaxNode};
 
 /// One line for each error.
 pub(crate) fn errors(errors: &[SyntaxError]) -> String {
@@ -41,34 +13,56 @@ pub(crate) fn errors(errors: &[SyntaxError]) -> String {
     out
 }
 
-/// The tree as an S-expression without trivia: short enough to read what a rule gives.
+/// The tree as an S-expression without trivia, one node a line where a line is too short for all of it.
 pub(crate) fn sketch(node: &SyntaxNode) -> String {
-    let mut out = String::new();
-    sketch_into(node, &mut out);
-    out
+    render(&shape(node), 0)
 }
 
-fn sketch_into(node: &SyntaxNode, out: &mut String) {
+enum Shape {
+    Atom(String),
+    List(Vec<Shape>),
+}
+
+/// A name or a literal is shown as its text alone.
+fn shape(node: &SyntaxNode) -> Shape {
     let children: Vec<SyntaxElement> =
         node.children_with_tokens().filter(|it| !it.kind().is_trivia()).collect();
     let name = format!("{:?}", node.kind()).to_lowercase();
-    // A name in a path in an expression is shown as the name.
-    if let ("path_expr" | "path" | "name_ref" | "name" | "literal" | "name_pat", [only]) =
-        (&*name, &children[..])
-    {
-        return element(only, out);
+    let mut shapes: Vec<Shape> = children
+        .iter()
+        .map(|child| match child {
+            NodeOrToken::Node(node) => shape(node),
+            NodeOrToken::Token(token) => Shape::Atom(token.text().to_owned()),
+        })
+        .collect();
+    let is_plain = matches!(&*name, "path_expr" | "path" | "name_ref" | "name" | "literal" | "name_pat");
+    if is_plain && shapes.len() == 1 {
+        return shapes.remove(0);
     }
-    let _ = write!(out, "({name}");
-    for child in &children {
-        out.push(' ');
-        element(child, out);
-    }
-    out.push(')');
+    shapes.insert(0, Shape::Atom(name));
+    Shape::List(shapes)
 }
 
-fn element(element: &SyntaxElement, out: &mut String) {
-    match element {
-        NodeOrToken::Node(node) => sketch_into(node, out),
-        NodeOrToken::Token(token) => out.push_str(token.text()),
+fn one_line(shape: &Shape) -> String {
+    match shape {
+        Shape::Atom(text) => text.clone(),
+        Shape::List(shapes) => format!("({})", shapes.iter().map(one_line).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+fn render(shape: &Shape, depth: usize) -> String {
+    let line = one_line(shape);
+    let indent = " ".repeat(2 * depth);
+    match shape {
+        Shape::List(shapes) if indent.len() + line.chars().count() > 100 => {
+            let mut out = format!("{indent}({}\n", one_line(&shapes[0]));
+            for shape in &shapes[1..] {
+                out.push_str(&render(shape, depth + 1));
+            }
+            out.truncate(out.trim_end().len());
+            out.push_str(")\n");
+            out
+        }
+        _ => format!("{indent}{line}\n"),
     }
 }
