@@ -1,0 +1,174 @@
+//! Inline assembly: the templates of the catalogue with numbered operands.
+//!
+//! It knows the syntax of templates and of `asm` statements, not what an operand is.
+
+/// An operand of an `asm` statement.
+#[derive(Clone, Debug)]
+pub(crate) struct Operand {
+    /// Without `=` and `+`.
+    pub(crate) constraint: char,
+    pub(crate) text: String,
+}
+
+/// An `asm` statement in the making.
+#[derive(Debug, Default)]
+pub(crate) struct Asm {
+    /// Written, or with [`Asm::in_place`] read and written.
+    pub(crate) outputs: Vec<Operand>,
+    pub(crate) inputs: Vec<Operand>,
+    /// Outputs keep their values where the instruction does not write.
+    pub(crate) in_place: bool,
+    /// The statement has effects besides its outputs, and stays in order with others that have.
+    pub(crate) effects: bool,
+    /// The instructions run only where this holds.
+    pub(crate) guard: Option<String>,
+}
+
+/// Which operands a placeholder stands for.
+#[derive(Clone, Debug)]
+pub(crate) enum Slots {
+    Outputs(std::ops::Range<usize>),
+    Inputs(std::ops::Range<usize>),
+    /// One input.
+    Input(usize),
+}
+
+/// The longest line of an `asm` statement that is kept on one line.
+const LINE: usize = 116;
+
+impl Asm {
+    /// The statement, with the template's placeholders replaced by what `slots` says of them.
+    ///
+    /// The error is the name of a placeholder that `slots` does not know.
+    pub(crate) fn statement(
+        &self,
+        template: &str,
+        slots: &dyn Fn(&str) -> Option<Slots>,
+        indent: usize,
+    ) -> Result<String, String> {
+        let numbers = |range: &std::ops::Range<usize>, first: usize| -> String {
+            let list: Vec<String> = range.clone().map(|i| format!("%{}", first + i)).collect();
+            if list.len() == 1 { list[0].clone() } else { format!("{{{}}}", list.join(", ")) }
+        };
+        let inputs = self.outputs.len();
+        let mut code = render(template, &|name| {
+            Some(match slots(name)? {
+                Slots::Outputs(range) => numbers(&range, 0),
+                Slots::Inputs(range) => numbers(&range, inputs),
+                Slots::Input(i) => format!("%{}", inputs + i),
+            })
+        })?;
+        let mut given: Vec<String> =
+            self.inputs.iter().map(|o| format!("\"{}\"({})", o.constraint, o.text)).collect();
+        if let Some(guard) = &self.guard {
+            let n = inputs + given.len();
+            code = format!("{{ .reg .pred p; setp.ne.b32 p, %{n}, 0; @p {code} }}");
+            given.push(format!("\"r\"((int)({guard}))"));
+        }
+        let sign = if self.in_place { '+' } else { '=' };
+        let taken: Vec<String> =
+            self.outputs.iter().map(|o| format!("\"{sign}{}\"({})", o.constraint, o.text)).collect();
+        let mut parts = vec![format!("\"{code}\""), list(&taken), list(&given)];
+        if self.effects {
+            parts.push(": \"memory\"".into());
+        } else if given.is_empty() {
+            parts.pop();
+        }
+        let head = if self.effects { "asm volatile(" } else { "asm(" };
+        let single = format!("{head}{});", parts.join(" "));
+        if indent + single.len() <= LINE {
+            return Ok(single);
+        }
+        let pad = " ".repeat(indent + 4);
+        Ok(format!("{head}\n{pad}{});", parts.join(&format!("\n{pad}"))))
+    }
+}
+
+/// `: "r"(a), "r"(b)`.
+fn list(operands: &[String]) -> String {
+    if operands.is_empty() { ":".into() } else { format!(": {}", operands.join(", ")) }
+}
+
+/// A template with `{name}` replaced, `{{` and `}}` as braces, and percent signs doubled.
+fn render(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some(at) = rest.find(['{', '}', '%', '"', '\\', '\n']) {
+        out.push_str(&rest[..at]);
+        let tail = &rest[at..];
+        let taken = match tail.as_bytes() {
+            [b'{', b'{', ..] | [b'}', b'}', ..] => {
+                out.push_str(&tail[..1]);
+                2
+            }
+            [b'{', ..] => {
+                let Some(end) = tail.find('}') else { return Err(tail.into()) };
+                let name = &tail[1..end];
+                out.push_str(&value(name).ok_or_else(|| name.to_owned())?);
+                end + 1
+            }
+            [b'%', ..] => {
+                out.push_str("%%");
+                1
+            }
+            [b'\n', ..] => {
+                out.push_str("\\n");
+                1
+            }
+            [b'"' | b'\\', ..] => {
+                out.push('\\');
+                out.push_str(&tail[..1]);
+                1
+            }
+            _ => return Err(tail[..1].into()),
+        };
+        rest = &tail[taken..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// Whether a template is one instruction, which can be given a predicate.
+pub(crate) fn is_single(template: &str) -> bool {
+    let code = template.trim();
+    !code.starts_with("{{") && code.strip_suffix(';').is_some_and(|code| !code.contains(';'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates() {
+        let of = |t: &str| render(t, &|name| (name == "r").then(|| "{%0, %1}".to_owned()));
+        assert_eq!(of("op.v2 {r}, [x];"), Ok("op.v2 {%0, %1}, [x];".into()));
+        assert_eq!(of("{{ mov %laneid, {r}; }}"), Ok("{ mov %%laneid, {%0, %1}; }".into()));
+        assert_eq!(of("op {q};"), Err("q".into()));
+        assert!(is_single("op.v2 {r}, [{a}];"));
+        assert!(!is_single("{{ op {r}; }}"));
+        assert!(!is_single("op {r}; op {a};"));
+    }
+
+    #[test]
+    fn a_guard_becomes_a_predicate() {
+        let asm = Asm {
+            outputs: vec![Operand { constraint: 'r', text: "x".into() }],
+            inputs: vec![Operand { constraint: 'l', text: "p".into() }],
+            in_place: true,
+            effects: true,
+            guard: Some("i < n".into()),
+        };
+        let slots = |name: &str| match name {
+            "r" => Some(Slots::Outputs(0..1)),
+            "a" => Some(Slots::Input(0)),
+            _ => None,
+        };
+        expect_test::expect![[r#"
+            asm volatile(
+                "{ .reg .pred p; setp.ne.b32 p, %2, 0; @p op %0, [%1]; }"
+                : "+r"(x)
+                : "l"(p), "r"((int)(i < n))
+                : "memory");"#]]
+        .assert_eq(&asm.statement("op {r}, [{a}];", &slots, 0).unwrap_or_default());
+    }
+}

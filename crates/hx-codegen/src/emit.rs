@@ -1,0 +1,419 @@
+//! The kernel around its instructions: arguments, declarations, control flow, comments and line marks.
+//!
+//! Single instructions are in `instruction`. Start at [`cuda`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use hx_dtype::DType;
+use hx_index::{Cond, Expr, Symbol};
+use hx_target::Arch;
+use hx_thread::{Body, Group, Param, Stmt, ThreadProgram};
+use hx_tile::Origin;
+
+use crate::access::Array;
+use crate::expr::Printer;
+use crate::launch::{CudaSource, LaunchDescription};
+use crate::names::{Names, kernel_symbol};
+use crate::storage::{pointee, scalar};
+
+/// What a thread program must keep to and this one does not: a mistake of the compiler, never of its user.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MalformedProgram {
+    #[error("the catalogue has no row `{0}`")]
+    UnknownRow(String),
+    #[error("`{row}` does not exist on {arch}")]
+    NewerRow { row: String, arch: Arch },
+    #[error("`{row}` takes {expected} elements for `{operand}`, not {found}")]
+    Operands { row: String, operand: &'static str, expected: i64, found: usize },
+    #[error("`{row}` does not move elements of type {dtype}")]
+    Width { row: String, dtype: DType },
+    #[error("the template of `{row}` has `{placeholder}`, which stands for nothing")]
+    Template { row: String, placeholder: String },
+    #[error("`{0}` is used where it has no value")]
+    Unbound(String),
+    #[error("`{0}` is not there")]
+    Missing(String),
+    #[error("an array of {left} is moved into one of {right}")]
+    Types { left: DType, right: DType },
+}
+
+/// Lines of the source for `#line` marks.
+#[derive(Clone, Copy, Debug)]
+pub struct Lines<'a> {
+    /// The name that messages and profilers show, such as `gemm.hx::gemm`.
+    pub file: &'a str,
+    /// Lines relative to the kernel's header, so that text above the kernel does not change the output.
+    pub of: &'a BTreeMap<Origin, u32>,
+}
+
+/// The program as CUDA C++ for `arch`.
+///
+/// # Errors
+/// If the program breaks a rule of thread programs, which the compiler never lets happen on purpose.
+pub fn cuda(program: &ThreadProgram, arch: Arch) -> Result<CudaSource, MalformedProgram> {
+    Emitter::new(program, arch, None).finish()
+}
+
+/// As [`cuda`], with `#line` marks before the statements of every tile operation that `lines` has a line for.
+///
+/// # Errors
+/// As [`cuda`].
+pub fn cuda_with_lines(
+    program: &ThreadProgram,
+    arch: Arch,
+    lines: Lines<'_>,
+) -> Result<CudaSource, MalformedProgram> {
+    Emitter::new(program, arch, Some(lines)).finish()
+}
+
+/// The text in the making.
+#[derive(Debug)]
+pub(crate) struct Emitter<'a> {
+    pub(crate) program: &'a ThreadProgram,
+    pub(crate) arch: Arch,
+    pub(crate) printer: Printer,
+    pub(crate) arrays: Vec<Array>,
+    /// Arrays with words of which an instruction writes only a part.
+    pub(crate) partial: BTreeSet<usize>,
+    /// Names of the parameters, by position.
+    pub(crate) params: Vec<String>,
+    /// Names of the variables that hold the address of each shared buffer.
+    pub(crate) shared: Vec<String>,
+    names: Names,
+    symbol_params: Vec<String>,
+    vars: BTreeMap<Symbol, String>,
+    lines: Option<Lines<'a>>,
+    /// The source line of the operation around.
+    line: Option<u32>,
+    out: String,
+    depth: usize,
+}
+
+const THREAD: &str = "thread";
+const AXES: [&str; 3] = ["x", "y", "z"];
+/// The start of shared memory, and its address in that memory's own address space.
+const SHARED_MEMORY: [&str; 2] = ["smem", "smem_base"];
+/// The most blocks along x; along y and z there are fewer.
+const MOST_BLOCKS: i64 = i32::MAX as i64;
+
+impl<'a> Emitter<'a> {
+    fn new(program: &'a ThreadProgram, arch: Arch, lines: Option<Lines<'a>>) -> Emitter<'a> {
+        let mut e = Emitter {
+            program,
+            arch,
+            printer: Printer::default(),
+            arrays: Vec::new(),
+            partial: BTreeSet::new(),
+            params: Vec::new(),
+            shared: Vec::new(),
+            names: Names::new(),
+            symbol_params: Vec::new(),
+            vars: BTreeMap::new(),
+            lines,
+            line: None,
+            out: String::new(),
+            depth: 1,
+        };
+        e.name_params();
+        e.name_indices();
+        e.shared = program.shared.iter().map(|s| e.names.local(&s.name)).collect();
+        let array = |r: &hx_thread::RegisterArray| Array::new(e.names.local(&r.name), r.dtype, r.len);
+        e.arrays = program.registers.iter().map(array).collect();
+        e
+    }
+
+    fn name_params(&mut self) {
+        for param in &self.program.params {
+            let name = match param {
+                Param::Tensor(t) => self.names.local(&t.name),
+                Param::Scalar { name: own, dtype } => {
+                    let name = self.names.local(own);
+                    let symbol = Symbol::Scalar(own.as_str().into());
+                    match dtype.bits() {
+                        _ if !dtype.is_int() => {}
+                        64 => self.printer.name(symbol, name.clone(), true),
+                        32 if *dtype == DType::U32 => {
+                            self.printer.bound(&symbol, (Some(0), Some(i64::from(u32::MAX))));
+                            self.printer.name(symbol, format!("(long long){name}"), true);
+                        }
+                        _ => {
+                            self.printer
+                                .bound(&symbol, (Some(i64::from(i32::MIN)), Some(i64::from(i32::MAX))));
+                            self.printer.name(symbol, name.clone(), false);
+                        }
+                    }
+                    name
+                }
+            };
+            self.params.push(name);
+        }
+        for symbol in &self.program.symbols {
+            let name = self.names.local(&symbol.to_string());
+            let lowest = if matches!(symbol, Symbol::Dim(_)) { 0 } else { i64::from(i32::MIN) };
+            self.printer.bound(symbol, (Some(lowest), Some(i64::from(i32::MAX))));
+            self.printer.name(symbol.clone(), name.clone(), false);
+            self.symbol_params.push(name);
+        }
+    }
+
+    fn name_indices(&mut self) {
+        for word in SHARED_MEMORY {
+            self.names.local(word);
+        }
+        let thread = self.names.local(THREAD);
+        self.printer.name(Symbol::Thread, thread, false);
+        self.printer.bound(&Symbol::Thread, (Some(0), Some(i64::from(self.program.threads) - 1)));
+        for (axis, letter) in AXES.iter().enumerate() {
+            let symbol = Symbol::BlockIdx(axis as u8);
+            let name = self.names.local(&format!("block_{letter}"));
+            self.printer.name(symbol.clone(), name, false);
+            let blocks = self.program.grid.get(axis).map_or(Some(1), |e| self.printer.facts.range(e).1);
+            let most = blocks.map_or(MOST_BLOCKS, |b| b.clamp(1, MOST_BLOCKS));
+            self.printer.bound(&symbol, (Some(0), Some(most - 1)));
+        }
+    }
+
+    fn finish(mut self) -> Result<CudaSource, MalformedProgram> {
+        self.body(&self.program.body)?;
+        let body = std::mem::take(&mut self.out);
+        let symbol = kernel_symbol(&self.program.name);
+        for helper in self.printer.helpers.clone() {
+            self.out.push_str(&helper.definition());
+            self.out.push('\n');
+        }
+        self.header(&symbol);
+        self.declarations();
+        self.out.push_str(&body);
+        self.out.push_str("}\n");
+        Ok(CudaSource { text: self.out, symbol, launch: LaunchDescription::of(self.program) })
+    }
+
+    fn header(&mut self, symbol: &str) {
+        let mut params: Vec<String> = Vec::new();
+        for (param, name) in self.program.params.iter().zip(&self.params) {
+            params.push(match param {
+                Param::Tensor(t) => {
+                    let constant = if t.mutable { "" } else { "const " };
+                    format!("{constant}{}* __restrict__ {name}", pointee(t.dtype))
+                }
+                Param::Scalar { dtype, .. } => format!("{} {name}", scalar(*dtype)),
+            });
+        }
+        params.extend(self.symbol_params.iter().map(|name| format!("int {name}")));
+        let _ = writeln!(
+            self.out,
+            "extern \"C\" __global__ void __launch_bounds__({}, 1) {symbol}(\n    {}) {{",
+            self.program.threads,
+            params.join(",\n    ")
+        );
+    }
+
+    fn declarations(&mut self) {
+        self.depth = 1;
+        let used = self.printer.used.clone();
+        let own = |s: &Symbol| self.printer.name_of(s).unwrap_or_default().to_owned();
+        let mut lines = Vec::new();
+        if used.contains(&Symbol::Thread) {
+            lines.push(format!("const int {} = (int)threadIdx.x;", own(&Symbol::Thread)));
+        }
+        for (axis, letter) in AXES.iter().enumerate() {
+            let symbol = Symbol::BlockIdx(axis as u8);
+            if used.contains(&symbol) {
+                lines.push(format!("const int {} = (int)blockIdx.{letter};", own(&symbol)));
+            }
+        }
+        if !self.program.shared.is_empty() {
+            let [memory, base] = SHARED_MEMORY;
+            lines.push(format!("extern __shared__ __align__(1024) unsigned char {memory}[];"));
+            lines.push(format!("const unsigned {base} = (unsigned)__cvta_generic_to_shared({memory});"));
+            for (buffer, name) in self.program.shared.iter().zip(&self.shared) {
+                let offset = if buffer.offset == 0 { String::new() } else { format!(" + {}", buffer.offset) };
+                lines.push(format!(
+                    "const unsigned {name} = {base}{offset}; // {}, {} bytes",
+                    buffer.dtype, buffer.bytes
+                ));
+            }
+        }
+        for (i, (array, own)) in self.arrays.iter().zip(&self.program.registers).enumerate() {
+            let initial = if self.partial.contains(&i) { " = {}" } else { "" };
+            let storage = array.storage();
+            let note = if own.dtype.bits() < 32 || own.dtype == DType::Tf32 {
+                format!(" // {} of {}", own.len, own.dtype)
+            } else {
+                String::new()
+            };
+            lines.push(format!("{} {}[{}]{initial};{note}", storage.c_type, array.name, array.words.max(1)));
+        }
+        for line in lines {
+            self.write_line(&line);
+        }
+    }
+
+    fn write_line(&mut self, text: &str) {
+        for _ in 0..self.depth {
+            self.out.push_str("    ");
+        }
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    /// One statement, behind its line mark.
+    pub(crate) fn statement(&mut self, text: &str) {
+        if let (Some(lines), Some(line)) = (self.lines, self.line) {
+            let file = lines.file.replace('\\', "\\\\").replace('"', "\\\"");
+            let _ = writeln!(self.out, "#line {line} \"{file}\"");
+        }
+        self.write_line(text);
+    }
+
+    /// `head {`, what `inside` writes, `}`.
+    pub(crate) fn block(
+        &mut self,
+        head: &str,
+        inside: impl FnOnce(&mut Self) -> Result<(), MalformedProgram>,
+    ) -> Result<(), MalformedProgram> {
+        let open = if head.is_empty() { "{".to_owned() } else { format!("{head} {{") };
+        self.statement(&open);
+        self.depth += 1;
+        inside(self)?;
+        self.depth -= 1;
+        self.write_line("}");
+        Ok(())
+    }
+
+    pub(crate) fn indent(&self) -> usize {
+        4 * self.depth
+    }
+
+    /// The expression as text, if all its symbols have values here.
+    pub(crate) fn expr(&mut self, e: &Expr) -> Result<crate::expr::Text, MalformedProgram> {
+        self.check_bound(e)?;
+        Ok(self.printer.expr(e))
+    }
+
+    pub(crate) fn cond(&mut self, cond: &Cond) -> Result<String, MalformedProgram> {
+        self.check_cond(cond)?;
+        Ok(self.printer.cond(cond))
+    }
+
+    pub(crate) fn check_bound(&self, e: &Expr) -> Result<(), MalformedProgram> {
+        match e.symbols().iter().find(|s| self.printer.name_of(s).is_none()) {
+            Some(symbol) => Err(MalformedProgram::Unbound(symbol.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn check_cond(&self, cond: &Cond) -> Result<(), MalformedProgram> {
+        match cond {
+            Cond::True | Cond::False => Ok(()),
+            Cond::Cmp(_, a, b) => self.check_bound(a).and_then(|()| self.check_bound(b)),
+            Cond::And(all) | Cond::Or(all) => all.iter().try_for_each(|c| self.check_cond(c)),
+        }
+    }
+
+    /// The statements of a scope; what is declared and known in it ends with it.
+    fn body(&mut self, body: &Body) -> Result<(), MalformedProgram> {
+        let (outer, line) = (self.printer.scope(), self.line);
+        for stmt in body {
+            self.stmt(stmt)?;
+        }
+        self.printer.leave(outer);
+        self.line = line;
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Result<(), MalformedProgram> {
+        match stmt {
+            Stmt::Group(group) => self.group(group),
+            Stmt::Let { var, value } => {
+                let text = self.expr(value)?;
+                let (range, divisor) =
+                    (self.printer.facts.range(value), self.printer.facts.divisor(value).max(1));
+                let name = self.declare(var, text.wide);
+                self.printer.bound(var, range);
+                self.printer.facts.divisible(var.clone(), divisor);
+                let c_type = if text.wide { "long long" } else { "int" };
+                self.statement(&format!("const {c_type} {name} = {};", text.text));
+                Ok(())
+            }
+            Stmt::For { var, start, end, unroll, body } => self.repeat(var, start, end, *unroll, body),
+            Stmt::If { cond, then, otherwise } => {
+                let cond = self.cond(cond)?;
+                self.block(&format!("if ({cond})"), |e| e.body(then))?;
+                if !otherwise.is_empty() {
+                    self.block("else", |e| e.body(otherwise))?;
+                }
+                Ok(())
+            }
+            Stmt::Barrier => {
+                self.statement("__syncthreads();");
+                Ok(())
+            }
+            Stmt::Transfer(t) => self.transfer(t),
+            Stmt::Multiply(m) => self.multiply(m),
+            Stmt::Convert(c) => self.convert(c),
+            Stmt::Fill(f) => self.fill(f),
+        }
+    }
+
+    fn group(&mut self, group: &Group) -> Result<(), MalformedProgram> {
+        let outer = self.line;
+        self.line = self.lines.and_then(|l| l.of.get(&group.origin).copied()).or(outer);
+        if !group.title.is_empty() {
+            let title = group.title.split_whitespace().collect::<Vec<_>>().join(" ");
+            // A backslash at its end would make the next line part of the comment.
+            self.write_line(&format!("// {}", title.trim_end_matches('\\')));
+        }
+        let declares = group.body.iter().any(|s| matches!(s, Stmt::Let { .. }));
+        let result = if declares { self.block("", |e| e.body(&group.body)) } else { self.body(&group.body) };
+        self.line = outer;
+        result
+    }
+
+    fn repeat(
+        &mut self,
+        var: &Symbol,
+        start: &Expr,
+        end: &Expr,
+        unroll: bool,
+        body: &Body,
+    ) -> Result<(), MalformedProgram> {
+        let (first, last) = (self.expr(start)?, self.expr(end)?);
+        // The counter reaches the end of its range.
+        let wide = self.printer.is_wide(start) || self.printer.is_wide(end);
+        let range = (
+            self.printer.facts.range(start).0,
+            self.printer.facts.range(end).1.and_then(|end| end.checked_sub(1)),
+        );
+        let outer = self.printer.scope();
+        let name = self.declare(var, wide);
+        self.printer.bound(var, range);
+        let c_type = if wide { "long long" } else { "int" };
+        if unroll {
+            self.statement("#pragma unroll");
+        }
+        let head = format!(
+            "for ({c_type} {name} = {}; {name} < {}; ++{name})",
+            first.text,
+            last.operand(crate::expr::Binding::Sum)
+        );
+        self.block(&head, |e| e.body(body))?;
+        self.printer.leave(outer);
+        Ok(())
+    }
+
+    /// Names a counter or local integer from here on.
+    fn declare(&mut self, var: &Symbol, wide: bool) -> String {
+        let name = match self.vars.get(var) {
+            Some(name) => name.clone(),
+            None => match var {
+                Symbol::Var(text, number) => self.names.numbered(text, *number),
+                other => self.names.local(&other.to_string()),
+            },
+        };
+        self.vars.insert(var.clone(), name.clone());
+        self.printer.name(var.clone(), name.clone(), wide);
+        name
+    }
+}

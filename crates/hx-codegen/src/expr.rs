@@ -1,0 +1,457 @@
+//! Symbolic integers and conditions as C++.
+//!
+//! Ranges decide the type: what provably stays within 32 bits at every step is computed in `int`, the rest in `long long`. Division
+//! and remainder floor, as in the language. It knows nothing of tensors and registers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Monomial, Symbol};
+
+/// How tightly the outermost operator of a text binds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Binding {
+    Or,
+    And,
+    Bits,
+    Shift,
+    Compare,
+    Sum,
+    Product,
+    Prefix,
+    Word,
+}
+
+/// A C++ expression of type `int` or `long long`.
+#[derive(Clone, Debug)]
+pub(crate) struct Text {
+    pub(crate) text: String,
+    binding: Binding,
+    /// The type is `long long`.
+    pub(crate) wide: bool,
+}
+
+impl Text {
+    fn word(text: impl Into<String>, wide: bool) -> Text {
+        Text { text: text.into(), binding: Binding::Word, wide }
+    }
+
+    /// The text as an operand of an operator that binds as tightly as `at_least`.
+    pub(crate) fn operand(&self, at_least: Binding) -> String {
+        if self.binding >= at_least { self.text.clone() } else { format!("({})", self.text) }
+    }
+
+    fn cast(&self, wide: bool) -> Text {
+        if self.wide == wide {
+            return self.clone();
+        }
+        let to = if wide { "long long" } else { "int" };
+        Text { text: format!("({to}){}", self.operand(Binding::Prefix)), binding: Binding::Prefix, wide }
+    }
+}
+
+/// Functions that the text calls and must declare.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Helper {
+    FloorDiv { wide: bool },
+    FloorMod { wide: bool },
+    Extract,
+    Insert,
+}
+
+impl Helper {
+    pub(crate) fn definition(self) -> String {
+        let int = |wide: bool| if wide { "long long" } else { "int" };
+        match self {
+            Helper::FloorDiv { wide } => {
+                let t = int(wide);
+                format!(
+                    "static __device__ __forceinline__ {t} hx_floor_div({t} a, {t} b) {{\n    \
+                     const {t} q = a / b;\n    \
+                     return q - (a % b != 0 && (a < 0) != (b < 0));\n}}\n"
+                )
+            }
+            Helper::FloorMod { wide } => {
+                let t = int(wide);
+                format!(
+                    "static __device__ __forceinline__ {t} hx_floor_mod({t} a, {t} b) {{\n    \
+                     const {t} r = a % b;\n    \
+                     return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}}\n"
+                )
+            }
+            Helper::Extract => "static __device__ __forceinline__ unsigned hx_extract(unsigned word, int shift, int bits) {\n    \
+                 return (word >> shift) & ((1u << bits) - 1u);\n}\n"
+                .to_owned(),
+            Helper::Insert => "static __device__ __forceinline__ unsigned hx_insert(unsigned word, unsigned value, int shift, int bits) {\n    \
+                 const unsigned mask = ((1u << bits) - 1u) << shift;\n    \
+                 return (word & ~mask) | ((value << shift) & mask);\n}\n"
+                .to_owned(),
+        }
+    }
+}
+
+/// A symbol as the text has it.
+#[derive(Clone, Debug)]
+struct Name {
+    text: String,
+    wide: bool,
+}
+
+/// Prints expressions over the symbols that are in scope.
+#[derive(Debug, Default)]
+pub(crate) struct Printer {
+    names: BTreeMap<Symbol, Name>,
+    pub(crate) facts: Facts,
+    pub(crate) helpers: BTreeSet<Helper>,
+    /// Symbols that the text refers to.
+    pub(crate) used: BTreeSet<Symbol>,
+}
+
+/// Names and knowledge of a scope.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    names: BTreeMap<Symbol, Name>,
+    facts: Facts,
+}
+
+type Range = (Option<i64>, Option<i64>);
+
+impl Printer {
+    /// Names a symbol; `wide` when it is held in a `long long`.
+    pub(crate) fn name(&mut self, symbol: Symbol, text: String, wide: bool) {
+        self.names.insert(symbol, Name { text, wide });
+    }
+
+    pub(crate) fn name_of(&self, symbol: &Symbol) -> Option<&str> {
+        self.names.get(symbol).map(|n| n.text.as_str())
+    }
+
+    /// States a range; an end that is not known stays open.
+    pub(crate) fn bound(&mut self, symbol: &Symbol, (lo, hi): Range) {
+        if let Some(lo) = lo {
+            self.facts.at_least(symbol.clone(), lo);
+        }
+        if let Some(hi) = hi {
+            self.facts.at_most(symbol.clone(), Expr::constant(hi));
+            // Without this, an upper bound would count as a lower bound of 0.
+            if lo.is_none() {
+                self.facts.at_least(symbol.clone(), i64::MIN);
+            }
+        }
+    }
+
+    /// What is in scope, to return to with [`Printer::leave`].
+    pub(crate) fn scope(&self) -> Scope {
+        Scope { names: self.names.clone(), facts: self.facts.clone() }
+    }
+
+    pub(crate) fn leave(&mut self, outer: Scope) {
+        (self.names, self.facts) = (outer.names, outer.facts);
+    }
+
+    fn is_nonnegative(&self, e: &Expr) -> bool {
+        e.is_nonnegative() || self.facts.range(e).0.is_some_and(|lo| lo >= 0)
+    }
+
+    /// The floor of a quotient, simplified by what is known here.
+    pub(crate) fn facts_div(&self, a: &Expr, b: &Expr) -> Expr {
+        a.div(b, &self.facts)
+    }
+
+    /// Whether a value of this type is held in a `long long`.
+    pub(crate) fn is_wide(&self, e: &Expr) -> bool {
+        !fits_int(self.facts.range(e))
+    }
+
+    /// The sum, in `int` where every step stays within it.
+    pub(crate) fn expr(&mut self, e: &Expr) -> Text {
+        if let Some(c) = e.as_const() {
+            return constant(c);
+        }
+        // Sums that begin with their positive terms overflow least; the constant reads best last.
+        let mut terms: Vec<(&Monomial, i64)> = e.terms().filter(|(m, _)| !m.is_empty()).collect();
+        terms.sort_by_key(|(_, c)| *c < 0);
+        terms.extend(e.terms().filter(|(m, _)| m.is_empty()));
+        let printed: Vec<(Term, Expr)> =
+            terms.iter().map(|(m, c)| (self.term(m, *c), product(m).scale(*c))).collect();
+        let (wide, narrow): (Vec<_>, Vec<_>) = printed.into_iter().partition(|(t, _)| t.text.wide);
+        let narrow_fits = self.partial_sums_fit(&narrow);
+        let (wide, narrow) = (sum_of(wide), sum_of(narrow));
+        match (wide, narrow) {
+            (None, None) => constant(0),
+            (None, Some(narrow)) if narrow_fits => narrow.text(false),
+            (None, Some(narrow)) => narrow.text(true),
+            (Some(wide), None) => wide.text(true),
+            (Some(wide), Some(narrow)) if narrow_fits && narrow.count > 1 => {
+                let narrow = narrow.text(false);
+                let text = format!("{} + ({})", wide.text(true).text, narrow.text);
+                Text { text, binding: Binding::Sum, wide: true }
+            }
+            // Added one by one, each is widened first.
+            (Some(wide), Some(narrow)) => wide.then(narrow).text(true),
+        }
+    }
+
+    fn partial_sums_fit(&self, terms: &[(Term, Expr)]) -> bool {
+        let mut sum = Expr::default();
+        terms.iter().all(|(_, e)| {
+            sum = sum.clone() + e.clone();
+            fits_int(self.facts.range(&sum))
+        })
+    }
+
+    /// One product, without the sign of its coefficient.
+    fn term(&mut self, monomial: &Monomial, coefficient: i64) -> Term {
+        let negative = coefficient < 0;
+        let Ok(magnitude) = i64::try_from(coefficient.unsigned_abs()) else {
+            // The one magnitude without a positive number.
+            return Term { negative: false, text: constant(coefficient) };
+        };
+        if monomial.is_empty() {
+            return Term { negative, text: constant(magnitude) };
+        }
+        let mut factors: Vec<Text> = monomial.iter().map(|a| self.atom(a)).collect();
+        // Every step within 32 bits, and with its sign.
+        let mut step = Expr::constant(1);
+        let mut fits = monomial.iter().all(|a| {
+            step = &step * &Expr::atom(a.clone());
+            fits_int(self.facts.range(&step))
+        });
+        fits &= fits_int(self.facts.range(&step.scale(coefficient)));
+        fits &= fits_int(self.facts.range(&step.scale(magnitude)));
+        if magnitude != 1 {
+            factors.push(constant(magnitude));
+        }
+        let wide = !fits || factors.iter().any(|f| f.wide);
+        if factors.len() == 1 {
+            return Term { negative, text: factors.remove(0).cast_up(wide) };
+        }
+        if wide && !factors[0].wide {
+            factors[0] = factors[0].cast(true);
+        }
+        let text = factors.iter().map(|f| f.operand(Binding::Prefix)).collect::<Vec<_>>().join(" * ");
+        Term { negative, text: Text { text, binding: Binding::Product, wide } }
+    }
+
+    fn atom(&mut self, atom: &Atom) -> Text {
+        match atom {
+            Atom::Symbol(symbol) => {
+                self.used.insert(symbol.clone());
+                match self.names.get(symbol) {
+                    Some(name) => Text::word(name.text.clone(), name.wide),
+                    // The emitter has refused the expression before.
+                    None => Text::word("0", false),
+                }
+            }
+            Atom::Div(a, b) => self.division(atom, a, b),
+            Atom::Mod(a, b) => self.remainder(atom, a, b),
+            Atom::Min(a, b) => self.choice("min", a, b),
+            Atom::Max(a, b) => self.choice("max", a, b),
+            Atom::Xor(a, b) => {
+                let (a, b) = (self.expr(a), self.expr(b));
+                self.bits(atom, &a, "^", &b)
+            }
+            Atom::And(a, mask) => {
+                let a = self.expr(a);
+                self.bits(atom, &a, "&", &constant(*mask))
+            }
+        }
+    }
+
+    /// A bit operation, back in `int` when its value fits.
+    fn bits(&self, whole: &Atom, a: &Text, op: &str, b: &Text) -> Text {
+        let text = format!("{} {op} {}", a.operand(Binding::Prefix), b.operand(Binding::Prefix));
+        self.narrowed(whole, Text { text, binding: Binding::Bits, wide: a.wide || b.wide })
+    }
+
+    fn narrowed(&self, whole: &Atom, text: Text) -> Text {
+        let fits = fits_int(self.facts.range(&Expr::atom(whole.clone())));
+        if text.wide && fits { text.cast(false) } else { text }
+    }
+
+    fn division(&mut self, whole: &Atom, a: &Expr, b: &Expr) -> Text {
+        let plain = self.is_nonnegative(a) && self.is_nonnegative(b);
+        let x = self.expr(a);
+        let text = match b.as_const().and_then(power_of_two) {
+            Some(shift) => {
+                let text = format!("{} >> {shift}", x.operand(Binding::Prefix));
+                Text { text, binding: Binding::Shift, wide: x.wide }
+            }
+            None if plain => {
+                let y = self.expr(b);
+                let text = format!("{} / {}", x.operand(Binding::Product), y.operand(Binding::Prefix));
+                Text { text, binding: Binding::Product, wide: x.wide || y.wide }
+            }
+            None => {
+                let y = self.expr(b);
+                self.call("hx_floor_div", &x, &y, |wide| Helper::FloorDiv { wide })
+            }
+        };
+        self.narrowed(whole, text)
+    }
+
+    fn remainder(&mut self, whole: &Atom, a: &Expr, b: &Expr) -> Text {
+        let plain = self.is_nonnegative(a) && self.is_nonnegative(b);
+        let x = self.expr(a);
+        let text = match b.as_const().and_then(power_of_two) {
+            Some(shift) => return self.bits(whole, &x, "&", &constant((1i64 << shift) - 1)),
+            None if plain => {
+                let y = self.expr(b);
+                let text = format!("{} % {}", x.operand(Binding::Product), y.operand(Binding::Prefix));
+                Text { text, binding: Binding::Product, wide: x.wide || y.wide }
+            }
+            None => {
+                let y = self.expr(b);
+                self.call("hx_floor_mod", &x, &y, |wide| Helper::FloorMod { wide })
+            }
+        };
+        self.narrowed(whole, text)
+    }
+
+    fn call(&mut self, function: &str, a: &Text, b: &Text, helper: fn(bool) -> Helper) -> Text {
+        let wide = a.wide || b.wide;
+        self.helpers.insert(helper(wide));
+        Text::word(format!("{function}({}, {})", a.cast_up(wide).text, b.cast_up(wide).text), wide)
+    }
+
+    fn choice(&mut self, function: &str, a: &Expr, b: &Expr) -> Text {
+        let (a, b) = (self.expr(a), self.expr(b));
+        let wide = a.wide || b.wide;
+        Text::word(format!("{function}({}, {})", a.cast_up(wide).text, b.cast_up(wide).text), wide)
+    }
+
+    /// The condition as a C++ `bool`.
+    pub(crate) fn cond(&mut self, cond: &Cond) -> String {
+        self.bool_text(cond).0
+    }
+
+    fn bool_text(&mut self, cond: &Cond) -> (String, Binding) {
+        match cond {
+            Cond::True => ("true".into(), Binding::Word),
+            Cond::False => ("false".into(), Binding::Word),
+            Cond::Cmp(op, a, b) => {
+                let (a, b) = (self.expr(a), self.expr(b));
+                let op = match op {
+                    CmpOp::Lt => "<",
+                    CmpOp::Le => "<=",
+                    CmpOp::Eq => "==",
+                    CmpOp::Ne => "!=",
+                };
+                let text = format!("{} {op} {}", a.operand(Binding::Sum), b.operand(Binding::Sum));
+                (text, Binding::Compare)
+            }
+            Cond::And(all) => (self.joined(all, " && "), Binding::And),
+            Cond::Or(any) => (self.joined(any, " || "), Binding::Or),
+        }
+    }
+
+    fn joined(&mut self, conds: &[Cond], by: &str) -> String {
+        let texts: Vec<String> = conds
+            .iter()
+            .map(|c| match self.bool_text(c) {
+                (text, Binding::And | Binding::Or) => format!("({text})"),
+                (text, _) => text,
+            })
+            .collect();
+        texts.join(by)
+    }
+}
+
+impl Text {
+    fn cast_up(&self, wide: bool) -> Text {
+        if wide { self.cast(true) } else { self.clone() }
+    }
+}
+
+/// A product with its sign apart.
+#[derive(Debug)]
+struct Term {
+    negative: bool,
+    text: Text,
+}
+
+/// Terms of a sum, in order.
+struct Sum {
+    text: String,
+    /// How the text binds if it is a single term.
+    binding: Binding,
+    count: usize,
+    first_negative: bool,
+    /// Of the first term, which decides the type of what is added to it.
+    first: Text,
+    rest: String,
+}
+
+impl Sum {
+    fn then(mut self, more: Sum) -> Sum {
+        let sign = if more.first_negative { '-' } else { '+' };
+        let tail = format!(" {sign} {}{}", more.first.operand(Binding::Product), more.rest);
+        self.text.push_str(&tail);
+        self.rest.push_str(&tail);
+        self.count += more.count;
+        self.binding = Binding::Sum;
+        self
+    }
+
+    /// The sum in one type; the first term carries it.
+    fn text(self, wide: bool) -> Text {
+        if self.first.wide == wide || !wide {
+            return Text { text: self.text, binding: self.binding, wide: self.first.wide };
+        }
+        let first = self.first.cast(true);
+        let (sign, binding) = match (self.first_negative, self.count) {
+            (true, 1) => ("-", Binding::Prefix),
+            (true, _) => ("-", Binding::Sum),
+            (false, 1) => ("", first.binding),
+            (false, _) => ("", Binding::Sum),
+        };
+        Text { text: format!("{sign}{}{}", first.text, self.rest), binding, wide: true }
+    }
+}
+
+fn sum_of(terms: Vec<(Term, Expr)>) -> Option<Sum> {
+    let mut sum: Option<Sum> = None;
+    for (Term { negative, text }, _) in terms {
+        let one = Sum {
+            text: if negative { format!("-{}", text.operand(Binding::Product)) } else { text.text.clone() },
+            binding: if negative { Binding::Product } else { text.binding },
+            count: 1,
+            first_negative: negative,
+            first: text,
+            rest: String::new(),
+        };
+        sum = Some(match sum {
+            None => one,
+            Some(sum) => sum.then(one),
+        });
+    }
+    sum
+}
+
+fn product(monomial: &Monomial) -> Expr {
+    monomial.iter().fold(Expr::constant(1), |p, a| &p * &Expr::atom(a.clone()))
+}
+
+fn fits_int((lo, hi): Range) -> bool {
+    lo.is_some_and(|lo| lo >= i64::from(i32::MIN)) && hi.is_some_and(|hi| hi <= i64::from(i32::MAX))
+}
+
+fn power_of_two(d: i64) -> Option<u32> {
+    (d > 0 && d & (d - 1) == 0).then(|| d.trailing_zeros())
+}
+
+fn constant(c: i64) -> Text {
+    let wide = i32::try_from(c).is_err();
+    match (c, wide) {
+        // A literal is a positive number behind a minus, and this one has none.
+        (i64::MIN, _) => Text { text: "-9223372036854775807LL - 1".into(), binding: Binding::Sum, wide },
+        (-2147483648, _) => Text { text: "-2147483647 - 1".into(), binding: Binding::Sum, wide },
+        (c, true) => Text {
+            text: format!("{c}LL"),
+            binding: if c < 0 { Binding::Prefix } else { Binding::Word },
+            wide,
+        },
+        (c, false) => {
+            Text { text: c.to_string(), binding: if c < 0 { Binding::Prefix } else { Binding::Word }, wide }
+        }
+    }
+}

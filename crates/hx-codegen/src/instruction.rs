@@ -1,0 +1,438 @@
+//! The statements that become instructions: transfers, products, conversions and constants.
+//!
+//! Operands and templates come from the rows of the catalogue. It knows no control flow.
+
+use hx_dtype::DType;
+use hx_index::{Cond, Expr};
+use hx_target::{CopyRow, Fragment, catalogue};
+use hx_thread::{Address, Convert, Fill, Memory, Multiply, Param, Registers, Transfer};
+
+use crate::access::{Array, Elements, Target};
+use crate::asm::{Asm, Operand, Slots, is_single};
+use crate::emit::{Emitter, MalformedProgram};
+use crate::expr::Binding;
+use crate::storage::{literal, per_word, word_literal};
+
+/// Constants of more variables than this are set in a loop.
+const FILL_INLINE: usize = 4;
+
+type Result<T> = std::result::Result<T, MalformedProgram>;
+
+/// An instruction with the statements around it.
+#[derive(Debug, Default)]
+struct Sequence {
+    before: Vec<String>,
+    asm: Asm,
+    after: Vec<String>,
+    /// Temporaries declared so far.
+    temporaries: usize,
+}
+
+impl Sequence {
+    fn temporary(&mut self) -> String {
+        self.temporaries += 1;
+        format!("hx_t{}", self.temporaries - 1)
+    }
+
+    /// Adds an output; `initial` is what it holds if the instruction does not write it.
+    fn output(&mut self, target: Target, initial: Option<&str>) {
+        let name = &target.operand.text;
+        match (target.temporary, initial) {
+            (Some(c_type), Some(value)) => self.before.push(format!("{c_type} {name} = {value};")),
+            (Some(c_type), None) => self.before.push(format!("{c_type} {name};")),
+            (None, Some(value)) => self.before.push(format!("{name} = {value};")),
+            (None, None) => {}
+        }
+        self.after.extend(target.after);
+        self.asm.outputs.push(target.operand);
+    }
+}
+
+impl Emitter<'_> {
+    fn array(&self, registers: &Registers) -> Result<(usize, Array)> {
+        let index = registers.array.0 as usize;
+        let array = self.arrays.get(index).cloned();
+        self.check_bound(&registers.base)?;
+        Ok((index, array.ok_or_else(|| MalformedProgram::Missing(format!("register array {index}")))?))
+    }
+
+    /// Writes a sequence: in a block of its own where it declares something.
+    fn sequence(
+        &mut self,
+        row: &str,
+        template: &str,
+        sequence: Sequence,
+        slots: &dyn Fn(&str) -> Option<Slots>,
+    ) -> Result<()> {
+        let scoped = sequence.temporaries > 0;
+        // Only the instruction has the guard; what surrounds it is harmless without.
+        let branch = sequence.asm.guard.clone().filter(|_| !is_single(template));
+        let write = |e: &mut Self| -> Result<()> {
+            sequence.before.iter().for_each(|text| e.statement(text));
+            let Sequence { mut asm, after, .. } = sequence;
+            let malformed = |placeholder| MalformedProgram::Template { row: row.to_owned(), placeholder };
+            match branch {
+                Some(guard) => {
+                    asm.guard = None;
+                    e.block(&format!("if ({guard})"), |e| {
+                        let text = asm.statement(template, slots, e.indent()).map_err(malformed)?;
+                        e.statement(&text);
+                        Ok(())
+                    })?;
+                }
+                None => {
+                    let text = asm.statement(template, slots, e.indent()).map_err(malformed)?;
+                    e.statement(&text);
+                }
+            }
+            after.iter().for_each(|text| e.statement(text));
+            Ok(())
+        };
+        if scoped { self.block("", write) } else { write(self) }
+    }
+
+    pub(crate) fn transfer(&mut self, t: &Transfer) -> Result<()> {
+        let row = catalogue().copy(&t.row).ok_or_else(|| MalformedProgram::UnknownRow(t.row.clone()))?;
+        self.check_arch(&row.name, row.arch)?;
+        let (index, array) = self.array(&t.registers)?;
+        let width = || MalformedProgram::Width { row: row.name.clone(), dtype: array.dtype };
+        let atom = row.atom(array.dtype).ok_or_else(width)?;
+        expect_elements(&row.name, "registers", atom.values, &t.registers)?;
+        let elements = Elements { array: &array, base: &t.registers.base, offsets: &t.registers.offsets };
+        if t.guard == Cond::False {
+            return if row.is_load() { self.set(index, elements, t.pad) } else { Ok(()) };
+        }
+        let guard = match &t.guard {
+            Cond::True => None,
+            guard => Some(self.cond(guard)?),
+        };
+        let mut sequence = Sequence::default();
+        sequence.asm.in_place = guard.is_some() && row.is_load();
+        sequence.asm.effects = !row.is_load() || !self.is_constant(t.address.memory);
+        sequence.asm.guard = guard;
+        let address = self.address(&t.address)?;
+        if row.is_load() {
+            let pad = sequence.asm.in_place.then_some(t.pad);
+            self.load_operands(index, elements, row, pad, &mut sequence).ok_or_else(width)?;
+            sequence.asm.inputs.push(address);
+        } else {
+            sequence.asm.inputs = self.store_operands(elements, row).ok_or_else(width)?;
+            sequence.asm.inputs.push(address);
+        }
+        let words = row.words as usize;
+        let load = row.is_load();
+        self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
+            "r" if load => Some(Slots::Outputs(0..words)),
+            "r" => Some(Slots::Inputs(0..words)),
+            "a" if load => Some(Slots::Input(0)),
+            "a" => Some(Slots::Input(words)),
+            _ => None,
+        })
+    }
+
+    fn check_arch(&self, row: &str, oldest: u32) -> Result<()> {
+        if oldest <= self.arch.number() {
+            return Ok(());
+        }
+        Err(MalformedProgram::NewerRow { row: row.to_owned(), arch: self.arch })
+    }
+
+    /// No thread writes it during the kernel, so that a load from it may move past barriers and stores.
+    fn is_constant(&self, memory: Memory) -> bool {
+        match memory {
+            Memory::Global(p) => {
+                matches!(self.program.params.get(p as usize), Some(Param::Tensor(t)) if !t.mutable)
+            }
+            Memory::Shared(_) => false,
+        }
+    }
+
+    /// Nothing if the row's operands do not divide into elements.
+    fn load_operands(
+        &mut self,
+        index: usize,
+        elements: Elements<'_>,
+        row: &CopyRow,
+        pad: Option<u64>,
+        sequence: &mut Sequence,
+    ) -> Option<()> {
+        let dtype = elements.array.dtype;
+        match split(row, dtype)? {
+            Split::Halves => {
+                for i in 0..elements.offsets.len() {
+                    let one = elements.slice(i..i + 1);
+                    let [lo, hi] = [0, 1].map(|half| {
+                        let name = sequence.temporary();
+                        let operand = Operand { constraint: 'r', text: name.clone() };
+                        let initial = pad.map(|p| word_literal((p >> (32 * half)) as u32));
+                        let target = Target {
+                            operand,
+                            temporary: Some("unsigned"),
+                            after: Vec::new(),
+                            partial: false,
+                        };
+                        sequence.output(target, initial.as_deref());
+                        name
+                    });
+                    sequence.after.push(one.join_halves(&lo, &hi, &mut self.printer));
+                }
+            }
+            Split::Elements(each) => {
+                for i in 0..row.words as usize {
+                    let group = elements.slice(i * each..(i + 1) * each);
+                    let target = self.target(index, group, sequence);
+                    let initial = pad.map(|p| match target.temporary {
+                        None => literal(dtype, p),
+                        Some(_) => packed_literal(dtype, p, each),
+                    });
+                    sequence.output(target, initial.as_deref());
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Where an instruction's result goes, with a temporary if it must.
+    fn target(&mut self, index: usize, group: Elements<'_>, sequence: &mut Sequence) -> Target {
+        let name = format!("hx_t{}", sequence.temporaries);
+        let target = group.write(&name, &mut self.printer);
+        if target.temporary.is_some() {
+            sequence.temporaries += 1;
+        }
+        if target.partial {
+            self.partial.insert(index);
+        }
+        target
+    }
+
+    fn store_operands(&mut self, elements: Elements<'_>, row: &CopyRow) -> Option<Vec<Operand>> {
+        Some(match split(row, elements.array.dtype)? {
+            Split::Halves => (0..2 * elements.offsets.len())
+                .map(|i| elements.slice(i / 2..i / 2 + 1).read_half(i as u32 % 2, &mut self.printer))
+                .collect(),
+            Split::Elements(each) => (0..row.words as usize)
+                .map(|i| elements.slice(i * each..(i + 1) * each).read(&mut self.printer))
+                .collect(),
+        })
+    }
+
+    /// The operand that addresses a memory: a pointer, or a byte offset in shared memory.
+    fn address(&mut self, address: &Address) -> Result<Operand> {
+        let dtype = self
+            .program
+            .memory_dtype(address.memory)
+            .ok_or_else(|| MalformedProgram::Missing(format!("the tensor {:?}", address.memory)))?;
+        let bytes = |e: &Expr, facts| e.scale(i64::from(dtype.bits())).div(&Expr::constant(8), facts);
+        let (constraint, base, offset) = match address.memory {
+            Memory::Global(p) => {
+                let offset = if dtype.bits() < 8 {
+                    bytes(&address.offset, &self.printer.facts)
+                } else {
+                    address.offset.clone()
+                };
+                ('l', self.params[p as usize].clone(), offset)
+            }
+            Memory::Shared(s) => {
+                ('r', self.shared[s as usize].clone(), bytes(&address.offset, &self.printer.facts))
+            }
+        };
+        let offset = self.expr(&offset)?;
+        let text = match offset.text.as_str() {
+            "0" => base,
+            _ if offset.wide => format!("{base} + ({})", offset.text),
+            _ => format!("{base} + {}", offset.operand(Binding::Product)),
+        };
+        Ok(Operand { constraint, text })
+    }
+
+    pub(crate) fn multiply(&mut self, m: &Multiply) -> Result<()> {
+        let row = catalogue().mma(&m.row).ok_or_else(|| MalformedProgram::UnknownRow(m.row.clone()))?;
+        self.check_arch(&row.name, row.arch)?;
+        let mut sequence = Sequence::default();
+        let (index, c) = self.fragment(&row.name, "c", &row.c, &m.c)?;
+        for range in operands(&row.c) {
+            let group = elements(&c, &m.c).slice(range);
+            // What the accumulator holds must be in the temporary before.
+            let read = group.read(&mut self.printer);
+            let target = self.target(index, group, &mut sequence);
+            let initial = target.temporary.map(|_| read.text);
+            sequence.output(target, initial.as_deref());
+        }
+        sequence.asm.in_place = true;
+        for (name, fragment, registers) in [("a", &row.a, &m.a), ("b", &row.b, &m.b)] {
+            let (_, array) = self.fragment(&row.name, name, fragment, registers)?;
+            for range in operands(fragment) {
+                let operand = elements(&array, registers).slice(range).read(&mut self.printer);
+                sequence.asm.inputs.push(operand);
+            }
+        }
+        let (c, a) = (operands(&row.c).len(), operands(&row.a).len());
+        let b = operands(&row.b).len();
+        self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
+            "c" => Some(Slots::Outputs(0..c)),
+            "a" => Some(Slots::Inputs(0..a)),
+            "b" => Some(Slots::Inputs(a..a + b)),
+            _ => None,
+        })
+    }
+
+    fn fragment(
+        &self,
+        row: &str,
+        operand: &'static str,
+        fragment: &Fragment,
+        registers: &Registers,
+    ) -> Result<(usize, Array)> {
+        let (index, array) = self.array(registers)?;
+        if array.dtype != fragment.dtype {
+            return Err(MalformedProgram::Types { left: array.dtype, right: fragment.dtype });
+        }
+        expect_elements(row, operand, fragment.values(), registers)?;
+        Ok((index, array))
+    }
+
+    pub(crate) fn convert(&mut self, c: &Convert) -> Result<()> {
+        let (to, dst) = self.array(&c.dst)?;
+        let (_, src) = self.array(&c.src)?;
+        let (dst_all, src_all) = (elements(&dst, &c.dst), elements(&src, &c.src));
+        let count = c.dst.offsets.len();
+        let Some(name) = &c.row else {
+            expect_elements("move", "source", count as i64, &c.src)?;
+            return self.move_elements(to, dst_all, src_all);
+        };
+        let row = catalogue().convert(name).ok_or_else(|| MalformedProgram::UnknownRow(name.clone()))?;
+        self.check_arch(name, row.arch)?;
+        for (have, want) in [(src.dtype, row.from), (dst.dtype, row.to)] {
+            if have != want {
+                return Err(MalformedProgram::Types { left: have, right: want });
+            }
+        }
+        let each = row.values.max(1) as usize;
+        expect_elements(name, "source", count as i64, &c.src)?;
+        if count % each != 0 {
+            let expected = i64::from(row.values);
+            let operand = "destination";
+            return Err(MalformedProgram::Operands { row: name.clone(), operand, expected, found: count });
+        }
+        for first in (0..count).step_by(each) {
+            let mut sequence = Sequence::default();
+            let target = self.target(to, dst_all.slice(first..first + each), &mut sequence);
+            sequence.output(target, None);
+            for i in first..first + each {
+                sequence.asm.inputs.push(src_all.slice(i..i + 1).read(&mut self.printer));
+            }
+            self.sequence(name, &row.ptx, sequence, &|name| match name {
+                "d" => Some(Slots::Outputs(0..1)),
+                _ => name.strip_prefix('s')?.parse().ok().filter(|i| *i < each).map(Slots::Input),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Copies elements between arrays of one type, whole variables where they are.
+    fn move_elements(&mut self, to: usize, dst: Elements<'_>, src: Elements<'_>) -> Result<()> {
+        if dst.array.dtype != src.array.dtype {
+            return Err(MalformedProgram::Types { left: src.array.dtype, right: dst.array.dtype });
+        }
+        let whole = dst.words(&mut self.printer).zip(src.words(&mut self.printer));
+        if let Some((dst, src)) = whole {
+            for (dst, src) in dst.iter().zip(&src) {
+                self.statement(&format!("{dst} = {src};"));
+            }
+            return Ok(());
+        }
+        self.partial.insert(to);
+        for i in 0..dst.offsets.len() {
+            let value = src.value(i, &mut self.printer);
+            for text in dst.slice(i..i + 1).insert(&value, &mut self.printer) {
+                self.statement(&text);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn fill(&mut self, f: &Fill) -> Result<()> {
+        let (index, array) = self.array(&f.dst)?;
+        self.set(index, elements(&array, &f.dst), f.bits)
+    }
+
+    fn set(&mut self, index: usize, dst: Elements<'_>, bits: u64) -> Result<()> {
+        let dtype = dst.array.dtype;
+        let Some(words) = dst.words(&mut self.printer) else {
+            self.partial.insert(index);
+            for i in 0..dst.offsets.len() {
+                let value = packed_literal(dtype, bits, 1);
+                for text in dst.slice(i..i + 1).insert(&value, &mut self.printer) {
+                    self.statement(&text);
+                }
+            }
+            return Ok(());
+        };
+        let value = literal(dtype, bits);
+        let dense = dst.offsets.windows(2).all(|w| w[1] == w[0] + 1);
+        if words.len() <= FILL_INLINE || !dense {
+            for word in words {
+                self.statement(&format!("{word} = {value};"));
+            }
+            return Ok(());
+        }
+        // The words are those of the array from the first on.
+        let per = Expr::constant(i64::from(per_word(dtype)));
+        let first = dst.base.clone() + Expr::constant(i64::from(dst.offsets[0]));
+        let first = self.printer.facts_div(&first, &per);
+        let place = match first.as_const() {
+            Some(0) => "hx_i".to_owned(),
+            _ => format!("{} + hx_i", self.printer.expr(&first).operand(Binding::Sum)),
+        };
+        self.statement("#pragma unroll");
+        let (name, count) = (&dst.array.name, words.len());
+        self.statement(&format!("for (int hx_i = 0; hx_i < {count}; ++hx_i) {name}[{place}] = {value};"));
+        Ok(())
+    }
+}
+
+fn elements<'a>(array: &'a Array, registers: &'a Registers) -> Elements<'a> {
+    Elements { array, base: &registers.base, offsets: &registers.offsets }
+}
+
+fn expect_elements(row: &str, operand: &'static str, expected: i64, registers: &Registers) -> Result<()> {
+    let found = registers.offsets.len();
+    if usize::try_from(expected) == Ok(found) {
+        return Ok(());
+    }
+    Err(MalformedProgram::Operands { row: row.to_owned(), operand, expected, found })
+}
+
+/// How the data of a copy divides into its register operands.
+enum Split {
+    /// So many elements in each.
+    Elements(usize),
+    /// Half an element of 64 bits in each.
+    Halves,
+}
+
+fn split(row: &CopyRow, dtype: DType) -> Option<Split> {
+    let data = row.bytes * 8 / row.words;
+    match (data, dtype.bits()) {
+        (32, 64) => Some(Split::Halves),
+        (64, 64) => Some(Split::Elements(1)),
+        (data, bits) if data <= 32 && bits <= data => Some(Split::Elements((data / bits) as usize)),
+        _ => None,
+    }
+}
+
+/// The values of a fragment that each operand holds: 32-bit words, or what there is if it is less.
+fn operands(fragment: &Fragment) -> Vec<std::ops::Range<usize>> {
+    let values = usize::try_from(fragment.values()).unwrap_or(0);
+    let each = (per_word(fragment.dtype) as usize).min(values).max(1);
+    (0..values / each).map(|i| i * each..(i + 1) * each).collect()
+}
+
+/// `count` elements of these bits, the lowest first.
+fn packed_literal(dtype: DType, bits: u64, count: usize) -> String {
+    if dtype.bits() >= 32 {
+        return literal(dtype, bits);
+    }
+    let word = (0..count as u32).fold(0, |w, i| w | ((bits & dtype.mask()) as u32) << (i * dtype.bits()));
+    word_literal(word)
+}

@@ -1,0 +1,116 @@
+//! What the emitter returns besides text: how the kernel is launched.
+
+use hx_dtype::DType;
+use hx_index::{Expr, Symbol};
+use hx_thread::{Param, TensorParam, ThreadProgram};
+use hx_tile::Requirement;
+use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
+
+/// A kernel as text, with what a launch needs.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct CudaSource {
+    /// CUDA C++17 that includes nothing.
+    pub text: String,
+    /// Name of the kernel in the compiled code.
+    pub symbol: String,
+    pub launch: LaunchDescription,
+}
+
+/// How the kernel is launched.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LaunchDescription {
+    /// In the order of the kernel's arguments.
+    pub params: Vec<LaunchParam>,
+    /// Blocks along x, y and z; an axis that is missing has one.
+    pub grid: Vec<Expr>,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Dynamic shared memory of a block, in bytes.
+    pub shared_bytes: u32,
+    /// What must hold of the arguments.
+    pub requires: Vec<Requirement>,
+}
+
+/// One argument of the kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LaunchParam {
+    /// A pointer to device memory, aligned as the parameter says.
+    Tensor(TensorParam),
+    /// A number of this type, by value.
+    Scalar { name: String, dtype: DType },
+    /// A dimension or stride, by value as a signed 32-bit integer.
+    Symbol(Symbol),
+}
+
+impl LaunchDescription {
+    pub fn of(program: &ThreadProgram) -> LaunchDescription {
+        let params = program.params.iter().map(|p| match p {
+            Param::Tensor(t) => LaunchParam::Tensor(t.clone()),
+            Param::Scalar { name, dtype } => LaunchParam::Scalar { name: name.clone(), dtype: *dtype },
+        });
+        LaunchDescription {
+            params: params.chain(program.symbols.iter().cloned().map(LaunchParam::Symbol)).collect(),
+            grid: program.grid.clone(),
+            threads: program.threads,
+            shared_bytes: program.shared_bytes,
+            requires: program.requires.clone(),
+        }
+    }
+}
+
+/// Symbolic integers travel as text.
+struct Texts<'a>(&'a [Expr]);
+
+impl Serialize for Texts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(Some(self.0.len()))?;
+        for expr in self.0 {
+            seq.serialize_element(&expr.to_string())?;
+        }
+        seq.end()
+    }
+}
+
+impl Serialize for LaunchParam {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            LaunchParam::Tensor(t) => {
+                let mut s = serializer.serialize_struct("Tensor", 7)?;
+                s.serialize_field("kind", "tensor")?;
+                s.serialize_field("name", &t.name)?;
+                s.serialize_field("dtype", &t.dtype)?;
+                s.serialize_field("mutable", &t.mutable)?;
+                s.serialize_field("shape", &Texts(&t.shape))?;
+                s.serialize_field("stride", &Texts(&t.stride))?;
+                s.serialize_field("align", &t.align)?;
+                s.end()
+            }
+            LaunchParam::Scalar { name, dtype } => {
+                let mut s = serializer.serialize_struct("Scalar", 3)?;
+                s.serialize_field("kind", "scalar")?;
+                s.serialize_field("name", name)?;
+                s.serialize_field("dtype", dtype)?;
+                s.end()
+            }
+            LaunchParam::Symbol(symbol) => {
+                let mut s = serializer.serialize_struct("Symbol", 2)?;
+                s.serialize_field("kind", "symbol")?;
+                s.serialize_field("name", &symbol.to_string())?;
+                s.end()
+            }
+        }
+    }
+}
+
+impl Serialize for LaunchDescription {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let requires: Vec<&str> = self.requires.iter().map(|r| r.text.as_str()).collect();
+        let mut s = serializer.serialize_struct("LaunchDescription", 5)?;
+        s.serialize_field("params", &self.params)?;
+        s.serialize_field("grid", &Texts(&self.grid))?;
+        s.serialize_field("threads", &self.threads)?;
+        s.serialize_field("shared_bytes", &self.shared_bytes)?;
+        s.serialize_field("requires", &requires)?;
+        s.end()
+    }
+}

@@ -1,0 +1,98 @@
+//! Identifiers of the emitted text: every name of the program becomes one that C++ and the CUDA compiler leave free.
+//!
+//! It knows words only, not what they stand for.
+
+use std::collections::BTreeSet;
+
+/// Words that a local name must not be: keywords, and what the emitted text itself refers to.
+const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class \
+    compl concept const const_cast consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double \
+    dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not \
+    not_eq nullptr operator or or_eq private protected public register reinterpret_cast requires return short signed sizeof static \
+    static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned \
+    using virtual void volatile wchar_t while xor xor_eq restrict linux unix \
+    threadIdx blockIdx blockDim gridDim warpSize min max NULL INFINITY NAN CUDART_VERSION";
+
+/// Functions of the C library and of CUDA that the compiler declares by itself: a kernel cannot have their names.
+const DECLARED: &str = "main abs acos acosh asin asinh assert atan atan2 atanh calloc cbrt ceil clock clock64 copysign cos cosh cospi \
+    cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor fma fmax fmin fmod fprintf \
+    free frexp hypot ilogb isfinite isinf isnan j0 j1 jn labs ldexp lgamma llabs llmax llmin llrint llround log log10 log1p log2 logb \
+    lrint lround malloc memcpy memmove memset modf nan nearbyint nextafter norm norm3d norm4d normcdf normcdfinv pow powi printf \
+    puts rcbrt realloc remainder remquo rhypot rint rnorm rnorm3d rnorm4d round rsqrt saturate scalbln scalbn signbit sin sincos sincospi \
+    sinh sinpi sqrt strcmp strcpy strlen tan tanh tgamma trap trunc ullmax ullmin umax umin vprintf y0 y1 yn";
+
+/// Gives out names, each once.
+#[derive(Debug)]
+pub(crate) struct Names {
+    taken: BTreeSet<String>,
+}
+
+impl Names {
+    pub(crate) fn new() -> Names {
+        Names { taken: RESERVED.split_whitespace().map(str::to_owned).collect() }
+    }
+
+    /// `wanted` itself if it is free, else with underscores behind it.
+    pub(crate) fn local(&mut self, wanted: &str) -> String {
+        let mut name = identifier(wanted);
+        while self.taken.contains(&name) {
+            name.push('_');
+        }
+        self.taken.insert(name.clone());
+        name
+    }
+
+    /// The name of a counter or local integer: its own if it is free, else with its number.
+    pub(crate) fn numbered(&mut self, wanted: &str, number: u32) -> String {
+        let plain = identifier(wanted);
+        if self.taken.contains(&plain) {
+            self.local(&format!("{plain}_{number}"))
+        } else {
+            self.local(&plain)
+        }
+    }
+}
+
+/// The symbol of a kernel of this name.
+pub(crate) fn kernel_symbol(name: &str) -> String {
+    let mut symbol = identifier(name);
+    let library = |stem: &str| DECLARED.split_whitespace().any(|d| d == stem);
+    // The library has its functions for `float` with an `f` behind the name and for `long double` with an `l`.
+    let declared = library(&symbol) || symbol.strip_suffix(['f', 'l']).is_some_and(library);
+    if declared || RESERVED.split_whitespace().any(|r| r == symbol) {
+        symbol.push('_');
+    }
+    symbol
+}
+
+/// The text with everything replaced that no identifier holds. What the emitter declares itself starts with `hx_` and does not end
+/// with an underscore.
+fn identifier(text: &str) -> String {
+    let mut name: String =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || name.starts_with('_') {
+        name.insert(0, 'v');
+    }
+    // Two underscores in a row belong to the compiler.
+    while name.contains("__") {
+        name = name.replace("__", "_");
+    }
+    if name.starts_with("hx_") && !name.ends_with('_') {
+        name.push('_');
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_free_and_differ() {
+        let mut names = Names::new();
+        let given = ["int", "a", "a", "größe", "hx_t", "2d", "x.y", "threadIdx"].map(|n| names.local(n));
+        assert_eq!(given, ["int_", "a", "a_", "gr_e", "hx_t_", "v2d", "x_y", "threadIdx_"]);
+        assert_eq!(["i", "i", "a"].map(|n| names.numbered(n, 7)), ["i", "i_7", "a_7"]);
+        assert_eq!(["gemm", "exp", "expf", "int"].map(kernel_symbol), ["gemm", "exp_", "expf_", "int_"]);
+    }
+}

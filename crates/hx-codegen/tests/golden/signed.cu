@@ -1,0 +1,40 @@
+static __device__ __forceinline__ long long hx_floor_div(long long a, long long b) {
+    const long long q = a / b;
+    return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static __device__ __forceinline__ long long hx_floor_mod(long long a, long long b) {
+    const long long r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+extern "C" __global__ void __launch_bounds__(128, 1) signed_(
+    const int* __restrict__ a,
+    int* __restrict__ blockIdx_,
+    int shift,
+    long long big,
+    unsigned short float_,
+    int int_) {
+    const int thread = (int)threadIdx.x;
+    int r[1];
+    // copy a -> r
+    {
+        const long long thread_1 = (long long)(int)hx_floor_div(-(long long)shift + thread, (long long)3) + (int)((-(long long)shift + thread) >> 3) * 4 + (int)hx_floor_mod(-(long long)shift + thread, (long long)5) * 2 - (int)hx_floor_mod(-(long long)shift + thread, (long long)int_);
+        for (long long i = int_ >> 1; i < max((long long)int_ + 1, (long long)thread); ++i) {
+            if (thread_1 < int_ || (-i < big && i != shift)) {
+                asm(
+                    "ld.global.b32 %0, [%1];"
+                    : "=r"(r[0])
+                    : "l"(a + ((long long)int_ * thread_1 * thread_1 + min((long long)int_, i) - hx_floor_div(big, (long long)7) - 3000000000LL)));
+            }
+            else {
+                r[0] = -1;
+            }
+            asm volatile(
+                "st.global.b32 [%1], %0;"
+                :
+                : "r"(r[0]), "l"(blockIdx_ + (int)(((i * 3) ^ thread) & 255))
+                : "memory");
+        }
+    }
+}

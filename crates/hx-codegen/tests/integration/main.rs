@@ -1,0 +1,126 @@
+//! Thread programs in, CUDA text out, against golden files.
+
+mod build;
+mod errors;
+mod programs;
+
+use expect_test::expect_file;
+use hx_codegen::{Lines, cuda, cuda_with_lines};
+use hx_target::Arch;
+use hx_thread::ThreadProgram;
+
+fn text(program: &ThreadProgram) -> String {
+    cuda(program, Arch::Sm90a).map_or_else(|e| format!("error: {e}\n"), |source| source.text)
+}
+
+/// Compares the text of a program with `golden/{its name}.cu`.
+fn check(program: &ThreadProgram) {
+    let golden = format!("{}/tests/golden/{}.cu", env!("CARGO_MANIFEST_DIR"), program.name);
+    expect_file![golden].assert_eq(&text(program));
+}
+
+#[test]
+fn vector_copy_with_a_ragged_end() {
+    check(&programs::vector_copy());
+}
+
+#[test]
+fn transposition_through_shared_memory() {
+    check(&programs::transpose());
+}
+
+#[test]
+fn one_product_from_four_byte_loads() {
+    check(&programs::one_product());
+}
+
+#[test]
+fn halves_of_words() {
+    check(&programs::half_words());
+}
+
+#[test]
+fn double_precision() {
+    check(&programs::axpy_f64());
+}
+
+#[test]
+fn conversions_aligned_and_not() {
+    check(&programs::conversions());
+}
+
+#[test]
+fn bytes_and_nibbles() {
+    check(&programs::narrow());
+}
+
+#[test]
+fn integers_of_any_sign() {
+    check(&programs::signed());
+}
+
+#[test]
+fn matrix_product() {
+    check(&programs::gemm());
+}
+
+#[test]
+fn line_marks_are_relative_to_the_kernel() {
+    let program = programs::vector_copy();
+    let of = (0..4).map(|i| (hx_tile::Origin(i), 10 + i)).collect();
+    let source = cuda_with_lines(&program, Arch::Sm90a, Lines { file: "copy.hx::vector_copy", of: &of });
+    let text = source.map_or_else(|e| e.to_string(), |s| s.text);
+    expect_file![concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/vector_copy_lines.cu")].assert_eq(&text);
+}
+
+#[test]
+fn launch_descriptions_are_data() {
+    let source = cuda(&programs::vector_copy(), Arch::Sm80);
+    let json = source.map_or_else(
+        |e| e.to_string(),
+        |s| format!("{} {}", s.symbol, serde_json::to_string_pretty(&s.launch).unwrap_or_default()),
+    );
+    expect_test::expect![[r#"
+        vector_copy {
+          "params": [
+            {
+              "kind": "tensor",
+              "name": "a",
+              "dtype": "f16",
+              "mutable": false,
+              "shape": [
+                "n"
+              ],
+              "stride": [
+                "1"
+              ],
+              "align": 16
+            },
+            {
+              "kind": "tensor",
+              "name": "b",
+              "dtype": "f16",
+              "mutable": true,
+              "shape": [
+                "n"
+              ],
+              "stride": [
+                "1"
+              ],
+              "align": 16
+            },
+            {
+              "kind": "symbol",
+              "name": "n"
+            }
+          ],
+          "grid": [
+            "(n + 1023) / 1024"
+          ],
+          "threads": 128,
+          "shared_bytes": 0,
+          "requires": [
+            "n % 8 == 0"
+          ]
+        }"#]].assert_eq(&json);
+}
