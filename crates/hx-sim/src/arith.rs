@@ -1,0 +1,159 @@
+//! What happens inside registers: matrix products, conversions and fills.
+
+use hx_dtype::DType;
+
+use crate::block::{Block, RegisterFile};
+use crate::code::{Convert, Fill, Multiply, Product, Regs};
+use crate::error::SimError;
+
+impl<'a> Block<'a> {
+    pub(crate) fn multiply(&mut self, m: &'a Multiply) -> Result<(), SimError> {
+        let bases = [self.base(m.site, &m.c)?, self.base(m.site, &m.a)?, self.base(m.site, &m.b)?];
+        for (regs, base) in [&m.c, &m.a, &m.b].into_iter().zip(bases) {
+            for offset in &regs.offsets {
+                self.expect_written(m.site, regs.array, base + offset)?;
+            }
+        }
+        let threads = self.code.threads;
+        if m.row.lanes == 1 {
+            self.multiply_lanes(m, bases);
+            self.counters[m.site as usize].instructions += self.warps() as u64;
+            return Ok(());
+        }
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let [rows, columns, depth] = m.row.shape;
+        scratch.c.resize(rows * columns, 0.0);
+        scratch.a.resize(rows * depth, 0.0);
+        scratch.b.resize(depth * columns, 0.0);
+        let [dtype, a_type, b_type] = m.row.types;
+        for first in (0..threads).step_by(m.row.lanes) {
+            let lanes = Lanes { threads, first, count: m.row.lanes };
+            lanes.gather(&self.registers[m.c.array], &m.c, bases[0], &m.row.c, dtype, &mut scratch.c);
+            lanes.gather(&self.registers[m.a.array], &m.a, bases[1], &m.row.a, a_type, &mut scratch.a);
+            lanes.gather(&self.registers[m.b.array], &m.b, bases[2], &m.row.b, b_type, &mut scratch.b);
+            product(m.row.shape, &mut scratch.c, &scratch.a, &scratch.b);
+            lanes.scatter(&mut self.registers[m.c.array], m, bases[0], dtype, &scratch.c);
+            self.counters[m.site as usize].instructions += 1;
+        }
+        self.scratch = scratch;
+        Ok(())
+    }
+
+    /// A product within each lane.
+    fn multiply_lanes(&mut self, m: &Multiply, [c, a, b]: [usize; 3]) {
+        let threads = self.code.threads;
+        let Product { shape: [rows, columns, depth], types: [dtype, a_type, b_type], .. } = *m.row;
+        // Position of element `at` of an operand within a lane: the inverse of the fragment.
+        let value = |table: &[u32], at: usize| table.iter().position(|x| *x as usize == at).unwrap_or(0);
+        for i in 0..rows * columns {
+            let (row, column) = (i / columns, i % columns);
+            let at = (c + m.c.offsets[value(&m.row.c, i)]) * threads;
+            for k in 0..depth {
+                let x = (a + m.a.offsets[value(&m.row.a, row * depth + k)]) * threads;
+                let y = (b + m.b.offsets[value(&m.row.b, k * columns + column)]) * threads;
+                for thread in 0..threads {
+                    let x = self.registers[m.a.array].bits[x + thread];
+                    let y = self.registers[m.b.array].bits[y + thread];
+                    let sum = &mut self.registers[m.c.array].bits[at + thread];
+                    *sum = fused(dtype, a_type.decode(x), b_type.decode(y), *sum);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn convert(&mut self, c: &'a Convert) -> Result<(), SimError> {
+        let (dst, src) = (self.base(c.site, &c.dst)?, self.base(c.site, &c.src)?);
+        let threads = self.code.threads;
+        for offset in &c.src.offsets {
+            self.expect_written(c.site, c.src.array, src + offset)?;
+        }
+        // All sources are read before any destination is written: they may be the same registers.
+        let mut values = Vec::with_capacity(c.src.offsets.len() * threads);
+        for offset in &c.src.offsets {
+            let from = &self.registers[c.src.array].bits[(src + offset) * threads..][..threads];
+            match c.types {
+                Some((from_type, to)) => values.extend(from.iter().map(|b| to.encode(from_type.decode(*b)))),
+                None => values.extend_from_slice(from),
+            }
+        }
+        let file = &mut self.registers[c.dst.array];
+        for (offset, values) in c.dst.offsets.iter().zip(values.chunks_exact(threads)) {
+            let at = (dst + offset) * threads;
+            file.bits[at..at + threads].copy_from_slice(values);
+            file.written[at..at + threads].fill(true);
+        }
+        let count = if c.types.is_some() { 1 } else { self.words(&c.dst) };
+        self.counters[c.site as usize].instructions += count * self.warps() as u64;
+        Ok(())
+    }
+
+    pub(crate) fn fill(&mut self, f: &'a Fill) -> Result<(), SimError> {
+        let base = self.base(f.site, &f.dst)?;
+        let threads = self.code.threads;
+        let file = &mut self.registers[f.dst.array];
+        for offset in &f.dst.offsets {
+            let at = (base + offset) * threads;
+            file.bits[at..at + threads].fill(f.bits);
+            file.written[at..at + threads].fill(true);
+        }
+        self.counters[f.site as usize].instructions += self.words(&f.dst) * self.warps() as u64;
+        Ok(())
+    }
+
+    /// 32-bit words of these registers.
+    fn words(&self, regs: &Regs) -> u64 {
+        let bits = u64::from(self.code.arrays[regs.array].dtype.bits());
+        (regs.offsets.len() as u64 * bits).div_ceil(32)
+    }
+}
+
+/// The lanes of one matrix instruction.
+struct Lanes {
+    threads: usize,
+    first: usize,
+    count: usize,
+}
+
+impl Lanes {
+    /// The dense operand that the lanes hold.
+    fn gather(&self, file: &RegisterFile, regs: &Regs, base: usize, table: &[u32], dtype: DType, out: &mut [f64]) {
+        for (offset, places) in regs.offsets.iter().zip(table.chunks_exact(self.count)) {
+            let held = &file.bits[(base + offset) * self.threads + self.first..][..self.count];
+            for (bits, place) in held.iter().zip(places) {
+                out[*place as usize] = dtype.decode(*bits);
+            }
+        }
+    }
+
+    fn scatter(&self, file: &mut RegisterFile, m: &Multiply, base: usize, dtype: DType, c: &[f64]) {
+        for (offset, places) in m.c.offsets.iter().zip(m.row.c.chunks_exact(self.count)) {
+            let held = &mut file.bits[(base + offset) * self.threads + self.first..][..self.count];
+            for (bits, place) in held.iter_mut().zip(places) {
+                *bits = dtype.encode(c[*place as usize]);
+            }
+        }
+    }
+}
+
+/// `c[m][n] += a[m][k] · b[k][n]`, in the order of k.
+fn product([_, columns, depth]: [usize; 3], c: &mut [f64], a: &[f64], b: &[f64]) {
+    for (c, a) in c.chunks_exact_mut(columns).zip(a.chunks_exact(depth)) {
+        for (a, b) in a.iter().zip(b.chunks_exact(columns)) {
+            for (c, b) in c.iter_mut().zip(b) {
+                *c += a * b;
+            }
+        }
+    }
+}
+
+/// `c + x · y`, rounded once to the accumulator's type.
+#[inline]
+fn fused(dtype: DType, x: f64, y: f64, c: u64) -> u64 {
+    match dtype {
+        DType::F32 => {
+            let sum = (x as f32).mul_add(y as f32, f32::from_bits(c as u32));
+            u64::from(sum.to_bits())
+        }
+        _ => dtype.encode(x.mul_add(y, dtype.decode(c))),
+    }
+}

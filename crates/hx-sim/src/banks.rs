@@ -1,0 +1,82 @@
+//! Bank conflicts of shared memory and sectors of global memory, for one request of a warp.
+//!
+//! Shared memory serves a warp in phases of 128 bytes: a quarter of the warp at a time for 16 bytes a lane, a half for 8. In a phase
+//! each bank gives one 4-byte word in a cycle; lanes that want the same word share it.
+
+use hx_target::{BANK_BYTES, WARP, WAVEFRONT_BYTES};
+
+/// Bytes of a sector of global memory.
+pub(crate) const SECTOR: i64 = 32;
+
+/// Cycles that a request takes, and the number of its phases. `lanes` holds the byte address of each lane that takes part, with its
+/// position in the warp (or among the lanes whose address counts); `access` is the number of bytes at each address.
+pub(crate) fn wavefronts(lanes: &[(usize, i64)], access: usize) -> (u64, u64) {
+    // An aligned access of several words takes as many neighbouring banks, so that whole accesses conflict or do not.
+    let unit = access.max(BANK_BYTES as usize);
+    let units = (WAVEFRONT_BYTES as usize / unit).max(1);
+    let (mut total, mut phases) = (0, 0);
+    let mut rest = lanes;
+    while let Some(&(lane, _)) = rest.first() {
+        let phase = lane / units;
+        let end = rest.iter().position(|(l, _)| l / units != phase).unwrap_or(rest.len());
+        total += degree(&rest[..end], unit as i64, units);
+        phases += 1;
+        rest = &rest[end..];
+    }
+    (total, phases)
+}
+
+/// The most distinct units that share their banks.
+fn degree(lanes: &[(usize, i64)], unit: i64, units: usize) -> u64 {
+    const NONE: u8 = u8::MAX;
+    // For each group of banks a list of the distinct units seen there.
+    let mut head = [NONE; WARP as usize];
+    let mut next = [NONE; WARP as usize];
+    let mut depth = [0u64; WARP as usize];
+    let mut most = 1;
+    for (i, &(_, address)) in lanes.iter().enumerate() {
+        let word = address / unit;
+        let bank = (word as usize) % units;
+        let mut at = head[bank];
+        while at != NONE && lanes[at as usize].1 / unit != word {
+            at = next[at as usize];
+        }
+        if at == NONE {
+            next[i] = head[bank];
+            head[bank] = i as u8;
+            depth[bank] += 1;
+            most = most.max(depth[bank]);
+        }
+    }
+    most
+}
+
+/// Distinct sectors of a request, and the fewest that could hold its distinct bytes. `scratch` is sorted in place.
+pub(crate) fn sectors(scratch: &mut [i64], access: usize) -> (u64, u64) {
+    if !scratch.is_sorted() {
+        scratch.sort_unstable();
+    }
+    let access = access as i64;
+    let (mut count, mut distinct) = (0, 0);
+    let (mut last_sector, mut last) = (i64::MIN, None);
+    for &address in scratch.iter() {
+        if last == Some(address) {
+            continue;
+        }
+        last = Some(address);
+        distinct += 1;
+        let (first, end) = (address / SECTOR, (address + access - 1) / SECTOR);
+        count += end - first.max(last_sector.saturating_add(1)) + 1;
+        last_sector = end;
+    }
+    (count as u64, (distinct * access).div_euclid(SECTOR) as u64 + u64::from((distinct * access) % SECTOR != 0))
+}
+
+/// Addresses that occur before in the list. `scratch` is sorted in place.
+pub(crate) fn repeated(scratch: &mut [i64]) -> u64 {
+    if scratch.windows(2).all(|w| w[0] < w[1]) {
+        return 0;
+    }
+    scratch.sort_unstable();
+    scratch.windows(2).filter(|w| w[0] == w[1]).count() as u64
+}

@@ -1,0 +1,158 @@
+//! A thread program made ready for one launch: names resolved, rows looked up, expressions compiled.
+//!
+//! It holds data only; `compile` makes it and `block` runs it.
+
+use std::sync::Arc;
+
+use hx_dtype::DType;
+use hx_tile::{OpId, Origin};
+
+use crate::error::{Access, Place};
+use crate::formula::{Formula, Test};
+
+/// Position in [`Code::sites`].
+pub(crate) type SiteId = u32;
+
+#[derive(Debug)]
+pub(crate) struct Code {
+    pub(crate) threads: usize,
+    pub(crate) sites: Vec<Site>,
+    pub(crate) slots: usize,
+    pub(crate) lanes: usize,
+    pub(crate) arrays: Vec<Array>,
+    pub(crate) shared: Vec<Shared>,
+    pub(crate) shared_bytes: usize,
+    /// The narrowest access to shared memory, in bytes: each access is a whole number of these.
+    pub(crate) granule: usize,
+    pub(crate) body: Vec<Step>,
+}
+
+/// The tile operation that statements belong to; site 0 stands for none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Site {
+    pub(crate) op: Option<OpId>,
+    pub(crate) origin: Option<Origin>,
+    pub(crate) title: String,
+}
+
+impl Site {
+    pub(crate) fn place(&self, block: Option<[u32; 3]>, thread: Option<u32>) -> Place {
+        Place { op: self.op, origin: self.origin, title: self.title.clone(), block, thread }
+    }
+
+    pub(crate) fn access(&self, thread: u32, write: bool) -> Access {
+        Access { thread, write, op: self.op, origin: self.origin, title: self.title.clone() }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Array {
+    pub(crate) name: String,
+    pub(crate) dtype: DType,
+    pub(crate) len: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) name: String,
+    pub(crate) bits: usize,
+    pub(crate) offset: usize,
+    pub(crate) bytes: usize,
+}
+
+#[derive(Debug)]
+pub(crate) enum Step {
+    SetSlot { site: SiteId, slot: u32, value: Formula },
+    SetLanes { site: SiteId, lanes: u32, value: Formula },
+    For { site: SiteId, slot: u32, start: Formula, end: Formula, body: Vec<Step> },
+    If { site: SiteId, test: Test, then: Vec<Step>, otherwise: Vec<Step> },
+    Barrier,
+    Transfer(Box<Transfer>),
+    Multiply(Box<Multiply>),
+    Convert(Box<Convert>),
+    Fill(Box<Fill>),
+}
+
+/// Registers of every thread that an instruction names.
+#[derive(Debug)]
+pub(crate) struct Regs {
+    pub(crate) array: usize,
+    pub(crate) base: Formula,
+    pub(crate) offsets: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mem {
+    /// Position among the tensors of the launch.
+    Global(usize),
+    Shared(usize),
+}
+
+#[derive(Debug)]
+pub(crate) struct Transfer {
+    pub(crate) site: SiteId,
+    pub(crate) load: bool,
+    pub(crate) memory: Mem,
+    pub(crate) regs: Regs,
+    pub(crate) offset: Formula,
+    pub(crate) guard: Test,
+    pub(crate) pad: u64,
+    pub(crate) dtype: DType,
+    /// Bytes that an address covers.
+    pub(crate) access: usize,
+    /// Bytes that a lane holds in registers.
+    pub(crate) bytes: usize,
+    /// Where lanes exchange what they address.
+    pub(crate) exchange: Option<Arc<Exchange>>,
+}
+
+/// How the lanes of a collective transfer share out what they address.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    /// Lanes of one instruction.
+    pub(crate) lanes: usize,
+    /// Lanes whose address counts, in order.
+    pub(crate) owners: Vec<usize>,
+    /// For each value and lane, at `value · lanes + lane`: the lane whose address covers the element, and its position there.
+    pub(crate) sources: Vec<(u32, u32)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Multiply {
+    pub(crate) site: SiteId,
+    pub(crate) c: Regs,
+    pub(crate) a: Regs,
+    pub(crate) b: Regs,
+    pub(crate) row: Arc<Product>,
+}
+
+/// A matrix instruction with its fragments enumerated: each table gives, at `value · lanes + lane`, a position in a dense operand.
+#[derive(Debug)]
+pub(crate) struct Product {
+    pub(crate) lanes: usize,
+    /// `[m, n, k]`.
+    pub(crate) shape: [usize; 3],
+    /// Into `A[m][k]`, k fastest.
+    pub(crate) a: Vec<u32>,
+    /// Into `B[k][n]`, n fastest.
+    pub(crate) b: Vec<u32>,
+    /// Into `C[m][n]`, n fastest.
+    pub(crate) c: Vec<u32>,
+    pub(crate) types: [DType; 3],
+}
+
+#[derive(Debug)]
+pub(crate) struct Convert {
+    pub(crate) site: SiteId,
+    pub(crate) dst: Regs,
+    pub(crate) src: Regs,
+    /// Nothing for a move.
+    pub(crate) types: Option<(DType, DType)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Fill {
+    pub(crate) site: SiteId,
+    pub(crate) dst: Regs,
+    pub(crate) bits: u64,
+}

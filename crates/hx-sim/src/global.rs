@@ -1,0 +1,271 @@
+//! Tensors in global memory: bounds, what each block changes, and how the changes of all blocks come together.
+//!
+//! A block never writes to a tensor directly. It keeps copies of the pages it touches in tensors that the kernel may write;
+//! [`merge`] brings them back in the order of the blocks, so that the outcome does not depend on scheduling.
+
+use std::collections::BTreeMap;
+
+use hx_dtype::DType;
+
+use crate::error::Fault;
+
+const PAGE: usize = 256;
+
+/// An argument that is a tensor.
+#[derive(Debug)]
+pub(crate) struct Tensor {
+    pub(crate) name: String,
+    pub(crate) dtype: DType,
+    pub(crate) mutable: bool,
+    pub(crate) shape: Vec<i64>,
+    pub(crate) stride: Vec<i64>,
+    /// The pretended address of the first byte.
+    pub(crate) address: i64,
+    pub(crate) bytes: Vec<u8>,
+    /// Elements from the first to one past the last.
+    pub(crate) span: i64,
+    /// Strides and extents from the widest stride down, if some offsets within the span are no elements.
+    gaps: Option<Vec<(i64, i64)>>,
+}
+
+impl Tensor {
+    /// # Errors
+    /// When the shape and stride contradict each other or the bytes, as text.
+    pub(crate) fn new(
+        name: &str,
+        dtype: DType,
+        mutable: bool,
+        dims: (Vec<i64>, Vec<i64>),
+        address: i64,
+        bytes: Vec<u8>,
+    ) -> Result<Tensor, (String, Vec<u8>)> {
+        let (shape, stride) = dims;
+        if shape.len() != stride.len() {
+            return Err((format!("`{name}` has shape {shape:?} but stride {stride:?}"), bytes));
+        }
+        if shape.iter().chain(&stride).any(|x| *x < 0) {
+            return Err((format!("`{name}` has shape {shape:?} and stride {stride:?}, which go below 0"), bytes));
+        }
+        let span = if shape.contains(&0) {
+            Some(0)
+        } else {
+            shape.iter().zip(&stride).try_fold(1i64, |sum, (e, s)| sum.checked_add((e - 1).checked_mul(*s)?))
+        };
+        let held = bytes.len() as i128 * 8 / i128::from(dtype.bits());
+        let Some(span) = span.filter(|s| i128::from(*s) <= held) else {
+            let text = format!("`{name}` has {} bytes, too few for {dtype}{shape:?} : {stride:?}", bytes.len());
+            return Err((text, bytes));
+        };
+        let gaps = gaps(&shape, &stride);
+        Ok(Tensor { name: name.into(), dtype, mutable, shape, stride, address, bytes, span, gaps })
+    }
+
+    /// The element at an offset as a coordinate, where the strides are nested so that there is only one.
+    pub(crate) fn coordinate(&self, offset: i64) -> Option<Vec<i64>> {
+        nested(&self.shape, &self.stride)?;
+        let mut order: Vec<usize> = (0..self.shape.len()).collect();
+        order.sort_by_key(|&i| std::cmp::Reverse(self.stride[i]));
+        let (mut coord, mut rest) = (vec![0; self.shape.len()], offset);
+        for i in order {
+            if self.shape[i] > 1 {
+                coord[i] = rest.div_euclid(self.stride[i]);
+                rest = rest.rem_euclid(self.stride[i]);
+            }
+        }
+        (rest == 0).then_some(coord)
+    }
+
+    /// The first of `count` elements from `offset` on that the tensor does not have.
+    #[inline]
+    pub(crate) fn outside(&self, offset: i64, count: i64) -> Option<i64> {
+        if offset < 0 {
+            return Some(offset);
+        }
+        if offset > self.span - count {
+            return Some(offset.max(self.span));
+        }
+        let gaps = self.gaps.as_ref()?;
+        (offset..offset + count).find(|&at| {
+            let mut rest = at;
+            !gaps.iter().all(|&(stride, extent)| {
+                let here = rest / stride;
+                rest %= stride;
+                here < extent
+            }) || rest != 0
+        })
+    }
+
+    pub(crate) fn out_of_bounds(&self, element: i64, write: bool) -> Fault {
+        Fault::OutOfBounds {
+            tensor: self.name.clone(),
+            element,
+            coord: self.coordinate(element),
+            extent: format!("whose shape is {:?} : {:?}", self.shape, self.stride),
+            write,
+        }
+    }
+}
+
+/// Stride and extent of each dimension from the widest stride down, if no two coordinates share an offset by nesting of the strides.
+fn nested(shape: &[i64], stride: &[i64]) -> Option<Vec<(i64, i64)>> {
+    let mut dims: Vec<(i64, i64)> =
+        stride.iter().copied().zip(shape.iter().copied()).filter(|(_, extent)| *extent > 1).collect();
+    dims.sort_unstable_by(|a, b| b.cmp(a));
+    let ordered = dims.windows(2).all(|w| w[0].0 >= w[1].0.saturating_mul(w[1].1));
+    (ordered && dims.iter().all(|d| d.0 > 0)).then_some(dims)
+}
+
+fn gaps(shape: &[i64], stride: &[i64]) -> Option<Vec<(i64, i64)>> {
+    let dims = nested(shape, stride)?;
+    let dense =
+        dims.windows(2).all(|w| w[0].0 == w[1].0 * w[1].1) && dims.last().is_none_or(|last| last.0 == 1);
+    (!dense).then_some(dims)
+}
+
+/// A piece of a tensor as one block sees it.
+#[derive(Debug)]
+struct Page {
+    data: [u8; PAGE],
+    written: [bool; PAGE],
+    read: [bool; PAGE],
+}
+
+/// What one block did to a tensor that may be written.
+#[derive(Debug, Default)]
+pub(crate) struct Overlay {
+    pages: BTreeMap<usize, Box<Page>>,
+}
+
+impl Overlay {
+    fn page(&mut self, number: usize, tensor: &Tensor) -> &mut Page {
+        self.pages.entry(number).or_insert_with(|| {
+            let mut data = [0; PAGE];
+            let from = &tensor.bytes[number * PAGE..];
+            let len = from.len().min(PAGE);
+            data[..len].copy_from_slice(&from[..len]);
+            Box::new(Page { data, written: [false; PAGE], read: [false; PAGE] })
+        })
+    }
+
+    /// Calls `f` with each page that the bytes `at..at + len` lie in, the range there, and where it stands among those bytes.
+    fn pieces(
+        &mut self,
+        tensor: &Tensor,
+        at: usize,
+        len: usize,
+        mut f: impl FnMut(&mut Page, std::ops::Range<usize>, usize),
+    ) {
+        let mut done = 0;
+        while done < len {
+            let (number, from) = ((at + done) / PAGE, (at + done) % PAGE);
+            let count = (len - done).min(PAGE - from);
+            f(self.page(number, tensor), from..from + count, done);
+            done += count;
+        }
+    }
+
+    pub(crate) fn read(&mut self, tensor: &Tensor, at: usize, out: &mut [u8]) {
+        self.pieces(tensor, at, out.len(), |page, range, done| {
+            out[done..done + range.len()].copy_from_slice(&page.data[range.clone()]);
+            page.read[range].fill(true);
+        });
+    }
+
+    pub(crate) fn write(&mut self, tensor: &Tensor, at: usize, bytes: &[u8]) {
+        self.pieces(tensor, at, bytes.len(), |page, range, done| {
+            page.data[range.clone()].copy_from_slice(&bytes[done..done + range.len()]);
+            page.written[range].fill(true);
+        });
+    }
+}
+
+const NOBODY: u32 = u32::MAX;
+
+/// Who touched the bytes of a page, over all blocks so far.
+#[derive(Debug)]
+struct Owners {
+    /// The bytes before the launch.
+    before: [u8; PAGE],
+    writer: [u32; PAGE],
+    /// The first block that read the byte before writing it, and another one.
+    readers: [[u32; 2]; PAGE],
+}
+
+/// The history of one tensor.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    pages: BTreeMap<usize, Box<Owners>>,
+}
+
+/// A byte of a tensor that two blocks touch, one of them changing it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Clash {
+    pub(crate) byte: usize,
+    /// The block that writes.
+    pub(crate) writer: u32,
+    pub(crate) other: u32,
+    pub(crate) other_writes: bool,
+}
+
+/// Brings what block number `block` did into the tensor; blocks come in order. With `check`, the first clash with an earlier block
+/// is an error.
+pub(crate) fn merge(
+    tensor: &mut Tensor,
+    history: &mut History,
+    overlay: Overlay,
+    block: u32,
+    check: bool,
+) -> Result<(), Clash> {
+    for (number, page) in overlay.pages {
+        let start = number * PAGE;
+        let len = (tensor.bytes.len() - start).min(PAGE);
+        let bytes = &mut tensor.bytes[start..start + len];
+        if check {
+            let owners = history.pages.entry(number).or_insert_with(|| {
+                let mut before = [0; PAGE];
+                before[..len].copy_from_slice(bytes);
+                Box::new(Owners { before, writer: [NOBODY; PAGE], readers: [[NOBODY; 2]; PAGE] })
+            });
+            for i in 0..len {
+                if let Some((writer, other, other_writes)) = owners.clash(&page, i, bytes[i], block) {
+                    return Err(Clash { byte: start + i, writer, other, other_writes });
+                }
+            }
+        }
+        for i in 0..len {
+            if page.written[i] {
+                bytes[i] = page.data[i];
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Owners {
+    /// Records what a block did to byte `i`; a clash is (the writer, the other block, whether that one writes too).
+    #[inline]
+    fn clash(&mut self, page: &Page, i: usize, now: u8, block: u32) -> Option<(u32, u32, bool)> {
+        if page.written[i] {
+            if self.writer[i] != NOBODY && page.data[i] != now {
+                return Some((block, self.writer[i], true));
+            }
+            if page.data[i] != self.before[i]
+                && let Some(reader) = self.readers[i].into_iter().find(|r| *r != NOBODY && *r != block)
+            {
+                return Some((block, reader, false));
+            }
+            self.writer[i] = block;
+        }
+        if page.read[i] {
+            let writer = self.writer[i];
+            if writer != NOBODY && writer != block && now != self.before[i] {
+                return Some((writer, block, false));
+            }
+            let slot = self.readers[i].iter_mut().find(|r| **r == NOBODY || **r == block);
+            if let Some(slot) = slot {
+                *slot = block;
+            }
+        }
+        None
+    }
+}

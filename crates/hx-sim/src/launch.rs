@@ -1,0 +1,294 @@
+//! A launch: arguments against parameters, the blocks in parallel, their changes in order.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hx_index::{EvalError, Expr, Symbol};
+use hx_thread::{Param, ThreadProgram};
+use rayon::prelude::*;
+
+use crate::block::Block;
+use crate::code::Code;
+use crate::compile::compile;
+use crate::error::{Fault, Place, SimError};
+use crate::global::{Clash, History, Overlay, Tensor, merge};
+use crate::report::{Counters, Report};
+
+/// Blocks that run before their changes are brought together, which bounds the memory for them.
+const BATCH: u64 = 256;
+
+/// A kernel argument.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Argument {
+    Tensor {
+        /// Packed little-endian elements from offset 0 on; changed in place.
+        bytes: Vec<u8>,
+        shape: Vec<i64>,
+        /// In elements; never negative.
+        stride: Vec<i64>,
+        /// Bytes: the largest power of two that divides the pretended address.
+        base_align: u32,
+    },
+    Int(i64),
+    Float(f64),
+}
+
+/// How to run.
+#[derive(Clone, Copy)]
+pub struct Config<'a> {
+    /// Asked often, from any thread; once it answers true, the run ends with [`Fault::Cancelled`].
+    pub cancel: &'a (dyn Fn() -> bool + Sync),
+    /// Whether races within and between blocks are errors.
+    pub check_races: bool,
+}
+
+impl Default for Config<'_> {
+    fn default() -> Self {
+        Config { cancel: &|| false, check_races: true }
+    }
+}
+
+impl fmt::Debug for Config<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config").field("check_races", &self.check_races).finish_non_exhaustive()
+    }
+}
+
+/// Runs every thread of every block. `symbols` binds dimensions and strides; integer arguments bind their own names too.
+///
+/// Tensors that the program may write are changed in place, also when the run ends with an error in some block: then they hold what
+/// the batches of blocks before it wrote.
+///
+/// # Errors
+/// The fault of the first block in the order of the grid that has one, x fastest; or what is wrong with the launch or the program.
+pub fn run(
+    program: &ThreadProgram,
+    symbols: &BTreeMap<Symbol, i64>,
+    arguments: &mut [Argument],
+    config: &Config<'_>,
+) -> Result<Report, SimError> {
+    let mut symbols = symbols.clone();
+    bind_scalars(program, arguments, &mut symbols)?;
+    let lookup = |s: &Symbol| symbols.get(s).copied();
+    for r in &program.requires {
+        if !r.cond.eval(&lookup).map_err(unplaced)? {
+            return Err(Fault::Requirement(r.text.clone()).into());
+        }
+    }
+    let grid = grid(program, &lookup)?;
+    let code = compile(program, &symbols)?;
+    let mut tensors = Vec::new();
+    let launched = take_tensors(program, arguments, &lookup, &mut tensors)
+        .and_then(|()| run_grid(&code, grid, &mut tensors, config));
+    for (argument, tensor) in arguments.iter_mut().zip(tensors) {
+        if let (Argument::Tensor { bytes, .. }, Some(tensor)) = (argument, tensor) {
+            *bytes = tensor.bytes;
+        }
+    }
+    launched
+}
+
+fn unplaced(e: EvalError) -> SimError {
+    Fault::Eval(e).into()
+}
+
+fn argument_error<T>(text: String) -> Result<T, SimError> {
+    Err(Fault::Argument(text).into())
+}
+
+fn bind_scalars(
+    program: &ThreadProgram,
+    arguments: &[Argument],
+    symbols: &mut BTreeMap<Symbol, i64>,
+) -> Result<(), SimError> {
+    if arguments.len() != program.params.len() {
+        let (found, want) = (arguments.len(), program.params.len());
+        return argument_error(format!("{found} arguments where `{}` takes {want}", program.name));
+    }
+    for (param, argument) in program.params.iter().zip(arguments) {
+        match (param, argument) {
+            (Param::Tensor(_), Argument::Tensor { .. }) => {}
+            (Param::Tensor(t), _) => return argument_error(format!("a number for the tensor `{}`", t.name)),
+            (Param::Scalar { name, .. }, Argument::Tensor { .. }) => {
+                return argument_error(format!("a tensor for the number `{name}`"));
+            }
+            (Param::Scalar { name, dtype }, Argument::Float(_)) if !dtype.is_float() => {
+                return argument_error(format!("a fraction for `{name}`, which is {dtype}"));
+            }
+            (Param::Scalar { name, .. }, Argument::Int(value)) => {
+                symbols.entry(Symbol::Scalar(name.as_str().into())).or_insert(*value);
+            }
+            (Param::Scalar { .. }, Argument::Float(_)) => {}
+        }
+    }
+    Ok(())
+}
+
+fn grid(program: &ThreadProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Result<[u64; 3], SimError> {
+    if program.grid.len() > 3 {
+        return Err(Fault::Malformed(format!("a grid of {} axes where there are 3", program.grid.len())).into());
+    }
+    let mut grid = [1; 3];
+    for (blocks, axis) in grid.iter_mut().zip(&program.grid) {
+        let value = axis.eval(lookup).map_err(unplaced)?;
+        // The hardware's own limit along x; the others are narrower.
+        if !(0..=i64::from(i32::MAX)).contains(&value) {
+            return argument_error(format!("a grid of {value} blocks, from `{axis}`"));
+        }
+        *blocks = value as u64;
+    }
+    let total = grid.iter().try_fold(1u64, |p, b| p.checked_mul(*b)).filter(|t| *t < u64::from(u32::MAX));
+    match total {
+        Some(_) => Ok(grid),
+        None => argument_error(format!("a grid of {grid:?} blocks, too many to simulate")),
+    }
+}
+
+/// Moves the bytes of the arguments into tensors; on an error, those moved so far are in `out`.
+fn take_tensors(
+    program: &ThreadProgram,
+    arguments: &mut [Argument],
+    lookup: &dyn Fn(&Symbol) -> Option<i64>,
+    out: &mut Vec<Option<Tensor>>,
+) -> Result<(), SimError> {
+    for (param, argument) in program.params.iter().zip(arguments) {
+        let (Param::Tensor(t), Argument::Tensor { bytes, shape, stride, base_align }) = (param, argument) else {
+            out.push(None);
+            continue;
+        };
+        if !base_align.is_power_of_two() || *base_align < t.align {
+            let text = format!("`{}` is aligned to {base_align} bytes where {} are wanted", t.name, t.align);
+            return argument_error(text);
+        }
+        let evaluate = |v: &[Expr]| v.iter().map(|e| e.eval(lookup)).collect::<Result<Vec<_>, _>>();
+        let want = (evaluate(&t.shape).map_err(unplaced)?, evaluate(&t.stride).map_err(unplaced)?);
+        if *shape != want.0 || strides_differ(shape, stride, &want.1) {
+            let text = format!("`{}` is {shape:?} : {stride:?} where {:?} : {:?} is wanted", t.name, want.0, want.1);
+            return argument_error(text);
+        }
+        let held = std::mem::take(bytes);
+        let made = Tensor::new(&t.name, t.dtype, t.mutable, want, i64::from(*base_align), held);
+        match made {
+            Ok(tensor) => out.push(Some(tensor)),
+            Err((text, held)) => {
+                *bytes = held;
+                return argument_error(text);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Strides of dimensions with a single element say nothing.
+fn strides_differ(shape: &[i64], found: &[i64], want: &[i64]) -> bool {
+    found.len() != want.len() || found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
+}
+
+/// What one block did.
+struct Outcome {
+    overlays: Vec<Overlay>,
+    counters: Vec<Counters>,
+    barriers: u64,
+}
+
+fn run_grid(
+    code: &Code,
+    grid: [u64; 3],
+    tensors: &mut [Option<Tensor>],
+    config: &Config<'_>,
+) -> Result<Report, SimError> {
+    let blocks = grid[0] * grid[1] * grid[2];
+    let mut histories: Vec<History> = tensors.iter().map(|_| History::default()).collect();
+    let mut totals = vec![Counters::default(); code.sites.len()];
+    let mut report = Report { blocks, ..Report::default() };
+    let mut first = 0;
+    while first < blocks {
+        let last = (first + BATCH).min(blocks);
+        for (number, outcome) in (first..last).zip(run_batch(code, grid, first..last, tensors, config)) {
+            let outcome = outcome?;
+            report.barriers += outcome.barriers;
+            for (total, here) in totals.iter_mut().zip(outcome.counters) {
+                *total += here;
+            }
+            for ((tensor, history), overlay) in tensors.iter_mut().zip(&mut histories).zip(outcome.overlays) {
+                let Some(tensor) = tensor else { continue };
+                merge(tensor, history, overlay, number as u32, config.check_races)
+                    .map_err(|clash| block_race(tensor, clash, grid))?;
+            }
+        }
+        first = last;
+    }
+    for (site, counters) in code.sites.iter().zip(totals) {
+        match site.op {
+            Some(op) => *report.ops.entry(op).or_default() += counters,
+            None => report.other += counters,
+        }
+    }
+    Ok(report)
+}
+
+/// Outcomes in the order of the blocks, up to and including the first error.
+fn run_batch(
+    code: &Code,
+    grid: [u64; 3],
+    blocks: std::ops::Range<u64>,
+    tensors: &[Option<Tensor>],
+    config: &Config<'_>,
+) -> Vec<Result<Outcome, SimError>> {
+    // Blocks after one that failed need not run: its error is what the caller gets.
+    let failed = AtomicU32::new(u32::MAX);
+    let outcomes: Vec<Option<Result<Outcome, SimError>>> = (blocks.start as u32..blocks.end as u32)
+        .into_par_iter()
+        .map(|number| {
+            if number > failed.load(Ordering::Relaxed) {
+                return None;
+            }
+            let outcome = run_block(code, block_index(grid, u64::from(number)), tensors, config);
+            if outcome.is_err() {
+                failed.fetch_min(number, Ordering::Relaxed);
+            }
+            Some(outcome)
+        })
+        .collect();
+    let cancelled = |o: &Option<Result<Outcome, SimError>>| {
+        matches!(o, Some(Err(SimError { fault: Fault::Cancelled, .. })))
+    };
+    if outcomes.iter().any(cancelled) {
+        return vec![Err(Fault::Cancelled.into())];
+    }
+    outcomes.into_iter().map_while(|o| o).collect()
+}
+
+fn run_block(
+    code: &Code,
+    index: [u32; 3],
+    tensors: &[Option<Tensor>],
+    config: &Config<'_>,
+) -> Result<Outcome, SimError> {
+    if (config.cancel)() {
+        return Err(Fault::Cancelled.into());
+    }
+    let mut block = Block::new(code, tensors, config, index);
+    block.run()?;
+    Ok(Outcome { overlays: block.overlays, counters: block.counters, barriers: block.barriers })
+}
+
+fn block_index(grid: [u64; 3], number: u64) -> [u32; 3] {
+    let (x, rest) = (number % grid[0], number / grid[0]);
+    [x as u32, (rest % grid[1]) as u32, (rest / grid[1]) as u32]
+}
+
+fn block_race(tensor: &Tensor, clash: Clash, grid: [u64; 3]) -> SimError {
+    let element = tensor.element_of(clash.byte);
+    let index = |number: u32| block_index(grid, u64::from(number));
+    let fault = Fault::BlockRace {
+        tensor: tensor.name.clone(),
+        element,
+        coord: tensor.coordinate(element),
+        other: index(clash.other),
+        other_writes: clash.other_writes,
+    };
+    let place = Place { block: Some(index(clash.writer)), ..Place::default() };
+    SimError { fault, place: Some(Box::new(place)) }
+}

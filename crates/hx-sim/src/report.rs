@@ -1,0 +1,54 @@
+//! What a run counted.
+
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+use hx_tile::OpId;
+
+/// Counts of a whole launch.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// By tile operation.
+    pub ops: BTreeMap<OpId, Counters>,
+    /// Of statements that belong to no tile operation.
+    pub other: Counters,
+    /// Blocks that ran.
+    pub blocks: u64,
+    /// Block barriers, summed over the blocks.
+    pub barriers: u64,
+}
+
+/// Counts of one tile operation, summed over the blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Instructions issued, each counted once for a warp (once for its lanes where more execute it together). A warp whose guards
+    /// all fail issues no transfer. Fills and moves count one for each 32 bits.
+    pub instructions: u64,
+    /// Bytes that lanes moved between registers and memory.
+    pub bytes: u64,
+    /// Of those, bytes that another thread of the block moved in the same statement.
+    pub redundant_bytes: u64,
+    /// Requests of warps to global memory.
+    pub requests: u64,
+    /// 32-byte sectors that those requests touched, each counted once in a request.
+    pub sectors: u64,
+    /// Sectors that the same distinct bytes would take if they were contiguous and aligned.
+    pub ideal_sectors: u64,
+    /// Cycles of shared memory: for each phase of 128 bytes, the most distinct words in one bank.
+    pub wavefronts: u64,
+    /// Wavefronts without bank conflicts: the number of phases.
+    pub ideal_wavefronts: u64,
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, o: Counters) {
+        self.instructions += o.instructions;
+        self.bytes += o.bytes;
+        self.redundant_bytes += o.redundant_bytes;
+        self.requests += o.requests;
+        self.sectors += o.sectors;
+        self.ideal_sectors += o.ideal_sectors;
+        self.wavefronts += o.wavefronts;
+        self.ideal_wavefronts += o.ideal_wavefronts;
+    }
+}

@@ -1,0 +1,8 @@
+//! Hand-made thread programs.
+
+mod banks;
+mod build;
+mod errors;
+mod matmul;
+mod memory;
+mod values;

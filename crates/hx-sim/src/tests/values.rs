@@ -1,0 +1,142 @@
+//! Arithmetic, conversions and the exchange of collective loads.
+
+use hx_dtype::DType;
+use hx_target::catalogue;
+
+use super::build::*;
+
+/// One matrix instruction on operands laid out by the documented fragments, against a plain loop.
+fn check_product(row: &str) {
+    let r = catalogue().mma(row).unwrap();
+    let [m, n, k] = r.shape.map(|x| x as usize);
+    let (a, b, start) = (noise(m * k, 1), noise(n * k, 2), noise(m * n, 3));
+    let mut kernel = Kernel::new(r.threads);
+    let lanes = i64::from(r.threads);
+    // Fragments lie in memory as lanes hold them: all values of lane 0, then those of lane 1.
+    let held = |fragment: &hx_target::Fragment, tile: &dyn Fn(usize) -> f64| -> Vec<f64> {
+        let values = fragment.values();
+        (0..lanes * values)
+            .map(|i| tile(fragment.layout.eval(i / values + lanes * (i % values)) as usize))
+            .collect()
+    };
+    let mut arguments = Vec::new();
+    let mut operand = |name: &str, fragment: &hx_target::Fragment, tile: &dyn Fn(usize) -> f64| {
+        let data = held(fragment, tile);
+        let (len, values) = (data.len() as i64, fragment.values());
+        let memory = kernel.output(name, fragment.dtype, &[len], &[1]);
+        let array = kernel.registers(name, fragment.dtype, values as u32);
+        let bits = fragment.dtype.bits();
+        for v in 0..values {
+            let registers = at(array, c(v), 1);
+            let load = format!("ld.global.{}b{}", if bits == 64 { "v2." } else { "" }, bits.min(32));
+            kernel.push(transfer(&load, registers, memory, thread() * c(values) + c(v)));
+        }
+        arguments.push(vector(fragment.dtype, &data));
+        (memory, first(array, values as u32))
+    };
+    let (_, ra) = operand("a", &r.a, &|e| a[e % m * k + e / m]);
+    let (_, rb) = operand("b", &r.b, &|e| b[e % n * k + e / n]);
+    let (mc, rc) = operand("c", &r.c, &|e| start[e % m * n + e / m]);
+    kernel.push(multiply(row, rc.clone(), ra, rb));
+    let (values_c, bits) = (r.c.values(), r.c.dtype.bits());
+    for v in 0..values_c {
+        let store = format!("st.global.{}b{}", if bits == 64 { "v2." } else { "" }, bits.min(32));
+        kernel.push(transfer(&store, at(rc.array, c(v), 1), mc, thread() * c(values_c) + c(v)));
+    }
+    kernel.run(&mut arguments).unwrap();
+    let want = held(&r.c, &|e| {
+        let (i, j) = (e % m, e / m);
+        r.c.dtype.round((0..k).fold(start[i * n + j], |sum, x| sum + a[i * k + x] * b[j * k + x]))
+    });
+    assert_eq!(values(r.c.dtype, &arguments[2]), want, "{row}");
+}
+
+#[test]
+fn every_matrix_product_agrees_with_a_plain_loop() {
+    for row in &catalogue().mmas {
+        check_product(&row.name);
+    }
+}
+
+#[test]
+fn a_product_within_a_lane_is_fused() {
+    // 1 + 2^-12 squared is 1 + 2^-11 + 2^-24: rounding the product first would lose the last term.
+    let x = 1.0 + 2f64.powi(-12);
+    let mut k = Kernel::new(1);
+    let a = k.output("a", DType::F32, &[2], &[1]);
+    let r = k.registers("r", DType::F32, 2);
+    k.push(transfer("ld.global.v2.b32", first(r, 2), a, c(0)));
+    k.push(multiply("fma.f32", at(r, c(1), 1), first(r, 1), first(r, 1)));
+    k.push(transfer("st.global.v2.b32", first(r, 2), a, c(0)));
+    let mut arguments = [vector(DType::F32, &[x, -1.0])];
+    k.run(&mut arguments).unwrap();
+    assert_eq!(values(DType::F32, &arguments[0])[1], 2f64.powi(-11) + 2f64.powi(-24));
+}
+
+/// A collective load of 8x8 matrices, rows at a stride of 40 elements, against its definition.
+fn check_matrix_load(matrices: usize, trans: bool) {
+    let mut k = Kernel::new(64);
+    let a = k.input("a", DType::F16, &[2048], &[1]);
+    let values_each = 2 * matrices as i64;
+    let b = k.output("b", DType::F16, &[64 * values_each], &[1]);
+    let s = k.shared("s", DType::F16, 2048);
+    let r = k.registers("r", DType::F16, 8);
+    let whole = thread() * c(32);
+    for i in 0..4 {
+        let offset = whole.clone() + c(8 * i);
+        k.push(transfer("ld.global.v4.b32", first(r, 8), a, offset.clone()));
+        k.push(transfer("st.shared.v4.b32", first(r, 8), s, offset));
+    }
+    k.push(hx_thread::Stmt::Barrier);
+    let row = format!("ldmatrix.x{matrices}{}", if trans { ".trans" } else { "" });
+    // Lanes whose address is not used point outside, which must not matter.
+    let (lane, warp) = (rem(thread(), 32), div(thread(), 32));
+    let used = lt(lane.clone(), c(8 * matrices as i64));
+    let address = lane * c(40) + warp * c(8);
+    let unused = c(1_000_000);
+    let registers = first(r, values_each as u32);
+    let _ = (used, unused);
+    k.op("copy(s, r)", vec![transfer(&row, registers, s, address)]);
+    for v in 0..values_each {
+        k.push(transfer("st.global.b16", at(r, c(v), 1), b, thread() * c(values_each) + c(v)));
+    }
+    let mut arguments = [vector(DType::F16, &counting(2048)), vector(DType::F16, &vec![0.0; 64 * values_each as usize])];
+    let report = k.run(&mut arguments).unwrap();
+    let mut want = Vec::new();
+    for thread in 0..64 {
+        let (warp, lane) = (thread / 32, thread % 32);
+        for v in 0..2 * matrices {
+            let (row, col) = (lane / 4, lane % 4 * 2 + v % 2);
+            let (row, col) = if trans { (col, row) } else { (row, col) };
+            want.push(((v / 2 * 8 + row) * 40 + warp * 8 + col) as f64);
+        }
+    }
+    assert_eq!(values(DType::F16, &arguments[1]), want, "{row}");
+    let counts = report.ops.values().next().unwrap();
+    assert_eq!(counts.ideal_wavefronts, 2 * matrices as u64, "{row}");
+    assert_eq!(counts.wavefronts, 2 * matrices as u64, "{row}: rows of 80 bytes fall into different banks");
+    assert_eq!((counts.instructions, counts.bytes), (2, 64 * 4 * matrices as u64));
+}
+
+#[test]
+fn matrix_loads_follow_their_definition() {
+    for matrices in [1, 2, 4] {
+        check_matrix_load(matrices, false);
+        check_matrix_load(matrices, true);
+    }
+}
+
+#[test]
+fn conversions_round_to_nearest_even_in_order() {
+    let mut k = Kernel::new(1);
+    let a = k.input("a", DType::F32, &[2], &[1]);
+    let b = k.output("b", DType::F16, &[2], &[1]);
+    let (r, h, g) = (k.registers("r", DType::F32, 2), k.registers("h", DType::F16, 2), k.registers("g", DType::F16, 2));
+    k.push(transfer("ld.global.v2.b32", first(r, 2), a, c(0)));
+    k.push(convert(Some("cvt.f16x2.f32"), first(h, 2), first(r, 2)));
+    k.push(convert(None, first(g, 2), first(h, 2)));
+    k.push(transfer("st.global.b32", first(g, 2), b, c(0)));
+    let mut arguments = [vector(DType::F32, &[2049.0, 2051.0]), vector(DType::F16, &[0.0; 2])];
+    k.run(&mut arguments).unwrap();
+    assert_eq!(values(DType::F16, &arguments[1]), [2048.0, 2052.0]);
+}
