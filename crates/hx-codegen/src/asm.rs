@@ -80,13 +80,37 @@ impl Asm {
             return Ok(single);
         }
         let pad = " ".repeat(indent + 4);
-        Ok(format!("{head}\n{pad}{});", parts.join(&format!("\n{pad}"))))
+        let mut lines = vec![parts[0].clone()];
+        lines.extend([taken, given].iter().take(parts.len() - 1).map(|o| wrapped(o, indent + 4)));
+        lines.extend(self.effects.then(|| parts[3].clone()));
+        Ok(format!("{head}\n{pad}{});", lines.join(&format!("\n{pad}"))))
     }
 }
 
 /// `: "r"(a), "r"(b)`.
 fn list(operands: &[String]) -> String {
     if operands.is_empty() { ":".into() } else { format!(": {}", operands.join(", ")) }
+}
+
+/// As [`list`], on as many lines as it takes.
+fn wrapped(operands: &[String], indent: usize) -> String {
+    let mut text = ":".to_owned();
+    let mut column = indent + 1;
+    for (i, operand) in operands.iter().enumerate() {
+        let comma = usize::from(i + 1 < operands.len());
+        if i > 0 && column + 1 + operand.len() + comma > LINE {
+            text.push('\n');
+            text.push_str(&" ".repeat(indent + 1));
+            column = indent + 1;
+        }
+        text.push(' ');
+        text.push_str(operand);
+        column += 1 + operand.len() + comma;
+        if comma > 0 {
+            text.push(',');
+        }
+    }
+    text
 }
 
 /// A template with `{name}` replaced, `{{` and `}}` as braces, and percent signs doubled.

@@ -44,6 +44,9 @@ impl Text {
         if self.wide == wide {
             return self.clone();
         }
+        if wide && self.text.bytes().all(|b| b.is_ascii_digit()) {
+            return Text::word(format!("{}LL", self.text), true);
+        }
         let to = if wide { "long long" } else { "int" };
         Text { text: format!("({to}){}", self.operand(Binding::Prefix)), binding: Binding::Prefix, wide }
     }
@@ -167,6 +170,17 @@ impl Printer {
         if let Some(c) = e.as_const() {
             return constant(c);
         }
+        if let Some((symbol, quotient, rest)) = self.factored(e) {
+            let stride = self.atom(&Atom::Symbol(symbol)).cast(true);
+            let quotient = self.expr(&quotient);
+            let text = format!("{} * {}", stride.operand(Binding::Prefix), quotient.operand(Binding::Prefix));
+            if rest.is_zero() {
+                return Text { text, binding: Binding::Product, wide: true };
+            }
+            let rest = self.expr(&rest);
+            let text = format!("{text} + {}", rest.operand(Binding::Product));
+            return Text { text, binding: Binding::Sum, wide: true };
+        }
         // Sums that begin with their positive terms overflow least; the constant reads best last.
         let mut terms: Vec<(&Monomial, i64)> = e.terms().filter(|(m, _)| !m.is_empty()).collect();
         terms.sort_by_key(|(_, c)| *c < 0);
@@ -189,6 +203,32 @@ impl Printer {
             // Added one by one, each is widened first.
             (Some(wide), Some(narrow)) => wide.then(narrow).text(true),
         }
+    }
+
+    /// `symbol · quotient + rest`, for a stride that several products of more than 32 bits share: one wide product instead of many.
+    fn factored(&mut self, e: &Expr) -> Option<(Symbol, Expr, Expr)> {
+        let mut shares: BTreeMap<&Symbol, usize> = BTreeMap::new();
+        for (m, c) in e.terms() {
+            if m.len() > 1 && self.term(m, c).text.wide {
+                let symbols: BTreeSet<&Symbol> = m.iter().filter_map(as_symbol).collect();
+                symbols.into_iter().for_each(|s| *shares.entry(s).or_default() += 1);
+            }
+        }
+        let most = shares.values().copied().max().filter(|most| *most > 1)?;
+        let symbol = shares.into_iter().find(|(_, count)| *count == most)?.0.clone();
+        let (mut quotient, mut rest) = (Expr::default(), Expr::default());
+        for (m, c) in e.terms() {
+            let at = m.iter().position(|a| as_symbol(a) == Some(&symbol));
+            match at.filter(|_| m.len() == 1 || self.term(m, c).text.wide) {
+                Some(at) => {
+                    let mut others = m.clone();
+                    others.remove(at);
+                    quotient = quotient + product(&others).scale(c);
+                }
+                None => rest = rest + product(m).scale(c),
+            }
+        }
+        Some((symbol, quotient, rest))
     }
 
     fn partial_sums_fit(&self, terms: &[(Term, Expr)]) -> bool {
@@ -425,6 +465,13 @@ fn sum_of(terms: Vec<(Term, Expr)>) -> Option<Sum> {
         });
     }
     sum
+}
+
+fn as_symbol(atom: &Atom) -> Option<&Symbol> {
+    match atom {
+        Atom::Symbol(symbol) => Some(symbol),
+        _ => None,
+    }
 }
 
 fn product(monomial: &Monomial) -> Expr {

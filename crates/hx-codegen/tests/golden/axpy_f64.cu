@@ -50,6 +50,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) axpy_f64(
     asm volatile(
         "{ .reg .pred p; setp.ne.b32 p, %5, 0; @p st.global.v4.b32 [%4], {%0, %1, %2, %3}; }"
         :
-        : "r"(__double2loint(ry[0])), "r"(__double2hiint(ry[0])), "r"(__double2loint(ry[1])), "r"(__double2hiint(ry[1])), "l"(y + (block_x * 256 + thread * 2)), "r"((int)(block_x * 256 + thread * 2 < n))
+        : "r"(__double2loint(ry[0])), "r"(__double2hiint(ry[0])), "r"(__double2loint(ry[1])),
+          "r"(__double2hiint(ry[1])), "l"(y + (block_x * 256 + thread * 2)),
+          "r"((int)(block_x * 256 + thread * 2 < n))
         : "memory");
 }

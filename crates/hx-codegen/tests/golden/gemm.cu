@@ -31,7 +31,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
             asm(
                 "{ .reg .pred p; setp.ne.b32 p, %5, 0; @p ld.global.v4.b32 {%0, %1, %2, %3}, [%4]; }"
                 : "+r"(ra[i * 4]), "+r"(ra[i * 4 + 1]), "+r"(ra[i * 4 + 2]), "+r"(ra[i * 4 + 3])
-                : "l"(a + ((long long)k * block_y * 128 + (long long)k * i * 32 + (long long)k * (thread >> 2) + (kt * 32 + (thread & 3) * 8))), "r"((int)(block_y * 128 + i * 32 + (thread >> 2) < m)));
+                : "l"(a + ((long long)k * (block_y * 128 + i * 32 + (thread >> 2)) + (kt * 32 + (thread & 3) * 8))),
+                  "r"((int)(block_y * 128 + i * 32 + (thread >> 2) < m)));
         }
         __syncthreads();
         #pragma unroll
@@ -39,7 +40,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
             asm volatile(
                 "st.shared.v4.b32 [%4], {%0, %1, %2, %3};"
                 :
-                : "r"(ra[i * 4]), "r"(ra[i * 4 + 1]), "r"(ra[i * 4 + 2]), "r"(ra[i * 4 + 3]), "r"(sa + (i * 2048 + (thread >> 2) * 64 + ((thread & 3) ^ ((thread >> 3) & 3)) * 16))
+                : "r"(ra[i * 4]), "r"(ra[i * 4 + 1]), "r"(ra[i * 4 + 2]), "r"(ra[i * 4 + 3]),
+                  "r"(sa + (i * 2048 + (thread >> 2) * 64 + ((thread & 3) ^ ((thread >> 3) & 3)) * 16))
                 : "memory");
         }
         // copy b -> sb
@@ -52,14 +54,16 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
             asm(
                 "{ .reg .pred p; setp.ne.b32 p, %5, 0; @p ld.global.v4.b32 {%0, %1, %2, %3}, [%4]; }"
                 : "+r"(rb[i * 4]), "+r"(rb[i * 4 + 1]), "+r"(rb[i * 4 + 2]), "+r"(rb[i * 4 + 3])
-                : "l"(b + ((long long)k * block_x * 128 + (long long)k * i * 32 + (long long)k * (thread >> 2) + (kt * 32 + (thread & 3) * 8))), "r"((int)(block_x * 128 + i * 32 + (thread >> 2) < n)));
+                : "l"(b + ((long long)k * (block_x * 128 + i * 32 + (thread >> 2)) + (kt * 32 + (thread & 3) * 8))),
+                  "r"((int)(block_x * 128 + i * 32 + (thread >> 2) < n)));
         }
         #pragma unroll
         for (int i = 0; i < 4; ++i) {
             asm volatile(
                 "st.shared.v4.b32 [%4], {%0, %1, %2, %3};"
                 :
-                : "r"(rb[i * 4]), "r"(rb[i * 4 + 1]), "r"(rb[i * 4 + 2]), "r"(rb[i * 4 + 3]), "r"(sb + (i * 2048 + (thread >> 2) * 64 + ((thread & 3) ^ ((thread >> 3) & 3)) * 16))
+                : "r"(rb[i * 4]), "r"(rb[i * 4 + 1]), "r"(rb[i * 4 + 2]), "r"(rb[i * 4 + 3]),
+                  "r"(sb + (i * 2048 + (thread >> 2) * 64 + ((thread & 3) ^ ((thread >> 3) & 3)) * 16))
                 : "memory");
         }
         __syncthreads();
@@ -90,8 +94,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
                 for (int j = 0; j < 8; ++j) {
                     asm(
                         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                        : "+f"(acc[i * 32 + j * 4]), "+f"(acc[i * 32 + j * 4 + 1]), "+f"(acc[i * 32 + j * 4 + 2]), "+f"(acc[i * 32 + j * 4 + 3])
-                        : "r"(fa[i * 4]), "r"(fa[i * 4 + 1]), "r"(fa[i * 4 + 2]), "r"(fa[i * 4 + 3]), "r"(fb[j * 2]), "r"(fb[j * 2 + 1]));
+                        : "+f"(acc[i * 32 + j * 4]), "+f"(acc[i * 32 + j * 4 + 1]), "+f"(acc[i * 32 + j * 4 + 2]),
+                          "+f"(acc[i * 32 + j * 4 + 3])
+                        : "r"(fa[i * 4]), "r"(fa[i * 4 + 1]), "r"(fa[i * 4 + 2]), "r"(fa[i * 4 + 3]),
+                          "r"(fb[j * 2]), "r"(fb[j * 2 + 1]));
                 }
             }
         }
@@ -104,12 +110,16 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
             asm volatile(
                 "{ .reg .pred p; setp.ne.b32 p, %3, 0; @p st.global.v2.b32 [%2], {%0, %1}; }"
                 :
-                : "f"(acc[i * 32 + j * 4]), "f"(acc[i * 32 + j * 4 + 1]), "l"(c + ((long long)n * block_y * 128 + (long long)n * i * 16 + (long long)n * (thread >> 6) * 64 + (long long)n * ((thread & 31) >> 2) + (block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2))), "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) < m && block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2 < n))
+                : "f"(acc[i * 32 + j * 4]), "f"(acc[i * 32 + j * 4 + 1]),
+                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2)) + (block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2))),
+                  "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) < m && block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2 < n))
                 : "memory");
             asm volatile(
                 "{ .reg .pred p; setp.ne.b32 p, %3, 0; @p st.global.v2.b32 [%2], {%0, %1}; }"
                 :
-                : "f"(acc[i * 32 + j * 4 + 2]), "f"(acc[i * 32 + j * 4 + 3]), "l"(c + ((long long)n * 8 + (long long)n * block_y * 128 + (long long)n * i * 16 + (long long)n * (thread >> 6) * 64 + (long long)n * ((thread & 31) >> 2) + (block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2))), "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8 < m && block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2 < n))
+                : "f"(acc[i * 32 + j * 4 + 2]), "f"(acc[i * 32 + j * 4 + 3]),
+                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8) + (block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2))),
+                  "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8 < m && block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2 < n))
                 : "memory");
         }
     }

@@ -34,7 +34,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) half_words(
     asm volatile(
         "st.global.v2.b32 [%2], {%0, %1};"
         :
-        : "r"(hx_extract(r[0], 16, 16) | (hx_extract(r[1], 0, 16) << 16)), "r"(hx_extract(r[1], 16, 16) | (hx_extract(r[2], 0, 16) << 16)), "l"(b + (thread * 16 + 8))
+        : "r"(hx_extract(r[0], 16, 16) | (hx_extract(r[1], 0, 16) << 16)),
+          "r"(hx_extract(r[1], 16, 16) | (hx_extract(r[2], 0, 16) << 16)), "l"(b + (thread * 16 + 8))
         : "memory");
     asm volatile(
         "st.global.b32 [%1], %0;"
@@ -46,7 +47,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) half_words(
         asm volatile(
             "st.global.b16 [%1], %0;"
             :
-            : "h"((unsigned short)(hx_extract(r[(i_1 * 3) >> 1], ((i_1 * 3) & 1) * 16, 16))), "l"(b + (thread * 16 + i_1 + 14))
+            : "h"((unsigned short)(hx_extract(r[(i_1 * 3) >> 1], ((i_1 * 3) & 1) * 16, 16))),
+              "l"(b + (thread * 16 + i_1 + 14))
             : "memory");
     }
 }

@@ -44,6 +44,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) narrow(
     asm volatile(
         "st.global.b16 [%1], %0;"
         :
-        : "h"((unsigned short)(hx_extract(r4[1], 4, 4) | (hx_extract(r4[1], 0, 4) << 4) | (hx_extract(r4[0], 12, 4) << 8) | (hx_extract(r4[0], 4, 4) << 12))), "l"(w + thread * 8)
+        : "h"((unsigned short)(hx_extract(r4[1], 4, 4) | (hx_extract(r4[1], 0, 4) << 4) | (hx_extract(r4[0], 12, 4) << 8) | (hx_extract(r4[0], 4, 4) << 12))),
+          "l"(w + thread * 8)
         : "memory");
 }

@@ -16,7 +16,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) transpose(
         asm(
             "ld.global.b32 %0, [%1];"
             : "=f"(r[i])
-            : "l"(a + ((long long)n * block_y * 32 + (long long)n * i * 4 + (long long)n * (thread >> 5) + (block_x * 32 + (thread & 31)))));
+            : "l"(a + ((long long)n * (block_y * 32 + i * 4 + (thread >> 5)) + (block_x * 32 + (thread & 31)))));
         asm volatile(
             "st.shared.b32 [%1], %0;"
             :
@@ -36,7 +36,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) transpose(
         asm volatile(
             "st.global.b32 [%1], %0;"
             :
-            : "f"(r[i]), "l"(b + ((long long)m * block_x * 32 + (long long)m * i * 4 + (long long)m * (thread >> 5) + (block_y * 32 + (thread & 31))))
+            : "f"(r[i]),
+              "l"(b + ((long long)m * (block_x * 32 + i * 4 + (thread >> 5)) + (block_y * 32 + (thread & 31))))
             : "memory");
     }
 }

@@ -24,6 +24,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) vector_copy(
     asm volatile(
         "{ .reg .pred p; setp.ne.b32 p, %5, 0; @p st.global.v4.b32 [%4], {%0, %1, %2, %3}; }"
         :
-        : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(b + (block_x * 1024 + thread * 8)), "r"((int)(block_x * 1024 + thread * 8 < n))
+        : "r"(ra[0]), "r"(ra[1]), "r"(ra[2]), "r"(ra[3]), "l"(b + (block_x * 1024 + thread * 8)),
+          "r"((int)(block_x * 1024 + thread * 8 < n))
         : "memory");
 }

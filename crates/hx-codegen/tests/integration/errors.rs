@@ -18,11 +18,26 @@ fn check(stmt: Stmt, expected: Expect) {
 #[test]
 fn refused() {
     let ra = || regs(0, c(0), 0..8);
-    check(Stmt::Transfer(load(64, ra(), Memory::Global(0), c(0))), expect!["the catalogue has no row `no such row`"]);
-    check(Stmt::Transfer(load(8, ra(), Memory::Global(0), c(0))), expect!["`ld.global.v2.b32` takes 4 elements for `registers`, not 8"]);
-    check(Stmt::Transfer(load(16, regs(7, c(0), 0..8), Memory::Global(0), c(0))), expect!["`register array 7` is not there"]);
-    check(Stmt::Transfer(load(16, ra(), Memory::Shared(0), c(0))), expect!["`the tensor Shared(0)` is not there"]);
+    check(
+        Stmt::Transfer(load(64, ra(), Memory::Global(0), c(0))),
+        expect!["the catalogue has no row `no such row`"],
+    );
+    check(
+        Stmt::Transfer(load(8, ra(), Memory::Global(0), c(0))),
+        expect!["`ld.global.v2.b32` takes 4 elements for `registers`, not 8"],
+    );
+    check(
+        Stmt::Transfer(load(16, regs(7, c(0), 0..8), Memory::Global(0), c(0))),
+        expect!["`register array 7` is not there"],
+    );
+    check(
+        Stmt::Transfer(load(16, ra(), Memory::Shared(0), c(0))),
+        expect!["`the tensor Shared(0)` is not there"],
+    );
     let unknown = Expr::symbol(Symbol::Var("i".into(), 5));
-    check(Stmt::Transfer(load(16, ra(), Memory::Global(0), unknown.clone())), expect!["`i` is used where it has no value"]);
+    check(
+        Stmt::Transfer(load(16, ra(), Memory::Global(0), unknown.clone())),
+        expect!["`i` is used where it has no value"],
+    );
     check(fill(regs(0, unknown, 0..8), 0), expect!["`i` is used where it has no value"]);
 }

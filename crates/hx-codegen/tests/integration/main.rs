@@ -122,5 +122,6 @@ fn launch_descriptions_are_data() {
           "requires": [
             "n % 8 == 0"
           ]
-        }"#]].assert_eq(&json);
+        }"#]]
+    .assert_eq(&json);
 }
