@@ -15,6 +15,8 @@ const SAMPLE_DIM: i64 = 4096;
 const GLOBAL_BYTES_PER_CYCLE: f64 = 48.0;
 /// Bytes of a sector, the unit of global traffic.
 const SECTOR: i64 = 32;
+/// Issue slots that an instruction takes besides its wavefronts.
+const ISSUE_SLOT: f64 = 1.0;
 /// Matrix units of a multiprocessor.
 const MATRIX_UNITS: f64 = 4.0;
 
@@ -49,15 +51,21 @@ pub(crate) fn global(program: &TileProgram, transfer: &Transfer<'_>, access: &Ac
     (bytes / GLOBAL_BYTES_PER_CYCLE).max(instructions * access.row.issue) + access.row.latency
 }
 
-/// Cycles of one execution of a copy to or from shared memory without bank conflicts.
+/// Cycles of one execution of a copy to or from shared memory, given its wavefronts.
+pub(crate) fn shared(program: &TileProgram, access: &Access, wavefronts: f64) -> f64 {
+    let instructions = access.issues() as f64 * f64::from(program.threads.div_ceil(WARP));
+    wavefronts + instructions * ISSUE_SLOT + access.row.latency
+}
+
+/// The same without bank conflicts.
 pub(crate) fn shared_ideal(program: &TileProgram, access: &Access) -> f64 {
-    let warps = f64::from(program.threads.div_ceil(WARP));
-    wavefronts_ideal(access.row) * access.issues() as f64 * warps + access.row.latency
+    let instructions = access.issues() as f64 * f64::from(program.threads.div_ceil(WARP));
+    shared(program, access, wavefronts_ideal(access.row) * instructions)
 }
 
 /// Wavefronts of one instruction of a warp at best.
-pub(crate) fn wavefronts_ideal(row: &CopyRow) -> f64 {
-    f64::from((WARP * row.bytes).div_ceil(WAVEFRONT_BYTES).max(1)).max(row.issue)
+fn wavefronts_ideal(row: &CopyRow) -> f64 {
+    f64::from((WARP * row.bytes).div_ceil(WAVEFRONT_BYTES).max(1))
 }
 
 fn sample(symbol: &Symbol) -> Option<i64> {

@@ -1,0 +1,138 @@
+//! Checks a solution by enumeration, whatever way it was found.
+//!
+//! Every statement of the paper's constraints is read as an equation between functions and evaluated at every thread and value:
+//! coverage, injectivity of shared layouts, what each instruction moves or multiplies, alignment, overlap of buffers.
+//! The crate shares no code with the solver and does not depend on it. Start at [`verify`].
+
+mod copy;
+mod gemm;
+mod tensor;
+
+use std::fmt;
+
+use hx_index::{Expr, Symbol};
+use hx_target::Arch;
+use hx_tile::{
+    Choice, ConvertChoice, Distribution, OpId, OpKind, Solution, TensorId, TileProgram, coordinate,
+};
+
+/// A statement that does not hold.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// Where it shows, if at an operation.
+    pub op: Option<OpId>,
+    pub message: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.op {
+            Some(op) => write!(f, "operation #{}: {}", op.0, self.message),
+            None => f.write_str(&self.message),
+        }
+    }
+}
+
+/// Everything in the solution that does not hold, at most one violation for each tensor and operation; empty for a right solution.
+pub fn verify(program: &TileProgram, solution: &Solution, arch: Arch) -> Vec<Violation> {
+    let check = Check { program, solution, arch };
+    let mut out = Vec::new();
+    for tensor in program.tensor_ids() {
+        out.extend(check.tensor(tensor).err().map(|message| Violation { op: None, message }));
+    }
+    out.extend(check.overlap().err().map(|message| Violation { op: None, message }));
+    for (op, _) in program.ops(1.0) {
+        let choice = solution.choices.get(&op.id);
+        let result = match (&op.kind, choice) {
+            (OpKind::Fill { .. } | OpKind::Sync, _) => Ok(()),
+            (OpKind::Copy { src, dst }, Some(Choice::Copy(c))) => check.copy(src, dst, c),
+            (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => check.gemm([*c, *a, *b], g),
+            (OpKind::Cast { dst, src }, Some(Choice::Convert(c))) => check.convert(*dst, *src, c),
+            _ => Err("no instruction was chosen".into()),
+        };
+        out.extend(result.err().map(|message| Violation { op: Some(op.id), message }));
+    }
+    out
+}
+
+/// A statement holds, or the first place where it does not.
+type Checked = Result<(), String>;
+
+struct Check<'p> {
+    program: &'p TileProgram,
+    solution: &'p Solution,
+    arch: Arch,
+}
+
+/// A thread-value layout as a table.
+struct Held<'p> {
+    distribution: &'p Distribution,
+    threads: i64,
+    values: i64,
+}
+
+impl Held<'_> {
+    /// Index in the distribution's tile of what a thread holds at a position.
+    fn index(&self, thread: i64, position: i64) -> i64 {
+        self.distribution.layout.eval(thread + self.threads * position)
+    }
+
+    fn coordinate(&self, thread: i64, position: i64) -> Vec<i64> {
+        coordinate(self.index(thread, position), &self.distribution.tile)
+    }
+}
+
+impl<'p> Check<'p> {
+    fn held(&self, tensor: TensorId) -> Result<Held<'p>, String> {
+        let name = &self.program.tensor(tensor).name;
+        let distribution =
+            self.solution.registers.get(&tensor).ok_or_else(|| format!("`{name}` has no layout"))?;
+        let layout = &distribution.layout;
+        if layout.rank() != 2 {
+            return Err(format!("the layout of `{name}` has {} modes, not thread and value", layout.rank()));
+        }
+        let (threads, values) = (layout.mode(0).size(), layout.mode(1).size());
+        if threads != i64::from(self.program.threads) {
+            return Err(format!(
+                "the layout of `{name}` is for {threads} threads, the block has {}",
+                self.program.threads
+            ));
+        }
+        Ok(Held { distribution, threads, values })
+    }
+
+    fn inside(&self, tensor: TensorId, at: &[i64]) -> bool {
+        at.iter().zip(&self.program.tensor(tensor).shape).all(|(c, extent)| c < extent)
+    }
+
+    /// Both sides hold the same elements, position by position, and every position is converted once.
+    fn convert(&self, dst: TensorId, src: TensorId, choice: &ConvertChoice) -> Checked {
+        let (d, s) = (self.held(dst)?, self.held(src)?);
+        if d.values != s.values || choice.src.size() != s.values || choice.dst.size() != d.values {
+            return Err(format!("{} values become {}", s.values, d.values));
+        }
+        let mut written = vec![false; d.values as usize];
+        for i in 0..d.values {
+            let (from, to) = (choice.src.eval(i), choice.dst.eval(i));
+            let slot = written.get_mut(to as usize).ok_or("a position past the last value is written")?;
+            if std::mem::replace(slot, true) {
+                return Err(format!("position {to} is written twice"));
+            }
+            for t in 0..d.threads {
+                if d.coordinate(t, to) != s.coordinate(t, from) {
+                    return Err(format!(
+                        "thread {t} converts {:?} into {:?}",
+                        s.coordinate(t, from),
+                        d.coordinate(t, to)
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The value of an expression with every dimension and counter taken as 0.
+fn at_zero(expr: &Expr) -> i64 {
+    expr.eval(&|_: &Symbol| Some(0)).unwrap_or(0)
+}

@@ -178,10 +178,15 @@ fn place(
             .zip(chosen)
             .map(|(u, c)| (requests(program, u, &c.access, &layout, bits), u.trips))
             .collect();
-        let (swizzle, wavefronts) = swizzle::best(&layout, &requests, vector, bits);
+        let swizzle = swizzle::best(&layout, &requests, vector, bits);
         let bytes = swizzle::footprint(&layout, swizzle) * i64::from(bits) / 8;
-        let fixed: f64 = chosen.iter().zip(uses).map(|(c, u)| c.access.row.latency * u.trips).sum();
-        let cost = wavefronts + fixed;
+        let cost: f64 = chosen
+            .iter()
+            .zip(&requests)
+            .map(|(c, (r, trips))| {
+                trips * cost::shared(program, &c.access, r.count(swizzle).wavefronts as f64)
+            })
+            .sum();
         let better = best.as_ref().is_none_or(|b| (cost, bytes) < (b.cost, i64::from(b.bytes)));
         if better {
             let counted = chosen.iter().zip(&requests).zip(uses).map(|((c, (r, _)), u)| {
@@ -218,11 +223,16 @@ fn requests(program: &TileProgram, u: &Use<'_>, access: &Access, layout: &Layout
 /// One line for each access: why it is no wider.
 fn explain(buffer: &mut Buffer, options: &[Vec<Candidate>]) {
     for (i, candidates) in options.iter().enumerate() {
-        let (_, access, constraint, _, reason) = &buffer.accesses[i];
-        debug_assert!(reason.is_empty());
-        let widest = candidates.iter().map(|c| c.access.width).max().unwrap_or(1);
-        let text = if access.width < widest {
-            format!("wider accesses ask for strides that `{}` excludes", buffer.constraint)
+        let (_, access, constraint, _, _) = &buffer.accesses[i];
+        let wider = candidates.iter().filter(|c| c.access.row.bytes > access.row.bytes);
+        let excluded = wider.clone().find(|c| buffer.constraint.unify(&c.constraint).is_none());
+        let text = if let Some(other) = excluded {
+            format!(
+                "`{}` would ask for `{}`, which `{}` excludes",
+                other.access.row.name, other.constraint, buffer.constraint
+            )
+        } else if let Some(other) = wider.clone().next() {
+            format!("asks for `{constraint}`; `{}` fits too and costs more", other.access.row.name)
         } else if access.row.access >= 16 {
             format!("asks for `{constraint}`; the widest access")
         } else {

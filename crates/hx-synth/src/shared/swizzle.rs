@@ -5,13 +5,8 @@ use hx_target::WAVEFRONT_BYTES;
 
 use super::conflicts::Requests;
 
-/// The best swizzle for accesses of at most `vector` elements, with its weighted wavefronts. No swizzle is preferred, then few bits.
-pub(crate) fn best(
-    layout: &Layout,
-    requests: &[(Requests, f64)],
-    vector: i64,
-    element_bits: u32,
-) -> (Swizzle, f64) {
+/// The best swizzle for accesses of at most `vector` elements. No swizzle is preferred, then few bits.
+pub(crate) fn best(layout: &Layout, requests: &[(Requests, f64)], vector: i64, element_bits: u32) -> Swizzle {
     let weigh = |swizzle: Swizzle| -> (f64, f64) {
         requests.iter().fold((0.0, 0.0), |(sum, ideal), (r, trips)| {
             let c = r.count(swizzle);
@@ -21,7 +16,7 @@ pub(crate) fn best(
     let (mut best, ideal) = weigh(Swizzle::identity());
     let mut chosen = Swizzle::identity();
     if best <= ideal || vector.count_ones() != 1 {
-        return (chosen, best);
+        return chosen;
     }
     let base = vector.trailing_zeros();
     let line = (WAVEFRONT_BYTES * 8 / element_bits).trailing_zeros();
@@ -33,12 +28,12 @@ pub(crate) fn best(
             if sum < best {
                 (best, chosen) = (sum, swizzle);
                 if best <= ideal {
-                    return (chosen, best);
+                    return chosen;
                 }
             }
         }
     }
-    (chosen, best)
+    chosen
 }
 
 /// Elements that the swizzled layout may touch: whole blocks of the swizzle.

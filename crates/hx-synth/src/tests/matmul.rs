@@ -10,7 +10,10 @@ use crate::solve;
 fn check(config: Matmul, expected: Expect) {
     let program = matmul(&config);
     let text = match solve(&program, Arch::Sm90a, &|| false) {
-        Ok(solution) => emit_layouts(&program, &solution),
+        Ok(solution) => {
+            assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), []);
+            emit_layouts(&program, &solution)
+        }
         Err(failure) => format!("{failure:#?}"),
     };
     expected.assert_eq(&text);

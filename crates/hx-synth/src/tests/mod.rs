@@ -1,2 +1,4 @@
 mod build;
 mod matmul;
+mod staged;
+mod wrong;

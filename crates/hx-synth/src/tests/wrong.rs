@@ -1,0 +1,80 @@
+//! The verifier sees what is wrong in a solution, one defect at a time.
+
+use expect_test::{Expect, expect};
+use hx_layout::{Layout, Swizzle};
+use hx_target::Arch;
+use hx_tile::{Choice, OpId, Solution, TensorId};
+
+use super::build::{Matmul, matmul};
+use crate::solve;
+
+const RA: TensorId = TensorId(0);
+const SC: TensorId = TensorId(3);
+
+fn check(spoil: impl Fn(&mut Solution), expected: Expect) {
+    let program = matmul(&Matmul::default());
+    let mut solution = solve(&program, Arch::Sm90a, &|| false).unwrap();
+    spoil(&mut solution);
+    let lines: Vec<String> =
+        hx_verify::verify(&program, &solution, Arch::Sm90a).iter().map(ToString::to_string).collect();
+    expected.assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn an_element_that_no_thread_holds() {
+    check(
+        |s| {
+            s.registers.get_mut(&RA).unwrap().layout =
+                Layout::literal("((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,0))")
+        },
+        expect![[r#"
+            thread 0 holds an element of `ra` twice
+            operation #1: thread 0 does not get element [0, 0] of `ra`
+            operation #3: [32, 0] is increased by A[0, 0] · B[0, 0]"#]],
+    );
+}
+
+#[test]
+fn fragments_that_do_not_meet() {
+    check(
+        |s| {
+            s.registers.get_mut(&RA).unwrap().layout =
+                Layout::literal("((4,8,2,2),(2,2,2,2)):((128,1,0,16),(64,8,512,32))")
+        },
+        expect![[r#"
+            operation #1: thread 32 does not get element [0, 0] of `ra`
+            operation #3: [16, 0] is increased by A[0, 0] · B[0, 0]"#]],
+    );
+}
+
+#[test]
+fn a_swizzle_that_tears_accesses_apart() {
+    check(
+        |s| s.shared.get_mut(&SC).unwrap().swizzle = Swizzle::new(3, 2, 3).unwrap(),
+        expect!["operation #7: thread 4 accesses `sc` at element Some(36), no multiple of 8"],
+    );
+}
+
+#[test]
+fn two_elements_in_one_place() {
+    check(
+        |s| s.shared.get_mut(&SC).unwrap().layout = Layout::literal("(64,64):(32,1)"),
+        expect!["two elements of `sc` lie at 32"],
+    );
+}
+
+#[test]
+fn a_wider_load_than_the_registers_hold() {
+    check(
+        |s| {
+            let Some(Choice::Copy(c)) = s.choices.get_mut(&OpId(1)) else { panic!() };
+            c.row = "ld.global.v2.b32".into();
+        },
+        expect!["operation #1: the modes do not count threads, values and issues"],
+    );
+}
+
+#[test]
+fn an_operation_without_an_instruction() {
+    check(|s| drop(s.choices.remove(&OpId(3))), expect!["operation #3: no instruction was chosen"]);
+}

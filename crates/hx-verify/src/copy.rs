@@ -1,0 +1,224 @@
+//! Copies: both sides of the instruction agree, addresses are contiguous and aligned, and nothing is left out.
+
+use std::collections::BTreeMap;
+
+use hx_index::{Expr, gcd};
+use hx_target::{CopyAtom, catalogue};
+use hx_tile::{Base, CopyChoice, TensorId, View, coordinate, index};
+
+use crate::{Check, Checked, Held, at_zero};
+
+/// One copy with everything it refers to.
+struct Copied<'c> {
+    choice: &'c CopyChoice,
+    atom: CopyAtom,
+    lanes: i64,
+    threads: i64,
+    issues: i64,
+}
+
+impl Copied<'_> {
+    /// Index in the tile of value `value` at the address of `thread` in issue `issue`.
+    fn addressed(&self, thread: i64, value: i64, issue: i64) -> i64 {
+        let memory = &self.choice.memory;
+        memory.eval(thread + self.threads * (value + self.atom.access * issue))
+    }
+
+    fn position(&self, value: i64, issue: i64) -> i64 {
+        self.choice.register.eval(value + self.atom.values * issue)
+    }
+}
+
+impl Check<'_> {
+    pub(crate) fn copy(&self, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
+        let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
+        let (memory, register) = match (src.register(), dst.register()) {
+            (None, Some(register)) if row.is_load() => (src, register),
+            (Some(register), None) if !row.is_load() => (dst, register),
+            _ => return Err(format!("`{}` moves the other way", row.name)),
+        };
+        let space = match memory.base {
+            Base::Global(_) => hx_target::Space::Global,
+            _ => hx_target::Space::Shared,
+        };
+        if row.memory_space() != space || row.arch > self.arch.number() {
+            return Err(format!("`{}` cannot reach this memory on {}", row.name, self.arch));
+        }
+        let dtype = self.program.tensor(register).dtype;
+        let atom =
+            row.atom(dtype).ok_or_else(|| format!("`{}` moves no elements of type `{dtype}`", row.name))?;
+        let held = self.held(register)?;
+        if held.distribution.tile != choice.tile {
+            return Err(format!(
+                "the copy covers {:?}, its tensor {:?}",
+                choice.tile, held.distribution.tile
+            ));
+        }
+        let threads = held.threads;
+        let issues = choice.memory.size() / (threads * atom.access);
+        let sizes = choice.memory.mode(0).size() == threads && choice.memory.mode(1).size() == atom.access;
+        if !sizes || choice.register.size() != atom.values * issues || held.values != atom.values * issues {
+            return Err("the modes do not count threads, values and issues".into());
+        }
+        let copied = Copied { choice, atom, lanes: i64::from(row.threads), threads, issues };
+        self.exchange(&copied, &held, register)?;
+        self.every_position_once(&copied, held.values)?;
+        match memory.base {
+            Base::Global(_) => self.global_access(&copied, memory, register),
+            _ => self.shared_access(&copied, memory, register),
+        }
+    }
+
+    /// The paper's `f ∘ p⁻¹ = g ∘ q⁻¹`: each element of the instruction's tile is one element of the tensor on both sides.
+    fn exchange(&self, c: &Copied<'_>, held: &Held<'_>, register: TensorId) -> Checked {
+        if c.threads % c.lanes != 0 {
+            return Err(format!(
+                "{} threads are no multiple of the {} that execute it together",
+                c.threads, c.lanes
+            ));
+        }
+        for issue in 0..c.issues {
+            for first in (0..c.threads).step_by(c.lanes as usize) {
+                let mut addressed: BTreeMap<i64, i64> = BTreeMap::new();
+                for lane in 0..c.lanes {
+                    for value in 0..c.atom.access {
+                        let element = c.atom.memory.eval(lane + c.lanes * value);
+                        let at = c.addressed(first + lane, value, issue);
+                        let before = *addressed.entry(element).or_insert(at);
+                        if before != at {
+                            return Err(format!("lanes disagree on element {element} of the instruction"));
+                        }
+                    }
+                }
+                for lane in 0..c.lanes {
+                    for value in 0..c.atom.values {
+                        let element = c.atom.register.eval(lane + c.lanes * value);
+                        let held_at = held.index(first + lane, c.position(value, issue));
+                        if addressed.get(&element) != Some(&held_at) {
+                            let at = coordinate(held_at, &c.choice.tile);
+                            let name = &self.program.tensor(register).name;
+                            return Err(format!(
+                                "thread {} does not get element {at:?} of `{name}`",
+                                first + lane
+                            ));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn every_position_once(&self, c: &Copied<'_>, values: i64) -> Checked {
+        let mut seen = vec![false; values as usize];
+        for i in 0..c.choice.register.size() {
+            let position = c.choice.register.eval(i);
+            let slot = seen.get_mut(position as usize).ok_or("a position past the last value is moved")?;
+            if std::mem::replace(slot, true) {
+                return Err(format!("position {position} is moved twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Offsets of one address follow each other and start at a multiple of the access, at every thread and issue.
+    fn shared_access(&self, c: &Copied<'_>, view: &View, register: TensorId) -> Checked {
+        let Base::Shared(tensor) = view.base else { return Err("not a shared tensor".into()) };
+        let (info, place) =
+            (self.program.tensor(tensor), self.solution.shared.get(&tensor).ok_or("no shared layout")?);
+        let offset = |i: i64| -> Option<i64> {
+            let at = coordinate(i, &c.choice.tile);
+            if !self.inside(register, &at) {
+                return None;
+            }
+            let at: Vec<Expr> = at.into_iter().map(Expr::constant).collect();
+            let at: Vec<i64> = (0..info.shape.len()).map(|d| at_zero(&view.coordinate(d, &at))).collect();
+            Some(place.swizzle.apply(place.layout.eval(index(&at, &info.shape))))
+        };
+        if u64::from(place.offset) * 8 % (u64::from(info.dtype.bits()) * c.atom.access as u64) != 0 {
+            return Err(format!(
+                "`{}` starts at byte {}, which its accesses do not divide",
+                info.name, place.offset
+            ));
+        }
+        for issue in 0..c.issues {
+            for thread in 0..c.threads {
+                let first = offset(c.addressed(thread, 0, issue));
+                if first.is_some_and(|f| f % c.atom.access != 0) {
+                    return Err(format!(
+                        "thread {thread} accesses `{}` at element {first:?}, no multiple of {}",
+                        info.name, c.atom.access
+                    ));
+                }
+                for value in 1..c.atom.access {
+                    let next = offset(c.addressed(thread, value, issue));
+                    if next != first.map(|f| f + value) {
+                        return Err(format!(
+                            "thread {thread} finds element {value} of its access at {next:?}, after {first:?}"
+                        ));
+                    }
+                }
+                if first.is_none() && c.lanes > 1 {
+                    return Err(format!(
+                        "thread {thread} has no address in a collective access of `{}`",
+                        info.name
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The values of one address are neighbours along a dimension of stride 1, and every step between addresses is a multiple.
+    fn global_access(&self, c: &Copied<'_>, view: &View, register: TensorId) -> Checked {
+        let Base::Global(id) = view.base else { return Err("not a global tensor".into()) };
+        let param = self.program.tensor_param(id).ok_or("not a tensor parameter")?;
+        let width = c.atom.access;
+        let strides: Vec<Expr> = view.modes.iter().map(|m| &m.factor * &param.stride[m.dim]).collect();
+        let facts = &self.program.facts;
+        if i64::from(param.align) * 8 % (width * i64::from(param.dtype.bits())) != 0 {
+            return Err(format!("`{}` is aligned to {} B only", param.name, param.align));
+        }
+        for (offset, stride) in view.offsets.iter().zip(&param.stride) {
+            if !facts.divides(width, &(offset * stride)) {
+                return Err(format!(
+                    "the view starts at `{offset}`, which is not known to be a multiple of {width}"
+                ));
+            }
+        }
+        // What the coordinates of all addresses have in common, dimension by dimension.
+        let mut common = vec![0; c.choice.tile.len()];
+        for issue in 0..c.issues {
+            for thread in 0..c.threads {
+                let at = coordinate(c.addressed(thread, 0, issue), &c.choice.tile);
+                common.iter_mut().zip(&at).for_each(|(g, x)| *g = gcd(*g, *x));
+                for value in 1..width {
+                    let next = coordinate(c.addressed(thread, value, issue), &c.choice.tile);
+                    let walked = next.iter().zip(&at).zip(&strides);
+                    let distance = walked.fold(Expr::default(), |sum, ((n, a), s)| sum + s.scale(n - a));
+                    if distance.as_const() != Some(value) {
+                        return Err(format!("element {value} of an access is {distance} elements away"));
+                    }
+                    if self.inside(register, &at) != self.inside(register, &next) {
+                        return Err(format!("an access at {at:?} runs over the edge of the tile"));
+                    }
+                }
+            }
+        }
+        for ((g, stride), mode) in common.iter().zip(&strides).zip(&view.modes) {
+            if !facts.divides(width, &stride.scale(*g)) {
+                return Err(format!(
+                    "addresses {g} apart along `{stride}` are not known to be multiples of {width}"
+                ));
+            }
+            let extent = &param.shape[mode.dim];
+            let last: Vec<Expr> = view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect();
+            let provably_inside = facts.proves_lt(&view.coordinate(mode.dim, &last), extent);
+            let unit = stride.as_const() == Some(1);
+            if unit && !provably_inside && !facts.divides(width, extent) {
+                return Err(format!("an access may run over the edge `{extent}` of `{}`", param.name));
+            }
+        }
+        Ok(())
+    }
+}

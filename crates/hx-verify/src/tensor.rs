@@ -1,0 +1,118 @@
+//! Coverage of register tensors; injectivity, pins and placement of shared ones.
+
+use std::collections::BTreeSet;
+
+use hx_tile::{TensorId, TensorKind, index};
+
+use crate::{Check, Checked};
+
+impl Check<'_> {
+    pub(crate) fn tensor(&self, tensor: TensorId) -> Checked {
+        match &self.program.tensor(tensor).kind {
+            TensorKind::Register { .. } => self.register(tensor),
+            TensorKind::Shared { .. } => self.shared(tensor),
+        }
+    }
+
+    /// Every element is held by some thread, none twice by one thread, and a pin is kept.
+    fn register(&self, tensor: TensorId) -> Checked {
+        let info = self.program.tensor(tensor);
+        let held = self.held(tensor)?;
+        let tile = &held.distribution.tile;
+        if tile.len() != info.shape.len() || tile.iter().zip(&info.shape).any(|(t, s)| t < s) {
+            return Err(format!("the layout of `{}` covers {tile:?} of {:?}", info.name, info.shape));
+        }
+        let mut covered = vec![false; info.size() as usize];
+        let size: i64 = tile.iter().product();
+        for t in 0..held.threads {
+            let mut own = BTreeSet::new();
+            for v in 0..held.values {
+                let i = held.index(t, v);
+                if i < 0 || i >= size {
+                    return Err(format!(
+                        "thread {t} holds index {i} of `{}`, past its tile {tile:?}",
+                        info.name
+                    ));
+                }
+                if !own.insert(i) {
+                    return Err(format!("thread {t} holds an element of `{}` twice", info.name));
+                }
+                let at = held.coordinate(t, v);
+                if self.inside(tensor, &at) {
+                    covered[index(&at, &info.shape) as usize] = true;
+                }
+            }
+        }
+        if let Some(i) = covered.iter().position(|c| !c) {
+            let at = hx_tile::coordinate(i as i64, &info.shape);
+            return Err(format!("no thread holds element {at:?} of `{}`", info.name));
+        }
+        match &info.kind {
+            TensorKind::Register { pinned: Some(pin) }
+                if (0..pin.size()).any(|i| pin.eval(i) != held.distribution.layout.eval(i)) =>
+            {
+                Err(format!("`{}` is pinned to `{pin}`, and got `{}`", info.name, held.distribution.layout))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// No two elements share a place, all lie in the buffer, and a pin is kept.
+    fn shared(&self, tensor: TensorId) -> Checked {
+        let info = self.program.tensor(tensor);
+        let place =
+            self.solution.shared.get(&tensor).ok_or_else(|| format!("`{}` has no layout", info.name))?;
+        if place.layout.size() != info.size() {
+            return Err(format!(
+                "the layout of `{}` has {} elements, the tensor {}",
+                info.name,
+                place.layout.size(),
+                info.size()
+            ));
+        }
+        let capacity = i64::from(place.bytes) * 8 / i64::from(info.dtype.bits());
+        let mut taken = vec![false; capacity as usize];
+        for i in 0..info.size() {
+            let offset = place.swizzle.apply(place.layout.eval(i));
+            let slot = usize::try_from(offset).ok().and_then(|o| taken.get_mut(o));
+            let slot = slot.ok_or_else(|| {
+                format!("element {i} of `{}` lies at {offset}, past its {} B", info.name, place.bytes)
+            })?;
+            if std::mem::replace(slot, true) {
+                return Err(format!("two elements of `{}` lie at {offset}", info.name));
+            }
+        }
+        match &info.kind {
+            TensorKind::Shared { pinned: Some(pin) }
+                if (0..pin.size()).any(|i| pin.eval(i) != place.layout.eval(i)) =>
+            {
+                Err(format!("`{}` is pinned to `{pin}`, and got `{}`", info.name, place.layout))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Buffers keep apart and within what the block asks for and may have.
+    pub(crate) fn overlap(&self) -> Checked {
+        let total = self.solution.shared_bytes;
+        let limit = self.arch.limits().shared_bytes;
+        if total > limit {
+            return Err(format!("{total} B of shared memory, and {} has {limit} B", self.arch));
+        }
+        let mut spans: Vec<_> =
+            self.solution.shared.iter().map(|(t, s)| (s.offset, s.offset + s.bytes, *t)).collect();
+        spans.sort();
+        for pair in spans.windows(2) {
+            if pair[0].1 > pair[1].0 {
+                let names = [pair[0].2, pair[1].2].map(|t| self.program.tensor(t).name.clone());
+                return Err(format!("`{}` and `{}` overlap in shared memory", names[0], names[1]));
+            }
+        }
+        match spans.last() {
+            Some((_, end, t)) if *end > total => {
+                Err(format!("`{}` ends at {end} of {total} B of shared memory", self.program.tensor(*t).name))
+            }
+            _ => Ok(()),
+        }
+    }
+}
