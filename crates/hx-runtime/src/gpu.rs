@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::c_int;
+use std::rc::Rc;
 
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
@@ -16,6 +17,7 @@ use hx_worker::protocol::{
     Absence, Component, CudaFault, DeviceInfo, DriverInfo, LaunchRequest, RemoteError, TimePlan,
 };
 
+use crate::elf;
 use crate::launch::{Outputs, launch, time};
 
 /// All devices that were used so far.
@@ -34,8 +36,16 @@ pub(crate) struct Gpu {
     pub(crate) info: DeviceInfo,
     device: sys::CUdevice,
     context: sys::CUcontext,
-    modules: BTreeMap<String, sys::CUmodule>,
+    modules: BTreeMap<String, Module>,
     events: Option<[sys::CUevent; 2]>,
+}
+
+/// Loaded machine code.
+#[derive(Clone)]
+pub(crate) struct Module {
+    pub(crate) handle: sys::CUmodule,
+    /// The bytes of parameters of each kernel that tells them.
+    pub(crate) parameter_bytes: Rc<BTreeMap<String, usize>>,
 }
 
 /// Device memory, freed in the end.
@@ -145,22 +155,19 @@ impl Gpu {
     }
 
     /// Loads machine code under its hash, once.
-    pub(crate) fn module(
-        &mut self,
-        hash: &str,
-        cubin: Option<&Vec<u8>>,
-    ) -> Result<sys::CUmodule, RemoteError> {
+    pub(crate) fn module(&mut self, hash: &str, cubin: Option<&Vec<u8>>) -> Result<Module, RemoteError> {
         if let Some(module) = self.modules.get(hash) {
-            return Ok(*module);
+            return Ok(module.clone());
         }
         let cubin = cubin.ok_or_else(|| bad("the kernel's code was not sent"))?;
-        if !is_elf(cubin) {
-            return Err(bad("the kernel's code is no cubin"));
-        }
-        // SAFETY: the image is a complete ELF file by its own header, and it outlives the call, which copies it.
-        let module = unsafe { result::module::load_data(cubin.as_ptr().cast()) }
+        let parameter_bytes =
+            elf::parameter_bytes(cubin).ok_or_else(|| bad("the kernel's code is no cubin"))?;
+        // SAFETY: the image is an ELF file whose sections were found inside of it, and it outlives the call, which
+        // copies it.
+        let handle = unsafe { result::module::load_data(cubin.as_ptr().cast()) }
             .map_err(|error| fault(&format!("loading a kernel on {}", self.info.name), error))?;
-        self.modules.insert(hash.to_owned(), module);
+        let module = Module { handle, parameter_bytes: Rc::new(parameter_bytes) };
+        self.modules.insert(hash.to_owned(), module.clone());
         Ok(module)
     }
 
@@ -189,7 +196,7 @@ impl Drop for Gpu {
         }
         for module in std::mem::take(&mut self.modules).into_values() {
             // SAFETY: the module was loaded by `module` and is unloaded only here.
-            let _ = unsafe { result::module::unload(module) };
+            let _ = unsafe { result::module::unload(module.handle) };
         }
         // SAFETY: the context was retained once by `open`, and everything in it is gone.
         let _ = unsafe { result::primary_ctx::release(self.device) };
@@ -291,16 +298,6 @@ fn is_sticky(code: u32) -> bool {
 fn make_current(context: sys::CUcontext) -> Result<(), RemoteError> {
     // SAFETY: the context is retained by a live `Gpu` wherever this is called.
     unsafe { result::ctx::set_current(context) }.map_err(|error| fault("switching to the device", error))
-}
-
-/// True for a 64-bit ELF file at least as long as its header says.
-fn is_elf(image: &[u8]) -> bool {
-    image.starts_with(b"\x7fELF\x02") && image.len() >= 64 && {
-        let section_table = image[40..48].try_into().map(u64::from_le_bytes).unwrap_or(u64::MAX);
-        let entry_size = u64::from(u16::from_le_bytes([image[58], image[59]]));
-        let count = u64::from(u16::from_le_bytes([image[60], image[61]]));
-        section_table.checked_add(entry_size * count).is_some_and(|end| end <= image.len() as u64)
-    }
 }
 
 fn load_driver() -> Result<DriverInfo, Absence> {

@@ -111,7 +111,7 @@ fn prepare(
     let module = gpu.module(&request.module, cubin)?;
     let name = CString::new(symbol.as_str()).map_err(|_| bad("a kernel's name holds a zero byte"))?;
     // SAFETY: the module is loaded and stays so as long as its `Gpu`.
-    let function = unsafe { result::module::get_function(module, name) }
+    let function = unsafe { result::module::get_function(module.handle, name) }
         .map_err(|error| fault(&format!("finding `{symbol}` in its code"), error))?;
     check_limits(gpu, function, request)?;
     let mut params = Vec::new();
@@ -136,7 +136,7 @@ fn prepare(
             }
         });
     }
-    check_params(symbol, function, &params)?;
+    check_params(symbol, function, &params, module.parameter_bytes.get(symbol).copied())?;
     Ok(Prepared {
         symbol: symbol.clone(),
         function,
@@ -188,12 +188,19 @@ fn check_limits(gpu: &Gpu, function: sys::CUfunction, request: &LaunchRequest) -
     Ok(())
 }
 
-/// The given parameters against those that the kernel declares.
-fn check_params(symbol: &str, function: sys::CUfunction, params: &[ParamBytes]) -> Result<(), RemoteError> {
+/// The given parameters against those that the kernel declares, in number and size.
+/// A launch that is right makes no call that fails, so that compute-sanitizer stays silent.
+fn check_params(
+    symbol: &str,
+    function: sys::CUfunction,
+    params: &[ParamBytes],
+    declared_bytes: Option<usize>,
+) -> Result<(), RemoteError> {
+    let mut given_bytes = 0;
     for (at, param) in params.iter().enumerate() {
-        match declared_size(function, at) {
-            Some(size) if size == param.size => {}
-            Some(size) => {
+        match declared(function, at) {
+            Some((offset, size)) if size == param.size => given_bytes = offset + size,
+            Some((_, size)) => {
                 let given = param.size;
                 return Err(bad(&format!(
                     "parameter {at} of `{symbol}` has {size} bytes, it was given {given}"
@@ -204,7 +211,7 @@ fn check_params(symbol: &str, function: sys::CUfunction, params: &[ParamBytes]) 
             }
         }
     }
-    if declared_size(function, params.len()).is_some() {
+    if declared_bytes.is_some_and(|bytes| bytes > given_bytes) {
         return Err(bad(&format!(
             "`{symbol}` has more than the {} parameters that it was given",
             params.len()
@@ -213,12 +220,13 @@ fn check_params(symbol: &str, function: sys::CUfunction, params: &[ParamBytes]) 
     Ok(())
 }
 
-fn declared_size(function: sys::CUfunction, at: usize) -> Option<usize> {
+/// Offset and size of a parameter.
+fn declared(function: sys::CUfunction, at: usize) -> Option<(usize, usize)> {
     let (mut offset, mut size) = (0usize, 0usize);
     // SAFETY: the function came from a loaded module, both results are live places, and an index past the last
     // parameter is an error status.
     let status = unsafe { sys::cuFuncGetParamInfo(function, at, &raw mut offset, &raw mut size) };
-    status.result().is_ok().then_some(size)
+    status.result().is_ok().then_some((offset, size))
 }
 
 impl Prepared {

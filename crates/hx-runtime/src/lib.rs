@@ -7,6 +7,7 @@
 //!
 //! Start at [`serve`].
 
+mod elf;
 mod gpu;
 mod launch;
 mod nvrtc;

@@ -162,6 +162,16 @@ impl Cache {
         (known.size == size && known.modified_ns == modified_ns).then_some(known.version)
     }
 
+    /// The versions of every compiler library that filled the cache, the newest first.
+    pub fn known_versions(&self) -> Vec<(u32, u32)> {
+        let mut versions: Vec<(u32, u32)> =
+            self.versions().into_values().map(|known| known.version).collect();
+        versions.sort_unstable();
+        versions.dedup();
+        versions.reverse();
+        versions
+    }
+
     /// Remembers the version of a compiler library.
     pub fn remember_nvrtc(&self, files: &NvrtcFiles, version: (u32, u32)) -> Result<(), CacheWarning> {
         let Some((size, modified_ns)) = stamp(&files.library) else { return Ok(()) };

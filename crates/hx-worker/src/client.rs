@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::error::WorkerError;
 use crate::frame::Frame;
 use crate::log;
-use crate::process::{Process, WaitError, WorkerCommand};
+use crate::process::{FAREWELL, Process, WaitError, WorkerCommand};
 use crate::protocol::{
     CompileJob, Compiled, Hello, LaunchRequest, NvrtcFiles, PROTOCOL_VERSION, ProbeReport, RemoteError,
     Reply, ReplyEnvelope, Request, RequestEnvelope, TimePlan, Want, WireArg,
@@ -196,7 +196,7 @@ impl WorkerClient {
     /// Ends the worker and waits until it is gone; the next request starts a new one.
     pub fn stop(&mut self) {
         if let Some(mut session) = self.session.take() {
-            session.process.end(DEATH);
+            session.process.end(FAREWELL);
         }
     }
 
@@ -474,7 +474,9 @@ impl WorkerClient {
             Err(error) => {
                 if matches!(&error, RemoteError::Cuda(fault) if fault.sticky) {
                     // The context is lost with a sticky error; only a new process gets a new one for certain.
-                    self.stop();
+                    if let Some(mut session) = self.session.take() {
+                        session.process.end(DEATH);
+                    }
                 }
                 Err(error.into())
             }

@@ -64,25 +64,31 @@ impl Compiler {
     }
 
     /// Compiles a job, or finds it in the cache.
+    ///
+    /// Where there is no compiler, what any compiler left in the cache is used: a kernel once compiled runs on.
     pub fn compile(
         &self,
         worker: &mut WorkerClient,
         job: &CompileJob,
         limits: &Limits<'_>,
     ) -> Result<Outcome, CompileError> {
-        let nvrtc = self.nvrtc.as_ref().map_err(|absence| CompileError::Absent(absence.clone()))?;
         let mut cache_warnings = Vec::new();
-        if let Some(cache) = &self.cache
-            && let Some(version) = cache.nvrtc_version(nvrtc)
-        {
-            match cache.get(&Cache::key(job, version)) {
-                Lookup::Hit(compiled) => {
-                    return Ok(Outcome { compiled: *compiled, from_cache: true, cache_warnings });
+        if let Some(cache) = &self.cache {
+            let versions = match &self.nvrtc {
+                Ok(nvrtc) => cache.nvrtc_version(nvrtc).into_iter().collect(),
+                Err(_) => cache.known_versions(),
+            };
+            for version in versions {
+                match cache.get(&Cache::key(job, version)) {
+                    Lookup::Hit(compiled) => {
+                        return Ok(Outcome { compiled: *compiled, from_cache: true, cache_warnings });
+                    }
+                    Lookup::Miss => {}
+                    Lookup::Damaged(warning) => cache_warnings.push(warning),
                 }
-                Lookup::Miss => {}
-                Lookup::Damaged(warning) => cache_warnings.push(warning),
             }
         }
+        let nvrtc = self.nvrtc.as_ref().map_err(|absence| CompileError::Absent(absence.clone()))?;
         let compiled = worker.compile(nvrtc, job, limits).map_err(|error| match error {
             WorkerError::Remote(RemoteError::Refused { status, log }) => {
                 CompileError::Refused { file_name: job.file_name.clone(), status, log }

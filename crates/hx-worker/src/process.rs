@@ -19,6 +19,8 @@ use crate::frame::{Frame, FrameError};
 
 /// How often a waiting client asks whether it was cancelled.
 const POLL: Duration = Duration::from_millis(5);
+/// How long an idle worker may take to give its devices back; under compute-sanitizer that takes seconds.
+pub(crate) const FAREWELL: Duration = Duration::from_secs(10);
 /// How much of the worker's standard error is kept.
 const STDERR_TAIL: usize = 8 << 10;
 
@@ -185,7 +187,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if !self.reaped {
-            self.end(Duration::from_millis(500));
+            self.end(FAREWELL);
         }
     }
 }

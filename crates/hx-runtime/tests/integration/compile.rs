@@ -149,6 +149,29 @@ fn a_cache_hit_starts_no_worker() {
 }
 
 #[test]
+fn a_cached_kernel_needs_no_compiler() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = || Some(Cache::open(dir.path()));
+    let Some(compiler) = compiler("a_cached_kernel_needs_no_compiler", cache()) else { return };
+    let first = compiler.compile(&mut worker(), &job(COPY), &LIMITS).unwrap();
+    let absent = SearchEnv { nvrtc: Some(PathBuf::from("/nowhere/lib")), ..SearchEnv::default() };
+    let without = Compiler::new(&absent, cache());
+    let again = without.compile(&mut no_worker(), &job(COPY), &LIMITS).unwrap();
+    assert!(again.from_cache);
+    assert_eq!(again.compiled, first.compiled);
+    let error = without.compile(&mut no_worker(), &job("// another"), &LIMITS).unwrap_err();
+    assert!(matches!(error, CompileError::Absent(_)), "{error}");
+}
+
+#[test]
+fn the_worker_leaves_when_its_input_ends() {
+    let output =
+        std::process::Command::new(command().program).stdin(std::process::Stdio::null()).output().unwrap();
+    assert!(output.status.success());
+    assert!(output.stdout.starts_with(b"hxw1") && output.stdout.ends_with(b"{\"protocol\":1}"));
+}
+
+#[test]
 fn a_damaged_entry_is_compiled_anew() {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::open(dir.path());
