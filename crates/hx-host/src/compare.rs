@@ -5,7 +5,7 @@
 use hx_dtype::DType;
 
 use crate::dense::{Class, Dense, show_shape};
-use crate::error::{ErrorKind, HostError, HostResult};
+use crate::error::{HostError, HostResult};
 use crate::pattern::{coordinate, describe};
 use crate::show::{show_bits, show_number};
 use crate::tensor::{Tensor, is_poison};
@@ -149,10 +149,11 @@ pub fn assert_equal(x: &Tensor, y: &Tensor) -> HostResult<()> {
 /// Both sides' elements, `y`'s repeated where it is a single number.
 fn both(x: &Tensor, y: &Tensor) -> HostResult<(Vec<f64>, Vec<f64>)> {
     if x.shape() != y.shape() && !y.shape().is_empty() {
-        return Err(HostError::new(
-            ErrorKind::Assertion,
-            format!("the shapes differ: {} and {}", show_shape(x.shape()), show_shape(y.shape())),
-        ));
+        return Err(HostError::assertion(format!(
+            "the shapes differ: {} and {}",
+            show_shape(x.shape()),
+            show_shape(y.shape())
+        )));
     }
     let y = Dense { shape: y.shape().to_vec(), data: y.numbers()? }.broadcast_to(x.shape());
     Ok((x.numbers()?.into_floats(), y.into_floats()))
@@ -166,7 +167,7 @@ fn header(x: &Tensor, wrong: &[bool], what: &str) -> HostError {
     } else {
         format!("{count} of {} elements of {dtype}{shape} are {what}", wrong.len())
     };
-    HostError::new(ErrorKind::Assertion, message)
+    HostError::assertion(message)
 }
 
 /// The value of element `i` as stored.

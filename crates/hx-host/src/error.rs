@@ -1,72 +1,21 @@
-//! What can go wrong on the host side, as plain data: a kind, a message, and lines of detail.
+//! What can go wrong on the host side, as plain data: a code, a message, and lines of detail.
 //!
-//! It knows no places in the source: the evaluator adds the expression, the driver the span.
+//! A [`HostError`] knows no place of its own: the evaluator adds the expression ([`crate::eval::EvalError`]).
 
 use std::fmt;
 
-/// The family of a host error; each has one stable code.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum ErrorKind {
-    /// A value of the wrong type.
-    Type,
-    /// Shapes that do not fit together.
-    Shape,
-    /// An index or a range outside of its dimension.
-    Index,
-    /// Integer overflow, division by zero.
-    Arithmetic,
-    /// A call with missing, unknown or unfit arguments.
-    Call,
-    /// A name that the host side does not know.
-    Name,
-    /// A file that cannot be read or written, or that does not hold what its name says.
-    File,
-    /// An `assert`, `assert_eq` or `assert_close` that does not hold.
-    Assertion,
-    /// A part of the language that this version does not evaluate.
-    Unsupported,
-    /// A launch that does not satisfy the kernel's signature or its `where` clauses.
-    Launch,
-    /// A kernel that failed while it ran.
-    Run,
-    /// A kernel that has no program, because checking it found errors.
-    Kernel,
-    /// Something that the machine lacks.
-    Environment,
-    /// The evaluation was stopped from outside.
-    Cancelled,
-}
-
-impl ErrorKind {
-    /// The stable code.
-    pub const fn code(self) -> &'static str {
-        match self {
-            ErrorKind::Type => "HX0601",
-            ErrorKind::Shape => "HX0602",
-            ErrorKind::Index => "HX0603",
-            ErrorKind::Arithmetic => "HX0604",
-            ErrorKind::Call => "HX0605",
-            ErrorKind::Name => "HX0606",
-            ErrorKind::File => "HX0607",
-            ErrorKind::Assertion => "HX0608",
-            ErrorKind::Unsupported => "HX0609",
-            ErrorKind::Launch => "HX0610",
-            ErrorKind::Run => "HX0611",
-            ErrorKind::Kernel => "HX0612",
-            ErrorKind::Environment => "HX0613",
-            ErrorKind::Cancelled => "HX0614",
-        }
-    }
-}
+use hx_base::{Code, Label, codes};
 
 /// A host error: one line of message, then notes and perhaps a way out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostError {
-    pub kind: ErrorKind,
+    pub code: &'static Code,
     /// Lower-case start, no final stop, code in backticks.
     pub message: String,
     /// Further lines, in order.
     pub notes: Vec<String>,
+    /// Places that take part, such as the declaration of a kernel's parameter.
+    pub labels: Vec<Label>,
     /// What would resolve it.
     pub help: Option<String>,
 }
@@ -76,57 +25,71 @@ pub type HostResult<T> = Result<T, HostError>;
 
 impl HostError {
     /// An error with a message only.
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> HostError {
-        HostError { kind, message: message.into(), notes: Vec::new(), help: None }
+    pub fn new(code: &'static Code, message: impl Into<String>) -> HostError {
+        HostError { code, message: message.into(), notes: Vec::new(), labels: Vec::new(), help: None }
     }
 
-    /// [`ErrorKind::Type`].
+    /// A value of the wrong type.
     pub fn ty(message: impl Into<String>) -> HostError {
-        HostError::new(ErrorKind::Type, message)
+        HostError::new(&codes::HOST_ERROR, message)
     }
 
-    /// [`ErrorKind::Shape`].
+    /// Shapes that do not fit together.
     pub fn shape(message: impl Into<String>) -> HostError {
-        HostError::new(ErrorKind::Shape, message)
+        HostError::new(&codes::HOST_SHAPE_MISMATCH, message)
     }
 
-    /// [`ErrorKind::Index`].
+    /// An index or a range outside of its dimension.
     pub fn index(message: impl Into<String>) -> HostError {
-        HostError::new(ErrorKind::Index, message)
+        HostError::new(&codes::HOST_ERROR, message)
     }
 
-    /// [`ErrorKind::Arithmetic`].
+    /// Integer overflow or division by zero.
     pub fn arithmetic(message: impl Into<String>) -> HostError {
-        HostError::new(ErrorKind::Arithmetic, message)
+        HostError::new(&codes::HOST_ERROR, message)
     }
 
-    /// [`ErrorKind::Call`].
+    /// A call with missing, unknown or unfit arguments.
     pub fn call(message: impl Into<String>) -> HostError {
-        HostError::new(ErrorKind::Call, message)
+        HostError::new(&codes::HOST_ERROR, message)
     }
 
-    /// [`ErrorKind::File`].
-    pub fn file(message: impl Into<String>) -> HostError {
-        HostError::new(ErrorKind::File, message)
-    }
-
-    /// [`ErrorKind::Launch`].
-    pub fn launch(message: impl Into<String>) -> HostError {
-        HostError::new(ErrorKind::Launch, message)
-    }
-
-    /// [`ErrorKind::Unsupported`].
+    /// A part of the language that this version does not evaluate.
     pub fn unsupported(message: impl Into<String>) -> HostError {
-        HostError::new(ErrorKind::Unsupported, message)
+        HostError::new(&codes::HOST_ERROR, message)
+    }
+
+    /// A file that does not hold what its name says.
+    pub fn npy(message: impl Into<String>) -> HostError {
+        HostError::new(&codes::MALFORMED_NPY, message)
+    }
+
+    /// An assertion that does not hold.
+    pub fn assertion(message: impl Into<String>) -> HostError {
+        HostError::new(&codes::ASSERTION_FAILED, message)
+    }
+
+    /// The evaluation was stopped from outside.
+    pub fn stopped() -> HostError {
+        HostError::new(&codes::TIME_LIMIT, "the evaluation was stopped")
     }
 
     /// The same with one more note.
+    #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> HostError {
         self.notes.push(note.into());
         self
     }
 
+    /// The same with one more place.
+    #[must_use]
+    pub fn label(mut self, label: Label) -> HostError {
+        self.labels.push(label);
+        self
+    }
+
     /// The same with a way out.
+    #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> HostError {
         self.help = Some(help.into());
         self

@@ -7,7 +7,9 @@
 pub mod arith;
 pub mod compare;
 pub mod dense;
+pub mod device;
 pub mod error;
+pub mod eval;
 pub mod index;
 pub mod matmul;
 pub mod npy;
@@ -16,10 +18,12 @@ pub mod random;
 pub mod reduce;
 pub mod show;
 pub mod tensor;
+pub mod value;
 
 #[cfg(test)]
 mod tests;
 
 pub use dense::{Dense, Numbers};
-pub use error::{ErrorKind, HostError, HostResult};
+pub use error::{HostError, HostResult};
 pub use tensor::{HostTensor, Tensor};
+pub use value::Value;

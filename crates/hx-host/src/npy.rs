@@ -4,8 +4,10 @@
 //! sides have; it never trusts the header's sizes before the bytes are there. Writing makes version 1.0, little endian,
 //! row-major. `bf16`, `tf32`, the 8-bit floats and sub-byte types have no NumPy type and are refused.
 
+use std::io;
 use std::path::Path;
 
+use hx_base::codes;
 use hx_dtype::DType;
 
 use crate::dense::{element_count, for_each_offset, row_major, show_shape};
@@ -18,8 +20,7 @@ const MAX_HEADER: usize = 1 << 20;
 
 /// Reads a file.
 pub fn load(path: &Path) -> HostResult<HostTensor> {
-    let bytes = std::fs::read(path)
-        .map_err(|e| HostError::file(format!("cannot read `{}`: {}", path.display(), reason(&e))))?;
+    let bytes = std::fs::read(path).map_err(|e| cannot("read", path, &e))?;
     decode(&bytes).map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })
 }
 
@@ -27,17 +28,18 @@ pub fn load(path: &Path) -> HostResult<HostTensor> {
 pub fn save(path: &Path, tensor: &HostTensor) -> HostResult<()> {
     let bytes = encode(tensor)
         .map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })?;
-    std::fs::write(path, bytes)
-        .map_err(|e| HostError::file(format!("cannot write `{}`: {}", path.display(), reason(&e))))
+    std::fs::write(path, bytes).map_err(|e| cannot("write", path, &e))
 }
 
-fn reason(e: &std::io::Error) -> String {
-    match e.kind() {
-        std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        std::io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
-        _ => e.to_string(),
-    }
+fn cannot(what: &str, path: &Path, e: &io::Error) -> HostError {
+    let (code, reason) = match e.kind() {
+        io::ErrorKind::NotFound if what == "read" => (&codes::FILE_NOT_FOUND, "no such file".to_owned()),
+        io::ErrorKind::NotFound => (&codes::IO_ERROR, "no such folder".to_owned()),
+        io::ErrorKind::PermissionDenied => (&codes::IO_ERROR, "permission denied".to_owned()),
+        io::ErrorKind::IsADirectory => (&codes::IO_ERROR, "it is a folder".to_owned()),
+        _ => (&codes::IO_ERROR, e.to_string()),
+    };
+    HostError::new(code, format!("cannot {what} `{}`: {reason}", path.display()))
 }
 
 /// The bytes of an `.npy` file.
@@ -58,7 +60,7 @@ pub fn encode(tensor: &HostTensor) -> HostResult<Vec<u8>> {
         DType::F64 => "<f8",
         _ => {
             let wider = if dtype.is_float() { "f32" } else { "i8" };
-            return Err(HostError::file(format!("the .npy format has no element type for {dtype}"))
+            return Err(HostError::npy(format!("the .npy format has no element type for {dtype}"))
                 .help(format!("save a wider one, which loses nothing: `cast(x, {wider})`")));
         }
     };
@@ -72,7 +74,7 @@ pub fn encode(tensor: &HostTensor) -> HostResult<Vec<u8>> {
     }
     header.push('\n');
     let Ok(length) = u16::try_from(header.len()) else {
-        return Err(HostError::file("a shape with that many dimensions does not fit the .npy header"));
+        return Err(HostError::npy("a shape with that many dimensions does not fit the .npy header"));
     };
     let mut out = Vec::with_capacity(MAGIC.len() + 4 + header.len() + tensor.data.len());
     out.extend_from_slice(MAGIC);
@@ -99,7 +101,7 @@ pub fn decode(bytes: &[u8]) -> HostResult<HostTensor> {
     let wanted = count * width;
     if data.len() != wanted {
         let what = if data.len() < wanted { "the file is truncated" } else { "the file has trailing bytes" };
-        return Err(HostError::file(format!(
+        return Err(HostError::npy(format!(
             "{what}: {dtype}{} takes {wanted} bytes of data, and there are {}",
             show_shape(&header.shape),
             data.len()
@@ -127,7 +129,7 @@ fn from_column_major(data: &[u8], shape: &[usize], width: usize) -> Vec<u8> {
 }
 
 fn split_header(bytes: &[u8]) -> HostResult<(Header, &[u8])> {
-    let broken = |what: &str| HostError::file(format!("not a valid .npy file: {what}"));
+    let broken = |what: &str| HostError::npy(format!("not a valid .npy file: {what}"));
     let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| broken("it does not begin with the .npy magic"))?;
     let (&[major, minor], rest) =
         rest.split_first_chunk().ok_or_else(|| broken("it ends within the version"))?;
@@ -179,12 +181,12 @@ fn element_type(descr: &str) -> HostResult<(DType, bool)> {
                 Some('V') => "raw bytes (as NumPy stores bf16 and fp8 types of extensions)",
                 _ => "elements of another kind",
             };
-            return Err(HostError::file(format!("the element type '{descr}' is not supported: {what}"))
+            return Err(HostError::npy(format!("the element type '{descr}' is not supported: {what}"))
                 .help("save it from NumPy as float16, float32 or an integer type"));
         }
     };
     if !matches!(order, "<" | ">" | "|" | "=") || (order == "|" && dtype.bits() > 8) {
-        return Err(HostError::file(format!("the type code '{descr}' has no valid byte order")));
+        return Err(HostError::npy(format!("the type code '{descr}' has no valid byte order")));
     }
     Ok((dtype, big_endian))
 }

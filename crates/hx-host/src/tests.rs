@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod comparison;
+mod evaluation;
 mod files;
 mod tensors;
 

@@ -122,9 +122,9 @@ fn files_on_disk() {
     save(&path, &tensor).expect("writable");
     assert_eq!(load(&path).expect("just written"), tensor);
     let shown = |e: crate::HostError| e.message.replace(&dir.path().display().to_string(), "DIR");
-    expect!["cannot read `DIR/y.npy`: no such file or directory"]
+    expect!["cannot read `DIR/y.npy`: no such file"]
         .assert_eq(&shown(load(&dir.path().join("y.npy")).expect_err("absent")));
-    expect!["cannot write `DIR/no/x.npy`: no such file or directory"]
+    expect!["cannot write `DIR/no/x.npy`: no such folder"]
         .assert_eq(&shown(save(&dir.path().join("no/x.npy"), &tensor).expect_err("no folder")));
     std::fs::write(&path, b"hello").expect("writable");
     expect!["`DIR/x.npy`: not a valid .npy file: it does not begin with the .npy magic"]

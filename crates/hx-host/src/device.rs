@@ -1,0 +1,85 @@
+//! Where kernels run, as the host side sees it: a launch with host values, and a report.
+//!
+//! The driver implements [`Device`] for the simulator and for a GPU; tests implement it with plain functions.
+
+use hx_base::Diagnostic;
+use hx_hir::{ItemKey, Name};
+
+use crate::error::HostError;
+use crate::value::Value;
+
+/// Something that runs kernels.
+pub trait Device {
+    /// Checks the arguments against the kernel's signature, runs it, and leaves what it wrote in the tensors of its
+    /// `mut` parameters. Returns when the kernel has ended.
+    fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError>;
+}
+
+/// `kernel<BM = 128>(a, b, c)`.
+#[derive(Clone, Debug)]
+pub struct LaunchRequest {
+    pub kernel: ItemKey,
+    /// Compile-time arguments in the order of the text.
+    pub generics: Vec<(Name, Value)>,
+    /// Run-time arguments in the order of the text.
+    pub args: Vec<LaunchArg>,
+}
+
+/// A run-time argument.
+#[derive(Clone, Debug)]
+pub struct LaunchArg {
+    /// The parameter it names, if it names one.
+    pub name: Option<Name>,
+    pub value: Value,
+    /// The value is held by no variable, so that writing it is without effect.
+    pub temporary: bool,
+}
+
+/// What a launch left behind besides its results.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchReport {
+    /// What the kernel printed.
+    pub printed: Vec<String>,
+}
+
+/// Which part of a launch is at fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LaunchPlace {
+    /// The whole call.
+    Call,
+    /// A run-time argument, by position in the request.
+    Arg(usize),
+    /// A compile-time argument, by position in the request.
+    Generic(usize),
+}
+
+/// Why a launch did not happen or did not end well.
+#[derive(Clone, Debug)]
+pub enum LaunchError {
+    /// The launch is at fault, or the machine.
+    Refused { error: Box<HostError>, place: LaunchPlace },
+    /// The kernel is at fault, at places of its own.
+    Found(Vec<Diagnostic>),
+}
+
+impl LaunchError {
+    /// The whole call is at fault.
+    pub fn call(error: HostError) -> LaunchError {
+        LaunchError::Refused { error: Box::new(error), place: LaunchPlace::Call }
+    }
+
+    /// A run-time argument is at fault.
+    pub fn arg(index: usize, error: HostError) -> LaunchError {
+        LaunchError::Refused { error: Box::new(error), place: LaunchPlace::Arg(index) }
+    }
+}
+
+/// A device for evaluations that must not launch anything, such as the cases of a test.
+#[derive(Debug, Default)]
+pub struct NoDevice;
+
+impl Device for NoDevice {
+    fn launch(&mut self, _: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+        Err(LaunchError::call(HostError::unsupported("kernels cannot be launched here")))
+    }
+}

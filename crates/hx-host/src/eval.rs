@@ -1,0 +1,320 @@
+//! The evaluator: runs the body of a `test` or `main` over host values, and launches kernels through a [`Device`].
+//!
+//! It reads bodies and the meanings of their names, never text or positions: an [`EvalError`] names an expression, and
+//! [`EvalError::diagnostics`] finds its place. It knows no flags and does not decide what a failure means.
+//!
+//! Start at [`Session`].
+
+mod builtins;
+mod call;
+mod error;
+mod layouts;
+mod operators;
+mod statements;
+
+use hx_hir::{
+    Body, Db, Expr, ExprId, Item, ItemKey, ItemKind, Literal, Names, PatId, Resolution, body_names, body_of,
+};
+use la_arena::ArenaMap;
+
+use crate::device::Device;
+use crate::error::{HostError, HostResult};
+use crate::index::Index;
+use crate::value::Value;
+
+pub use error::{At, EvalError};
+
+/// The result of evaluating part of a body.
+pub type EvalResult<T> = Result<T, EvalError>;
+
+/// Constants may refer to each other this deep.
+const MAX_CONST_DEPTH: usize = 64;
+
+/// What an evaluation is given.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The value of `args`.
+    pub args: Vec<String>,
+    /// What the random functions start from where a call names no seed.
+    pub seed: u64,
+}
+
+/// Where an evaluation meets the world: what it prints, and whether it should stop.
+pub trait Surroundings {
+    /// Takes one printed line, without its end.
+    fn print(&mut self, line: &str);
+
+    /// True when the evaluation should end as soon as possible.
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Collects what is printed.
+impl Surroundings for Vec<String> {
+    fn print(&mut self, line: &str) {
+        self.push(line.to_owned());
+    }
+}
+
+/// One evaluation: the device, the surroundings and the state of the random functions.
+pub struct Session<'a> {
+    db: &'a dyn Db,
+    device: &'a mut dyn Device,
+    surroundings: &'a mut dyn Surroundings,
+    options: Options,
+    /// Random calls without a seed so far.
+    draws: u64,
+    const_depth: usize,
+}
+
+impl std::fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("options", &self.options)
+            .field("draws", &self.draws)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One body under evaluation.
+struct Frame<'s, 'a> {
+    session: &'s mut Session<'a>,
+    key: ItemKey,
+    body: &'a Body,
+    names: &'a Names,
+    locals: ArenaMap<PatId, Value>,
+}
+
+impl<'a> Session<'a> {
+    /// An evaluation that has not begun.
+    pub fn new(
+        db: &'a dyn Db,
+        device: &'a mut dyn Device,
+        surroundings: &'a mut dyn Surroundings,
+        options: Options,
+    ) -> Session<'a> {
+        Session { db, device, surroundings, options, draws: 0, const_depth: 0 }
+    }
+
+    /// How many tensors were made from the session's seed instead of one of their own.
+    pub fn unseeded_draws(&self) -> u64 {
+        self.draws
+    }
+
+    /// The cases of a parameterized test or bench, or nothing where it has none.
+    pub fn cases(&mut self, item: Item<'a>) -> EvalResult<Option<Vec<Value>>> {
+        let mut frame = self.frame(item);
+        let Some(cases) = frame.body.cases else { return Ok(None) };
+        match frame.expr(cases.values)? {
+            Value::List(values) | Value::Tuple(values) => Ok(Some(values)),
+            Value::Range(start, end) => Ok(Some((start..end).map(Value::Int).collect())),
+            other => {
+                let error = HostError::ty(format!("found {}, a list of cases is needed", other.kind()));
+                Err(frame.fail(cases.values, error))
+            }
+        }
+    }
+
+    /// Runs the body of an item, with the value that its case binds if it has cases.
+    pub fn run(&mut self, item: Item<'a>, case: Option<Value>) -> EvalResult<Value> {
+        let mut frame = self.frame(item);
+        if let (Some(cases), Some(case)) = (frame.body.cases, case) {
+            frame.bind(cases.pat, case)?;
+        }
+        let root = frame.body.root;
+        frame.expr(root)
+    }
+
+    fn frame<'s>(&'s mut self, item: Item<'a>) -> Frame<'s, 'a> {
+        let db = self.db;
+        Frame {
+            key: item.key(db),
+            body: body_of(db, item),
+            names: body_names(db, item),
+            locals: ArenaMap::default(),
+            session: self,
+        }
+    }
+}
+
+impl<'a> Frame<'_, 'a> {
+    fn fail(&self, at: ExprId, error: HostError) -> EvalError {
+        EvalError { item: self.key.clone(), at: At::Expr(at), error: Box::new(error), found: Vec::new() }
+    }
+
+    fn at<T>(&self, at: ExprId, result: HostResult<T>) -> EvalResult<T> {
+        result.map_err(|error| self.fail(at, error))
+    }
+
+    fn poll(&self, at: ExprId) -> EvalResult<()> {
+        if self.session.surroundings.stopped() { Err(self.fail(at, HostError::stopped())) } else { Ok(()) }
+    }
+
+    fn expr(&mut self, id: ExprId) -> EvalResult<Value> {
+        let body = self.body;
+        match &body.store[id] {
+            Expr::Missing => Err(self.fail(id, HostError::unsupported("something is missing here"))),
+            Expr::Literal(literal) => self.at(id, literal_value(literal)),
+            Expr::Path { generics, .. } if !generics.is_empty() => Err(self
+                .fail(id, HostError::ty("a kernel with compile-time arguments is only called, not a value"))),
+            Expr::Path { .. } => self.path(id),
+            Expr::Unary { op, operand } => {
+                let value = self.expr(*operand)?;
+                self.at(id, operators::unary(*op, &value))
+            }
+            Expr::Binary { op, lhs, rhs } => self.binary(id, *op, *lhs, *rhs),
+            Expr::Call { callee, args } => self.call(id, *callee, args),
+            Expr::MethodCall { receiver, name, args } => self.method(id, *receiver, name, args),
+            Expr::Field { base, name } => {
+                let base = self.expr(*base)?;
+                self.at(id, operators::field(&base, name))
+            }
+            Expr::Index { base, args } => {
+                let base = self.expr(*base)?;
+                let indices = self.indices(args)?;
+                self.at(id, operators::index(&base, &indices))
+            }
+            Expr::Tuple(fields) => {
+                let values: EvalResult<Vec<Value>> = fields.iter().map(|f| self.expr(f.value)).collect();
+                values.map(|v| if v.is_empty() { Value::Unit } else { Value::Tuple(v) })
+            }
+            Expr::Array(elements) => {
+                let values: EvalResult<Vec<Value>> = elements.iter().map(|e| self.expr(*e)).collect();
+                values.map(Value::List)
+            }
+            Expr::Layout { shape, stride } => {
+                let (shape, stride) = (self.expr(*shape)?, self.expr(*stride)?);
+                self.at(id, layouts::layout(&shape, &stride))
+            }
+            Expr::Range { start: Some(start), end: Some(end) } => {
+                let (start, end) = (self.int(*start)?, self.int(*end)?);
+                Ok(Value::Range(start, end))
+            }
+            Expr::Range { .. } => {
+                Err(self.fail(id, HostError::ty("a range without both ends only stands in an index")))
+            }
+            Expr::New => Err(self.fail(id, HostError::ty("`new` only stands in an index"))),
+            Expr::Wildcard => Ok(Value::Wildcard),
+            Expr::Closure { .. } => {
+                Err(self.fail(id, HostError::unsupported("closures are only evaluated in kernels")))
+            }
+            Expr::If { condition, then, otherwise } => {
+                if self.condition(*condition)? {
+                    self.expr(*then)
+                } else {
+                    otherwise.map_or(Ok(Value::Unit), |e| self.expr(e))
+                }
+            }
+            Expr::Block(block) => self.block(id, block),
+        }
+    }
+
+    fn path(&mut self, id: ExprId) -> EvalResult<Value> {
+        let Some(resolution) = self.names.exprs.get(id) else {
+            // The unknown name has been reported; only its use can be told here.
+            return Err(self.fail(id, HostError::ty("this name means nothing here")));
+        };
+        match resolution {
+            Resolution::Local(pat) => match self.locals.get(*pat) {
+                Some(value) => Ok(value.clone()),
+                None => Err(self.fail(id, HostError::ty("this variable has no value yet"))),
+            },
+            Resolution::DType(dtype) => Ok(Value::DType(*dtype)),
+            Resolution::Builtin(builtin) => match builtin.name() {
+                "args" => {
+                    Ok(Value::List(self.session.options.args.iter().cloned().map(Value::Str).collect()))
+                }
+                "auto" => Ok(Value::Auto),
+                name => Err(self.fail(id, HostError::ty(format!("`{name}` is a function and only called")))),
+            },
+            Resolution::Item(key) if key.kind == ItemKind::Const => {
+                let key = key.clone();
+                self.constant(id, &key)
+            }
+            Resolution::Item(key) => {
+                let what = key.kind.word();
+                Err(self.fail(
+                    id,
+                    HostError::ty(format!("the {what} `{}` is only called, not a value", key.name)),
+                ))
+            }
+            Resolution::Module(_) => Err(self.fail(id, HostError::ty("a module is no value"))),
+            Resolution::Param(_) | Resolution::Generic(_) | Resolution::Dim(_) | Resolution::Kind(_) => {
+                Err(self.fail(id, HostError::ty("this name has no value on the host")))
+            }
+        }
+    }
+
+    /// The value of a constant of some file.
+    fn constant(&mut self, id: ExprId, key: &ItemKey) -> EvalResult<Value> {
+        let db = self.session.db;
+        let Some(item) = key.find(db) else {
+            return Err(self.fail(id, HostError::ty(format!("the constant `{}` is gone", key.name))));
+        };
+        if self.session.const_depth >= MAX_CONST_DEPTH {
+            return Err(
+                self.fail(id, HostError::ty(format!("the constant `{}` depends on itself", key.name)))
+            );
+        }
+        self.session.const_depth += 1;
+        let value = self.session.run(item, None);
+        self.session.const_depth -= 1;
+        value
+    }
+
+    fn int(&mut self, id: ExprId) -> EvalResult<i64> {
+        let value = self.expr(id)?;
+        self.at(id, value.int())
+    }
+
+    fn condition(&mut self, id: ExprId) -> EvalResult<bool> {
+        match self.expr(id)? {
+            Value::Bool(b) => Ok(b),
+            Value::Tensor(t) => {
+                let shape = crate::dense::show_shape(t.shape());
+                let error =
+                    HostError::ty(format!("the condition is a tensor of shape {shape}, not one bool"));
+                Err(self.fail(id, error.help("say which is meant: `(x == y).all()` or `.any()`")))
+            }
+            other => Err(self.fail(id, HostError::ty(format!("found {}, a bool is needed", other.kind())))),
+        }
+    }
+
+    fn indices(&mut self, args: &[ExprId]) -> EvalResult<Vec<Index>> {
+        let body = self.body;
+        let mut out = Vec::with_capacity(args.len());
+        for &arg in args {
+            out.push(match &body.store[arg] {
+                Expr::New => Index::New,
+                Expr::Range { start, end } => {
+                    let start = start.map(|e| self.int(e)).transpose()?;
+                    let end = end.map(|e| self.int(e)).transpose()?;
+                    Index::Range(start, end)
+                }
+                _ => match self.expr(arg)? {
+                    Value::Int(i) => Index::At(i),
+                    Value::Range(start, end) => Index::Range(Some(start), Some(end)),
+                    other => {
+                        let error =
+                            HostError::ty(format!("found {}, an integer or a range is needed", other.kind()));
+                        return Err(self.fail(arg, error));
+                    }
+                },
+            });
+        }
+        Ok(out)
+    }
+}
+
+fn literal_value(literal: &Literal) -> HostResult<Value> {
+    Ok(match literal {
+        Literal::Int(i) => Value::Int(i64::try_from(*i).map_err(|_| {
+            HostError::arithmetic(format!("{i} does not fit i64, in which the host computes"))
+        })?),
+        Literal::Float(x) => Value::Float(x.value()),
+        Literal::String(s) => Value::Str(s.to_string()),
+        Literal::Bool(b) => Value::Bool(*b),
+        Literal::Inf => Value::Float(f64::INFINITY),
+    })
+}

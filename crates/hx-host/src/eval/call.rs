@@ -1,0 +1,250 @@
+//! Calls: of built-in functions, of kernels, and of methods.
+
+use hx_hir::{Arg, BuiltinId, Expr, ExprId, Item, ItemKey, ItemKind, Name, Resolution, body_source_map};
+
+use super::{EvalError, EvalResult, Frame, builtins, operators};
+use crate::device::{LaunchArg, LaunchError, LaunchPlace, LaunchRequest};
+use crate::error::{HostError, HostResult};
+use crate::value::Value;
+
+/// The arguments of one call, handed out in the order of the parameters.
+#[derive(Debug)]
+pub(super) struct Args {
+    function: String,
+    positional: std::collections::VecDeque<Value>,
+    named: Vec<(Name, Value)>,
+}
+
+impl Args {
+    /// The next argument by position, else the one of that name.
+    pub(super) fn optional(&mut self, name: &str) -> Option<Value> {
+        self.positional.pop_front().or_else(|| self.named(name))
+    }
+
+    /// The same where it may not be left out.
+    pub(super) fn required(&mut self, name: &str) -> HostResult<Value> {
+        let missing = || HostError::call(format!("`{}` lacks its argument `{name}`", self.function));
+        let error = missing();
+        self.optional(name).ok_or(error)
+    }
+
+    /// The argument of that name.
+    pub(super) fn named(&mut self, name: &str) -> Option<Value> {
+        let at = self.named.iter().position(|(n, _)| n == name)?;
+        Some(self.named.remove(at).1)
+    }
+
+    /// All arguments by position.
+    pub(super) fn rest(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.positional).into()
+    }
+
+    /// Refuses what nothing asked for.
+    pub(super) fn finish(&self) -> HostResult<()> {
+        if let Some((name, _)) = self.named.first() {
+            return Err(HostError::call(format!("`{}` has no argument `{name}:` here", self.function)));
+        }
+        if !self.positional.is_empty() {
+            let extra = self.positional.len();
+            let s = if extra == 1 { "" } else { "s" };
+            return Err(HostError::call(format!("`{}` has {extra} argument{s} too many", self.function)));
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Frame<'_, 'a> {
+    pub(super) fn call(&mut self, id: ExprId, callee: ExprId, args: &[Arg]) -> EvalResult<Value> {
+        let body = self.body;
+        let Expr::Path { path, generics } = &body.store[callee] else {
+            return Err(self.fail(callee, HostError::ty("only functions and kernels are called, by name")));
+        };
+        match self.names.exprs.get(callee) {
+            Some(Resolution::Builtin(builtin)) => self.builtin(id, *builtin, args),
+            Some(Resolution::Item(key)) => {
+                match key.kind {
+                    ItemKind::Kernel => {
+                        let key = key.clone();
+                        let mut values = Vec::with_capacity(generics.len());
+                        for generic in generics {
+                            let Some(name) = &generic.name else {
+                                let error = HostError::call(
+                                    "compile-time arguments are given by name, as in `<BM = 128>`",
+                                );
+                                return Err(self.fail(generic.value, error));
+                            };
+                            values.push((name.clone(), self.expr(generic.value)?));
+                        }
+                        let places: Vec<ExprId> = generics.iter().map(|g| g.value).collect();
+                        self.launch(id, key, values, &places, args)
+                    }
+                    ItemKind::Function => {
+                        let error = HostError::unsupported(format!(
+                            "`{path}` is a tile function, which only kernels call"
+                        ));
+                        Err(self.fail(
+                            callee,
+                            error.help("write the reference in host code, or a kernel that calls it"),
+                        ))
+                    }
+                    kind => Err(self
+                        .fail(callee, HostError::ty(format!("the {} `{path}` is not called", kind.word())))),
+                }
+            }
+            Some(_) => Err(self.fail(callee, HostError::ty(format!("`{path}` is no function")))),
+            None => Err(self.fail(callee, HostError::ty(format!("`{path}` means nothing here")))),
+        }
+    }
+
+    fn builtin(&mut self, id: ExprId, builtin: BuiltinId, args: &[Arg]) -> EvalResult<Value> {
+        let name = builtin.name();
+        if name == "assert" {
+            return self.assert(id, args);
+        }
+        let mut bound = self.args(name, None, args)?;
+        let result = builtins::function(self.session, name, &mut bound);
+        self.at(id, result)
+    }
+
+    pub(super) fn method(
+        &mut self,
+        id: ExprId,
+        receiver: ExprId,
+        name: &str,
+        args: &[Arg],
+    ) -> EvalResult<Value> {
+        let receiver = self.expr(receiver)?;
+        if !builtins::is_method(name) {
+            let error = HostError::ty(format!("{} has no method `{name}`", receiver.kind()));
+            return Err(self.fail(id, error));
+        }
+        let mut bound = self.args(name, Some(receiver), args)?;
+        let result = builtins::function(self.session, name, &mut bound);
+        self.at(id, result)
+    }
+
+    fn args(&mut self, function: &str, receiver: Option<Value>, args: &[Arg]) -> EvalResult<Args> {
+        let mut out = Args {
+            function: function.to_owned(),
+            positional: receiver.into_iter().collect(),
+            named: Vec::new(),
+        };
+        for arg in args {
+            let value = self.expr(arg.value)?;
+            match &arg.name {
+                Some(name) => out.named.push((name.clone(), value)),
+                None => out.positional.push_back(value),
+            }
+        }
+        Ok(out)
+    }
+
+    fn launch(
+        &mut self,
+        id: ExprId,
+        kernel: ItemKey,
+        generics: Vec<(Name, Value)>,
+        generic_places: &[ExprId],
+        args: &[Arg],
+    ) -> EvalResult<Value> {
+        let mut values = Vec::with_capacity(args.len());
+        for arg in args {
+            let value = self.expr(arg.value)?;
+            let temporary = !self.is_place(arg.value);
+            values.push(LaunchArg { name: arg.name.clone(), value, temporary });
+        }
+        self.poll(id)?;
+        let request = LaunchRequest { kernel, generics, args: values };
+        match self.session.device.launch(&request) {
+            Ok(report) => {
+                for line in &report.printed {
+                    self.session.surroundings.print(line);
+                }
+                Ok(Value::Unit)
+            }
+            Err(LaunchError::Refused { error, place }) => {
+                let at = match place {
+                    LaunchPlace::Call => None,
+                    LaunchPlace::Arg(i) => args.get(i).map(|a| a.value),
+                    LaunchPlace::Generic(i) => generic_places.get(i).copied(),
+                };
+                Err(self.fail(at.unwrap_or(id), *error))
+            }
+            Err(LaunchError::Found(found)) => {
+                let error = HostError::ty(format!("the kernel `{}` failed", request.kernel.name));
+                Err(EvalError { found, ..self.fail(id, error) })
+            }
+        }
+    }
+
+    /// True for a variable or a part of one: something that is still there after a kernel wrote it.
+    fn is_place(&self, id: ExprId) -> bool {
+        match &self.body.store[id] {
+            Expr::Path { .. } => true,
+            Expr::Index { base, .. } | Expr::Field { base, .. } => self.is_place(*base),
+            Expr::Block(block) => block.tail.is_some_and(|tail| self.is_place(tail)),
+            _ => false,
+        }
+    }
+
+    /// `assert(condition, "message")`; a comparison that fails shows both sides.
+    fn assert(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
+        let [condition, rest @ ..] = args else {
+            return Err(self.fail(id, HostError::call("`assert` lacks its condition")));
+        };
+        if rest.len() > 1 {
+            return Err(self.fail(id, HostError::call("`assert` takes a condition and a message")));
+        }
+        let body = self.body;
+        let mut sides = None;
+        let holds = match &body.store[condition.value] {
+            Expr::Binary { op: op @ hx_hir::BinaryOp::Cmp(_), lhs, rhs } => {
+                let (left, right) = (self.expr(*lhs)?, self.expr(*rhs)?);
+                let result = self.at(condition.value, operators::binary(*op, &left, &right))?;
+                sides = Some((left, right));
+                result
+            }
+            _ => self.expr(condition.value)?,
+        };
+        let holds = match holds {
+            Value::Bool(b) => b,
+            Value::Tensor(_) => {
+                let error = HostError::ty(format!("the condition is {}, not one bool", holds.kind()))
+                    .help("say which is meant: `(x == y).all()` or `.any()`");
+                return Err(self.fail(condition.value, error));
+            }
+            other => {
+                let error = HostError::ty(format!("found {}, a bool is needed", other.kind()));
+                return Err(self.fail(condition.value, error));
+            }
+        };
+        if holds {
+            return Ok(Value::Unit);
+        }
+        let text = self.text(condition.value);
+        let mut error = match rest.first() {
+            Some(message) => {
+                let value = self.expr(message.value)?;
+                let message = self.at(message.value, value.str().map(str::to_owned))?;
+                HostError::assertion(message).note(format!("`{text}` does not hold"))
+            }
+            None => HostError::assertion(format!("`{text}` does not hold")),
+        };
+        if let Some((left, right)) = sides {
+            error = error.note(format!("left: {left}")).note(format!("right: {right}"));
+        }
+        Err(self.fail(condition.value, error))
+    }
+
+    /// The source of an expression, for the message of a failed assertion.
+    fn text(&self, id: ExprId) -> String {
+        let db = self.session.db;
+        let source = || {
+            let item: Item<'a> = self.key.find(db)?;
+            let range = body_source_map(db, item)?.expr(id)? + item.offset(db);
+            let text = self.key.file.text(db).get(std::ops::Range::<usize>::from(range))?;
+            Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        source().unwrap_or_else(|| "the condition".to_owned())
+    }
+}

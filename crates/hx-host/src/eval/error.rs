@@ -1,0 +1,60 @@
+//! An error with the expression it belongs to, and the way from there to a diagnostic.
+
+use hx_base::{Diagnostic, TextRange};
+use hx_hir::{Db, ExprId, ItemKey, PatId, body_source_map, item_range};
+
+use crate::error::HostError;
+
+/// The part of a body that an error belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum At {
+    Expr(ExprId),
+    Pat(PatId),
+    /// The item as a whole.
+    Item,
+}
+
+/// Why an evaluation ended early.
+#[derive(Clone, Debug)]
+pub struct EvalError {
+    /// The item whose body holds the place.
+    pub item: ItemKey,
+    pub at: At,
+    pub error: Box<HostError>,
+    /// Where a kernel is at fault: findings at its own places, which say more than `error`.
+    pub found: Vec<Diagnostic>,
+}
+
+impl EvalError {
+    /// The place in the file. The whole item where the text has changed meanwhile.
+    pub fn range(&self, db: &dyn Db) -> TextRange {
+        let Some(item) = self.item.find(db) else { return TextRange::default() };
+        let map = body_source_map(db, item);
+        let range = match self.at {
+            At::Expr(id) => map.and_then(|m| m.expr(id)),
+            At::Pat(id) => map.and_then(|m| m.pat(id)),
+            At::Item => None,
+        };
+        range.map_or_else(|| item_range(db, item), |r| r + item.offset(db))
+    }
+
+    /// What to show: the kernel's findings, each with the launch, or the error itself.
+    pub fn diagnostics(&self, db: &dyn Db) -> Vec<Diagnostic> {
+        let (file, range) = (self.item.file, self.range(db));
+        if !self.found.is_empty() {
+            let launched = |d: &Diagnostic| d.clone().also(file, range, "in this launch");
+            return self.found.iter().map(launched).collect();
+        }
+        let mut out = Diagnostic::new(self.error.code, file, range, self.error.message.clone());
+        for label in &self.error.labels {
+            out = out.also(label.file, label.range, label.message.clone());
+        }
+        for note in &self.error.notes {
+            out = out.note(note.clone());
+        }
+        if let Some(help) = &self.error.help {
+            out = out.help(help.clone());
+        }
+        vec![out]
+    }
+}

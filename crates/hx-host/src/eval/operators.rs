@@ -1,0 +1,183 @@
+//! Operators, fields and indices on values.
+
+use hx_hir::{ArithOp, BinaryOp, CmpOp, ExprId, LogicOp, UnaryOp};
+
+use super::{EvalResult, Frame};
+use crate::arith::{self, Binary, Unary};
+use crate::dense::show_shape;
+use crate::error::{HostError, HostResult};
+use crate::index::Index;
+use crate::matmul::matmul;
+use crate::value::Value;
+
+impl Frame<'_, '_> {
+    pub(super) fn binary(&mut self, id: ExprId, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> EvalResult<Value> {
+        if let BinaryOp::Logic(logic) = op {
+            let left = self.condition(lhs)?;
+            let decided = left == (logic == LogicOp::Or);
+            return Ok(Value::Bool(if decided { left } else { self.condition(rhs)? }));
+        }
+        let (left, right) = (self.expr(lhs)?, self.expr(rhs)?);
+        self.at(id, binary(op, &left, &right))
+    }
+}
+
+/// `a op b`, but for the logical operators, which do not always evaluate both.
+pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
+    let elementwise = |op: Binary| {
+        let (x, y) = operands(op.symbol(), a, b)?;
+        arith::binary(op, &x, &y).map(Value::from_dense)
+    };
+    match op {
+        BinaryOp::Cmp(cmp) => match equality(cmp, a, b) {
+            Some(result) => result,
+            None => elementwise(comparison(cmp)),
+        },
+        BinaryOp::Arith(ArithOp::Add) => match (a, b) {
+            (Value::Str(x), Value::Str(y)) => Ok(Value::Str(format!("{x}{y}"))),
+            (Value::Str(_), other) | (other, Value::Str(_)) => {
+                Err(HostError::ty(format!("`+` cannot join a string and {}", other.kind()))
+                    .help("`print` shows several values, separated by spaces"))
+            }
+            (Value::Tuple(x), Value::Tuple(y)) => Ok(Value::Tuple([x.as_slice(), y].concat())),
+            _ => elementwise(Binary::Add),
+        },
+        BinaryOp::Arith(ArithOp::Sub) => elementwise(Binary::Sub),
+        BinaryOp::Arith(ArithOp::Mul) => elementwise(Binary::Mul),
+        BinaryOp::Arith(ArithOp::Div) => elementwise(Binary::Div),
+        BinaryOp::Arith(ArithOp::Rem) => elementwise(Binary::Rem),
+        BinaryOp::Arith(ArithOp::MatMul) => {
+            let (x, y) = operands("@", a, b)?;
+            matmul(&x, &y).map(Value::from_dense)
+        }
+        BinaryOp::Compose | BinaryOp::Logic(_) => {
+            Err(HostError::unsupported(format!("`{}` is not evaluated on the host yet", op.text())))
+        }
+    }
+}
+
+fn operands(op: &str, a: &Value, b: &Value) -> HostResult<(crate::Dense, crate::Dense)> {
+    let not_numbers = |_| HostError::ty(format!("`{op}` is not defined on {} and {}", a.kind(), b.kind()));
+    let numeric =
+        |v: &Value| matches!(v, Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Tensor(_));
+    if !numeric(a) && !numeric(b) {
+        return Err(not_numbers(()));
+    }
+    // A list next to a number or tensor is a tensor itself, as in NumPy.
+    let convert = |v: &Value| match v {
+        Value::Tensor(t) => t.dense(),
+        Value::List(_) => v.dense(),
+        v if numeric(v) => v.dense(),
+        _ => Err(not_numbers(())),
+    };
+    Ok((convert(a)?, convert(b)?))
+}
+
+fn comparison(op: CmpOp) -> Binary {
+    match op {
+        CmpOp::Eq => Binary::Eq,
+        CmpOp::Ne => Binary::Ne,
+        CmpOp::Lt => Binary::Lt,
+        CmpOp::Le => Binary::Le,
+        CmpOp::Gt => Binary::Gt,
+        CmpOp::Ge => Binary::Ge,
+    }
+}
+
+/// `==` and `!=` of values that are no numbers; nothing where the elementwise comparison is meant.
+fn equality(op: CmpOp, a: &Value, b: &Value) -> Option<HostResult<Value>> {
+    let tensor = |v: &Value| matches!(v, Value::Tensor(_));
+    if tensor(a) || tensor(b) || !matches!(op, CmpOp::Eq | CmpOp::Ne) {
+        return None;
+    }
+    let number = |v: &Value| matches!(v, Value::Bool(_) | Value::Int(_) | Value::Float(_));
+    if number(a) && number(b) {
+        return None;
+    }
+    Some(same(a, b).map(|equal| Value::Bool(equal == (op == CmpOp::Eq))))
+}
+
+/// Whether two values are equal as a whole; tensors by shape and elements.
+pub(super) fn same(a: &Value, b: &Value) -> HostResult<bool> {
+    Ok(match (a, b) {
+        (Value::Unit, Value::Unit) | (Value::Auto, Value::Auto) | (Value::Wildcard, Value::Wildcard) => true,
+        (Value::Str(x), Value::Str(y)) => x == y,
+        (Value::DType(x), Value::DType(y)) => x == y,
+        (Value::Range(a, b), Value::Range(c, d)) => (a, b) == (c, d),
+        (Value::Layout(x), Value::Layout(y)) => x == y,
+        (Value::Tuple(x) | Value::List(x), Value::Tuple(y) | Value::List(y)) => {
+            x.len() == y.len() && {
+                let all: HostResult<Vec<bool>> = x.iter().zip(y).map(|(x, y)| same(x, y)).collect();
+                all?.into_iter().all(|equal| equal)
+            }
+        }
+        (Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Tensor(_), _) => {
+            match (a.dense(), b.dense()) {
+                (Ok(x), Ok(y)) => {
+                    x.shape == y.shape && crate::compare::assert_equal(&a.tensor()?, &b.tensor()?).is_ok()
+                }
+                _ => false,
+            }
+        }
+        _ => return Err(HostError::ty(format!("{} and {} cannot be compared", a.kind(), b.kind()))),
+    })
+}
+
+pub(super) fn unary(op: UnaryOp, value: &Value) -> HostResult<Value> {
+    let (unary, symbol) = match op {
+        UnaryOp::Neg => (Unary::Neg, "-"),
+        UnaryOp::Not => (Unary::Not, "!"),
+    };
+    match value {
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Tensor(_) => {
+            arith::unary(unary, &value.dense()?).map(Value::from_dense)
+        }
+        other => Err(HostError::ty(format!("`{symbol}` is not defined on {}", other.kind()))),
+    }
+}
+
+/// `base.name`.
+pub(super) fn field(base: &Value, name: &str) -> HostResult<Value> {
+    let ints = |dims: &[usize]| Value::Tuple(dims.iter().map(|&d| Value::Int(d as i64)).collect());
+    match (base, name) {
+        (Value::Tensor(t), "T") => t.transposed().map(Value::Tensor),
+        (Value::Tensor(t), "shape") => Ok(ints(t.shape())),
+        (Value::Tensor(t), "dtype") => Ok(Value::DType(t.dtype())),
+        (Value::Tensor(t), "rank") => Ok(Value::Int(t.shape().len() as i64)),
+        (Value::Tensor(t), "size") => Ok(Value::Int(t.len() as i64)),
+        (Value::Tensor(_), _) => Err(HostError::ty(format!("a tensor has no field `{name}`"))
+            .help("it has `T`, `shape`, `dtype`, `rank` and `size`")),
+        (other, _) => Err(HostError::ty(format!("{} has no field `{name}`", other.kind()))),
+    }
+}
+
+/// `base[indices]`.
+pub(super) fn index(base: &Value, indices: &[Index]) -> HostResult<Value> {
+    match (base, indices) {
+        (Value::Tensor(t), _) => t.index(indices).and_then(Value::from_view),
+        (Value::List(values) | Value::Tuple(values), [Index::At(i)]) => {
+            let count = values.len();
+            let at = if *i < 0 { i.checked_add_unsigned(count as u64) } else { Some(*i) };
+            let found = at.and_then(|i| usize::try_from(i).ok()).and_then(|i| values.get(i));
+            found
+                .cloned()
+                .ok_or_else(|| HostError::index(format!("index {i} lies outside of {}", base.kind())))
+        }
+        (Value::List(values), [Index::Range(start, end)]) => {
+            let count = values.len() as i64;
+            let (start, end) = (start.unwrap_or(0), end.unwrap_or(count));
+            let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
+            let part = range.and_then(|(s, e)| values.get(s..e));
+            part.map(|v| Value::List(v.to_vec())).ok_or_else(|| {
+                HostError::index(format!("the range {start}..{end} lies outside of {}", base.kind()))
+            })
+        }
+        (Value::List(_) | Value::Tuple(_), _) => {
+            Err(HostError::index(format!("{} takes one index, and has {}", base.kind(), indices.len())))
+        }
+        (Value::Int(_) | Value::Float(_) | Value::Bool(_), _) => {
+            Err(HostError::ty(format!("{} cannot be indexed: its shape is {}", base.kind(), show_shape(&[]))))
+        }
+        (other, _) => Err(HostError::ty(format!("{} cannot be indexed", other.kind()))),
+    }
+}

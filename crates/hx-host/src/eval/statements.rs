@@ -1,0 +1,151 @@
+//! Statements and patterns.
+
+use hx_hir::{ArithOp, BinaryOp, Block, Expr, ExprId, Pat, PatId, Resolution, StmtId, StmtKind};
+
+use super::{At, EvalError, EvalResult, Frame, operators};
+use crate::dense::show_shape;
+use crate::error::HostError;
+use crate::index::Index;
+use crate::value::Value;
+
+impl Frame<'_, '_> {
+    pub(super) fn block(&mut self, id: ExprId, block: &Block) -> EvalResult<Value> {
+        for stmt in &block.stmts {
+            self.poll(id)?;
+            self.stmt(id, *stmt)?;
+        }
+        block.tail.map_or(Ok(Value::Unit), |tail| self.expr(tail))
+    }
+
+    fn stmt(&mut self, block: ExprId, id: StmtId) -> EvalResult<()> {
+        let body = self.body;
+        match &body.store[id].kind {
+            StmtKind::Let { pat, value, .. } => {
+                let value = self.expr(*value)?;
+                self.bind(*pat, value)
+            }
+            StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),
+            StmtKind::Expr(expr) => self.expr(*expr).map(drop),
+            StmtKind::For { pat, iterable, body } => self.for_loop(*pat, *iterable, *body),
+            StmtKind::While { condition, body } => {
+                while self.condition(*condition)? {
+                    self.poll(*condition)?;
+                    self.expr(*body)?;
+                }
+                Ok(())
+            }
+            StmtKind::WarpGroups(_) => {
+                Err(self.fail(block, HostError::unsupported("`warp_groups` belongs into a kernel")))
+            }
+            StmtKind::Measure { body, .. } => {
+                Err(self
+                    .fail(*body, HostError::unsupported("`measure` is parsed, but benches do not run yet")))
+            }
+            StmtKind::Baseline(call) => {
+                Err(self
+                    .fail(*call, HostError::unsupported("`baseline` is parsed, but benches do not run yet")))
+            }
+        }
+    }
+
+    fn for_loop(&mut self, pat: PatId, iterable: ExprId, body: ExprId) -> EvalResult<()> {
+        match self.expr(iterable)? {
+            Value::Range(start, end) => {
+                for i in start..end {
+                    self.round(pat, Value::Int(i), body)?;
+                }
+            }
+            Value::List(values) | Value::Tuple(values) => {
+                for value in values {
+                    self.round(pat, value, body)?;
+                }
+            }
+            Value::Tensor(t) if !t.shape().is_empty() => {
+                for i in 0..t.shape()[0] {
+                    let row = t.index(&[Index::At(i as i64)]).and_then(Value::from_view);
+                    let row = self.at(iterable, row)?;
+                    self.round(pat, row, body)?;
+                }
+            }
+            other => {
+                let error =
+                    HostError::ty(format!("found {}, a range, a list or a tensor is needed", other.kind()));
+                return Err(self.fail(iterable, error));
+            }
+        }
+        Ok(())
+    }
+
+    fn round(&mut self, pat: PatId, value: Value, body: ExprId) -> EvalResult<()> {
+        self.poll(body)?;
+        self.bind(pat, value)?;
+        self.expr(body).map(drop)
+    }
+
+    /// Gives the names of a pattern their values.
+    pub(super) fn bind(&mut self, pat: PatId, value: Value) -> EvalResult<()> {
+        let body = self.body;
+        match &body.store[pat] {
+            Pat::Missing | Pat::Wildcard => Ok(()),
+            Pat::Bind(_) => {
+                self.locals.insert(pat, value);
+                Ok(())
+            }
+            Pat::Tuple(parts) | Pat::Array(parts) => match value {
+                Value::Tuple(values) | Value::List(values) if values.len() == parts.len() => {
+                    parts.iter().zip(values).try_for_each(|(p, v)| self.bind(*p, v))
+                }
+                other => {
+                    let count = parts.len();
+                    let error = HostError::ty(format!(
+                        "found {}, the pattern takes apart {count} values",
+                        other.kind()
+                    ));
+                    Err(EvalError {
+                        item: self.key.clone(),
+                        at: At::Pat(pat),
+                        error: Box::new(error),
+                        found: Vec::new(),
+                    })
+                }
+            },
+        }
+    }
+
+    /// `x = e` gives a variable another value; `x[i] = e` writes into a tensor.
+    fn assign(&mut self, place: ExprId, op: Option<ArithOp>, value: ExprId) -> EvalResult<()> {
+        let body = self.body;
+        let mut new = self.expr(value)?;
+        if let Some(op) = op {
+            let old = self.expr(place)?;
+            new = self.at(place, operators::binary(BinaryOp::Arith(op), &old, &new))?;
+        }
+        match &body.store[place] {
+            Expr::Path { .. } => match self.names.exprs.get(place) {
+                Some(Resolution::Local(pat)) => {
+                    self.locals.insert(*pat, new);
+                    Ok(())
+                }
+                _ => Err(self.fail(place, HostError::ty("only variables and parts of tensors are assigned"))),
+            },
+            Expr::Index { base, args } => {
+                let target = self.expr(*base)?;
+                let indices = self.indices(args)?;
+                let Value::Tensor(tensor) = target else {
+                    let error =
+                        HostError::ty(format!("found {}, only parts of tensors are assigned", target.kind()));
+                    return Err(self.fail(*base, error));
+                };
+                let part = self.at(place, tensor.index(&indices))?;
+                let dense = self.at(value, new.dense())?;
+                self.at(
+                    value,
+                    part.assign(&dense).map_err(|e| {
+                        e.note(format!("the part that is written has shape {}", show_shape(part.shape())))
+                    }),
+                )
+            }
+            _ => Err(self.fail(place, HostError::ty("only variables and parts of tensors are assigned"))),
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The evaluator: text in, printed lines or the error with its place out.
+
+use expect_test::{Expect, expect};
+use hx_base::testing::EventLog;
+use hx_base::{SourceFile, Workspace};
+use hx_hir::{Item, file_items};
+
+use crate::device::{Device, LaunchError, LaunchReport, LaunchRequest};
+use crate::error::HostError;
+use crate::eval::{EvalError, Options, Session};
+use crate::value::Value;
+
+#[salsa::db]
+#[derive(Clone)]
+struct TestDb {
+    storage: salsa::Storage<Self>,
+}
+
+#[salsa::db]
+impl salsa::Database for TestDb {}
+
+#[salsa::db]
+impl hx_base::Db for TestDb {
+    fn workspace(&self) -> Workspace {
+        Workspace::get(self)
+    }
+}
+
+#[salsa::db]
+impl hx_hir::Db for TestDb {}
+
+fn database(text: &str) -> (TestDb, SourceFile) {
+    let mut db = TestDb { storage: salsa::Storage::new(Some(EventLog::default().callback())) };
+    let workspace = Workspace::new(&db, Vec::new());
+    let file = SourceFile::workspace(&db, "test.hx", text);
+    workspace.add_files(&mut db, [file]);
+    (db, file)
+}
+
+/// Knows one kernel, `scale<BY>(x, y)`: y = x · BY.
+struct Scaler;
+
+impl Device for Scaler {
+    fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+        let [x, y] = &request.args[..] else {
+            return Err(LaunchError::call(HostError::call("`scale` takes two arguments")));
+        };
+        if y.temporary {
+            return Err(LaunchError::arg(1, HostError::call("the kernel writes `y`, which is a temporary")));
+        }
+        let by = request.generics.first().map_or(Ok(2.0), |(_, v)| v.float()).map_err(LaunchError::call)?;
+        let run = || -> Result<(), HostError> {
+            let mut dense = x.value.dense()?;
+            dense.data =
+                crate::Numbers::Float(dense.data.into_floats().into_iter().map(|v| v * by).collect());
+            y.value.tensor()?.assign(&dense)
+        };
+        run().map_err(LaunchError::call)?;
+        Ok(LaunchReport { printed: vec![format!("{} ran", request.kernel.name)] })
+    }
+}
+
+fn show_error(db: &TestDb, text: &str, error: &EvalError) -> String {
+    let mut out = String::new();
+    for d in error.diagnostics(db) {
+        let place = &text[std::ops::Range::<usize>::from(d.primary.range)];
+        out += &format!("{} at `{place}`: {}\n", d.code.id, d.message);
+        d.notes.iter().for_each(|n| out += &format!("  {}\n", n.replace('\n', "\n  ")));
+        d.help.iter().for_each(|h| out += &format!("  help: {h}\n"));
+    }
+    out
+}
+
+/// Runs the first test or `main` of the text.
+fn check(text: &str, want: Expect) {
+    let (db, file) = database(text);
+    let wanted = |item: &&Item<'_>| matches!(item, Item::Test(_) | Item::Main(_) | Item::Bench(_));
+    let item = *file_items(&db, file).items.iter().find(wanted).expect("something to run");
+    let mut lines: Vec<String> = Vec::new();
+    let options = Options { args: vec!["one".to_owned(), "2".to_owned()], seed: 7 };
+    let mut device = Scaler;
+    let mut session = Session::new(&db, &mut device, &mut lines, options);
+    let result = (|| match session.cases(item)? {
+        None => session.run(item, None).map(drop),
+        Some(cases) => cases.into_iter().try_for_each(|case| session.run(item, Some(case)).map(drop)),
+    })();
+    let mut out: String = lines.iter().map(|l| format!("{l}\n")).collect();
+    if let Err(error) = result {
+        out += &show_error(&db, text, &error);
+    }
+    want.assert_eq(&out);
+}
+
+fn check_main(body: &str, want: Expect) {
+    check(&format!("main {{\n{body}\n}}\n"), want);
+}
+
+#[test]
+fn arithmetic_and_control() {
+    check_main(
+        r#"
+        let (a, b) = (7, -2);
+        print(a / b, a % b, a / 2.0, cdiv(a, 2));
+        let total = 0;
+        for i in 0..4 { if i % 2 == 1 { total += i; } else { total -= 1; } }
+        print("total", total, if total > 1 && !false { "big" } else { "small" });
+        let n = 3;
+        while n > 0 { n = n - 1; }
+        print(n, [1, 2, (3, "x")][2], args[0] + "!", int(args[1]) + 1, f16, 1.5e-9, inf);
+        for (x, y) in [(1, 2), (3, 4)] { print(x * y); }
+        "#,
+        expect![[r#"
+            -4 -1 3.5 4
+            total 2 big
+            0 (3, "x") one! 3 f16 1.5e-9 inf
+            2
+            12
+        "#]],
+    );
+}
+
+#[test]
+fn tensors_are_numpys() {
+    check_main(
+        r#"
+        let x = arange(f32, [2, 3]);
+        print(x, x.T.shape, x.dtype, x[1, 2], x[.., 1..]);
+        print(x.sum(axis: 1), sum(x), max(x, axis: 0), x.mean(), max(3, 4));
+        let y = x @ x.T + 1;
+        print(y, y.dtype);
+        x[0, ..] = [9, 8, 7];
+        x[1, 0] += 0.5;
+        print(x, (x > 4.0).any(), cast(0.1, f16), where(x > 5, 1, 0));
+        print(zeros(i32, 2), full(u8, [2], 3), [1, 2] * ones(f16, 2), abs(-3), exp2(3));
+        for row in x { print(row.sum()); }
+        print(x.reshape([3, -1]).shape, x.softmax(axis: 1).sum(axis: 1));
+        "#,
+        expect![[r#"
+            f32[2, 3]
+            [[0.0, 1.0, 2.0],
+             [3.0, 4.0, 5.0]] (3, 2) f32 5.0 f32[2, 2]
+            [[1.0, 2.0],
+             [4.0, 5.0]]
+            f64[2]
+            [ 3.0, 12.0] 15.0 f64[3]
+            [3.0, 4.0, 5.0] 2.5 4
+            f64[2, 2]
+            [[ 6.0, 15.0],
+             [15.0, 51.0]] f64
+            f32[2, 3]
+            [[9.0, 8.0, 7.0],
+             [3.5, 4.0, 5.0]] true 0.0999755859375 i64[2, 3]
+            [[1, 1, 1],
+             [0, 0, 0]]
+            i32[2]
+            [0, 0] u8[2]
+            [3, 3] f64[2]
+            [1.0, 2.0] 3 8.0
+            24.0
+            12.5
+            (3, 2) f64[2]
+            [1.0, 1.0]
+        "#]],
+    );
+}
+
+const KERNEL: &str = "kernel scale<BY = 2>(x: f32[n], y: mut f32[n]) grid [1] threads 32 { }\n";
+
+#[test]
+fn kernels_run_on_the_device() {
+    let text = format!(
+        r#"{KERNEL}
+const FACTOR = 1 + 2;
+test "scale" for (n, by) in [(2, 1), (3, FACTOR)] {{
+    let x = ones(f32, n);
+    let y = empty(f32, [n]);
+    scale<BY = by>(x, y);
+    print(y);
+    assert_close(y, x * by, ulp: 0);
+    assert_eq(y, [by, by]);
+}}
+"#
+    );
+    check(
+        &text,
+        expect![[r#"
+            scale ran
+            f32[2]
+            [1.0, 1.0]
+            scale ran
+            f32[3]
+            [3.0, 3.0, 3.0]
+            HX0612 at `assert_eq(y, [by, by])`: the shapes differ: [3] and [2]
+        "#]],
+    );
+}
+
+#[test]
+fn a_launch_that_is_refused_points_at_its_argument() {
+    let with = |body: &str| format!("{KERNEL}main {{ let x = ones(f32, 4); {body} }}\n");
+    check(
+        &with("scale(x);"),
+        expect![[r#"
+        HX0614 at `scale(x)`: `scale` takes two arguments
+    "#]],
+    );
+    check(
+        &with("scale(x, x + x);"),
+        expect![[r#"
+        HX0614 at `x + x`: the kernel writes `y`, which is a temporary
+    "#]],
+    );
+    check(
+        &with("scale<4>(x, x);"),
+        expect![[r#"
+        HX0614 at `scale`: the kernel `scale` is only called, not a value
+    "#]],
+    );
+    check(
+        &with("let y = scale;"),
+        expect![[r#"
+        HX0614 at `scale`: the kernel `scale` is only called, not a value
+    "#]],
+    );
+}
+
+#[test]
+fn assertions_show_both_sides() {
+    check_main(
+        "let a = 2; assert(a == 2); assert(a * 2 < 3, \"too large\");",
+        expect![[r#"
+        HX0612 at `a * 2 < 3`: too large
+          `a * 2 < 3` does not hold
+          left: 4
+          right: 3
+    "#]],
+    );
+    check_main(
+        "assert(zeros(f32, 2) == 0);",
+        expect![[r#"
+        HX0614 at `zeros(f32, 2) == 0`: the condition is a tensor bool[2], not one bool
+          help: say which is meant: `(x == y).all()` or `.any()`
+    "#]],
+    );
+    check_main(
+        "assert_eq((1, \"a\"), (1, \"b\"));",
+        expect![[r#"
+        HX0612 at `assert_eq((1, "a"), (1, "b"))`: the values are not equal
+          got (1, "a")
+          expected (1, "b")
+    "#]],
+    );
+}
+
+#[test]
+fn every_mistake_has_a_place() {
+    check_main(
+        "let x = 1 / 0;",
+        expect![[r#"
+        HX0614 at `1 / 0`: `1 / 0` divides by zero
+    "#]],
+    );
+    check_main(
+        "let x = ones(f32, [2, 3]); x @ x;",
+        expect![[r#"
+        HX0615 at `x @ x`: `@` cannot multiply shapes [2, 3] and [2, 3]
+          the inner extents 3 and 2 differ
+    "#]],
+    );
+    check_main(
+        "print([1, 2][2]);",
+        expect![[r#"
+        HX0614 at `[1, 2][2]`: index 2 lies outside of a list of 2
+    "#]],
+    );
+    check_main(
+        "print(args[9]);",
+        expect![[r#"
+        HX0614 at `args[9]`: index 9 lies outside of a list of 2
+    "#]],
+    );
+    check_main(
+        "let (a, b) = (1, 2, 3);",
+        expect![[r#"
+        HX0614 at `(a, b)`: found a tuple of 3, the pattern takes apart 2 values
+    "#]],
+    );
+    check_main(
+        "randn(f16, [2], sed: 1);",
+        expect![[r#"
+        HX0614 at `randn(f16, [2], sed: 1)`: `randn` has no argument `sed:` here
+    "#]],
+    );
+    check_main(
+        "zeros(f16);",
+        expect![[r#"
+        HX0614 at `zeros(f16)`: `zeros` lacks its argument `shape`
+    "#]],
+    );
+    check_main(
+        "if 1 { }",
+        expect![[r#"
+        HX0614 at `1`: found an integer, a bool is needed
+    "#]],
+    );
+    check_main(
+        "print(\"a\" + 1);",
+        expect![[r#"
+        HX0614 at `"a" + 1`: `+` cannot join a string and an integer
+          help: `print` shows several values, separated by spaces
+    "#]],
+    );
+    check_main(
+        "load(\"nowhere.npy\");",
+        expect![[r#"
+        HX0606 at `load("nowhere.npy")`: cannot read `nowhere.npy`: no such file
+    "#]],
+    );
+    check_main(
+        "nothing(1);",
+        expect![[r#"
+        HX0614 at `nothing`: `nothing` means nothing here
+    "#]],
+    );
+    check_main(
+        "ones(f32, 2).nothing();",
+        expect![[r#"
+        HX0614 at `ones(f32, 2).nothing()`: a tensor f32[2] has no method `nothing`
+    "#]],
+    );
+    check(
+        "const A = B; const B = A; main { print(A); }",
+        expect![[r#"
+        HX0614 at `A`: the constant `A` depends on itself
+    "#]],
+    );
+    check(
+        "bench \"b\" { measure flops 1 { } }",
+        expect![[r#"
+        HX0614 at `{ }`: `measure` is parsed, but benches do not run yet
+    "#]],
+    );
+}
+
+#[test]
+fn unseeded_tensors_follow_the_session() {
+    check_main(
+        "let a = randn(f32, 1); let b = randn(f32, 1); print(a[0] == b[0], a[0] == randn(f32, 1, seed: 7)[0]);",
+        expect![[r#"
+            false false
+        "#]],
+    );
+}
+
+#[test]
+fn brief_values() {
+    assert_eq!(Value::Tuple(vec![Value::Int(64), Value::Str("a".into())]).brief(), r#"(64, "a")"#);
+    assert_eq!(Value::Tuple(vec![Value::Int(64)]).brief(), "(64,)");
+}
