@@ -8,6 +8,7 @@
 
 mod algebra;
 mod error;
+pub mod isl;
 pub mod judge;
 mod layout;
 pub mod linear;

@@ -7,6 +7,7 @@
 mod input;
 mod layouts;
 mod linear;
+mod relations;
 mod verify;
 mod verify_linear;
 
@@ -113,8 +114,20 @@ pub fn check(text: &str) -> Result<Report, CaseError> {
 pub fn answer(case: &Case) -> Answer {
     let samples = case.out.as_ref().and_then(|out| out.get("samples"));
     let input = Input::new(&case.input, samples);
+    if is_relation(case) {
+        return relations::answer(&case.op, &input);
+    }
     let known = layouts::answer(&case.op, &input).or_else(|| linear::answer(&case.op, &input));
     known.unwrap_or_else(|| Err(format!("operation `{}` is not known", case.op)))
+}
+
+/// Whether a case asks for a relation. Some operations are asked both for a layout and for its relation.
+fn is_relation(case: &Case) -> bool {
+    let only_relation =
+        ["layout_map", "index_map", "coord_map", "inverse", "image", "composed_map", "linear_map"];
+    case.check.iter().any(|word| word == "isl")
+        || case.id.starts_with("isl-")
+        || only_relation.contains(&case.op.as_str())
 }
 
 /// Judges an answer to a case.

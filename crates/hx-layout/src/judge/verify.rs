@@ -39,6 +39,7 @@ impl Judge<'_> {
             "offset" => self.same_fields(["offset"]),
             "text" => self.same_fields(["layout", "shape", "stride"]),
             "table" => self.table(),
+            "isl" => super::relations::same(self),
             "profile" => self.profile(),
             "rank" => self.rank(),
             "depth" => self.depth(),

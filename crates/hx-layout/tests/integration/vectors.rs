@@ -24,3 +24,8 @@ fn layouts() {
 fn linear() {
     check("linear_public.jsonl");
 }
+
+#[test]
+fn relations() {
+    check("isl_public.jsonl");
+}
