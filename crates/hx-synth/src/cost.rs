@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::Symbol;
-use hx_target::{CopyRow, MmaRow, WARP, WAVEFRONT_BYTES};
+use hx_target::{CopyRow, GemmRow, WARP, WAVEFRONT_BYTES};
 use hx_tile::TileProgram;
 
 use crate::access::{Access, Transfer, global};
@@ -22,7 +22,7 @@ const MATRIX_UNITS: f64 = 4.0;
 
 /// Cycles that the matrix units are busy with one execution of a gemm.
 pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
-    let MmaRow { issue, latency, threads: lanes, .. } = tiling.row;
+    let GemmRow { issue, latency, threads: lanes, .. } = tiling.row;
     let warps = f64::from(threads.div_ceil(WARP));
     // A collective instruction is issued once a warp; the others once for each group of lanes, together by the warp.
     let per_warp = tiling.count() as f64 * if *lanes > 1 { f64::from(WARP / lanes) } else { 1.0 };

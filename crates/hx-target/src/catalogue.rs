@@ -133,7 +133,7 @@ impl Fragment {
 /// An instruction that computes `C[m, n] += A[m, k] · B[n, k]` on registers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MmaRow {
+pub struct GemmRow {
     pub name: String,
     /// `[m, n, k]`.
     pub shape: [i64; 3],
@@ -170,8 +170,8 @@ pub struct ConvertRow {
 pub struct Catalogue {
     #[serde(default, rename = "copy")]
     pub copies: Vec<CopyRow>,
-    #[serde(default, rename = "mma")]
-    pub mmas: Vec<MmaRow>,
+    #[serde(default, rename = "gemm")]
+    pub gemms: Vec<GemmRow>,
     #[serde(default, rename = "convert")]
     pub converts: Vec<ConvertRow>,
 }
@@ -185,7 +185,7 @@ pub fn catalogue() -> &'static Catalogue {
         };
         Catalogue {
             copies: parse(include_str!("../catalogue/copy.toml")).copies,
-            mmas: parse(include_str!("../catalogue/mma.toml")).mmas,
+            gemms: parse(include_str!("../catalogue/gemm.toml")).gemms,
             converts: parse(include_str!("../catalogue/convert.toml")).converts,
         }
     });
@@ -197,8 +197,8 @@ impl Catalogue {
         self.copies.iter().find(|r| r.name == name)
     }
 
-    pub fn mma(&self, name: &str) -> Option<&MmaRow> {
-        self.mmas.iter().find(|r| r.name == name)
+    pub fn gemm(&self, name: &str) -> Option<&GemmRow> {
+        self.gemms.iter().find(|r| r.name == name)
     }
 
     pub fn convert(&self, name: &str) -> Option<&ConvertRow> {
@@ -211,8 +211,8 @@ impl Catalogue {
     }
 
     /// Matrix products of these element types.
-    pub fn mmas_of(&self, a: DType, b: DType, c: DType, arch: Arch) -> impl Iterator<Item = &MmaRow> {
-        self.mmas
+    pub fn gemms_of(&self, a: DType, b: DType, c: DType, arch: Arch) -> impl Iterator<Item = &GemmRow> {
+        self.gemms
             .iter()
             .filter(move |r| r.a.dtype == a && r.b.dtype == b && r.c.dtype == c && r.arch <= arch.number())
     }

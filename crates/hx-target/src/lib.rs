@@ -9,7 +9,7 @@ mod catalogue;
 mod tests;
 
 pub use arch::{Arch, Limits};
-pub use catalogue::{Catalogue, ConvertRow, CopyAtom, CopyRow, Fragment, MmaRow, Space, catalogue};
+pub use catalogue::{Catalogue, ConvertRow, CopyAtom, CopyRow, Fragment, GemmRow, Space, catalogue};
 
 /// Shared memory has 32 banks of 4 bytes, and serves 128 bytes in one wavefront.
 pub const BANKS: u32 = 32;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{CopyRow, MmaRow, catalogue};
+use crate::{CopyRow, GemmRow, catalogue};
 
 /// Times that each element of a tile of `size` elements is held.
 fn coverage(layout: &hx_layout::Layout, size: i64) -> Vec<usize> {
@@ -18,14 +18,14 @@ fn names_are_unique() {
     let c = catalogue();
     let mut seen = BTreeMap::new();
     let names = c.copies.iter().map(|r| &r.name);
-    for name in names.chain(c.mmas.iter().map(|r| &r.name)).chain(c.converts.iter().map(|r| &r.name)) {
+    for name in names.chain(c.gemms.iter().map(|r| &r.name)).chain(c.converts.iter().map(|r| &r.name)) {
         assert!(seen.insert(name.clone(), ()).is_none(), "{name} occurs twice");
     }
 }
 
 #[test]
 fn fragments_cover_their_tiles_once() {
-    for MmaRow { name, shape: [m, n, k], threads, a, b, c, .. } in &catalogue().mmas {
+    for GemmRow { name, shape: [m, n, k], threads, a, b, c, .. } in &catalogue().gemms {
         for (what, fragment, size) in [("A", a, m * k), ("B", b, n * k), ("C", c, m * n)] {
             assert_eq!(fragment.layout.mode(0).size(), i64::from(*threads), "{name} {what}");
             assert_eq!(coverage(&fragment.layout, size), vec![1; size as usize], "{name} {what}");
@@ -36,7 +36,7 @@ fn fragments_cover_their_tiles_once() {
 /// PTX ISA 9.7.14.5.8: rows and columns of the fragments of m16n8k16, as the figures give them.
 #[test]
 fn m16n8k16_is_the_documented_fragment() {
-    for row in catalogue().mmas.iter().filter(|r| r.shape == [16, 8, 16]) {
+    for row in catalogue().gemms.iter().filter(|r| r.shape == [16, 8, 16]) {
         for lane in 0..32 {
             let (group, quad) = (lane / 4, lane % 4);
             let at = |fragment: &crate::Fragment, v: i64| fragment.layout.eval(lane + 32 * v);

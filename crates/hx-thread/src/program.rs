@@ -156,7 +156,7 @@ pub struct Transfer {
 /// A matrix instruction of the catalogue; the accumulator is updated in place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Multiply {
-    /// Name of the mma row.
+    /// name of the gemm row.
     pub row: String,
     pub c: Registers,
     pub a: Registers,

@@ -7,7 +7,7 @@ use crate::{Check, Checked, Held};
 
 impl Check<'_> {
     pub(crate) fn gemm(&self, [c, a, b]: [TensorId; 3], g: &GemmChoice) -> Checked {
-        let row = catalogue().mma(&g.row).ok_or_else(|| format!("no instruction `{}`", g.row))?;
+        let row = catalogue().gemm(&g.row).ok_or_else(|| format!("no instruction `{}`", g.row))?;
         let types = [c, a, b].map(|t| self.program.tensor(t).dtype);
         if types != [row.c.dtype, row.a.dtype, row.b.dtype] || row.arch > self.arch.number() {
             return Err(format!("`{}` does not multiply these types on {}", row.name, self.arch));
@@ -43,7 +43,7 @@ impl Check<'_> {
         [hc, ha, hb]: &[Held<'_>; 3],
         [c, a, _]: [TensorId; 3],
         g: &GemmChoice,
-        row: &hx_target::MmaRow,
+        row: &hx_target::GemmRow,
         first: i64,
         [im, i_n]: [i64; 2],
         depth: i64,

@@ -1,6 +1,6 @@
 //! The anchor of a component with matrix products: instruction and arrangement of warps (paper, algorithm 1, lines 7 to 11).
 
-use hx_target::{Arch, Fragment, MmaRow, catalogue};
+use hx_target::{Arch, Fragment, GemmRow, catalogue};
 use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, tile_modes};
 
 use crate::distribution::Tv;
@@ -9,7 +9,7 @@ use crate::failure::{Failure, FailureKind};
 /// One way to make a gemm of one instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Tiling {
-    pub(crate) row: &'static MmaRow,
+    pub(crate) row: &'static GemmRow,
     /// Warps (threads, for an instruction of one thread) along M and N; the others repeat the work.
     pub(crate) arrangement: [i64; 2],
     /// Threads that do the same work.
@@ -47,7 +47,7 @@ pub(crate) fn tilings(program: &TileProgram, gemm: &Gemm<'_>, arch: Arch) -> Res
     let [m, n, k] = gemm.shape;
     let mut out = Vec::new();
     let mut refused = Vec::new();
-    for row in catalogue().mmas_of(dtypes[0], dtypes[1], dtypes[2], arch) {
+    for row in catalogue().gemms_of(dtypes[0], dtypes[1], dtypes[2], arch) {
         let lanes = i64::from(row.threads);
         if threads % lanes != 0 {
             refused.push(format!(
@@ -94,7 +94,7 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
 
 /// Tiles `C` with the instruction: lanes first, then warps along M and N, then issues. A row or column of tiles that the warps do
 /// not divide is covered beyond the tensor.
-fn tile(row: &'static MmaRow, [wm, wn]: [i64; 2], units: i64, [m, n, k]: [i64; 3]) -> Option<Tiling> {
+fn tile(row: &'static GemmRow, [wm, wn]: [i64; 2], units: i64, [m, n, k]: [i64; 3]) -> Option<Tiling> {
     let [im, i_n, ik] = row.shape;
     let issues = [ceil_div(m, im * wm), ceil_div(n, i_n * wn), k / ik];
     let copies = units / (wm * wn);
