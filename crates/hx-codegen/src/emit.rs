@@ -82,7 +82,6 @@ pub(crate) struct Emitter<'a> {
     pub(crate) shared: Vec<String>,
     names: Names,
     symbol_params: Vec<String>,
-    vars: BTreeMap<Symbol, String>,
     lines: Option<Lines<'a>>,
     /// The source line of the operation around.
     line: Option<u32>,
@@ -109,7 +108,6 @@ impl<'a> Emitter<'a> {
             shared: Vec::new(),
             names: Names::new(),
             symbol_params: Vec::new(),
-            vars: BTreeMap::new(),
             lines,
             line: None,
             out: String::new(),
@@ -314,11 +312,12 @@ impl<'a> Emitter<'a> {
 
     /// The statements of a scope; what is declared and known in it ends with it.
     fn body(&mut self, body: &Body) -> Result<(), MalformedProgram> {
-        let (outer, line) = (self.printer.scope(), self.line);
+        let (outer, names, line) = (self.printer.scope(), self.names.enter(), self.line);
         for stmt in body {
             self.stmt(stmt)?;
         }
         self.printer.leave(outer);
+        self.names.leave(names);
         self.line = line;
         Ok(())
     }
@@ -386,7 +385,7 @@ impl<'a> Emitter<'a> {
             self.printer.facts.range(start).0,
             self.printer.facts.range(end).1.and_then(|end| end.checked_sub(1)),
         );
-        let outer = self.printer.scope();
+        let (outer, names) = (self.printer.scope(), self.names.enter());
         let name = self.declare(var, wide);
         self.printer.bound(var, range);
         let c_type = if wide { "long long" } else { "int" };
@@ -400,19 +399,16 @@ impl<'a> Emitter<'a> {
         );
         self.block(&head, |e| e.body(body))?;
         self.printer.leave(outer);
+        self.names.leave(names);
         Ok(())
     }
 
     /// Names a counter or local integer from here on.
     fn declare(&mut self, var: &Symbol, wide: bool) -> String {
-        let name = match self.vars.get(var) {
-            Some(name) => name.clone(),
-            None => match var {
-                Symbol::Var(text, number) => self.names.numbered(text, *number),
-                other => self.names.local(&other.to_string()),
-            },
+        let name = match var {
+            Symbol::Var(text, _) => self.names.scoped(text),
+            other => self.names.scoped(&other.to_string()),
         };
-        self.vars.insert(var.clone(), name.clone());
         self.printer.name(var.clone(), name.clone(), wide);
         name
     }

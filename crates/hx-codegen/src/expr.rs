@@ -423,6 +423,9 @@ struct Sum {
 
 impl Sum {
     fn then(mut self, more: Sum) -> Sum {
+        if self.count == 1 && !self.first_negative {
+            self.text = self.first.operand(Binding::Product);
+        }
         let sign = if more.first_negative { '-' } else { '+' };
         let tail = format!(" {sign} {}{}", more.first.operand(Binding::Product), more.rest);
         self.text.push_str(&tail);
@@ -502,3 +505,6 @@ fn constant(c: i64) -> Text {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -246,7 +246,7 @@ impl Emitter<'_> {
     }
 
     pub(crate) fn multiply(&mut self, m: &Multiply) -> Result<()> {
-        let row = catalogue().mma(&m.row).ok_or_else(|| MalformedProgram::UnknownRow(m.row.clone()))?;
+        let row = catalogue().gemm(&m.row).ok_or_else(|| MalformedProgram::UnknownRow(m.row.clone()))?;
         self.check_arch(&row.name, row.arch)?;
         let mut sequence = Sequence::default();
         let (index, c) = self.fragment(&row.name, "c", &row.c, &m.c)?;

@@ -25,11 +25,13 @@ const DECLARED: &str = "main abs acos acosh asin asinh assert atan atan2 atanh c
 #[derive(Debug)]
 pub(crate) struct Names {
     taken: BTreeSet<String>,
+    /// In the order in which they were given out.
+    given: Vec<String>,
 }
 
 impl Names {
     pub(crate) fn new() -> Names {
-        Names { taken: RESERVED.split_whitespace().map(str::to_owned).collect() }
+        Names { taken: RESERVED.split_whitespace().map(str::to_owned).collect(), given: Vec::new() }
     }
 
     /// `wanted` itself if it is free, else with underscores behind it.
@@ -38,17 +40,36 @@ impl Names {
         while self.taken.contains(&name) {
             name.push('_');
         }
+        self.take(name)
+    }
+
+    /// `wanted` itself if no scope around has it, else with a number behind it.
+    pub(crate) fn scoped(&mut self, wanted: &str) -> String {
+        let plain = identifier(wanted);
+        let mut name = plain.clone();
+        for number in 2.. {
+            if !self.taken.contains(&name) {
+                break;
+            }
+            name = format!("{plain}_{number}");
+        }
+        self.take(name)
+    }
+
+    fn take(&mut self, name: String) -> String {
         self.taken.insert(name.clone());
+        self.given.push(name.clone());
         name
     }
 
-    /// The name of a counter or local integer: its own if it is free, else with its number.
-    pub(crate) fn numbered(&mut self, wanted: &str, number: u32) -> String {
-        let plain = identifier(wanted);
-        if self.taken.contains(&plain) {
-            self.local(&format!("{plain}_{number}"))
-        } else {
-            self.local(&plain)
+    /// Where a scope begins; [`Names::leave`] frees what is given out from here on.
+    pub(crate) fn enter(&self) -> usize {
+        self.given.len()
+    }
+
+    pub(crate) fn leave(&mut self, scope: usize) {
+        for name in self.given.drain(scope..) {
+            self.taken.remove(&name);
         }
     }
 }
@@ -92,7 +113,10 @@ mod tests {
         let mut names = Names::new();
         let given = ["int", "a", "a", "größe", "hx_t", "2d", "x.y", "threadIdx"].map(|n| names.local(n));
         assert_eq!(given, ["int_", "a", "a_", "gr_e", "hx_t_", "v2d", "x_y", "threadIdx_"]);
-        assert_eq!(["i", "i", "a"].map(|n| names.numbered(n, 7)), ["i", "i_7", "a_7"]);
+        let scope = names.enter();
+        assert_eq!(["i", "i", "a"].map(|n| names.scoped(n)), ["i", "i_2", "a_2"]);
+        names.leave(scope);
+        assert_eq!(names.scoped("i"), "i");
         assert_eq!(["gemm", "exp", "expf", "int"].map(kernel_symbol), ["gemm", "exp_", "expf_", "int_"]);
     }
 }

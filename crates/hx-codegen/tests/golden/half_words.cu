@@ -43,12 +43,12 @@ extern "C" __global__ void __launch_bounds__(128, 1) half_words(
         : "r"(hx_extract(r[3], 0, 16) | (hx_extract(r[0], 16, 16) << 16)), "l"(b + (thread * 16 + 12))
         : "memory");
     #pragma unroll
-    for (int i_1 = 0; i_1 < 2; ++i_1) {
+    for (int i = 0; i < 2; ++i) {
         asm volatile(
             "st.global.b16 [%1], %0;"
             :
-            : "h"((unsigned short)(hx_extract(r[(i_1 * 3) >> 1], ((i_1 * 3) & 1) * 16, 16))),
-              "l"(b + (thread * 16 + i_1 + 14))
+            : "h"((unsigned short)(hx_extract(r[(i * 3) >> 1], ((i * 3) & 1) * 16, 16))),
+              "l"(b + (thread * 16 + i + 14))
             : "memory");
     }
 }

@@ -19,13 +19,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) signed_(
     int r[1];
     // copy a -> r
     {
-        const long long thread_1 = (long long)(int)hx_floor_div(-(long long)shift + thread, 3LL) + (int)((-(long long)shift + thread) >> 3) * 4 + (int)hx_floor_mod(-(long long)shift + thread, 5LL) * 2 - (int)hx_floor_mod(-(long long)shift + thread, (long long)int_);
+        const long long thread_2 = (long long)(int)hx_floor_div(-(long long)shift + thread, 3LL) + (int)((-(long long)shift + thread) >> 3) * 4 + (int)hx_floor_mod(-(long long)shift + thread, 5LL) * 2 - (int)hx_floor_mod(-(long long)shift + thread, (long long)int_);
         for (long long i = int_ >> 1; i < max((long long)int_ + 1, (long long)thread); ++i) {
-            if (thread_1 < int_ || (-i < big && i != shift)) {
+            if (thread_2 < int_ || (-i < big && i != shift)) {
                 asm(
                     "ld.global.b32 %0, [%1];"
                     : "=r"(r[0])
-                    : "l"(a + ((long long)int_ * thread_1 * thread_1 + min((long long)int_, i) - hx_floor_div(big, 7LL) - 3000000000LL)));
+                    : "l"(a + ((long long)int_ * thread_2 * thread_2 + min((long long)int_, i) - hx_floor_div(big, 7LL) - 3000000000LL)));
             }
             else {
                 r[0] = -1;

@@ -1,0 +1,230 @@
+//! The text against the expression: random expressions are printed, read back with the precedence and the types of C++, and must
+//! have the same value without any overflow of `int` or `long long` on the way.
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+use super::*;
+
+/// The symbols of the tests, their names, types and ranges as the printer knows them, and the values they really take.
+fn symbols() -> Vec<(Symbol, &'static str, bool, Range, Range)> {
+    let (int, narrow) = ((Some(0), Some(i64::from(i32::MAX))), |lo, hi| (Some(lo), Some(hi)));
+    vec![
+        (Symbol::Dim("m".into()), "m", false, int, int),
+        (Symbol::Dim("k".into()), "k", false, int, narrow(0, 5)),
+        (Symbol::Thread, "thread", false, narrow(0, 127), narrow(0, 127)),
+        (Symbol::BlockIdx(0), "block_x", false, narrow(0, (1 << 24) - 1), narrow(0, (1 << 24) - 1)),
+        (Symbol::Var("i".into(), 0), "i", false, narrow(-7, 7), narrow(-7, 7)),
+        (Symbol::Scalar("big".into()), "big", true, (None, None), narrow(-1 << 33, 1 << 33)),
+    ]
+}
+
+fn printer() -> Printer {
+    let mut printer = Printer::default();
+    for (symbol, name, wide, range, _) in symbols() {
+        printer.bound(&symbol, range);
+        printer.name(symbol, name.into(), wide);
+    }
+    printer
+}
+
+/// A reader of C++ expressions: values with the type `long long` or not, and an error on overflow.
+struct Reader<'a> {
+    rest: &'a str,
+    values: &'a [i64],
+}
+
+type Value = (i64, bool);
+
+impl Reader<'_> {
+    fn eat(&mut self, token: &str) -> bool {
+        let found = self.rest.trim_start().strip_prefix(token);
+        self.rest = found.unwrap_or(self.rest);
+        found.is_some()
+    }
+
+    fn binary(&mut self, level: usize) -> Result<Value, String> {
+        // Loosest first, as in C++.
+        const LEVELS: [&[&str]; 5] = [&["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "%"]];
+        let Some(ops) = LEVELS.get(level) else { return self.prefix() };
+        let mut left = self.binary(level + 1)?;
+        while let Some(op) = ops.iter().find(|op| self.eat(op)) {
+            let right = self.binary(level + 1)?;
+            let (a, b) = (left.0, right.0);
+            let exact = match *op {
+                "^" => Some(a ^ b),
+                "&" => Some(a & b),
+                "<<" => a.checked_shl(b as u32),
+                ">>" => a.checked_shr(b as u32),
+                "+" => a.checked_add(b),
+                "-" => a.checked_sub(b),
+                "*" => a.checked_mul(b),
+                "/" => a.checked_div(b),
+                _ => a.checked_rem(b),
+            };
+            // Shifts have the type of what is shifted.
+            let wide = left.1 || (right.1 && level != 2);
+            left = checked(exact, wide)?;
+        }
+        Ok(left)
+    }
+
+    fn prefix(&mut self) -> Result<Value, String> {
+        if self.eat("-") {
+            let (x, wide) = self.prefix()?;
+            return checked(x.checked_neg(), wide);
+        }
+        if self.eat("(long long)") {
+            return Ok((self.prefix()?.0, true));
+        }
+        if self.eat("(int)") {
+            let x = self.prefix()?.0;
+            return checked(Some(x), false);
+        }
+        if self.eat("(") {
+            let inner = self.binary(0)?;
+            return if self.eat(")") { Ok(inner) } else { Err(format!("`)` expected at `{}`", self.rest)) };
+        }
+        for function in ["hx_floor_div", "hx_floor_mod", "min", "max"] {
+            if self.eat(&format!("{function}(")) {
+                let a = self.binary(0)?;
+                let both = self.eat(",");
+                let b = self.binary(0)?;
+                if !both || !self.eat(")") || a.1 != b.1 {
+                    return Err(format!("arguments of {function}"));
+                }
+                let value = match function {
+                    "min" => a.0.min(b.0),
+                    "max" => a.0.max(b.0),
+                    "hx_floor_div" => (a.0 as f64 / b.0 as f64).floor() as i64,
+                    _ => a.0 - (a.0 as f64 / b.0 as f64).floor() as i64 * b.0,
+                };
+                return checked(Some(value), a.1);
+            }
+        }
+        self.word()
+    }
+
+    fn word(&mut self) -> Result<Value, String> {
+        self.rest = self.rest.trim_start();
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        if let Some((_, wide, value)) =
+            symbols().iter().zip(self.values).map(|(s, v)| (s.1, s.2, *v)).find(|s| s.0 == word)
+        {
+            return Ok((value, wide));
+        }
+        let (digits, wide) = word.strip_suffix("LL").map_or((word, false), |digits| (digits, true));
+        let value = digits.parse().map_err(|_| format!("`{word}`"))?;
+        checked(Some(value), wide)
+    }
+}
+
+fn checked(value: Option<i64>, wide: bool) -> Result<Value, String> {
+    match value {
+        Some(x) if wide || i32::try_from(x).is_ok() => Ok((x, wide)),
+        _ => Err(format!("overflow of {}: {value:?}", if wide { "long long" } else { "int" })),
+    }
+}
+
+fn read(text: &str, values: &[i64]) -> Result<Value, String> {
+    let mut reader = Reader { rest: text, values };
+    let value = reader.binary(0)?;
+    if reader.rest.trim().is_empty() { Ok(value) } else { Err(format!("`{}` is left", reader.rest)) }
+}
+
+/// Expressions; those of the second kind are never negative.
+fn exprs() -> impl Strategy<Value = (Expr, Expr)> {
+    let facts = || {
+        let mut printer = printer();
+        std::mem::take(&mut printer.facts)
+    };
+    let symbol = |from: std::ops::Range<usize>| from.prop_map(|i| Expr::symbol(symbols()[i].0.clone()));
+    let constant = |from: std::ops::Range<i64>| from.prop_map(Expr::constant);
+    let any = prop_oneof![3 => symbol(0..6), 1 => constant(-40..40)];
+    let nonnegative = prop_oneof![3 => symbol(0..4), 1 => constant(0..40)];
+    let divisor = || prop_oneof![Just(1i64), Just(3), Just(8), Just(32), Just(96)];
+    (any, nonnegative).prop_recursive(4, 24, 4, move |inner| {
+        (inner.clone(), inner, divisor(), 0..9u8, -9..9i64).prop_map(move |((a, p), (b, q), d, op, c)| {
+            let (facts, by) = (facts(), Expr::constant(d));
+            let one_more = |e: &Expr| e.clone() + Expr::constant(1);
+            let signed = match op {
+                0 => a.clone() + b,
+                1 => a.clone() - b.scale(c),
+                2 => &a * &b,
+                3 => a.div(&by, &facts),
+                4 => a.rem(&by, &facts),
+                5 => a.minimum(&b, &facts),
+                6 => a.div(&one_more(&q), &facts),
+                7 => a.rem(&one_more(&q), &facts),
+                _ => p.clone() - a.clone(),
+            };
+            let nonnegative = match op {
+                0 => p.clone() + q.clone(),
+                1 => p.scale(c.abs()) + q.clone(),
+                2 => &p * &q,
+                3 => p.div(&by, &facts),
+                4 => p.rem(&by, &facts),
+                5 => p.maximum(&a, &facts),
+                6 => p.xor(&q),
+                7 => p.and(0x1c0),
+                _ => a.rem(&by, &facts),
+            };
+            (signed, nonnegative)
+        })
+    })
+}
+
+fn values() -> impl Strategy<Value = Vec<i64>> {
+    let one = |(_, _, _, _, (lo, hi)): (Symbol, &str, bool, Range, Range)| {
+        let (lo, hi) = (lo.unwrap_or(0), hi.unwrap_or(0));
+        prop_oneof![2 => lo..=hi, 1 => Just(lo), 1 => Just(hi)]
+    };
+    symbols().into_iter().map(one).collect::<Vec<_>>()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_text_has_the_value((signed, nonnegative) in exprs(), values in values()) {
+        for expr in [signed, nonnegative] {
+            let env = |s: &Symbol| symbols().iter().position(|x| x.0 == *s).map(|i| values[i]);
+            // Beyond 2⁵¹ the sum may pass 64 bits in another order of its terms.
+            let Some(expected) = expr.eval(&env).ok().filter(|v| v.abs() < 1 << 51) else { continue };
+            let text = printer().expr(&expr);
+            match read(&text.text, &values) {
+                Ok((value, wide)) => {
+                    prop_assert_eq!((value, wide), (expected, text.wide), "{} as `{}`", expr, text.text);
+                }
+                Err(e) if e.contains("long long") => {}
+                Err(e) => prop_assert!(false, "{}: {} as `{}`", e, expr, text.text),
+            }
+        }
+    }
+}
+
+fn check(e: Expr, expected: Expect) {
+    expected.assert_eq(&printer().expr(&e).text);
+}
+
+#[test]
+fn readable_and_no_wider_than_needed() {
+    let facts = &printer().facts;
+    let [m, k, thread, block, i, big] =
+        [0, 1, 2, 3, 4, 5].map(|s: usize| Expr::symbol(symbols()[s].0.clone()));
+    let c = Expr::constant;
+    let row = block.scale(128) + thread.div(&c(4), facts);
+    check(thread.div(&c(4), facts).rem(&c(8), facts) + i.scale(16), expect!["i * 16 + ((thread >> 2) & 7)"]);
+    check(&row * &k + i.scale(8), expect!["(long long)k * (block_x * 128 + (thread >> 2)) + i * 8"]);
+    check(&m * &k, expect!["(long long)k * m"]);
+    check(m.clone() + c(1), expect!["(long long)m + 1"]);
+    check(thread.clone() - c(1), expect!["thread - 1"]);
+    check(c(5) - i.scale(3), expect!["-i * 3 + 5"]);
+    check((i.clone() - c(1)).div(&c(3), facts), expect!["hx_floor_div(i + 2, 3) - 1"]);
+    check((i.clone() - c(1)).rem(&c(4), facts), expect!["(i + 3) & 3"]);
+    check(big.rem(&c(100), facts) + big.scale(2), expect!["big * 2 + (int)hx_floor_mod(big, 100LL)"]);
+    check(m.minimum(&big, facts), expect!["min((long long)m, big)"]);
+    check(c(1 << 40) + i.clone(), expect!["1099511627776LL + i"]);
+}
