@@ -116,7 +116,15 @@ struct Lanes {
 
 impl Lanes {
     /// The dense operand that the lanes hold.
-    fn gather(&self, file: &RegisterFile, regs: &Regs, base: usize, table: &[u32], dtype: DType, out: &mut [f64]) {
+    fn gather(
+        &self,
+        file: &RegisterFile,
+        regs: &Regs,
+        base: usize,
+        table: &[u32],
+        dtype: DType,
+        out: &mut [f64],
+    ) {
         for (offset, places) in regs.offsets.iter().zip(table.chunks_exact(self.count)) {
             let held = &file.bits[(base + offset) * self.threads + self.first..][..self.count];
             for (bits, place) in held.iter().zip(places) {

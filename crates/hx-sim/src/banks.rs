@@ -69,7 +69,10 @@ pub(crate) fn sectors(scratch: &mut [i64], access: usize) -> (u64, u64) {
         count += end - first.max(last_sector.saturating_add(1)) + 1;
         last_sector = end;
     }
-    (count as u64, (distinct * access).div_euclid(SECTOR) as u64 + u64::from((distinct * access) % SECTOR != 0))
+    (
+        count as u64,
+        (distinct * access).div_euclid(SECTOR) as u64 + u64::from((distinct * access) % SECTOR != 0),
+    )
 }
 
 /// Addresses that occur before in the list. `scratch` is sorted in place.

@@ -102,7 +102,8 @@ impl<'a> Block<'a> {
             self.poll()?;
             match step {
                 Step::SetSlot { site, slot, value } => {
-                    self.env.slots[*slot as usize] = value.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
+                    self.env.slots[*slot as usize] =
+                        value.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
                 }
                 Step::SetLanes { site, lanes, value } => {
                     let lanes = *lanes as usize;

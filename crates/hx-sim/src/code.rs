@@ -40,8 +40,8 @@ impl Site {
         Place { op: self.op, origin: self.origin, title: self.title.clone(), block, thread }
     }
 
-    pub(crate) fn access(&self, thread: u32, write: bool) -> Access {
-        Access { thread, write, op: self.op, origin: self.origin, title: self.title.clone() }
+    pub(crate) fn access(&self, thread: u32, write: bool, collective: bool) -> Access {
+        Access { thread, write, collective, op: self.op, origin: self.origin, title: self.title.clone() }
     }
 }
 

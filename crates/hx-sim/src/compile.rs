@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hx_dtype::DType;
 use hx_index::{Cond, EvalError, Expr, Symbol};
 use hx_layout::Layout;
-use hx_target::{CopyRow, MmaRow, Space, catalogue};
+use hx_target::{CopyRow, GemmRow, Space, catalogue};
 use hx_thread::{Body, Memory, Param, RegId, Registers, Stmt, ThreadProgram};
 
 use crate::code::{
@@ -22,8 +22,10 @@ pub(crate) fn compile(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) 
         return Err(Fault::Malformed("the block has no threads".into()).into());
     }
     let shared = shared_buffers(program)?;
-    let mut scope: BTreeMap<Symbol, Local> =
-        symbols.iter().map(|(s, v)| (s.clone(), Local { binding: Binding::Known(*v), fixed: false })).collect();
+    let mut scope: BTreeMap<Symbol, Local> = symbols
+        .iter()
+        .map(|(s, v)| (s.clone(), Local { binding: Binding::Known(*v), fixed: false }))
+        .collect();
     for axis in 0..3u8 {
         let local = Local { binding: Binding::Slot(u32::from(axis)), fixed: false };
         scope.insert(Symbol::BlockIdx(axis), local);
@@ -190,7 +192,8 @@ impl<'a> Compilation<'a> {
                     let dst = self.written(&f.dst)?;
                     let mask = self.program.array(f.dst.array).dtype.mask();
                     if f.bits & !mask != 0 {
-                        return self.malformed(format!("the fill with {:#x} is wider than its element", f.bits));
+                        return self
+                            .malformed(format!("the fill with {:#x} is wider than its element", f.bits));
                     }
                     out.push(Step::Fill(Box::new(Fill { site: self.site, dst, bits: f.bits })));
                 }
@@ -231,7 +234,9 @@ impl<'a> Compilation<'a> {
     ) -> Result<Step, SimError> {
         let (first, last) = (self.uniform(start, "the start")?, self.uniform(end, "the end")?);
         if unroll && !(self.is_fixed(start) && self.is_fixed(end)) {
-            return self.malformed(format!("the unrolled loop over `{var}` runs from `{start}` to `{end}`, which are not constant"));
+            return self.malformed(format!(
+                "the unrolled loop over `{var}` runs from `{start}` to `{end}`, which are not constant"
+            ));
         }
         let slot = self.new_slot();
         let outer = self.scope.insert(var.clone(), Local { binding: Binding::Slot(slot), fixed: unroll });
@@ -259,7 +264,8 @@ impl<'a> Compilation<'a> {
             && (base < 0 || base.saturating_add(i64::from(top)) >= i64::from(a.len))
         {
             let at = if base < 0 { base } else { base.saturating_add(i64::from(top)) };
-            return self.malformed(format!("position {at} of the registers `{}`, of {} elements", a.name, a.len));
+            return self
+                .malformed(format!("position {at} of the registers `{}`, of {} elements", a.name, a.len));
         }
         Ok(Regs { array: array as usize, base, offsets: r.offsets.iter().map(|o| *o as usize).collect() })
     }
@@ -271,7 +277,9 @@ impl<'a> Compilation<'a> {
         match regs.offsets.iter().find(|o| !seen.insert(**o)) {
             Some(o) => {
                 let name = &self.program.array(r.array).name;
-                self.malformed(format!("offset {o} occurs twice among registers of `{name}` that are written"))
+                self.malformed(format!(
+                    "offset {o} occurs twice among registers of `{name}` that are written"
+                ))
             }
             None => Ok(regs),
         }
@@ -289,14 +297,20 @@ impl<'a> Compilation<'a> {
         if found.dtype == want {
             return Ok(());
         }
-        self.malformed(format!("the registers `{}` hold {} where `{row}` takes {want}", found.name, found.dtype))
+        self.malformed(format!(
+            "the registers `{}` hold {} where `{row}` takes {want}",
+            found.name, found.dtype
+        ))
     }
 
     fn expect_lanes(&self, row: &str, lanes: u32) -> Result<(), SimError> {
         if lanes > 0 && self.program.threads.is_multiple_of(lanes) {
             return Ok(());
         }
-        self.malformed(format!("{} threads do not divide among the {lanes} lanes of `{row}`", self.program.threads))
+        self.malformed(format!(
+            "{} threads do not divide among the {lanes} lanes of `{row}`",
+            self.program.threads
+        ))
     }
 
     fn transfer(&mut self, t: &hx_thread::Transfer) -> Result<Transfer, SimError> {
@@ -317,7 +331,10 @@ impl<'a> Compilation<'a> {
         let guard = self.test(&t.guard)?;
         let exchange = if row.is_collective() {
             if t.guard != Cond::True {
-                return self.malformed(format!("`{}` is executed by all lanes, but guarded by `{}`", t.row, t.guard));
+                return self.malformed(format!(
+                    "`{}` is executed by all lanes, but guarded by `{}`",
+                    t.row, t.guard
+                ));
             }
             Some(self.exchange(row, &atom)?)
         } else {
@@ -364,7 +381,8 @@ impl<'a> Compilation<'a> {
         };
         let want = row.memory_space();
         if found != want {
-            let text = format!("`{}` addresses {} memory, but is given {}", row.name, want.name(), found.name());
+            let text =
+                format!("`{}` addresses {} memory, but is given {}", row.name, want.name(), found.name());
             return self.malformed(text);
         }
         Ok(mem)
@@ -388,7 +406,9 @@ impl<'a> Compilation<'a> {
         for held in 0..atom.values * lanes as i64 {
             match owner.get(&atom.register.eval(held)) {
                 Some(source) => sources.push(*source),
-                None => return self.malformed(format!("`{}` holds elements that no lane addresses", row.name)),
+                None => {
+                    return self.malformed(format!("`{}` holds elements that no lane addresses", row.name));
+                }
             }
         }
         let exchange = Arc::new(Exchange { lanes, owners: owners.into_iter().collect(), sources });
@@ -397,7 +417,7 @@ impl<'a> Compilation<'a> {
     }
 
     fn multiply(&mut self, m: &hx_thread::Multiply) -> Result<Multiply, SimError> {
-        let Some(row) = catalogue().mma(&m.row) else {
+        let Some(row) = catalogue().gemm(&m.row) else {
             return self.malformed(format!("the catalogue has no matrix product `{}`", m.row));
         };
         self.expect_lanes(&m.row, row.threads)?;
@@ -408,7 +428,8 @@ impl<'a> Compilation<'a> {
             let what = format!("registers for {what}");
             self.expect_values(&m.row, &what, regs.offsets.len(), fragment.values())?;
         }
-        let product = self.products.entry(row.name.clone()).or_insert_with(|| Arc::new(enumerate(row))).clone();
+        let product =
+            self.products.entry(row.name.clone()).or_insert_with(|| Arc::new(enumerate(row))).clone();
         Ok(Multiply { site: self.site, c, a, b, row: product })
     }
 
@@ -438,7 +459,7 @@ impl<'a> Compilation<'a> {
 }
 
 /// The fragments of a row, from column-major tiles to the dense operands of the loop.
-fn enumerate(row: &MmaRow) -> Product {
+fn enumerate(row: &GemmRow) -> Product {
     let [m, n, k] = row.shape;
     let table = |layout: &Layout, place: &dyn Fn(i64) -> i64| -> Vec<u32> {
         layout.table().map(|element| place(element) as u32).collect()

@@ -27,11 +27,13 @@ pub struct Place {
     pub thread: Option<u32>,
 }
 
-/// One thread's access that takes part in a race.
+/// The earlier access of a race.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Access {
     pub thread: u32,
     pub write: bool,
+    /// The thread gave the address, and all lanes of the instruction share what is there.
+    pub collective: bool,
     pub op: Option<OpId>,
     pub origin: Option<Origin>,
     pub title: String,
@@ -64,11 +66,14 @@ pub enum Fault {
         extent: String,
         write: bool,
     },
-    #[error("{} `{tensor}` at address {address}, which is no multiple of the {access} bytes of the access", verb(*.write))]
+    #[error("{} element {element} of `{tensor}` at {}, which is no multiple of the {access} bytes of the access", verb(*.write), byte_and_bit(*.address, *.bit))]
     Misaligned {
         tensor: String,
-        /// In bytes from the pretended address of the tensor, or from the start of shared memory.
+        element: i64,
+        /// In bytes from the pretended address 0, or from the start of shared memory.
         address: i64,
+        /// Bits past that, for elements narrower than a byte.
+        bit: u32,
         access: u32,
         write: bool,
     },
@@ -77,15 +82,46 @@ pub enum Fault {
     #[error("reads element {element} of the registers `{array}`, which was never written")]
     UninitializedRegister { array: String, element: u32 },
     /// Two threads touch the same byte of shared memory between two barriers, and one of them writes.
-    #[error("{later} element {element} of the shared tensor `{tensor}`, which {earlier}, with no barrier in between")]
-    SharedRace { tensor: String, element: i64, earlier: Box<Access>, later: Box<Access> },
-    /// Two blocks touch the same byte of a tensor, and one of them changes it.
-    #[error("writes element {element}{} of `{tensor}`, which block {} {} too", coordinate(.coord), Block(*.other), if *.other_writes { "writes with another value" } else { "reads" })]
-    BlockRace { tensor: String, element: i64, coord: Option<Vec<i64>>, other: [u32; 3], other_writes: bool },
+    #[error("{}{} element {element} of the shared tensor `{tensor}`, which {earlier}, with no barrier in between", verb(*.write), for_all(*.collective))]
+    SharedRace {
+        tensor: String,
+        element: i64,
+        /// Whether the later access, at the place of the error, writes.
+        write: bool,
+        /// Whether it does so for all lanes of the instruction.
+        collective: bool,
+        earlier: Box<Access>,
+    },
+    /// Two blocks touch the same byte of a tensor, and one of them changes it. Blocks run in any order.
+    #[error("{} element {element}{} of `{tensor}`, which block {} {}", verb(*.write), coordinate(.coord), Block(*.other), other_block(*.write, *.other_writes))]
+    BlockRace {
+        tensor: String,
+        element: i64,
+        coord: Option<Vec<i64>>,
+        write: bool,
+        other: [u32; 3],
+        other_writes: bool,
+    },
+}
+
+fn other_block(write: bool, other_writes: bool) -> &'static str {
+    match (write, other_writes) {
+        (true, true) => "sets to another value",
+        (false, true) => "changes",
+        _ => "reads",
+    }
 }
 
 fn verb(write: bool) -> &'static str {
     if write { "writes" } else { "reads" }
+}
+
+fn for_all(collective: bool) -> &'static str {
+    if collective { " for its whole warp" } else { "" }
+}
+
+fn byte_and_bit(address: i64, bit: u32) -> String {
+    if bit == 0 { format!("address {address}") } else { format!("address {address} and bit {bit}") }
 }
 
 fn coordinate(coord: &Option<Vec<i64>>) -> String {
@@ -95,7 +131,7 @@ fn coordinate(coord: &Option<Vec<i64>>) -> String {
     }
 }
 
-/// A block index as people read it: trailing zeros of unused axes are left in, so that it is always a triple.
+/// A block index along x, y and z.
 struct Block([u32; 3]);
 
 impl fmt::Display for Block {
@@ -106,9 +142,9 @@ impl fmt::Display for Block {
 }
 
 impl fmt::Display for Access {
-    /// The later access reads as "thread 3 reads", the earlier one as "thread 0 wrote (in #4 `copy`)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "thread {} {}", self.thread, if self.write { "writes" } else { "reads" })?;
+        write!(f, "thread {} {}", self.thread, if self.write { "wrote" } else { "read" })?;
+        write!(f, "{}", for_all(self.collective))?;
         if let Some(op) = self.op {
             write!(f, " in #{} `{}`", op.0, self.title)?;
         }
@@ -135,7 +171,9 @@ impl fmt::Display for Place {
 impl fmt::Display for SimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.place {
-            Some(place) if place.op.is_some() || place.block.is_some() => write!(f, "{place}: {}", self.fault),
+            Some(place) if place.op.is_some() || place.block.is_some() => {
+                write!(f, "{place}: {}", self.fault)
+            }
             _ => write!(f, "{}", self.fault),
         }
     }

@@ -125,7 +125,9 @@ struct Product {
 
 impl Product {
     fn scalar(&self, env: &Env) -> Fails<i64> {
-        self.uniform.iter().try_fold(self.coefficient, |p, f| multiply(p, f.scalar(env)?).map_err(|w| (w, None)))
+        self.uniform
+            .iter()
+            .try_fold(self.coefficient, |p, f| multiply(p, f.scalar(env)?).map_err(|w| (w, None)))
     }
 
     fn is_static(&self) -> bool {
@@ -184,10 +186,9 @@ impl Node {
         match self {
             Node::Const(c) => Ok(*c),
             Node::Slot(s) => Ok(env.slots[*s as usize]),
-            Node::Sum(s) => s
-                .uniform
-                .iter()
-                .try_fold(s.constant, |sum, p| add(sum, p.scalar(env)?).map_err(wrong)),
+            Node::Sum(s) => {
+                s.uniform.iter().try_fold(s.constant, |sum, p| add(sum, p.scalar(env)?).map_err(wrong))
+            }
             Node::Binary { op, a, b, .. } => op.apply(a.scalar(env)?, b.scalar(env)?).map_err(wrong),
             Node::Mask { a, mask } => Ok(a.scalar(env)? & mask),
             // Callers ask only nodes that do not vary; any thread's value would do for one that does not.
@@ -515,7 +516,12 @@ impl Test {
     }
 
     /// The answer for each thread; threads off the mask get any answer and never fail.
-    pub(crate) fn lanes(&self, env: &mut Env, mask: Option<&[bool]>, out: &mut [bool]) -> Result<(), Failure> {
+    pub(crate) fn lanes(
+        &self,
+        env: &mut Env,
+        mask: Option<&[bool]>,
+        out: &mut [bool],
+    ) -> Result<(), Failure> {
         match self {
             _ if !self.varying() => match self.scalar(env) {
                 Ok(value) => out.fill(value),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use hx_dtype::DType;
 
+use crate::code::SiteId;
 use crate::error::Fault;
 
 const PAGE: usize = 256;
@@ -44,7 +45,10 @@ impl Tensor {
             return Err((format!("`{name}` has shape {shape:?} but stride {stride:?}"), bytes));
         }
         if shape.iter().chain(&stride).any(|x| *x < 0) {
-            return Err((format!("`{name}` has shape {shape:?} and stride {stride:?}, which go below 0"), bytes));
+            return Err((
+                format!("`{name}` has shape {shape:?} and stride {stride:?}, which go below 0"),
+                bytes,
+            ));
         }
         let span = if shape.contains(&0) {
             Some(0)
@@ -53,7 +57,8 @@ impl Tensor {
         };
         let held = bytes.len() as i128 * 8 / i128::from(dtype.bits());
         let Some(span) = span.filter(|s| i128::from(*s) <= held) else {
-            let text = format!("`{name}` has {} bytes, too few for {dtype}{shape:?} : {stride:?}", bytes.len());
+            let text =
+                format!("`{name}` has {} bytes, too few for {dtype}{shape:?} : {stride:?}", bytes.len());
             return Err((text, bytes));
         };
         let gaps = gaps(&shape, &stride);
@@ -62,7 +67,7 @@ impl Tensor {
 
     /// The element at an offset as a coordinate, where the strides are nested so that there is only one.
     pub(crate) fn coordinate(&self, offset: i64) -> Option<Vec<i64>> {
-        nested(&self.shape, &self.stride)?;
+        nested(&self.shape, &self.stride).filter(|_| offset >= 0)?;
         let mut order: Vec<usize> = (0..self.shape.len()).collect();
         order.sort_by_key(|&i| std::cmp::Reverse(self.stride[i]));
         let (mut coord, mut rest) = (vec![0; self.shape.len()], offset);
@@ -128,6 +133,8 @@ struct Page {
     data: [u8; PAGE],
     written: [bool; PAGE],
     read: [bool; PAGE],
+    /// Of the last access.
+    site: [SiteId; PAGE],
 }
 
 /// What one block did to a tensor that may be written.
@@ -143,7 +150,7 @@ impl Overlay {
             let from = &tensor.bytes[number * PAGE..];
             let len = from.len().min(PAGE);
             data[..len].copy_from_slice(&from[..len]);
-            Box::new(Page { data, written: [false; PAGE], read: [false; PAGE] })
+            Box::new(Page { data, written: [false; PAGE], read: [false; PAGE], site: [0; PAGE] })
         })
     }
 
@@ -164,16 +171,18 @@ impl Overlay {
         }
     }
 
-    pub(crate) fn read(&mut self, tensor: &Tensor, at: usize, out: &mut [u8]) {
+    pub(crate) fn read(&mut self, tensor: &Tensor, at: usize, out: &mut [u8], site: SiteId) {
         self.pieces(tensor, at, out.len(), |page, range, done| {
             out[done..done + range.len()].copy_from_slice(&page.data[range.clone()]);
+            page.site[range.clone()].fill(site);
             page.read[range].fill(true);
         });
     }
 
-    pub(crate) fn write(&mut self, tensor: &Tensor, at: usize, bytes: &[u8]) {
+    pub(crate) fn write(&mut self, tensor: &Tensor, at: usize, bytes: &[u8], site: SiteId) {
         self.pieces(tensor, at, bytes.len(), |page, range, done| {
             page.data[range.clone()].copy_from_slice(&bytes[done..done + range.len()]);
+            page.site[range.clone()].fill(site);
             page.written[range].fill(true);
         });
     }
@@ -186,9 +195,9 @@ const NOBODY: u32 = u32::MAX;
 struct Owners {
     /// The bytes before the launch.
     before: [u8; PAGE],
+    /// The last block that wrote the byte, and the last that read it.
     writer: [u32; PAGE],
-    /// The first block that read the byte before writing it, and another one.
-    readers: [[u32; 2]; PAGE],
+    reader: [u32; PAGE],
 }
 
 /// The history of one tensor.
@@ -197,12 +206,13 @@ pub(crate) struct History {
     pages: BTreeMap<usize, Box<Owners>>,
 }
 
-/// A byte of a tensor that two blocks touch, one of them changing it.
+/// A byte of a tensor that a block and an earlier one touch, one of them changing it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Clash {
     pub(crate) byte: usize,
-    /// The block that writes.
-    pub(crate) writer: u32,
+    pub(crate) write: bool,
+    /// Of the later block.
+    pub(crate) site: SiteId,
     pub(crate) other: u32,
     pub(crate) other_writes: bool,
 }
@@ -224,17 +234,17 @@ pub(crate) fn merge(
             let owners = history.pages.entry(number).or_insert_with(|| {
                 let mut before = [0; PAGE];
                 before[..len].copy_from_slice(bytes);
-                Box::new(Owners { before, writer: [NOBODY; PAGE], readers: [[NOBODY; 2]; PAGE] })
+                Box::new(Owners { before, writer: [NOBODY; PAGE], reader: [NOBODY; PAGE] })
             });
-            for i in 0..len {
-                if let Some((writer, other, other_writes)) = owners.clash(&page, i, bytes[i], block) {
-                    return Err(Clash { byte: start + i, writer, other, other_writes });
+            for (i, now) in bytes.iter().enumerate() {
+                if let Some((write, other, other_writes)) = owners.clash(&page, i, *now, block) {
+                    return Err(Clash { byte: start + i, write, site: page.site[i], other, other_writes });
                 }
             }
         }
-        for i in 0..len {
-            if page.written[i] {
-                bytes[i] = page.data[i];
+        for ((byte, data), written) in bytes.iter_mut().zip(page.data).zip(page.written) {
+            if written {
+                *byte = data;
             }
         }
     }
@@ -242,29 +252,26 @@ pub(crate) fn merge(
 }
 
 impl Owners {
-    /// Records what a block did to byte `i`; a clash is (the writer, the other block, whether that one writes too).
+    /// Records what a block did to byte `i`, which holds `now`. A clash is (whether this block writes, the other block, whether
+    /// that one writes).
     #[inline]
-    fn clash(&mut self, page: &Page, i: usize, now: u8, block: u32) -> Option<(u32, u32, bool)> {
+    fn clash(&mut self, page: &Page, i: usize, now: u8, block: u32) -> Option<(bool, u32, bool)> {
         if page.written[i] {
             if self.writer[i] != NOBODY && page.data[i] != now {
-                return Some((block, self.writer[i], true));
+                return Some((true, self.writer[i], true));
             }
-            if page.data[i] != self.before[i]
-                && let Some(reader) = self.readers[i].into_iter().find(|r| *r != NOBODY && *r != block)
-            {
-                return Some((block, reader, false));
+            if page.data[i] != self.before[i] && self.reader[i] != NOBODY {
+                return Some((true, self.reader[i], false));
             }
-            self.writer[i] = block;
         }
         if page.read[i] {
-            let writer = self.writer[i];
-            if writer != NOBODY && writer != block && now != self.before[i] {
-                return Some((writer, block, false));
+            if self.writer[i] != NOBODY && now != self.before[i] {
+                return Some((false, self.writer[i], true));
             }
-            let slot = self.readers[i].iter_mut().find(|r| **r == NOBODY || **r == block);
-            if let Some(slot) = slot {
-                *slot = block;
-            }
+            self.reader[i] = block;
+        }
+        if page.written[i] {
+            self.writer[i] = block;
         }
         None
     }

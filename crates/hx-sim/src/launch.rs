@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use crate::block::Block;
 use crate::code::Code;
 use crate::compile::compile;
-use crate::error::{Fault, Place, SimError};
+use crate::error::{Fault, SimError};
 use crate::global::{Clash, History, Overlay, Tensor, merge};
 use crate::report::{Counters, Report};
 
@@ -127,7 +127,9 @@ fn bind_scalars(
 
 fn grid(program: &ThreadProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Result<[u64; 3], SimError> {
     if program.grid.len() > 3 {
-        return Err(Fault::Malformed(format!("a grid of {} axes where there are 3", program.grid.len())).into());
+        return Err(
+            Fault::Malformed(format!("a grid of {} axes where there are 3", program.grid.len())).into()
+        );
     }
     let mut grid = [1; 3];
     for (blocks, axis) in grid.iter_mut().zip(&program.grid) {
@@ -153,7 +155,8 @@ fn take_tensors(
     out: &mut Vec<Option<Tensor>>,
 ) -> Result<(), SimError> {
     for (param, argument) in program.params.iter().zip(arguments) {
-        let (Param::Tensor(t), Argument::Tensor { bytes, shape, stride, base_align }) = (param, argument) else {
+        let (Param::Tensor(t), Argument::Tensor { bytes, shape, stride, base_align }) = (param, argument)
+        else {
             out.push(None);
             continue;
         };
@@ -164,7 +167,8 @@ fn take_tensors(
         let evaluate = |v: &[Expr]| v.iter().map(|e| e.eval(lookup)).collect::<Result<Vec<_>, _>>();
         let want = (evaluate(&t.shape).map_err(unplaced)?, evaluate(&t.stride).map_err(unplaced)?);
         if *shape != want.0 || strides_differ(shape, stride, &want.1) {
-            let text = format!("`{}` is {shape:?} : {stride:?} where {:?} : {:?} is wanted", t.name, want.0, want.1);
+            let text =
+                format!("`{}` is {shape:?} : {stride:?} where {:?} : {:?} is wanted", t.name, want.0, want.1);
             return argument_error(text);
         }
         let held = std::mem::take(bytes);
@@ -182,7 +186,8 @@ fn take_tensors(
 
 /// Strides of dimensions with a single element say nothing.
 fn strides_differ(shape: &[i64], found: &[i64], want: &[i64]) -> bool {
-    found.len() != want.len() || found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
+    found.len() != want.len()
+        || found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
 }
 
 /// What one block did.
@@ -213,8 +218,14 @@ fn run_grid(
             }
             for ((tensor, history), overlay) in tensors.iter_mut().zip(&mut histories).zip(outcome.overlays) {
                 let Some(tensor) = tensor else { continue };
-                merge(tensor, history, overlay, number as u32, config.check_races)
-                    .map_err(|clash| block_race(tensor, clash, grid))?;
+                merge(tensor, history, overlay, number as u32, config.check_races).map_err(|clash| {
+                    block_race(
+                        code,
+                        tensor,
+                        clash,
+                        [number, u64::from(clash.other)].map(|n| block_index(grid, n)),
+                    )
+                })?;
             }
         }
         first = last;
@@ -279,16 +290,16 @@ fn block_index(grid: [u64; 3], number: u64) -> [u32; 3] {
     [x as u32, (rest % grid[1]) as u32, (rest / grid[1]) as u32]
 }
 
-fn block_race(tensor: &Tensor, clash: Clash, grid: [u64; 3]) -> SimError {
+fn block_race(code: &Code, tensor: &Tensor, clash: Clash, [here, other]: [[u32; 3]; 2]) -> SimError {
     let element = tensor.element_of(clash.byte);
-    let index = |number: u32| block_index(grid, u64::from(number));
     let fault = Fault::BlockRace {
         tensor: tensor.name.clone(),
         element,
         coord: tensor.coordinate(element),
-        other: index(clash.other),
+        write: clash.write,
+        other,
         other_writes: clash.other_writes,
     };
-    let place = Place { block: Some(index(clash.writer)), ..Place::default() };
+    let place = code.sites[clash.site as usize].place(Some(here), None);
     SimError { fault, place: Some(Box::new(place)) }
 }

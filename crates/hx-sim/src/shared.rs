@@ -11,7 +11,17 @@ struct Mark {
     /// Barriers passed when it happened, plus one; 0 for never.
     epoch: u32,
     thread: u32,
+    /// For all lanes of an instruction, of which `thread` gave the address.
+    collective: bool,
     site: SiteId,
+}
+
+impl Mark {
+    /// Whether another thread takes part in one of the two accesses, with no barrier in between.
+    #[inline]
+    fn meets(self, later: Mark) -> bool {
+        self.epoch == later.epoch && (self.thread != later.thread || self.collective || later.collective)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +52,16 @@ pub(crate) struct Touch {
     /// Position among the shared tensors.
     pub(crate) tensor: usize,
     pub(crate) thread: u32,
+    /// The thread gives the address, but other lanes hold what is there.
+    pub(crate) collective: bool,
     pub(crate) site: SiteId,
+}
+
+impl Touch {
+    #[inline]
+    fn mark(self, epoch: u32) -> Mark {
+        Mark { epoch, thread: self.thread, collective: self.collective, site: self.site }
+    }
 }
 
 impl SharedMemory {
@@ -67,7 +86,7 @@ impl SharedMemory {
     #[inline]
     pub(crate) fn read(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
         let epoch = self.epoch;
-        let here = Mark { epoch, thread: touch.thread, site: touch.site };
+        let here = touch.mark(epoch);
         let first = touch.at / self.granule;
         for i in first..first + touch.len.div_ceil(self.granule) {
             let record = &mut self.records[i];
@@ -77,11 +96,10 @@ impl SharedMemory {
             if !self.check {
                 continue;
             }
-            if record.write.epoch == epoch && record.write.thread != touch.thread {
-                let earlier = record.write;
-                return Err(race(touch, i * self.granule, (earlier, true), false, code));
+            if record.write.meets(here) {
+                return Err(race(touch, i * self.granule, (record.write, true), false, code));
             }
-            if record.read.epoch != epoch || record.read.thread == touch.thread {
+            if record.read.epoch != epoch || here.collective || record.read.thread == touch.thread {
                 record.read = here;
             } else {
                 record.second = here;
@@ -96,19 +114,18 @@ impl SharedMemory {
     /// On a race.
     #[inline]
     pub(crate) fn write(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
-        let epoch = self.epoch;
+        let here = touch.mark(self.epoch);
         let first = touch.at / self.granule;
         for i in first..first + touch.len.div_ceil(self.granule) {
             let record = &mut self.records[i];
             if self.check {
-                let other = |m: Mark| m.epoch == epoch && m.thread != touch.thread;
                 let earlier = [(record.write, true), (record.read, false), (record.second, false)];
-                if let Some(earlier) = earlier.into_iter().find(|(m, _)| other(*m)) {
+                if let Some(earlier) = earlier.into_iter().find(|(m, _)| m.meets(here)) {
                     return Err(race(touch, i * self.granule, earlier, true, code));
                 }
             }
             record.tensor = touch.tensor as u32 + 1;
-            record.write = Mark { epoch, thread: touch.thread, site: touch.site };
+            record.write = here;
         }
         Ok(())
     }
@@ -132,11 +149,12 @@ fn uninitialized(touch: Touch, byte: usize, code: &Code) -> Fault {
 
 #[cold]
 fn race(touch: Touch, byte: usize, (earlier, wrote): (Mark, bool), write: bool, code: &Code) -> Fault {
-    let access = |site: SiteId, thread, write| Box::new(code.sites[site as usize].access(thread, write));
+    let earlier = code.sites[earlier.site as usize].access(earlier.thread, wrote, earlier.collective);
     Fault::SharedRace {
         tensor: code.shared[touch.tensor].name.clone(),
         element: element(touch, byte, code),
-        earlier: access(earlier.site, earlier.thread, wrote),
-        later: access(touch.site, touch.thread, write),
+        write,
+        collective: touch.collective,
+        earlier: Box::new(earlier),
     }
 }

@@ -83,9 +83,9 @@ impl<'a> Block<'a> {
                 if let Some(element) = tensor.outside(offset, count) {
                     return Err(tensor.out_of_bounds(element, !t.load));
                 }
-                let (at, rest) = (offset * bits / 8, offset * bits % 8);
-                if rest != 0 || (tensor.address + at) % t.access as i64 != 0 {
-                    return Err(misaligned(&tensor.name, tensor.address + at, t));
+                let (at, bit) = (offset * bits / 8, offset * bits % 8);
+                if bit != 0 || (tensor.address + at) % t.access as i64 != 0 {
+                    return Err(misaligned(&tensor.name, offset, (tensor.address + at, bit), t));
                 }
                 Ok(at)
             }
@@ -101,9 +101,9 @@ impl<'a> Block<'a> {
                         write: !t.load,
                     });
                 }
-                let (at, rest) = (buffer.offset as i64 + offset * bits / 8, offset * bits % 8);
-                if rest != 0 || at % t.access as i64 != 0 {
-                    return Err(misaligned(&buffer.name, at, t));
+                let (at, bit) = (buffer.offset as i64 + offset * bits / 8, offset * bits % 8);
+                if bit != 0 || at % t.access as i64 != 0 {
+                    return Err(misaligned(&buffer.name, offset, (at, bit), t));
                 }
                 Ok(at)
             }
@@ -193,7 +193,12 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    fn collective_load(&mut self, t: &Transfer, exchange: &Exchange, scratch: &mut Scratch) -> Result<(), SimError> {
+    fn collective_load(
+        &mut self,
+        t: &Transfer,
+        exchange: &Exchange,
+        scratch: &mut Scratch,
+    ) -> Result<(), SimError> {
         scratch.bytes.resize(exchange.lanes * t.access, 0);
         let mut addresses = scratch.addresses.chunks_exact(exchange.owners.len());
         for first in (0..self.code.threads).step_by(exchange.lanes) {
@@ -203,7 +208,9 @@ impl<'a> Block<'a> {
             }
             let per_lane = t.access * 8 / t.dtype.bits() as usize;
             let file = &mut self.registers[t.regs.array];
-            for (position, sources) in scratch.positions.iter().zip(exchange.sources.chunks_exact(exchange.lanes)) {
+            for (position, sources) in
+                scratch.positions.iter().zip(exchange.sources.chunks_exact(exchange.lanes))
+            {
                 for (lane, &(source, j)) in sources.iter().enumerate() {
                     let element = source as usize * per_lane + j as usize;
                     file.bits[position + first + lane] = hx_dtype::load(t.dtype, &scratch.bytes, element);
@@ -214,7 +221,12 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    fn collective_store(&mut self, t: &Transfer, exchange: &Exchange, scratch: &mut Scratch) -> Result<(), SimError> {
+    fn collective_store(
+        &mut self,
+        t: &Transfer,
+        exchange: &Exchange,
+        scratch: &mut Scratch,
+    ) -> Result<(), SimError> {
         for position in &scratch.positions {
             self.expect_written(t.site, t.regs.array, position / self.code.threads)?;
         }
@@ -223,7 +235,9 @@ impl<'a> Block<'a> {
         for first in (0..self.code.threads).step_by(exchange.lanes) {
             let per_lane = t.access * 8 / t.dtype.bits() as usize;
             let file = &self.registers[t.regs.array];
-            for (position, sources) in scratch.positions.iter().zip(exchange.sources.chunks_exact(exchange.lanes)) {
+            for (position, sources) in
+                scratch.positions.iter().zip(exchange.sources.chunks_exact(exchange.lanes))
+            {
                 for (lane, &(source, j)) in sources.iter().enumerate() {
                     let element = source as usize * per_lane + j as usize;
                     let bits = file.bits[position + first + lane];
@@ -246,14 +260,14 @@ impl<'a> Block<'a> {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
                     if tensor.mutable {
-                        self.overlays[p].read(tensor, at, out);
+                        self.overlays[p].read(tensor, at, out, t.site);
                     } else {
                         out.copy_from_slice(&tensor.bytes[at..at + out.len()]);
                     }
                 }
             }
             Mem::Shared(s) => {
-                let touch = Touch { at, len: out.len(), tensor: s, thread: thread as u32, site: t.site };
+                let touch = t.touch(s, thread, at);
                 let checked = self.shared.read(touch, self.code);
                 checked.map_err(|fault| self.error(t.site, Some(thread), fault))?;
                 out.copy_from_slice(&self.shared.bytes[at..at + out.len()]);
@@ -269,11 +283,11 @@ impl<'a> Block<'a> {
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
-                    self.overlays[p].write(tensor, at, bytes);
+                    self.overlays[p].write(tensor, at, bytes, t.site);
                 }
             }
             Mem::Shared(s) => {
-                let touch = Touch { at, len: bytes.len(), tensor: s, thread: thread as u32, site: t.site };
+                let touch = t.touch(s, thread, at);
                 let checked = self.shared.write(touch, self.code);
                 checked.map_err(|fault| self.error(t.site, Some(thread), fault))?;
                 self.shared.bytes[at..at + bytes.len()].copy_from_slice(bytes);
@@ -283,9 +297,18 @@ impl<'a> Block<'a> {
     }
 }
 
+impl Transfer {
+    #[inline]
+    fn touch(&self, tensor: usize, thread: usize, at: usize) -> Touch {
+        let collective = self.exchange.is_some();
+        Touch { at, len: self.access, tensor, thread: thread as u32, collective, site: self.site }
+    }
+}
+
 #[cold]
-fn misaligned(tensor: &str, address: i64, t: &Transfer) -> Fault {
-    Fault::Misaligned { tensor: tensor.into(), address, access: t.access as u32, write: !t.load }
+fn misaligned(tensor: &str, element: i64, (address, bit): (i64, i64), t: &Transfer) -> Fault {
+    let (access, write) = (t.access as u32, !t.load);
+    Fault::Misaligned { tensor: tensor.into(), element, address, bit: bit as u32, access, write }
 }
 
 /// Gives the elements of `bytes` to the positions in order.

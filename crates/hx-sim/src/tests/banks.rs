@@ -23,7 +23,12 @@ fn degree(row: &str, dtype: DType, len: u32, address: Expr, sw: (u32, u32, u32))
     k.push(fill(first(r, 16), 0));
     if !row.starts_with("st") {
         let per_store = 128 / dtype.bits();
-        let all = vec![transfer("st.shared.v4.b32", first(r, per_store), s, (var("i") * c(32) + thread()) * c(i64::from(per_store)))];
+        let all = vec![transfer(
+            "st.shared.v4.b32",
+            first(r, per_store),
+            s,
+            (var("i") * c(32) + thread()) * c(i64::from(per_store)),
+        )];
         k.push(repeat("i", c(i64::from(len / per_store / 32)), false, all));
         k.push(hx_thread::Stmt::Barrier);
     }

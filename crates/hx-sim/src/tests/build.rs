@@ -164,10 +164,16 @@ impl Kernel {
 
     /// The error of a run as text.
     pub(super) fn error(&self, arguments: &mut [Argument]) -> String {
-        match self.run(arguments) {
-            Ok(_) => "no error".into(),
-            Err(e) => e.to_string(),
-        }
+        error_text(self.run(arguments))
+    }
+}
+
+/// The fault and, on a line of its own, the place.
+pub(super) fn error_text(result: Result<Report, SimError>) -> String {
+    match result {
+        Ok(_) => "no error".into(),
+        Err(SimError { fault, place: Some(place) }) => format!("{fault}\n  {place}\n"),
+        Err(SimError { fault, place: None }) => format!("{fault}"),
     }
 }
 

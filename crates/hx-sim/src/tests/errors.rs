@@ -29,38 +29,170 @@ const F: hx_thread::RegId = hx_thread::RegId(1);
 
 #[test]
 fn malformed_programs() {
-    check(transfer("ld.global.b17", first(R, 1), A, thread()), expect!["#0 `op`: the catalogue has no copy `ld.global.b17`"]);
-    check(transfer("ld.global.b16", first(R, 1), S, thread()), expect!["#0 `op`: `ld.global.b16` addresses global memory, but is given shared"]);
-    check(transfer("ld.global.b16", first(F, 1), A, thread()), expect!["#0 `op`: the registers `f` hold f32 where `ld.global.b16` takes f16"]);
-    check(transfer("ld.global.b32", first(R, 1), A, thread()), expect!["#0 `op`: 1 registers where `ld.global.b32` takes 2"]);
-    check(transfer("ld.global.b32", first(R, 2), Memory::Global(3), thread()), expect!["#0 `op`: parameter 3 is no tensor"]);
-    check(transfer("st.global.b32", first(R, 2), A, thread()), expect!["#0 `op`: `a` is written, but not declared `mut`"]);
-    check(transfer("ld.global.b32", at(R, c(3), 2), A, thread()), expect!["#0 `op`: position 4 of the registers `r`, of 4 elements"]);
-    check(transfer("ld.global.b16", at(R, thread(), 1), A, thread()), expect!["#0 `op`: the register position `thread` differs between the threads of a block"]);
-    check(guarded("ldmatrix.x1", first(R, 2), S, c(0), lt(thread(), c(3)), 0), expect!["#0 `op`: `ldmatrix.x1` is executed by all lanes, but guarded by `thread < 3`"]);
-    check(multiply("fma.f64", first(F, 1), first(F, 1), first(F, 1)), expect!["#0 `op`: the registers `f` hold f32 where `fma.f64` takes f64"]);
-    check(multiply("mma.m16n8k16.f32.f16", first(F, 4), first(R, 4), first(R, 4)), expect!["#0 `op`: 4 registers for A where `mma.m16n8k16.f32.f16` takes 8"]);
-    check(convert(Some("cvt.f16x2.f32"), first(R, 1), first(F, 1)), expect!["#0 `op`: 1 destinations where `cvt.f16x2.f32` takes 2"]);
-    check(convert(None, first(R, 1), first(F, 1)), expect!["#0 `op`: the registers `r` hold f16 where `move` takes f32"]);
-    check(fill(first(R, 1), 0x1_0000), expect!["#0 `op`: the fill with 0x10000 is wider than its element"]);
+    check(
+        transfer("ld.global.b17", first(R, 1), A, thread()),
+        expect![[r#"
+        the catalogue has no copy `ld.global.b17`
+          #0 `op`
+    "#]],
+    );
+    check(
+        transfer("ld.global.b16", first(R, 1), S, thread()),
+        expect![[r#"
+        `ld.global.b16` addresses global memory, but is given shared
+          #0 `op`
+    "#]],
+    );
+    check(
+        transfer("ld.global.b16", first(F, 1), A, thread()),
+        expect![[r#"
+        the registers `f` hold f32 where `ld.global.b16` takes f16
+          #0 `op`
+    "#]],
+    );
+    check(
+        transfer("ld.global.b32", first(R, 1), A, thread()),
+        expect![[r#"
+        1 registers where `ld.global.b32` takes 2
+          #0 `op`
+    "#]],
+    );
+    check(
+        transfer("ld.global.b32", first(R, 2), Memory::Global(3), thread()),
+        expect![[r#"
+        parameter 3 is no tensor
+          #0 `op`
+    "#]],
+    );
+    check(
+        transfer("st.global.b32", first(R, 2), A, thread()),
+        expect![[r#"
+        `a` is written, but not declared `mut`
+          #0 `op`
+    "#]],
+    );
+    check(
+        transfer("ld.global.b32", at(R, c(3), 2), A, thread()),
+        expect![[r#"
+        position 4 of the registers `r`, of 4 elements
+          #0 `op`
+    "#]],
+    );
+    check(
+        transfer("ld.global.b16", at(R, thread(), 1), A, thread()),
+        expect![[r#"
+        the register position `thread` differs between the threads of a block
+          #0 `op`
+    "#]],
+    );
+    check(
+        guarded("ldmatrix.x1", first(R, 2), S, c(0), lt(thread(), c(3)), 0),
+        expect![[r#"
+        `ldmatrix.x1` is executed by all lanes, but guarded by `thread < 3`
+          #0 `op`
+    "#]],
+    );
+    check(
+        multiply("fma.f64", first(F, 1), first(F, 1), first(F, 1)),
+        expect![[r#"
+        the registers `f` hold f32 where `fma.f64` takes f64
+          #0 `op`
+    "#]],
+    );
+    check(
+        multiply("mma.m16n8k16.f32.f16", first(F, 4), first(R, 4), first(R, 4)),
+        expect![[r#"
+        4 registers for A where `mma.m16n8k16.f32.f16` takes 8
+          #0 `op`
+    "#]],
+    );
+    check(
+        convert(Some("cvt.f16x2.f32"), first(R, 1), first(F, 1)),
+        expect![[r#"
+        1 destinations where `cvt.f16x2.f32` takes 2
+          #0 `op`
+    "#]],
+    );
+    check(
+        convert(None, first(R, 1), first(F, 1)),
+        expect![[r#"
+        the registers `r` hold f16 where `move` takes f32
+          #0 `op`
+    "#]],
+    );
+    check(
+        fill(first(R, 1), 0x1_0000),
+        expect![[r#"
+        the fill with 0x10000 is wider than its element
+          #0 `op`
+    "#]],
+    );
     let twice = hx_thread::Registers { array: R, base: c(0), offsets: vec![1, 1] };
-    check(transfer("ld.global.b32", twice, A, thread()), expect!["#0 `op`: offset 1 occurs twice among registers of `r` that are written"]);
+    check(
+        transfer("ld.global.b32", twice, A, thread()),
+        expect![[r#"
+        offset 1 occurs twice among registers of `r` that are written
+          #0 `op`
+    "#]],
+    );
     let body = vec![transfer("ld.global.b16", at(R, var("i"), 1), A, thread())];
-    check(repeat("i", c(4), false, body.clone()), expect!["#0 `op`: the position `i` in the registers `r` depends on more than counters of unrolled loops"]);
-    check(repeat("i", c(5), true, body), expect!["block [0, 0, 0], #0 `op`: position 4 of the registers `r`, of 4 elements"]);
-    check(repeat("i", thread(), false, Vec::new()), expect!["#0 `op`: the end `thread` differs between the threads of a block"]);
+    check(
+        repeat("i", c(4), false, body.clone()),
+        expect![[r#"
+        the position `i` in the registers `r` depends on more than counters of unrolled loops
+          #0 `op`
+    "#]],
+    );
+    check(
+        repeat("i", c(5), true, body),
+        expect![[r#"
+        position 4 of the registers `r`, of 4 elements
+          block [0, 0, 0], #0 `op`
+    "#]],
+    );
+    check(
+        repeat("i", thread(), false, Vec::new()),
+        expect![[r#"
+        the end `thread` differs between the threads of a block
+          #0 `op`
+    "#]],
+    );
     let cond = lt(thread(), c(3));
-    check(Stmt::If { cond, then: Vec::new(), otherwise: Vec::new() }, expect!["#0 `op`: `if thread < 3` differs between the threads of a block"]);
+    check(
+        Stmt::If { cond, then: Vec::new(), otherwise: Vec::new() },
+        expect![[r#"
+        `if thread < 3` differs between the threads of a block
+          #0 `op`
+    "#]],
+    );
 }
 
 #[test]
 fn integers_without_a_value() {
     let load = |offset: Expr| transfer("ld.global.b16", first(R, 1), A, offset);
-    check(load(var("q")), expect!["#0 `op`: `q` has no value here"]);
+    check(
+        load(var("q")),
+        expect![[r#"
+        `q` has no value here
+          #0 `op`
+    "#]],
+    );
     let zero = rem(block(0), 5);
     let quotient = Expr::atom(hx_index::Atom::Div(thread(), zero.clone()));
-    check(load(quotient.clone()), expect!["thread 0, block [0, 0, 0], #0 `op`: division by zero in `thread / (block_idx.x % 5)`"]);
-    check(load(thread() * c(i64::MAX / 4)), expect!["thread 5, block [0, 0, 0], #0 `op`: integer overflow in `thread * 2305843009213693951`"]);
+    check(
+        load(quotient.clone()),
+        expect![[r#"
+        division by zero in `thread / (block_idx.x % 5)`
+          thread 0, block [0, 0, 0], #0 `op`
+    "#]],
+    );
+    check(
+        load(thread() * c(i64::MAX / 4)),
+        expect![[r#"
+        integer overflow in `thread * 2305843009213693951`
+          thread 5, block [0, 0, 0], #0 `op`
+    "#]],
+    );
     // What a guard rules out is not computed.
     let guard = Cond::Cmp(CmpOp::Ne, zero, c(0)).and(lt(quotient.clone(), c(1)));
     check(guarded("ld.global.b16", first(R, 1), A, quotient, guard, 0), expect!["no error"]);
@@ -80,14 +212,13 @@ fn launches() {
     k.program.requires.push(Requirement { cond, text: "x < n".into() });
     let check = |n: Option<i64>, arguments: &[Argument], want: Expect| {
         let symbols: BTreeMap<Symbol, i64> = n.map(|n| (Symbol::Dim("n".into()), n)).into_iter().collect();
-        let text = match run(&k.program, &symbols, &mut arguments.to_vec(), &Config::default()) {
-            Ok(_) => "no error".into(),
-            Err(e) => e.to_string(),
-        };
+        let text = error_text(run(&k.program, &symbols, &mut arguments.to_vec(), &Config::default()));
         want.assert_eq(&text);
     };
     let a = |len: usize, base_align: u32| match vector(DType::F16, &vec![0.0; len]) {
-        Argument::Tensor { bytes, shape, stride, .. } => Argument::Tensor { bytes, shape, stride, base_align },
+        Argument::Tensor { bytes, shape, stride, .. } => {
+            Argument::Tensor { bytes, shape, stride, base_align }
+        }
         other => other,
     };
     let x = Argument::Int(3);

@@ -120,18 +120,18 @@ fn transpose(barrier: bool) -> Kernel {
     if barrier {
         k.push(Stmt::Barrier);
     }
-    let up = vec![
-        transfer("ld.shared.b32", held(), s, crossed),
-        transfer("st.global.b32", held(), b, straight),
-    ];
+    let up =
+        vec![transfer("ld.shared.b32", held(), s, crossed), transfer("st.global.b32", held(), b, straight)];
     k.op("copy(s.T, b)", vec![repeat("i", c(8), true, up)]);
     k
 }
 
 #[test]
 fn a_transpose_through_shared_memory() {
-    let mut arguments =
-        [tensor(DType::F32, &[32, 32], &[32, 1], &counting(1024)), tensor(DType::F32, &[32, 32], &[32, 1], &[0.0; 1024])];
+    let mut arguments = [
+        tensor(DType::F32, &[32, 32], &[32, 1], &counting(1024)),
+        tensor(DType::F32, &[32, 32], &[32, 1], &[0.0; 1024]),
+    ];
     let report = transpose(true).run(&mut arguments).unwrap();
     let want: Vec<f64> = (0..1024).map(|i| f64::from(i % 32 * 32 + i / 32)).collect();
     assert_eq!(values(DType::F32, &arguments[1]), want);
@@ -143,7 +143,43 @@ fn a_transpose_through_shared_memory() {
 #[test]
 fn a_missing_barrier_is_a_race() {
     let t = || tensor(DType::F32, &[32, 32], &[32, 1], &counting(1024));
-    check(&transpose(false), &mut [t(), t()], expect!["thread 1, block [0, 0, 0], #1 `copy(s.T, b)`: thread 1 reads in #1 `copy(s.T, b)` element 32 of the shared tensor `s`, which thread 32 writes in #0 `copy(a, s)`, with no barrier in between"]);
+    check(
+        &transpose(false),
+        &mut [t(), t()],
+        expect![[r#"
+        reads element 32 of the shared tensor `s`, which thread 32 wrote in #0 `copy(a, s)`, with no barrier in between
+          thread 1, block [0, 0, 0], #1 `copy(s.T, b)`
+    "#]],
+    );
+}
+
+#[test]
+fn lanes_that_exchange_count_as_all_lanes() {
+    // Every lane wrote the row that it addresses, but other lanes get it.
+    let mut k = Kernel::new(32);
+    let s = k.shared("s", DType::F16, 256);
+    let r = k.registers("r", DType::F16, 8);
+    k.push(fill(first(r, 8), 0));
+    k.op("copy(r, s)", vec![transfer("st.shared.v4.b32", first(r, 8), s, thread() * c(8))]);
+    k.op("copy(s, r)", vec![transfer("ldmatrix.x4", first(r, 8), s, thread() * c(8))]);
+    check(
+        &k,
+        &mut [],
+        expect![[r#"
+        reads for its whole warp element 0 of the shared tensor `s`, which thread 0 wrote in #0 `copy(r, s)`, with no barrier in between
+          thread 0, block [0, 0, 0], #1 `copy(s, r)`
+    "#]],
+    );
+    k.program.body.insert(2, Stmt::Barrier);
+    k.op("copy(r, s)", vec![transfer("st.shared.v4.b32", first(r, 8), s, thread() * c(8))]);
+    check(
+        &k,
+        &mut [],
+        expect![[r#"
+        writes element 0 of the shared tensor `s`, which thread 0 read for its whole warp in #1 `copy(s, r)`, with no barrier in between
+          thread 0, block [0, 0, 0], #2 `copy(r, s)`
+    "#]],
+    );
 }
 
 #[test]
@@ -154,14 +190,28 @@ fn reads_of_what_was_never_written() {
     k.op("fill(r, 0)", vec![fill(first(r, 1), 0)]);
     k.op("copy(r, s)", vec![transfer("st.shared.b16", first(r, 1), s, thread() * c(2))]);
     k.op("copy(s, r)", vec![transfer("ld.shared.b32", first(r, 2), s, thread() * c(2))]);
-    check(&k, &mut [], expect!["thread 0, block [0, 0, 0], #2 `copy(s, r)`: reads byte 2 (element 1) of the shared tensor `s`, which was never written"]);
+    check(
+        &k,
+        &mut [],
+        expect![[r#"
+        reads byte 2 (element 1) of the shared tensor `s`, which was never written
+          thread 0, block [0, 0, 0], #2 `copy(s, r)`
+    "#]],
+    );
 
     let mut k = Kernel::new(32);
     let b = k.output("b", DType::F16, &[64], &[1]);
     let r = k.registers("r", DType::F16, 2);
     k.push(fill(first(r, 1), 0));
     k.op("copy(r, b)", vec![transfer("st.global.b32", first(r, 2), b, thread() * c(2))]);
-    check(&k, &mut [vector(DType::F16, &[0.0; 64])], expect!["thread 0, block [0, 0, 0], #0 `copy(r, b)`: reads element 1 of the registers `r`, which was never written"]);
+    check(
+        &k,
+        &mut [vector(DType::F16, &[0.0; 64])],
+        expect![[r#"
+        reads element 1 of the registers `r`, which was never written
+          thread 0, block [0, 0, 0], #0 `copy(r, b)`
+    "#]],
+    );
 }
 
 #[test]
@@ -175,11 +225,25 @@ fn a_buffer_does_not_inherit_what_another_left() {
     k.push(transfer("st.shared.b16", first(r, 1), s, thread()));
     k.push(Stmt::Barrier);
     k.op("copy(t, r)", vec![transfer("ld.shared.b16", first(r, 1), t, thread())]);
-    check(&k, &mut [], expect!["thread 0, block [0, 0, 0], #0 `copy(t, r)`: reads byte 0 (element 0) of the shared tensor `t`, which was never written"]);
+    check(
+        &k,
+        &mut [],
+        expect![[r#"
+        reads byte 0 (element 0) of the shared tensor `t`, which was never written
+          thread 0, block [0, 0, 0], #0 `copy(t, r)`
+    "#]],
+    );
 }
 
 /// A 16-byte load of `f16` elements from `offset` on, of a tensor with that alignment.
-fn wide_load(shape: &[i64], stride: &[i64], len: usize, offset: hx_index::Expr, base_align: u32, want: Expect) {
+fn wide_load(
+    shape: &[i64],
+    stride: &[i64],
+    len: usize,
+    offset: hx_index::Expr,
+    base_align: u32,
+    want: Expect,
+) {
     let mut k = Kernel::new(4);
     let a = k.input("a", DType::F16, shape, stride);
     let r = k.registers("r", DType::F16, 8);
@@ -194,11 +258,61 @@ fn wide_load(shape: &[i64], stride: &[i64], len: usize, offset: hx_index::Expr, 
 #[test]
 fn alignment_and_bounds() {
     wide_load(&[64], &[1], 64, thread() * c(8), 16, expect!["no error"]);
-    wide_load(&[64], &[1], 64, thread() * c(4), 16, expect!["thread 1, block [0, 0, 0], #0 `copy(a, r)`: reads `a` at address 24, which is no multiple of the 16 bytes of the access"]);
-    wide_load(&[64], &[1], 64, thread() * c(8), 8, expect!["thread 0, block [0, 0, 0], #0 `copy(a, r)`: reads `a` at address 8, which is no multiple of the 16 bytes of the access"]);
-    wide_load(&[4, 10], &[10, 1], 40, thread() * c(16), 16, expect!["thread 3, block [0, 0, 0], #0 `copy(a, r)`: reads element 48 ([4, 8]) of `a`, whose shape is [4, 10] : [10, 1]"]);
-    wide_load(&[4, 10], &[16, 1], 64, thread() * c(8), 16, expect!["thread 1, block [0, 0, 0], #0 `copy(a, r)`: reads element 10 ([0, 10]) of `a`, whose shape is [4, 10] : [16, 1]"]);
-    wide_load(&[64], &[1], 64, thread() * c(8) - c(8), 16, expect!["thread 0, block [0, 0, 0], #0 `copy(a, r)`: reads element -8 ([-8]) of `a`, whose shape is [64] : [1]"]);
+    wide_load(
+        &[64],
+        &[1],
+        64,
+        thread() * c(4),
+        16,
+        expect![[r#"
+        reads element 4 of `a` at address 24, which is no multiple of the 16 bytes of the access
+          thread 1, block [0, 0, 0], #0 `copy(a, r)`
+    "#]],
+    );
+    wide_load(
+        &[64],
+        &[1],
+        64,
+        thread() * c(8),
+        8,
+        expect![[r#"
+        reads element 0 of `a` at address 8, which is no multiple of the 16 bytes of the access
+          thread 0, block [0, 0, 0], #0 `copy(a, r)`
+    "#]],
+    );
+    wide_load(
+        &[4, 10],
+        &[10, 1],
+        40,
+        thread() * c(16),
+        16,
+        expect![[r#"
+        reads element 48 ([4, 8]) of `a`, whose shape is [4, 10] : [10, 1]
+          thread 3, block [0, 0, 0], #0 `copy(a, r)`
+    "#]],
+    );
+    wide_load(
+        &[4, 10],
+        &[16, 1],
+        64,
+        thread() * c(8),
+        16,
+        expect![[r#"
+        reads element 10 ([0, 10]) of `a`, whose shape is [4, 10] : [16, 1]
+          thread 1, block [0, 0, 0], #0 `copy(a, r)`
+    "#]],
+    );
+    wide_load(
+        &[64],
+        &[1],
+        64,
+        thread() * c(8) - c(8),
+        16,
+        expect![[r#"
+        reads element -8 of `a`, whose shape is [64] : [1]
+          thread 0, block [0, 0, 0], #0 `copy(a, r)`
+    "#]],
+    );
     wide_load(&[64], &[1], 60, thread() * c(8), 16, expect!["`a` has 120 bytes, too few for f16[64] : [1]"]);
 }
 
@@ -209,10 +323,24 @@ fn shared_memory_has_bounds_and_alignment() {
     let r = k.registers("r", DType::F32, 2);
     k.push(fill(first(r, 2), 0));
     k.op("copy(r, s)", vec![transfer("st.shared.b32", first(r, 1), s, thread())]);
-    check(&k, &mut [], expect!["thread 16, block [0, 0, 0], #0 `copy(r, s)`: writes element 16 of `s`, which has 16 elements in shared memory"]);
+    check(
+        &k,
+        &mut [],
+        expect![[r#"
+        writes element 16 of `s`, which has 16 elements in shared memory
+          thread 16, block [0, 0, 0], #0 `copy(r, s)`
+    "#]],
+    );
     k.program.body.pop();
     k.op("copy(r, s)", vec![transfer("st.shared.v2.b32", first(r, 2), s, rem(thread(), 4))]);
-    check(&k, &mut [], expect!["thread 1, block [0, 0, 0], #1 `copy(r, s)`: writes `s` at address 4, which is no multiple of the 8 bytes of the access"]);
+    check(
+        &k,
+        &mut [],
+        expect![[r#"
+        writes element 1 of `s` at address 4, which is no multiple of the 8 bytes of the access
+          thread 1, block [0, 0, 0], #1 `copy(r, s)`
+    "#]],
+    );
 }
 
 /// Each block reads element `read` and writes its own value to element `write` of `a`.
@@ -235,10 +363,28 @@ fn between_blocks(read: Option<hx_index::Expr>, write: hx_index::Expr, bits: u64
 #[test]
 fn blocks_that_disagree_race() {
     let arguments = || [tensor(DType::U32, &[2, 8], &[8, 1], &[1.0; 16])];
-    check(&between_blocks(None, block(1) * c(8) + c(3), 0), &mut arguments(), expect!["block [1, 0, 0]: writes element 3 ([0, 3]) of `a`, which block [0, 0, 0] writes with another value too"]);
+    check(
+        &between_blocks(None, block(1) * c(8) + c(3), 0),
+        &mut arguments(),
+        expect![[r#"
+            writes element 3 ([0, 3]) of `a`, which block [0, 0, 0] sets to another value
+              block [1, 0, 0], #0 `copy(r, a)`
+        "#]],
+    );
     check(&between_blocks(None, block(1) * c(8) + c(3), 1), &mut arguments(), expect!["no error"]);
-    check(&between_blocks(Some(c(5)), block(0) * c(2) + block(1) + c(5), 0), &mut arguments(), expect!["block [0, 0, 0]: writes element 5 ([0, 5]) of `a`, which block [1, 0, 0] reads too"]);
-    check(&between_blocks(Some(c(0)), block(0) * c(2) + block(1) + c(5), 0), &mut arguments(), expect!["no error"]);
+    check(
+        &between_blocks(Some(c(5)), block(0) * c(2) + block(1) + c(5), 0),
+        &mut arguments(),
+        expect![[r#"
+            reads element 5 ([0, 5]) of `a`, which block [0, 0, 0] changes
+              block [1, 0, 0], #0 `copy(a, r)`
+        "#]],
+    );
+    check(
+        &between_blocks(Some(c(0)), block(0) * c(2) + block(1) + c(5), 0),
+        &mut arguments(),
+        expect!["no error"],
+    );
 }
 
 #[test]
@@ -272,8 +418,8 @@ fn an_empty_grid_runs_nothing() {
 fn a_cancelled_run_gives_the_arguments_back() {
     let mut arguments = [vector(DType::F16, &counting(1024)), vector(DType::F16, &[5.0; 1024])];
     let before = arguments.clone();
-    let config = Config { cancel: &|| true, ..Config::default() };
     let program = vector_copy(1024, 0).program;
+    let config = Config { cancel: &|| true, ..Config::default() };
     let error = run(&program, &Default::default(), &mut arguments, &config).unwrap_err();
     assert_eq!(error.fault, Fault::Cancelled);
     assert_eq!(arguments, before);
@@ -293,5 +439,12 @@ fn elements_narrower_than_a_byte() {
     let want: Vec<f64> = (0..64).map(|i| numbers[(7 - i / 8) * 8 + i % 8]).collect();
     assert_eq!(values(DType::U4, &arguments[1]), want);
     k.push(transfer("ld.global.b8", first(r, 2), hx_thread::Memory::Global(0), thread()));
-    check(&k, &mut arguments, expect!["thread 1, block [0, 0, 0]: reads `a` at address 256, which is no multiple of the 1 bytes of the access"]);
+    check(
+        &k,
+        &mut arguments,
+        expect![[r#"
+        reads element 1 of `a` at address 256 and bit 4, which is no multiple of the 1 bytes of the access
+          thread 1, block [0, 0, 0]
+    "#]],
+    );
 }
