@@ -4,6 +4,7 @@
 //! Bodies are data without positions; places live in source maps that only diagnostics read. The crate knows nothing of
 //! editors, terminals or the layouts of tiles. Start at [`Item`], then [`Body`].
 
+mod args;
 mod body;
 mod builtins;
 mod collect;
@@ -14,7 +15,10 @@ mod item;
 mod resolve;
 mod signature;
 mod source_map;
+#[cfg(test)]
+mod test_db;
 
+pub use args::{ArgProblem, builtin_params, match_args};
 pub use body::{Body, Cases, body_of, body_source_map, fn_signature, kernel_signature, signature_source_map};
 pub use builtins::{Builtin, BuiltinId, BuiltinParam, Need, Place, builtin, builtins};
 pub use db::Db;

@@ -1,0 +1,103 @@
+//! From the body of a kernel to its tile program, for one instance.
+//!
+//! The body is interpreted with the instance's compile-time values: integers are symbolic where only a launch knows them,
+//! tensors are views, and what moves or computes becomes an operation. The crate knows nothing of how layouts are chosen and
+//! of devices. What the language has and the compiler cannot do yet is an error with its place, never a wrong program.
+//! Start at [`lower`].
+
+mod call;
+mod cx;
+mod error;
+mod header;
+mod inline;
+mod instance;
+mod ops;
+mod scalar;
+mod stmt;
+#[cfg(test)]
+mod test_db;
+#[cfg(test)]
+mod tests;
+mod value;
+mod view;
+
+use std::collections::BTreeMap;
+
+use hx_hir::{Db, Kernel, body_names, body_of, kernel_signature, signature_names};
+use hx_tile::TileProgram;
+
+pub use crate::cx::OriginPlace;
+pub use crate::error::{At, LowerError, Place};
+pub use crate::instance::{CtArgs, CtValue, LaunchFacts};
+
+use crate::cx::{Cx, Frame};
+use crate::error::Lower;
+use crate::value::Value;
+
+/// The tile program of one instance, and where its parts come from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lowered {
+    pub program: TileProgram,
+    /// Indexed by [`hx_tile::Origin`].
+    pub origins: Vec<OriginPlace>,
+    /// Every compile-time parameter with its value, defaults included.
+    pub args: CtArgs,
+}
+
+/// Lowers a kernel whose body has no errors.
+///
+/// # Errors
+/// What keeps this instance from having a tile program, in the order of the text. The list is empty if nothing is wrong but
+/// what the diagnostics of the item already say.
+pub fn lower<'db>(
+    db: &'db dyn Db,
+    kernel: Kernel<'db>,
+    args: &CtArgs,
+    facts: &LaunchFacts,
+) -> Result<Lowered, Vec<LowerError>> {
+    let mut cx = Cx::new(db);
+    match lower_kernel(&mut cx, kernel, args, facts) {
+        Ok((program, args)) if cx.errors.is_empty() => Ok(Lowered { program, origins: cx.origins, args }),
+        _ => Err(cx.errors),
+    }
+}
+
+fn lower_kernel<'db>(
+    cx: &mut Cx<'db>,
+    kernel: Kernel<'db>,
+    args: &CtArgs,
+    facts: &LaunchFacts,
+) -> Lower<(TileProgram, CtArgs)> {
+    let db = cx.db;
+    let sig = kernel_signature(db, kernel);
+    cx.frames.push(Frame {
+        item: kernel.into(),
+        key: kernel.key(db),
+        store: &sig.store,
+        names: &signature_names(db, kernel.into()).names,
+        in_signature: true,
+        generics: vec![Value::Error; sig.generics.len()],
+        params: vec![Value::Error; sig.params.len()],
+        dims: BTreeMap::new(),
+        locals: BTreeMap::new(),
+        call: None,
+    });
+    let header = cx.header(kernel, args, facts)?;
+    let body = body_of(db, kernel.into());
+    let frame = cx.frame_mut();
+    (frame.store, frame.names, frame.in_signature) = (&body.store, body_names(db, kernel.into()), false);
+    cx.eval(body.root)?;
+    let generics = sig.generics.iter().zip(&cx.frame().generics);
+    let args = generics.filter_map(|(g, v)| Some((g.name.clone(), v.to_ct()?))).collect();
+    let program = TileProgram {
+        name: kernel.name(db).to_string(),
+        params: std::mem::take(&mut cx.params),
+        facts: std::mem::take(&mut cx.facts),
+        grid: header.grid,
+        threads: header.threads,
+        requires: header.requires,
+        tensors: std::mem::take(&mut cx.tensors),
+        body: cx.blocks.pop().unwrap_or_default(),
+    };
+    Ok((program, args))
+}

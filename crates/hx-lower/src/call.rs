@@ -1,0 +1,201 @@
+//! Calls: of primitives by the table of built-in names, and of tile functions, which are inlined.
+
+use hx_base::codes;
+use hx_hir::{
+    Arg, ArgProblem, Expr as HirExpr, ExprId, ItemKind, Need, Resolution, builtin_params, match_args,
+};
+use hx_index::Expr;
+use hx_tile::OpKind;
+
+use crate::cx::Cx;
+use crate::error::{At, Lower, LowerError};
+use crate::value::Value;
+
+impl<'db> Cx<'db> {
+    pub(crate) fn call(
+        &mut self,
+        id: ExprId,
+        callee: ExprId,
+        args: &'db [Arg],
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let store = self.store();
+        let HirExpr::Path { path, generics } = &store[callee] else {
+            let value = self.eval(callee)?;
+            let message = format!("found {} before `(`, wanted a function", value.what());
+            return self.fail(&codes::NOT_CALLABLE, callee, message);
+        };
+        match self.frame().names.exprs.get(callee).cloned() {
+            Some(Resolution::Builtin(b)) => match b.get().params {
+                Some(params) => {
+                    let slots = self.args(id, b.name(), &builtin_params(params), args)?;
+                    let slots: Vec<Option<ExprId>> = slots.iter().map(|s| s.map(|i| args[i].value)).collect();
+                    self.primitive(id, b.name(), &slots, args, hint)
+                }
+                None => self.fail(&codes::NOT_CALLABLE, callee, format!("`{}` is no function", b.name())),
+            },
+            Some(Resolution::Item(key)) if key.kind == ItemKind::Function => {
+                self.inline(id, callee, &key, generics, args)
+            }
+            Some(Resolution::Item(key)) if key.kind == ItemKind::Kernel => {
+                let message = format!(
+                    "the kernel `{}` is called in a kernel: kernels are launched from the host",
+                    key.name
+                );
+                self.fail(&codes::NOT_A_PRIMITIVE, callee, message)
+            }
+            Some(Resolution::DType(dtype)) => {
+                let error = self
+                    .error(&codes::NOT_CALLABLE, callee, format!("the element type `{dtype}` is called"))
+                    .help(format!("`cast(x, {dtype})` converts"));
+                Err(self.report(error))
+            }
+            Some(_) => self.fail(&codes::NOT_CALLABLE, callee, format!("`{path}` is no function")),
+            // The name means nothing, which has been reported.
+            None => Ok(Value::Error),
+        }
+    }
+
+    /// The argument of each parameter; what does not fit is reported.
+    pub(crate) fn args(
+        &mut self,
+        id: ExprId,
+        name: &str,
+        params: &[(&str, Need)],
+        args: &[Arg],
+    ) -> Lower<Vec<Option<usize>>> {
+        let (slots, problems) = match_args(params, args);
+        let mut result = Ok(slots);
+        for problem in problems {
+            let at = |cx: &Self, arg: usize| cx.place_at(At::Label(id, arg));
+            let error = match problem {
+                ArgProblem::TooMany { arg, found, wanted } => {
+                    let message = format!("`{name}` takes {wanted} arguments, found {found}");
+                    LowerError::new(&codes::WRONG_ARGUMENT_COUNT, at(self, arg), message)
+                }
+                ArgProblem::Missing { params } => {
+                    let message = format!("`{name}` lacks the argument `{}`", params.join("`, `"));
+                    self.error(&codes::MISSING_ARGUMENT, id, message)
+                }
+                ArgProblem::UnknownName { arg } => {
+                    let label = args.get(arg).and_then(|a| a.name.clone()).unwrap_or_default();
+                    let message = format!("`{name}` has no parameter `{label}`");
+                    LowerError::new(&codes::UNKNOWN_ARGUMENT, at(self, arg), message)
+                }
+                ArgProblem::Twice { arg, first } => {
+                    let error = LowerError::new(
+                        &codes::DUPLICATE_ARGUMENT,
+                        at(self, arg),
+                        "an argument is given twice",
+                    );
+                    error.also(at(self, first), "given here first")
+                }
+            };
+            result = Err(self.report(error));
+        }
+        result
+    }
+
+    fn primitive(
+        &mut self,
+        id: ExprId,
+        name: &str,
+        slots: &[Option<ExprId>],
+        args: &[Arg],
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        match (name, slots) {
+            ("register_tensor", [Some(dtype), Some(shape), layout]) => {
+                self.make_tensor(id, false, *dtype, *shape, *layout, hint)
+            }
+            ("shared_tensor", [Some(dtype), Some(shape), layout]) => {
+                self.make_tensor(id, true, *dtype, *shape, *layout, hint)
+            }
+            ("global_view", [Some(buffer), Some(layout), _]) => {
+                let value = self.eval(*buffer)?;
+                let t = self.want_global(*buffer, value, name)?;
+                let pad = self.pad(args)?;
+                self.global_view(*buffer, &t, *layout, pad)
+            }
+            ("tile", [Some(t), Some(shape), _]) => {
+                let tensor = self.tensor(*t)?;
+                let pad = self.pad(args)?;
+                if tensor.is_register() {
+                    return self.fail(
+                        &codes::WRONG_MEMORY,
+                        *t,
+                        "found a register tensor, wanted one in memory for `tile`",
+                    );
+                }
+                self.tile(id, &tensor, *t, *shape, pad)
+            }
+            ("permute", [Some(t), Some(order)]) => {
+                let tensor = self.tensor(*t)?;
+                self.permute(id, &tensor, *order)
+            }
+            ("copy", [Some(src), Some(dst)]) => self.copy(id, *src, *dst),
+            ("load", [Some(view)]) => self.load(id, *view, hint),
+            ("cast", [Some(t), Some(dtype)]) => self.cast(id, *t, *dtype, hint),
+            ("fill", [Some(t), Some(x)]) => self.fill(id, *t, *x),
+            ("gemm", [Some(c), Some(a), Some(b), _]) => self.gemm(id, [*c, *a, *b], args),
+            ("sync", _) => {
+                self.emit(OpKind::Sync, id);
+                Ok(Value::Unit)
+            }
+            ("cdiv", [Some(a), Some(b)]) => self.cdiv(*a, *b),
+            ("min" | "max", [Some(a), Some(b), None]) => self.extreme(id, name == "min", *a, *b),
+            ("assert", [Some(condition), _]) => self.assert(id, *condition),
+            _ => self.unsupported(id, format!("`{name}`")),
+        }
+    }
+
+    fn cdiv(&mut self, a: ExprId, b: ExprId) -> Lower<Value> {
+        let (x, y) = (self.int(a), self.int(b));
+        let (x, y) = (x?, y?);
+        if y.as_const().is_some_and(|y| y <= 0) {
+            return self.fail(
+                &codes::CONSTANT_ERROR,
+                b,
+                format!("found the divisor `{y}`, wanted a positive one"),
+            );
+        }
+        Ok(Value::Int(x.ceil_div(&y, &self.facts)))
+    }
+
+    fn extreme(&mut self, id: ExprId, least: bool, a: ExprId, b: ExprId) -> Lower<Value> {
+        let (x, y) = (self.eval(a), self.eval(b));
+        match (x?, y?) {
+            (Value::Int(x), Value::Int(y)) => {
+                Ok(Value::Int(if least { x.minimum(&y, &self.facts) } else { x.maximum(&y, &self.facts) }))
+            }
+            (Value::Float(x), Value::Float(y)) => Ok(Value::Float(if least { x.min(y) } else { x.max(y) })),
+            (Value::Int(x), Value::Float(y)) | (Value::Float(y), Value::Int(x)) if x.as_const().is_some() => {
+                let x = x.as_const().unwrap_or_default() as f64;
+                Ok(Value::Float(if least { x.min(y) } else { x.max(y) }))
+            }
+            (Value::Tensor(_), _) | (_, Value::Tensor(_)) => {
+                self.unsupported(id, if least { "`min` of tensors" } else { "`max` of tensors" })
+            }
+            (x, y) => {
+                let message = format!("found {} and {}, wanted two numbers", x.what(), y.what());
+                self.fail(&codes::NO_SUCH_OPERATION, id, message)
+            }
+        }
+    }
+
+    /// An assertion that is decided at compile time costs nothing; others need the run-time buffer.
+    fn assert(&mut self, id: ExprId, condition: ExprId) -> Lower<Value> {
+        match self.eval(condition)? {
+            Value::Bool(hx_index::Cond::True) => Ok(Value::Unit),
+            Value::Bool(hx_index::Cond::False) => {
+                self.fail(&codes::CONSTANT_ERROR, condition, "the assertion does not hold for this instance")
+            }
+            _ => self.unsupported(id, "an `assert` on run-time values"),
+        }
+    }
+
+    /// `a == b` in every case.
+    pub(crate) fn same(&self, a: &Expr, b: &Expr) -> bool {
+        (a.clone() - b.clone()).simplify(&self.facts).is_zero()
+    }
+}

@@ -1,0 +1,283 @@
+//! The state of one lowering: frames of names, emitted statements, origins, reports.
+
+use std::collections::BTreeMap;
+
+use hx_base::{Code, codes};
+use hx_dtype::DType;
+use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId};
+use hx_index::{Expr, Facts, Symbol};
+use hx_tile::{
+    Base, Op, OpId, OpKind, Origin, Param, Stmt, Tensor as TileTensor, TensorId, TensorKind, View,
+};
+
+use crate::error::{At, Lower, LowerError, Place, Reported};
+use crate::value::{SymView, Tensor, Value};
+
+/// Where an operation or tensor comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OriginPlace {
+    pub place: Place,
+    /// The call that inlined the function, if the place is in one.
+    pub call: Option<Origin>,
+}
+
+/// The names of the item that is being interpreted.
+pub(crate) struct Frame<'db> {
+    pub(crate) item: Item<'db>,
+    pub(crate) key: ItemKey,
+    /// The expressions that ids of this frame refer to: the body's, or while the header is read the signature's.
+    pub(crate) store: &'db ExprStore,
+    pub(crate) names: &'db Names,
+    pub(crate) in_signature: bool,
+    pub(crate) generics: Vec<Value>,
+    pub(crate) params: Vec<Value>,
+    pub(crate) dims: BTreeMap<Name, Expr>,
+    /// Each local with the depth of run-time control flow at which it was bound.
+    pub(crate) locals: BTreeMap<PatId, (Value, usize)>,
+    /// The call that this frame is the inlining of.
+    pub(crate) call: Option<Origin>,
+}
+
+pub(crate) struct Cx<'db> {
+    pub(crate) db: &'db dyn Db,
+    pub(crate) frames: Vec<Frame<'db>>,
+    pub(crate) facts: Facts,
+    pub(crate) params: Vec<Param>,
+    pub(crate) tensors: Vec<TileTensor>,
+    /// The blocks that are open, innermost last.
+    pub(crate) blocks: Vec<Vec<Stmt>>,
+    pub(crate) origins: Vec<OriginPlace>,
+    pub(crate) errors: Vec<LowerError>,
+    /// Blocks along each axis of the grid.
+    pub(crate) grid_rank: usize,
+    /// How many run-time `for` and `if` are open.
+    pub(crate) depth: usize,
+    /// Constants that are being evaluated, against recursion.
+    pub(crate) consts: Vec<ItemKey>,
+    next_op: u32,
+    next_var: u32,
+}
+
+impl<'db> Cx<'db> {
+    pub(crate) fn new(db: &'db dyn Db) -> Cx<'db> {
+        Cx {
+            db,
+            frames: Vec::new(),
+            facts: Facts::default(),
+            params: Vec::new(),
+            tensors: Vec::new(),
+            blocks: vec![Vec::new()],
+            origins: Vec::new(),
+            errors: Vec::new(),
+            grid_rank: 0,
+            depth: 0,
+            consts: Vec::new(),
+            next_op: 0,
+            next_var: 0,
+        }
+    }
+
+    /// The innermost frame. There is always one while expressions are evaluated.
+    pub(crate) fn frame(&self) -> &Frame<'db> {
+        &self.frames[self.frames.len() - 1]
+    }
+
+    pub(crate) fn frame_mut(&mut self) -> &mut Frame<'db> {
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+
+    pub(crate) fn store(&self) -> &'db ExprStore {
+        self.frame().store
+    }
+
+    pub(crate) fn place(&self, expr: ExprId) -> Place {
+        let frame = self.frame();
+        let at = if frame.in_signature { At::Signature(expr) } else { At::Body(expr) };
+        Place { item: frame.key.clone(), at }
+    }
+
+    pub(crate) fn place_at(&self, at: At) -> Place {
+        Place { item: self.frame().key.clone(), at }
+    }
+
+    /// An error at an expression, to be completed and given to [`Cx::report`].
+    pub(crate) fn error(&self, code: &'static Code, at: ExprId, message: impl Into<String>) -> LowerError {
+        LowerError::new(code, self.place(at), message)
+    }
+
+    pub(crate) fn report(&mut self, mut error: LowerError) -> Reported {
+        let mut call = self.frames.last().and_then(|f| f.call);
+        while let Some(origin) = call.and_then(|c| self.origins.get(c.0 as usize)) {
+            error.calls.push(origin.place.clone());
+            call = origin.call;
+        }
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+        Reported(())
+    }
+
+    /// Reports an error without further labels.
+    pub(crate) fn fail<T>(
+        &mut self,
+        code: &'static Code,
+        at: ExprId,
+        message: impl Into<String>,
+    ) -> Lower<T> {
+        let error = self.error(code, at, message);
+        Err(self.report(error))
+    }
+
+    /// Refuses what the language has and the compiler cannot do yet.
+    pub(crate) fn unsupported<T>(&mut self, at: ExprId, what: impl std::fmt::Display) -> Lower<T> {
+        self.fail(&codes::UNSUPPORTED, at, format!("{what} cannot be compiled yet"))
+    }
+
+    pub(crate) fn origin(&mut self, expr: ExprId) -> Origin {
+        let origin = OriginPlace { place: self.place(expr), call: self.frame().call };
+        match self.origins.iter().position(|o| *o == origin) {
+            Some(i) => Origin(i as u32),
+            None => {
+                self.origins.push(origin);
+                Origin(self.origins.len() as u32 - 1)
+            }
+        }
+    }
+
+    pub(crate) fn push(&mut self, stmt: Stmt) {
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(stmt);
+        }
+    }
+
+    pub(crate) fn emit(&mut self, kind: OpKind, at: ExprId) {
+        let origin = self.origin(at);
+        let op = Op { id: OpId(self.next_op), kind, origin };
+        self.next_op += 1;
+        self.push(Stmt::Op(op));
+    }
+
+    /// Collects what `body` emits, under run-time control flow.
+    pub(crate) fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> (T, Vec<Stmt>) {
+        self.blocks.push(Vec::new());
+        self.depth += 1;
+        let result = body(self);
+        self.depth -= 1;
+        (result, self.blocks.pop().unwrap_or_default())
+    }
+
+    /// A counter or local integer that no other has.
+    pub(crate) fn new_var(&mut self, name: Name) -> Symbol {
+        self.next_var += 1;
+        Symbol::Var(name, self.next_var - 1)
+    }
+
+    /// A new tensor in registers or shared memory, with a name that no other has.
+    pub(crate) fn new_tensor(
+        &mut self,
+        hint: &str,
+        dtype: DType,
+        shape: Vec<i64>,
+        kind: TensorKind,
+        at: ExprId,
+    ) -> Tensor {
+        let name = self.unique_name(hint);
+        let origin = self.origin(at);
+        let id = TensorId(self.tensors.len() as u32);
+        let base = match kind {
+            TensorKind::Register { .. } => Base::Register(id),
+            TensorKind::Shared { .. } => Base::Shared(id),
+        };
+        let extents: Vec<Expr> = shape.iter().map(|&e| Expr::constant(e)).collect();
+        self.tensors.push(TileTensor { name, dtype, shape, kind, origin });
+        Tensor { view: SymView::whole(base, &extents), dtype, mutable: true, fresh: true }
+    }
+
+    /// A new register tensor whose layout is left open.
+    pub(crate) fn new_register(
+        &mut self,
+        hint: &str,
+        dtype: DType,
+        shape: Vec<i64>,
+        at: ExprId,
+    ) -> (TensorId, Tensor) {
+        let tensor = self.new_tensor(hint, dtype, shape, TensorKind::Register { pinned: None }, at);
+        (TensorId(self.tensors.len() as u32 - 1), tensor)
+    }
+
+    fn unique_name(&self, hint: &str) -> String {
+        let taken = |name: &str| {
+            self.tensors.iter().any(|t| t.name == name) || self.params.iter().any(|p| param_name(p) == name)
+        };
+        let mut name = hint.to_owned();
+        let mut n = 1;
+        while taken(&name) {
+            name = format!("{hint}_{n}");
+            n += 1;
+        }
+        name
+    }
+
+    /// The name of what a view looks into.
+    pub(crate) fn base_name(&self, base: Base) -> &str {
+        match base {
+            Base::Global(p) => self.params.get(p.0 as usize).map_or("", param_name),
+            Base::Shared(t) | Base::Register(t) => {
+                self.tensors.get(t.0 as usize).map_or("", |t| t.name.as_str())
+            }
+        }
+    }
+
+    /// Extents of the dimensions of what a view looks into.
+    pub(crate) fn base_shape(&self, base: Base) -> Vec<Expr> {
+        match base {
+            Base::Global(p) => match self.params.get(p.0 as usize) {
+                Some(Param::Tensor(t)) => t.shape.clone(),
+                _ => Vec::new(),
+            },
+            Base::Shared(t) | Base::Register(t) => {
+                let shape = self.tensors.get(t.0 as usize).map_or(&[][..], |t| &t.shape);
+                shape.iter().map(|&e| Expr::constant(e)).collect()
+            }
+        }
+    }
+
+    /// Strides of the dimensions of a global tensor, in elements.
+    pub(crate) fn base_strides(&self, base: Base) -> Vec<Expr> {
+        match base {
+            Base::Global(p) => match self.params.get(p.0 as usize) {
+                Some(Param::Tensor(t)) => t.stride.clone(),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// The register tensor with its shape.
+    pub(crate) fn register_of(&self, tensor: &Tensor) -> Option<(TensorId, Vec<i64>)> {
+        match tensor.view.base {
+            Base::Register(id) => Some((id, self.tensors.get(id.0 as usize)?.shape.clone())),
+            _ => None,
+        }
+    }
+
+    /// The whole of a register tensor as a view of the program.
+    pub(crate) fn whole(&self, id: TensorId) -> View {
+        let shape = self.tensors.get(id.0 as usize).map_or(&[][..], |t| &t.shape);
+        View::whole(Base::Register(id), shape)
+    }
+}
+
+fn param_name(param: &Param) -> &str {
+    match param {
+        Param::Tensor(t) => &t.name,
+        Param::Int { name, .. } | Param::Float { name, .. } => name,
+    }
+}
+
+/// A shape as it is written.
+pub(crate) fn shape_text(shape: &[Expr]) -> String {
+    let parts: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    format!("[{}]", parts.join(", "))
+}

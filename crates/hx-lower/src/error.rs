@@ -1,0 +1,128 @@
+//! What keeps a kernel from being lowered, by place, and its rendering as a diagnostic.
+
+use hx_base::{Code, Diagnostic, SourceFile, TextRange};
+use hx_hir::{Db, ExprId, Item, ItemKey, PatId, body_source_map, signature_source_map};
+
+/// A place in an item, as ids.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    pub item: ItemKey,
+    pub at: At,
+}
+
+/// What of an item.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum At {
+    /// The name of the item.
+    Name,
+    /// The name of a compile-time parameter.
+    Generic(usize),
+    /// The name of a parameter.
+    Param(usize),
+    /// An expression of the signature.
+    Signature(ExprId),
+    /// An expression of the body.
+    Body(ExprId),
+    /// A pattern of the body.
+    Pat(PatId),
+    /// The label of an argument in a call of the body.
+    Label(ExprId, usize),
+}
+
+impl Place {
+    /// The bytes in the file; the item's name where the text has nothing of its own.
+    pub fn range(&self, db: &dyn Db) -> Option<(SourceFile, TextRange)> {
+        let item = self.item.find(db)?;
+        let offset = item.offset(db);
+        let relative = self.relative(db, item).or_else(|| signature_source_map(db, item)?.name);
+        Some((self.item.file, relative.unwrap_or_default() + offset))
+    }
+
+    fn relative<'db>(&self, db: &'db dyn Db, item: Item<'db>) -> Option<TextRange> {
+        let body = body_source_map(db, item);
+        let signature = signature_source_map(db, item);
+        match self.at {
+            At::Name => signature?.name,
+            At::Generic(i) => signature?.generics.get(i).copied(),
+            At::Param(i) => signature?.params.get(i).copied(),
+            At::Signature(e) => signature?.map.expr(e),
+            At::Body(e) => body?.expr(e),
+            At::Pat(p) => body?.pat(p),
+            At::Label(e, i) => body?.label(e, i).or_else(|| body?.expr(e)),
+        }
+    }
+}
+
+/// One reason why a kernel has no tile program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LowerError {
+    pub code: &'static Code,
+    pub place: Place,
+    /// Lower-case start, no final stop, found before wanted.
+    pub message: String,
+    /// The remark at the place itself.
+    pub label: String,
+    /// The other places that take part.
+    pub labels: Vec<(Place, String)>,
+    pub notes: Vec<String>,
+    pub help: Vec<String>,
+    /// Where the function that the error is in was called from, innermost first.
+    pub calls: Vec<Place>,
+}
+
+impl LowerError {
+    pub(crate) fn new(code: &'static Code, place: Place, message: impl Into<String>) -> LowerError {
+        LowerError {
+            code,
+            place,
+            message: message.into(),
+            label: String::new(),
+            labels: Vec::new(),
+            notes: Vec::new(),
+            help: Vec::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    pub(crate) fn label(mut self, text: impl Into<String>) -> LowerError {
+        self.label = text.into();
+        self
+    }
+
+    pub(crate) fn also(mut self, place: Place, text: impl Into<String>) -> LowerError {
+        self.labels.push((place, text.into()));
+        self
+    }
+
+    pub(crate) fn note(mut self, text: impl Into<String>) -> LowerError {
+        self.notes.push(text.into());
+        self
+    }
+
+    pub(crate) fn help(mut self, text: impl Into<String>) -> LowerError {
+        self.help.push(text.into());
+        self
+    }
+
+    /// With places as ranges. Nothing if the item is gone.
+    pub fn to_diagnostic(&self, db: &dyn Db) -> Option<Diagnostic> {
+        let (file, range) = self.place.range(db)?;
+        let mut diagnostic =
+            Diagnostic::new(self.code, file, range, self.message.clone()).label(self.label.clone());
+        let calls = self.calls.iter().map(|place| (place, "called from here"));
+        for (place, text) in self.labels.iter().map(|(p, t)| (p, t.as_str())).chain(calls) {
+            if let Some((file, range)) = place.range(db) {
+                diagnostic = diagnostic.also(file, range, text);
+            }
+        }
+        diagnostic.notes.clone_from(&self.notes);
+        diagnostic.help.clone_from(&self.help);
+        Some(diagnostic)
+    }
+}
+
+/// The token of an error that has been reported. Only reporting makes one, so no failure stays silent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Reported(pub(crate) ());
+
+pub(crate) type Lower<T> = Result<T, Reported>;

@@ -1,0 +1,394 @@
+//! The header of a kernel: compile-time arguments, dimensions, `where`, parameters, grid, threads.
+
+use hx_base::codes;
+use hx_dtype::DType;
+use hx_hir::{
+    ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, Resolution,
+    TypeRef, TypeRefId, kernel_signature, signature_names,
+};
+use hx_index::{Expr, Facts, Symbol};
+use hx_tile::{Base, GridAxis, Param, ParamId, Requirement, TensorParam};
+
+use crate::cx::Cx;
+use crate::error::{At, Lower, LowerError};
+use crate::value::{SymView, Tensor, Value};
+use crate::{CtArgs, LaunchFacts};
+
+/// A block has no more threads than this on any target.
+const MAX_THREADS: i64 = 1024;
+
+/// What the header says beyond its parameters.
+pub(crate) struct Header {
+    pub(crate) grid: Vec<GridAxis>,
+    pub(crate) threads: u32,
+    pub(crate) requires: Vec<Requirement>,
+}
+
+impl<'db> Cx<'db> {
+    /// Reads the header with the kernel's frame in place. The facts it states hold from then on.
+    pub(crate) fn header(
+        &mut self,
+        kernel: Kernel<'db>,
+        args: &CtArgs,
+        launch: &LaunchFacts,
+    ) -> Lower<Header> {
+        let sig = kernel_signature(self.db, kernel);
+        let names = signature_names(self.db, kernel.into());
+        self.bind_generics(sig, args)?;
+        for dim in &names.dims {
+            let symbol = Symbol::Dim(dim.name.clone());
+            self.frame_mut().dims.insert(dim.name.clone(), Expr::symbol(symbol));
+        }
+        self.bind_scalars(sig);
+        let requires = self.requirements(sig)?;
+        for dim in &names.dims {
+            let divisor = launch.divisor(&dim.name);
+            if divisor > 1 {
+                self.facts.divisible(Symbol::Dim(dim.name.clone()), i64::from(divisor));
+            }
+        }
+        let mut result = Ok(());
+        for (i, param) in sig.params.iter().enumerate() {
+            result = result.and(self.bind_param(i, &param.name, param.ty, launch));
+        }
+        result?;
+        let grid = self.grid(sig)?;
+        let threads = self.threads(sig)?;
+        if let Some(cluster) = sig.cluster {
+            return self.unsupported(cluster, "`cluster`");
+        }
+        Ok(Header { grid, threads, requires })
+    }
+
+    fn bind_generics(&mut self, sig: &'db KernelSignature, args: &CtArgs) -> Lower<()> {
+        if let Some(name) = args.keys().find(|name| !sig.generics.iter().any(|g| g.name == **name)) {
+            let place = self.place_at(At::Name);
+            let message = format!("the kernel has no compile-time parameter `{name}`");
+            let error = LowerError::new(&codes::UNKNOWN_ARGUMENT, place, message);
+            return Err(self.report(error));
+        }
+        for (i, generic) in sig.generics.iter().enumerate() {
+            let place = self.place_at(At::Generic(i));
+            let value = match (args.get(&generic.name), generic.default) {
+                (Some(value), _) => Value::from_ct(value),
+                (None, Some(default)) => self.eval(default)?,
+                (None, None) => {
+                    let message = format!("the compile-time parameter `{}` has no value", generic.name);
+                    let error = LowerError::new(&codes::UNINFERRED_PARAMETER, place, message);
+                    return Err(self.report(error));
+                }
+            };
+            if let Some(kind) = generic.ty.and_then(|ty| self.kind_of(ty))
+                && !fits(kind, &value)
+            {
+                let message =
+                    format!("found {} for `{}`, wanted {}", value.what(), generic.name, kind_text(kind));
+                let error = LowerError::new(&codes::TYPE_MISMATCH, place, message);
+                return Err(self.report(error));
+            }
+            if value.to_ct().is_none() {
+                let message =
+                    format!("the compile-time parameter `{}` is known only at run time", generic.name);
+                let error = LowerError::new(&codes::NOT_CONSTANT, place, message);
+                return Err(self.report(error));
+            }
+            self.frame_mut().generics[i] = value;
+        }
+        Ok(())
+    }
+
+    fn kind_of(&self, ty: TypeRefId) -> Option<Kind> {
+        match self.frame().names.types.get(ty)? {
+            Resolution::Kind(kind) => Some(*kind),
+            Resolution::DType(DType::Bool) => Some(Kind::Bool),
+            Resolution::DType(dtype) if dtype.is_int() => Some(Kind::Int),
+            Resolution::DType(_) => Some(Kind::Float),
+            _ => None,
+        }
+    }
+
+    /// Run-time numbers, which shapes and clauses may mention, come before everything else.
+    fn bind_scalars(&mut self, sig: &'db KernelSignature) {
+        for (i, param) in sig.params.iter().enumerate() {
+            let TypeRef::Named { shape: None, .. } = &sig.store[param.ty] else { continue };
+            let Some(dtype) = self.element_type(param.ty) else { continue };
+            let value = if dtype.is_int() {
+                Value::Int(Expr::symbol(Symbol::Scalar(param.name.clone())))
+            } else {
+                Value::RuntimeFloat(param.name.clone(), dtype)
+            };
+            self.frame_mut().params[i] = value;
+        }
+    }
+
+    fn element_type(&self, ty: TypeRefId) -> Option<DType> {
+        match self.frame().names.types.get(ty)? {
+            Resolution::DType(dtype) => Some(*dtype),
+            Resolution::Generic(i) => match self.frame().generics.get(*i as usize)? {
+                Value::DType(dtype) => Some(*dtype),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn bind_param(&mut self, i: usize, name: &str, ty: TypeRefId, launch: &LaunchFacts) -> Lower<()> {
+        let store = self.store();
+        let TypeRef::Named { space, mutable, shape, layout, .. } = &store[ty] else {
+            let place = self.place_at(At::Param(i));
+            let error =
+                LowerError::new(&codes::UNSUPPORTED, place, "a tuple parameter cannot be compiled yet");
+            return Err(self.report(error));
+        };
+        let place = self.place_at(At::Param(i));
+        let Some(dtype) = self.element_type(ty) else {
+            let error = LowerError::new(
+                &codes::WRONG_KIND,
+                place,
+                format!("the type of `{name}` is no element type"),
+            );
+            return Err(self.report(error));
+        };
+        if matches!(space, Some(hx_hir::MemorySpace::Shared | hx_hir::MemorySpace::Register)) {
+            let message = format!("`{name}` is a kernel parameter, so it is in global memory");
+            let error = LowerError::new(&codes::WRONG_MEMORY, place, message);
+            return Err(self.report(error));
+        }
+        let Some(shape) = shape else {
+            let name = name.to_owned();
+            self.params.push(if dtype.is_int() {
+                Param::Int { name, dtype }
+            } else {
+                Param::Float { name, dtype }
+            });
+            return Ok(());
+        };
+        let shape = shape.iter().map(|e| self.int(*e)).collect::<Lower<Vec<Expr>>>()?;
+        let stride = self.strides(&shape, *layout)?;
+        let id = ParamId(self.params.len() as u32);
+        let tensor =
+            Tensor { view: SymView::whole(Base::Global(id), &shape), dtype, mutable: *mutable, fresh: false };
+        self.params.push(Param::Tensor(TensorParam {
+            name: name.to_owned(),
+            dtype,
+            mutable: *mutable,
+            shape,
+            stride,
+            align: launch.alignment(name),
+        }));
+        self.frame_mut().params[i] = Value::Tensor(tensor);
+        Ok(())
+    }
+
+    /// Row-major unless the type names strides.
+    fn strides(&mut self, shape: &[Expr], layout: Option<ExprId>) -> Lower<Vec<Expr>> {
+        let row_major = || {
+            let mut stride = Expr::constant(1);
+            let mut strides: Vec<Expr> = Vec::with_capacity(shape.len());
+            for extent in shape.iter().rev() {
+                strides.push(stride.clone());
+                stride = &stride * extent;
+            }
+            strides.reverse();
+            strides
+        };
+        let Some(layout) = layout else { return Ok(row_major()) };
+        let strides = match self.eval(layout)? {
+            Value::Auto => return Ok(row_major()),
+            Value::Layout(_) => return self.unsupported(layout, "a global layout other than strides"),
+            _ => self.ints(layout)?,
+        };
+        if strides.len() != shape.len() {
+            let message = format!("found {} strides, wanted {}", strides.len(), shape.len());
+            return self.fail(&codes::RANK_MISMATCH, layout, message);
+        }
+        Ok(strides)
+    }
+
+    fn grid(&mut self, sig: &'db KernelSignature) -> Lower<Vec<GridAxis>> {
+        let Some(grid) = sig.grid else {
+            return self.header_error("the kernel has no `grid`: how many blocks run it");
+        };
+        let blocks = self.ints(grid)?;
+        if blocks.is_empty() || blocks.len() > 3 {
+            return self.fail(
+                &codes::BAD_HEADER,
+                grid,
+                format!("found {} axes, wanted 1 to 3", blocks.len()),
+            );
+        }
+        for (axis, count) in blocks.iter().enumerate() {
+            self.facts.at_most(Symbol::BlockIdx(axis as u8), count.clone() - Expr::constant(1));
+        }
+        self.grid_rank = blocks.len();
+        Ok(blocks.into_iter().map(|blocks| GridAxis { blocks }).collect())
+    }
+
+    fn threads(&mut self, sig: &'db KernelSignature) -> Lower<u32> {
+        let Some(threads) = sig.threads else {
+            return self.header_error("the kernel has no `threads`: how many threads a block has");
+        };
+        let count = self.const_int(threads, "the number of threads")?;
+        if count > MAX_THREADS {
+            let message = format!("found {count} threads, wanted at most {MAX_THREADS}");
+            return self.fail(&codes::TOO_MANY_THREADS, threads, message);
+        }
+        if count <= 0 || count % 32 != 0 {
+            return self.fail(
+                &codes::BAD_THREAD_COUNT,
+                threads,
+                format!("found {count} threads, wanted a multiple of 32"),
+            );
+        }
+        Ok(count as u32)
+    }
+
+    fn header_error<T>(&mut self, message: &str) -> Lower<T> {
+        let place = self.place_at(At::Name);
+        let error = LowerError::new(&codes::BAD_HEADER, place, message);
+        Err(self.report(error))
+    }
+
+    /// The `where` clauses as conditions, with what they state added to the facts.
+    fn requirements(&mut self, sig: &'db KernelSignature) -> Lower<Vec<Requirement>> {
+        // The conditions are kept as written, not as they look once they are known to hold.
+        let mut facts = Facts::default();
+        let mut requires = Vec::new();
+        for predicate in &sig.wheres {
+            let cond = self.cond(predicate.condition)?;
+            match cond {
+                hx_index::Cond::True => {}
+                hx_index::Cond::False => {
+                    let error = self
+                        .error(
+                            &codes::BROKEN_REQUIREMENT,
+                            predicate.condition,
+                            format!("`{}` does not hold for this instance", predicate.text),
+                        )
+                        .help("choose other compile-time arguments");
+                    return Err(self.report(error));
+                }
+                cond => requires.push(Requirement { cond, text: predicate.text.clone() }),
+            }
+        }
+        for predicate in &sig.wheres {
+            self.state(predicate.condition, &mut facts)?;
+        }
+        self.facts = facts;
+        Ok(requires)
+    }
+
+    /// Adds to `facts` what holds where the condition does. What facts cannot hold is left out.
+    fn state(&mut self, condition: ExprId, facts: &mut Facts) -> Lower<()> {
+        let store = self.store();
+        let HirExpr::Binary { op, lhs, rhs } = &store[condition] else { return Ok(()) };
+        match op {
+            BinaryOp::Logic(LogicOp::And) => {
+                self.state(*lhs, facts)?;
+                self.state(*rhs, facts)
+            }
+            BinaryOp::Cmp(CmpOp::Eq) => {
+                // `x % d == 0`
+                if let HirExpr::Binary { op: BinaryOp::Arith(ArithOp::Rem), lhs: x, rhs: d } = &store[*lhs] {
+                    let (x, d, zero) = (self.int(*x)?, self.int(*d)?, self.int(*rhs)?);
+                    if let (Some(symbol), Some(d), true) = (bare(&x), d.as_const(), zero.is_zero())
+                        && d > 0
+                    {
+                        facts.divisible(symbol, d);
+                    }
+                    return Ok(());
+                }
+                let (a, b) = (self.int_or_none(*lhs)?, self.int_or_none(*rhs)?);
+                if let (Some(a), Some(b)) = (a, b) {
+                    at_most(facts, &a, &b);
+                    at_least(facts, &a, &b);
+                    at_most(facts, &b, &a);
+                    at_least(facts, &b, &a);
+                }
+                Ok(())
+            }
+            BinaryOp::Cmp(op @ (CmpOp::Lt | CmpOp::Le | CmpOp::Gt | CmpOp::Ge)) => {
+                let (Some(a), Some(b)) = (self.int_or_none(*lhs)?, self.int_or_none(*rhs)?) else {
+                    return Ok(());
+                };
+                let one = Expr::constant(1);
+                let (low, high) = match op {
+                    CmpOp::Lt => (a + one, b),
+                    CmpOp::Le => (a, b),
+                    CmpOp::Gt => (b + one, a),
+                    _ => (b, a),
+                };
+                at_most(facts, &low, &high);
+                at_least(facts, &high, &low);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn int_or_none(&mut self, id: ExprId) -> Lower<Option<Expr>> {
+        Ok(match self.eval(id)? {
+            Value::Int(x) => Some(x),
+            _ => None,
+        })
+    }
+}
+
+/// The symbol, if the expression is just one.
+fn bare(x: &Expr) -> Option<Symbol> {
+    match x.as_atom()? {
+        hx_index::Atom::Symbol(s) => Some(s.clone()),
+        _ => None,
+    }
+}
+
+/// States `x <= bound` where `x` is one symbol plus a constant. Of two bounds that do not compare the first stays.
+fn at_most(facts: &mut Facts, x: &Expr, bound: &Expr) {
+    let constant = Expr::constant(x.constant_term());
+    let Some(symbol) = bare(&(x.clone() - constant.clone())) else { return };
+    let bound = bound.clone() - constant;
+    // A bound by a later symbol could make proofs run in circles.
+    if bound.symbols().iter().any(|s| *s >= symbol) {
+        return;
+    }
+    let known = facts.range(&Expr::symbol(symbol.clone())).1;
+    if known.is_none_or(|k| bound.as_const().is_some_and(|b| b < k)) {
+        // An upper bound brings the lower bound 0 with it, which a number of any sign does not have.
+        if matches!(symbol, Symbol::Scalar(_)) && facts.range(&Expr::symbol(symbol.clone())).0.is_none() {
+            return;
+        }
+        facts.at_most(symbol, bound);
+    }
+}
+
+/// States `x >= bound` where `x` is one symbol plus a constant and the bound is a number.
+fn at_least(facts: &mut Facts, x: &Expr, bound: &Expr) {
+    let constant = x.constant_term();
+    let symbol = bare(&(x.clone() - Expr::constant(constant)));
+    let (Some(symbol), Some(bound)) = (symbol, facts.range(bound).0) else { return };
+    let bound = bound - constant;
+    if facts.range(&Expr::symbol(symbol.clone())).0.is_none_or(|known| known < bound) {
+        facts.at_least(symbol, bound);
+    }
+}
+
+fn fits(kind: Kind, value: &Value) -> bool {
+    matches!(
+        (kind, value),
+        (Kind::Int, Value::Int(_))
+            | (Kind::Float, Value::Float(_) | Value::Int(_))
+            | (Kind::Bool, Value::Bool(_))
+            | (Kind::Type, Value::DType(_))
+            | (Kind::Layout, Value::Layout(_) | Value::Auto)
+    )
+}
+
+fn kind_text(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Int => "an integer",
+        Kind::Float => "a number",
+        Kind::Bool => "a truth value",
+        Kind::Type => "an element type",
+        Kind::Layout => "a layout",
+    }
+}

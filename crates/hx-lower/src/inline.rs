@@ -1,0 +1,264 @@
+//! Tile functions, inlined where they are called, and constants.
+
+use std::collections::BTreeMap;
+
+use hx_base::codes;
+use hx_hir::{
+    Arg, ExprId, FnSignature, GenericArg, Item, ItemKey, MemorySpace, Name, Need, Resolution, TypeRef,
+    TypeRefId, body_names, body_of, fn_signature, signature_names,
+};
+use hx_index::Expr;
+
+use crate::cx::{Cx, Frame, shape_text};
+use crate::error::{At, Lower, LowerError, Reported};
+use crate::value::{Tensor, Value};
+
+impl<'db> Cx<'db> {
+    /// The value of a constant, evaluated in its own file.
+    pub(crate) fn const_value(&mut self, at: ExprId, key: &ItemKey) -> Lower<Value> {
+        if self.consts.contains(key) {
+            return self.fail(
+                &codes::RECURSION,
+                at,
+                format!("the constant `{}` needs its own value", key.name),
+            );
+        }
+        let Some(item) = key.find(self.db) else { return Ok(Value::Error) };
+        let body = body_of(self.db, item);
+        let call = Some(self.origin(at));
+        self.consts.push(key.clone());
+        self.frames.push(Frame {
+            item,
+            key: key.clone(),
+            store: &body.store,
+            names: body_names(self.db, item),
+            in_signature: false,
+            generics: Vec::new(),
+            params: Vec::new(),
+            dims: BTreeMap::new(),
+            locals: BTreeMap::new(),
+            call,
+        });
+        let value = self.eval(body.root);
+        self.frames.pop();
+        self.consts.pop();
+        value
+    }
+
+    /// A call of a tile function: its body in the place of the call.
+    pub(crate) fn inline(
+        &mut self,
+        id: ExprId,
+        callee: ExprId,
+        key: &ItemKey,
+        generics: &'db [GenericArg],
+        args: &'db [Arg],
+    ) -> Lower<Value> {
+        if self.frames.iter().any(|f| f.key == *key) {
+            return self.fail(&codes::RECURSION, callee, format!("the function `{}` calls itself", key.name));
+        }
+        let Some(Item::Function(function)) = key.find(self.db) else { return Ok(Value::Error) };
+        let item = Item::Function(function);
+        let sig = fn_signature(self.db, function);
+        let params: Vec<(&str, Need)> =
+            sig.params.iter().map(|p| (p.name.as_str(), Need::Required)).collect();
+        let slots = self.args(id, &key.name, &params, args)?;
+        let mut values = Vec::with_capacity(slots.len());
+        for slot in slots.iter().flatten() {
+            values.push((args[*slot].value, self.eval(args[*slot].value)?));
+        }
+        let given = self.given_generics(callee, sig, generics)?;
+        let call = Some(self.origin(id));
+        let names = &signature_names(self.db, item).names;
+        self.frames.push(Frame {
+            item,
+            key: key.clone(),
+            store: &sig.store,
+            names,
+            in_signature: true,
+            generics: vec![Value::Error; sig.generics.len()],
+            params: values.iter().map(|(_, v)| v.clone()).collect(),
+            dims: BTreeMap::new(),
+            locals: BTreeMap::new(),
+            call,
+        });
+        let result = self.enter_function(sig, &given, &values);
+        self.frames.pop();
+        result
+    }
+
+    fn given_generics(
+        &mut self,
+        callee: ExprId,
+        sig: &FnSignature,
+        generics: &[GenericArg],
+    ) -> Lower<BTreeMap<Name, Value>> {
+        let mut given = BTreeMap::new();
+        for (i, arg) in generics.iter().enumerate() {
+            let place = self.place_at(At::Label(callee, i));
+            let Some(name) = arg.name.clone() else {
+                let error = LowerError::new(
+                    &codes::UNKNOWN_ARGUMENT,
+                    place,
+                    "compile-time arguments are passed by name",
+                );
+                return Err(self.report(error));
+            };
+            if !sig.generics.iter().any(|g| g.name == name) {
+                let message = format!("the function has no compile-time parameter `{name}`");
+                let error = LowerError::new(&codes::UNKNOWN_ARGUMENT, place, message);
+                return Err(self.report(error));
+            }
+            let value = self.eval(arg.value)?;
+            given.insert(name, value);
+        }
+        Ok(given)
+    }
+
+    /// With the function's frame in place: binds what the arguments fix, checks them, and runs the body.
+    fn enter_function(
+        &mut self,
+        sig: &'db FnSignature,
+        given: &BTreeMap<Name, Value>,
+        args: &[(ExprId, Value)],
+    ) -> Lower<Value> {
+        for (i, generic) in sig.generics.iter().enumerate() {
+            if let Some(value) = given.get(&generic.name) {
+                self.frame_mut().generics[i] = value.clone();
+            }
+        }
+        for (param, (_, value)) in sig.params.iter().zip(args) {
+            self.bind_dims(param.ty, value);
+        }
+        for (i, generic) in sig.generics.iter().enumerate() {
+            if self.frame().generics[i] != Value::Error {
+                continue;
+            }
+            let value = match generic.default {
+                Some(default) => self.eval(default)?,
+                None => {
+                    let message = format!("the compile-time parameter `{}` has no value", generic.name);
+                    let place = self.place_at(At::Generic(i));
+                    let error = LowerError::new(&codes::UNINFERRED_PARAMETER, place, message);
+                    return Err(self.report(error));
+                }
+            };
+            self.frame_mut().generics[i] = value;
+        }
+        for (i, (param, (at, value))) in sig.params.iter().zip(args).enumerate() {
+            let value = self.check_arg(*at, param.ty, value, &param.name)?;
+            self.frame_mut().params[i] = value;
+        }
+        for predicate in &sig.wheres {
+            match self.cond(predicate.condition)? {
+                hx_index::Cond::True => {}
+                cond => {
+                    let message = format!("`{}` is not known to hold here: it is `{cond}`", predicate.text);
+                    return self.fail(&codes::CONSTANT_ERROR, predicate.condition, message);
+                }
+            }
+        }
+        let item = self.frame().item;
+        let body = body_of(self.db, item);
+        let names = body_names(self.db, item);
+        let frame = self.frame_mut();
+        (frame.store, frame.names, frame.in_signature) = (&body.store, names, false);
+        self.eval_named(body.root, None)
+    }
+
+    /// What a parameter's type leaves open is bound by its argument: dimensions, and compile-time parameters that are an element
+    /// type or a whole dimension.
+    fn bind_dims(&mut self, ty: TypeRefId, value: &Value) {
+        let store = self.store();
+        let Value::Tensor(t) = value else { return };
+        let TypeRef::Named { shape, .. } = &store[ty] else { return };
+        let frame = self.frame_mut();
+        if let Some(Resolution::Generic(i)) = frame.names.types.get(ty)
+            && let Some(slot @ Value::Error) = frame.generics.get_mut(*i as usize)
+        {
+            *slot = Value::DType(t.dtype);
+        }
+        for (&dim, extent) in shape.iter().flatten().zip(t.shape()) {
+            match frame.names.exprs.get(dim) {
+                Some(Resolution::Dim(name)) => {
+                    frame.dims.entry(name.clone()).or_insert(extent);
+                }
+                Some(Resolution::Generic(i)) => {
+                    if let Some(slot @ Value::Error) = frame.generics.get_mut(*i as usize) {
+                        *slot = Value::Int(extent);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The argument as the body sees it, if it fits the parameter's type.
+    fn check_arg(&mut self, at: ExprId, ty: TypeRefId, value: &Value, name: &str) -> Lower<Value> {
+        let store = self.store();
+        let TypeRef::Named { space, mutable, shape, .. } = &store[ty] else { return Ok(value.clone()) };
+        let wanted = match self.frame().names.types.get(ty) {
+            Some(Resolution::DType(dtype)) => Some(*dtype),
+            Some(Resolution::Generic(i)) => match self.frame().generics.get(*i as usize) {
+                Some(Value::DType(dtype)) => Some(*dtype),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some(shape) = shape else {
+            return match value {
+                Value::Tensor(t) => self.arg_error(
+                    at,
+                    &codes::RANK_MISMATCH,
+                    format!("found a tensor of rank {} for `{name}`, wanted a number", t.view.modes.len()),
+                ),
+                _ => Ok(value.clone()),
+            };
+        };
+        let Value::Tensor(t) = value else {
+            let message = format!("found {} for `{name}`, wanted a tensor", value.what());
+            return self.arg_error(at, &codes::TYPE_MISMATCH, message);
+        };
+        if let Some(wanted) = wanted.filter(|w| *w != t.dtype) {
+            let message = format!("found elements of type `{}` for `{name}`, wanted `{wanted}`", t.dtype);
+            return self.arg_error(at, &codes::DTYPE_MISMATCH, message);
+        }
+        let memory = match space {
+            Some(MemorySpace::Register) => "register",
+            Some(MemorySpace::Shared) => "shared",
+            Some(MemorySpace::Global) | None => "global",
+        };
+        if memory != t.space() {
+            let message = format!("found a {} tensor for `{name}`, wanted a {memory} one", t.space());
+            return self.arg_error(at, &codes::WRONG_MEMORY, message);
+        }
+        let extents = shape.iter().map(|e| self.int(*e)).collect::<Lower<Vec<Expr>>>()?;
+        let found = t.shape();
+        let fits = found.len() == extents.len() && found.iter().zip(&extents).all(|(a, b)| self.same(a, b));
+        if !fits {
+            let (found, wanted) = (shape_text(&found), shape_text(&extents));
+            let message = format!("found the shape `{found}` for `{name}`, wanted `{wanted}`");
+            return self.arg_error(at, &codes::SHAPE_MISMATCH, message);
+        }
+        if *mutable && !t.mutable {
+            let message = format!("`{name}` is written by the function, but the argument may only be read");
+            return self.arg_error(at, &codes::NOT_MUTABLE, message);
+        }
+        Ok(Value::Tensor(Tensor { mutable: *mutable, fresh: false, ..t.clone() }))
+    }
+
+    /// Reports at an argument of the call, which is in the frame below.
+    fn arg_error<T>(&mut self, at: ExprId, code: &'static hx_base::Code, message: String) -> Lower<T> {
+        let below = self.frames.len().checked_sub(2).and_then(|i| self.frames.get(i));
+        let Some(caller) = below else { return Err(Reported(())) };
+        let place = if caller.in_signature { At::Signature(at) } else { At::Body(at) };
+        let place = crate::error::Place { item: caller.key.clone(), at: place };
+        let callee = self.place_at(At::Name);
+        let mut error = LowerError::new(code, place, message).also(callee, "the function is here");
+        error.calls = Vec::new();
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+        Err(Reported(()))
+    }
+}

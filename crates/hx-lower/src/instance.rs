@@ -1,0 +1,93 @@
+//! What distinguishes one instance of a kernel from another: compile-time arguments and what is known of a launch.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use hx_dtype::DType;
+use hx_hir::{Float, Name};
+use hx_layout::Layout;
+
+/// A compile-time value.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum CtValue {
+    Int(i64),
+    Float(Float),
+    Bool(bool),
+    DType(DType),
+    Layout(Layout),
+    /// The compiler's choice; of a global layout, row-major.
+    Auto,
+    Tuple(Vec<CtValue>),
+}
+
+impl fmt::Display for CtValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CtValue::Int(x) => write!(f, "{x}"),
+            CtValue::Float(x) => write!(f, "{:?}", x.value()),
+            CtValue::Bool(x) => write!(f, "{x}"),
+            CtValue::DType(x) => write!(f, "{x}"),
+            CtValue::Layout(x) => write!(f, "{x}"),
+            CtValue::Auto => f.write_str("auto"),
+            CtValue::Tuple(parts) => {
+                f.write_str("(")?;
+                for (i, part) in parts.iter().enumerate() {
+                    let comma = if i > 0 { ", " } else { "" };
+                    write!(f, "{comma}{part}")?;
+                }
+                f.write_str(if parts.len() == 1 { ",)" } else { ")" })
+            }
+        }
+    }
+}
+
+/// Compile-time arguments by name. Parameters that are left out take their defaults.
+pub type CtArgs = BTreeMap<Name, CtValue>;
+
+/// What an instance assumes of its launches.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct LaunchFacts {
+    /// A divisor of each dimension and stride symbol, a power of two up to 16.
+    pub dims: BTreeMap<Name, u32>,
+    /// Bytes to which each tensor's pointer is aligned, a power of two up to 16.
+    pub align: BTreeMap<Name, u32>,
+    /// What holds of everything that is not named.
+    pub rest: u32,
+}
+
+impl LaunchFacts {
+    /// The greatest divisor and alignment that a launch is specialized on.
+    pub const MAX: u32 = 16;
+
+    /// Everything divides and is aligned by 16: the instance that editors show.
+    pub fn all_16() -> LaunchFacts {
+        LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: Self::MAX }
+    }
+
+    /// Nothing is known.
+    pub fn none() -> LaunchFacts {
+        LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: 1 }
+    }
+
+    /// The known divisor of a dimension or stride.
+    pub fn divisor(&self, dim: &str) -> u32 {
+        self.dims.get(dim).copied().unwrap_or(self.rest).max(1)
+    }
+
+    /// The known alignment of a parameter's pointer in bytes.
+    pub fn alignment(&self, param: &str) -> u32 {
+        self.align.get(param).copied().unwrap_or(self.rest).max(1)
+    }
+
+    /// The divisor that a launch contributes for an extent: its largest power of two up to 16.
+    pub fn divisor_of(extent: i64) -> u32 {
+        let low = extent & extent.wrapping_neg();
+        if extent == 0 { Self::MAX } else { low.clamp(1, i64::from(Self::MAX)) as u32 }
+    }
+}
+
+impl Default for LaunchFacts {
+    fn default() -> LaunchFacts {
+        LaunchFacts::all_16()
+    }
+}

@@ -1,0 +1,417 @@
+//! The operations of a tile program: `copy`, `gemm`, `cast`, `fill`, `sync`, and new tensors.
+
+use hx_base::codes;
+use hx_dtype::DType;
+use hx_hir::{Arg, ExprId};
+use hx_index::Expr;
+use hx_layout::Layout;
+use hx_tile::{OpKind, TensorId, TensorKind, View};
+
+use crate::cx::{Cx, shape_text};
+use crate::error::Lower;
+use crate::stmt::permuted;
+use crate::value::{Tensor, Value};
+
+impl Cx<'_> {
+    /// `register_tensor(T, shape)` or `shared_tensor(T, shape)`.
+    pub(crate) fn make_tensor(
+        &mut self,
+        id: ExprId,
+        shared: bool,
+        dtype: ExprId,
+        shape: ExprId,
+        layout: Option<ExprId>,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let (dtype, extents) = (self.dtype(dtype), self.static_shape(shape));
+        let (dtype, extents) = (dtype?, extents?);
+        let pinned = layout.map(|l| self.pinned(l)).transpose()?.flatten();
+        let kind = if shared { TensorKind::Shared { pinned } } else { TensorKind::Register { pinned } };
+        let hint = hint.unwrap_or(if shared { "shared" } else { "register" });
+        Ok(Value::Tensor(self.new_tensor(hint, dtype, extents, kind, id)))
+    }
+
+    fn pinned(&mut self, id: ExprId) -> Lower<Option<Layout>> {
+        match self.eval(id)? {
+            Value::Auto => Ok(None),
+            Value::Layout(l) => match l.to_layout() {
+                Some(layout) => Ok(Some(layout)),
+                None => self.fail(
+                    &codes::NOT_CONSTANT,
+                    id,
+                    "found a layout with run-time integers, wanted a constant one",
+                ),
+            },
+            other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a layout", other.what())),
+        }
+    }
+
+    pub(crate) fn dtype(&mut self, id: ExprId) -> Lower<DType> {
+        match self.eval(id)? {
+            Value::DType(dtype) => Ok(dtype),
+            other => self.fail(
+                &codes::TYPE_MISMATCH,
+                id,
+                format!("found {}, wanted an element type", other.what()),
+            ),
+        }
+    }
+
+    /// The extents of a register or shared tensor: known and positive.
+    fn static_shape(&mut self, id: ExprId) -> Lower<Vec<i64>> {
+        let extents = self.ints(id)?;
+        let exprs = self.element_exprs(id);
+        let mut out = Vec::with_capacity(extents.len());
+        let mut result = Ok(());
+        for (i, extent) in extents.iter().enumerate() {
+            let at = exprs.get(i).copied().unwrap_or(id);
+            match extent.as_const() {
+                Some(x) if x > 0 => out.push(x),
+                Some(x) => {
+                    result = self.fail(
+                        &codes::SHAPE_MISMATCH,
+                        at,
+                        format!("found the extent {x}, wanted a positive one"),
+                    );
+                }
+                None => {
+                    let error = self
+                        .error(&codes::NOT_CONSTANT, at, format!("found the extent `{extent}`, which is known only at launch"))
+                        .help("extents of register and shared tensors are numbers, constants and compile-time parameters");
+                    result = Err(self.report(error));
+                }
+            }
+        }
+        result.map(|()| out)
+    }
+
+    /// A number known at compile time.
+    pub(crate) fn number(&mut self, id: ExprId, what: &str) -> Lower<f64> {
+        match self.eval(id)? {
+            Value::Float(x) => Ok(x),
+            Value::Int(x) => match x.as_const() {
+                Some(x) => Ok(x as f64),
+                None => self.unsupported(id, format!("{what} that is known only at run time")),
+            },
+            Value::RuntimeFloat(..) => self.unsupported(id, format!("{what} that is known only at run time")),
+            other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a number", other.what())),
+        }
+    }
+
+    pub(crate) fn tensor(&mut self, id: ExprId) -> Lower<Tensor> {
+        match self.eval(id)? {
+            Value::Tensor(t) => Ok(t),
+            other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a tensor", other.what())),
+        }
+    }
+
+    /// `copy(src, dst)`.
+    pub(crate) fn copy(&mut self, id: ExprId, src: ExprId, dst: ExprId) -> Lower<Value> {
+        let (from, to) = (self.tensor(src), self.tensor(dst));
+        let (from, to) = (from?, to?);
+        self.copy_values(id, src, &from, dst, &to)?;
+        Ok(Value::Unit)
+    }
+
+    /// Moves a tile between any two memories, of equal shape and type.
+    pub(crate) fn copy_values(
+        &mut self,
+        id: ExprId,
+        src: ExprId,
+        from: &Tensor,
+        dst: ExprId,
+        to: &Tensor,
+    ) -> Lower<()> {
+        self.want_mutable(dst, to)?;
+        if from.dtype != to.dtype {
+            return self.bad_dtype(src, from.dtype, dst, to.dtype);
+        }
+        self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
+        match (from.is_register(), to.is_register()) {
+            (true, true) => self.move_registers(id, src, from, dst, to),
+            (true, false) => {
+                let (register, memory) = self.straighten(src, from, dst, to)?;
+                let op = OpKind::Copy { src: self.whole(register), dst: memory };
+                self.emit(op, id);
+                Ok(())
+            }
+            (false, true) => {
+                let (register, memory) = self.straighten(dst, to, src, from)?;
+                let op = OpKind::Copy { src: memory, dst: self.whole(register) };
+                self.emit(op, id);
+                Ok(())
+            }
+            (false, false) => {
+                let through = self.to_registers(src, from, None)?;
+                self.copy_values(id, src, &through, dst, to)
+            }
+        }
+    }
+
+    fn move_registers(
+        &mut self,
+        id: ExprId,
+        src: ExprId,
+        from: &Tensor,
+        dst: ExprId,
+        to: &Tensor,
+    ) -> Lower<()> {
+        let (Some((a, a_shape)), Some((b, b_shape))) = (self.register_of(from), self.register_of(to)) else {
+            return Ok(());
+        };
+        let orders = (from.view.as_permutation(&a_shape), to.view.as_permutation(&b_shape));
+        match orders {
+            (Some(x), Some(y)) if x == y => {
+                if a != b {
+                    self.emit(OpKind::Cast { dst: b, src: a }, id);
+                }
+                Ok(())
+            }
+            (Some(_), Some(_)) => self.unsupported(src, "a transposed move between register tensors"),
+            (None, _) => self.unsupported(src, "a part of a register tensor"),
+            (_, None) => self.unsupported(dst, "a part of a register tensor"),
+        }
+    }
+
+    /// The register tensor and the memory's view with its modes in the order of the register tensor's own.
+    fn straighten(
+        &mut self,
+        reg: ExprId,
+        register: &Tensor,
+        mem: ExprId,
+        memory: &Tensor,
+    ) -> Lower<(TensorId, View)> {
+        let view = self.static_view(mem, memory)?;
+        let Some((id, shape)) = self.register_of(register) else {
+            return self.unsupported(reg, "this operand");
+        };
+        let Some(order) = register.view.as_permutation(&shape) else {
+            return self.unsupported(reg, "a part of a register tensor");
+        };
+        let mut modes = view.modes.clone();
+        for (mode, &dim) in view.modes.iter().zip(&order) {
+            modes[dim] = mode.clone();
+        }
+        Ok((id, View { modes, ..view }))
+    }
+
+    /// The view with its extents as numbers.
+    fn static_view(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
+        match t.view.to_view() {
+            Some(view) if view.modes.iter().all(|m| m.extent > 0) => Ok(view),
+            Some(_) => {
+                let message =
+                    format!("found the shape `{}`, wanted positive extents", shape_text(&t.shape()));
+                self.fail(&codes::SHAPE_MISMATCH, at, message)
+            }
+            None => {
+                let open = t.shape().into_iter().find(|e| e.as_const().is_none()).unwrap_or_default();
+                let error = self
+                    .error(
+                        &codes::NOT_CONSTANT,
+                        at,
+                        format!("found the extent `{open}`, which is known only at run time"),
+                    )
+                    .label(format!("the shape is `{}`", shape_text(&t.shape())))
+                    .help("pick one tile with an integer index, or give the range a constant length");
+                Err(self.report(error))
+            }
+        }
+    }
+
+    /// What the tensor holds as a register tensor: itself, or a new one that its values are copied into.
+    pub(crate) fn to_registers(&mut self, at: ExprId, t: &Tensor, hint: Option<&str>) -> Lower<Tensor> {
+        if t.is_register() {
+            return Ok(t.clone());
+        }
+        let view = self.static_view(at, t)?;
+        let hint = hint.map_or_else(|| format!("{}_tile", self.base_name(t.view.base)), str::to_owned);
+        let (id, tensor) = self.new_register(&hint, t.dtype, view.shape(), at);
+        let op = OpKind::Copy { src: view, dst: self.whole(id) };
+        self.emit(op, at);
+        Ok(tensor)
+    }
+
+    /// `load(view)`: a new register tensor with what the view holds.
+    pub(crate) fn load(&mut self, id: ExprId, view: ExprId, hint: Option<&str>) -> Lower<Value> {
+        let t = self.tensor(view)?;
+        if t.is_register() {
+            return self.fail(&codes::WRONG_MEMORY, view, "found a register tensor, wanted one in memory");
+        }
+        let tensor = self.to_registers(id, &t, hint)?;
+        Ok(Value::Tensor(tensor))
+    }
+
+    /// `fill(t, x)`.
+    pub(crate) fn fill(&mut self, id: ExprId, t: ExprId, x: ExprId) -> Lower<Value> {
+        let tensor = self.tensor(t)?;
+        let value = self.number(x, "a filled number")?;
+        self.want_mutable(t, &tensor)?;
+        if !tensor.dtype.is_float() && (value.fract() != 0.0 || !value.is_finite()) {
+            let message =
+                format!("found `{value}`, wanted a whole number for elements of type `{}`", tensor.dtype);
+            return self.fail(&codes::LITERAL_OUT_OF_RANGE, x, message);
+        }
+        match self.register_of(&tensor) {
+            Some((dst, shape)) if tensor.view.as_permutation(&shape).is_some() => {
+                self.emit(OpKind::Fill { dst, value }, id);
+            }
+            Some(_) => return self.unsupported(t, "a part of a register tensor"),
+            None => {
+                let view = self.static_view(t, &tensor)?;
+                let hint = format!("{}_fill", self.base_name(tensor.view.base));
+                let (dst, filled) = self.new_register(&hint, tensor.dtype, view.shape(), id);
+                self.emit(OpKind::Fill { dst, value }, id);
+                self.copy_values(id, id, &filled, t, &tensor)?;
+            }
+        }
+        Ok(Value::Unit)
+    }
+
+    /// `cast(t, T)`.
+    pub(crate) fn cast(&mut self, id: ExprId, t: ExprId, dtype: ExprId, hint: Option<&str>) -> Lower<Value> {
+        let (value, dtype) = (self.eval(t), self.dtype(dtype));
+        let (value, dtype) = (value?, dtype?);
+        let tensor = match value {
+            Value::Tensor(tensor) => tensor,
+            Value::Int(x) if dtype.is_int() => return Ok(Value::Int(x)),
+            Value::Int(x) => match x.as_const() {
+                Some(x) => return Ok(Value::Float(x as f64)),
+                None => return self.unsupported(id, "a conversion of a run-time number"),
+            },
+            Value::Float(x) if dtype.is_float() => return Ok(Value::Float(dtype.decode(dtype.encode(x)))),
+            other => return self.unsupported(id, format!("a conversion of {}", other.what())),
+        };
+        let tensor = self.to_registers(t, &tensor, None)?;
+        let Some((src, shape)) = self.register_of(&tensor) else {
+            return self.unsupported(t, "this operand");
+        };
+        let Some(order) = tensor.view.as_permutation(&shape) else {
+            return self.unsupported(t, "a part of a register tensor");
+        };
+        let hint =
+            hint.map_or_else(|| format!("{}_{dtype}", self.base_name(tensor.view.base)), str::to_owned);
+        let (dst, result) = self.new_register(&hint, dtype, shape, id);
+        self.emit(OpKind::Cast { dst, src }, id);
+        Ok(Value::Tensor(permuted(&result, &order)))
+    }
+
+    /// `gemm(c, a, b)`: `c[M, N] += a[M, K] · b[N, K]ᵀ`.
+    pub(crate) fn gemm(&mut self, id: ExprId, [c, a, b]: [ExprId; 3], args: &[Arg]) -> Lower<Value> {
+        let tensors = (self.tensor(c), self.tensor(a), self.tensor(b));
+        let (tc, ta, tb) = (tensors.0?, tensors.1?, tensors.2?);
+        self.want_mutable(c, &tc)?;
+        self.gemm_shapes([(c, &tc), (a, &ta), (b, &tb)])?;
+        if ta.dtype != tb.dtype {
+            return self.bad_dtype(b, tb.dtype, a, ta.dtype);
+        }
+        let Some(acc) = self.whole_register(&tc) else {
+            let message = format!(
+                "found a {} tensor or a part of one, wanted a whole register tensor for the result",
+                tc.space()
+            );
+            return self.fail(&codes::WRONG_MEMORY, c, message);
+        };
+        let warps = match args.iter().find(|arg| arg.name.as_deref() == Some("warps")) {
+            Some(arg) => Some(self.warps(arg.value)?),
+            None => None,
+        };
+        let (ra, rb) = (self.operand(a, &ta)?, self.operand(b, &tb)?);
+        self.emit(OpKind::Gemm { c: acc, a: ra, b: rb, warps }, id);
+        Ok(Value::Unit)
+    }
+
+    fn whole_register(&self, t: &Tensor) -> Option<TensorId> {
+        let (id, shape) = self.register_of(t)?;
+        let order = t.view.as_permutation(&shape)?;
+        order.is_sorted().then_some(id)
+    }
+
+    fn operand(&mut self, at: ExprId, t: &Tensor) -> Lower<TensorId> {
+        if t.is_global() {
+            let error = self
+                .error(
+                    &codes::WRONG_MEMORY,
+                    at,
+                    "found a global tensor, wanted a register or shared one for `gemm`",
+                )
+                .help("`load(…)` moves a tile into registers");
+            return Err(self.report(error));
+        }
+        let t = self.to_registers(at, t, None)?;
+        match self.whole_register(&t) {
+            Some(id) => Ok(id),
+            None => self.unsupported(at, "a transposed or partial register operand of `gemm`"),
+        }
+    }
+
+    fn gemm_shapes(&mut self, operands: [(ExprId, &Tensor); 3]) -> Lower<()> {
+        for (at, t) in operands {
+            let rank = t.view.modes.len();
+            if rank != 2 {
+                let message = format!("found a tensor of rank {rank}, wanted 2 modes for `gemm`");
+                return self.fail(&codes::RANK_MISMATCH, at, message);
+            }
+        }
+        let [(c, tc), (a, ta), (b, tb)] = operands;
+        let (sc, sa, sb) = (tc.shape(), ta.shape(), tb.shape());
+        let pairs = [("M", a, &sa[0], c, &sc[0]), ("N", b, &sb[0], c, &sc[1]), ("K", b, &sb[1], a, &sa[1])];
+        for (mode, x, found, y, wanted) in pairs {
+            if !self.equal(found, wanted) {
+                let message =
+                    format!("found {mode} = `{found}` in `{}`", shape_text(if x == a { &sa } else { &sb }));
+                let error = self
+                    .error(&codes::SHAPE_MISMATCH, x, format!("{message}, wanted `{wanted}`"))
+                    .label(format!("{mode} is `{found}` here"))
+                    .also(self.place(y), format!("{mode} is `{wanted}` here"))
+                    .note("`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`");
+                return Err(self.report(error));
+            }
+        }
+        Ok(())
+    }
+
+    fn warps(&mut self, id: ExprId) -> Lower<[i64; 2]> {
+        let values: Option<Vec<i64>> = self.ints(id)?.iter().map(Expr::as_const).collect();
+        match values.as_deref() {
+            Some(&[m, n]) if m > 0 && n > 0 => Ok([m, n]),
+            _ => self.fail(
+                &codes::TYPE_MISMATCH,
+                id,
+                "wanted two positive constants, warps along M and along N",
+            ),
+        }
+    }
+
+    fn equal(&self, a: &Expr, b: &Expr) -> bool {
+        (a.clone() - b.clone()).simplify(&self.facts).is_zero()
+    }
+
+    fn same_shape(
+        &mut self,
+        id: ExprId,
+        (src, a): (ExprId, &[Expr]),
+        (dst, b): (ExprId, &[Expr]),
+    ) -> Lower<()> {
+        if a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.equal(a, b)) {
+            return Ok(());
+        }
+        let (a, b) = (shape_text(a), shape_text(b));
+        let error = self
+            .error(&codes::SHAPE_MISMATCH, id, format!("found the shape `{a}`, wanted `{b}`"))
+            .also(self.place(src), format!("this has the shape `{a}`"))
+            .also(self.place(dst), format!("this has the shape `{b}`"));
+        Err(self.report(error))
+    }
+
+    fn want_mutable(&mut self, at: ExprId, t: &Tensor) -> Lower<()> {
+        if t.mutable {
+            return Ok(());
+        }
+        let name = self.base_name(t.view.base).to_owned();
+        let error = self
+            .error(&codes::NOT_MUTABLE, at, format!("`{name}` is written, but it may only be read"))
+            .help(format!("write `{name}: mut …` in the parameter list"));
+        Err(self.report(error))
+    }
+}

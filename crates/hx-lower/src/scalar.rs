@@ -1,0 +1,396 @@
+//! Numbers, truth values and names: what needs no tensor.
+
+use hx_base::codes;
+use hx_hir::{
+    ArithOp, BinaryOp, Block, CmpOp, Expr as HirExpr, ExprId, ItemKey, Literal, LogicOp, Path, Resolution,
+    UnaryOp,
+};
+use hx_index::{CmpOp as IndexCmp, Cond, Expr};
+
+use crate::cx::Cx;
+use crate::error::Lower;
+use crate::value::{ExprTuple, SymLayout, Value};
+
+impl<'db> Cx<'db> {
+    /// The value of an expression.
+    pub(crate) fn eval(&mut self, id: ExprId) -> Lower<Value> {
+        self.eval_named(id, None)
+    }
+
+    /// The value of an expression that a `let` of this name takes.
+    pub(crate) fn eval_named(&mut self, id: ExprId, hint: Option<&str>) -> Lower<Value> {
+        let store = self.store();
+        let value = match &store[id] {
+            // The parser has reported what is missing.
+            HirExpr::Missing => Value::Error,
+            HirExpr::Literal(literal) => self.literal(id, literal)?,
+            HirExpr::Path { path, .. } => self.path(id, path)?,
+            HirExpr::Unary { op, operand } => self.unary(id, *op, *operand)?,
+            HirExpr::Binary { op, lhs, rhs } => self.binary(id, *op, *lhs, *rhs)?,
+            HirExpr::Call { callee, args } => self.call(id, *callee, args, hint)?,
+            HirExpr::MethodCall { name, .. } => return self.unsupported(id, format!("the method `{name}`")),
+            HirExpr::Field { base, name } => self.field(id, *base, name)?,
+            HirExpr::Index { base, args } => self.index(id, *base, args)?,
+            HirExpr::Tuple(fields) => {
+                if let Some(field) = fields.iter().find(|f| f.label.is_some()) {
+                    return self.unsupported(field.value, "a label in a tuple");
+                }
+                Value::Tuple(fields.iter().map(|f| self.eval(f.value)).collect::<Lower<_>>()?)
+            }
+            HirExpr::Array(parts) => Value::Array(parts.iter().map(|p| self.eval(*p)).collect::<Lower<_>>()?),
+            HirExpr::Layout { shape, stride } => self.layout(id, *shape, *stride)?,
+            HirExpr::Range { start, end } => {
+                let start = start.map(|e| self.int(e)).transpose()?;
+                Value::Range { start, end: end.map(|e| self.int(e)).transpose()? }
+            }
+            HirExpr::New => Value::New,
+            HirExpr::Wildcard => return self.fail(&codes::TYPE_MISMATCH, id, "found `_`, wanted a value"),
+            HirExpr::Closure { .. } => return self.unsupported(id, "a closure"),
+            HirExpr::If { condition, then, otherwise } => {
+                self.if_expr(id, *condition, *then, *otherwise, hint)?
+            }
+            HirExpr::Block(block) => self.block(block, hint)?,
+        };
+        if value == Value::Error { Err(crate::error::Reported(())) } else { Ok(value) }
+    }
+
+    /// Runs the statements of a block; its value is that of its tail.
+    pub(crate) fn block(&mut self, block: &'db Block, hint: Option<&str>) -> Lower<Value> {
+        for &stmt in &block.stmts {
+            // Each statement fails alone, so that one run finds as much as it can.
+            let _reported = self.stmt(stmt);
+        }
+        match block.tail {
+            Some(tail) => self.eval_named(tail, hint),
+            None => Ok(Value::Unit),
+        }
+    }
+
+    fn literal(&mut self, id: ExprId, literal: &Literal) -> Lower<Value> {
+        Ok(match literal {
+            Literal::Int(x) => match i64::try_from(*x) {
+                Ok(x) => Value::Int(Expr::constant(x)),
+                Err(_) => {
+                    return self.fail(
+                        &codes::LITERAL_OUT_OF_RANGE,
+                        id,
+                        format!("`{x}` does not fit 64 bits"),
+                    );
+                }
+            },
+            Literal::Float(x) => Value::Float(x.value()),
+            Literal::String(s) => Value::Str(s.clone()),
+            Literal::Bool(x) => Value::Bool(if *x { Cond::True } else { Cond::False }),
+            Literal::Inf => Value::Float(f64::INFINITY),
+        })
+    }
+
+    fn path(&mut self, id: ExprId, path: &Path) -> Lower<Value> {
+        let frame = self.frame();
+        let Some(resolution) = frame.names.exprs.get(id) else { return Ok(Value::Error) };
+        Ok(match resolution {
+            Resolution::Local(pat) => frame.locals.get(pat).map_or(Value::Error, |(v, _)| v.clone()),
+            Resolution::Param(i) => frame.params.get(*i as usize).cloned().unwrap_or(Value::Error),
+            Resolution::Generic(i) => frame.generics.get(*i as usize).cloned().unwrap_or(Value::Error),
+            Resolution::Dim(name) => frame.dims.get(name).cloned().map_or(Value::Error, Value::Int),
+            Resolution::DType(dtype) => Value::DType(*dtype),
+            Resolution::Item(key) => return self.item_value(id, &key.clone()),
+            Resolution::Builtin(b) if b.name() == "auto" => Value::Auto,
+            Resolution::Builtin(b) if b.name() == "block_idx" => self.block_idx(),
+            Resolution::Builtin(b) => {
+                let message = format!("found the function `{}`, wanted a value: call it", b.name());
+                return self.fail(&codes::WRONG_KIND, id, message);
+            }
+            Resolution::Module(_) | Resolution::Kind(_) => {
+                return self.fail(&codes::WRONG_KIND, id, format!("`{path}` is no value"));
+            }
+        })
+    }
+
+    /// With one axis it is an integer, otherwise one integer for each axis.
+    fn block_idx(&self) -> Value {
+        let axis = |i: usize| Value::Int(Expr::symbol(hx_index::Symbol::BlockIdx(i as u8)));
+        if self.grid_rank == 1 { axis(0) } else { Value::Array((0..self.grid_rank).map(axis).collect()) }
+    }
+
+    fn item_value(&mut self, id: ExprId, key: &ItemKey) -> Lower<Value> {
+        if key.kind != hx_hir::ItemKind::Const {
+            let message = format!("found the {} `{}`, wanted a value", key.kind.word(), key.name);
+            return self.fail(&codes::WRONG_KIND, id, message);
+        }
+        self.const_value(id, key)
+    }
+
+    fn unary(&mut self, id: ExprId, op: UnaryOp, operand: ExprId) -> Lower<Value> {
+        let value = self.eval(operand)?;
+        Ok(match (op, value) {
+            (UnaryOp::Neg, Value::Int(x)) => Value::Int(-x),
+            (UnaryOp::Neg, Value::Float(x)) => Value::Float(-x),
+            (UnaryOp::Not, Value::Bool(x)) => Value::Bool(x.negate()),
+            (_, Value::Tensor(_)) => return self.unsupported(id, "an elementwise operation"),
+            (op, value) => {
+                let sign = if op == UnaryOp::Neg { "-" } else { "!" };
+                let message = format!("found {} after `{sign}`", value.what());
+                return self.fail(&codes::NO_SUCH_OPERATION, id, message);
+            }
+        })
+    }
+
+    fn binary(&mut self, id: ExprId, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> Lower<Value> {
+        if let BinaryOp::Logic(logic) = op {
+            return self.logic(logic, lhs, rhs);
+        }
+        let (a, b) = (self.eval(lhs), self.eval(rhs));
+        let (a, b) = (a?, b?);
+        match (op, &a, &b) {
+            (_, Value::Tensor(_), _) | (_, _, Value::Tensor(_)) => {
+                self.unsupported(id, format!("an elementwise `{}` on tensors", op.text()))
+            }
+            (_, Value::RuntimeFloat(..), _) | (_, _, Value::RuntimeFloat(..)) => {
+                self.unsupported(id, "arithmetic on run-time floating-point numbers")
+            }
+            (BinaryOp::Compose, ..) => self.unsupported(id, "`∘` in a kernel"),
+            (BinaryOp::Arith(op), Value::Int(a), Value::Int(b)) => {
+                self.int_op(id, op, a, b, rhs).map(Value::Int)
+            }
+            (BinaryOp::Arith(op), _, _) => match (as_float(&a), as_float(&b)) {
+                (Some(x), Some(y)) if op != ArithOp::MatMul => Ok(Value::Float(float_op(op, x, y))),
+                _ => self.no_operation(id, op.text(), &a, &b),
+            },
+            (BinaryOp::Cmp(op), Value::Int(a), Value::Int(b)) => Ok(Value::Bool(self.compare(op, a, b))),
+            (BinaryOp::Cmp(cmp @ (CmpOp::Eq | CmpOp::Ne)), Value::DType(x), Value::DType(y)) => {
+                Ok(Value::Bool(truth((x == y) == (cmp == CmpOp::Eq))))
+            }
+            (BinaryOp::Cmp(cmp), _, _) => match (as_float(&a), as_float(&b)) {
+                (Some(x), Some(y)) => Ok(Value::Bool(truth(float_cmp(cmp, x, y)))),
+                _ => self.no_operation(id, cmp.text(), &a, &b),
+            },
+            (BinaryOp::Logic(_), ..) => self.no_operation(id, op.text(), &a, &b),
+        }
+    }
+
+    fn no_operation<T>(&mut self, id: ExprId, op: &str, a: &Value, b: &Value) -> Lower<T> {
+        let message = format!("found {} `{op}` {}, which has no meaning", a.what(), b.what());
+        self.fail(&codes::NO_SUCH_OPERATION, id, message)
+    }
+
+    fn logic(&mut self, op: LogicOp, lhs: ExprId, rhs: ExprId) -> Lower<Value> {
+        let a = self.cond(lhs)?;
+        // As usual the right side is looked at only where it matters.
+        match (op, &a) {
+            (LogicOp::And, Cond::False) | (LogicOp::Or, Cond::True) => return Ok(Value::Bool(a)),
+            _ => {}
+        }
+        let b = self.cond(rhs)?;
+        Ok(Value::Bool(if op == LogicOp::And { a.and(b) } else { a.or(b) }))
+    }
+
+    pub(crate) fn compare(&self, op: CmpOp, a: &Expr, b: &Expr) -> Cond {
+        let (a, b) = (a.clone(), b.clone());
+        match op {
+            CmpOp::Eq => Cond::cmp(IndexCmp::Eq, a, b, &self.facts),
+            CmpOp::Ne => Cond::cmp(IndexCmp::Ne, a, b, &self.facts),
+            CmpOp::Lt => Cond::cmp(IndexCmp::Lt, a, b, &self.facts),
+            CmpOp::Le => Cond::cmp(IndexCmp::Le, a, b, &self.facts),
+            CmpOp::Gt => Cond::cmp(IndexCmp::Lt, b, a, &self.facts),
+            CmpOp::Ge => Cond::cmp(IndexCmp::Le, b, a, &self.facts),
+        }
+    }
+
+    /// `place op= value` on integers.
+    pub(crate) fn int_assign(
+        &mut self,
+        id: ExprId,
+        op: ArithOp,
+        a: &Expr,
+        b: &Expr,
+        rhs: ExprId,
+    ) -> Lower<Expr> {
+        self.int_op(id, op, a, b, rhs)
+    }
+
+    fn int_op(&mut self, id: ExprId, op: ArithOp, a: &Expr, b: &Expr, rhs: ExprId) -> Lower<Expr> {
+        if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
+            return match checked(op, x, y) {
+                Some(value) => Ok(Expr::constant(value)),
+                None if y == 0 => self.fail(
+                    &codes::CONSTANT_ERROR,
+                    rhs,
+                    format!("`{x} {} 0` is a division by zero", op.text()),
+                ),
+                None => self.fail(
+                    &codes::CONSTANT_ERROR,
+                    id,
+                    format!("`{x} {} {y}` overflows 64 bits", op.text()),
+                ),
+            };
+        }
+        Ok(match op {
+            ArithOp::Add => (a.clone() + b.clone()).simplify(&self.facts),
+            ArithOp::Sub => (a.clone() - b.clone()).simplify(&self.facts),
+            ArithOp::Mul => (a * b).simplify(&self.facts),
+            ArithOp::Div | ArithOp::Rem if b.is_zero() => {
+                return self.fail(&codes::CONSTANT_ERROR, rhs, "division by zero");
+            }
+            ArithOp::Div => a.div(b, &self.facts),
+            ArithOp::Rem => a.rem(b, &self.facts),
+            ArithOp::MatMul => return self.fail(&codes::NO_SUCH_OPERATION, id, "found `@` between integers"),
+        })
+    }
+
+    fn layout(&mut self, id: ExprId, shape: ExprId, stride: ExprId) -> Lower<Value> {
+        let (shape, stride) = (self.expr_tuple(shape)?, self.expr_tuple(stride)?);
+        if !shape.congruent(&stride) {
+            return self.fail(
+                &codes::LAYOUT_ALGEBRA,
+                id,
+                "the shape and the stride of a layout nest differently",
+            );
+        }
+        Ok(Value::Layout(SymLayout { shape, stride }))
+    }
+
+    fn expr_tuple(&mut self, id: ExprId) -> Lower<ExprTuple> {
+        let value = self.eval(id)?;
+        self.value_tuple(id, value)
+    }
+
+    fn value_tuple(&mut self, id: ExprId, value: Value) -> Lower<ExprTuple> {
+        match value {
+            Value::Int(x) => Ok(ExprTuple::Leaf(x)),
+            Value::Tuple(parts) => {
+                let parts = parts.into_iter().map(|p| self.value_tuple(id, p));
+                Ok(ExprTuple::Tuple(parts.collect::<Lower<_>>()?))
+            }
+            other => {
+                let message = format!("found {}, wanted integers for a layout", other.what());
+                self.fail(&codes::TYPE_MISMATCH, id, message)
+            }
+        }
+    }
+
+    /// The value of an expression that has to be an integer.
+    pub(crate) fn int(&mut self, id: ExprId) -> Lower<Expr> {
+        match self.eval(id)? {
+            Value::Int(x) => Ok(x),
+            Value::Tensor(t) if t.view.modes.is_empty() => {
+                self.unsupported(id, "an integer read from a tensor")
+            }
+            other => {
+                self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted an integer", other.what()))
+            }
+        }
+    }
+
+    /// The value of an expression that has to be an integer known at compile time.
+    pub(crate) fn const_int(&mut self, id: ExprId, what: &str) -> Lower<i64> {
+        let value = self.int(id)?;
+        match value.as_const() {
+            Some(x) => Ok(x),
+            None => {
+                let message = format!("{what} is `{value}`, which is known only at run time");
+                self.fail(&codes::NOT_CONSTANT, id, message)
+            }
+        }
+    }
+
+    /// The value of an expression that has to be a truth value.
+    pub(crate) fn cond(&mut self, id: ExprId) -> Lower<Cond> {
+        match self.eval(id)? {
+            Value::Bool(x) => Ok(x),
+            Value::Tensor(_) => {
+                let error = self
+                    .error(
+                        &codes::NOT_UNIFORM,
+                        id,
+                        "found a tensor, wanted a condition that is the same for all threads",
+                    )
+                    .help("choose element by element with `where(condition, x, y)`");
+                Err(self.report(error))
+            }
+            other => {
+                self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a truth value", other.what()))
+            }
+        }
+    }
+
+    /// The values of an array or tuple of integers; one integer stands for itself.
+    pub(crate) fn ints(&mut self, id: ExprId) -> Lower<Vec<Expr>> {
+        let parts = match self.eval(id)? {
+            Value::Array(parts) | Value::Tuple(parts) => parts,
+            single => vec![single],
+        };
+        let mut out = Vec::with_capacity(parts.len());
+        for part in parts {
+            match part {
+                Value::Int(x) => out.push(x),
+                other => {
+                    let message = format!("found {}, wanted an integer", other.what());
+                    return self.fail(&codes::TYPE_MISMATCH, id, message);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// The integers of an array as [`Cx::ints`], and the expression of each where the array is written out.
+    pub(crate) fn element_exprs(&self, id: ExprId) -> Vec<ExprId> {
+        match &self.store()[id] {
+            HirExpr::Array(parts) => parts.clone(),
+            HirExpr::Tuple(fields) => fields.iter().map(|f| f.value).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn truth(value: bool) -> Cond {
+    if value { Cond::True } else { Cond::False }
+}
+
+fn checked(op: ArithOp, x: i64, y: i64) -> Option<i64> {
+    match op {
+        ArithOp::Add => x.checked_add(y),
+        ArithOp::Sub => x.checked_sub(y),
+        ArithOp::Mul => x.checked_mul(y),
+        ArithOp::Div | ArithOp::Rem if y == 0 => None,
+        ArithOp::Div => {
+            let q = x.checked_div(y)?;
+            Some(if x % y != 0 && (x < 0) != (y < 0) { q - 1 } else { q })
+        }
+        ArithOp::Rem => {
+            let r = x.checked_rem(y)?;
+            Some(if r != 0 && (r < 0) != (y < 0) { r + y } else { r })
+        }
+        ArithOp::MatMul => None,
+    }
+}
+
+/// A number as a float: integers adapt.
+fn as_float(value: &Value) -> Option<f64> {
+    match value {
+        Value::Float(x) => Some(*x),
+        Value::Int(x) => x.as_const().map(|x| x as f64),
+        _ => None,
+    }
+}
+
+fn float_op(op: ArithOp, x: f64, y: f64) -> f64 {
+    match op {
+        ArithOp::Add => x + y,
+        ArithOp::Sub => x - y,
+        ArithOp::Mul => x * y,
+        ArithOp::Div => x / y,
+        ArithOp::Rem | ArithOp::MatMul => x - y * (x / y).floor(),
+    }
+}
+
+fn float_cmp(op: CmpOp, x: f64, y: f64) -> bool {
+    match op {
+        CmpOp::Eq => x == y,
+        CmpOp::Ne => x != y,
+        CmpOp::Lt => x < y,
+        CmpOp::Le => x <= y,
+        CmpOp::Gt => x > y,
+        CmpOp::Ge => x >= y,
+    }
+}

@@ -1,0 +1,286 @@
+//! Statements and control flow.
+
+use hx_base::codes;
+use hx_dtype::DType;
+use hx_hir::{ArithOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, Stmt as HirStmt, StmtId, StmtKind};
+use hx_index::{Cond, Expr};
+use hx_tile::{OpKind, Stmt};
+
+use crate::cx::Cx;
+use crate::error::{At, Lower};
+use crate::value::{Tensor, Value};
+
+impl Cx<'_> {
+    pub(crate) fn stmt(&mut self, id: StmtId) -> Lower<()> {
+        let store = self.store();
+        let stmt = &store[id];
+        match &stmt.kind {
+            StmtKind::Let { pat, value, .. } => self.let_stmt(*pat, *value),
+            StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),
+            StmtKind::Expr(expr) => self.eval(*expr).map(|_| ()),
+            StmtKind::For { pat, iterable, body } => self.for_stmt(stmt, *pat, *iterable, *body),
+            StmtKind::While { condition, .. } => self.unsupported(*condition, "`while`"),
+            StmtKind::WarpGroups(roles) => match roles.first() {
+                Some(role) => self.unsupported(role.body, "`warp_groups`"),
+                None => Ok(()),
+            },
+            StmtKind::Measure { body, .. } => {
+                self.fail(&codes::NOT_A_PRIMITIVE, *body, "`measure` belongs in a bench")
+            }
+            StmtKind::Baseline(expr) => {
+                self.fail(&codes::NOT_A_PRIMITIVE, *expr, "`baseline` belongs in a bench")
+            }
+        }
+    }
+
+    fn let_stmt(&mut self, pat: PatId, value: ExprId) -> Lower<()> {
+        let store = self.store();
+        let hint = match &store[pat] {
+            Pat::Bind(name) => Some(name.as_str()),
+            _ => None,
+        };
+        let evaluated = self.eval_named(value, hint);
+        let evaluated = match evaluated {
+            Ok(Value::Tensor(t)) if t.is_register() && !t.fresh => {
+                self.copy_of(&t, hint, value).map(Value::Tensor)
+            }
+            other => other,
+        };
+        match evaluated {
+            Ok(value) => self.bind(pat, value),
+            Err(reported) => {
+                self.poison(pat);
+                Err(reported)
+            }
+        }
+    }
+
+    /// A new register tensor with the values of another: what `let y = x` means.
+    fn copy_of(&mut self, t: &Tensor, hint: Option<&str>, at: ExprId) -> Lower<Tensor> {
+        let Some((src, shape)) = self.register_of(t) else { return Ok(t.clone()) };
+        let Some(order) = t.view.as_permutation(&shape) else {
+            return self.unsupported(at, "a part of a register tensor");
+        };
+        let hint = hint.map_or_else(|| format!("{}_copy", self.base_name(t.view.base)), str::to_owned);
+        let (dst, copy) = self.new_register(&hint, t.dtype, shape, at);
+        self.emit(OpKind::Cast { dst, src }, at);
+        Ok(permuted(&copy, &order))
+    }
+
+    /// Gives the names of a pattern their values.
+    pub(crate) fn bind(&mut self, pat: PatId, value: Value) -> Lower<()> {
+        let store = self.store();
+        match &store[pat] {
+            Pat::Missing | Pat::Wildcard => Ok(()),
+            Pat::Bind(_) => {
+                let depth = self.depth;
+                let value = match value {
+                    Value::Tensor(t) => Value::Tensor(Tensor { fresh: false, ..t }),
+                    other => other,
+                };
+                self.frame_mut().locals.insert(pat, (value, depth));
+                Ok(())
+            }
+            Pat::Tuple(parts) | Pat::Array(parts) => {
+                let values = match value {
+                    Value::Tuple(values) | Value::Array(values) => values,
+                    single @ Value::Int(_) if parts.len() == 1 => vec![single],
+                    other => {
+                        let message = format!("found {}, wanted {} values", other.what(), parts.len());
+                        return self.pattern_error(pat, message);
+                    }
+                };
+                if values.len() != parts.len() {
+                    let message = format!("found {} values, wanted {}", values.len(), parts.len());
+                    return self.pattern_error(pat, message);
+                }
+                let mut result = Ok(());
+                for (&part, value) in parts.iter().zip(values) {
+                    result = result.and(self.bind(part, value));
+                }
+                result
+            }
+        }
+    }
+
+    fn pattern_error(&mut self, pat: PatId, message: String) -> Lower<()> {
+        self.poison(pat);
+        let place = self.place_at(At::Pat(pat));
+        let error = crate::error::LowerError::new(&codes::PATTERN_MISMATCH, place, message);
+        Err(self.report(error))
+    }
+
+    /// Makes every name of a pattern an error that has been reported.
+    fn poison(&mut self, pat: PatId) {
+        let store = self.store();
+        match &store[pat] {
+            Pat::Missing | Pat::Wildcard => {}
+            Pat::Bind(_) => {
+                let depth = self.depth;
+                self.frame_mut().locals.insert(pat, (Value::Error, depth));
+            }
+            Pat::Tuple(parts) | Pat::Array(parts) => parts.iter().for_each(|p| self.poison(*p)),
+        }
+    }
+
+    fn assign(&mut self, place: ExprId, op: Option<ArithOp>, value: ExprId) -> Lower<()> {
+        let local = match (&self.store()[place], self.frame().names.exprs.get(place)) {
+            (HirExpr::Path { .. }, Some(Resolution::Local(pat))) => Some(*pat),
+            _ => None,
+        };
+        let target = self.eval(place)?;
+        match (target, local) {
+            (Value::Tensor(dst), _) => self.assign_tensor(place, &dst, op, value),
+            (_, None) => {
+                self.fail(&codes::NOT_MUTABLE, place, "only a local or a register tensor can be assigned to")
+            }
+            (old, Some(pat)) => self.assign_scalar(place, pat, old, op, value),
+        }
+    }
+
+    fn assign_scalar(
+        &mut self,
+        place: ExprId,
+        pat: PatId,
+        old: Value,
+        op: Option<ArithOp>,
+        value: ExprId,
+    ) -> Lower<()> {
+        let bound_at = self.frame().locals.get(&pat).map_or(0, |(_, depth)| *depth);
+        if bound_at < self.depth {
+            return self.unsupported(place, "a number that changes inside of a loop or `if`");
+        }
+        let new = self.eval(value)?;
+        let new = match (op, old, new) {
+            (None, old, new) if std::mem::discriminant(&old) == std::mem::discriminant(&new) => new,
+            (Some(op), Value::Int(a), Value::Int(b)) => {
+                Value::Int(self.int_assign(place, op, &a, &b, value)?)
+            }
+            (Some(_), old, new) | (None, old, new) => {
+                let message = format!("found {}, wanted {}", new.what(), old.what());
+                return self.fail(&codes::TYPE_MISMATCH, value, message);
+            }
+        };
+        self.frame_mut().locals.insert(pat, (new, bound_at));
+        Ok(())
+    }
+
+    fn assign_tensor(
+        &mut self,
+        place: ExprId,
+        dst: &Tensor,
+        op: Option<ArithOp>,
+        value: ExprId,
+    ) -> Lower<()> {
+        if let Some(op) = op {
+            return self.unsupported(place, format!("an elementwise `{}=` on tensors", op.text()));
+        }
+        if !dst.is_register() {
+            let error = self
+                .error(
+                    &codes::WRONG_MEMORY,
+                    place,
+                    format!("found a {} tensor on the left of `=`", dst.space()),
+                )
+                .help("`copy(src, dst)` writes to shared and global memory");
+            return Err(self.report(error));
+        }
+        match self.eval(value)? {
+            Value::Tensor(src) => self.copy_values(place, value, &src, place, dst),
+            other => {
+                let message = format!("found {}, wanted a tensor", other.what());
+                self.fail(&codes::TYPE_MISMATCH, value, message)
+            }
+        }
+    }
+
+    fn for_stmt(&mut self, stmt: &HirStmt, pat: PatId, iterable: ExprId, body: ExprId) -> Lower<()> {
+        let (start, end) = match self.eval(iterable)? {
+            Value::Range { start, end: Some(end) } => (start.unwrap_or_default(), end),
+            Value::Range { end: None, .. } => {
+                return self.fail(
+                    &codes::TYPE_MISMATCH,
+                    iterable,
+                    "found a range without an end, wanted a loop's bounds",
+                );
+            }
+            other => {
+                let message = format!("found {}, wanted a range `a..b`", other.what());
+                return self.fail(&codes::TYPE_MISMATCH, iterable, message);
+            }
+        };
+        let unroll = stmt.attrs.iter().any(|a| a.name == "unroll");
+        let name = match &self.store()[pat] {
+            Pat::Bind(name) => name.clone(),
+            _ => "_".into(),
+        };
+        let var = self.new_var(name);
+        if let Some(low) = self.facts.range(&start).0 {
+            self.facts.at_least(var.clone(), low);
+        }
+        self.facts.at_most(var.clone(), end.clone() - Expr::constant(1));
+        let counter = Value::Int(Expr::symbol(var.clone()));
+        let (result, stmts) = self.nested(|cx| {
+            cx.bind(pat, counter)?;
+            cx.eval(body).map(|_| ())
+        });
+        let never = matches!((start.as_const(), end.as_const()), (Some(a), Some(b)) if a >= b);
+        if !stmts.is_empty() && !never {
+            self.push(Stmt::For { var, start, end, unroll, body: stmts });
+        }
+        result
+    }
+
+    pub(crate) fn if_expr(
+        &mut self,
+        id: ExprId,
+        condition: ExprId,
+        then: ExprId,
+        otherwise: Option<ExprId>,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let cond = self.cond(condition)?;
+        match cond {
+            Cond::True => return self.eval_named(then, hint),
+            Cond::False => {
+                return match otherwise {
+                    Some(branch) => self.eval_named(branch, hint),
+                    None => Ok(Value::Unit),
+                };
+            }
+            _ => {}
+        }
+        let (a, then_stmts) = self.nested(|cx| cx.eval(then));
+        let (b, else_stmts) = self.nested(|cx| otherwise.map_or(Ok(Value::Unit), |e| cx.eval(e)));
+        if !then_stmts.is_empty() || !else_stmts.is_empty() {
+            self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+        }
+        match (a?, b?) {
+            (Value::Unit, Value::Unit) => Ok(Value::Unit),
+            (a, b) if a == b => Ok(a),
+            _ => self.unsupported(id, "a value that depends on a run-time condition"),
+        }
+    }
+
+    pub(crate) fn bad_dtype<T>(
+        &mut self,
+        at: ExprId,
+        found: DType,
+        other: ExprId,
+        wanted: DType,
+    ) -> Lower<T> {
+        let error = self
+            .error(&codes::DTYPE_MISMATCH, at, format!("found elements of type `{found}`, wanted `{wanted}`"))
+            .label(format!("this is `{found}`"))
+            .also(self.place(other), format!("this is `{wanted}`"))
+            .help(format!("`cast(…, {wanted})` converts element by element"));
+        Err(self.report(error))
+    }
+}
+
+/// The tensor with mode `i` taken from its mode `order[i]`.
+pub(crate) fn permuted(t: &Tensor, order: &[usize]) -> Tensor {
+    let mut view = t.view.clone();
+    view.modes = order.iter().filter_map(|&i| t.view.modes.get(i).cloned()).collect();
+    t.with_view(view)
+}

@@ -1,0 +1,249 @@
+//! What expressions evaluate to while a kernel is lowered.
+
+use hx_dtype::DType;
+use hx_hir::Name;
+use hx_index::{Cond, Expr};
+use hx_layout::{IntTuple, Layout};
+use hx_tile::{Base, View, ViewMode};
+use smol_str::SmolStr;
+
+use crate::CtValue;
+
+/// A value of the interpretation: numbers are symbolic, tensors are views.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Value {
+    /// Something failed and was reported; whatever touches it stays quiet.
+    Error,
+    Unit,
+    Int(Expr),
+    Float(f64),
+    /// A run-time floating-point parameter.
+    RuntimeFloat(Name, DType),
+    Bool(Cond),
+    Str(SmolStr),
+    DType(DType),
+    Auto,
+    Layout(SymLayout),
+    Tuple(Vec<Value>),
+    Array(Vec<Value>),
+    Range {
+        start: Option<Expr>,
+        end: Option<Expr>,
+    },
+    /// A mode of extent 1 in an index.
+    New,
+    Tensor(Tensor),
+}
+
+impl Value {
+    /// What it is, for messages.
+    pub(crate) fn what(&self) -> String {
+        match self {
+            Value::Error => "an error".into(),
+            Value::Unit => "nothing".into(),
+            Value::Int(_) => "an integer".into(),
+            Value::Float(_) | Value::RuntimeFloat(..) => "a floating-point number".into(),
+            Value::Bool(_) => "a truth value".into(),
+            Value::Str(_) => "a string".into(),
+            Value::DType(d) => format!("the element type `{d}`"),
+            Value::Auto => "`auto`".into(),
+            Value::Layout(_) => "a layout".into(),
+            Value::Tuple(parts) => format!("a tuple of {}", parts.len()),
+            Value::Array(parts) => format!("an array of {}", parts.len()),
+            Value::Range { .. } => "a range".into(),
+            Value::New => "`new`".into(),
+            Value::Tensor(t) => format!("a {} tensor", t.space()),
+        }
+    }
+
+    /// A compile-time argument as a value.
+    pub(crate) fn from_ct(value: &CtValue) -> Value {
+        match value {
+            CtValue::Int(x) => Value::Int(Expr::constant(*x)),
+            CtValue::Float(x) => Value::Float(x.value()),
+            CtValue::Bool(x) => Value::Bool(if *x { Cond::True } else { Cond::False }),
+            CtValue::DType(x) => Value::DType(*x),
+            CtValue::Layout(x) => Value::Layout(SymLayout::from_layout(x)),
+            CtValue::Auto => Value::Auto,
+            CtValue::Tuple(parts) => Value::Tuple(parts.iter().map(Value::from_ct).collect()),
+        }
+    }
+
+    /// The compile-time argument, if the value is one.
+    pub(crate) fn to_ct(&self) -> Option<CtValue> {
+        Some(match self {
+            Value::Int(x) => CtValue::Int(x.as_const()?),
+            Value::Float(x) => CtValue::Float(hx_hir::Float::new(*x)),
+            Value::Bool(Cond::True) => CtValue::Bool(true),
+            Value::Bool(Cond::False) => CtValue::Bool(false),
+            Value::DType(x) => CtValue::DType(*x),
+            Value::Auto => CtValue::Auto,
+            Value::Layout(l) => CtValue::Layout(l.to_layout()?),
+            Value::Tuple(parts) => CtValue::Tuple(parts.iter().map(Value::to_ct).collect::<Option<_>>()?),
+            _ => return None,
+        })
+    }
+}
+
+/// A tuple of tuples of symbolic integers: a shape or a stride.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum ExprTuple {
+    Leaf(Expr),
+    Tuple(Vec<ExprTuple>),
+}
+
+impl ExprTuple {
+    /// The top-level entries; an integer is its own only entry.
+    pub(crate) fn entries(&self) -> &[ExprTuple] {
+        match self {
+            ExprTuple::Leaf(_) => std::slice::from_ref(self),
+            ExprTuple::Tuple(entries) => entries,
+        }
+    }
+
+    fn from_ints(ints: &IntTuple) -> ExprTuple {
+        match ints {
+            IntTuple::Int(x) => ExprTuple::Leaf(Expr::constant(*x)),
+            IntTuple::Tuple(parts) => ExprTuple::Tuple(parts.iter().map(ExprTuple::from_ints).collect()),
+        }
+    }
+
+    fn to_ints(&self) -> Option<IntTuple> {
+        Some(match self {
+            ExprTuple::Leaf(x) => IntTuple::Int(x.as_const()?),
+            ExprTuple::Tuple(parts) => {
+                IntTuple::Tuple(parts.iter().map(ExprTuple::to_ints).collect::<Option<_>>()?)
+            }
+        })
+    }
+
+    /// Whether both nest in the same way.
+    pub(crate) fn congruent(&self, other: &ExprTuple) -> bool {
+        match (self, other) {
+            (ExprTuple::Leaf(_), ExprTuple::Leaf(_)) => true,
+            (ExprTuple::Tuple(a), ExprTuple::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.congruent(b))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A layout whose extents and strides may be symbolic; shape and stride are congruent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SymLayout {
+    pub(crate) shape: ExprTuple,
+    pub(crate) stride: ExprTuple,
+}
+
+impl SymLayout {
+    fn from_layout(layout: &Layout) -> SymLayout {
+        SymLayout {
+            shape: ExprTuple::from_ints(layout.shape()),
+            stride: ExprTuple::from_ints(layout.stride()),
+        }
+    }
+
+    /// The layout, if all its integers are known.
+    pub(crate) fn to_layout(&self) -> Option<Layout> {
+        Layout::new(self.shape.to_ints()?, self.stride.to_ints()?).ok()
+    }
+}
+
+/// A tensor, or a view of one.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Tensor {
+    pub(crate) view: SymView,
+    pub(crate) dtype: DType,
+    /// Whether it may be written here.
+    pub(crate) mutable: bool,
+    /// Made by the expression itself and named by no one yet, so that a `let` may take it as it is.
+    pub(crate) fresh: bool,
+}
+
+impl Tensor {
+    /// The memory that it is in.
+    pub(crate) fn space(&self) -> &'static str {
+        match self.view.base {
+            Base::Global(_) => "global",
+            Base::Shared(_) => "shared",
+            Base::Register(_) => "register",
+        }
+    }
+
+    pub(crate) fn is_register(&self) -> bool {
+        matches!(self.view.base, Base::Register(_))
+    }
+
+    pub(crate) fn is_global(&self) -> bool {
+        matches!(self.view.base, Base::Global(_))
+    }
+
+    /// Extents of the modes.
+    pub(crate) fn shape(&self) -> Vec<Expr> {
+        self.view.modes.iter().map(|m| m.extent.clone()).collect()
+    }
+
+    /// The same tensor seen through another view.
+    pub(crate) fn with_view(&self, view: SymView) -> Tensor {
+        Tensor { view, dtype: self.dtype, mutable: self.mutable, fresh: self.fresh }
+    }
+}
+
+/// A view whose extents may still be symbolic; otherwise as [`hx_tile::View`].
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct SymView {
+    pub(crate) base: Base,
+    pub(crate) offsets: Vec<Expr>,
+    pub(crate) modes: Vec<SymMode>,
+    pub(crate) pad: f64,
+}
+
+/// A mode: `extent` steps of `factor` along dimension `dim` of the base.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct SymMode {
+    pub(crate) extent: Expr,
+    pub(crate) dim: usize,
+    pub(crate) factor: Expr,
+}
+
+impl SymView {
+    /// The whole of a tensor.
+    pub(crate) fn whole(base: Base, shape: &[Expr]) -> SymView {
+        let mode = |(dim, extent): (usize, &Expr)| SymMode {
+            extent: extent.clone(),
+            dim,
+            factor: Expr::constant(1),
+        };
+        SymView {
+            base,
+            offsets: vec![Expr::default(); shape.len()],
+            modes: shape.iter().enumerate().map(mode).collect(),
+            pad: 0.0,
+        }
+    }
+
+    /// The view with numbers for extents, if all are known.
+    pub(crate) fn to_view(&self) -> Option<View> {
+        let mode = |m: &SymMode| {
+            Some(ViewMode { extent: m.extent.as_const()?, dim: m.dim, factor: m.factor.clone() })
+        };
+        Some(View {
+            base: self.base,
+            offsets: self.offsets.clone(),
+            modes: self.modes.iter().map(mode).collect::<Option<_>>()?,
+            pad: self.pad,
+        })
+    }
+
+    /// If the view only reorders the modes of a whole tensor of that shape: the dimension that each mode is.
+    pub(crate) fn as_permutation(&self, shape: &[i64]) -> Option<Vec<usize>> {
+        let whole =
+            |m: &SymMode| m.factor.as_const() == Some(1) && m.extent.as_const() == shape.get(m.dim).copied();
+        let order: Vec<usize> = self.modes.iter().map(|m| m.dim).collect();
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        let complete = sorted.iter().copied().eq(0..shape.len());
+        (complete && self.modes.iter().all(whole) && self.offsets.iter().all(Expr::is_zero)).then_some(order)
+    }
+}

@@ -1,0 +1,367 @@
+//! Views: indexing, `.T`, `permute`, `tile`, `global_view`.
+//!
+//! Every view stays in terms of its base's own dimensions, so that each dimension is guarded by its own extent. A view whose
+//! end is not the end of the dimension has to be provably inside of itself.
+
+use hx_base::codes;
+use hx_hir::{Arg, ExprId};
+use hx_index::{Expr, gcd};
+use hx_tile::Base;
+
+use crate::cx::{Cx, shape_text};
+use crate::error::Lower;
+use crate::stmt::permuted;
+use crate::value::{ExprTuple, SymMode, SymView, Tensor, Value};
+
+impl Cx<'_> {
+    pub(crate) fn field(&mut self, id: ExprId, base: ExprId, name: &str) -> Lower<Value> {
+        let value = self.eval(base)?;
+        match (value, name) {
+            (Value::Tensor(t), "T") => {
+                let rank = t.view.modes.len();
+                if rank < 2 {
+                    let message =
+                        format!("found a tensor of rank {rank} before `.T`, wanted at least 2 modes");
+                    return self.fail(&codes::RANK_MISMATCH, base, message);
+                }
+                let mut order: Vec<usize> = (0..rank).collect();
+                order.swap(rank - 1, rank - 2);
+                Ok(Value::Tensor(permuted(&t, &order)))
+            }
+            (value, _) => {
+                let message = format!("{} has nothing called `{name}`", value.what());
+                self.fail(&codes::UNKNOWN_MEMBER, id, message)
+            }
+        }
+    }
+
+    pub(crate) fn permute(&mut self, id: ExprId, t: &Tensor, order: ExprId) -> Lower<Value> {
+        let rank = t.view.modes.len();
+        let mut axes = Vec::new();
+        for axis in self.ints(order)? {
+            let axis = axis.as_const().and_then(|a| usize::try_from(a).ok()).filter(|a| *a < rank);
+            match axis {
+                Some(axis) if !axes.contains(&axis) => axes.push(axis),
+                _ => {
+                    let message = format!("wanted each of the {rank} modes once");
+                    return self.fail(&codes::RANK_MISMATCH, order, message);
+                }
+            }
+        }
+        if axes.len() != rank {
+            let message = format!("found {} modes, wanted all {rank}", axes.len());
+            return self.fail(&codes::RANK_MISMATCH, id, message);
+        }
+        Ok(Value::Tensor(permuted(t, &axes)))
+    }
+
+    pub(crate) fn index(&mut self, id: ExprId, base: ExprId, args: &[ExprId]) -> Lower<Value> {
+        match self.eval(base)? {
+            Value::Tensor(t) => self.index_tensor(id, base, t, args),
+            Value::Array(parts) | Value::Tuple(parts) => {
+                let [arg] = args else {
+                    return self.fail(&codes::RANK_MISMATCH, id, "wanted one index");
+                };
+                let at = self.const_int(*arg, "the index")?;
+                match usize::try_from(at).ok().and_then(|i| parts.get(i).cloned()) {
+                    Some(value) => Ok(value),
+                    None => {
+                        let message = format!("found the index {at}, wanted one of {} values", parts.len());
+                        self.fail(&codes::INDEX_OUT_OF_RANGE, *arg, message)
+                    }
+                }
+            }
+            other => {
+                let message = format!("found {} before `[`, wanted a tensor", other.what());
+                self.fail(&codes::NO_SUCH_OPERATION, base, message)
+            }
+        }
+    }
+
+    fn index_tensor(&mut self, id: ExprId, base: ExprId, t: Tensor, args: &[ExprId]) -> Lower<Value> {
+        let rank = t.view.modes.len();
+        let mut view = SymView { modes: Vec::new(), ..t.view.clone() };
+        let mut mode = 0;
+        for &arg in args {
+            let index = self.eval(arg)?;
+            if index == Value::New {
+                return self.unsupported(arg, "`new` in an index");
+            }
+            let Some(old) = t.view.modes.get(mode).cloned() else {
+                let message = format!("found {} indices, wanted at most {rank}", args.len());
+                let error = self.error(&codes::RANK_MISMATCH, id, message);
+                let label = format!("has the shape `{}`", shape_text(&t.shape()));
+                let error = error.also(self.place(base), label);
+                return Err(self.report(error));
+            };
+            mode += 1;
+            self.index_mode(arg, &t, &mut view, old, index)?;
+        }
+        // Trailing modes may be left out.
+        view.modes.extend(t.view.modes.iter().skip(mode).cloned());
+        if t.is_register() && view.modes.len() < rank {
+            return self.unsupported(id, "an element or slice of a register tensor");
+        }
+        // A part of a register tensor is read-only.
+        let whole = view.modes == t.view.modes;
+        let mutable = t.mutable && (whole || !t.is_register());
+        Ok(Value::Tensor(Tensor { mutable, fresh: t.fresh && whole, ..t.with_view(view) }))
+    }
+
+    fn index_mode(
+        &mut self,
+        arg: ExprId,
+        t: &Tensor,
+        view: &mut SymView,
+        old: SymMode,
+        index: Value,
+    ) -> Lower<()> {
+        match index {
+            Value::Int(i) => {
+                self.check_index(arg, t, &old, &i)?;
+                let at = &mut view.offsets[old.dim];
+                *at = (at.clone() + &old.factor * &i).simplify(&self.facts);
+                Ok(())
+            }
+            Value::Range { start, end } => {
+                let from = start.unwrap_or_default();
+                let to = end.clone().unwrap_or_else(|| old.extent.clone());
+                self.check_range(arg, t, &old, &from, end.as_ref())?;
+                let at = &mut view.offsets[old.dim];
+                *at = (at.clone() + &old.factor * &from).simplify(&self.facts);
+                let extent = (to - from).simplify(&self.facts);
+                view.modes.push(SymMode { extent, ..old });
+                Ok(())
+            }
+            Value::Tensor(_) => self.unsupported(arg, "an index that is a tensor"),
+            other => {
+                let message = format!("found {} as an index, wanted an integer or a range", other.what());
+                self.fail(&codes::TYPE_MISMATCH, arg, message)
+            }
+        }
+    }
+
+    fn check_index(&mut self, arg: ExprId, t: &Tensor, mode: &SymMode, i: &Expr) -> Lower<()> {
+        let zero = Expr::default();
+        if self.facts.proves_lt(i, &zero) || self.facts.proves_le(&mode.extent, i) {
+            let message = format!("found the index `{i}`, wanted one below `{}`", mode.extent);
+            return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
+        }
+        self.nonnegative(arg, i)?;
+        if self.facts.proves_lt(i, &mode.extent) || self.is_guarded(t, mode) {
+            return Ok(());
+        }
+        if t.is_register() && i.as_const().is_none() {
+            let message =
+                format!("found `{i}`, which is known only at run time, as an index of a register tensor");
+            return self.fail(&codes::REGISTER_INDEX, arg, message);
+        }
+        self.not_inside(arg, t, format!("the index `{i}` may be `{}` or more", mode.extent))
+    }
+
+    fn check_range(
+        &mut self,
+        arg: ExprId,
+        t: &Tensor,
+        mode: &SymMode,
+        from: &Expr,
+        to: Option<&Expr>,
+    ) -> Lower<()> {
+        self.nonnegative(arg, from)?;
+        let Some(to) = to else { return Ok(()) };
+        if self.facts.proves_lt(to, from) {
+            let message = format!("found the range `{from}..{to}`, which ends before it starts");
+            return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
+        }
+        if self.facts.proves_le(to, &mode.extent) {
+            return Ok(());
+        }
+        if !t.is_global() && self.facts.proves_lt(&mode.extent, to) {
+            let message = format!("found the end `{to}`, wanted at most `{}`", mode.extent);
+            return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
+        }
+        if self.is_guarded(t, mode) {
+            return Ok(());
+        }
+        self.not_inside(arg, t, format!("the range may end after `{}`", mode.extent))
+    }
+
+    fn nonnegative(&mut self, arg: ExprId, i: &Expr) -> Lower<()> {
+        if self.facts.proves_le(&Expr::default(), i) {
+            return Ok(());
+        }
+        let error = self
+            .error(&codes::VIEW_OUTSIDE_BUFFER, arg, format!("cannot prove that `{i}` is not negative"))
+            .help("state what holds in a `where` clause");
+        Err(self.report(error))
+    }
+
+    fn not_inside(&mut self, arg: ExprId, t: &Tensor, why: String) -> Lower<()> {
+        let name = self.base_name(t.view.base).to_owned();
+        let error = self
+            .error(
+                &codes::VIEW_OUTSIDE_BUFFER,
+                arg,
+                format!("cannot prove that this stays inside of its part of `{name}`"),
+            )
+            .label(why)
+            .help("state what holds in a `where` clause");
+        Err(self.report(error))
+    }
+
+    /// Whether steps past the end of the mode are steps past the end of the dimension, which accesses are guarded against.
+    fn is_guarded(&self, t: &Tensor, mode: &SymMode) -> bool {
+        if !t.is_global() {
+            return false;
+        }
+        let shape = self.base_shape(t.view.base);
+        let (Some(extent), Some(offset)) = (shape.get(mode.dim), t.view.offsets.get(mode.dim)) else {
+            return false;
+        };
+        let end = (offset.clone() + &mode.extent * &mode.factor).simplify(&self.facts);
+        self.facts.proves_le(extent, &end)
+    }
+
+    /// `tile(t, [B, …])`: modes `B, …` inside of the tile, then one mode that counts tiles for each.
+    pub(crate) fn tile(
+        &mut self,
+        id: ExprId,
+        t: &Tensor,
+        of: ExprId,
+        shape: ExprId,
+        pad: f64,
+    ) -> Lower<Value> {
+        let sizes = self.ints(shape)?;
+        if sizes.len() != t.view.modes.len() {
+            let message = format!("found a tile of rank {}, wanted {}", sizes.len(), t.view.modes.len());
+            let label = format!("has the shape `{}`", shape_text(&t.shape()));
+            let error = self.error(&codes::RANK_MISMATCH, shape, message).also(self.place(of), label);
+            return Err(self.report(error));
+        }
+        let (mut inner, mut outer) = (Vec::new(), Vec::new());
+        for (size, mode) in sizes.iter().zip(&t.view.modes) {
+            let Some(b) = size.as_const().filter(|b| *b > 0) else {
+                let message =
+                    format!("found `{size}`, wanted a positive extent that is known at compile time");
+                return self.fail(&codes::NOT_CONSTANT, shape, message);
+            };
+            if !self.facts.divides(b, &mode.extent) && !self.is_guarded(t, mode) {
+                self.not_inside(id, t, format!("the last tile of {b} may reach past `{}`", mode.extent))?;
+            }
+            let count = mode.extent.ceil_div(&Expr::constant(b), &self.facts);
+            inner.push(SymMode { extent: Expr::constant(b), ..mode.clone() });
+            outer.push(SymMode { extent: count, dim: mode.dim, factor: mode.factor.scale(b) });
+        }
+        inner.append(&mut outer);
+        let view = SymView { modes: inner, pad, ..t.view.clone() };
+        Ok(Value::Tensor(t.with_view(view)))
+    }
+
+    /// `global_view(buffer, layout)`.
+    pub(crate) fn global_view(&mut self, id: ExprId, t: &Tensor, layout: ExprId, pad: f64) -> Lower<Value> {
+        let Value::Layout(l) = self.eval(layout)? else {
+            return self.fail(&codes::TYPE_MISMATCH, layout, "wanted a layout, `shape : stride`");
+        };
+        let strides = self.base_strides(t.view.base);
+        let buffer: Vec<Expr> =
+            t.view.modes.iter().map(|m| &m.factor * strides.get(m.dim).unwrap_or(&Expr::default())).collect();
+        let mut modes = Vec::new();
+        let mut owners = Vec::new();
+        for (extent, stride) in l.shape.entries().iter().zip(l.stride.entries()) {
+            let (ExprTuple::Leaf(extent), ExprTuple::Leaf(stride)) = (extent, stride) else {
+                return self.unsupported(layout, "a view with a mode of several parts");
+            };
+            let Some((owner, q)) = self.owner(&buffer, stride) else {
+                let name = self.base_name(t.view.base).to_owned();
+                let list = shape_text(&buffer);
+                let message = format!("the mode `{extent} : {stride}` follows no dimension of `{name}`");
+                let error = self
+                    .error(&codes::VIEW_OUTSIDE_BUFFER, layout, message)
+                    .also(self.place(id), format!("the strides of the buffer are `{list}`"))
+                    .help(
+                        "let the stride of each mode be a constant multiple of one of the buffer's strides",
+                    );
+                return Err(self.report(error));
+            };
+            let old = &t.view.modes[owner];
+            modes.push(SymMode { extent: extent.clone(), dim: old.dim, factor: old.factor.scale(q) });
+            owners.push((owner, q));
+        }
+        self.check_view(layout, t, &modes, &owners)?;
+        let view = SymView { modes, pad, ..t.view.clone() };
+        Ok(Value::Tensor(t.with_view(view)))
+    }
+
+    /// The mode of the buffer whose stride the given one is a constant multiple of, with the factor; of several the one with the
+    /// largest stride.
+    fn owner(&self, buffer: &[Expr], stride: &Expr) -> Option<(usize, i64)> {
+        let mut best: Option<(usize, i64)> = None;
+        for (i, own) in buffer.iter().enumerate() {
+            let Some(q) = constant_ratio(stride, own) else { continue };
+            let larger = best.is_none_or(|(j, _)| buffer[j] != *own && self.facts.proves_le(&buffer[j], own));
+            if larger {
+                best = Some((i, q));
+            }
+        }
+        best
+    }
+
+    /// Each mode of the buffer has to end where its dimension ends, or the view must not reach its end.
+    fn check_view(
+        &mut self,
+        at: ExprId,
+        t: &Tensor,
+        modes: &[SymMode],
+        owners: &[(usize, i64)],
+    ) -> Lower<()> {
+        for (j, buffer) in t.view.modes.iter().enumerate() {
+            let (mut low, mut high) = (Expr::default(), Expr::default());
+            for (mode, (_, q)) in modes.iter().zip(owners).filter(|(_, (owner, _))| *owner == j) {
+                let reach = (mode.extent.clone() - Expr::constant(1)).scale(*q);
+                if *q < 0 { low = low + reach } else { high = high + reach }
+            }
+            let first = t.view.offsets[buffer.dim].clone() + &buffer.factor * &low;
+            if !self.facts.proves_le(&Expr::default(), &first) {
+                return self.not_inside(at, t, format!("the first element may be at `{first}`"));
+            }
+            let high = high.simplify(&self.facts);
+            if !self.facts.proves_lt(&high, &buffer.extent) && !self.is_guarded(t, buffer) {
+                let why = format!("it reaches `{high}` where the part has `{}`", buffer.extent);
+                return self.not_inside(at, t, why);
+            }
+        }
+        Ok(())
+    }
+
+    /// The tensor, if it is in global memory.
+    pub(crate) fn want_global(&mut self, at: ExprId, value: Value, what: &str) -> Lower<Tensor> {
+        match value {
+            Value::Tensor(t) if matches!(t.view.base, Base::Global(_)) => Ok(t),
+            Value::Tensor(t) => {
+                let message = format!("found a {} tensor, wanted a global one for `{what}`", t.space());
+                self.fail(&codes::WRONG_MEMORY, at, message)
+            }
+            other => {
+                let message = format!("found {}, wanted a global tensor for `{what}`", other.what());
+                self.fail(&codes::TYPE_MISMATCH, at, message)
+            }
+        }
+    }
+
+    /// The number that `pad:` gives; 0 if it is left out.
+    pub(crate) fn pad(&mut self, args: &[Arg]) -> Lower<f64> {
+        let Some(arg) = args.iter().find(|a| a.name.as_deref() == Some("pad")) else { return Ok(0.0) };
+        self.number(arg.value, "the padding")
+    }
+}
+
+/// `a / b` if that is a whole number known here.
+fn constant_ratio(a: &Expr, b: &Expr) -> Option<i64> {
+    if a.is_zero() {
+        return Some(0);
+    }
+    let (monomial, c) = b.terms().next()?;
+    let (_, d) = a.terms().find(|(m, _)| *m == monomial)?;
+    let whole = gcd(c, d) == c.abs();
+    (whole && b.scale(d / c) == *a).then_some(d / c)
+}
