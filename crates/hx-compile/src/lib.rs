@@ -1,7 +1,25 @@
-//! The queries from a kernel to CUDA text, and the diagnostics of layouts, synchronization and resources.
+//! The queries from a kernel to CUDA text, and what is wrong with its layouts, synchronization and resources.
 //!
-//! This crate knows no terminal, no protocol and no device. Start at [`Db`].
+//! An [`Instance`] is a kernel with its compile-time arguments, a target and what is known of the launch. Each stage is one
+//! query that reads the one before it, so that an edit runs only what it reaches. This crate knows no terminal, no protocol
+//! and no device. Start at [`Instance`], [`tile_program`] and [`check_file`].
 
+mod check;
 mod db;
+mod diagnostics;
+mod emit;
+mod instance;
+mod lines;
+mod stages;
+#[cfg(test)]
+mod test_db;
+#[cfg(test)]
+mod tests;
 
+pub use check::{check_file, kernel_diagnostics};
 pub use db::Db;
+pub use diagnostics::instance_diagnostics;
+pub use emit::{Emit, emit};
+pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered};
+pub use instance::{Instance, default_instance};
+pub use stages::{Stop, cuda_source, solution, thread_program, tile_program, violations};

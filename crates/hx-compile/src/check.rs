@@ -1,0 +1,33 @@
+//! Everything that is wrong with a kernel or a file.
+
+use hx_base::{Diagnostic, SourceFile, sort_diagnostics, syntax_diagnostics};
+use hx_hir::{Item, Kernel, file_items, item_range};
+use hx_target::Arch;
+
+use crate::{Db, default_instance, instance_diagnostics};
+
+/// What is wrong with the default instance of a kernel. Nothing for a kernel that has none: only a launch completes it.
+#[salsa::tracked]
+pub fn kernel_diagnostics<'db>(db: &'db dyn Db, kernel: Kernel<'db>, arch: Arch) -> Vec<Diagnostic> {
+    default_instance(db, kernel, arch)
+        .map(|instance| instance_diagnostics(db, instance).clone())
+        .unwrap_or_default()
+}
+
+/// Everything that is wrong with a file: syntax, names and types, and the default instance of every kernel that has no
+/// error before that. Ordered by place.
+#[salsa::tracked]
+pub fn check_file(db: &dyn Db, file: SourceFile, arch: Arch) -> Vec<Diagnostic> {
+    let mut found = syntax_diagnostics(db, file).clone();
+    // found.extend(hx_hir::file_diagnostics(db, file).iter().cloned());
+    for kernel in file_items(db, file).kernels() {
+        let range = item_range(db, Item::Kernel(kernel));
+        let broken =
+            |d: &Diagnostic| d.is_error() && d.primary.file == file && range.contains_range(d.primary.range);
+        if !found.iter().any(broken) {
+            found.extend(kernel_diagnostics(db, kernel, arch).iter().cloned());
+        }
+    }
+    sort_diagnostics(db, &mut found);
+    found
+}

@@ -1,0 +1,106 @@
+//! What is wrong with an instance, as diagnostics. The stages say it by operation; here operations become places.
+
+mod layout;
+mod resource;
+
+use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
+use hx_hir::{Item, kernel_signature};
+use hx_lower::{At, Lowered, Place};
+use hx_tile::{OpId, TensorId};
+
+use crate::{Db, Instance, Stop, cuda_source, solution, thread_program, tile_program};
+
+/// Everything that is wrong with an instance, ordered by place.
+#[salsa::tracked]
+pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
+    let places = Places { db, instance };
+    let mut found = Vec::new();
+    match tile_program(db, instance) {
+        Ok(lowered) => solved(&places, lowered, &mut found),
+        Err(stop) => found.extend(places.stop(None, stop)),
+    }
+    sort_diagnostics(db, &mut found);
+    found
+}
+
+fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
+    let Places { db, instance } = *places;
+    let before = found.len();
+    found.extend(resource::threads(places, &lowered.program));
+    if found.len() > before {
+        // Layouts for a block that cannot exist help nobody.
+        return;
+    }
+    let solution = match solution(db, instance) {
+        Ok(solution) => solution,
+        Err(stop) => return found.extend(places.stop(Some(lowered), stop)),
+    };
+    found.extend(resource::shared_memory(places, &lowered.program, solution));
+    found.extend(layout::unsound(places, lowered));
+    if found.len() > before {
+        return;
+    }
+    if let Err(stop) = thread_program(db, instance) {
+        found.extend(places.stop(Some(lowered), stop));
+    } else if let Err(stop) = cuda_source(db, instance) {
+        found.extend(places.stop(Some(lowered), stop));
+    }
+}
+
+/// Operations and tensors of one instance as places in files.
+#[derive(Clone, Copy)]
+struct Places<'db> {
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+}
+
+impl<'db> Places<'db> {
+    /// The name of the kernel.
+    fn kernel(&self) -> (SourceFile, TextRange) {
+        let kernel = self.instance.kernel(self.db);
+        let place = Place { item: kernel.key(self.db), at: At::Name };
+        let start = TextRange::empty(Item::Kernel(kernel).offset(self.db));
+        place.range(self.db).unwrap_or((kernel.file(self.db), start))
+    }
+
+    /// The `threads` clause of the kernel.
+    fn header_threads(&self) -> (SourceFile, TextRange) {
+        let kernel = self.instance.kernel(self.db);
+        let threads = kernel_signature(self.db, kernel).threads;
+        let place = threads.map(|expr| Place { item: kernel.key(self.db), at: At::Signature(expr) });
+        place.and_then(|place| place.range(self.db)).unwrap_or_else(|| self.kernel())
+    }
+
+    fn origin(&self, lowered: &Lowered, origin: hx_tile::Origin) -> Option<(SourceFile, TextRange)> {
+        lowered.origins.get(origin.0 as usize)?.place.range(self.db)
+    }
+
+    /// Where the function that an operation stands in was called from, innermost first.
+    fn calls(&self, lowered: &Lowered, op: OpId) -> Vec<(SourceFile, TextRange)> {
+        let at = |origin: hx_tile::Origin| lowered.origins.get(origin.0 as usize);
+        let start = lowered.program.op(op).and_then(|op| at(op.origin)?.call);
+        let calls = std::iter::successors(start, |call| at(*call)?.call);
+        calls.filter_map(|call| self.origin(lowered, call)).collect()
+    }
+
+    fn op(&self, lowered: &Lowered, op: OpId) -> Option<(SourceFile, TextRange)> {
+        self.origin(lowered, lowered.program.op(op)?.origin)
+    }
+
+    fn tensor(&self, lowered: &Lowered, tensor: TensorId) -> Option<(SourceFile, TextRange)> {
+        self.origin(lowered, lowered.program.tensors.get(tensor.0 as usize)?.origin)
+    }
+
+    fn stop(&self, lowered: Option<&Lowered>, stop: &Stop) -> Vec<Diagnostic> {
+        match stop {
+            Stop::Program(errors) => errors.iter().filter_map(|error| error.to_diagnostic(self.db)).collect(),
+            Stop::Layouts(failure) => layout::failure(self, lowered, failure).into_iter().collect(),
+            Stop::Internal { stage, op, message } => {
+                let at = op.and_then(|op| self.op(lowered?, op));
+                let (file, range) = at.unwrap_or_else(|| self.kernel());
+                let found = Diagnostic::new(&codes::INTERNAL_ERROR, file, range, message.clone());
+                vec![found.note(format!("it happened while making the {stage}"))]
+            }
+        }
+    }
+}

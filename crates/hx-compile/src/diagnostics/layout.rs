@@ -1,0 +1,62 @@
+//! Layouts that do not exist, and layouts that are wrong.
+
+use hx_base::{Diagnostic, codes};
+use hx_lower::Lowered;
+use hx_synth::{Failure, FailureKind};
+
+use super::Places;
+use crate::violations;
+
+/// The solver's failure: the place where it shows, and the other operations with what each demands. Nothing for a
+/// cancelled search, which is no finding.
+pub(super) fn failure(
+    places: &Places<'_>,
+    lowered: Option<&Lowered>,
+    failure: &Failure,
+) -> Option<Diagnostic> {
+    let code = match failure.kind {
+        FailureKind::Conflict => &codes::LAYOUT_CONFLICT,
+        FailureKind::NoInstruction => &codes::NO_INSTRUCTION,
+        FailureKind::Resource => &codes::TOO_MUCH_SHARED_MEMORY,
+        FailureKind::Cancelled => return None,
+    };
+    let place = |op, tensor| {
+        let lowered = lowered?;
+        let by_op = |op| places.op(lowered, op);
+        Option::and_then(op, by_op)
+            .or_else(|| Option::and_then(tensor, |tensor| places.tensor(lowered, tensor)))
+    };
+    let (file, range) = place(failure.op, None)
+        .or_else(|| failure.parts.iter().find_map(|part| place(part.op, part.tensor)))
+        .unwrap_or_else(|| places.kernel());
+    let mut found = Diagnostic::new(code, file, range, failure.message.clone());
+    for part in &failure.parts {
+        found = match place(part.op, part.tensor) {
+            Some(at) if at == (file, range) && found.primary.message.is_empty() => {
+                found.label(part.text.clone())
+            }
+            Some((file, range)) => found.also(file, range, part.text.clone()),
+            None => found.note(part.text.clone()),
+        };
+    }
+    if let (Some(lowered), Some(op)) = (lowered, failure.op) {
+        for (file, range) in places.calls(lowered, op) {
+            found = found.also(file, range, "called from here");
+        }
+    }
+    found.help.extend(failure.help.iter().cloned());
+    Some(found)
+}
+
+/// What the independent checker says against a solution. It enumerates, so here it is asked in debug builds only.
+pub(super) fn unsound(places: &Places<'_>, lowered: &Lowered) -> Vec<Diagnostic> {
+    if !cfg!(debug_assertions) {
+        return Vec::new();
+    }
+    let found = violations(places.db, places.instance).iter().map(|violation| {
+        let (file, range) =
+            violation.op.and_then(|op| places.op(lowered, op)).unwrap_or_else(|| places.kernel());
+        Diagnostic::new(&codes::UNSOUND_SOLUTION, file, range, violation.message.clone())
+    });
+    found.collect()
+}

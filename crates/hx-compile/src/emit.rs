@@ -1,0 +1,66 @@
+//! The stages as text, for `--emit` and for goldens.
+
+use hx_lower::Lowered;
+use hx_tile::Solution;
+
+use crate::{Db, Instance, Stop, cuda_source, solution, thread_program, tile_program};
+
+/// A stage that can be shown without a device. PTX and machine code come from the worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Emit {
+    /// The operations.
+    Tile,
+    /// What the operations demand of layouts.
+    Constraints,
+    /// The layouts and instructions, with reasons.
+    Layouts,
+    /// What every thread does.
+    Thread,
+    /// CUDA C++.
+    Cuda,
+}
+
+impl Emit {
+    /// Every stage, in the order in which they come.
+    pub const ALL: [Emit; 5] = [Emit::Tile, Emit::Constraints, Emit::Layouts, Emit::Thread, Emit::Cuda];
+
+    /// The word after `--emit`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Emit::Tile => "tile",
+            Emit::Constraints => "constraints",
+            Emit::Layouts => "layouts",
+            Emit::Thread => "thread",
+            Emit::Cuda => "cuda",
+        }
+    }
+}
+
+/// A stage of an instance as text.
+///
+/// # Errors
+/// The reason why the instance does not get there.
+pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Result<String, &'db Stop> {
+    let lowered = tile_program(db, instance).as_ref()?;
+    Ok(match stage {
+        Emit::Tile => hx_tile::emit_tile(&lowered.program),
+        Emit::Constraints => constraints(lowered, solution(db, instance).as_ref()?),
+        Emit::Layouts => hx_tile::emit_layouts(&lowered.program, solution(db, instance).as_ref()?),
+        Emit::Thread => hx_thread::emit_thread(thread_program(db, instance).as_ref()?),
+        Emit::Cuda => cuda_source(db, instance).as_ref()?.text.clone(),
+    })
+}
+
+/// Each operation that demands something, and below it what it demands.
+fn constraints(lowered: &Lowered, solution: &Solution) -> String {
+    let mut text = String::new();
+    for (op, _) in lowered.program.ops(1.0) {
+        let mut demands = solution.constraints.iter().filter(|demand| demand.op == op.id).peekable();
+        if demands.peek().is_none() {
+            continue;
+        }
+        text.push_str(&format!("#{} {}\n", op.id.0, hx_tile::op_text(&lowered.program, op)));
+        demands.for_each(|demand| text.push_str(&format!("    {}\n", demand.text)));
+    }
+    text
+}

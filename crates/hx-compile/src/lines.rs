@@ -1,0 +1,54 @@
+//! Lines for the marks in CUDA text, counted from the kernel's header.
+
+use std::collections::BTreeMap;
+
+use hx_base::{SourceFile, TextRange, line_index};
+use hx_hir::{Item, ItemKey, signature_source_map};
+use hx_lower::{Lowered, Place};
+use hx_tile::Origin;
+
+use crate::{Db, Instance, tile_program};
+
+/// `gemm.hx::gemm`: the last part of the file's path and the kernel.
+pub(crate) fn shown_name<'db>(db: &'db dyn Db, instance: Instance<'db>) -> String {
+    let kernel = instance.kernel(db);
+    let path = kernel.file(db).path(db);
+    let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
+    format!("{file}::{}", kernel.name(db))
+}
+
+/// The line of each origin, the line of the word `kernel` being 1. What an inlined function does has the line of its call.
+/// Reads positions, so it runs after every edit of the file; its answer changes only with the kernel itself.
+#[salsa::tracked]
+pub(crate) fn relative_lines<'db>(db: &'db dyn Db, instance: Instance<'db>) -> BTreeMap<Origin, u32> {
+    let kernel = instance.kernel(db);
+    let item = Item::Kernel(kernel);
+    let (Ok(lowered), Some(map)) = (tile_program(db, instance), signature_source_map(db, item)) else {
+        return BTreeMap::new();
+    };
+    let (key, file) = (kernel.key(db), kernel.file(db));
+    let header = line(db, file, map.header + kernel.offset(db));
+    let mut lines = BTreeMap::new();
+    for number in 0..lowered.origins.len() as u32 {
+        let Some(place) = place_in(lowered, &key, Origin(number)) else { continue };
+        if let Some((_, range)) = place.range(db)
+            && let Some(relative) = line(db, file, range).checked_sub(header)
+        {
+            lines.insert(Origin(number), relative + 1);
+        }
+    }
+    lines
+}
+
+/// The place of an origin, or of the call that led to it, that is in an item.
+fn place_in<'a>(lowered: &'a Lowered, item: &ItemKey, origin: Origin) -> Option<&'a Place> {
+    let mut at = lowered.origins.get(origin.0 as usize)?;
+    while at.place.item != *item {
+        at = lowered.origins.get(at.call?.0 as usize)?;
+    }
+    Some(&at.place)
+}
+
+fn line(db: &dyn Db, file: SourceFile, range: TextRange) -> u32 {
+    line_index(db, file).try_line_col(range.start()).map_or(0, |at| at.line)
+}

@@ -1,0 +1,83 @@
+//! The stages as queries. Each holds plain data without positions, so an edit that moves text re-runs none of them.
+
+use hx_codegen::{CudaSource, Lines};
+use hx_lower::{LowerError, Lowered};
+use hx_synth::Failure;
+use hx_thread::ThreadProgram;
+use hx_tile::{OpId, Solution};
+use hx_verify::Violation;
+
+use crate::{Db, Instance, lines};
+
+/// Why an instance does not get past a stage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// The kernel has no tile program; at least one reason.
+    Program(Vec<LowerError>),
+    /// There are no layouts or no instructions for it.
+    Layouts(Failure),
+    /// The compiler broke one of its own rules.
+    Internal {
+        /// Where in the compiler.
+        stage: &'static str,
+        /// The operation it happened at, if it was at one.
+        op: Option<OpId>,
+        /// What the stage said.
+        message: String,
+    },
+}
+
+/// The tile program of an instance: operations on typed tensors, no layouts.
+#[salsa::tracked]
+pub fn tile_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Lowered, Stop> {
+    hx_lower::lower(db, instance.kernel(db), instance.args(db), instance.facts(db)).map_err(Stop::Program)
+}
+
+/// The layouts and instructions of an instance.
+#[salsa::tracked]
+pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solution, Stop> {
+    let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
+    // A cancelled query unwinds at the poll, so the solver never sees a request to stop.
+    let poll = || {
+        db.unwind_if_revision_cancelled();
+        false
+    };
+    hx_synth::solve(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
+}
+
+/// What the independent checker says against the solution of an instance; nothing where there is none. It enumerates, so
+/// it runs in debug builds, in tests and when asked for.
+#[salsa::tracked]
+pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violation> {
+    match (tile_program(db, instance), solution(db, instance)) {
+        (Ok(lowered), Ok(solution)) => hx_verify::verify(&lowered.program, solution, instance.arch(db)),
+        _ => Vec::new(),
+    }
+}
+
+/// What every thread of an instance does.
+#[salsa::tracked]
+pub fn thread_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<ThreadProgram, Stop> {
+    let solution = solution(db, instance).as_ref().map_err(Stop::clone)?;
+    let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
+    hx_thread::lower(&lowered.program, solution).map_err(|error| Stop::Internal {
+        stage: "thread program",
+        op: Some(error.op),
+        message: error.message,
+    })
+}
+
+/// The CUDA text of an instance and how it is launched. Line marks count from the kernel's header, so that text above the
+/// kernel changes nothing.
+#[salsa::tracked]
+pub fn cuda_source<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<CudaSource, Stop> {
+    let program = thread_program(db, instance).as_ref().map_err(Stop::clone)?;
+    let file = lines::shown_name(db, instance);
+    let of = lines::relative_lines(db, instance);
+    let lines = Lines { file: &file, of };
+    hx_codegen::cuda_with_lines(program, instance.arch(db), lines).map_err(|error| Stop::Internal {
+        stage: "CUDA text",
+        op: None,
+        message: error.to_string(),
+    })
+}

@@ -1,0 +1,335 @@
+//! What runs again after an edit, what the stages say, and what is wrong with a file.
+
+use expect_test::{Expect, expect};
+use hx_base::{Db as _, SourceFile, codes};
+use hx_hir::file_items;
+use hx_target::Arch;
+
+use crate::{Emit, check_file, cuda_source, default_instance, emit, solution, test_db::TestDb};
+
+const ARCH: Arch = Arch::Sm80;
+
+/// Two kernels that are quick to solve.
+const TWO: &str = "\
+kernel twice(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    let i = block_idx;
+    let r = register_tensor(f32, [256]);
+    copy(global_view(x[i * 256..], (256) : (1)), r);
+    copy(r, global_view(y[i * 256..], (256) : (1)));
+}
+
+kernel tile(x: f16[m, n], y: mut f16[m, n]) grid [cdiv(m, 16)] threads 64 {
+    let i = block_idx;
+    let r = register_tensor(f16, [16, 64]);
+    let s = shared_tensor(f16, [16, 64]);
+    copy(global_view(x[i * 16.., ..], (16, 64) : (n, 1)), r);
+    copy(r, s);
+    sync();
+    copy(s, r);
+    copy(r, global_view(y[i * 16.., ..], (16, 64) : (n, 1)));
+}
+";
+
+/// The CUDA text of every kernel's default instance, or why there is none.
+fn all_cuda(db: &TestDb, file: SourceFile) -> Vec<String> {
+    let texts = file_items(db, file).kernels().map(|kernel| {
+        let Some(instance) = default_instance(db, kernel, ARCH) else { return "no default".to_owned() };
+        match cuda_source(db, instance) {
+            Ok(source) => source.text.clone(),
+            Err(stop) => format!("{stop:?}"),
+        }
+    });
+    texts.collect()
+}
+
+/// Compiles a file, replaces its text, compiles again: the queries above parsing that ran in the second round.
+fn check_edit(before: &str, after: &str, expected: Expect) -> (Vec<String>, Vec<String>) {
+    let (mut db, file) = TestDb::with_file(before);
+    let old = all_cuda(&db, file);
+    assert!(old.iter().all(|text| text.contains("__global__")), "{old:#?}");
+    db.log.take();
+    assert!(file.update_text(&mut db, after));
+    let new = all_cuda(&db, file);
+    expected.assert_eq(&db.log.take_counts());
+    (old, new)
+}
+
+#[test]
+fn whitespace_and_comments_infer_and_solve_nothing() {
+    let after = TWO.replace("    copy(r, s);\n", "    copy( r,s ); // to shared\n");
+    let (old, new) = check_edit(
+        TWO,
+        &after,
+        expect![[r#"
+        body_of × 1
+        file_items × 1
+        kernel_signature × 1
+        line_index × 1
+        lowered_kernel × 1
+        parse × 1
+        relative_lines × 2
+    "#]],
+    );
+    assert_eq!(old, new);
+}
+
+#[test]
+fn a_line_more_above_a_kernel_changes_nothing_of_it() {
+    let (old, new) = check_edit(
+        TWO,
+        &format!("// a comment\n\n{TWO}"),
+        expect![[r#"
+        file_items × 1
+        line_index × 1
+        parse × 1
+        relative_lines × 2
+    "#]],
+    );
+    assert_eq!(old, new);
+}
+
+#[test]
+fn an_edited_body_solves_that_kernel_alone() {
+    let after = TWO.replace("[256]", "[128]").replace("256", "128");
+    let (old, new) = check_edit(
+        TWO,
+        &after,
+        expect![[r#"
+        body_names × 1
+        body_of × 1
+        cuda_source × 1
+        file_items × 1
+        kernel_signature × 1
+        line_index × 1
+        lowered_kernel × 1
+        parse × 1
+        relative_lines × 1
+        signature_names × 1
+        solution × 1
+        thread_program × 1
+        tile_program × 1
+    "#]],
+    );
+    assert_ne!(old[0], new[0]);
+    assert_eq!(old[1], new[1]);
+}
+
+#[test]
+fn an_item_added_above_solves_nothing() {
+    let after = format!("const A = 1;\n\nfn f(x: f32) -> f32 {{ x }}\n\n{TWO}");
+    let (old, new) = check_edit(TWO, &after, expect![[r#"
+        file_items × 1
+        find_item × 2
+        imports × 1
+        item_named × 11
+        line_index × 1
+        parse × 1
+        relative_lines × 2
+    "#]]);
+    assert_eq!(old, new);
+}
+
+#[test]
+fn a_kernel_added_above_is_solved_alone() {
+    let (old, new) = check_edit(
+        TWO,
+        &format!("kernel new(c: mut f32[m]) grid [1] threads 32 {{\n}}\n\n{TWO}"),
+        expect![[r#"
+            body_names × 1
+            body_of × 1
+            cuda_source × 1
+            file_items × 1
+            find_item × 2
+            imports × 1
+            item_named × 11
+            kernel_signature × 1
+            line_index × 1
+            lowered_kernel × 1
+            parse × 1
+            relative_lines × 3
+            signature_names × 1
+            solution × 1
+            thread_program × 1
+            tile_program × 1
+        "#]],
+    );
+    assert_eq!(old, new[1..]);
+}
+
+#[test]
+fn another_file_solves_nothing() {
+    let (mut db, file) = TestDb::with_file(TWO);
+    all_cuda(&db, file);
+    let other = SourceFile::workspace(&db, "b.hx", "const A = 1;\n");
+    db.workspace().add_files(&mut db, [other]);
+    db.log.take();
+    all_cuda(&db, file);
+    other.update_text(&mut db, "const A = 2;\n");
+    all_cuda(&db, file);
+    expect![[""]].assert_eq(&db.log.take_counts());
+}
+
+fn check_emit(text: &str, stage: Emit, expected: Expect) {
+    let (db, file) = TestDb::with_file(text);
+    let mut out = String::new();
+    for kernel in file_items(&db, file).kernels() {
+        let text = default_instance(&db, kernel, ARCH).map(|instance| emit(&db, instance, stage));
+        match text {
+            Some(Ok(text)) => out.push_str(&text),
+            Some(Err(stop)) => out.push_str(&format!("{stop:?}\n")),
+            None => out.push_str("no default instance\n"),
+        }
+    }
+    expected.assert_eq(&out);
+}
+
+#[test]
+fn the_stages_have_a_text() {
+    check_emit(
+        TWO,
+        Emit::Constraints,
+        expect![[r#"
+            #0 copy(x[block_idx.x * 256 + 0..256], r)
+                f_r ∘ q⁻¹ = m_x ∘ p⁻¹ with ld.global.v4.b32
+            #1 copy(r, y[block_idx.x * 256 + 0..256])
+                f_r ∘ q⁻¹ = m_y ∘ p⁻¹ with st.global.v4.b32
+            #0 copy(x[block_idx.x * 16 + 0..16, 0..64], r)
+                f_r ∘ q⁻¹ = m_x ∘ p⁻¹ with ld.global.v4.b32
+            #1 copy(r, s[0..16, 0..64])
+                f_r ∘ q⁻¹ = m_s ∘ p⁻¹ with st.shared.v4.b32
+                m_s = (16,(8,8)):(D,(1,D))
+            #3 copy(s[0..16, 0..64], r)
+                f_r ∘ q⁻¹ = m_s ∘ p⁻¹ with ld.shared.v4.b32
+                m_s = (16,(8,8)):(D,(1,D))
+            #4 copy(r, y[block_idx.x * 16 + 0..16, 0..64])
+                f_r ∘ q⁻¹ = m_y ∘ p⁻¹ with st.global.v4.b32
+        "#]],
+    );
+    check_emit(
+        TWO,
+        Emit::Layouts,
+        expect![[r#"
+        kernel twice threads 64
+        r: register f32[256] = (64,4):(4,1)
+            coalesced along dimension 0 of `x` (#0)
+        #0 copy(x[block_idx.x * 256 + 0..256], r): ld.global.v4.b32, 16 B an access
+            the widest access
+        #1 copy(r, y[block_idx.x * 256 + 0..256]): st.global.v4.b32, 16 B an access
+            the widest access
+        shared memory: 0 B
+        kernel tile threads 64
+        r: register f16[16, 64] = ((8,8),(8,2)):((128,1),(16,8))
+            coalesced along dimension 1 of `x` (#0)
+        s: shared f16[16, 64] = (16,64):(64,1), 2048 B at 0
+            the accesses unify to `(16,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#1, #3)
+        #0 copy(x[block_idx.x * 16 + 0..16, 0..64], r): ld.global.v4.b32, 16 B an access
+            the widest access
+        #1 copy(r, s[0..16, 0..64]): st.shared.v4.b32, 16 B an access, no bank conflicts
+            asks for `(16,(8,8)):(D,(1,D))`; the widest access
+        #3 copy(s[0..16, 0..64], r): ld.shared.v4.b32, 16 B an access, no bank conflicts
+            asks for `(16,(8,8)):(D,(1,D))`; the widest access
+        #4 copy(r, y[block_idx.x * 16 + 0..16, 0..64]): st.global.v4.b32, 16 B an access
+            the widest access
+        shared memory: 2048 B
+    "#]],
+    );
+}
+
+/// Everything wrong with a file, one line each, with what is marked and what helps.
+fn check(text: &str, expected: Expect) {
+    let (db, file) = TestDb::with_file(text);
+    let mut out = String::new();
+    for found in check_file(&db, file, ARCH) {
+        let marked = |range: hx_base::TextRange| text[range].lines().next().unwrap_or_default().to_owned();
+        out.push_str(&format!("{} `{}` {}\n", found.code.id, marked(found.primary.range), found.message));
+        for label in std::iter::once(&found.primary).chain(&found.secondary).filter(|l| !l.message.is_empty())
+        {
+            out.push_str(&format!("  `{}`: {}\n", marked(label.range), label.message));
+        }
+        found.notes.iter().for_each(|note| out.push_str(&format!("  note: {note}\n")));
+        found.help.iter().for_each(|help| out.push_str(&format!("  help: {help}\n")));
+    }
+    expected.assert_eq(&out);
+}
+
+#[test]
+fn a_good_file_has_no_finding() {
+    check(TWO, expect![[""]]);
+}
+
+#[test]
+fn threads_come_in_warps_and_blocks_are_small() {
+    check(
+        "kernel a(c: mut f32[m]) grid [1] threads 2048 {\n}\n",
+        expect![[r#"
+        HX0502 `2048` found 2048 threads, wanted at most 1024
+    "#]],
+    );
+    check(
+        "kernel a(c: mut f32[m]) grid [1] threads 100 {\n}\n",
+        expect![[r#"
+        HX0506 `100` found 100 threads, wanted a multiple of 32
+    "#]],
+    );
+}
+
+#[test]
+fn too_much_shared_memory_lists_the_tensors() {
+    let text = TWO.replace("64]", "8192]").replace("64)", "8192)");
+    check(
+        &text,
+        expect![[r#"
+        HX0501 `shared_tensor(f16, [16, 8192])` the block needs 262144 B of shared memory, and sm_80 has 166912 B
+          `shared_tensor(f16, [16, 8192])`: `s` takes 262144 B
+          help: smaller tiles or fewer stages
+    "#]],
+    );
+}
+
+#[test]
+fn a_kernel_with_errors_is_not_lowered() {
+    check(
+        "kernel a(c: mut f32[m]) grid [1] threads 2048 {\n    let x = ;\n}\n",
+        expect![[r#"
+        HX0001 `;` found `;` where an expression was expected
+    "#]],
+    );
+}
+
+#[test]
+fn the_solver_can_be_cancelled() {
+    let (mut db, file) = TestDb::with_file(TWO);
+    let reader = db.clone();
+    let solve = std::thread::spawn(move || {
+        salsa::Cancelled::catch(std::panic::AssertUnwindSafe(|| {
+            loop {
+                let Some(kernel) = file_items(&reader, file).kernels().next() else { return };
+                let Some(instance) = default_instance(&reader, kernel, ARCH) else { return };
+                assert!(solution(&reader, instance).is_ok());
+                salsa::Database::unwind_if_revision_cancelled(&reader);
+            }
+        }))
+        .is_err()
+    });
+    // The writer waits for the reader, which stops at its next poll.
+    file.update_text(&mut db, "");
+    assert!(matches!(solve.join(), Ok(true)));
+}
+
+#[test]
+fn examples_of_the_explanations_hold() {
+    let mut wrong = Vec::new();
+    for code in hx_base::all_codes() {
+        for (fails, text) in code.examples() {
+            let (db, file) = TestDb::with_file(&text);
+            let found = check_file(&db, file, ARCH);
+            let has = found.iter().any(|d| d.code == code);
+            let clean = found.iter().all(|d| d.code == &codes::UNSUPPORTED || !d.is_error());
+            let lines: Vec<String> = found.iter().map(|d| format!("{}: {}", d.code.id, d.message)).collect();
+            if (fails && !has) || (!fails && !clean) {
+                wrong.push(format!("{} (fails: {fails}): {lines:#?}\n{text}", code.id));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
