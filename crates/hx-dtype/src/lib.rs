@@ -8,7 +8,9 @@
 mod convert;
 mod dtype;
 mod float;
+mod operator;
 mod pack;
 
 pub use dtype::{DType, UnknownDType};
+pub use operator::Operator;
 pub use pack::{load, packed_bytes, store};
