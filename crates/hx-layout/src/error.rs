@@ -27,9 +27,12 @@ pub enum LayoutError {
     /// More modes were given than there are.
     #[error("{what} has {given} modes where at most {limit} fit")]
     Rank { what: &'static str, given: usize, limit: usize },
+    /// Another number of modes than the operation is about.
+    #[error("{what} has {wanted} modes, and {given} were given")]
+    Modes { what: &'static str, given: usize, wanted: usize },
     /// The result is a function that no layout of the required shape computes.
     #[error("`{a}` after `{b}` is not a layout: {why}")]
-    NotALayout { a: Layout, b: Layout, why: String },
+    NotALayout { a: Box<Layout>, b: Box<Layout>, why: String },
     /// The layout takes a value twice where it must not.
     #[error("`{0}` takes a value twice")]
     NotInjective(Layout),

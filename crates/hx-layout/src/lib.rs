@@ -7,18 +7,24 @@
 //! This crate knows neither source text of the language, nor instructions, nor devices. Start at [`Layout`], then `algebra`.
 
 mod algebra;
+pub mod draw;
 mod error;
+pub mod expr;
 pub mod isl;
 pub mod judge;
+pub mod labels;
 mod layout;
 pub mod linear;
 mod parse;
+pub mod prove;
 mod swizzle;
 mod tiler;
 mod tuple;
 
 pub use algebra::coalesce::equal_function;
 pub use error::LayoutError;
+pub use expr::eval_expr;
+pub use labels::{Labeled, Labels};
 pub use layout::{Layout, Mode};
 pub use linear::{LinearError, LinearLayout};
 pub use swizzle::{ComposedLayout, Swizzle};

@@ -110,7 +110,7 @@ impl ComposedLayout {
         self.layout.size()
     }
 
-    /// The index of a 1-D coordinate inside the domain.
+    /// The index of a 1-D coordinate inside the domain. The caller answers for an offset with which indices fit an `i64`.
     #[inline]
     pub fn eval(&self, c: i64) -> i64 {
         self.swizzle.apply(self.offset + self.layout.eval(c))

@@ -133,8 +133,8 @@ impl ModeError {
         match self {
             ModeError::Other(error) => error,
             ModeError::Bend { extent, stride, at } => LayoutError::NotALayout {
-                a: a.clone(),
-                b: b.clone(),
+                a: Box::new(a.clone()),
+                b: Box::new(b.clone()),
                 why: format!(
                     "along mode {extent}:{stride} its stride changes after {at} steps, which do not divide {extent}"
                 ),
@@ -216,8 +216,8 @@ fn check_sum(
     result: &Layout,
 ) -> Result<(), LayoutError> {
     let fault = |c: i64, left: i64, right: i64| LayoutError::NotALayout {
-        a: a.clone(),
-        b: b.clone(),
+        a: Box::new(a.clone()),
+        b: Box::new(b.clone()),
         why: format!("its modes do not add up: at {c} the index is {left}, the modes give {right}"),
     };
     // A carry in a single place always shows where every step has a single digit, and soon; otherwise several

@@ -49,6 +49,9 @@ pub fn swizzle_map(swizzle: Swizzle, size: i64) -> String {
 /// `{ [c] -> [i] }` of a layout with offset and swizzle.
 pub fn composed_map(composed: &ComposedLayout) -> String {
     let layout = &composed.layout;
+    if composed.swizzle.is_identity() && composed.offset == 0 {
+        return layout_map(layout);
+    }
     let x = sum(&terms(layout), composed.offset);
     let i = swizzled(composed.swizzle, "x");
     format!("{{ [c] -> [i] : exists (x : 0 <= c < {} and x = {x} and i = {i}) }}", layout.size())

@@ -158,6 +158,11 @@ fn swizzled(input: &Input<'_>) -> Answer {
 fn composed(input: &Input<'_>) -> Answer {
     let layout: ComposedLayout = input.parse("a")?;
     let mut out = Map::new();
+    // The indices of the layout lie in a bounded range, so its ends tell whether the offset fits.
+    let ends = [layout.layout.min_index(), layout.layout.cosize()];
+    if ends.iter().any(|end| end.checked_add(layout.offset).is_none()) {
+        return Err("the index does not fit a 64-bit integer".to_string());
+    }
     insert_table(&mut out, layout.size(), |c| layout.eval(c), input);
     Ok(out)
 }

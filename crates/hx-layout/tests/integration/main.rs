@@ -1,5 +1,7 @@
 //! The laws and the reference cases of the layout algebra.
 
 mod core;
+mod drawings;
+mod expressions;
 mod laws;
 mod vectors;

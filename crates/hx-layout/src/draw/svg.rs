@@ -1,0 +1,98 @@
+//! A drawing as an SVG file.
+
+use std::fmt::Write;
+
+use super::Drawing;
+
+/// Width of a character and height of a cell, in user units.
+const CHARACTER: usize = 8;
+const HEIGHT: usize = 24;
+const MARGIN: usize = 32;
+
+impl Drawing {
+    /// The drawing as a complete SVG file; texts are dark on light fills, so that it reads on any background.
+    pub fn svg(&self) -> String {
+        let cell = (self.width() + 2) * CHARACTER;
+        let heading = (self.title.chars().count() + 1) * CHARACTER;
+        let (width, height) =
+            (MARGIN + (self.cols * cell).max(heading) + 2, 2 * MARGIN + self.rows * HEIGHT + 2);
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" font-family=\"monospace\" font-size=\"12\" text-anchor=\"middle\">\n"
+        );
+        let title = escape(&self.title);
+        let _ = writeln!(out, "<title>{title}</title>");
+        let _ = writeln!(out, "<rect width=\"{width}\" height=\"{height}\" fill=\"#ffffff\"/>");
+        let _ = writeln!(
+            out,
+            "<text x=\"{MARGIN}\" y=\"18\" text-anchor=\"start\" fill=\"#222222\">{title}</text>"
+        );
+        self.numbers(&mut out, cell);
+        self.cells_svg(&mut out, cell);
+        self.lines(&mut out, cell);
+        out + "</svg>\n"
+    }
+
+    fn numbers(&self, out: &mut String, cell: usize) {
+        for col in 0..self.cols {
+            let x = MARGIN + col * cell + cell / 2;
+            let _ = writeln!(out, "<text x=\"{x}\" y=\"{}\" fill=\"#777777\">{col}</text>", 2 * MARGIN - 8);
+        }
+        for row in 0..self.rows {
+            let y = 2 * MARGIN + row * HEIGHT + 16;
+            let _ = writeln!(out, "<text x=\"{}\" y=\"{y}\" fill=\"#777777\">{row}</text>", MARGIN / 2);
+        }
+    }
+
+    fn cells_svg(&self, out: &mut String, cell: usize) {
+        for row in 0..self.rows {
+            for col in 0..self.cols {
+                let (x, y) = (MARGIN + col * cell, 2 * MARGIN + row * HEIGHT);
+                let here = self.cell(row, col);
+                let _ = writeln!(
+                    out,
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{cell}\" height=\"{HEIGHT}\" fill=\"{}\" stroke=\"#bbbbbb\"/>\
+                     <text x=\"{}\" y=\"{}\" fill=\"#222222\">{}</text>",
+                    fill(here.group),
+                    x + cell / 2,
+                    y + 16,
+                    escape(&here.text),
+                );
+            }
+        }
+    }
+
+    /// Strong lines around the whole and where the innermost part of a mode ends.
+    fn lines(&self, out: &mut String, cell: usize) {
+        let (left, top) = (MARGIN, 2 * MARGIN);
+        let (right, bottom) = (left + self.cols * cell, top + self.rows * HEIGHT);
+        let mut line = |x1, y1, x2, y2| {
+            let _ = writeln!(
+                out,
+                "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" stroke=\"#222222\" stroke-width=\"2\"/>"
+            );
+        };
+        for row in (0..=self.rows).filter(|r| r % self.row_step == 0 || *r == self.rows) {
+            line(left, top + row * HEIGHT, right, top + row * HEIGHT);
+        }
+        for col in (0..=self.cols).filter(|c| c % self.col_step == 0 || *c == self.cols) {
+            line(left + col * cell, top, left + col * cell, bottom);
+        }
+    }
+}
+
+/// A light colour: hues a golden angle apart, so that neighbouring groups differ.
+fn fill(group: Option<usize>) -> String {
+    match group {
+        None => "#f4f4f4".to_string(),
+        Some(group) => {
+            let hue = (group * 137) % 360;
+            let lightness = 78 + (group / 8 % 3) * 5;
+            format!("hsl({hue},70%,{lightness}%)")
+        }
+    }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -1,0 +1,97 @@
+//! Values as what a function needs.
+
+use super::{Fault, Value};
+use crate::labels::{Labeled, Labels};
+use crate::{Coord, IntTuple, Layout, LinearLayout, Tiler};
+
+impl Value {
+    fn wanted(&self, what: &str) -> Fault {
+        Fault(format!("found {} where {what} was wanted", self.kind()))
+    }
+
+    pub(super) fn int(&self) -> Result<i64, Fault> {
+        match self {
+            Value::Int(i) => Ok(*i),
+            _ => Err(self.wanted("an integer")),
+        }
+    }
+
+    pub(super) fn tuple(&self) -> Result<IntTuple, Fault> {
+        match self {
+            Value::Int(i) => Ok(IntTuple::Int(*i)),
+            Value::List(entries) => {
+                Ok(IntTuple::Tuple(entries.iter().map(|(_, v)| v.tuple()).collect::<Result<_, _>>()?))
+            }
+            _ => Err(self.wanted("a tuple of integers")),
+        }
+    }
+
+    /// The labels of a shape.
+    fn labels(&self) -> Labels {
+        let Value::List(entries) = self else { return Labels::default() };
+        let below =
+            |(label, value): &(Option<String>, Value)| Labels { name: label.clone(), ..value.labels() };
+        Labels { name: None, modes: entries.iter().map(below).collect() }
+    }
+
+    /// `self : stride`.
+    pub(super) fn with_stride(&self, stride: &Value) -> Result<Value, Fault> {
+        let layout = Layout::new(self.tuple()?, stride.tuple()?)?;
+        Ok(Value::Layout(Labeled::new(layout, self.labels())))
+    }
+
+    pub(super) fn layout(&self) -> Result<Labeled, Fault> {
+        match self {
+            Value::Layout(layout) => Ok(layout.clone()),
+            _ => Err(self.wanted("a layout")),
+        }
+    }
+
+    pub(super) fn linear(&self) -> Result<LinearLayout, Fault> {
+        match self {
+            Value::Linear(linear) => Ok(linear.clone()),
+            Value::Layout(layout) => Ok(LinearLayout::from_layout_by_mode(&layout.layout)?),
+            Value::Composed(composed) => Ok(LinearLayout::from_composed(composed)?),
+            _ => Err(self.wanted("a linear layout")),
+        }
+    }
+
+    pub(super) fn coord(&self) -> Result<Coord, Fault> {
+        match self {
+            Value::Keep => Ok(Coord::Keep),
+            Value::Int(i) => Ok(Coord::Int(*i)),
+            Value::List(entries) => {
+                Ok(Coord::Tuple(entries.iter().map(|(_, v)| v.coord()).collect::<Result<_, _>>()?))
+            }
+            _ => Err(self.wanted("a coordinate")),
+        }
+    }
+
+    /// A layout is a tiler for the whole, a tuple or `<...>` one by mode, an integer `n` is `n:1`.
+    pub(super) fn tiler(&self) -> Result<Tiler, Fault> {
+        match self {
+            Value::Keep => Ok(Tiler::Keep),
+            Value::Int(n) => Ok(Tiler::extent(*n)?),
+            Value::Layout(layout) => Ok(Tiler::Layout(layout.layout.clone())),
+            Value::Tiler(tiler) => Ok(tiler.clone()),
+            Value::List(entries) => {
+                Ok(Tiler::Modes(entries.iter().map(|(_, v)| v.tiler()).collect::<Result<_, _>>()?))
+            }
+            _ => Err(self.wanted("a tiler")),
+        }
+    }
+
+    /// A tuple of integers as a value.
+    pub(super) fn from_tuple(tuple: &IntTuple) -> Value {
+        match tuple {
+            IntTuple::Int(i) => Value::Int(*i),
+            IntTuple::Tuple(entries) => {
+                Value::List(entries.iter().map(|e| (None, Value::from_tuple(e))).collect())
+            }
+        }
+    }
+
+    pub(super) fn from_layout(layout: Layout) -> Value {
+        Value::Layout(layout.into())
+    }
+}

@@ -1,0 +1,107 @@
+//! Small expressions over layouts, for the command line and the REPL: `compose((4,8):(8,1), 8:2)`.
+//!
+//! An expression is a literal of the notation, a call of the algebra's functions, a composition with `∘` (or `o`), a
+//! comparison with `==`, or a layout applied to a coordinate. `a = ..;` names a value for what follows.
+//! It is not the language: it knows no types, no constants of a program and no tensors. Start at [`eval_expr`].
+
+mod convert;
+mod functions;
+mod read;
+
+use std::fmt;
+
+use crate::{ComposedLayout, LayoutError, LinearError, LinearLayout, Swizzle, Tiler, labels::Labeled};
+
+pub use read::{eval_expr, sides};
+
+/// What an expression stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    Int(i64),
+    Bool(bool),
+    /// `_`.
+    Keep,
+    /// A tuple, each entry with its label.
+    List(Vec<(Option<String>, Value)>),
+    /// `<...>`.
+    Tiler(Tiler),
+    Layout(Labeled),
+    Swizzle(Swizzle),
+    Composed(ComposedLayout),
+    Linear(LinearLayout),
+    Text(String),
+}
+
+/// Why an expression has no value; `at` is a byte offset into the text, near the fault.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ExprError {
+    pub at: usize,
+    pub message: String,
+}
+
+impl ExprError {
+    fn new(at: usize, message: impl Into<String>) -> ExprError {
+        ExprError { at, message: message.into() }
+    }
+}
+
+/// A fault that does not know its place yet.
+struct Fault(String);
+
+impl From<LayoutError> for Fault {
+    fn from(error: LayoutError) -> Self {
+        Fault(error.to_string())
+    }
+}
+
+impl From<LinearError> for Fault {
+    fn from(error: LinearError) -> Self {
+        Fault(error.to_string())
+    }
+}
+
+impl Value {
+    /// What kind of value it is, with its article, for messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Value::Int(_) => "an integer",
+            Value::Bool(_) => "a truth value",
+            Value::Keep => "`_`",
+            Value::List(_) => "a tuple",
+            Value::Tiler(_) => "a tiler",
+            Value::Layout(_) => "a layout",
+            Value::Swizzle(_) => "a swizzle",
+            Value::Composed(_) => "a composed layout",
+            Value::Linear(_) => "a linear layout",
+            Value::Text(_) => "a text",
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Int(i) => write!(f, "{i}"),
+            Value::Bool(b) => write!(f, "{b}"),
+            Value::Keep => f.write_str("_"),
+            Value::List(entries) => {
+                f.write_str("(")?;
+                for (i, (label, entry)) in entries.iter().enumerate() {
+                    f.write_str(if i > 0 { ", " } else { "" })?;
+                    if let Some(label) = label {
+                        write!(f, "{label}: ")?;
+                    }
+                    write!(f, "{entry}")?;
+                }
+                f.write_str(if entries.len() == 1 { ",)" } else { ")" })
+            }
+            Value::Tiler(tiler) => write!(f, "{tiler}"),
+            Value::Layout(layout) => write!(f, "{layout}"),
+            Value::Swizzle(swizzle) => write!(f, "{}", swizzle.source_form()),
+            Value::Composed(composed) => write!(f, "{}", composed.source_form()),
+            Value::Linear(linear) => write!(f, "{linear}"),
+            Value::Text(text) => f.write_str(text),
+        }
+    }
+}
