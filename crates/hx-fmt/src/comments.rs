@@ -1,0 +1,119 @@
+//! What stands before each token: comments, and blank lines.
+//!
+//! A comma that the layout adds and removes counts as nothing here: a comment around it belongs to the token behind it,
+//! so that it lies where it lay when the comma has gone.
+
+use std::collections::BTreeMap;
+
+use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken, T, TextSize};
+
+use crate::rules::is_optional_comma;
+
+/// A comment, and how it lies between its neighbours.
+#[derive(Debug, Clone)]
+pub(crate) struct Comment {
+    pub(crate) text: String,
+    pub(crate) place: Place,
+    /// Whether a blank line is before it.
+    pub(crate) after_blank: bool,
+    /// The column, in characters, at which it starts.
+    pub(crate) column: usize,
+    /// The spaces before it on its line.
+    pub(crate) spaces: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Behind code, the last thing on its line.
+    Trailing,
+    /// Alone on its lines.
+    OwnLine,
+    /// Before something on the same line.
+    Inline,
+}
+
+/// What stands before a token.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Before {
+    pub(crate) comments: Vec<Comment>,
+    /// Whether a blank line is directly before the token.
+    pub(crate) after_blank: bool,
+}
+
+/// What stands before each token of a tree, by the offset of the token. The end of the text counts as a token.
+pub(crate) fn collect(root: &SyntaxNode) -> BTreeMap<TextSize, Before> {
+    let mut map = BTreeMap::new();
+    let mut gap = Gap { is_start: true, ..Gap::default() };
+    let mut column = 0;
+    for token in root.descendants_with_tokens().filter_map(|it| it.into_token()) {
+        match token.kind() {
+            SyntaxKind::WHITESPACE => {
+                gap.newlines += token.text().matches('\n').count();
+                gap.spaces = column_after(0, token.text());
+            }
+            SyntaxKind::COMMENT => gap.comment(&token, column),
+            _ if is_optional_comma(&token) => gap.spaces = 0,
+            // A comment that ends its line goes behind the mark, so that no line starts with one.
+            T![,] | T![;] if gap.has_ended_line() => {
+                map.insert(token.text_range().start(), Before::default());
+            }
+            _ => {
+                map.insert(token.text_range().start(), gap.finish(false));
+                gap = Gap::default();
+            }
+        }
+        column = column_after(column, token.text());
+    }
+    map.insert(root.text_range().end(), gap.finish(true));
+    map
+}
+
+/// The trivia between two tokens, read so far.
+#[derive(Default)]
+struct Gap {
+    is_start: bool,
+    /// Line ends since the last comment or token.
+    newlines: usize,
+    /// Spaces since then, on this line.
+    spaces: usize,
+    /// The comments, each with the line ends before it.
+    comments: Vec<(Comment, usize)>,
+}
+
+impl Gap {
+    fn comment(&mut self, token: &SyntaxToken, column: usize) {
+        let text = token.text().trim_end().to_owned();
+        let after_blank = self.newlines > 1;
+        let comment = Comment { text, place: Place::Inline, after_blank, column, spaces: self.spaces };
+        self.comments.push((comment, self.newlines));
+        self.newlines = 0;
+        self.spaces = 0;
+    }
+
+    fn has_ended_line(&self) -> bool {
+        !self.comments.is_empty() && self.newlines > 0
+    }
+
+    fn finish(self, is_end: bool) -> Before {
+        let last = if is_end { usize::MAX } else { self.newlines };
+        let newlines: Vec<usize> = self.comments.iter().map(|&(_, count)| count).chain([last]).collect();
+        let mut comments = Vec::new();
+        for (i, (mut comment, before)) in self.comments.into_iter().enumerate() {
+            let starts_line = before > 0 || (self.is_start && i == 0);
+            comment.place = match (starts_line, newlines[i + 1] > 0) {
+                (_, false) => Place::Inline,
+                (true, true) => Place::OwnLine,
+                (false, true) => Place::Trailing,
+            };
+            comments.push(comment);
+        }
+        Before { comments, after_blank: self.newlines > 1 }
+    }
+}
+
+fn column_after(column: usize, text: &str) -> usize {
+    match text.rsplit_once('\n') {
+        Some((_, last)) => last.chars().count(),
+        None => column + text.chars().count(),
+    }
+}

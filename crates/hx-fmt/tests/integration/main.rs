@@ -1,0 +1,5 @@
+//! The suites of `hx-fmt`, in one binary.
+
+mod layout;
+mod programs;
+mod properties;
