@@ -10,9 +10,7 @@ impl<'a> Block<'a> {
     pub(crate) fn multiply(&mut self, m: &'a Multiply) -> Result<(), SimError> {
         let bases = [self.base(m.site, &m.c)?, self.base(m.site, &m.a)?, self.base(m.site, &m.b)?];
         for (regs, base) in [&m.c, &m.a, &m.b].into_iter().zip(bases) {
-            for offset in &regs.offsets {
-                self.expect_written(m.site, regs.array, base + offset)?;
-            }
+            self.expect_written(m.site, regs, base)?;
         }
         let threads = self.code.threads;
         if m.row.lanes == 1 {
@@ -42,31 +40,32 @@ impl<'a> Block<'a> {
     /// A product within each lane.
     fn multiply_lanes(&mut self, m: &Multiply, [c, a, b]: [usize; 3]) {
         let threads = self.code.threads;
-        let Product { shape: [rows, columns, depth], types: [dtype, a_type, b_type], .. } = *m.row;
+        let Product { shape: [rows, columns, depth], types, .. } = *m.row;
         // Position of element `at` of an operand within a lane: the inverse of the fragment.
         let value = |table: &[u32], at: usize| table.iter().position(|x| *x as usize == at).unwrap_or(0);
+        // The accumulator may be an operand of the same instruction, so it is worked on outside.
+        let mut sums = std::mem::take(&mut self.scratch.sums);
         for i in 0..rows * columns {
             let (row, column) = (i / columns, i % columns);
             let at = (c + m.c.offsets[value(&m.row.c, i)]) * threads;
+            sums.clear();
+            sums.extend_from_slice(&self.registers[m.c.array].bits[at..at + threads]);
             for k in 0..depth {
                 let x = (a + m.a.offsets[value(&m.row.a, row * depth + k)]) * threads;
                 let y = (b + m.b.offsets[value(&m.row.b, k * columns + column)]) * threads;
-                for thread in 0..threads {
-                    let x = self.registers[m.a.array].bits[x + thread];
-                    let y = self.registers[m.b.array].bits[y + thread];
-                    let sum = &mut self.registers[m.c.array].bits[at + thread];
-                    *sum = fused(dtype, a_type.decode(x), b_type.decode(y), *sum);
-                }
+                let x = &self.registers[m.a.array].bits[x..x + threads];
+                let y = &self.registers[m.b.array].bits[y..y + threads];
+                fused(types, &mut sums, x, y);
             }
+            self.registers[m.c.array].bits[at..at + threads].copy_from_slice(&sums);
         }
+        self.scratch.sums = sums;
     }
 
     pub(crate) fn convert(&mut self, c: &'a Convert) -> Result<(), SimError> {
         let (dst, src) = (self.base(c.site, &c.dst)?, self.base(c.site, &c.src)?);
         let threads = self.code.threads;
-        for offset in &c.src.offsets {
-            self.expect_written(c.site, c.src.array, src + offset)?;
-        }
+        self.expect_written(c.site, &c.src, src)?;
         // All sources are read before any destination is written: they may be the same registers.
         let mut values = Vec::with_capacity(c.src.offsets.len() * threads);
         for offset in &c.src.offsets {
@@ -80,8 +79,8 @@ impl<'a> Block<'a> {
         for (offset, values) in c.dst.offsets.iter().zip(values.chunks_exact(threads)) {
             let at = (dst + offset) * threads;
             file.bits[at..at + threads].copy_from_slice(values);
-            file.written[at..at + threads].fill(true);
         }
+        self.set_written(&c.dst, dst);
         let count = if c.types.is_some() { 1 } else { self.words(&c.dst) };
         self.counters[c.site as usize].instructions += count * self.warps() as u64;
         Ok(())
@@ -94,8 +93,8 @@ impl<'a> Block<'a> {
         for offset in &f.dst.offsets {
             let at = (base + offset) * threads;
             file.bits[at..at + threads].fill(f.bits);
-            file.written[at..at + threads].fill(true);
         }
+        self.set_written(&f.dst, base);
         self.counters[f.site as usize].instructions += self.words(&f.dst) * self.warps() as u64;
         Ok(())
     }
@@ -154,14 +153,27 @@ fn product([_, columns, depth]: [usize; 3], c: &mut [f64], a: &[f64], b: &[f64])
     }
 }
 
-/// `c + x · y`, rounded once to the accumulator's type.
-#[inline]
-fn fused(dtype: DType, x: f64, y: f64, c: u64) -> u64 {
-    match dtype {
-        DType::F32 => {
-            let sum = (x as f32).mul_add(y as f32, f32::from_bits(c as u32));
-            u64::from(sum.to_bits())
+/// `c += x · y` for each thread, rounded once to the accumulator's type.
+fn fused([dtype, x_type, y_type]: [DType; 3], c: &mut [u64], x: &[u64], y: &[u64]) {
+    let lanes = c.iter_mut().zip(x.iter().zip(y));
+    match (dtype, x_type, y_type) {
+        (DType::F32, DType::F32, DType::F32) => {
+            for (c, (x, y)) in lanes {
+                let [x, y, sum] = [*x, *y, *c].map(|bits| f32::from_bits(bits as u32));
+                *c = u64::from(x.mul_add(y, sum).to_bits());
+            }
         }
-        _ => dtype.encode(x.mul_add(y, dtype.decode(c))),
+        // Operands narrower than the accumulator are exact in it.
+        (DType::F32, ..) => {
+            for (c, (x, y)) in lanes {
+                let (x, y) = (x_type.decode(*x) as f32, y_type.decode(*y) as f32);
+                *c = u64::from(x.mul_add(y, f32::from_bits(*c as u32)).to_bits());
+            }
+        }
+        _ => {
+            for (c, (x, y)) in lanes {
+                *c = dtype.encode(x_type.decode(*x).mul_add(y_type.decode(*y), dtype.decode(*c)));
+            }
+        }
     }
 }

@@ -12,10 +12,12 @@ use hx_target::WARP;
 /// Statements between two looks at the cancellation flag.
 const POLL: u32 = 64;
 
-/// The elements that all threads hold of one array, at `element · threads + thread`.
+/// The elements that all threads hold of one array.
 #[derive(Debug)]
 pub(crate) struct RegisterFile {
+    /// At `element · threads + thread`.
     pub(crate) bits: Vec<u64>,
+    /// By element: every statement that writes an element does so for all threads.
     pub(crate) written: Vec<bool>,
 }
 
@@ -36,6 +38,7 @@ pub(crate) struct Scratch {
     pub(crate) a: Vec<f64>,
     pub(crate) b: Vec<f64>,
     pub(crate) c: Vec<f64>,
+    pub(crate) sums: Vec<u64>,
 }
 
 #[derive(Debug)]
@@ -68,10 +71,7 @@ impl<'a> Block<'a> {
         for (slot, i) in env.slots.iter_mut().zip(index) {
             *slot = i64::from(i);
         }
-        let file = |len: usize| RegisterFile {
-            bits: vec![0; len * code.threads],
-            written: vec![false; len * code.threads],
-        };
+        let file = |len: usize| RegisterFile { bits: vec![0; len * code.threads], written: vec![false; len] };
         Block {
             code,
             tensors,
@@ -180,20 +180,27 @@ impl<'a> Block<'a> {
         Ok(base as usize)
     }
 
-    /// Fails if some thread never wrote element `element` of an array.
+    /// Fails if some of these registers was never written.
     #[inline]
-    pub(crate) fn expect_written(&self, site: SiteId, array: usize, element: usize) -> Result<(), SimError> {
-        let threads = self.code.threads;
-        let written = &self.registers[array].written[element * threads..][..threads];
-        match written.iter().position(|w| !w) {
+    pub(crate) fn expect_written(&self, site: SiteId, regs: &Regs, base: usize) -> Result<(), SimError> {
+        let written = &self.registers[regs.array].written;
+        match regs.offsets.iter().find(|o| !written[base + **o]) {
             None => Ok(()),
-            Some(thread) => Err(self.unwritten(site, array, element, thread)),
+            Some(offset) => Err(self.unwritten(site, regs.array, base + offset)),
         }
     }
 
     #[cold]
-    pub(crate) fn unwritten(&self, site: SiteId, array: usize, element: usize, thread: usize) -> SimError {
+    fn unwritten(&self, site: SiteId, array: usize, element: usize) -> SimError {
         let array = self.code.arrays[array].name.clone();
-        self.error(site, Some(thread), Fault::UninitializedRegister { array, element: element as u32 })
+        self.error(site, None, Fault::UninitializedRegister { array, element: element as u32 })
+    }
+
+    #[inline]
+    pub(crate) fn set_written(&mut self, regs: &Regs, base: usize) {
+        let written = &mut self.registers[regs.array].written;
+        for offset in &regs.offsets {
+            written[base + offset] = true;
+        }
     }
 }

@@ -32,11 +32,17 @@ impl<'a> Block<'a> {
             self.resolve(t, masked, &mut scratch)?;
             self.count(t, &mut scratch);
         }
+        if !t.load && !scratch.addresses.is_empty() {
+            self.expect_written(t.site, &t.regs, base)?;
+        }
         match (&t.exchange, t.load) {
             (None, true) => self.load(t, masked, &mut scratch)?,
             (None, false) => self.store(t, &mut scratch)?,
             (Some(exchange), true) => self.collective_load(t, exchange, &mut scratch)?,
             (Some(exchange), false) => self.collective_store(t, exchange, &mut scratch)?,
+        }
+        if t.load {
+            self.set_written(&t.regs, base);
         }
         self.scratch = scratch;
         Ok(())
@@ -158,6 +164,7 @@ impl<'a> Block<'a> {
     fn load(&mut self, t: &Transfer, masked: bool, scratch: &mut Scratch) -> Result<(), SimError> {
         let threads = self.code.threads;
         if masked {
+            // Threads whose guard fails hold the padding.
             let file = &mut self.registers[t.regs.array];
             for position in &scratch.positions {
                 file.bits[*position..][..threads].fill(t.pad);
@@ -171,11 +178,6 @@ impl<'a> Block<'a> {
                 file.bits[position + thread] = bits;
             });
         }
-        // Threads whose guard fails hold the padding.
-        let file = &mut self.registers[t.regs.array];
-        for position in &scratch.positions {
-            file.written[*position..][..threads].fill(true);
-        }
         Ok(())
     }
 
@@ -183,10 +185,6 @@ impl<'a> Block<'a> {
         scratch.bytes.resize(t.access, 0);
         for &(thread, at) in &scratch.addresses {
             let file = &self.registers[t.regs.array];
-            if let Some(v) = scratch.positions.iter().position(|p| !file.written[p + thread]) {
-                let element = scratch.positions[v] / self.code.threads;
-                return Err(self.unwritten(t.site, t.regs.array, element, thread));
-            }
             pack(t.dtype, &mut scratch.bytes, &scratch.positions, |position| file.bits[position + thread]);
             self.write(t, thread, at, &scratch.bytes)?;
         }
@@ -215,7 +213,6 @@ impl<'a> Block<'a> {
                     let element = source as usize * per_lane + j as usize;
                     file.bits[position + first + lane] = hx_dtype::load(t.dtype, &scratch.bytes, element);
                 }
-                file.written[position + first..][..exchange.lanes].fill(true);
             }
         }
         Ok(())
@@ -227,9 +224,6 @@ impl<'a> Block<'a> {
         exchange: &Exchange,
         scratch: &mut Scratch,
     ) -> Result<(), SimError> {
-        for position in &scratch.positions {
-            self.expect_written(t.site, t.regs.array, position / self.code.threads)?;
-        }
         scratch.bytes.resize(exchange.lanes * t.access, 0);
         let mut addresses = scratch.addresses.chunks_exact(exchange.owners.len());
         for first in (0..self.code.threads).step_by(exchange.lanes) {

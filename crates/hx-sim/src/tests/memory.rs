@@ -208,9 +208,9 @@ fn reads_of_what_was_never_written() {
         &k,
         &mut [vector(DType::F16, &[0.0; 64])],
         expect![[r#"
-        reads element 1 of the registers `r`, which was never written
-          thread 0, block [0, 0, 0], #0 `copy(r, b)`
-    "#]],
+            reads element 1 of the registers `r`, which was never written
+              block [0, 0, 0], #0 `copy(r, b)`
+        "#]],
     );
 }
 
