@@ -178,7 +178,7 @@ impl<'p> Lowering<'p> {
         let word = i64::from((32 / dtype.bits()).max(1));
         let step = if len % word == 0 { word } else { 1 };
         let var = self.counter("i", op, 0);
-        let base = Expr::symbol(var.clone()).scale(step);
+        let base = counted(&var, len / step).scale(step);
         let dst = Registers { array, base, offsets: (0..step as u32).collect() };
         let fill = Stmt::Fill(Fill { dst, bits: dtype.encode(value) });
         Ok(unrolled(&[(var, len / step)], vec![fill]))
@@ -192,7 +192,7 @@ impl<'p> Lowering<'p> {
         choice: &ConvertChoice,
     ) -> Result<Body, LowerError> {
         let var = self.counter("i", op, 0);
-        let counter = [Expr::symbol(var.clone())];
+        let counter = [counted(&var, choice.dst.mode(1).size())];
         let convert = Stmt::Convert(Convert {
             row: choice.row.clone(),
             dst: registers(self.array(op, dst)?, &choice.dst, &counter),
@@ -205,10 +205,7 @@ impl<'p> Lowering<'p> {
     fn gemm(&self, op: &Op, [c, a, b]: [TensorId; 3], choice: &GemmChoice) -> Result<Body, LowerError> {
         let [im, i_n, ik] = choice.issues;
         let [k, m, n] = [("k", 0), ("m", 1), ("n", 2)].map(|(name, i)| self.counter(name, op, i));
-        let at = |symbol: &Symbol, count: i64| {
-            if count == 1 { Expr::default() } else { Expr::symbol(symbol.clone()) }
-        };
-        let [em, en, ek] = [at(&m, im), at(&n, i_n), at(&k, ik)];
+        let [em, en, ek] = [counted(&m, im), counted(&n, i_n), counted(&k, ik)];
         let multiply = Stmt::Multiply(Multiply {
             row: choice.row.clone(),
             c: registers(self.array(op, c)?, &choice.c, &[em.clone(), en.clone()]),
@@ -222,6 +219,11 @@ impl<'p> Lowering<'p> {
     fn counter(&self, name: &str, op: &Op, index: u32) -> Symbol {
         Symbol::Var(name.into(), LOCALS + op.id.0 * LOCALS_PER_OP + index)
     }
+}
+
+/// The counter of a loop of that many steps; a loop of one step is left out.
+fn counted(counter: &Symbol, steps: i64) -> Expr {
+    if steps == 1 { Expr::default() } else { Expr::symbol(counter.clone()) }
 }
 
 /// Numbers of locals made here start after those of the source.
