@@ -1,10 +1,9 @@
 //! What is wrong with an instance, as diagnostics. The stages say it by operation; here operations become places.
 
 mod layout;
-mod resource;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
-use hx_hir::{Item, kernel_signature};
+use hx_hir::Item;
 use hx_lower::{At, Lowered, Place};
 use hx_tile::{OpId, TensorId};
 
@@ -25,19 +24,11 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
 
 fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     let Places { db, instance } = *places;
-    let before = found.len();
-    found.extend(resource::threads(places, &lowered.program));
-    if found.len() > before {
-        // Layouts for a block that cannot exist help nobody.
-        return;
+    if let Err(stop) = solution(db, instance) {
+        return found.extend(places.stop(Some(lowered), stop));
     }
-    let solution = match solution(db, instance) {
-        Ok(solution) => solution,
-        Err(stop) => return found.extend(places.stop(Some(lowered), stop)),
-    };
-    found.extend(resource::shared_memory(places, &lowered.program, solution));
     found.extend(layout::unsound(places, lowered));
-    if found.len() > before {
+    if !found.is_empty() {
         return;
     }
     if let Err(stop) = thread_program(db, instance) {
@@ -61,14 +52,6 @@ impl<'db> Places<'db> {
         let place = Place { item: kernel.key(self.db), at: At::Name };
         let start = TextRange::empty(Item::Kernel(kernel).offset(self.db));
         place.range(self.db).unwrap_or((kernel.file(self.db), start))
-    }
-
-    /// The `threads` clause of the kernel.
-    fn header_threads(&self) -> (SourceFile, TextRange) {
-        let kernel = self.instance.kernel(self.db);
-        let threads = kernel_signature(self.db, kernel).threads;
-        let place = threads.map(|expr| Place { item: kernel.key(self.db), at: At::Signature(expr) });
-        place.and_then(|place| place.range(self.db)).unwrap_or_else(|| self.kernel())
     }
 
     fn origin(&self, lowered: &Lowered, origin: hx_tile::Origin) -> Option<(SourceFile, TextRange)> {

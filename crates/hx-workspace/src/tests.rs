@@ -51,10 +51,14 @@ fn a_single_file_needs_no_project_and_brings_what_it_uses() {
         ("deep/er.hx", ""),
         ("outer.hx", "use k::main::nothing;"),
     ];
-    check(&files, "k/main.hx", expect![[r#"
+    check(
+        &files,
+        "k/main.hx",
+        expect![[r#"
         files: k/main.hx
         loaded: deep/er.hx k/gemm.hx k/main.hx k/util/a.hx k/util/b.hx outer.hx
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -70,36 +74,55 @@ fn a_project_is_found_upwards_and_loaded_whole() {
         ("p/nested/d.hx", ""),
         ("other.hx", ""),
     ];
-    check(&files, "p/src/b.hx", expect![[r#"
+    check(
+        &files,
+        "p/src/b.hx",
+        expect![[r#"
         files: p/src/b.hx
         loaded: p/a.hx p/src/b.hx p/src/deep/c.hx
         root: /p name: Some("p")
         target: Some(Sm90a) seed: Some(7)
-    "#]]);
-    check(&files, "p/src", expect![[r#"
+    "#]],
+    );
+    check(
+        &files,
+        "p/src",
+        expect![[r#"
         files: p/src/b.hx p/src/deep/c.hx
         loaded: p/a.hx p/src/b.hx p/src/deep/c.hx
         root: /p name: Some("p")
         target: Some(Sm90a) seed: Some(7)
-    "#]]);
-    check(&files, "p", expect![[r#"
+    "#]],
+    );
+    check(
+        &files,
+        "p",
+        expect![[r#"
         files: p/a.hx p/src/b.hx p/src/deep/c.hx
         loaded: p/a.hx p/src/b.hx p/src/deep/c.hx
         root: /p name: Some("p")
         target: Some(Sm90a) seed: Some(7)
-    "#]]);
-    check(&files, "p/nested", expect![[r#"
+    "#]],
+    );
+    check(
+        &files,
+        "p/nested",
+        expect![[r#"
         files: p/nested/d.hx
         loaded: p/nested/d.hx
         root: /p/nested name: None
         target: None seed: None
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_is_wrong_in_a_manifest_has_a_place() {
     let toml = "[pakage]\nname = \"p\"\n[build]\ntarget = \"sm_70\"\nturbo = true\n[run]\ndevice = \"gpu\"\n[test]\nsead = 1\ntimeout = \"long\"\n";
-    check(&[("hx.toml", toml), ("a.hx", "")], "a.hx", expect![[r#"
+    check(
+        &[("hx.toml", toml), ("a.hx", "")],
+        "a.hx",
+        expect![[r#"
         files: a.hx
         loaded: a.hx
         root: / name: None
@@ -110,21 +133,30 @@ fn what_is_wrong_in_a_manifest_has_a_place() {
         73..78 HX0625: found the device `gpu`, expected `auto`, `sim`, `cuda` or `cuda:N`
         86..90 HX0625: found the key `sead`, which means nothing [write `seed`]
         105..111 HX0625: found a value of type string, expected a positive number of seconds
-    "#]]);
-    check(&[("hx.toml", "[build\ntarget = 1"), ("a.hx", "")], "a.hx", expect![[r#"
+    "#]],
+    );
+    check(
+        &[("hx.toml", "[build\ntarget = 1"), ("a.hx", "")],
+        "a.hx",
+        expect![[r#"
         files: a.hx
         loaded: a.hx
         root: / name: None
         target: None seed: None
         6..6 HX0625: unclosed table, expected `]`
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn what_is_not_there_is_an_error() {
-    check(&[("a.hx", "")], "b.hx", expect![[r#"
+    check(
+        &[("a.hx", "")],
+        "b.hx",
+        expect![[r#"
         HX0606: cannot open `b.hx`: no such file or folder
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -152,5 +184,16 @@ fn the_standard_library_is_embedded() {
         assert!(file.path(&db).starts_with("std/"), "{}", file.path(&db));
         let path = file.path(&db).to_owned();
         assert_eq!(db.open(&path).map(|opened| opened.files).ok(), Some(vec![file]));
+    }
+}
+
+#[test]
+fn the_standard_library_has_no_errors() {
+    let db = database(&[]);
+    for &file in db.workspace().files(&db) {
+        for arch in hx_target::Arch::ALL {
+            let found = hx_compile::check_file(&db, file, arch);
+            assert!(found.is_empty(), "{} on {arch}: {found:#?}", file.path(&db));
+        }
     }
 }

@@ -29,7 +29,9 @@ family! {
     /// complement of a layout that repeats itself, an inverse of one that is not injective.
     ///
     /// ```hx fails
-    /// const TWICE: layout = right_inverse(compose((4, 6) : (6, 1), 5 : 3));
+    /// kernel tiled(c: mut f32[m]) grid [1] threads 32 {
+    ///     let r = register_tensor(f32, [24], layout: compose((4, 6) : (6, 1), 5 : 3));
+    /// }
     /// ```
     LAYOUT_ALGEBRA = "HX0304", "layout-algebra", Error, "the layout operation is undefined here";
 

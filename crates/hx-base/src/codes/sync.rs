@@ -5,23 +5,25 @@ family! {
     /// Layouts are known, so this is decided by looking at every pair of threads, not guessed.
     ///
     /// ```hx fails
-    /// kernel reverse(x: f32[m], c: mut f32[m]) grid [1] threads 64 {
+    /// kernel through_shared(x: f32[m], c: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    ///     let i = block_idx;
     ///     let s = shared_tensor(f32, [256]);
-    ///     copy(load(tile(x, [256])[.., 0]), s);
+    ///     copy(load(tile(x, [256])[.., i]), s);
     ///     let r = register_tensor(f32, [256]);
     ///     copy(s, r);
-    ///     copy(r, tile(c, [256])[.., 0]);
+    ///     copy(r, tile(c, [256])[.., i]);
     /// }
     /// ```
     ///
     /// ```hx
-    /// kernel reverse(x: f32[m], c: mut f32[m]) grid [1] threads 64 {
+    /// kernel through_shared(x: f32[m], c: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    ///     let i = block_idx;
     ///     let s = shared_tensor(f32, [256]);
-    ///     copy(load(tile(x, [256])[.., 0]), s);
+    ///     copy(load(tile(x, [256])[.., i]), s);
     ///     sync();
     ///     let r = register_tensor(f32, [256]);
     ///     copy(s, r);
-    ///     copy(r, tile(c, [256])[.., 0]);
+    ///     copy(r, tile(c, [256])[.., i]);
     /// }
     /// ```
     SHARED_RACE = "HX0401", "shared-race", Error, "threads race on shared memory";

@@ -53,14 +53,25 @@ family! {
     /// rounding happens. Literals adapt to what they meet.
     ///
     /// ```hx fails
-    /// fn add(x: register f32[M], y: register f16[M]) -> f32[M] {
-    ///     x + y
+    /// kernel move_tile(x: f32[m, n], c: mut f32[m, n])
+    ///     grid [cdiv(m, 16), cdiv(n, 16)]
+    ///     threads 32
+    /// {
+    ///     let [i, j] = block_idx;
+    ///     let r = register_tensor(f16, [16, 16]);
+    ///     copy(tile(x, [16, 16])[.., .., i, j], r);
     /// }
     /// ```
     ///
     /// ```hx
-    /// fn add(x: register f32[M], y: register f16[M]) -> f32[M] {
-    ///     x + cast(y, f32)
+    /// kernel move_tile(x: f32[m, n], c: mut f32[m, n])
+    ///     grid [cdiv(m, 16), cdiv(n, 16)]
+    ///     threads 32
+    /// {
+    ///     let [i, j] = block_idx;
+    ///     let r = register_tensor(f32, [16, 16]);
+    ///     copy(tile(x, [16, 16])[.., .., i, j], r);
+    ///     copy(r, tile(c, [16, 16])[.., .., i, j]);
     /// }
     /// ```
     DTYPE_MISMATCH = "HX0204", "dtype-mismatch", Error, "two element types meet";
@@ -69,22 +80,25 @@ family! {
     /// and assignment want the same shape; `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]`, `b[N, K]`.
     ///
     /// ```hx fails
-    /// kernel square(c: mut f32[m, n]) grid [1] threads 32 {
-    ///     let x = register_tensor(f32, [16, 16]);
-    ///     let y = register_tensor(f32, [16, 8]);
-    ///     fill(x, 0.0);
-    ///     fill(y, 0.0);
-    ///     copy(x + y, tile(c, [16, 16])[.., .., 0, 0]);
+    /// kernel move_tile(x: f32[m, n], c: mut f32[m, n])
+    ///     grid [cdiv(m, 16), cdiv(n, 16)]
+    ///     threads 32
+    /// {
+    ///     let [i, j] = block_idx;
+    ///     let r = register_tensor(f32, [16, 8]);
+    ///     copy(tile(x, [16, 16])[.., .., i, j], r);
     /// }
     /// ```
     ///
     /// ```hx
-    /// kernel square(c: mut f32[m, n]) grid [1] threads 32 {
-    ///     let x = register_tensor(f32, [16, 16]);
-    ///     let y = register_tensor(f32, [16, 1]);
-    ///     fill(x, 0.0);
-    ///     fill(y, 0.0);
-    ///     copy(x + y, tile(c, [16, 16])[.., .., 0, 0]);
+    /// kernel move_tile(x: f32[m, n], c: mut f32[m, n])
+    ///     grid [cdiv(m, 16), cdiv(n, 16)]
+    ///     threads 32
+    /// {
+    ///     let [i, j] = block_idx;
+    ///     let r = register_tensor(f32, [16, 16]);
+    ///     copy(tile(x, [16, 16])[.., .., i, j], r);
+    ///     copy(r, tile(c, [16, 16])[.., .., i, j]);
     /// }
     /// ```
     SHAPE_MISMATCH = "HX0205", "shape-mismatch", Error, "extents differ where they must agree";
@@ -93,14 +107,25 @@ family! {
     /// extent 1, and trailing dimensions may be left out of an index.
     ///
     /// ```hx fails
-    /// kernel rows(x: f32[m, n], c: mut f32[m, n]) grid [1] threads 32 {
-    ///     copy(load(tile(x, [8, 8])[.., .., 0, 0, 0]), tile(c, [8, 8])[.., .., 0, 0]);
+    /// kernel move_tile(x: f32[m, n], c: mut f32[m, n])
+    ///     grid [cdiv(m, 16), cdiv(n, 16)]
+    ///     threads 32
+    /// {
+    ///     let [i, j] = block_idx;
+    ///     let r = register_tensor(f32, [16, 16]);
+    ///     copy(tile(x, [16, 16])[.., .., i, j, 0], r);
     /// }
     /// ```
     ///
     /// ```hx
-    /// kernel rows(x: f32[m, n], c: mut f32[m, n]) grid [1] threads 32 {
-    ///     copy(load(tile(x, [8, 8])[.., .., 0, 0]), tile(c, [8, 8])[.., .., 0, 0]);
+    /// kernel move_tile(x: f32[m, n], c: mut f32[m, n])
+    ///     grid [cdiv(m, 16), cdiv(n, 16)]
+    ///     threads 32
+    /// {
+    ///     let [i, j] = block_idx;
+    ///     let r = register_tensor(f32, [16, 16]);
+    ///     copy(tile(x, [16, 16])[.., .., i, j], r);
+    ///     copy(r, tile(c, [16, 16])[.., .., i, j]);
     /// }
     /// ```
     RANK_MISMATCH = "HX0206", "rank-mismatch", Error, "the number of dimensions is another";
@@ -109,18 +134,20 @@ family! {
     /// refuse overlapping arguments that are written, and because reads of other parameters may be kept and reordered.
     ///
     /// ```hx fails
-    /// kernel zero(c: f32[m]) grid [1] threads 32 {
-    ///     let z = register_tensor(f32, [32]);
+    /// kernel zero(c: f32[m]) grid [cdiv(m, 64)] threads 32 {
+    ///     let i = block_idx;
+    ///     let z = register_tensor(f32, [64]);
     ///     fill(z, 0.0);
-    ///     copy(z, tile(c, [32])[.., 0]);
+    ///     copy(z, tile(c, [64])[.., i]);
     /// }
     /// ```
     ///
     /// ```hx
-    /// kernel zero(c: mut f32[m]) grid [1] threads 32 {
-    ///     let z = register_tensor(f32, [32]);
+    /// kernel zero(c: mut f32[m]) grid [cdiv(m, 64)] threads 32 {
+    ///     let i = block_idx;
+    ///     let z = register_tensor(f32, [64]);
     ///     fill(z, 0.0);
-    ///     copy(z, tile(c, [32])[.., 0]);
+    ///     copy(z, tile(c, [64])[.., i]);
     /// }
     /// ```
     NOT_MUTABLE = "HX0207", "not-mutable", Error, "something that may not be written is written";
@@ -153,20 +180,20 @@ family! {
     /// the proof; `tile` and views whose strides are those of the buffer are guarded without one.
     ///
     /// ```hx fails
-    /// kernel diagonal(x: f32[m, n], c: mut f32[m]) grid [1] threads 32 {
-    ///     let d = load(global_view(x, (32) : (n + 1)));
-    ///     copy(d, tile(c, [32])[.., 0]);
+    /// kernel diagonal(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
+    ///     let i = block_idx;
+    ///     let r = register_tensor(f32, [32]);
+    ///     copy(global_view(x, (32) : (n + 1)), r);
+    ///     copy(r, tile(c, [32])[.., i]);
     /// }
     /// ```
     ///
     /// ```hx
-    /// kernel diagonal(x: f32[m, n], c: mut f32[m])
-    ///     where m >= 32, n >= 32
-    ///     grid [1]
-    ///     threads 32
-    /// {
-    ///     let d = load(global_view(x, (32) : (n + 1)));
-    ///     copy(d, tile(c, [32])[.., 0]);
+    /// kernel column(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
+    ///     let i = block_idx;
+    ///     let r = register_tensor(f32, [32]);
+    ///     copy(global_view(x[i * 32.., 0], (32) : (n)), r);
+    ///     copy(r, tile(c, [32])[.., i]);
     /// }
     /// ```
     VIEW_OUTSIDE_BUFFER = "HX0210", "view-outside-buffer", Error, "a view is not provably inside its buffer";
@@ -174,14 +201,20 @@ family! {
     /// A constant index or range is outside the extent of the mode.
     ///
     /// ```hx fails
-    /// kernel third(x: f32[4, m], c: mut f32[m]) grid [1] threads 32 {
-    ///     copy(load(tile(x[4], [32])[.., 0]), tile(c, [32])[.., 0]);
+    /// kernel third(x: f32[4, m], c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
+    ///     let i = block_idx;
+    ///     let r = register_tensor(f32, [32]);
+    ///     copy(tile(x[4], [32])[.., i], r);
+    ///     copy(r, tile(c, [32])[.., i]);
     /// }
     /// ```
     ///
     /// ```hx
-    /// kernel third(x: f32[4, m], c: mut f32[m]) grid [1] threads 32 {
-    ///     copy(load(tile(x[3], [32])[.., 0]), tile(c, [32])[.., 0]);
+    /// kernel third(x: f32[4, m], c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
+    ///     let i = block_idx;
+    ///     let r = register_tensor(f32, [32]);
+    ///     copy(tile(x[3], [32])[.., i], r);
+    ///     copy(r, tile(c, [32])[.., i]);
     /// }
     /// ```
     INDEX_OUT_OF_RANGE = "HX0211", "index-out-of-range", Error, "an index is outside its dimension";
@@ -236,14 +269,16 @@ family! {
     /// registers, `gemm` on registers or shared memory, views are made of global tensors. `copy` and `load` move tiles.
     ///
     /// ```hx fails
-    /// kernel double(x: f32[m], c: mut f32[m]) grid [1] threads 32 {
-    ///     copy(tile(x, [32])[.., 0] * 2.0, tile(c, [32])[.., 0]);
+    /// kernel double(x: f32[m], c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
+    ///     let i = block_idx;
+    ///     copy(tile(x, [32])[.., i] * 2.0, tile(c, [32])[.., i]);
     /// }
     /// ```
     ///
     /// ```hx
-    /// kernel double(x: f32[m], c: mut f32[m]) grid [1] threads 32 {
-    ///     copy(load(tile(x, [32])[.., 0]) * 2.0, tile(c, [32])[.., 0]);
+    /// kernel double(x: f32[m], c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
+    ///     let i = block_idx;
+    ///     copy(load(tile(x, [32])[.., i]) * 2.0, tile(c, [32])[.., i]);
     /// }
     /// ```
     WRONG_MEMORY = "HX0215", "wrong-memory", Error, "a tensor in another memory was wanted";
@@ -262,11 +297,15 @@ family! {
     /// A value that has to be computed at compile time has none: a division by zero, an overflow of 64 bits.
     ///
     /// ```hx fails
-    /// const HALF = 64 / 0;
+    /// kernel fill_half(c: mut f32[m]) grid [cdiv(m, 64)] threads 32 {
+    ///     let z = register_tensor(f32, [64 / 0]);
+    /// }
     /// ```
     ///
     /// ```hx
-    /// const HALF = 64 / 2;
+    /// kernel fill_half(c: mut f32[m]) grid [cdiv(m, 64)] threads 32 {
+    ///     let z = register_tensor(f32, [64 / 2]);
+    /// }
     /// ```
     CONSTANT_ERROR = "HX0217", "constant-error", Error, "a constant has no value";
 
