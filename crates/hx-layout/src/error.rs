@@ -39,8 +39,8 @@ pub enum LayoutError {
     /// No layout fills what the layout leaves out.
     #[error("`{layout}` has no complement: {why}")]
     NoComplement { layout: Layout, why: String },
-    /// No layout undoes the layout.
-    #[error("`{layout}` has no left inverse: {why}")]
+    /// No layout that follows the modes undoes the layout.
+    #[error("`{layout}` has no left inverse that follows its modes: {why}")]
     NoInverse { layout: Layout, why: String },
     /// An operation that is defined for strides of at least 0 only.
     #[error("{what} is defined for strides of at least 0, and `{layout}` has a negative one")]

@@ -31,11 +31,12 @@ impl Layout {
     /// Stride-0 modes are skipped, their coordinate held at 0. `1:0` where nothing can be inverted.
     pub fn right_inverse(&self) -> Layout {
         let mut modes: Vec<Mode> = Vec::new();
-        let mut reached = 1;
+        let mut reached = 1i64;
         for mode in by_stride(self) {
             if mode.stride == reached {
                 modes.push((mode.extent, mode.unit));
-                reached *= mode.extent;
+                // No stride lies beyond what an `i64` holds, so the last product may saturate.
+                reached = reached.saturating_mul(mode.extent);
             }
         }
         Layout::flat(&coalesced(&modes)).unwrap_or_else(|_| Layout::unit())
@@ -47,7 +48,8 @@ impl Layout {
     /// *self(R(self(c))) = self(c)*.
     ///
     /// # Errors
-    /// When an index is taken twice by modes of other strides, no layout undoes `self`, or a stride is negative.
+    /// When an index is taken twice by modes of other strides, or a stride is negative. Also where a stride does not
+    /// divide the next larger one: what undoes such a layout, if anything, does not follow its modes, and is not sought.
     pub fn left_inverse(&self) -> Result<Layout, LayoutError> {
         if self.has_negative_stride() {
             return Err(LayoutError::NegativeStride { what: "a left inverse", layout: self.clone() });

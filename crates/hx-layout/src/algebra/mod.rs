@@ -15,7 +15,7 @@ mod slice;
 mod zip;
 
 /// The most evaluations one operation makes before it gives up with [`LayoutError::TooLarge`](crate::LayoutError).
-pub(crate) const ENUMERATION_LIMIT: i64 = 1 << 22;
+pub(crate) const ENUMERATION_LIMIT: i64 = 1 << 20;
 
 /// Refuses an enumeration of more than [`ENUMERATION_LIMIT`].
 pub(crate) fn check_count(what: &'static str, count: i64) -> Result<(), crate::LayoutError> {

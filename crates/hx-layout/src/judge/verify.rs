@@ -154,9 +154,14 @@ impl Judge<'_> {
     fn complement(&self) -> Result<(), String> {
         let (a, r) = (self.input("a")?, self.layout()?);
         let cotarget = self.case.input.get("cotarget").and_then(Value::as_i64).ok_or("no cotarget")?;
-        let filled =
-            a.leaves().iter().filter(|m| m.0 > 1 && m.1 != 0).map(|&(s, d)| s * d).max().unwrap_or(1);
-        let target = (cotarget - 1) / filled * filled + filled;
+        let filled = a
+            .leaves()
+            .iter()
+            .filter(|m| m.0 > 1 && m.1 != 0)
+            .map(|&(s, d)| s.saturating_mul(d))
+            .max()
+            .unwrap_or(1);
+        let target = ((cotarget - 1) / filled * filled).saturating_add(filled);
         let a = a.filter();
         if target > LIMIT || a.size().saturating_mul(r.size()) > LIMIT {
             return Ok(());

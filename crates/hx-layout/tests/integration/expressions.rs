@@ -96,7 +96,10 @@ fn faults() {
             "error at 29: `(4,6,8):(2,3,5)` after `6:3` is not a layout: along mode 6:3 its stride changes after 4 steps, which do not divide 6"
         ],
     );
-    check("composition(4:1, 4:1)", expect!["error at 21: there is no function `composition`; there is `compose`"]);
+    check(
+        "composition(4:1, 4:1)",
+        expect!["error at 21: there is no function `composition`; there is `compose`"],
+    );
     check("foo(1)", expect!["error at 6: there is no function `foo`"]);
     check("compose(4:1)", expect!["error at 12: `compose` takes 2 arguments, and 1 were given"]);
     check("compose(4:1, 4:1", expect!["error at 16: found the end where `)` was wanted"]);

@@ -63,7 +63,7 @@ fn is_layout(values: &[i64], unit: usize) -> bool {
     if rest == 1 {
         return true;
     }
-    (2..=rest).filter(|extent| rest % extent == 0).any(|extent| {
+    (2..=rest).filter(|extent| rest.is_multiple_of(*extent)).any(|extent| {
         let stride = values[unit] - values[0];
         let adds_up = (0..unit * extent).all(|c| values[c] == values[c % unit] + (c / unit) as i64 * stride);
         adds_up && is_layout(values, unit * extent)

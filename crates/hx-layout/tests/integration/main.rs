@@ -4,4 +4,5 @@ mod core;
 mod drawings;
 mod expressions;
 mod laws;
+mod robust;
 mod vectors;
