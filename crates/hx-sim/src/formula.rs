@@ -197,15 +197,10 @@ impl Node {
         }
     }
 
-    /// The value for every thread.
+    /// The value for every thread; some thread is on the mask.
     fn lanes(&self, env: &mut Env, mask: Option<&[bool]>, out: &mut [i64]) -> Fails {
         if !self.varying() {
-            // A uniform failure counts only if some thread takes part.
-            match self.scalar(env) {
-                Ok(value) => out.fill(value),
-                Err(_) if mask.is_some_and(|m| !m.contains(&true)) => out.fill(0),
-                Err(wrong) => return Err(wrong),
-            }
+            out.fill(self.scalar(env)?);
             return Ok(());
         }
         match self {
@@ -401,6 +396,11 @@ impl Sum {
     }
 }
 
+/// Whether the mask lets no thread through: then nothing is evaluated, and nothing can fail.
+fn nobody(mask: Option<&[bool]>) -> bool {
+    mask.is_some_and(|m| !m.contains(&true))
+}
+
 /// A compiled integer expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Formula {
@@ -438,6 +438,9 @@ impl Formula {
 
     /// The value for each thread; threads off the mask get any value and never fail.
     pub(crate) fn lanes(&self, env: &mut Env, mask: Option<&[bool]>, out: &mut [i64]) -> Result<(), Failure> {
+        if nobody(mask) {
+            return Ok(());
+        }
         self.node.lanes(env, mask, out).map_err(|w| self.failure(w))
     }
 
@@ -523,11 +526,8 @@ impl Test {
         out: &mut [bool],
     ) -> Result<(), Failure> {
         match self {
-            _ if !self.varying() => match self.scalar(env) {
-                Ok(value) => out.fill(value),
-                Err(_) if mask.is_some_and(|m| !m.contains(&true)) => out.fill(false),
-                Err(failure) => return Err(failure),
-            },
+            _ if nobody(mask) => {}
+            _ if !self.varying() => out.fill(self.scalar(env)?),
             Test::Const(c) => out.fill(*c),
             Test::Table(t) => out.copy_from_slice(t),
             Test::Cmp(op, a, b) => {

@@ -3,6 +3,7 @@
 mod banks;
 mod build;
 mod errors;
+mod formulas;
 mod matmul;
 mod memory;
 mod values;

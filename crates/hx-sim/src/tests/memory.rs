@@ -388,6 +388,45 @@ fn blocks_that_disagree_race() {
 }
 
 #[test]
+fn without_the_check_the_last_block_wins() {
+    let config = Config { check_races: false, ..Config::default() };
+    let program = between_blocks(None, block(1) * c(8) + c(3), 0).program;
+    let mut arguments = [tensor(DType::U32, &[2, 8], &[8, 1], &[5.0; 16])];
+    run(&program, &Default::default(), &mut arguments, &config).unwrap();
+    let found = values(DType::U32, &arguments[0]);
+    assert_eq!((found[3], found[11], found[4]), (1.0, 1.0, 5.0));
+    let t = || tensor(DType::F32, &[32, 32], &[32, 1], &counting(1024));
+    let mut arguments = [t(), t()];
+    assert!(run(&transpose(false).program, &Default::default(), &mut arguments, &config).is_ok());
+}
+
+#[test]
+fn the_first_block_in_order_reports() {
+    // Blocks from 300 on read beyond the end; earlier batches have run and written.
+    let mut k = Kernel::new(1);
+    k.grid(1000, 1);
+    let a = k.input("a", DType::U32, &[300], &[1]);
+    let b = k.output("b", DType::U32, &[1000], &[1]);
+    let r = k.registers("r", DType::U32, 1);
+    k.op("copy(a, r)", vec![transfer("ld.global.b32", first(r, 1), a, block(0))]);
+    k.op("copy(r, b)", vec![transfer("st.global.b32", first(r, 1), b, block(0))]);
+    let mut arguments = [vector(DType::U32, &counting(300)), vector(DType::U32, &[0.0; 1000])];
+    let before = arguments.clone();
+    let text = k.error(&mut arguments);
+    assert_eq!(values(DType::U32, &arguments[1])[255], 255.0);
+    for _ in 0..4 {
+        let mut again = before.clone();
+        assert_eq!(k.error(&mut again), text);
+        assert_eq!(again, arguments);
+    }
+    expect![[r#"
+        reads element 300 ([300]) of `a`, whose shape is [300] : [1]
+          thread 0, block [300, 0, 0], #0 `copy(a, r)`
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
 fn a_block_sees_its_own_writes() {
     let mut k = Kernel::new(32);
     let a = k.output("a", DType::F32, &[32], &[1]);
