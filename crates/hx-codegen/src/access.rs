@@ -121,7 +121,7 @@ impl<'a> Elements<'a> {
     /// The variables, if the elements are whole ones in order.
     pub(crate) fn words(&self, printer: &mut Printer) -> Option<Vec<String>> {
         let per = per_word(self.array.dtype) as usize;
-        if self.offsets.is_empty() || self.offsets.len() % per != 0 {
+        if self.offsets.is_empty() || !self.offsets.len().is_multiple_of(per) {
             return None;
         }
         (0..self.offsets.len() / per)

@@ -345,6 +345,16 @@ impl<'a> Emitter<'a> {
                 }
                 Ok(())
             }
+            Stmt::Compute(_)
+            | Stmt::Exchange(_)
+            | Stmt::AsyncCopy(_)
+            | Stmt::Commit
+            | Stmt::Wait { .. }
+            | Stmt::While { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadInteger { .. } => {
+                Err(MalformedProgram::Missing("text for this statement".into()))
+            }
             Stmt::Barrier => {
                 self.statement("__syncthreads();");
                 Ok(())

@@ -197,7 +197,7 @@ impl Printer {
             (Some(wide), None) => wide.text(true),
             (Some(wide), Some(narrow)) if narrow_fits && narrow.count > 1 => {
                 let narrow = narrow.text(false);
-                let text = format!("{} + ({})", wide.text(true).text, narrow.text);
+                let text = format!("{} + ({})", wide.text(true).operand(Binding::Sum), narrow.text);
                 Text { text, binding: Binding::Sum, wide: true }
             }
             // Added one by one, each is widened first.

@@ -309,7 +309,7 @@ impl Emitter<'_> {
         }
         let each = row.values.max(1) as usize;
         expect_elements(name, "source", count as i64, &c.src)?;
-        if count % each != 0 {
+        if !count.is_multiple_of(each) {
             let expected = i64::from(row.values);
             let operand = "destination";
             return Err(MalformedProgram::Operands { row: name.clone(), operand, expected, found: count });

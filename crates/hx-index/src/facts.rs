@@ -115,7 +115,7 @@ impl Facts {
             }
             Atom::Xor(a, b) => {
                 let bits = self.range(a).1.zip(self.range(b).1).map(|(x, y)| (x | y).max(0));
-                (Some(0), bits.map(|x| (1i64 << (64 - x.leading_zeros())) - 1))
+                (Some(0), bits.map(|x| if x == 0 { 0 } else { i64::MAX >> (x.leading_zeros() - 1) }))
             }
             Atom::And(a, mask) => (Some(0), some_min(self.range(a).1.filter(|h| *h >= 0), Some(*mask))),
         }

