@@ -1,10 +1,28 @@
 //! Values as what a function needs.
 
-use super::{Fault, Value};
+use super::{ExprError, Fault, Value};
 use crate::labels::{Labeled, Labels};
-use crate::{Coord, IntTuple, Layout, LinearLayout, Tiler};
+use crate::{ComposedLayout, Coord, IntTuple, Layout, LinearLayout, Tiler};
 
 impl Value {
+    /// The function that a layout of any kind is, for drawing and comparing; a linear layout where it has a shape and
+    /// stride.
+    ///
+    /// # Errors
+    /// When the value is no layout.
+    pub fn function(&self) -> Result<ComposedLayout, ExprError> {
+        self.composed().map_err(|Fault(message)| ExprError { at: 0, message })
+    }
+
+    pub(super) fn composed(&self) -> Result<ComposedLayout, Fault> {
+        match self {
+            Value::Composed(composed) => Ok(composed.clone()),
+            Value::Layout(layout) => Ok(ComposedLayout::plain(layout.layout.clone())),
+            Value::Linear(linear) => Ok(ComposedLayout::plain(linear.to_layout()?)),
+            _ => Err(self.wanted("a layout")),
+        }
+    }
+
     fn wanted(&self, what: &str) -> Fault {
         Fault(format!("found {} where {what} was wanted", self.kind()))
     }

@@ -236,18 +236,10 @@ pub(super) fn equal(a: &Value, b: &Value) -> Result<bool, Fault> {
     match (a, b) {
         (Value::Layout(a), Value::Layout(b)) => Ok(equal_function(&a.layout, &b.layout)),
         (Value::Layout(_) | Value::Composed(_), Value::Layout(_) | Value::Composed(_)) => {
-            Ok(crate::prove::first_difference(&as_composed(a)?, &as_composed(b)?)?.is_none())
+            Ok(crate::prove::first_difference(&a.composed()?, &b.composed()?)?.is_none())
         }
         (Value::Linear(_), _) | (_, Value::Linear(_)) => Ok(a.linear()? == b.linear()?),
         _ => Ok(a == b),
-    }
-}
-
-/// A layout with or without swizzle.
-pub(super) fn as_composed(value: &Value) -> Result<ComposedLayout, Fault> {
-    match value {
-        Value::Composed(composed) => Ok(composed.clone()),
-        _ => Ok(ComposedLayout::plain(plain(value)?)),
     }
 }
 
@@ -350,7 +342,7 @@ fn table(args: &[Value]) -> Result<Value, Fault> {
         Value::Linear(l) if l.in_bits() > TABLE_LIMIT.trailing_zeros() => too_large(1 << l.in_bits()),
         Value::Linear(l) => Ok(Value::List(l.table().map(|v| entry(v as i64)).collect())),
         _ => {
-            let composed = as_composed(&a)?;
+            let composed = a.composed()?;
             match composed.size() {
                 n @ 0..=TABLE_LIMIT => {
                     let entries = (0..n).map(|c| Ok(entry(composed.try_eval(c)?)));

@@ -140,3 +140,45 @@ fn proofs() {
     check_proof("(4,8):(8,1)", expect!["error at 11: `==` between two layouts was wanted"]);
     check_proof("4 == 4", expect!["error at 0: found an integer where a layout was wanted"]);
 }
+
+#[test]
+fn symbolic_proofs() {
+    check_proof("(M,N):(1,M) == M*N:1", expect!["(M,N):(1,M) == M*N:1 holds for all values"]);
+    check_proof(
+        "(M,N):(N,1) ∘ (N,M):(M,1) == M*N:1",
+        expect!["(M,N):(N,1) ∘ (N,M):(M,1) == M*N:1 holds for all values"],
+    );
+    check_proof(
+        "(M,N):(N,1) == (N,M):(1,N)",
+        expect!["(M,N):(N,1) == (N,M):(1,N) does not hold: for M = 2, N = 2 at 1 the left is 2, the right 1"],
+    );
+    check_proof(
+        "(M,(8,N)):(8*N,(1,8)) == (M,8*N):(8*N,1)",
+        expect!["(M,(8,N)):(8*N,(1,8)) == (M,8*N):(8*N,1) holds for all values"],
+    );
+    check_proof(
+        "(8*M,N):(N,1) ∘ (8,M*N):(1,8) == (8,(M,N)):(N,(8*N,1))",
+        expect!["(8*M,N):(N,1) ∘ (8,M*N):(1,8) == (8,(M,N)):(N,(8*N,1)) holds for all values"],
+    );
+    check_proof(
+        "compose((M,N):(N,1), (M,4):(1,M)) == (M,4):(N,1)",
+        expect!["compose((M,N):(N,1), (M,4):(1,M)) == (M,4):(N,1) holds for all values"],
+    );
+    check_proof(
+        "(M,N):(1,K) == (M,N):(1,2*K)",
+        expect![
+            "(M,N):(1,K) == (M,N):(1,2*K) does not hold: for K = 1, M = 1, N = 2 at 1 the left is 1, the right 2"
+        ],
+    );
+    check_proof(
+        "(M,2*N):(1,M) ∘ 3*M:1 == 3*M:1",
+        expect!["(M,2*N):(1,M) ∘ 3*M:1 == 3*M:1 holds for all values"],
+    );
+    check_proof(
+        "(M,2,N):(1,M,5*M) ∘ M*N:1 == M*N:1",
+        expect![
+            "(M,2,N):(1,M,5*M) ∘ M*N:1 == M*N:1 does not hold: for M = 1, N = 4 at 2 the left is 5, the right 2"
+        ],
+    );
+    check_proof("(M,N):(1,M) == foo(M)", expect!["error at 1: `M` is not known"]);
+}

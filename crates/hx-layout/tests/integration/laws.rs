@@ -1,6 +1,6 @@
 //! The laws of the algebra on random layouts, against enumeration.
 
-use hx_layout::{IntTuple, Layout, LayoutError, LinearLayout, Swizzle, Tiler, equal_function, isl};
+use hx_layout::{IntTuple, Layout, LayoutError, LinearLayout, Swizzle, Tiler, equal_function, isl, prove};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -305,6 +305,44 @@ proptest! {
         prop_assert_eq!(product.divide_right(&m).and_then(|c| c.product(&m).ok()), Some(product.clone()));
         if let Ok(c) = l.invert_and_compose(&l.reshape_ins(&[("w", 1 << columns.len())]).expect("same size")) {
             prop_assert!((0..1u64 << columns.len()).all(|x| l.apply_flat(c.apply_flat(x)) == l.apply_flat(x)));
+        }
+    }
+
+    #[test]
+    fn symbolic_proofs_hold_for_values(
+        a in prop::collection::vec((0..5usize, 0..9usize), 1..4),
+        b in prop::collection::vec((0..5usize, 0..9usize), 1..3),
+        m in 1..6i64,
+        n in 1..6i64,
+    ) {
+        // What is proven equal to its own composition with names must compose to the same with numbers.
+        const TERMS: [(&str, [i64; 3]); 9] = [
+            ("2", [2, 0, 0]), ("M", [1, 1, 0]), ("N", [1, 0, 1]), ("2*N", [2, 0, 1]), ("M*N", [1, 1, 1]), ("1", [1, 0, 0]),
+            ("0", [0, 0, 0]), ("M*N*2", [2, 1, 1]), ("4", [4, 0, 0]),
+        ];
+        let text = |modes: &[(usize, usize)]| {
+            let list = |of: fn(&(usize, usize)) -> usize| {
+                let terms: Vec<&str> = modes.iter().map(|mode| TERMS[of(mode)].0).collect();
+                format!("({},)", terms.join(","))
+            };
+            format!("{}:{}", list(|mode| mode.0), list(|mode| mode.1))
+        };
+        let at = |i: usize| {
+            let [factor, p, q] = TERMS[i].1;
+            factor * m.pow(p as u32) * n.pow(q as u32)
+        };
+        let concrete = |modes: &[(usize, usize)]| {
+            Layout::flat(&modes.iter().map(|mode| (at(mode.0), at(mode.1))).collect::<Vec<_>>()).expect("small")
+        };
+        let whole = format!("{} ∘ {} == {}", text(&a), text(&b), text(&b));
+        if prove::prove(&whole).is_ok_and(|proof| proof.holds()) {
+            let (a, b) = (concrete(&a), concrete(&b));
+            prop_assert!(b.table().all(|c| a.try_eval(c) == Ok(c)), "{}", whole);
+        }
+        if let Ok(proof) = prove::prove(&format!("{} == {}", text(&a), text(&b)))
+            && proof.holds()
+        {
+            prop_assert!(equal_function(&concrete(&a), &concrete(&b)));
         }
     }
 }

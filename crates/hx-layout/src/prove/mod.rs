@@ -2,10 +2,13 @@
 //!
 //! Plain layouts are decided by coalescing, whose result is unique; a swizzle where it is the same on both sides is left
 //! out; other swizzled layouts are compared as linear maps or by enumeration, which is complete on tiles.
+//! Where extents or strides hold names, `symbolic` decides for all values of the names.
+
+mod symbolic;
 
 use std::fmt;
 
-use crate::expr::{ExprError, Value, sides};
+use crate::expr::{ExprError, sides};
 use crate::{ComposedLayout, Layout, LayoutError, LinearLayout, algebra, isl};
 
 /// The answer to `left == right`.
@@ -15,8 +18,9 @@ pub struct Proof {
     pub left: String,
     pub right: String,
     pub outcome: Outcome,
-    /// Both sides as isl relations, for an outside checker.
-    pub relations: [String; 2],
+    /// Both sides as isl relations, for an outside checker; `None` where they hold names, since isl multiplies no
+    /// parameters.
+    pub relations: Option<[String; 2]>,
 }
 
 /// Whether the sides are one function.
@@ -27,6 +31,10 @@ pub enum Outcome {
     Sizes(i64, i64),
     /// The first coordinate at which they differ, and the two values there.
     Differ(Difference),
+    /// Refuted for these values of the names.
+    Instance(Vec<(String, i64)>, Box<Outcome>),
+    /// Neither proven nor refuted: the sides agree for so many choices of small values.
+    Open(usize),
 }
 
 /// Where two functions differ first.
@@ -50,9 +58,12 @@ impl Proof {
 /// # Errors
 /// When the text is no equation of layouts, a side has no value, or enumeration would go too far.
 pub fn prove(text: &str) -> Result<Proof, ExprError> {
-    let (left, right) = sides(text)?;
+    let (left, right) = match sides(text) {
+        Ok(sides) => sides,
+        Err(error) => return prove_symbolic(text).ok_or(error),
+    };
     let fail = |message: String| ExprError { at: 0, message };
-    let (a, b) = (function(&left).map_err(fail)?, function(&right).map_err(fail)?);
+    let (a, b) = (left.function()?, right.function()?);
     let outcome = if a.size() != b.size() {
         Outcome::Sizes(a.size(), b.size())
     } else {
@@ -61,17 +72,14 @@ pub fn prove(text: &str) -> Result<Proof, ExprError> {
             Some(difference) => Outcome::Differ(difference),
         }
     };
-    let relations = [isl::composed_map(&a), isl::composed_map(&b)];
+    let relations = Some([isl::composed_map(&a), isl::composed_map(&b)]);
     Ok(Proof { left: left.to_string(), right: right.to_string(), outcome, relations })
 }
 
-fn function(value: &Value) -> Result<ComposedLayout, String> {
-    match value {
-        Value::Layout(layout) => Ok(ComposedLayout::plain(layout.layout.clone())),
-        Value::Composed(composed) => Ok(composed.clone()),
-        Value::Linear(linear) => Ok(ComposedLayout::plain(linear.to_layout().map_err(|e| e.to_string())?)),
-        _ => Err(format!("found {} where a layout was wanted", value.kind())),
-    }
+fn prove_symbolic(text: &str) -> Option<Proof> {
+    let equation = symbolic::Equation::read(text)?;
+    let [left, right] = equation.texts();
+    Some(Proof { left, right, outcome: equation.decide(), relations: None })
 }
 
 /// The first coordinate at which two functions differ, up to the smaller size; `None` where they agree.
@@ -122,18 +130,32 @@ fn first_plain_difference(a: &Layout, b: &Layout) -> Option<i64> {
 
 impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let equation = format!("{} == {}", self.left, self.right);
         match &self.outcome {
-            Outcome::Equal => write!(f, "{} == {} holds", self.left, self.right),
-            Outcome::Sizes(a, b) => {
-                write!(f, "{} == {} does not hold: the sizes are {a} and {b}", self.left, self.right)
+            Outcome::Equal if self.relations.is_none() => write!(f, "{equation} holds for all values"),
+            Outcome::Equal => write!(f, "{equation} holds"),
+            Outcome::Open(tried) => {
+                write!(f, "{equation} is open: neither proven nor refuted, and true in {tried} instances")
             }
+            other => write!(f, "{equation} does not hold: {other}"),
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Equal => f.write_str("the sides are equal"),
+            Outcome::Sizes(a, b) => write!(f, "the sizes are {a} and {b}"),
             Outcome::Differ(Difference { at, left, right }) => {
-                write!(
-                    f,
-                    "{} == {} does not hold: at {at} the left is {left}, the right {right}",
-                    self.left, self.right
-                )
+                write!(f, "at {at} the left is {left}, the right {right}")
             }
+            Outcome::Instance(values, outcome) => {
+                let values: Vec<String> =
+                    values.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+                write!(f, "for {} {outcome}", values.join(", "))
+            }
+            Outcome::Open(tried) => write!(f, "true in {tried} instances"),
         }
     }
 }
