@@ -23,6 +23,8 @@ pub(crate) enum Doc {
         column: usize,
         is_aligned: bool,
     },
+    /// A comment before a closing bracket: behind code, if the bracket gets a line of its own.
+    Tail(String),
     Group(Block),
     Indent(Block),
 }
@@ -39,7 +41,7 @@ impl Block {
     pub(crate) fn push(&mut self, doc: Doc) {
         self.must_break |= match &doc {
             Doc::Hard | Doc::Blank | Doc::Trailing { .. } => true,
-            Doc::Text(text) => text.contains('\n'),
+            Doc::Text(text) | Doc::Tail(text) => text.contains('\n'),
             Doc::Group(block) | Doc::Indent(block) => block.must_break,
             Doc::Space | Doc::Line | Doc::Soft | Doc::IfBroken(_) => false,
         };
@@ -68,6 +70,10 @@ pub(crate) fn print(document: &Block, width: usize) -> String {
         match doc {
             Doc::Text(text) => printer.text(text),
             Doc::Space => printer.text(" "),
+            Doc::Tail(text) => {
+                printer.text(" ");
+                printer.text(text);
+            }
             Doc::Line if mode == Mode::Flat => printer.text(" "),
             Doc::Soft if mode == Mode::Flat => {}
             Doc::Line | Doc::Soft | Doc::Hard => printer.line(indent, 1),
@@ -159,7 +165,10 @@ impl Printer {
                 Doc::Space => 1,
                 Doc::Line if mode == Mode::Flat => 1,
                 Doc::Soft if mode == Mode::Flat => 0,
-                Doc::Line | Doc::Soft | Doc::Hard | Doc::Blank | Doc::Trailing { .. } => return true,
+                Doc::Tail(text) if mode == Mode::Flat => text.chars().count() + 1,
+                Doc::Line | Doc::Soft | Doc::Hard | Doc::Blank | Doc::Tail(_) | Doc::Trailing { .. } => {
+                    return true;
+                }
                 Doc::IfBroken(text) if mode == Mode::Broken => text.len(),
                 Doc::IfBroken(_) => 0,
                 Doc::Group(block) | Doc::Indent(block) => {

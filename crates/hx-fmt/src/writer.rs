@@ -106,6 +106,18 @@ impl Writer {
         }
     }
 
+    /// Writes the comments before the closing bracket of a list.
+    pub(crate) fn comments_before_closing(&mut self, token: &SyntaxToken) {
+        let Some(before) = self.before.get_mut(&token.text_range().start()) else { return };
+        for comment in std::mem::take(&mut before.comments) {
+            if comment.place == Place::Inline && matches!(self.sep, Sep::None | Sep::Space) {
+                self.push(Doc::Tail(comment.text));
+            } else {
+                self.comments(&[comment]);
+            }
+        }
+    }
+
     /// Writes the comments at the end of the text.
     pub(crate) fn comments_at_end(&mut self, root: &SyntaxNode) {
         if let Some(before) = self.before.remove(&root.text_range().end()) {

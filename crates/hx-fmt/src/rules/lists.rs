@@ -21,7 +21,8 @@ pub(crate) fn is_optional_comma(token: &SyntaxToken) -> bool {
     let Some(list) = token.parent() else { return false };
     let next = token.siblings_with_tokens(Direction::Next).skip(1).find(|it| !it.kind().is_trivia());
     match list.kind() {
-        WHERE_CLAUSE => next.is_none(),
+        // After an open range the next clause would be read as its end.
+        WHERE_CLAUSE => next.is_none() && !is_after_open_range(token),
         PARAM_LIST | ARG_LIST | ARRAY_EXPR | ARRAY_PAT | INDEX_LIST | SHAPE | GENERIC_PARAM_LIST
         | GENERIC_ARG_LIST | USE_TREE_LIST => next.is_some_and(|it| it.as_token().is_some()),
         TUPLE_EXPR | TUPLE_PAT | TUPLE_TYPE => {
@@ -29,6 +30,13 @@ pub(crate) fn is_optional_comma(token: &SyntaxToken) -> bool {
         }
         _ => false,
     }
+}
+
+fn is_after_open_range(comma: &SyntaxToken) -> bool {
+    let mut before = comma.siblings_with_tokens(Direction::Prev).skip(1);
+    let last =
+        before.find(|it| !it.kind().is_trivia()).and_then(|it| it.as_node().and_then(|it| it.last_token()));
+    last.is_some_and(|it| it.kind() == T![..])
 }
 
 /// `(8,)` needs its comma; `(warp: 8)` is a tuple without one.
@@ -86,7 +94,7 @@ pub(super) fn list(w: &mut Writer, it: &SyntaxNode, brackets: (SyntaxKind, Synta
         w.open_indent();
         w.sep(Sep::Soft);
         inside(w, it, &entries);
-        close.iter().for_each(|close| w.comments_before(close));
+        close.iter().for_each(|close| w.comments_before_closing(close));
         w.close();
         w.sep(Sep::Soft);
     }
@@ -139,13 +147,16 @@ fn is_hugged(w: &Writer, (child, comma): &Entry) -> bool {
 /// `where a, b` on one line, or a predicate a line. No comma ends it.
 pub(super) fn predicates(w: &mut Writer, it: &SyntaxNode) {
     w.open_group(it);
-    for child in elements(it) {
+    let all = elements(it);
+    let count = all.len();
+    for (i, child) in all.into_iter().enumerate() {
+        let is_last = i + 1 == count;
         match child {
             NodeOrToken::Token(comma) if is_optional_comma(&comma) => {}
             NodeOrToken::Token(comma) if comma.kind() == T![,] => {
                 w.sep(Sep::None);
                 w.token(&comma);
-                w.sep(Sep::Line);
+                w.sep(if is_last { Sep::None } else { Sep::Line });
             }
             NodeOrToken::Token(keyword) => {
                 w.token(&keyword);

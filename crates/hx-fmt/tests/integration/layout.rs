@@ -398,3 +398,17 @@ fn nothing_stays_nothing() {
     check(" \n\n", expect![[""]]);
     check("// only", expect![["// only\n"]]);
 }
+
+#[test]
+fn a_comma_that_parts_a_clause_from_a_range_stays() {
+    check(
+        "kernel f() where a.., grid [1] threads 32 {}",
+        expect![[r#"
+        kernel f()
+            where a..,
+            grid [1]
+            threads 32
+        {}
+    "#]],
+    );
+}

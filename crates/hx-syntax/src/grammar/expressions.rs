@@ -193,11 +193,12 @@ fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<Comp
     Some(lhs)
 }
 
-/// `and` and `or`, reported and read as what was meant.
+/// `and`, `or` and the `o` of layouts, reported and read as what was meant.
 fn foreign_operator(p: &mut Parser<'_>) -> SyntaxKind {
     let (word, meant) = match p.nth_text(0) {
         "and" => ("and", T![&&]),
         "or" => ("or", T![||]),
+        "o" => ("o", COMPOSE),
         _ => return IDENT,
     };
     if !EXPR_START.contains(p.nth(1)) {

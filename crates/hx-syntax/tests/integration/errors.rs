@@ -464,7 +464,7 @@ fn new_is_for_indices() {
 #[test]
 fn other_languages() {
     check_cell(
-        "f(axis = 1);\nx as f32;\nassert!(x);\na and b or c;\n0..=n;\nt.0;\nreturn x;\nreturn;\na & b;",
+        "f(axis = 1);\nx as f32;\nassert!(x);\na and b or c;\n0..=n;\nt.0;\nl o (8, 8) : (8, 1);\nreturn x;\nreturn;\na & b;",
         expect![[r#"
             HX0013 2..6: found `axis =`: a named argument is written `axis: …`
             HX0013 15..17: found `as`: a conversion is written `cast(x, f32)`
@@ -473,9 +473,10 @@ fn other_languages() {
             HX0013 43..45: found `or`: the operator is `||`
             HX0013 52..53: found `..=`: a range excludes its end, write `a..b + 1`
             HX0013 58..59: found a number after `.`: an element of a tuple is written `t[0]`
-            HX0013 61..67: found `return`: the last expression of a body, without `;`, is its value
-            HX0013 71..77: found `return`: the last expression of a body, without `;`, is its value
-            HX0013 81..82: found `&`: the logical operator is `&&`, and tensors are passed without a reference
+            HX0013 63..64: found `o`: the operator is `∘`
+            HX0013 82..88: found `return`: the last expression of a body, without `;`, is its value
+            HX0013 92..98: found `return`: the last expression of a body, without `;`, is its value
+            HX0013 102..103: found `&`: the logical operator is `&&`, and tensors are passed without a reference
             (cell
               (expr_stmt (call_expr f (arg_list ( (arg axis (error =) 1) ))) ;)
               (expr_stmt x (error as f32) ;)
@@ -483,6 +484,15 @@ fn other_languages() {
               (expr_stmt (binary_expr (binary_expr a and b) or c) ;)
               (expr_stmt (range_expr 0 .. (error =) n) ;)
               (expr_stmt (field_expr t . (error 0)) ;)
+              (expr_stmt
+                (binary_expr
+                  l
+                  o
+                  (layout_expr
+                    (tuple_expr ( (tuple_field 8) , (tuple_field 8) ))
+                    :
+                    (tuple_expr ( (tuple_field 8) , (tuple_field 1) ))))
+                ;)
               (expr_stmt (error return) x ;)
               (expr_stmt return ;)
               (expr_stmt a (error & b) ;))
