@@ -1,0 +1,25 @@
+//! Checking, running and testing as functions over a database and a machine.
+//!
+//! The driver ties the compiler's queries, the host evaluator and the devices together: it binds a launch's arguments to a
+//! kernel's parameters, picks the instance, and runs it on the simulator or on a GPU through the worker process. It reads no
+//! flags and draws nothing; results are plain data.
+//!
+//! Start at [`Machine`] for where kernels run, then [`run_main`] and [`test`].
+
+mod check;
+mod doctor;
+mod emit;
+mod launch;
+mod machine;
+mod run;
+mod settings;
+mod test;
+
+pub use check::check;
+pub use doctor::{Finding, State, doctor};
+pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};
+pub use launch::{Launcher, absence_error};
+pub use machine::{DeviceChoice, Gpu, Machine, MachineError, Setup, UnknownDevice, open_machine};
+pub use run::{RunOutcome, front_diagnostics, run_main};
+pub use settings::{cache_folder, setup};
+pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, list_tests, run_tests};

@@ -118,7 +118,8 @@ fn along(op: Reduction, data: &Numbers, outer: usize, n: usize, inner: usize) ->
             _ => Numbers::Float(fold(v, outer, n, inner, 0.0, |a, b| a + b)),
         },
         Numbers::Int(v) => {
-            let (start, f): (i64, fn(i64, i64) -> Option<i64>) = match op {
+            type Step = fn(i64, i64) -> Option<i64>;
+            let (start, f): (i64, Step) = match op {
                 Reduction::Max => (i64::MIN, |a, b| Some(a.max(b))),
                 Reduction::Min => (i64::MAX, |a, b| Some(a.min(b))),
                 Reduction::Prod => (1, i64::checked_mul),
@@ -179,7 +180,7 @@ pub fn cumsum(a: &Dense, axis: usize) -> HostResult<Dense> {
 fn scan<T: Copy>(v: &[T], n: usize, inner: usize, f: impl Fn(T, T) -> Option<T>) -> Option<Vec<T>> {
     let mut out = v.to_vec();
     for i in inner..v.len() {
-        if n > 0 && (i / inner) % n != 0 {
+        if n > 0 && !(i / inner).is_multiple_of(n) {
             out[i] = f(out[i - inner], v[i])?;
         }
     }

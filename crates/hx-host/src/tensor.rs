@@ -292,6 +292,41 @@ impl Tensor {
         Ok(())
     }
 
+    /// Replaces every element by those of `data`, packed in row-major order as [`Tensor::to_host`] gives them.
+    pub fn write_packed(&self, data: &[u8]) -> HostResult<()> {
+        let (dtype, wanted) = (self.dtype(), packed_bytes(self.dtype(), self.len()));
+        if data.len() != wanted {
+            return Err(HostError::shape(format!("{} bytes came back for {wanted}", data.len())));
+        }
+        let mut next = 0;
+        self.write(|bytes| {
+            self.offsets(|i| {
+                store(dtype, bytes, i, load(dtype, data, next));
+                next += 1;
+            });
+        });
+        Ok(())
+    }
+
+    /// True where an element of this view lies at the same place as one of the other.
+    pub fn overlaps(&self, other: &Tensor) -> bool {
+        let (a, b) = (self.span(), other.span());
+        let shared = a.start.max(b.start)..a.end.min(b.end);
+        if self.buffer_id() != other.buffer_id() || shared.is_empty() {
+            return false;
+        }
+        // Two interleaved views share a span and no element.
+        let mut mine = vec![false; shared.len()];
+        self.offsets(|i| {
+            if shared.contains(&i) {
+                mine[i - shared.start] = true;
+            }
+        });
+        let mut both = false;
+        other.offsets(|i| both |= shared.contains(&i) && mine[i - shared.start]);
+        both
+    }
+
     /// The view with its dimensions in another order; `order` holds each dimension once.
     pub fn permute(&self, order: &[usize]) -> HostResult<Tensor> {
         let mut sorted = order.to_vec();

@@ -1,1 +1,76 @@
-fn main() {}
+//! The command line: flags, streams, exit codes. It knows nothing else; every verb is a function of `hx-driver`.
+//!
+//! Results go to stdout, diagnostics and progress to stderr; JSON diagnostics are results. Exit codes: 0 good; 1 the
+//! checked thing is bad; 2 usage; 3 the environment lacks what was required; 4 no test matched; 101 a compiler bug, with a
+//! report file. `hx worker` is the only process that loads CUDA.
+
+mod cli;
+mod commands;
+mod crash;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, Parser as _};
+
+use crate::cli::{Cli, Command};
+use crate::output::Output;
+
+/// Expressions nest, and the passes of the compiler follow them.
+const STACK: usize = 256 << 20;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Some(Command::Worker) = cli.command {
+        return hx_runtime::serve(std::io::stdin(), std::io::stdout());
+    }
+    crash::install();
+    let output = Output::new(cli.color, cli.message_format);
+    let run = move || crash::guard(&output, || dispatch(cli, &output));
+    match std::thread::Builder::new().name("hx".to_owned()).stack_size(STACK).spawn(run) {
+        Ok(thread) => thread.join().unwrap_or_else(|_| Exit::Bug.into()),
+        Err(_) => Exit::Environment.into(),
+    }
+}
+
+/// How the process ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Exit {
+    Good,
+    /// The checked thing is bad.
+    Bad,
+    Usage,
+    /// The environment lacks what was required.
+    Environment,
+    NoTest,
+    /// The compiler panicked.
+    Bug,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Good => 0,
+            Exit::Bad => 1,
+            Exit::Usage => 2,
+            Exit::Environment => 3,
+            Exit::NoTest => 4,
+            Exit::Bug => 101,
+        })
+    }
+}
+
+fn dispatch(cli: Cli, output: &Output) -> Exit {
+    match cli.command {
+        None => {
+            output.result(&Cli::command().render_help().to_string());
+            Exit::Good
+        }
+        Some(Command::Check(args)) => commands::check::run(args, output),
+        Some(Command::Run(args)) => commands::run::run(args, output),
+        Some(Command::Test(args)) => commands::test::run(args, output),
+        Some(Command::Explain(args)) => commands::explain::run(&args, output),
+        Some(Command::Doctor(args)) => commands::doctor::run(args, output),
+        Some(Command::Worker) => Exit::Usage,
+    }
+}

@@ -8,7 +8,7 @@ use crate::tensor::HostTensor;
 /// A file made by hand: version 1.0, the header padded as NumPy pads it, then the data.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
     let mut header = header.to_owned();
-    while (10 + header.len() + 1) % 64 != 0 {
+    while !(10 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
     }
     header.push('\n');

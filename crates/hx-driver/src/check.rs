@@ -1,0 +1,36 @@
+//! Checking files: everything the compiler finds, and on demand what the independent checker says of every solution.
+
+use hx_base::{Diagnostic, SourceFile, codes, sort_diagnostics};
+use hx_compile::{Db, check_file, default_instance, tile_program, violations};
+use hx_hir::{Item, Kernel, file_items, signature_source_map};
+use hx_target::Arch;
+
+/// What is wrong with a file, ordered by place. With `verify`, the solution of every kernel's default instance is checked by
+/// enumeration as well, which debug builds do anyway.
+pub fn check(db: &dyn Db, file: SourceFile, arch: Arch, verify: bool) -> Vec<Diagnostic> {
+    let mut found = check_file(db, file, arch).clone();
+    if verify {
+        for kernel in file_items(db, file).kernels() {
+            found.extend(unsound(db, kernel, arch));
+        }
+        sort_diagnostics(db, &mut found);
+    }
+    found
+}
+
+fn unsound(db: &dyn Db, kernel: Kernel<'_>, arch: Arch) -> Vec<Diagnostic> {
+    let Some(instance) = default_instance(db, kernel, arch) else { return Vec::new() };
+    let Ok(lowered) = tile_program(db, instance) else { return Vec::new() };
+    let name = || {
+        let name =
+            signature_source_map(db, Item::Kernel(kernel)).and_then(|map| map.name).unwrap_or_default();
+        (kernel.file(db), name + kernel.offset(db))
+    };
+    let diagnostic = |violation: &hx_verify::Violation| {
+        let origin = violation.op.and_then(|op| Some(lowered.program.op(op)?.origin));
+        let place = origin.and_then(|o| lowered.origins.get(o.0 as usize)?.place.range(db));
+        let (file, range) = place.unwrap_or_else(name);
+        Diagnostic::new(&codes::UNSOUND_SOLUTION, file, range, violation.message.clone())
+    };
+    violations(db, instance).iter().map(diagnostic).collect()
+}

@@ -1,0 +1,132 @@
+//! `hx doctor`: what the machine has, and what each missing part disables.
+
+use hx_worker::toolkit::{find_nvdisasm, find_nvrtc};
+use hx_worker::{Absence, WorkerClient};
+
+use crate::machine::{Setup, arch_for, probe};
+
+/// Whether a part is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    Good,
+    /// Missing, and something does not work for it.
+    Missing,
+}
+
+/// One part.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    pub part: &'static str,
+    pub state: State,
+    /// Version and place, or the reason why it is missing.
+    pub text: String,
+    /// For a missing part: what it disables, where it was looked for, what would help.
+    pub details: Vec<String>,
+}
+
+impl Finding {
+    fn good(part: &'static str, text: impl Into<String>) -> Finding {
+        Finding { part, state: State::Good, text: text.into(), details: Vec::new() }
+    }
+
+    fn missing(part: &'static str, absence: &Absence, disables: &str) -> Finding {
+        let mut details = vec![format!("without it: {disables}")];
+        if !absence.looked_in.is_empty() {
+            details.push(format!("looked in: {}", absence.looked_in.join("; ")));
+        }
+        details.extend(absence.help.as_ref().map(|help| format!("help: {help}")));
+        Finding { part, state: State::Missing, text: absence.reason.clone(), details }
+    }
+}
+
+const WITHOUT_GPU: &str = "kernels run on the simulator only (`--device sim`), benches do not run";
+
+/// Looks at every part that hx can use. It starts the worker process.
+pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
+    let mut out = vec![Finding::good("hx", version.to_owned())];
+    let nvrtc_files = find_nvrtc(&setup.search);
+    let mut worker = WorkerClient::new(setup.worker.clone());
+    match probe(&mut worker, nvrtc_files.as_ref().ok()) {
+        Ok(report) => {
+            out.push(match &report.driver {
+                Ok(driver) => {
+                    let (major, minor) = driver.cuda_version;
+                    Finding::good("driver", format!("takes CUDA up to {major}.{minor}"))
+                }
+                Err(absence) => Finding::missing("driver", absence, WITHOUT_GPU),
+            });
+            match &report.devices {
+                Ok(devices) => out.extend(devices.iter().map(|device| {
+                    let (major, minor) = device.capability;
+                    let gib = device.memory_bytes as f64 / (1u64 << 30) as f64;
+                    let made_for = match arch_for(device) {
+                        Ok(arch) => format!("kernels are made for {arch}"),
+                        Err(error) => error.message,
+                    };
+                    Finding::good(
+                        "device",
+                        format!(
+                            "cuda:{} {}, {major}.{minor}, {} SMs, {gib:.0} GiB; {made_for}",
+                            device.ordinal, device.name, device.multiprocessors
+                        ),
+                    )
+                })),
+                Err(absence) => out.push(Finding::missing("device", absence, WITHOUT_GPU)),
+            }
+            out.push(match &report.nvrtc {
+                Ok(nvrtc) => {
+                    let (major, minor) = nvrtc.version;
+                    Finding::good("nvrtc", format!("{major}.{minor}, `{}`", nvrtc.library.display()))
+                }
+                Err(absence) => {
+                    let absence = nvrtc_files.as_ref().err().unwrap_or(absence);
+                    Finding::missing(
+                        "nvrtc",
+                        absence,
+                        "`--emit ptx|sass`, and GPU kernels that are not in the cache",
+                    )
+                }
+            });
+        }
+        Err(error) => {
+            let absence = Absence::new(hx_worker::Component::Driver, error.to_string());
+            out.push(Finding::missing("worker", &absence, "nothing is compiled for a GPU, and none is used"));
+        }
+    }
+    out.push(match find_nvdisasm(&setup.search) {
+        Ok(path) => Finding::good("nvdisasm", format!("`{}`", path.display())),
+        Err(absence) => Finding::missing("nvdisasm", &absence, "`--emit sass`"),
+    });
+    out.push(cache(setup));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    out.push(Finding::good("simulator", format!("{threads} threads, standing for {}", setup.target)));
+    out
+}
+
+fn cache(setup: &Setup) -> Finding {
+    let Some(cache) = &setup.cache else {
+        let absence =
+            Absence::new(hx_worker::Component::Nvrtc, "there is no home folder; HX_CACHE_DIR names one");
+        return Finding::missing("cache", &absence, "every kernel is compiled anew");
+    };
+    let dir = cache.dir().display();
+    match writable(cache.dir()) {
+        Ok(()) => {
+            let size = cache.size();
+            Finding::good("cache", format!("`{dir}`, {} kernels, {} KiB", size.entries, size.bytes / 1024))
+        }
+        Err(error) => {
+            let absence =
+                Absence::new(hx_worker::Component::Nvrtc, format!("`{dir}` cannot be written: {error}"));
+            Finding::missing("cache", &absence, "every kernel is compiled anew")
+        }
+    }
+}
+
+/// Makes the folder and a file in it, which is removed again.
+fn writable(dir: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(dir)?;
+    let probe = dir.join(format!("probe-{}", std::process::id()));
+    std::fs::write(&probe, b"")?;
+    std::fs::remove_file(&probe)
+}

@@ -1,0 +1,216 @@
+//! `--emit`: a stage of one instance of a kernel as text. PTX and machine code come from the worker.
+
+use std::time::Duration;
+
+use hx_base::{Diagnostic, SourceFile};
+use hx_compile::{Db, Emit, Instance, cuda_source, instance_diagnostics};
+use hx_dtype::DType;
+use hx_hir::{Float, Kernel, Name, file_items, kernel_signature};
+use hx_host::HostError;
+use hx_layout::Layout;
+use hx_lower::{CtArgs, CtValue, LaunchFacts};
+use hx_worker::{CompileError, CompileJob, Compiler, Limits, Want, WorkerClient, disassemble};
+
+use crate::launch::absence_error;
+use crate::machine::Setup;
+
+/// How long the CUDA compiler may take.
+const COMPILE_LIMIT: Duration = Duration::from_secs(300);
+
+/// What can be shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EmitKind {
+    Stage(Emit),
+    /// The assembly of the virtual machine.
+    Ptx,
+    /// Machine code, disassembled.
+    Sass,
+}
+
+impl EmitKind {
+    /// Everything, in the order of the stages.
+    pub const NAMES: [&str; 7] = ["tile", "constraints", "layouts", "thread", "cuda", "ptx", "sass"];
+
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<EmitKind> {
+        match name {
+            "ptx" => Some(EmitKind::Ptx),
+            "sass" => Some(EmitKind::Sass),
+            _ => Emit::ALL.into_iter().find(|e| e.name() == name).map(EmitKind::Stage),
+        }
+    }
+}
+
+/// Compile-time arguments from the command line, in order.
+pub type Overrides = Vec<(Name, CtValue)>;
+
+/// One kernel's text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Emitted {
+    pub kernel: Name,
+    pub text: String,
+}
+
+/// Why there is no text.
+#[derive(Clone, Debug)]
+pub enum EmitError {
+    /// The request is at fault.
+    Usage(String),
+    /// The kernel has errors.
+    Found(Vec<Diagnostic>),
+    /// The machine lacks something.
+    Host(HostError),
+}
+
+/// `BM=128`, `T=f16`, `W=(8,8):(8,1)`.
+///
+/// # Errors
+/// What is wrong with it, as text.
+pub fn parse_override(text: &str) -> Result<(Name, CtValue), String> {
+    let (name, value) =
+        text.split_once('=').ok_or_else(|| format!("found `{text}`, expected `NAME=VALUE`"))?;
+    let (name, value) = (name.trim(), value.trim());
+    let identifier = |c: char| c.is_alphanumeric() || c == '_';
+    if name.is_empty() || !name.chars().all(identifier) {
+        return Err(format!("`{name}` is no name of a compile-time parameter"));
+    }
+    let parsed = if let Ok(i) = value.parse::<i64>() {
+        CtValue::Int(i)
+    } else if let Some(dtype) = DType::parse(value) {
+        CtValue::DType(dtype)
+    } else if let Ok(b) = value.parse::<bool>() {
+        CtValue::Bool(b)
+    } else if value == "auto" {
+        CtValue::Auto
+    } else if let Ok(x) = value.parse::<f64>() {
+        CtValue::Float(Float::new(x))
+    } else {
+        let layout = value.parse::<Layout>();
+        let reason = |e| format!("`{value}` is no number, element type or layout ({e})");
+        CtValue::Layout(layout.map_err(reason)?)
+    };
+    Ok((Name::new(name), parsed))
+}
+
+/// The chosen kernels of a file; all where none is named.
+fn kernels<'db>(
+    db: &'db dyn Db,
+    file: SourceFile,
+    name: Option<&str>,
+) -> Result<Vec<Kernel<'db>>, EmitError> {
+    let all: Vec<Kernel<'db>> = file_items(db, file).kernels().collect();
+    let Some(name) = name else { return Ok(all) };
+    let chosen: Vec<Kernel<'db>> = all.iter().copied().filter(|k| k.name(db) == name).collect();
+    if !chosen.is_empty() {
+        return Ok(chosen);
+    }
+    let names = || all.iter().map(|k| k.name(db).as_str());
+    let path = file.path(db);
+    let hint = match hx_base::nearest(name, names()) {
+        Some(near) => format!("; perhaps `{near}` is meant"),
+        None if all.is_empty() => "; it has none".to_owned(),
+        None => format!("; it has {}", names().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")),
+    };
+    Err(EmitError::Usage(format!("`{path}` has no kernel `{name}`{hint}")))
+}
+
+/// Shows the default instance of the kernels of a file, with some compile-time arguments replaced.
+pub fn emit(
+    db: &dyn Db,
+    file: SourceFile,
+    kernel: Option<&str>,
+    overrides: &Overrides,
+    kind: EmitKind,
+    setup: &Setup,
+) -> Result<Vec<Emitted>, EmitError> {
+    let mut out = Vec::new();
+    for kernel in kernels(db, file, kernel)? {
+        let instance = instance(db, kernel, overrides, setup)?;
+        let text = match kind {
+            EmitKind::Stage(stage) => {
+                hx_compile::emit(db, instance, stage).map_err(|stop| found(db, instance, stop))?
+            }
+            EmitKind::Ptx => {
+                let code = compile(db, instance, Want::Ptx, setup)?;
+                // The text ends with a zero byte, as C strings do.
+                String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned()
+            }
+            EmitKind::Sass => {
+                let code = compile(db, instance, Want::Cubin, setup)?;
+                disassemble(&setup.search, &code, &["-plr"])
+                    .map_err(|a| EmitError::Host(absence_error(&a)))?
+            }
+        };
+        out.push(Emitted { kernel: kernel.name(db).clone(), text });
+    }
+    Ok(out)
+}
+
+fn instance<'db>(
+    db: &'db dyn Db,
+    kernel: Kernel<'db>,
+    overrides: &Overrides,
+    setup: &Setup,
+) -> Result<Instance<'db>, EmitError> {
+    let signature = kernel_signature(db, kernel);
+    let name = kernel.name(db);
+    for (given, _) in overrides {
+        if !signature.generics.iter().any(|g| g.name == *given) {
+            let near = hx_base::nearest(given, signature.generics.iter().map(|g| g.name.as_str()));
+            let hint = near.map_or_else(String::new, |near| format!("; perhaps `{near}` is meant"));
+            return Err(EmitError::Usage(format!("`{name}` has no compile-time parameter `{given}`{hint}")));
+        }
+    }
+    let args: CtArgs = overrides.iter().cloned().collect();
+    let open = signature.generics.iter().find(|g| g.default.is_none() && !args.contains_key(&g.name));
+    if let Some(open) = open {
+        return Err(EmitError::Usage(format!(
+            "`{name}` needs a value for `{0}`: `--set {0}=...`",
+            open.name
+        )));
+    }
+    Ok(Instance::new(db, kernel, args, setup.target, LaunchFacts::all_16()))
+}
+
+/// The findings of an instance that does not get to the wanted stage.
+fn found<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
+    let errors: Vec<Diagnostic> =
+        instance_diagnostics(db, instance).iter().filter(|d| d.is_error()).cloned().collect();
+    if errors.is_empty() {
+        let name = instance.kernel(db).name(db);
+        let reason = match stop {
+            hx_compile::Stop::Internal { message, .. } => message.clone(),
+            _ => "its file has errors".to_owned(),
+        };
+        return EmitError::Usage(format!("the kernel `{name}` has no such stage: {reason}"));
+    }
+    EmitError::Found(errors)
+}
+
+fn compile<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    want: Want,
+    setup: &Setup,
+) -> Result<Vec<u8>, EmitError> {
+    let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
+    let name = format!("{}.cu", source.symbol);
+    let job = CompileJob { want, ..CompileJob::new(source.text.clone(), name, instance.arch(db).name()) };
+    let compiler = Compiler::new(&setup.search, setup.cache.clone());
+    let mut worker = WorkerClient::new(setup.worker.clone());
+    let outcome = compiler.compile(&mut worker, &job, &Limits::within(COMPILE_LIMIT));
+    match outcome {
+        Ok(outcome) => Ok(outcome.compiled.code),
+        Err(CompileError::Absent(absence)) => Err(EmitError::Host(absence_error(&absence))),
+        Err(CompileError::Refused { log, .. }) => {
+            let error = HostError::new(
+                &hx_base::codes::INTERNAL_ERROR,
+                "the CUDA compiler refused the generated text",
+            );
+            Err(EmitError::Host(error.note(log)))
+        }
+        Err(CompileError::Worker(error)) => {
+            Err(EmitError::Host(HostError::new(&hx_base::codes::WORKER_CRASHED, error.to_string())))
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A launch from start to end: arguments to parameters, the instance, its program, the device, the results.
+//!
+//! A refused launch says what it found in the arguments and what the kernel declares; a kernel that fails says so at its
+//! own places.
+
+mod bind;
+mod cuda;
+mod instance;
+mod simulate;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use hx_base::{Diagnostic, codes};
+use hx_compile::{Db, Stop};
+use hx_hir::{Item, Kernel, Name};
+use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest};
+use hx_host::{HostError, HostResult, Tensor};
+use hx_index::Symbol;
+use hx_target::Arch;
+
+use crate::machine::Machine;
+
+pub use cuda::absence_error;
+
+/// Runs kernels for one evaluation, on one machine.
+pub struct Launcher<'a> {
+    db: &'a dyn Db,
+    machine: &'a Machine,
+    arch: Arch,
+    deadline: Option<Instant>,
+    stop: &'a AtomicBool,
+}
+
+impl std::fmt::Debug for Launcher<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Launcher")
+            .field("machine", self.machine)
+            .field("arch", &self.arch)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A launch whose arguments fit the kernel.
+struct Bound {
+    /// Dimensions, strides and integer arguments.
+    symbols: BTreeMap<Symbol, i64>,
+    params: Vec<BoundParam>,
+}
+
+/// The value of one parameter.
+enum BoundParam {
+    Tensor(BoundTensor),
+    Int(i64),
+    Float(f64),
+}
+
+struct BoundTensor {
+    tensor: Tensor,
+    mutable: bool,
+    /// The parameter names its strides, so the memory goes to the kernel as it is; otherwise packed.
+    strided: bool,
+    shape: Vec<i64>,
+    stride: Vec<i64>,
+}
+
+impl BoundTensor {
+    fn bytes(&self) -> HostResult<Vec<u8>> {
+        if self.strided { self.tensor.span_bytes() } else { Ok(self.tensor.to_host().data) }
+    }
+
+    fn write_back(&self, bytes: &[u8]) -> HostResult<()> {
+        if self.strided { self.tensor.write_span_bytes(bytes) } else { self.tensor.write_packed(bytes) }
+    }
+}
+
+impl<'a> Launcher<'a> {
+    /// A launcher that gives up at the deadline, or when `stop` becomes true.
+    pub fn new(
+        db: &'a dyn Db,
+        machine: &'a Machine,
+        deadline: Option<Instant>,
+        stop: &'a AtomicBool,
+    ) -> Launcher<'a> {
+        Launcher { db, machine, arch: machine.arch(), deadline, stop }
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|at| Instant::now() >= at)
+    }
+
+    /// The words for an evaluation that was stopped.
+    fn stop_reason(&self) -> HostError {
+        if self.stop.load(Ordering::Relaxed) {
+            HostError::new(&codes::TIME_LIMIT, "the kernel was stopped")
+        } else {
+            HostError::new(&codes::TIME_LIMIT, "the kernel did not end within the time limit")
+                .help("`--timeout SECONDS` changes the limit")
+        }
+    }
+}
+
+impl Device for Launcher<'_> {
+    fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+        let kernel = find_kernel(self.db, request)?;
+        let prepared = bind::bind(self.db, kernel, request)?;
+        let (instance, bound) = instance::choose(self.db, kernel, self.arch, prepared)?;
+        match self.machine {
+            Machine::Simulator { .. } => self.simulate(instance, &bound)?,
+            Machine::Gpu(gpu) => self.run_on_gpu(gpu, instance, &bound)?,
+        }
+        Ok(LaunchReport::default())
+    }
+}
+
+fn find_kernel<'db>(db: &'db dyn Db, request: &LaunchRequest) -> Result<Kernel<'db>, LaunchError> {
+    match request.kernel.find(db) {
+        Some(Item::Kernel(kernel)) => Ok(kernel),
+        _ => Err(LaunchError::call(HostError::call(format!("the kernel `{}` is gone", request.kernel.name)))),
+    }
+}
+
+/// A kernel without a program: its own findings, or the reason where it has none.
+fn stopped_at<'db>(db: &'db dyn Db, instance: hx_compile::Instance<'db>, stop: &Stop) -> LaunchError {
+    let found: Vec<Diagnostic> =
+        hx_compile::instance_diagnostics(db, instance).iter().filter(|d| d.is_error()).cloned().collect();
+    if !found.is_empty() {
+        return LaunchError::Found(found);
+    }
+    let name: Name = instance.kernel(db).name(db).clone();
+    let error = HostError::call(format!("the kernel `{name}` has errors"));
+    LaunchError::call(match stop {
+        Stop::Internal { stage, message, .. } => HostError::new(&codes::INTERNAL_ERROR, message.clone())
+            .note(format!("it happened while making the {stage}")),
+        _ => error.help("`hx check` shows them"),
+    })
+}

@@ -1,0 +1,505 @@
+//! Arguments against the parameters of a kernel's header: count, kind, rank, element type, dimensions, strides, overlap.
+//!
+//! What depends on compile-time arithmetic, such as `f16[BM * 2]` or a `where`, is checked with the instance.
+
+use std::collections::BTreeMap;
+
+use hx_base::{Code, Label, TextRange, codes, nearest};
+use hx_compile::Db;
+use hx_dtype::DType;
+use hx_hir::{
+    Expr, ExprId, Float, Item, Kernel, KernelSignature, Literal, Name, Names, Resolution, TypeRef,
+    kernel_signature, signature_names, signature_source_map,
+};
+use hx_host::device::{LaunchArg, LaunchError, LaunchPlace, LaunchRequest};
+use hx_host::{HostError, Tensor, Value};
+use hx_lower::{CtArgs, CtValue};
+
+use super::{BoundParam, BoundTensor};
+
+/// Kernels count coordinates in 32 bits.
+const DIM_LIMIT: i64 = 1 << 31;
+
+/// Arguments that fit the header.
+pub(super) struct Prepared {
+    pub args: CtArgs,
+    /// Dimensions and strides by name.
+    pub dims: BTreeMap<Name, i64>,
+    /// In the order of the kernel's parameters.
+    pub params: Vec<BoundParam>,
+    /// The argument of each parameter, by position in the request.
+    pub sources: Vec<usize>,
+}
+
+/// Where a dimension got its value.
+#[derive(Clone)]
+struct Binding {
+    value: i64,
+    /// The parameter and the place in its type.
+    param: usize,
+    at: ExprId,
+}
+
+/// What the binding of one launch needs at every step.
+pub(super) struct Header<'db> {
+    pub db: &'db dyn Db,
+    pub kernel: Kernel<'db>,
+    pub signature: &'db KernelSignature,
+    names: &'db Names,
+}
+
+impl<'db> Header<'db> {
+    pub(super) fn new(db: &'db dyn Db, kernel: Kernel<'db>) -> Header<'db> {
+        let names = &signature_names(db, Item::Kernel(kernel)).names;
+        Header { db, kernel, signature: kernel_signature(db, kernel), names }
+    }
+
+    pub(super) fn name(&self) -> &'db Name {
+        self.kernel.name(self.db)
+    }
+
+    fn label(&self, range: Option<TextRange>, message: impl Into<String>) -> Option<Label> {
+        let range = range? + self.kernel.offset(self.db);
+        Some(Label { file: self.kernel.file(self.db), range, message: message.into() })
+    }
+
+    /// A remark at an expression of the header.
+    pub(super) fn at_expr(&self, expr: ExprId, message: impl Into<String>) -> Option<Label> {
+        let map = signature_source_map(self.db, Item::Kernel(self.kernel))?;
+        self.label(map.map.expr(expr), message)
+    }
+
+    /// A remark at the type of a parameter.
+    pub(super) fn at_type(&self, param: usize, message: impl Into<String>) -> Option<Label> {
+        let map = signature_source_map(self.db, Item::Kernel(self.kernel))?;
+        let ty = self.signature.params.get(param)?.ty;
+        self.label(map.map.type_ref(ty).or_else(|| map.params.get(param).copied()), message)
+    }
+
+    fn at_name(&self, message: impl Into<String>) -> Option<Label> {
+        self.label(signature_source_map(self.db, Item::Kernel(self.kernel))?.name, message)
+    }
+
+    fn resolution(&self, expr: ExprId) -> Option<&Resolution> {
+        self.names.exprs.get(expr)
+    }
+}
+
+fn with(error: HostError, label: Option<Label>) -> HostError {
+    match label {
+        Some(label) => error.label(label),
+        None => error,
+    }
+}
+
+/// Binds the arguments of a launch.
+pub(super) fn bind<'db>(
+    db: &'db dyn Db,
+    kernel: Kernel<'db>,
+    request: &LaunchRequest,
+) -> Result<Prepared, LaunchError> {
+    let header = Header::new(db, kernel);
+    let sources = assign(&header, request)?;
+    let mut args = explicit(&header, request)?;
+    let mut dims = BTreeMap::new();
+    let mut params = Vec::new();
+    for (index, &source) in sources.iter().enumerate() {
+        let arg = &request.args[source];
+        let bound = param(&header, index, arg, &mut args, &mut dims);
+        params.push(bound.map_err(|error| LaunchError::arg(source, error))?);
+    }
+    for generic in &header.signature.generics {
+        if generic.default.is_none() && !args.contains_key(&generic.name) {
+            let error = HostError::new(
+                &codes::UNINFERRED_PARAMETER,
+                format!("the compile-time parameter `{}` of `{}` has no value", generic.name, header.name()),
+            );
+            let help = format!("give it: `{}<{} = ...>(...)`", header.name(), generic.name);
+            return Err(LaunchError::call(with(error.help(help), header.at_name("declared here"))));
+        }
+    }
+    overlaps(&header, request, &params, &sources)?;
+    let dims = dims.into_iter().map(|(name, b)| (name, b.value)).collect();
+    Ok(Prepared { args, dims, params, sources })
+}
+
+/// The argument of each parameter, by position in the request.
+fn assign(header: &Header<'_>, request: &LaunchRequest) -> Result<Vec<usize>, LaunchError> {
+    let params = &header.signature.params;
+    let mut sources: Vec<Option<usize>> = vec![None; params.len()];
+    let mut next = 0;
+    for (i, arg) in request.args.iter().enumerate() {
+        let index = match &arg.name {
+            None => {
+                next += 1;
+                next - 1
+            }
+            Some(name) => match params.iter().position(|p| p.name == *name) {
+                Some(index) => index,
+                None => {
+                    let error = HostError::call(format!("`{}` has no parameter `{name}`", header.name()));
+                    let near = nearest(name, params.iter().map(|p| p.name.as_str()));
+                    let error =
+                        near.map_or(error.clone(), |near| error.help(format!("perhaps `{near}` is meant")));
+                    return Err(LaunchError::arg(i, with(error, header.at_name("declared here"))));
+                }
+            },
+        };
+        match sources.get_mut(index) {
+            Some(slot @ None) => *slot = Some(i),
+            Some(Some(_)) => {
+                let error = HostError::call(format!("the parameter `{}` is given twice", params[index].name));
+                return Err(LaunchError::arg(i, error));
+            }
+            None => return Err(wrong_count(header, request)),
+        }
+    }
+    sources.into_iter().collect::<Option<Vec<_>>>().ok_or_else(|| wrong_count(header, request))
+}
+
+fn wrong_count(header: &Header<'_>, request: &LaunchRequest) -> LaunchError {
+    let names: Vec<&str> = header.signature.params.iter().map(|p| p.name.as_str()).collect();
+    let (given, taken) = (request.args.len(), names.len());
+    let s = |n: usize| if n == 1 { "" } else { "s" };
+    let error = HostError::call(format!(
+        "{given} argument{} given, `{}` takes {taken}: {}",
+        s(given),
+        header.name(),
+        names.join(", ")
+    ));
+    LaunchError::call(with(error, header.at_name("declared here")))
+}
+
+/// The compile-time arguments that the launch writes.
+fn explicit(header: &Header<'_>, request: &LaunchRequest) -> Result<CtArgs, LaunchError> {
+    let mut args = CtArgs::new();
+    for (i, (name, value)) in request.generics.iter().enumerate() {
+        let refuse = |error: HostError| LaunchError::Refused {
+            error: Box::new(error),
+            place: LaunchPlace::Generic(i),
+        };
+        let generics = &header.signature.generics;
+        if !generics.iter().any(|g| g.name == *name) {
+            let error =
+                HostError::call(format!("`{}` has no compile-time parameter `{name}`", header.name()));
+            let near = nearest(name, generics.iter().map(|g| g.name.as_str()));
+            let error = near.map_or(error.clone(), |near| error.help(format!("perhaps `{near}` is meant")));
+            return Err(refuse(with(error, header.at_name("declared here"))));
+        }
+        let value = compile_time(value).map_err(refuse)?;
+        if args.insert(name.clone(), value).is_some() {
+            return Err(refuse(HostError::call(format!(
+                "the compile-time parameter `{name}` is given twice"
+            ))));
+        }
+    }
+    Ok(args)
+}
+
+fn compile_time(value: &Value) -> Result<CtValue, HostError> {
+    Ok(match value {
+        Value::Int(i) => CtValue::Int(*i),
+        Value::Float(x) => CtValue::Float(Float::new(*x)),
+        Value::Bool(b) => CtValue::Bool(*b),
+        Value::DType(d) => CtValue::DType(*d),
+        Value::Layout(l) => CtValue::Layout(l.clone()),
+        Value::Auto => CtValue::Auto,
+        Value::Tuple(v) => CtValue::Tuple(v.iter().map(compile_time).collect::<Result<_, _>>()?),
+        other => return Err(HostError::ty(format!("{} is no compile-time value", other.kind()))),
+    })
+}
+
+/// Checks one argument and binds what its parameter names.
+fn param(
+    header: &Header<'_>,
+    index: usize,
+    arg: &LaunchArg,
+    args: &mut CtArgs,
+    dims: &mut BTreeMap<Name, Binding>,
+) -> Result<BoundParam, HostError> {
+    let declared = &header.signature.params[index];
+    let name = &declared.name;
+    let TypeRef::Named { mutable, shape, layout, .. } = &header.signature.store[declared.ty] else {
+        return Err(HostError::unsupported(format!(
+            "the parameter `{name}` has no type that can be launched"
+        )));
+    };
+    let Some(shape) = shape else { return scalar(header, index, arg, args) };
+    let Value::Tensor(tensor) = &arg.value else {
+        let error = HostError::new(
+            &codes::LAUNCH_DTYPE,
+            format!("found {}, the parameter `{name}` is a tensor", arg.value.kind()),
+        );
+        return Err(with(error, header.at_type(index, "declared here")));
+    };
+    if tensor.shape().len() != shape.len() {
+        let found = Value::Tensor(tensor.clone()).brief();
+        let error = HostError::new(
+            &codes::LAUNCH_RANK,
+            format!(
+                "found {} dimensions in {found}, the parameter `{name}` has {}",
+                tensor.shape().len(),
+                shape.len()
+            ),
+        );
+        return Err(with(error, header.at_type(index, "declared here")));
+    }
+    element_type(header, index, tensor, args)?;
+    if *mutable && arg.temporary {
+        let error =
+            HostError::call(format!("the kernel writes `{name}`, and this value is held by no variable"));
+        let error = error.help("give it a name with `let` first, or the result is lost");
+        return Err(with(error, header.at_type(index, "`mut` here")));
+    }
+    let extents: Vec<i64> = tensor.shape().iter().map(|&n| n as i64).collect();
+    for (axis, (&expr, &extent)) in shape.iter().zip(&extents).enumerate() {
+        if extent >= DIM_LIMIT {
+            let error = HostError::new(
+                &codes::DIMENSION_TOO_LARGE,
+                format!("dimension {axis} of `{name}` is {extent}, and a kernel counts in 32 bits"),
+            );
+            return Err(with(error, header.at_expr(expr, "this dimension")));
+        }
+        bind_extent(header, index, expr, extent, &format!("dimension {axis} of `{name}`"), args, dims)?;
+    }
+    let strides = match layout.map(|l| &header.signature.store[l]) {
+        None => None,
+        Some(Expr::Array(strides)) => Some(strides),
+        Some(Expr::Path { .. }) if is_auto(header, *layout) => None,
+        Some(_) => {
+            let error = HostError::unsupported(format!(
+                "`{name}` has a compile-time layout, which cannot be launched yet"
+            ));
+            return Err(with(error, header.at_type(index, "declared here")));
+        }
+    };
+    let stride = match strides {
+        None => row_major(&extents),
+        Some(strides) => {
+            let actual: Vec<i64> = tensor.strides().iter().map(|&s| s as i64).collect();
+            bind_strides(header, index, strides, &extents, &actual, args, dims)?;
+            actual
+        }
+    };
+    Ok(BoundParam::Tensor(BoundTensor {
+        tensor: tensor.clone(),
+        mutable: *mutable,
+        strided: strides.is_some(),
+        shape: extents,
+        stride,
+    }))
+}
+
+fn is_auto(header: &Header<'_>, layout: Option<ExprId>) -> bool {
+    let resolution = layout.and_then(|l| header.resolution(l));
+    matches!(resolution, Some(Resolution::Builtin(b)) if b.name() == "auto")
+}
+
+fn row_major(extents: &[i64]) -> Vec<i64> {
+    let mut strides = vec![1; extents.len()];
+    for d in (1..extents.len()).rev() {
+        strides[d - 1] = strides[d] * extents[d].max(1);
+    }
+    strides
+}
+
+/// The element type that a parameter's written type names, if the arguments so far decide it.
+fn declared_dtype(header: &Header<'_>, index: usize, args: &CtArgs) -> Result<Option<DType>, Name> {
+    let ty = header.signature.params[index].ty;
+    match header.names.types.get(ty) {
+        Some(Resolution::DType(dtype)) => Ok(Some(*dtype)),
+        Some(Resolution::Generic(i)) => {
+            let generic = &header.signature.generics[*i as usize];
+            match args.get(&generic.name) {
+                Some(CtValue::DType(dtype)) => Ok(Some(*dtype)),
+                _ => Err(generic.name.clone()),
+            }
+        }
+        _ => Ok(None),
+    }
+}
+
+fn element_type(
+    header: &Header<'_>,
+    index: usize,
+    tensor: &Tensor,
+    args: &mut CtArgs,
+) -> Result<(), HostError> {
+    match declared_dtype(header, index, args) {
+        Ok(Some(wanted)) if wanted != tensor.dtype() => {
+            let name = &header.signature.params[index].name;
+            let found = tensor.dtype();
+            let error = HostError::new(
+                &codes::LAUNCH_DTYPE,
+                format!("found {found} elements, the parameter `{name}` has {wanted}"),
+            );
+            let error = error.help(format!("`cast(x, {wanted})` converts, with rounding where needed"));
+            Err(with(error, header.at_type(index, "declared here")))
+        }
+        Ok(_) => Ok(()),
+        Err(generic) => {
+            args.insert(generic, CtValue::DType(tensor.dtype()));
+            Ok(())
+        }
+    }
+}
+
+/// Binds a dimension or stride that is a name, and compares one that is bound or a literal.
+fn bind_extent(
+    header: &Header<'_>,
+    param: usize,
+    expr: ExprId,
+    value: i64,
+    what: &str,
+    args: &mut CtArgs,
+    dims: &mut BTreeMap<Name, Binding>,
+) -> Result<(), HostError> {
+    let mismatch =
+        |code: &'static Code, wanted: String| HostError::new(code, format!("{what} is {value}, {wanted}"));
+    let code = &codes::LAUNCH_DIMENSION;
+    match (&header.signature.store[expr], header.resolution(expr)) {
+        (Expr::Literal(Literal::Int(i)), _) if *i != i128::from(value) => {
+            Err(with(mismatch(code, format!("and must be {i}")), header.at_expr(expr, "declared here")))
+        }
+        (_, Some(Resolution::Dim(name))) => match dims.get(name) {
+            None => {
+                dims.insert(name.clone(), Binding { value, param, at: expr });
+                Ok(())
+            }
+            Some(bound) if bound.value == value => Ok(()),
+            Some(bound) => {
+                let owner = &header.signature.params[bound.param].name;
+                let error = mismatch(code, format!("but `{name}` is {} in `{owner}`", bound.value));
+                let error = with(error, header.at_expr(bound.at, format!("`{name}` = {} here", bound.value)));
+                Err(with(error, header.at_expr(expr, format!("`{name}` = {value} here"))))
+            }
+        },
+        (_, Some(Resolution::Generic(i))) => {
+            let generic = header.signature.generics[*i as usize].name.clone();
+            match args.get(&generic) {
+                None => {
+                    args.insert(generic, CtValue::Int(value));
+                    Ok(())
+                }
+                Some(CtValue::Int(given)) if *given == value => Ok(()),
+                Some(given) => {
+                    let error = mismatch(code, format!("but `{generic}` is {given}"));
+                    Err(with(error, header.at_expr(expr, "declared here")))
+                }
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn bind_strides(
+    header: &Header<'_>,
+    index: usize,
+    strides: &[ExprId],
+    extents: &[i64],
+    actual: &[i64],
+    args: &mut CtArgs,
+    dims: &mut BTreeMap<Name, Binding>,
+) -> Result<(), HostError> {
+    let name = &header.signature.params[index].name;
+    if strides.len() != actual.len() {
+        let error = HostError::call(format!(
+            "`{name}` declares {} strides for {} dimensions",
+            strides.len(),
+            actual.len()
+        ));
+        return Err(with(error, header.at_type(index, "declared here")));
+    }
+    for (axis, (&expr, &stride)) in strides.iter().zip(actual).enumerate() {
+        if stride >= DIM_LIMIT {
+            let error = HostError::new(
+                &codes::DIMENSION_TOO_LARGE,
+                format!(
+                    "the stride of dimension {axis} of `{name}` is {stride}, and a kernel counts in 32 bits"
+                ),
+            );
+            return Err(with(error, header.at_expr(expr, "this stride")));
+        }
+        // Of a dimension with one element every stride is as good; a name still needs a value.
+        let literal = matches!(&header.signature.store[expr], Expr::Literal(_));
+        if extents[axis] > 1 || !literal {
+            bind_extent(
+                header,
+                index,
+                expr,
+                stride,
+                &format!("the stride of dimension {axis} of `{name}`"),
+                args,
+                dims,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// A number for a parameter without a shape.
+fn scalar(
+    header: &Header<'_>,
+    index: usize,
+    arg: &LaunchArg,
+    args: &CtArgs,
+) -> Result<BoundParam, HostError> {
+    let name = &header.signature.params[index].name;
+    let dtype = declared_dtype(header, index, args).map_err(|generic| {
+        HostError::new(
+            &codes::UNINFERRED_PARAMETER,
+            format!("`{generic}` has no value, and numbers do not fix it"),
+        )
+    })?;
+    let wanted = dtype.map_or_else(|| "a number".to_owned(), |d| format!("of type {d}"));
+    let refuse = |found: String| {
+        let error = HostError::new(
+            &codes::LAUNCH_DTYPE,
+            format!("found {found}, the parameter `{name}` is {wanted}"),
+        );
+        with(error, header.at_type(index, "declared here"))
+    };
+    match (&arg.value, dtype) {
+        (Value::Int(i), Some(d)) if d.is_float() => Ok(BoundParam::Float(*i as f64)),
+        (Value::Int(i), Some(d)) if (*i as f64) < d.min_value() || *i as f64 > d.max_value() => {
+            Err(refuse(format!("{i}, which does not fit")))
+        }
+        (Value::Int(i), _) => Ok(BoundParam::Int(*i)),
+        (Value::Bool(b), Some(DType::Bool)) => Ok(BoundParam::Int(i64::from(*b))),
+        (Value::Float(x), Some(d)) if d.is_float() => Ok(BoundParam::Float(*x)),
+        (other, _) => Err(refuse(other.kind())),
+    }
+}
+
+/// A written argument shares no memory with any other.
+fn overlaps(
+    header: &Header<'_>,
+    request: &LaunchRequest,
+    params: &[BoundParam],
+    sources: &[usize],
+) -> Result<(), LaunchError> {
+    let tensors: Vec<(usize, &BoundTensor)> = params
+        .iter()
+        .enumerate()
+        .filter_map(|(i, p)| if let BoundParam::Tensor(t) = p { Some((i, t)) } else { None })
+        .collect();
+    for (n, &(i, a)) in tensors.iter().enumerate() {
+        for &(j, b) in &tensors[n + 1..] {
+            if (a.mutable || b.mutable) && a.tensor.overlaps(&b.tensor) {
+                let (first, second) = (&header.signature.params[i].name, &header.signature.params[j].name);
+                let written = if b.mutable { second } else { first };
+                let error = HostError::new(
+                    &codes::OVERLAPPING_ARGUMENTS,
+                    format!(
+                        "the arguments for `{first}` and `{second}` share memory, and the kernel writes `{written}`"
+                    ),
+                );
+                let error = error.help("`x.copy()` makes a tensor of its own");
+                let mutable = if b.mutable { j } else { i };
+                let at = sources[j].min(request.args.len().saturating_sub(1));
+                return Err(LaunchError::arg(at, with(error, header.at_type(mutable, "`mut` here"))));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! A launch on a GPU: compiled in the worker through the cache, run there, its failures told apart.
+
+use std::time::{Duration, Instant};
+
+use hx_base::{Code, codes};
+use hx_codegen::LaunchParam;
+use hx_compile::{Instance, cuda_source};
+use hx_host::HostError;
+use hx_host::device::LaunchError;
+use hx_index::Symbol;
+use hx_worker::{
+    Absence, Arg, CompileError, CompileJob, Component, Launch, Limits, RemoteError, WorkerError,
+};
+
+use super::{Bound, BoundParam, Launcher, stopped_at};
+use crate::machine::Gpu;
+
+/// How long a launch may take where nothing else limits it.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
+/// The driver's code for memory that does not suffice.
+const OUT_OF_MEMORY: u32 = 2;
+/// Blocks along x, y and z that the hardware takes.
+const GRID_LIMITS: [i64; 3] = [(1 << 31) - 1, 65535, 65535];
+
+impl<'a> Launcher<'a> {
+    pub(super) fn run_on_gpu(
+        &self,
+        gpu: &Gpu,
+        instance: Instance<'a>,
+        bound: &Bound,
+    ) -> Result<(), LaunchError> {
+        let db = self.db;
+        let source = cuda_source(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
+        let lookup = |s: &Symbol| bound.symbols.get(s).copied();
+        let mut grid = [1u32; 3];
+        for (axis, blocks) in source.launch.grid.iter().enumerate().take(3) {
+            let value = blocks.eval(&lookup).map_err(|e| internal(e.to_string()))?;
+            let limit = GRID_LIMITS[axis];
+            grid[axis] = u32::try_from(value).ok().filter(|_| value <= limit).ok_or_else(|| {
+                let message =
+                    format!("the grid has {value} blocks along axis {axis}, the hardware takes {limit}");
+                LaunchError::call(HostError::new(&codes::LAUNCH_FAILED, message))
+            })?;
+        }
+        if grid.contains(&0) {
+            // Nothing runs, as on the simulator; the driver would refuse an empty grid.
+            return Ok(());
+        }
+        let buffers: Vec<Option<Vec<u8>>> = bound
+            .params
+            .iter()
+            .map(|p| match p {
+                BoundParam::Tensor(t) => t.bytes().map(Some),
+                _ => Ok(None),
+            })
+            .collect::<Result<_, _>>()
+            .map_err(LaunchError::call)?;
+        let args = arguments(&source.launch.params, bound, &buffers)?;
+        let job = CompileJob::new(source.text.clone(), format!("{}.cu", source.symbol), self.arch.name());
+        let cancelled = || self.stopped();
+        let left = self.deadline.map_or(DEFAULT_LIMIT, |at| at.saturating_duration_since(Instant::now()));
+        let limits = Limits { deadline: left, cancelled: &cancelled };
+        let mut worker = gpu.worker();
+        let outcome = gpu.compiler.compile(&mut worker, &job, &limits).map_err(|e| self.compile_error(e))?;
+        gpu.warn(outcome.cache_warnings.iter().map(ToString::to_string));
+        let launch = Launch {
+            device: gpu.info.ordinal,
+            cubin: &outcome.compiled.code,
+            symbol: &source.symbol,
+            grid,
+            cluster: [1, 1, 1],
+            threads: source.launch.threads,
+            shared_bytes: source.launch.shared_bytes,
+            args,
+        };
+        let result = worker.launch(&launch, &limits).map_err(|e| self.worker_error(&e))?;
+        drop(worker);
+        for (position, bytes) in &result.outputs {
+            if let Some(BoundParam::Tensor(t)) = bound.params.get(*position) {
+                t.write_back(bytes).map_err(LaunchError::call)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn compile_error(&self, error: CompileError) -> LaunchError {
+        match error {
+            CompileError::Absent(absence) => LaunchError::call(absence_error(&absence)),
+            CompileError::Refused { log, .. } => {
+                let shown: Vec<&str> = log.lines().filter(|l| l.contains("error")).take(3).collect();
+                let error =
+                    HostError::new(&codes::INTERNAL_ERROR, "the CUDA compiler refused the generated text");
+                LaunchError::call(shown.iter().fold(error, |e, line| e.note(line.trim())))
+            }
+            CompileError::Worker(error) => self.worker_error(&error),
+        }
+    }
+
+    fn worker_error(&self, error: &WorkerError) -> LaunchError {
+        if matches!(error, WorkerError::Deadline { .. } | WorkerError::Cancelled { .. }) {
+            return LaunchError::call(self.stop_reason());
+        }
+        if let WorkerError::Remote(RemoteError::Absent(absence)) = error {
+            return LaunchError::call(absence_error(absence));
+        }
+        let code: &'static Code = match error {
+            WorkerError::Crashed { .. } => &codes::WORKER_CRASHED,
+            WorkerError::Spawn { .. } => &codes::IO_ERROR,
+            WorkerError::Remote(RemoteError::Cuda(fault)) if fault.code == OUT_OF_MEMORY => {
+                &codes::OUT_OF_MEMORY
+            }
+            WorkerError::Remote(RemoteError::Cuda(_)) => &codes::LAUNCH_FAILED,
+            _ => &codes::INTERNAL_ERROR,
+        };
+        let mut out = HostError::new(code, error.to_string());
+        if let WorkerError::Crashed { stderr, .. } = error
+            && !stderr.trim().is_empty()
+        {
+            out = out.note(format!("it said: {}", stderr.trim()));
+        }
+        if error.cuda_fault().is_some_and(|fault| fault.code != OUT_OF_MEMORY) {
+            out = out.help("`--device sim` runs the same launch with every access checked");
+        }
+        LaunchError::call(out)
+    }
+}
+
+/// An absence as an error, under the code that stands for it.
+pub fn absence_error(absence: &Absence) -> HostError {
+    let code: &'static Code = match absence.component {
+        Component::Nvrtc | Component::Disassembler => &codes::MISSING_NVRTC,
+        Component::Driver | Component::Device => &codes::NO_GPU,
+    };
+    let mut error = HostError::new(code, absence.to_string());
+    if !absence.looked_in.is_empty() {
+        error = error.note(format!("looked in {}", absence.looked_in.join("; ")));
+    }
+    match &absence.help {
+        Some(help) => error.help(help.clone()),
+        None => error,
+    }
+}
+
+fn internal(message: String) -> LaunchError {
+    LaunchError::call(HostError::new(&codes::INTERNAL_ERROR, message))
+}
+
+/// The kernel's arguments in the order in which it takes them.
+fn arguments<'b>(
+    params: &[LaunchParam],
+    bound: &Bound,
+    buffers: &'b [Option<Vec<u8>>],
+) -> Result<Vec<Arg<'b>>, LaunchError> {
+    let mut args = Vec::with_capacity(params.len());
+    for (position, param) in params.iter().enumerate() {
+        args.push(match (param, bound.params.get(position)) {
+            (LaunchParam::Tensor(_), Some(BoundParam::Tensor(t))) => {
+                let data = buffers[position].as_deref().unwrap_or_default();
+                Arg::Buffer { data, writable: t.mutable }
+            }
+            (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Int(value))) => {
+                Arg::Value(scalar_bytes(*dtype, hx_host::tensor::encode_int(*dtype, *value)))
+            }
+            (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Float(value))) => {
+                Arg::Value(scalar_bytes(*dtype, dtype.encode(*value)))
+            }
+            (LaunchParam::Symbol(symbol), _) => {
+                let value = bound.symbols.get(symbol).copied().and_then(|v| i32::try_from(v).ok());
+                Arg::i32(value.ok_or_else(|| internal(format!("`{symbol}` has no 32-bit value")))?)
+            }
+            _ => {
+                return Err(internal("the parameters of the program are not those of the kernel".to_owned()));
+            }
+        });
+    }
+    Ok(args)
+}
+
+fn scalar_bytes(dtype: hx_dtype::DType, bits: u64) -> Vec<u8> {
+    let width = hx_dtype::packed_bytes(dtype, 1);
+    bits.to_le_bytes()[..width].to_vec()
+}

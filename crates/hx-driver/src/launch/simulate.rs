@@ -1,0 +1,98 @@
+//! A launch on the simulator, and its faults as diagnostics.
+
+use hx_base::{Code, Diagnostic, SourceFile, TextRange, codes};
+use hx_compile::{Instance, thread_program, tile_program};
+use hx_hir::{Item, signature_source_map};
+use hx_host::HostError;
+use hx_host::device::LaunchError;
+use hx_lower::LaunchFacts;
+use hx_sim::{Argument, Config, Fault, SimError};
+use hx_tile::Origin;
+
+use super::{Bound, BoundParam, Launcher, stopped_at};
+
+impl<'a> Launcher<'a> {
+    pub(super) fn simulate(&self, instance: Instance<'a>, bound: &Bound) -> Result<(), LaunchError> {
+        let db = self.db;
+        let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
+        let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+        let (stop, deadline) = (self.stop, self.deadline);
+        let cancel = move || {
+            stop.load(std::sync::atomic::Ordering::Relaxed)
+                || deadline.is_some_and(|at| std::time::Instant::now() >= at)
+        };
+        let config = Config { cancel: &cancel, ..Config::default() };
+        hx_sim::run(program, &bound.symbols, &mut arguments, &config)
+            .map_err(|e| self.fault(instance, &e))?;
+        for (param, argument) in bound.params.iter().zip(&arguments) {
+            if let (BoundParam::Tensor(t), Argument::Tensor { bytes, .. }) = (param, argument)
+                && t.mutable
+            {
+                t.write_back(bytes).map_err(LaunchError::call)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fault(&self, instance: Instance<'a>, error: &SimError) -> LaunchError {
+        let code: &'static Code = match &error.fault {
+            Fault::Cancelled => return LaunchError::call(self.stop_reason()),
+            Fault::Argument(text) => {
+                return LaunchError::call(HostError::new(&codes::INTERNAL_ERROR, text.clone()));
+            }
+            Fault::Requirement(_) => &codes::BROKEN_REQUIREMENT,
+            Fault::OutOfBounds { .. } => &codes::OUT_OF_BOUNDS,
+            Fault::Misaligned { .. } => &codes::MISALIGNED_ACCESS,
+            Fault::UninitializedShared { .. } | Fault::UninitializedRegister { .. } => {
+                &codes::UNINITIALIZED_READ
+            }
+            Fault::SharedRace { .. } | Fault::BlockRace { .. } => &codes::RACE,
+            _ => &codes::INTERNAL_ERROR,
+        };
+        let place = error.place.as_deref();
+        let at = place.and_then(|p| self.origin(instance, p.origin?));
+        let (file, range) = at.unwrap_or_else(|| self.kernel_name(instance));
+        let mut found = Diagnostic::new(code, file, range, error.fault.to_string());
+        if let Some(place) = place {
+            let mut who = Vec::new();
+            who.extend(place.thread.map(|t| format!("thread {t}")));
+            who.extend(place.block.map(|[x, y, z]| format!("block [{x}, {y}, {z}]")));
+            if !who.is_empty() {
+                found = found.note(format!("seen in {}", who.join(" of ")));
+            }
+        }
+        if let Fault::SharedRace { earlier, .. } = &error.fault {
+            let what = if earlier.write { "wrote" } else { "read" };
+            if let Some((file, range)) = earlier.origin.and_then(|o| self.origin(instance, o)) {
+                found = found.also(file, range, format!("thread {} {what} it here", earlier.thread));
+            }
+            found = found.help("a `sync();` between the two orders them");
+        }
+        LaunchError::Found(vec![found])
+    }
+
+    /// The place of an operation.
+    fn origin(&self, instance: Instance<'a>, origin: Origin) -> Option<(SourceFile, TextRange)> {
+        let lowered = tile_program(self.db, instance).as_ref().ok()?;
+        lowered.origins.get(origin.0 as usize)?.place.range(self.db)
+    }
+
+    pub(super) fn kernel_name(&self, instance: Instance<'a>) -> (SourceFile, TextRange) {
+        let kernel = instance.kernel(self.db);
+        let name = signature_source_map(self.db, Item::Kernel(kernel)).and_then(|map| map.name);
+        (kernel.file(self.db), name.unwrap_or_default() + kernel.offset(self.db))
+    }
+}
+
+fn argument(param: &BoundParam) -> Result<Argument, LaunchError> {
+    Ok(match param {
+        BoundParam::Int(value) => Argument::Int(*value),
+        BoundParam::Float(value) => Argument::Float(*value),
+        BoundParam::Tensor(t) => Argument::Tensor {
+            bytes: t.bytes().map_err(LaunchError::call)?,
+            shape: t.shape.clone(),
+            stride: t.stride.clone(),
+            base_align: LaunchFacts::MAX,
+        },
+    })
+}

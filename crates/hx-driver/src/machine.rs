@@ -1,0 +1,243 @@
+//! Where kernels run: the simulator, or a GPU reached through the worker process. Each absence has its reason.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hx_base::codes;
+use hx_host::HostError;
+use hx_target::Arch;
+use hx_worker::toolkit::SearchEnv;
+use hx_worker::{Cache, Compiler, DeviceInfo, Limits, ProbeReport, WorkerClient, WorkerCommand, WorkerError};
+
+use crate::launch::absence_error;
+
+/// How long looking for a GPU may take.
+const PROBE_LIMIT: Duration = Duration::from_secs(60);
+
+/// What `--device` says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DeviceChoice {
+    /// The first GPU that can be used, else the simulator.
+    #[default]
+    Auto,
+    Sim,
+    /// A GPU, the first if no number is given.
+    Cuda(Option<u32>),
+}
+
+/// A text that names no device.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownDevice(pub String);
+
+impl fmt::Display for UnknownDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "found the device `{}`, expected `auto`, `sim`, `cuda` or `cuda:N`", self.0)
+    }
+}
+
+impl std::error::Error for UnknownDevice {}
+
+impl FromStr for DeviceChoice {
+    type Err = UnknownDevice;
+
+    fn from_str(text: &str) -> Result<DeviceChoice, UnknownDevice> {
+        let unknown = || UnknownDevice(text.to_owned());
+        Ok(match text {
+            "auto" => DeviceChoice::Auto,
+            "sim" => DeviceChoice::Sim,
+            "cuda" => DeviceChoice::Cuda(None),
+            _ => {
+                let number = text.strip_prefix("cuda:").and_then(|n| n.parse().ok());
+                DeviceChoice::Cuda(Some(number.ok_or_else(unknown)?))
+            }
+        })
+    }
+}
+
+/// Everything that finding a machine needs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub device: DeviceChoice,
+    /// What the simulator stands for, and what is checked; a GPU is what it is.
+    pub target: Arch,
+    /// How to start the worker process.
+    pub worker: WorkerCommand,
+    /// Where the CUDA compiler and the disassembler may be.
+    pub search: SearchEnv,
+    /// Where compiled kernels are kept.
+    pub cache: Option<Cache>,
+}
+
+/// Where kernels run.
+#[derive(Debug)]
+pub enum Machine {
+    /// The simulator, with the reason why it is not a GPU where one was looked for.
+    Simulator {
+        arch: Arch,
+        instead_of: Option<String>,
+    },
+    Gpu(Box<Gpu>),
+}
+
+/// A GPU and what it takes to run kernels on it.
+#[derive(Debug)]
+pub struct Gpu {
+    pub info: DeviceInfo,
+    pub arch: Arch,
+    pub(crate) compiler: Compiler,
+    worker: Mutex<WorkerClient>,
+    warnings: Mutex<BTreeSet<String>>,
+}
+
+/// Why the machine that was asked for cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MachineError(pub HostError);
+
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for MachineError {}
+
+impl Machine {
+    /// The architecture that kernels are compiled for.
+    pub fn arch(&self) -> Arch {
+        match self {
+            Machine::Simulator { arch, .. } => *arch,
+            Machine::Gpu(gpu) => gpu.arch,
+        }
+    }
+
+    /// One line for people: which machine, and why.
+    pub fn describe(&self) -> String {
+        match self {
+            Machine::Simulator { arch, instead_of: None } => format!("device: simulator ({arch})"),
+            Machine::Simulator { arch, instead_of: Some(reason) } => {
+                format!("device: simulator ({arch}), as {reason}")
+            }
+            Machine::Gpu(gpu) => {
+                format!("device: cuda:{}, {} ({})", gpu.info.ordinal, gpu.info.name, gpu.arch)
+            }
+        }
+    }
+
+    /// What `--device` has to say to get this machine again.
+    pub fn flag(&self) -> String {
+        match self {
+            Machine::Simulator { .. } => "sim".to_owned(),
+            Machine::Gpu(gpu) if gpu.info.ordinal == 0 => "cuda".to_owned(),
+            Machine::Gpu(gpu) => format!("cuda:{}", gpu.info.ordinal),
+        }
+    }
+
+    /// True for a GPU.
+    pub fn is_gpu(&self) -> bool {
+        matches!(self, Machine::Gpu(_))
+    }
+
+    /// What should be told once at the end of a command, such as a cache that cannot be written.
+    pub fn warnings(&self) -> Vec<String> {
+        match self {
+            Machine::Simulator { .. } => Vec::new(),
+            Machine::Gpu(gpu) => lock(&gpu.warnings).iter().cloned().collect(),
+        }
+    }
+}
+
+impl Gpu {
+    /// The worker, for one request at a time.
+    pub(crate) fn worker(&self) -> MutexGuard<'_, WorkerClient> {
+        lock(&self.worker)
+    }
+
+    pub(crate) fn warn(&self, warnings: impl IntoIterator<Item = String>) {
+        lock(&self.warnings).extend(warnings);
+    }
+}
+
+// A panic while the lock was held leaves a client that starts a fresh worker, and a set of texts: both stay usable.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Finds the machine that the setup asks for.
+///
+/// # Errors
+/// When a GPU was asked for and there is none, or what its use needs is missing.
+pub fn open_machine(setup: &Setup) -> Result<Machine, MachineError> {
+    let simulator = |instead_of| Ok(Machine::Simulator { arch: setup.target, instead_of });
+    let wanted = match setup.device {
+        DeviceChoice::Sim => return simulator(None),
+        DeviceChoice::Auto => None,
+        DeviceChoice::Cuda(ordinal) => Some(ordinal.unwrap_or(0)),
+    };
+    match (find_gpu(setup, wanted.unwrap_or(0)), wanted) {
+        (Ok(gpu), _) => Ok(Machine::Gpu(Box::new(gpu))),
+        (Err(error), None) => simulator(Some(error.message)),
+        (Err(error), Some(_)) => {
+            let help = "`--device sim` runs on the CPU; `hx doctor` shows what is missing";
+            Err(MachineError(if error.help.is_none() { error.help(help) } else { error }))
+        }
+    }
+}
+
+fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
+    let compiler = Compiler::new(&setup.search, setup.cache.clone());
+    let mut worker = WorkerClient::new(setup.worker.clone());
+    let report =
+        probe(&mut worker, None).map_err(|e| HostError::new(&codes::WORKER_CRASHED, e.to_string()))?;
+    report.driver.as_ref().map_err(absence_error)?;
+    let devices = report.devices.as_ref().map_err(absence_error)?;
+    let info = devices.iter().find(|d| d.ordinal == ordinal).cloned().ok_or_else(|| {
+        let count = devices.len();
+        let s = if count == 1 { "" } else { "s" };
+        HostError::new(
+            &codes::NO_GPU,
+            format!("there is no GPU {ordinal}: the driver reports {count} device{s}"),
+        )
+    })?;
+    let arch = arch_for(&info)?;
+    // Kernels in the cache run without the compiler, so its absence shows at the first kernel that is not there.
+    let empty_cache = setup.cache.as_ref().is_none_or(|cache| cache.known_versions().is_empty());
+    if let Err(absence) = compiler.nvrtc()
+        && empty_cache
+    {
+        return Err(absence_error(absence));
+    }
+    Ok(Gpu { info, arch, compiler, worker: Mutex::new(worker), warnings: Mutex::default() })
+}
+
+pub(crate) fn probe(
+    worker: &mut WorkerClient,
+    nvrtc: Option<&hx_worker::protocol::NvrtcFiles>,
+) -> Result<ProbeReport, WorkerError> {
+    worker.probe(nvrtc, &Limits::within(PROBE_LIMIT))
+}
+
+/// The best architecture whose code the GPU runs: machine code moves between minor versions upwards, not between major
+/// ones, and architecture-specific code not at all.
+pub(crate) fn arch_for(info: &DeviceInfo) -> Result<Arch, HostError> {
+    let (major, minor) = info.capability;
+    let capability = major * 10 + minor;
+    let runs = |arch: &Arch| {
+        let specific = arch.name().ends_with('a');
+        let number = arch.number();
+        number / 10 == major && if specific { number == capability } else { number <= capability }
+    };
+    Arch::ALL.into_iter().filter(runs).max_by_key(|a| a.number()).ok_or_else(|| {
+        let known: Vec<&str> = Arch::ALL.iter().map(|a| a.name()).collect();
+        HostError::new(
+            &codes::NO_GPU,
+            format!(
+                "{} has compute capability {major}.{minor}, and kernels are made for {}",
+                info.name,
+                known.join(", ")
+            ),
+        )
+    })
+}

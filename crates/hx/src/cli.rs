@@ -1,0 +1,175 @@
+//! The flags of every verb.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use hx_driver::DeviceChoice;
+use hx_target::Arch;
+
+/// The toolchain of the hx kernel language: tile-level GPU kernels with inferred layouts.
+#[derive(Parser, Debug)]
+#[command(
+    name = "hx",
+    version = concat!(env!("CARGO_PKG_VERSION"), " (the hx kernel language toolchain)"),
+    after_help = "Exit codes: 0 good, 1 the checked thing is bad, 2 usage, 3 the environment lacks what was required, \
+                  4 no test matched, 101 compiler bug.",
+    disable_help_subcommand = true
+)]
+pub(crate) struct Cli {
+    /// When to use colour; NO_COLOR and CLICOLOR_FORCE are honoured.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+    /// How diagnostics are written; JSON is one object a line, on stdout.
+    #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT")]
+    pub message_format: MessageFormat,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MessageFormat {
+    Human,
+    Short,
+    Json,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Find errors, and solve every kernel's default instance.
+    Check(CheckArgs),
+    /// Run the `main { … }` of a file.
+    Run(RunArgs),
+    /// Run tests.
+    Test(TestArgs),
+    /// Explain an error code.
+    Explain(ExplainArgs),
+    /// List what the machine has, and what each missing part disables.
+    Doctor(DoctorArgs),
+    /// Compile and run kernels for another hx process.
+    #[command(hide = true)]
+    Worker,
+}
+
+/// Where kernels are compiled for.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct TargetArgs {
+    /// The architecture: sm_80, sm_89 or sm_90a.
+    #[arg(long, value_name = "ARCH", value_parser = str::parse::<Arch>)]
+    pub target: Option<Arch>,
+    /// The CUDA compiler library, or a folder that holds it.
+    #[arg(long, value_name = "PATH")]
+    pub nvrtc: Option<PathBuf>,
+}
+
+/// Where kernels run.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct DeviceArgs {
+    /// auto, sim, cuda or cuda:N; auto takes the GPU if there is one.
+    #[arg(long, value_name = "DEVICE", value_parser = str::parse::<DeviceChoice>)]
+    pub device: Option<DeviceChoice>,
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArgs {
+    /// Files and folders; the current folder if none is given.
+    pub paths: Vec<String>,
+    /// Show a stage of the kernels: tile, constraints, layouts, thread, cuda, ptx or sass.
+    #[arg(long, value_name = "STAGE", value_parser = clap::builder::PossibleValuesParser::new(hx_driver::EmitKind::NAMES))]
+    pub emit: Option<String>,
+    /// Show this kernel only.
+    #[arg(long, value_name = "NAME", requires = "emit")]
+    pub kernel: Option<String>,
+    /// Replace a compile-time argument of what is shown, as in BM=128 or T=bf16.
+    #[arg(long = "set", value_name = "NAME=VALUE", requires = "emit")]
+    pub set: Vec<String>,
+    /// Check every solution by enumeration, independent of how it was found.
+    #[arg(long)]
+    pub verify: bool,
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RunArgs {
+    /// The file.
+    pub file: String,
+    /// What random functions start from where a call names no seed.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Seconds after which the run is stopped.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<f64>,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+    /// The program's `args`.
+    #[arg(last = true, value_name = "ARGS")]
+    pub args: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TestArgs {
+    /// Files and folders (the current folder if none is given), and parts of names that choose tests.
+    #[arg(value_name = "PATHS|FILTER")]
+    pub what: Vec<String>,
+    /// The filter is a whole name.
+    #[arg(long)]
+    pub exact: bool,
+    /// Leave out tests whose name contains this.
+    #[arg(long, value_name = "FILTER")]
+    pub skip: Vec<String>,
+    /// Show the names of the tests and run nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// human, or json: one object for each test.
+    #[arg(long, value_enum, default_value_t = TestFormat::Human, value_name = "FORMAT")]
+    pub format: TestFormat,
+    /// What random functions start from where a call names no seed.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Seconds after which one test is stopped.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<f64>,
+    /// Show what passing tests print, too.
+    #[arg(long)]
+    pub nocapture: bool,
+    /// Refuse to run without a GPU.
+    #[arg(long)]
+    pub require_gpu: bool,
+    /// Tests at the same time.
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<usize>,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TestFormat {
+    Human,
+    Json,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExplainArgs {
+    /// A code or its name, as in HX0301; all codes are listed if it is left out.
+    pub code: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let parsed = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0);
+    parsed.ok_or_else(|| "expected a positive number of seconds".to_owned())
+}

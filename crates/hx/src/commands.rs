@@ -1,0 +1,96 @@
+//! One module for each verb, and what they share.
+
+pub(crate) mod check;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod run;
+pub(crate) mod test;
+
+use std::path::Path;
+
+use hx_base::{Diagnostic, SourceFile};
+use hx_driver::{DeviceChoice, Machine, Setup, open_machine};
+use hx_worker::WorkerCommand;
+use hx_workspace::{Database, Manifest};
+
+use crate::Exit;
+use crate::cli::TargetArgs;
+use crate::output::Output;
+
+/// The files that paths mean, in their order, and the project of the first that has one.
+struct Loaded {
+    db: Database,
+    files: Vec<SourceFile>,
+    manifest: Option<Manifest>,
+}
+
+/// Loads files; what cannot be opened is told.
+fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
+    let mut loaded = Loaded { db: Database::default(), files: Vec::new(), manifest: None };
+    let mut failed = false;
+    for path in paths {
+        match loaded.db.open(path) {
+            Ok(opened) => {
+                for file in opened.files {
+                    if !loaded.files.contains(&file) {
+                        loaded.files.push(file);
+                    }
+                }
+                if loaded.manifest.is_none() {
+                    loaded.manifest = opened.manifest;
+                }
+            }
+            Err(error) => {
+                output.placeless_parts(error.code(), &error.to_string(), &[], &[]);
+                failed = true;
+            }
+        }
+    }
+    if failed {
+        return Err(Exit::Bad);
+    }
+    let found = loaded.manifest.as_ref().map(|m| m.diagnostics.as_slice()).unwrap_or_default();
+    output.diagnostics(&loaded.db, found);
+    if found.iter().any(Diagnostic::is_error) {
+        return Err(Exit::Bad);
+    }
+    Ok(loaded)
+}
+
+/// The settings of a command.
+fn setup(
+    device: Option<DeviceChoice>,
+    target: &TargetArgs,
+    manifest: Option<&Manifest>,
+    output: &Output,
+) -> Result<Setup, Exit> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let folder = manifest.map_or(here.as_path(), |m| Path::new(&m.root));
+    let executable = std::env::current_exe().unwrap_or_else(|_| "hx".into());
+    let worker = WorkerCommand::new(executable).arg("worker");
+    hx_driver::setup(device, target.target, target.nvrtc.clone(), manifest, folder, worker).map_err(|text| {
+        output.usage(&text);
+        Exit::Usage
+    })
+}
+
+/// The machine of a command; which one it is is told.
+fn machine(setup: &Setup, output: &Output) -> Result<Machine, Exit> {
+    match open_machine(setup) {
+        Ok(machine) => {
+            output.remark(&machine.describe());
+            Ok(machine)
+        }
+        Err(error) => {
+            output.placeless(&error.0);
+            Err(Exit::Environment)
+        }
+    }
+}
+
+/// Tells what was learned of the machine along the way.
+fn machine_warnings(machine: &Machine, output: &Output) {
+    for warning in machine.warnings() {
+        output.placeless_parts(&hx_base::codes::CACHE_UNWRITABLE, &warning, &[], &[]);
+    }
+}

@@ -1,0 +1,27 @@
+//! `hx explain`.
+
+use hx_base::{all_codes, code, nearest_code};
+
+use crate::Exit;
+use crate::cli::ExplainArgs;
+use crate::output::Output;
+
+pub(crate) fn run(args: &ExplainArgs, output: &Output) -> Exit {
+    let Some(text) = &args.code else {
+        let lines: String = all_codes().map(|c| format!("{}  {}: {}\n", c.id, c.name, c.summary)).collect();
+        output.result(&lines);
+        return Exit::Good;
+    };
+    match code(text) {
+        Some(code) => {
+            output.result(&format!("{}\n", code.page().trim_end()));
+            Exit::Good
+        }
+        None => {
+            let near = nearest_code(text);
+            let hint = near.map_or_else(String::new, |c| format!("; perhaps {} ({}) is meant", c.id, c.name));
+            output.usage(&format!("there is no code `{text}`{hint}; `hx explain` lists all"));
+            Exit::Usage
+        }
+    }
+}

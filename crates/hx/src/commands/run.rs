@@ -1,0 +1,63 @@
+//! `hx run`.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use hx_base::{Diagnostic, codes};
+use hx_driver::{RunOutcome, run_main};
+use hx_host::eval::{Options, Surroundings};
+
+use super::{load, machine, machine_warnings, setup};
+use crate::Exit;
+use crate::cli::RunArgs;
+use crate::output::Output;
+
+/// Prints as the program goes.
+struct Live<'a> {
+    output: &'a Output,
+    deadline: Option<Instant>,
+}
+
+impl Surroundings for Live<'_> {
+    fn print(&mut self, line: &str) {
+        self.output.result(&format!("{line}\n"));
+    }
+
+    fn stopped(&self) -> bool {
+        self.deadline.is_some_and(|at| Instant::now() >= at)
+    }
+}
+
+pub(crate) fn run(args: RunArgs, output: &Output) -> Exit {
+    ran(args, output).unwrap_or_else(|exit| exit)
+}
+
+fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
+    let loaded = load(std::slice::from_ref(&args.file), output)?;
+    let &[file] = loaded.files.as_slice() else {
+        output.usage(&format!("`{}` is a folder; `hx run` takes one file", args.file));
+        return Err(Exit::Usage);
+    };
+    let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
+    let machine = machine(&setup, output)?;
+    let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));
+    let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
+    let options = Options { args: args.args, seed: args.seed };
+    let mut live = Live { output, deadline };
+    let stop = AtomicBool::new(false);
+    let outcome = run_main(&loaded.db, file, &machine, options, &mut live, &stop, deadline);
+    machine_warnings(&machine, output);
+    let found = match outcome {
+        RunOutcome::Finished => return Ok(Exit::Good),
+        RunOutcome::Refused(found) | RunOutcome::Failed(found) => found,
+    };
+    output.diagnostics(&loaded.db, &found);
+    output.summary(&found);
+    Ok(if lacks_environment(&found) { Exit::Environment } else { Exit::Bad })
+}
+
+/// True where nothing but the machine is at fault.
+pub(super) fn lacks_environment(found: &[Diagnostic]) -> bool {
+    let mut errors = found.iter().filter(|d| d.is_error()).peekable();
+    errors.peek().is_some() && errors.all(|d| d.code == &codes::MISSING_NVRTC || d.code == &codes::NO_GPU)
+}

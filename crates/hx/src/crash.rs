@@ -1,0 +1,51 @@
+//! A panic of the compiler: caught at the top, written to a report file, exit code 101.
+
+use std::backtrace::Backtrace;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
+use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+
+use hx_base::codes;
+
+use crate::Exit;
+use crate::output::Output;
+
+/// What the last panic said.
+static LAST: Mutex<Option<String>> = Mutex::new(None);
+
+/// Replaces the standard message of panics, which would mix with diagnostics, by a note for the report.
+pub(crate) fn install() {
+    std::panic::set_hook(Box::new(|info: &PanicHookInfo<'_>| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let text = info.payload().downcast_ref::<&str>().map(|s| (*s).to_owned());
+        let text = text.or_else(|| info.payload().downcast_ref::<String>().cloned()).unwrap_or_default();
+        let report = format!("panicked at {place}:\n{text}\n\n{}\n", Backtrace::force_capture());
+        *LAST.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
+    }));
+}
+
+/// Runs a command; a panic becomes a report.
+pub(crate) fn guard(output: &Output, command: impl FnOnce() -> Exit) -> ExitCode {
+    match catch_unwind(AssertUnwindSafe(command)) {
+        Ok(exit) => exit.into(),
+        Err(_) => {
+            report(output);
+            Exit::Bug.into()
+        }
+    }
+}
+
+fn report(output: &Output) {
+    let panic = LAST.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
+    let args: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let text = format!("hx {version}\narguments: {args:?}\n\n{panic}");
+    let path = std::env::temp_dir().join(format!("hx-report-{}.txt", std::process::id()));
+    let mut notes: Vec<String> = panic.lines().take(2).map(str::to_owned).collect();
+    notes.push(match std::fs::write(&path, &text) {
+        Ok(()) => format!("the report is in `{}`", path.display()),
+        Err(e) => format!("the report could not be written to `{}`: {e}", path.display()),
+    });
+    let help = ["this is a bug of hx; please report it with that file and the program".to_owned()];
+    output.placeless_parts(&codes::INTERNAL_ERROR, "the compiler panicked", &notes, &help);
+}

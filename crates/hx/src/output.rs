@@ -1,0 +1,122 @@
+//! The two streams, colour, and the forms of diagnostics. The only module that prints.
+
+use std::io::{IsTerminal as _, Write as _};
+
+use hx_base::{Code, Db, Diagnostic};
+use hx_host::HostError;
+use hx_report::Config;
+
+use crate::cli::{Color, MessageFormat};
+
+/// Where and how things are said.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    config: Config,
+    format: MessageFormat,
+}
+
+impl Output {
+    pub(crate) fn new(color: Color, format: MessageFormat) -> Output {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty() && v != "0");
+        let color = match color {
+            Color::Always => true,
+            Color::Never => false,
+            // NO_COLOR counts with any value that is not empty.
+            Color::Auto if std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) => false,
+            Color::Auto => set("CLICOLOR_FORCE") || std::io::stderr().is_terminal(),
+        };
+        Output { config: Config { color, ascii: false }, format }
+    }
+
+    pub(crate) fn json(&self) -> bool {
+        self.format == MessageFormat::Json
+    }
+
+    /// Text for stdout. A reader that went away ends nothing: the exit code still says what was found.
+    pub(crate) fn result(&self, text: &str) {
+        let mut stdout = std::io::stdout().lock();
+        let _ = stdout.write_all(text.as_bytes());
+        let _ = stdout.flush();
+    }
+
+    /// A line for people, on stderr; left out in JSON mode.
+    pub(crate) fn remark(&self, text: &str) {
+        if !self.json() {
+            self.error_text(&format!("{text}\n"));
+        }
+    }
+
+    fn error_text(&self, text: &str) {
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    }
+
+    /// Diagnostics with places.
+    pub(crate) fn diagnostics(&self, db: &dyn Db, diagnostics: &[Diagnostic]) {
+        for diagnostic in diagnostics {
+            match self.format {
+                MessageFormat::Human => self.error_text(&format!("{}\n", self.render(db, diagnostic))),
+                MessageFormat::Short => self.error_text(&hx_report::short(db, diagnostic)),
+                MessageFormat::Json => self.result(&hx_report::json(db, diagnostic)),
+            }
+        }
+    }
+
+    fn render(&self, db: &dyn Db, diagnostic: &Diagnostic) -> String {
+        hx_report::render(db, diagnostic, self.config).trim_end().to_owned() + "\n"
+    }
+
+    /// `2 errors, 1 warning`.
+    pub(crate) fn summary(&self, diagnostics: &[Diagnostic]) {
+        if let Some(text) = hx_report::summary(diagnostics) {
+            self.remark(&text);
+        }
+    }
+
+    /// An error that has no place in a file.
+    pub(crate) fn placeless(&self, error: &HostError) {
+        let help: Vec<String> = error.help.iter().cloned().collect();
+        self.placeless_parts(error.code, &error.message, &error.notes, &help);
+    }
+
+    pub(crate) fn placeless_parts(&self, code: &Code, message: &str, notes: &[String], help: &[String]) {
+        let plain = || hx_report::render_placeless(code, message, notes, help, Config::default());
+        match self.format {
+            MessageFormat::Human => {
+                self.error_text(&hx_report::render_placeless(code, message, notes, help, self.config));
+            }
+            MessageFormat::Short => {
+                self.error_text(&format!("{}[{}]: {message}\n", code.severity.as_str(), code.id));
+            }
+            MessageFormat::Json => {
+                let child = |severity: &str, text: &String| serde_json::json!({ "severity": severity, "message": text });
+                let notes = notes.iter().map(|n| child("note", n));
+                let children: Vec<_> = notes.chain(help.iter().map(|h| child("help", h))).collect();
+                let object = serde_json::json!({
+                    "code": code.id,
+                    "name": code.name,
+                    "severity": code.severity.as_str(),
+                    "message": message,
+                    "spans": [],
+                    "children": children,
+                    "suggestions": [],
+                    "rendered": plain(),
+                });
+                self.result(&format!("{object}\n"));
+            }
+        }
+    }
+
+    /// A mistake in the command line that the flags' parser cannot see.
+    pub(crate) fn usage(&self, text: &str) {
+        self.error_text(&format!("error: {text}\n\nFor more information, try '--help'.\n"));
+    }
+
+    /// A word in colour, for results of tests.
+    pub(crate) fn paint(&self, text: &str, good: bool) -> String {
+        if self.config.color && std::io::stdout().is_terminal() {
+            let color = if good { 32 } else { 31 };
+            return format!("\x1b[{color}m{text}\x1b[0m");
+        }
+        text.to_owned()
+    }
+}
