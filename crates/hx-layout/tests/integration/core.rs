@@ -69,3 +69,45 @@ fn text() {
     check("():()", expect!["error: a tuple needs at least one entry at byte 1"]);
     check("4:1 x", expect!["error: unexpected `x` at byte 4"]);
 }
+
+/// Known answers of an earlier implementation, compared as functions.
+#[test]
+fn known_functions() {
+    let same = |result: Result<Layout, LayoutError>, want: &str| {
+        let result = result.unwrap_or_else(|e| panic!("{want}: {e}"));
+        assert!(hx_layout::equal_function(&result, &l(want)), "{result} where {want} was wanted");
+    };
+    for (a, b, want) in [
+        ("12:2", "(4,3):(3,1)", "(4,3):(6,2)"),
+        ("(4,3):(3,1)", "(6,2):(2,1)", "((2,3),2):((6,1),3)"),
+        ("(8,8):(8,1)", "((2,2,2),(2,2,2)):((1,16,4),(8,2,32))", "((2,2,2),(2,2,2)):((8,2,32),(1,16,4))"),
+        ("(4,2):(1,16)", "(4,2):(2,1)", "((2,2),2):((2,16),1)"),
+        ("(4,8,2):(2,8,1)", "(4,2,2):(2,8,1)", "(4,2,2):(4,16,2)"),
+        ("(4,3):(3,1)", "8:1", "(4,2):(3,1)"),
+    ] {
+        same(l(a).compose(&l(b)), want);
+    }
+    for (a, cotarget, want) in [
+        ("4:4", 17, "(4,2):(1,16)"),
+        ("(2,4):(1,4)", 14, "2:2"),
+        ("(2,4,8):(8,1,0)", 460, "(2,29):(4,16)"),
+        ("((2,2),(2,2)):((1,32),(8,4))", 46, "(2,2):(2,16)"),
+        ("12:1", 53, "5:12"),
+        ("12:2", 128, "(2,6):(1,24)"),
+        ("(3,6):(1,9)", 48, "3:3"),
+        ("4:0", 8, "8:1"),
+    ] {
+        same(l(a).complement(cotarget), want);
+    }
+    for (a, want) in [("(2,4,6):(4,1,8)", "(4,2,6):(2,1,8)"), ("(4,2):(1,5)", "4:1"), ("(3,7):(0,0)", "1:0")]
+    {
+        same(Ok(l(a).right_inverse()), want);
+    }
+    for (a, b, want) in [
+        ("(8,16):(1,8)", "(8,16):(1,16)", 8),
+        ("(4,4):(1,8)", "(4,4):(1,4)", 4),
+        ("(2,8):(8,1)", "(8,2):(1,8)", 1),
+    ] {
+        assert_eq!(l(a).max_common_vector(&l(b)), Ok(want), "{a} {b}");
+    }
+}
