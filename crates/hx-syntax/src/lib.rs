@@ -5,7 +5,7 @@
 //! [`parse`] and [`ast::SourceFile`]; the grammar itself is `grammar/hx.ungram`, and `grammar.rs` here has one function
 //! for each of its rules.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{collections::BTreeSet, fmt, marker::PhantomData, sync::Arc};
 
 mod builder;
 mod completeness;
@@ -132,11 +132,16 @@ pub fn parse_cell(text: &str) -> Parse<ast::Cell> {
     Parse::new(green, errors)
 }
 
-/// Whether what the parser missed is only the echo of what the lexer reported there.
-fn is_explained(error: &SyntaxError, lexical: &[SyntaxError]) -> bool {
-    let ends_here =
-        |it: &SyntaxError| it.code == codes::UNTERMINATED_STRING && it.range.end() == error.range.start();
-    error.code == codes::UNEXPECTED && lexical.iter().any(|it| it.range == error.range || ends_here(it))
+/// Removes what the parser missed where the lexer has already said what is wrong.
+fn drop_echoes(errors: &mut Vec<SyntaxError>, lexical: &[SyntaxError]) {
+    let key = |range: TextRange| (range.start(), range.end());
+    let reported: BTreeSet<_> = lexical.iter().map(|error| key(error.range)).collect();
+    let open_strings = lexical.iter().filter(|error| error.code == codes::UNTERMINATED_STRING);
+    let string_ends: BTreeSet<_> = open_strings.map(|error| error.range.end()).collect();
+    errors.retain(|error| {
+        let is_echo = reported.contains(&key(error.range)) || string_ends.contains(&error.range.start());
+        error.code != codes::UNEXPECTED || !is_echo
+    });
 }
 
 fn parse_with(text: &str, entry: fn(&mut parser::Parser<'_>)) -> (GreenNode, Vec<SyntaxError>) {
@@ -144,7 +149,7 @@ fn parse_with(text: &str, entry: fn(&mut parser::Parser<'_>)) -> (GreenNode, Vec
     let mut parser = parser::Parser::new(text, &lexed.tokens);
     entry(&mut parser);
     let (green, mut errors) = builder::build(text, &lexed.tokens, parser.finish());
-    errors.retain(|error| !is_explained(error, &lexed.errors));
+    drop_echoes(&mut errors, &lexed.errors);
     errors.extend(lexed.errors);
     validation::validate(&SyntaxNode::new_root(green.clone()), &mut errors);
     errors.sort_by_key(|error| (error.range.start(), error.range.end()));

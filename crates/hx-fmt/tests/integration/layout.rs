@@ -412,3 +412,19 @@ fn a_comma_that_parts_a_clause_from_a_range_stays() {
     "#]],
     );
 }
+
+/// As deep and as long as the parser allows.
+#[test]
+fn deep_code_is_formatted() {
+    let deep = [
+        format!("main {{ {}x{}; }}", "f(a, ".repeat(120), ")".repeat(120)),
+        format!("main {{ x{}; }}", ".field".repeat(500)),
+        format!("main {{ x{}; }}", " + yyyyyyy".repeat(500)),
+        format!("main {{ {} }}", "if c { ".repeat(60) + "x();" + &"}".repeat(60)),
+        format!("main {{ let x = {}; }}", "[".repeat(120) + &"]".repeat(120)),
+    ];
+    for text in deep {
+        let formatted = format(&text).unwrap();
+        assert_eq!(format(&formatted).unwrap(), formatted);
+    }
+}
