@@ -43,7 +43,7 @@ pub enum MalformedProgram {
 pub struct Lines<'a> {
     /// The name that messages and profilers show, such as `gemm.hx::gemm`.
     pub file: &'a str,
-    /// Lines relative to the kernel's header, so that text above the kernel does not change the output.
+    /// Lines relative to the kernel's header, which is line 1, so that text above the kernel does not change the output.
     pub of: &'a BTreeMap<Origin, u32>,
 }
 
@@ -93,6 +93,8 @@ const THREAD: &str = "thread";
 const AXES: [&str; 3] = ["x", "y", "z"];
 /// The start of shared memory, and its address in that memory's own address space.
 const SHARED_MEMORY: [&str; 2] = ["smem", "smem_base"];
+/// The line of the kernel's header, which has what belongs to no operation.
+const HEADER: u32 = 1;
 /// The most blocks along x; along y and z there are fewer.
 const MOST_BLOCKS: i64 = i32::MAX as i64;
 
@@ -109,7 +111,7 @@ impl<'a> Emitter<'a> {
             names: Names::new(),
             symbol_params: Vec::new(),
             lines,
-            line: None,
+            line: lines.map(|_| HEADER),
             out: String::new(),
             depth: 1,
         };
@@ -176,14 +178,16 @@ impl<'a> Emitter<'a> {
         self.body(&self.program.body)?;
         let body = std::mem::take(&mut self.out);
         let symbol = kernel_symbol(&self.program.name);
+        self.depth = 0;
         for helper in self.printer.helpers.clone() {
-            self.out.push_str(&helper.definition());
+            self.statement(helper.definition().trim_end());
             self.out.push('\n');
         }
         self.header(&symbol);
         self.declarations();
         self.out.push_str(&body);
-        self.out.push_str("}\n");
+        self.depth = 0;
+        self.statement("}");
         Ok(CudaSource { text: self.out, symbol, launch: LaunchDescription::of(self.program) })
     }
 
@@ -199,12 +203,11 @@ impl<'a> Emitter<'a> {
             });
         }
         params.extend(self.symbol_params.iter().map(|name| format!("int {name}")));
-        let _ = writeln!(
-            self.out,
+        self.statement(&format!(
             "extern \"C\" __global__ void __launch_bounds__({}, 1) {symbol}(\n    {}) {{",
             self.program.threads,
             params.join(",\n    ")
-        );
+        ));
     }
 
     fn declarations(&mut self) {
@@ -244,7 +247,7 @@ impl<'a> Emitter<'a> {
             lines.push(format!("{} {}[{}]{initial};{note}", storage.c_type, array.name, array.words.max(1)));
         }
         for line in lines {
-            self.write_line(&line);
+            self.statement(&line);
         }
     }
 
@@ -256,13 +259,15 @@ impl<'a> Emitter<'a> {
         self.out.push('\n');
     }
 
-    /// One statement, behind its line mark.
+    /// One statement, behind its line mark. The compiler counts lines on from a mark, so a marked statement is one line.
     pub(crate) fn statement(&mut self, text: &str) {
-        if let (Some(lines), Some(line)) = (self.lines, self.line) {
-            let file = lines.file.replace('\\', "\\\\").replace('"', "\\\"");
-            let _ = writeln!(self.out, "#line {line} \"{file}\"");
-        }
-        self.write_line(text);
+        let (Some(lines), Some(line)) = (self.lines, self.line) else {
+            return self.write_line(text);
+        };
+        let file = lines.file.replace('\\', "\\\\").replace('"', "\\\"");
+        let _ = writeln!(self.out, "#line {line} \"{file}\"");
+        let parts: Vec<&str> = text.lines().map(str::trim_start).collect();
+        self.write_line(&parts.join(" "));
     }
 
     /// `head {`, what `inside` writes, `}`.
@@ -276,7 +281,7 @@ impl<'a> Emitter<'a> {
         self.depth += 1;
         inside(self)?;
         self.depth -= 1;
-        self.write_line("}");
+        self.statement("}");
         Ok(())
     }
 
@@ -352,9 +357,7 @@ impl<'a> Emitter<'a> {
             | Stmt::Wait { .. }
             | Stmt::While { .. }
             | Stmt::Assign { .. }
-            | Stmt::LoadInteger { .. } => {
-                Err(MalformedProgram::Missing("text for this statement".into()))
-            }
+            | Stmt::LoadInteger { .. } => Err(MalformedProgram::Missing("text for this statement".into())),
             Stmt::Barrier => {
                 self.statement("__syncthreads();");
                 Ok(())

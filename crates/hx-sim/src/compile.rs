@@ -185,6 +185,16 @@ impl<'a> Compilation<'a> {
                     out.push(Step::If { site: self.site, test, then, otherwise });
                 }
                 Stmt::Barrier => out.push(Step::Barrier),
+                Stmt::Compute(_)
+            | Stmt::Exchange(_)
+            | Stmt::AsyncCopy(_)
+            | Stmt::Commit
+            | Stmt::Wait { .. }
+            | Stmt::While { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadInteger { .. } => {
+                    return self.malformed("the simulator cannot run this statement yet");
+                }
                 Stmt::Transfer(t) => out.push(Step::Transfer(Box::new(self.transfer(t)?))),
                 Stmt::Multiply(m) => out.push(Step::Multiply(Box::new(self.multiply(m)?))),
                 Stmt::Convert(c) => out.push(Step::Convert(Box::new(self.convert(c)?))),

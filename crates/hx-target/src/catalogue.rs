@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use hx_dtype::DType;
+use hx_dtype::{DType, Operator};
 use hx_layout::Layout;
 use serde::Deserialize;
 
@@ -76,9 +76,9 @@ pub struct CopyAtom {
 }
 
 impl CopyRow {
-    /// The memory end: `from` of a load, `to` of a store.
+    /// The memory end: `from` of a load, `to` of a store or of an asynchronous copy.
     pub fn memory_space(&self) -> Space {
-        if self.from == Space::Register { self.to } else { self.from }
+        if self.to == Space::Register { self.from } else { self.to }
     }
 
     pub fn is_load(&self) -> bool {
@@ -88,6 +88,11 @@ impl CopyRow {
     /// Lanes exchange data: what a lane addresses is not what it holds.
     pub fn is_collective(&self) -> bool {
         self.threads > 1
+    }
+
+    /// Moves from memory to memory, past the registers.
+    pub fn is_async(&self) -> bool {
+        self.from != Space::Register && self.to != Space::Register
     }
 
     /// The row for elements of `dtype`, or nothing if they do not fit it.
@@ -164,6 +169,47 @@ pub struct ConvertRow {
     pub ptx: String,
 }
 
+/// An instruction that moves one register between lanes of a warp.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExchangeRow {
+    pub name: String,
+    /// Bits of the register.
+    pub bits: u32,
+    pub issue: f64,
+    pub latency: f64,
+    pub arch: u32,
+    /// PTX with `{d}`, `{s}` and `{x}` for the mask.
+    pub ptx: String,
+}
+
+/// An instruction on groups of asynchronous copies: `commit` or `wait`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroupRow {
+    pub name: String,
+    pub arch: u32,
+    /// PTX with `{n}` for the number of groups left in flight.
+    pub ptx: String,
+}
+
+/// How an operator on one element is written.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ComputeRow {
+    /// The operator, as its variant is named.
+    pub operator: String,
+    /// Type of the operands.
+    #[serde(rename = "type")]
+    pub dtype: DType,
+    /// A C++ expression with `{s0}`, `{s1}`, `{s2}`.
+    pub c: Option<String>,
+    /// PTX with `{d}` and `{s0}`, `{s1}`, `{s2}`.
+    pub ptx: Option<String>,
+    pub issue: f64,
+    pub latency: f64,
+}
+
 /// All rows, widest and fastest first within each kind.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -174,6 +220,12 @@ pub struct Catalogue {
     pub gemms: Vec<GemmRow>,
     #[serde(default, rename = "convert")]
     pub converts: Vec<ConvertRow>,
+    #[serde(default, rename = "exchange")]
+    pub exchanges: Vec<ExchangeRow>,
+    #[serde(default, rename = "group")]
+    pub groups: Vec<GroupRow>,
+    #[serde(default, rename = "compute")]
+    pub computes: Vec<ComputeRow>,
 }
 
 /// The built-in catalogue.
@@ -187,6 +239,8 @@ pub fn catalogue() -> &'static Catalogue {
             copies: parse(include_str!("../catalogue/copy.toml")).copies,
             gemms: parse(include_str!("../catalogue/gemm.toml")).gemms,
             converts: parse(include_str!("../catalogue/convert.toml")).converts,
+            computes: parse(include_str!("../catalogue/compute.toml")).computes,
+            ..parse(include_str!("../catalogue/exchange.toml"))
         }
     });
     &CATALOGUE
@@ -203,6 +257,26 @@ impl Catalogue {
 
     pub fn convert(&self, name: &str) -> Option<&ConvertRow> {
         self.converts.iter().find(|r| r.name == name)
+    }
+
+    pub fn exchange(&self, name: &str) -> Option<&ExchangeRow> {
+        self.exchanges.iter().find(|r| r.name == name)
+    }
+
+    /// The exchange of registers of this width.
+    pub fn exchange_of(&self, bits: u32, arch: Arch) -> Option<&ExchangeRow> {
+        self.exchanges.iter().find(|r| r.bits == bits && r.arch <= arch.number())
+    }
+
+    /// `commit` or `wait`.
+    pub fn group(&self, name: &str) -> Option<&GroupRow> {
+        self.groups.iter().find(|r| r.name == name)
+    }
+
+    /// How an operator on operands of this type is written; nothing where the type has no row of its own.
+    pub fn compute(&self, operator: Operator, dtype: DType) -> Option<&ComputeRow> {
+        let name = format!("{operator:?}");
+        self.computes.iter().find(|r| r.dtype == dtype && r.operator == name)
     }
 
     /// Copies between two memories, in the order of the catalogue: widest first.

@@ -9,7 +9,10 @@ mod catalogue;
 mod tests;
 
 pub use arch::{Arch, Limits};
-pub use catalogue::{Catalogue, ConvertRow, CopyAtom, CopyRow, Fragment, GemmRow, Space, catalogue};
+pub use catalogue::{
+    Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, Fragment, GemmRow, GroupRow, Space,
+    catalogue,
+};
 
 /// Shared memory has 32 banks of 4 bytes, and serves 128 bytes in one wavefront.
 pub const BANKS: u32 = 32;

@@ -83,7 +83,7 @@ fn matrix_loads_are_the_documented_exchange() {
 
 #[test]
 fn operands_hold_the_bytes() {
-    for CopyRow { name, bytes, word, words, .. } in &catalogue().copies {
+    for CopyRow { name, bytes, word, words, .. } in catalogue().copies.iter().filter(|r| !r.is_async()) {
         assert!(word * words / 8 >= *bytes && word * words / 8 <= 2 * bytes, "{name}");
     }
 }

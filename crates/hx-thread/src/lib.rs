@@ -10,7 +10,7 @@ mod text;
 
 pub use lower::{LowerError, lower};
 pub use program::{
-    Address, Body, Convert, Fill, Group, Memory, Multiply, Param, RegId, RegisterArray, Registers,
-    SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
+    Address, AsyncCopy, Body, Compute, Convert, Exchange, Fill, Group, Memory, Multiply, Param, RegId,
+    RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
 };
 pub use text::emit_thread;

@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{OpId, Origin, Requirement};
+use hx_tile::{OpId, Origin, Requirement, Scalar};
 
 /// One kernel, as every thread runs it.
 #[derive(Clone, PartialEq, Debug)]
@@ -102,6 +102,65 @@ pub enum Stmt {
     Multiply(Multiply),
     Convert(Convert),
     Fill(Fill),
+    Compute(Compute),
+    Exchange(Exchange),
+    AsyncCopy(AsyncCopy),
+    /// Closes the current group of asynchronous copies of each thread.
+    Commit,
+    /// Each thread waits until at most `groups` of its groups are in flight; what others copied needs a barrier besides.
+    Wait {
+        groups: u32,
+    },
+    /// Runs while the condition holds, which is uniform over the block.
+    While {
+        cond: Cond,
+        body: Body,
+    },
+    /// Changes a local integer.
+    Assign {
+        var: Symbol,
+        value: Expr,
+    },
+    /// A local integer read from one element of a global tensor, the same for the block.
+    LoadInteger {
+        var: Symbol,
+        address: Address,
+    },
+}
+
+/// An expression within each thread: one element from others.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Compute {
+    /// One value.
+    pub dst: Registers,
+    /// One value each: what [`Scalar::Input`] refers to. No [`Scalar::Index`] is left; a [`Scalar::Integer`] may depend on the thread.
+    pub inputs: Vec<Registers>,
+    pub value: Scalar,
+}
+
+/// Each thread gets the value of the thread of its warp whose lane number differs by `mask`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exchange {
+    /// Name of the exchange row.
+    pub row: String,
+    /// One value.
+    pub dst: Registers,
+    /// One value.
+    pub src: Registers,
+    pub mask: u32,
+}
+
+/// A copy from global to shared memory that no register takes part in; done when a [`Stmt::Wait`] covers its group.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AsyncCopy {
+    /// Name of the copy row.
+    pub row: String,
+    pub src: Address,
+    pub dst: Address,
+    /// Threads for which it does not hold do nothing.
+    pub active: Cond,
+    /// Where it does not hold, the destination becomes zero and the source is not read.
+    pub inside: Cond,
 }
 
 /// The statements of one tile operation.

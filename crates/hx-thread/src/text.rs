@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use hx_index::Cond;
 
-use crate::{Memory, Param, Registers, Stmt, ThreadProgram};
+use crate::{Address, Memory, Param, Registers, Stmt, ThreadProgram};
 
 /// The program as text, one instruction a line.
 pub fn emit_thread(program: &ThreadProgram) -> String {
@@ -67,23 +67,16 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
                 let _ = writeln!(out, "{indent}barrier");
             }
             Stmt::Transfer(t) => {
-                let memory = match t.address.memory {
-                    Memory::Global(p) => match &program.params[p as usize] {
-                        Param::Tensor(t) => t.name.as_str(),
-                        Param::Scalar { name, .. } => name.as_str(),
-                    },
-                    Memory::Shared(s) => program.shared[s as usize].name.as_str(),
-                };
+                let address = address_text(program, &t.address);
                 let guard = match &t.guard {
                     Cond::True => String::new(),
                     guard => format!(" if {guard}"),
                 };
                 let _ = writeln!(
                     out,
-                    "{indent}{} {} <> {memory}[{}]{guard}",
+                    "{indent}{} {} <> {address}{guard}",
                     t.row,
-                    registers_text(program, &t.registers),
-                    t.address.offset
+                    registers_text(program, &t.registers)
                 );
             }
             Stmt::Multiply(m) => {
@@ -95,12 +88,66 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
                 let [d, s] = [&c.dst, &c.src].map(|r| registers_text(program, r));
                 let _ = writeln!(out, "{indent}{row} {d} = {s}");
             }
+            Stmt::Compute(c) => {
+                let inputs: Vec<String> = c.inputs.iter().map(|r| registers_text(program, r)).collect();
+                let value = inputs
+                    .iter()
+                    .enumerate()
+                    .rev()
+                    .fold(c.value.to_string(), |text, (i, r)| text.replace(&format!("${i}"), r));
+                let _ = writeln!(out, "{indent}{} = {value}", registers_text(program, &c.dst));
+            }
+            Stmt::Exchange(e) => {
+                let [d, s] = [&e.dst, &e.src].map(|r| registers_text(program, r));
+                let _ = writeln!(out, "{indent}{} {d} = {s} of lane ^ {}", e.row, e.mask);
+            }
+            Stmt::AsyncCopy(c) => {
+                let [dst, src] = [&c.dst, &c.src].map(|a| address_text(program, a));
+                let guard = |word: &str, cond: &Cond| match cond {
+                    Cond::True => String::new(),
+                    cond => format!(" {word} {cond}"),
+                };
+                let _ = writeln!(
+                    out,
+                    "{indent}{} {dst} <- {src}{}{}",
+                    c.row,
+                    guard("if", &c.active),
+                    guard("inside", &c.inside)
+                );
+            }
+            Stmt::Commit => {
+                let _ = writeln!(out, "{indent}commit");
+            }
+            Stmt::Wait { groups } => {
+                let _ = writeln!(out, "{indent}wait {groups}");
+            }
+            Stmt::While { cond, body } => {
+                let _ = writeln!(out, "{indent}while {cond}");
+                body_text(program, body, depth + 1, out);
+            }
+            Stmt::Assign { var, value } => {
+                let _ = writeln!(out, "{indent}{var} = {value}");
+            }
+            Stmt::LoadInteger { var, address } => {
+                let _ = writeln!(out, "{indent}let {var} = {}", address_text(program, address));
+            }
             Stmt::Fill(f) => {
                 let value = program.array(f.dst.array).dtype.decode(f.bits);
                 let _ = writeln!(out, "{indent}fill {} = {value:?}", registers_text(program, &f.dst));
             }
         }
     }
+}
+
+fn address_text(program: &ThreadProgram, address: &Address) -> String {
+    let memory = match address.memory {
+        Memory::Global(p) => match &program.params[p as usize] {
+            Param::Tensor(t) => t.name.as_str(),
+            Param::Scalar { name, .. } => name.as_str(),
+        },
+        Memory::Shared(s) => program.shared[s as usize].name.as_str(),
+    };
+    format!("{memory}[{}]", address.offset)
 }
 
 /// `ra[4 * i + {0..7}]`.

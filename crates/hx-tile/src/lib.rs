@@ -5,20 +5,22 @@
 //! instruction, with reasons. The crate knows nothing of syntax, of incremental queries or of how a solution is found.
 //! Start at [`TileProgram`], then [`Solution`].
 
+mod elementwise;
 mod modes;
 mod program;
 mod solution;
 mod text;
 mod view;
 
+pub use elementwise::{Map, Scalar};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use program::{
     GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Requirement, Stmt, Tensor, TensorId, TensorKind,
     TensorParam, TileProgram,
 };
 pub use solution::{
-    Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, Reason, SharedLayout,
-    Solution,
+    Across, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, MapChoice,
+    Reason, ReduceChoice, SharedLayout, Solution,
 };
 pub use text::{emit_layouts, emit_tile, op_text};
 pub use view::{Base, View, ViewMode};

@@ -1,10 +1,10 @@
 //! Operations on typed tensors in structured control flow.
 
-use hx_dtype::DType;
+use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::Layout;
 
-use crate::View;
+use crate::{Map, View};
 
 /// A register or shared tensor of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -118,6 +118,25 @@ pub enum Stmt {
         then: Vec<Stmt>,
         otherwise: Vec<Stmt>,
     },
+    /// Runs while the condition holds.
+    While {
+        cond: Cond,
+        body: Vec<Stmt>,
+    },
+    /// A block-uniform integer that an [`Stmt::Assign`] changes later; other integers are replaced by their values.
+    Let {
+        var: Symbol,
+        value: Expr,
+    },
+    Assign {
+        var: Symbol,
+        value: Expr,
+    },
+    /// A block-uniform integer read from an element of a global tensor; the view has no modes.
+    LoadScalar {
+        var: Symbol,
+        src: View,
+    },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -139,6 +158,16 @@ pub enum OpKind {
     Cast { dst: TensorId, src: TensorId },
     /// Block barrier.
     Sync,
+    /// Moves a tile from global to shared memory without waiting for it; joins the current group.
+    CopyAsync { src: View, dst: View },
+    /// Closes the current group of asynchronous copies.
+    Commit,
+    /// Waits until at most `groups` of the thread's groups are in flight.
+    Wait { groups: u32 },
+    /// An elementwise expression.
+    Map(Map),
+    /// `dst` has extent 1 along `axis`: all elements of `src` along it, combined by an associative and commutative operator.
+    Reduce { dst: TensorId, src: TensorId, axis: usize, operator: Operator },
 }
 
 // `value` of a fill is a literal of the source, never NaN.
@@ -190,6 +219,8 @@ fn collect<'a>(stmts: &'a [Stmt], trips: f64, unknown: f64, out: &mut Vec<(&'a O
                 collect(then, trips, unknown, out);
                 collect(otherwise, trips, unknown, out);
             }
+            Stmt::While { body, .. } => collect(body, trips * unknown, unknown, out),
+            Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => {}
         }
     }
 }
@@ -214,6 +245,11 @@ impl OpKind {
             OpKind::Gemm { .. } => "gemm",
             OpKind::Cast { .. } => "cast",
             OpKind::Sync => "sync",
+            OpKind::CopyAsync { .. } => "copy_async",
+            OpKind::Commit => "commit",
+            OpKind::Wait { .. } => "wait",
+            OpKind::Map(_) => "elementwise",
+            OpKind::Reduce { .. } => "reduce",
         }
     }
 
@@ -224,7 +260,9 @@ impl OpKind {
             OpKind::Copy { src, dst } => src.register().or(dst.register()).into_iter().collect(),
             OpKind::Gemm { c, a, b, .. } => vec![*c, *a, *b],
             OpKind::Cast { dst, src } => vec![*dst, *src],
-            OpKind::Sync => Vec::new(),
+            OpKind::Map(map) => std::iter::once(map.dst).chain(map.inputs.iter().copied()).collect(),
+            OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
+            OpKind::Sync | OpKind::CopyAsync { .. } | OpKind::Commit | OpKind::Wait { .. } => Vec::new(),
         }
     }
 }

@@ -67,9 +67,41 @@ pub enum Choice {
     Copy(CopyChoice),
     Gemm(GemmChoice),
     Convert(ConvertChoice),
+    Map(MapChoice),
+    Reduce(ReduceChoice),
 }
 
-/// How a copy is made of one instruction, issued again and again.
+/// Which positions an elementwise expression reads.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MapChoice {
+    /// For each input, position in the destination's values → position in the input's.
+    pub inputs: Vec<Layout>,
+    pub reason: Reason,
+}
+
+/// How a reduction runs: within each thread, then between lanes, then through shared memory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReduceChoice {
+    /// Position in the source's values → position in the destination's.
+    pub local: Layout,
+    /// Lanes that exchange partial results: each step combines with the lane whose number differs by this mask.
+    pub lanes: Vec<u32>,
+    /// Threads of different warps, if the axis is dealt to several.
+    pub across: Option<Across>,
+    pub reason: Reason,
+}
+
+/// Partial results that meet in shared memory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Across {
+    /// The thread's part: digits of the thread number, each `(unit, extent)`, the first fastest.
+    pub digits: Vec<(i64, i64)>,
+    /// First byte of the scratch buffer in the block's shared memory: `parts × rows` elements of the destination's type, rows fastest.
+    pub offset: u32,
+    pub bytes: u32,
+}
+
+/// How a copy is made of one instruction, issued again and again. An asynchronous copy touches no registers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CopyChoice {
     /// The row of the catalogue.

@@ -70,6 +70,19 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
                     stmts_text(program, otherwise, depth + 1, out);
                 }
             }
+            Stmt::While { cond, body } => {
+                let _ = writeln!(out, "{indent}while {cond}");
+                stmts_text(program, body, depth + 1, out);
+            }
+            Stmt::Let { var, value } => {
+                let _ = writeln!(out, "{indent}let {var} = {value}");
+            }
+            Stmt::Assign { var, value } => {
+                let _ = writeln!(out, "{indent}{var} = {value}");
+            }
+            Stmt::LoadScalar { var, src } => {
+                let _ = writeln!(out, "{indent}let {var} = {}", view_text(program, src));
+            }
         }
     }
 }
@@ -90,6 +103,24 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
             format!("{} = cast({}, {})", name(dst), name(src), program.tensor(*dst).dtype)
         }
         OpKind::Sync => "sync()".into(),
+        OpKind::CopyAsync { src, dst } => {
+            format!("copy_async({}, {})", view_text(program, src), view_text(program, dst))
+        }
+        OpKind::Commit => "commit()".into(),
+        OpKind::Wait { groups } => format!("wait({groups})"),
+        OpKind::Map(map) => {
+            let names: Vec<String> = map.inputs.iter().map(name).collect();
+            // Highest first, so that `$1` does not match the start of `$10`.
+            let value = names
+                .iter()
+                .enumerate()
+                .rev()
+                .fold(map.value.to_string(), |text, (i, name)| text.replace(&format!("${i}"), name));
+            format!("{} = {value}", name(&map.dst))
+        }
+        OpKind::Reduce { dst, src, axis, operator } => {
+            format!("{} = reduce({}, axis: {axis}, {})", name(dst), name(src), operator.name())
+        }
     }
 }
 
@@ -162,6 +193,17 @@ pub fn emit_layouts(program: &TileProgram, solution: &Solution) -> String {
                 let [m, n] = g.arrangement;
                 let [im, i_n, ik] = g.issues;
                 (format!("{}, {m}×{n} across the block, {im}×{i_n}×{ik} each", g.row), &g.reason)
+            }
+            Choice::Map(m) => ("elementwise".into(), &m.reason),
+            Choice::Reduce(r) => {
+                let mut steps = vec!["within threads".to_string()];
+                if !r.lanes.is_empty() {
+                    steps.push(format!("{} exchanges between lanes", r.lanes.len()));
+                }
+                if let Some(across) = &r.across {
+                    steps.push(format!("across warps through {} B of shared memory", across.bytes));
+                }
+                (steps.join(", "), &r.reason)
             }
             Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
         };

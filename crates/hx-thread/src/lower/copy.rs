@@ -5,7 +5,7 @@ use hx_tile::{Base, CopyChoice, Op, TileMode, View, tile_modes};
 
 use super::layout::{digits, unrolled};
 use super::{LowerError, Lowering};
-use crate::{Body, Registers, Stmt, Transfer};
+use crate::{AsyncCopy, Body, Registers, Stmt, Transfer};
 
 /// Names of the thread's coordinates in tiles of rank 2 and otherwise.
 const PLANE: [&str; 2] = ["row", "col"];
@@ -39,9 +39,7 @@ impl Lowering<'_> {
         let mut loops = Vec::new();
         let mut base = Expr::default();
         for (j, (mode, step)) in issue.iter().zip(&steps).enumerate().filter(|(_, (m, _))| m.extent > 1) {
-            let counter = self.counter(COUNTERS[j % COUNTERS.len()], op, 8 + j as u32);
-            facts.at_most(counter.clone(), Expr::constant(mode.extent - 1));
-            let counted = Expr::symbol(counter.clone());
+            let (counter, counted) = self.step(op, j, mode.extent, &mut facts);
             base = base + counted.scale(*step);
             for (coordinate, stride) in at.iter_mut().zip(&mode.strides) {
                 *coordinate = coordinate.clone() + counted.scale(*stride);
@@ -50,7 +48,7 @@ impl Lowering<'_> {
         }
         let values = choice.register.mode(0);
         let shape = &self.program.tensor(register).shape;
-        let mut guard = self.inside(memory, shape, &at, &choice.tile, &facts);
+        let mut guard = in_tile(shape, &at, &choice.tile, &facts).and(self.in_bounds(memory, &at, &facts));
         if !is_load {
             guard = lowest_of_replicas(&thread, &self.facts).and(guard);
         }
@@ -71,8 +69,54 @@ impl Lowering<'_> {
         Ok(body)
     }
 
+    /// The asynchronous copy reads and writes the same coordinates of two memories.
+    pub(super) fn copy_async(
+        &self,
+        op: &Op,
+        src: &View,
+        dst: &View,
+        choice: &CopyChoice,
+    ) -> Result<Body, LowerError> {
+        let irregular = || self.error(op, "the memory layout runs over the end of a dimension");
+        let thread = tile_modes(&choice.memory.mode(0), &choice.tile).ok_or_else(irregular)?;
+        let issue = tile_modes(&choice.memory.mode(2), &choice.tile).ok_or_else(irregular)?;
+        let mut facts = self.facts.clone();
+        let (mut body, mut at) = self.thread_coordinates(op, &thread, &choice.tile, &mut facts);
+        let mut loops = Vec::new();
+        for (j, mode) in issue.iter().enumerate().filter(|(_, m)| m.extent > 1) {
+            let (counter, counted) = self.step(op, j, mode.extent, &mut facts);
+            for (coordinate, stride) in at.iter_mut().zip(&mode.strides) {
+                *coordinate = coordinate.clone() + counted.scale(*stride);
+            }
+            loops.push((counter, mode.extent));
+        }
+        let copy = AsyncCopy {
+            row: choice.row.clone(),
+            src: self.address(op, src, &at, &facts)?,
+            dst: self.address(op, dst, &at, &facts)?,
+            active: lowest_of_replicas(&thread, &self.facts).and(in_tile(
+                &src.shape(),
+                &at,
+                &choice.tile,
+                &facts,
+            )),
+            inside: self.in_bounds(src, &at, &facts),
+        };
+        loops.reverse();
+        body.extend(unrolled(&loops, vec![Stmt::AsyncCopy(copy)]));
+        Ok(body)
+    }
+
+    /// The counter of a loop over the mode at `position`, and its value.
+    pub(super) fn step(&self, op: &Op, position: usize, extent: i64, facts: &mut Facts) -> (Symbol, Expr) {
+        let counter = self.counter(COUNTERS[position % COUNTERS.len()], op, 8 + position as u32);
+        facts.at_most(counter.clone(), Expr::constant(extent - 1));
+        let counted = super::counted(&counter, extent);
+        (counter, counted)
+    }
+
     /// A local for each dimension in which threads differ, and the coordinates built of them.
-    fn thread_coordinates(
+    pub(super) fn thread_coordinates(
         &self,
         op: &Op,
         modes: &[TileMode],
@@ -104,24 +148,29 @@ impl Lowering<'_> {
         (body, at)
     }
 
-    /// Whether the element at a coordinate is in the tensor's tile and within the bounds of a global buffer; what is proven is left
-    /// out. The elements of one access are inside together or not at all.
-    fn inside(&self, view: &View, shape: &[i64], at: &[Expr], tile: &[i64], facts: &Facts) -> Cond {
-        let mut guard = Cond::True;
-        for ((coordinate, extent), covered) in at.iter().zip(shape).zip(tile) {
-            if covered != extent {
-                guard = guard.and(Cond::cmp(CmpOp::Lt, coordinate.clone(), Expr::constant(*extent), facts));
-            }
-        }
-        let Base::Global(param) = view.base else { return guard };
-        let Some(param) = self.program.tensor_param(param) else { return guard };
-        for (dim, extent) in param.shape.iter().enumerate() {
+    /// Whether the element at a coordinate lies within the bounds of a global buffer; what is proven is left out. The elements of one
+    /// access are inside together or not at all.
+    fn in_bounds(&self, view: &View, at: &[Expr], facts: &Facts) -> Cond {
+        let Base::Global(param) = view.base else { return Cond::True };
+        let Some(param) = self.program.tensor_param(param) else { return Cond::True };
+        param.shape.iter().enumerate().fold(Cond::True, |guard, (dim, extent)| {
             let coordinate = view.coordinate(dim, at);
-            guard = guard.and(Cond::cmp(CmpOp::Le, Expr::default(), coordinate.clone(), facts));
-            guard = guard.and(Cond::cmp(CmpOp::Lt, coordinate, extent.clone(), facts));
-        }
-        guard
+            guard.and(Cond::cmp(CmpOp::Le, Expr::default(), coordinate.clone(), facts)).and(Cond::cmp(
+                CmpOp::Lt,
+                coordinate,
+                extent.clone(),
+                facts,
+            ))
+        })
     }
+}
+
+/// Whether a coordinate is in a tensor whose tile covers more than it.
+fn in_tile(shape: &[i64], at: &[Expr], tile: &[i64], facts: &Facts) -> Cond {
+    let ragged = at.iter().zip(shape).zip(tile).filter(|((_, extent), covered)| covered != extent);
+    ragged.fold(Cond::True, |guard, ((coordinate, extent), _)| {
+        guard.and(Cond::cmp(CmpOp::Lt, coordinate.clone(), Expr::constant(*extent), facts))
+    })
 }
 
 /// Of threads that hold the same element, the lowest stores it.

@@ -16,7 +16,7 @@ pub(super) fn registers(array: RegId, positions: &Layout, counters: &[Expr]) -> 
 }
 
 /// The index of a layout at a symbolic 1-D coordinate.
-fn walk(layout: &Layout, counter: &Expr) -> Expr {
+pub(super) fn walk(layout: &Layout, counter: &Expr) -> Expr {
     let mut facts = Facts::default();
     if let Some(symbol) = counter.symbols().into_iter().next() {
         facts.at_most(symbol, Expr::constant(layout.size() - 1));

@@ -2,14 +2,17 @@
 
 mod address;
 mod copy;
+mod elementwise;
 mod layout;
+mod reduce;
+mod scalar;
 
 use std::collections::BTreeMap;
 
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, Solution, Stmt as TileStmt,
-    TensorId, TileProgram,
+    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, ReduceChoice, Solution,
+    Stmt as TileStmt, TensorId, TileProgram,
 };
 
 use crate::{
@@ -33,10 +36,15 @@ pub struct LowerError {
 pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram, LowerError> {
     let lowering = Lowering::new(program, solution);
     let body = lowering.stmts(&program.body)?;
-    let Lowering { arrays, buffers, .. } = lowering;
+    let Lowering { arrays, temporaries, buffers, scratch, .. } = lowering;
     let registers = arrays.keys().map(|t| {
         let (tensor, values) = (program.tensor(*t), solution.registers[t].layout.mode(1).size());
         RegisterArray { name: tensor.name.clone(), dtype: tensor.dtype, len: values as u32 }
+    });
+    let result = |op: &OpId| program.op(*op).and_then(|op| op.kind.registers().first().copied());
+    let temporaries = temporaries.keys().filter_map(result).map(|t| {
+        let tensor = program.tensor(t);
+        RegisterArray { name: format!("{}_other", tensor.name), dtype: tensor.dtype, len: 1 }
     });
     let shared = buffers.keys().map(|t| {
         let (tensor, layout) = (program.tensor(*t), &solution.shared[t]);
@@ -47,6 +55,14 @@ pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram
             bytes: layout.bytes,
         }
     });
+    let scratch = scratch.keys().filter_map(|op| {
+        let tensor = program.tensor(result(op)?);
+        let Some(Choice::Reduce(ReduceChoice { across: Some(across), .. })) = solution.choices.get(op) else {
+            return None;
+        };
+        let (offset, bytes) = (across.offset, across.bytes);
+        Some(SharedBuffer { name: format!("{}_parts", tensor.name), dtype: tensor.dtype, offset, bytes })
+    });
     Ok(ThreadProgram {
         name: program.name.clone(),
         params: program.params.iter().map(param).collect(),
@@ -54,9 +70,9 @@ pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram
         grid: program.grid.iter().map(|axis| axis.blocks.clone()).collect(),
         threads: program.threads,
         requires: program.requires.clone(),
-        shared: shared.collect(),
+        shared: shared.chain(scratch).collect(),
         shared_bytes: solution.shared_bytes,
-        registers: registers.collect(),
+        registers: registers.chain(temporaries).collect(),
         body,
     })
 }
@@ -101,7 +117,11 @@ struct Lowering<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
     arrays: BTreeMap<TensorId, RegId>,
+    /// One element for each reduction that exchanges.
+    temporaries: BTreeMap<OpId, RegId>,
     buffers: BTreeMap<TensorId, u32>,
+    /// Shared memory of reductions across warps.
+    scratch: BTreeMap<OpId, u32>,
     facts: Facts,
 }
 
@@ -112,13 +132,19 @@ impl<'p> Lowering<'p> {
         };
         let mut facts = program.facts.clone();
         facts.at_most(Symbol::Thread, Expr::constant(i64::from(program.threads) - 1));
-        Lowering {
-            program,
-            solution,
-            arrays: numbered(true).map(|(t, i)| (t, RegId(i))).collect(),
-            buffers: numbered(false).collect(),
-            facts,
-        }
+        let arrays: BTreeMap<TensorId, RegId> = numbered(true).map(|(t, i)| (t, RegId(i))).collect();
+        let buffers: BTreeMap<TensorId, u32> = numbered(false).collect();
+        let reductions = |wanted: fn(&ReduceChoice) -> bool| {
+            solution.choices.iter().filter_map(move |(op, choice)| match choice {
+                Choice::Reduce(r) if wanted(r) => Some(*op),
+                _ => None,
+            })
+        };
+        let temporaries =
+            reductions(|r| !r.lanes.is_empty() || r.across.is_some()).zip(arrays.len() as u32..);
+        let temporaries = temporaries.map(|(op, i)| (op, RegId(i))).collect();
+        let scratch = reductions(|r| r.across.is_some()).zip(buffers.len() as u32..).collect();
+        Lowering { program, solution, arrays, temporaries, buffers, scratch, facts }
     }
 
     fn stmts(&self, stmts: &[TileStmt]) -> Result<Body, LowerError> {
@@ -143,6 +169,10 @@ impl<'p> Lowering<'p> {
                     then: self.stmts(then)?,
                     otherwise: self.stmts(otherwise)?,
                 },
+                TileStmt::While { cond, body } => Stmt::While { cond: cond.clone(), body: self.stmts(body)? },
+                TileStmt::Let { var, value } => Stmt::Let { var: var.clone(), value: value.clone() },
+                TileStmt::Assign { var, value } => Stmt::Assign { var: var.clone(), value: value.clone() },
+                TileStmt::LoadScalar { var, src } => self.load_scalar(var, src)?,
             });
         }
         Ok(out)
@@ -152,6 +182,15 @@ impl<'p> Lowering<'p> {
         match (&op.kind, self.solution.choices.get(&op.id)) {
             (OpKind::Sync, _) => Ok(vec![Stmt::Barrier]),
             (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, *value),
+            (OpKind::Commit, _) => Ok(vec![Stmt::Commit]),
+            (OpKind::Wait { groups }, _) => Ok(vec![Stmt::Wait { groups: *groups }]),
+            (OpKind::CopyAsync { src, dst }, Some(Choice::Copy(choice))) => {
+                self.copy_async(op, src, dst, choice)
+            }
+            (OpKind::Map(map), Some(Choice::Map(choice))) => self.map(op, map, choice),
+            (OpKind::Reduce { dst, src, axis, operator }, Some(Choice::Reduce(choice))) => {
+                self.reduce(op, [*dst, *src], *axis, *operator, choice)
+            }
             (OpKind::Copy { src, dst }, Some(Choice::Copy(choice))) => self.copy(op, src, dst, choice),
             (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(choice))) => self.gemm(op, [*c, *a, *b], choice),
             (OpKind::Cast { dst, src }, Some(Choice::Convert(choice))) => {
@@ -169,18 +208,22 @@ impl<'p> Lowering<'p> {
         self.arrays.get(&tensor).copied().ok_or_else(|| self.error(op, "a register tensor was expected"))
     }
 
-    /// Whole words where elements are packed.
     fn fill(&self, op: &Op, tensor: TensorId, value: f64) -> Result<Body, LowerError> {
+        self.fill_bits(op, tensor, self.program.tensor(tensor).dtype.encode(value), 0)
+    }
+
+    /// Whole words where elements are packed.
+    fn fill_bits(&self, op: &Op, tensor: TensorId, bits: u64, counter: u32) -> Result<Body, LowerError> {
         let array = self.array(op, tensor)?;
         let dtype = self.program.tensor(tensor).dtype;
         let layout = &self.solution.registers.get(&tensor).ok_or_else(|| self.error(op, "no layout"))?.layout;
         let len = layout.mode(1).size();
         let word = i64::from((32 / dtype.bits()).max(1));
         let step = if len % word == 0 { word } else { 1 };
-        let var = self.counter("i", op, 0);
+        let var = self.counter("i", op, counter);
         let base = counted(&var, len / step).scale(step);
         let dst = Registers { array, base, offsets: (0..step as u32).collect() };
-        let fill = Stmt::Fill(Fill { dst, bits: dtype.encode(value) });
+        let fill = Stmt::Fill(Fill { dst, bits });
         Ok(unrolled(&[(var, len / step)], vec![fill]))
     }
 
@@ -213,6 +256,17 @@ impl<'p> Lowering<'p> {
             b: registers(self.array(op, b)?, &choice.b, &[en, ek]),
         });
         Ok(unrolled(&[(k, ik), (m, im), (n, i_n)], vec![multiply]))
+    }
+
+    /// Reads one element of a global tensor, the same for the block.
+    fn load_scalar(&self, var: &Symbol, src: &hx_tile::View) -> Result<Stmt, LowerError> {
+        // A view without modes has its offsets as coordinates.
+        let nowhere = || LowerError { op: OpId(0), message: "a scalar is read from global memory".into() };
+        let hx_tile::Base::Global(id) = src.base else { return Err(nowhere()) };
+        let param = self.program.tensor_param(id).ok_or_else(nowhere)?;
+        let offset = src.offsets.iter().zip(&param.stride).fold(Expr::default(), |sum, (o, s)| sum + o * s);
+        let address = crate::Address { memory: crate::Memory::Global(id.0), offset };
+        Ok(Stmt::LoadInteger { var: var.clone(), address })
     }
 
     /// A counter of an unrolled loop; names repeat between operations, numbers do not.

@@ -1,0 +1,179 @@
+//! Reductions: within each thread, between the lanes of a warp, then between warps through shared memory.
+
+use hx_dtype::{DType, Operator};
+use hx_index::{CmpOp, Cond, Expr, Symbol};
+use hx_target::{Space, catalogue};
+use hx_tile::{Across, Op, ReduceChoice, Scalar, TensorId, index, tile_modes};
+
+use super::elementwise::element;
+use super::layout::{digits, unrolled};
+use super::scalar::{hardware, identity};
+use super::{LowerError, Lowering, counted};
+use crate::{Address, Body, Compute, Exchange, Fill, Memory, RegId, Registers, Stmt, Transfer};
+
+/// A reduction with what its steps share.
+struct Reduction<'o> {
+    op: &'o Op,
+    operator: Operator,
+    dtype: DType,
+    dst: TensorId,
+    /// Elements of the result that each thread holds.
+    values: i64,
+    array: RegId,
+    /// One element beside the result.
+    scratch: RegId,
+    identity: u64,
+}
+
+impl Lowering<'_> {
+    pub(super) fn reduce(
+        &self,
+        op: &Op,
+        [dst, src]: [TensorId; 2],
+        axis: usize,
+        operator: Operator,
+        choice: &ReduceChoice,
+    ) -> Result<Body, LowerError> {
+        let dtype = self.program.tensor(dst).dtype;
+        let held = self.solution.registers.get(&dst).ok_or_else(|| self.error(op, "no layout"))?;
+        let identity = identity(operator, dtype)
+            .ok_or_else(|| self.error(op, format!("`{}` does not reduce", operator.name())))?;
+        let r = Reduction {
+            op,
+            operator,
+            dtype,
+            dst,
+            values: held.layout.mode(1).size(),
+            array: self.array(op, dst)?,
+            scratch: *self
+                .temporaries
+                .get(&op.id)
+                .ok_or_else(|| self.error(op, "no register to exchange"))?,
+            identity,
+        };
+        let mut body = self.within_thread(&r, src, axis, choice)?;
+        for mask in &choice.lanes {
+            body.extend(self.between_lanes(&r, *mask)?);
+        }
+        if let Some(across) = &choice.across {
+            body.extend(self.across_warps(&r, across)?);
+        }
+        Ok(body)
+    }
+
+    fn combine(&self, r: &Reduction<'_>, dst: Registers, other: Registers) -> Stmt {
+        let input = |index: u32| Scalar::Input { index, dtype: r.dtype };
+        let value = Scalar::apply(r.operator, r.dtype, [input(0), input(1)]);
+        Stmt::Compute(Compute { inputs: vec![dst.clone(), other], dst, value: hardware(&value) })
+    }
+
+    /// The result starts from the identity; what lies outside of the tensor counts as the identity.
+    fn within_thread(
+        &self,
+        r: &Reduction<'_>,
+        src: TensorId,
+        axis: usize,
+        choice: &ReduceChoice,
+    ) -> Result<Body, LowerError> {
+        let mut body = self.fill_bits(r.op, r.dst, r.identity, 30)?;
+        let walk = self.walk(r.op, src)?;
+        let result = element(r.array, &choice.local, &walk.counters);
+        let input = |index: u32| Scalar::Input { index, dtype: r.dtype };
+        let (extent, covered) =
+            (self.program.tensor(src).shape[axis], self.solution.registers[&src].tile[axis]);
+        let mut other = input(1);
+        if covered != extent && !walk.facts.proves_lt(&walk.at[axis], &Expr::constant(extent)) {
+            let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
+            let inside = Scalar::apply(
+                Operator::Lt,
+                DType::I32,
+                [integer(walk.at[axis].clone()), integer(Expr::constant(extent))],
+            );
+            let none = Scalar::Const { bits: r.identity, dtype: r.dtype };
+            other = Scalar::apply(Operator::Select, r.dtype, [inside, other, none]);
+            body.extend(walk.setup.clone());
+        }
+        let value = hardware(&Scalar::apply(r.operator, r.dtype, [input(0), other]));
+        let own = self.own(r.op, src, &walk)?;
+        let compute = Stmt::Compute(Compute { dst: result.clone(), inputs: vec![result, own], value });
+        body.extend(unrolled(&walk.loops, vec![compute]));
+        Ok(body)
+    }
+
+    fn between_lanes(&self, r: &Reduction<'_>, mask: u32) -> Result<Body, LowerError> {
+        let row =
+            catalogue().exchanges.first().ok_or_else(|| self.error(r.op, "no exchange between lanes"))?;
+        let var = self.counter("i", r.op, 29);
+        let own = Registers { array: r.array, base: counted(&var, r.values), offsets: vec![0] };
+        let other = Registers { array: r.scratch, base: Expr::default(), offsets: vec![0] };
+        let exchange =
+            Stmt::Exchange(Exchange { row: row.name.clone(), dst: other.clone(), src: own.clone(), mask });
+        Ok(unrolled(&[(var, r.values)], vec![exchange, self.combine(r, own, other)]))
+    }
+
+    /// Every part is stored by one thread; after a barrier every thread combines all parts, in the same order.
+    fn across_warps(&self, r: &Reduction<'_>, across: &Across) -> Result<Body, LowerError> {
+        let held = &self.solution.registers[&r.dst];
+        let irregular = || self.error(r.op, "a layout runs over the end of a dimension");
+        let modes = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
+        let thread = Expr::symbol(Symbol::Thread);
+        let flat: Vec<(i64, i64)> = modes.iter().map(|m| (m.extent, 0)).collect();
+        let mut writes = Cond::True;
+        let mut unit = 1;
+        for (mode, digit) in modes.iter().zip(digits(&thread, &flat, &self.facts)) {
+            if mode.is_still() && mode.extent > 1 && !across.digits.contains(&(unit, mode.extent)) {
+                writes = writes.and(Cond::cmp(CmpOp::Eq, digit, Expr::default(), &self.facts));
+            }
+            unit *= mode.extent;
+        }
+        let rows: i64 = held.tile.iter().product();
+        let (mut part, mut parts) = (Expr::default(), 1);
+        for (unit, extent) in &across.digits {
+            let digit =
+                thread.div(&Expr::constant(*unit), &self.facts).rem(&Expr::constant(*extent), &self.facts);
+            part = part + digit.scale(parts);
+            parts *= extent;
+        }
+        let walk = self.walk(r.op, r.dst)?;
+        let row = walk.at.iter().enumerate().fold(Expr::default(), |sum, (d, c)| {
+            let mut step = vec![0; held.tile.len()];
+            step[d] = 1;
+            sum + c.scale(index(&step, &held.tile))
+        });
+        let buffer =
+            *self.scratch.get(&r.op.id).ok_or_else(|| self.error(r.op, "no shared memory to meet in"))?;
+        let address =
+            |part: Expr| Address { memory: Memory::Shared(buffer), offset: part.scale(rows) + row.clone() };
+        let own = self.own(r.op, r.dst, &walk)?;
+        let other = Registers { array: r.scratch, base: Expr::default(), offsets: vec![0] };
+        let transfer = |row: String, registers: Registers, part: Expr, guard: Cond| {
+            Stmt::Transfer(Transfer { row, registers, address: address(part), guard, pad: 0 })
+        };
+        let store = transfer(self.single(r, false)?, own.clone(), part, writes);
+        let counter = self.counter("part", r.op, 28);
+        let load = transfer(self.single(r, true)?, other.clone(), counted(&counter, parts), Cond::True);
+        let combine = self.combine(r, own.clone(), other);
+        let reset = Stmt::Fill(Fill { dst: own, bits: r.identity });
+        let gather = unrolled(&[(counter, parts)], vec![load, combine]);
+        let gather = std::iter::once(reset).chain(gather).collect();
+
+        let mut body = walk.setup;
+        body.push(Stmt::Barrier);
+        body.extend(unrolled(&walk.loops, vec![store]));
+        body.push(Stmt::Barrier);
+        body.extend(unrolled(&walk.loops, gather));
+        Ok(body)
+    }
+
+    /// The instruction that moves one element between shared memory and registers.
+    fn single(&self, r: &Reduction<'_>, load: bool) -> Result<String, LowerError> {
+        let (from, to) =
+            if load { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
+        let row = catalogue().copies.iter().find(|row| {
+            let one = || row.atom(r.dtype).is_some_and(|a| a.values == 1);
+            row.from == from && row.to == to && !row.is_collective() && one()
+        });
+        row.map(|row| row.name.clone())
+            .ok_or_else(|| self.error(r.op, "no instruction moves single elements"))
+    }
+}

@@ -1,0 +1,76 @@
+//! Expressions as the hardware computes them: types without operators of their own go through f32, and a product that is added at
+//! once becomes a fused multiply-add. Both are decided here, so that the simulator and the GPU agree.
+
+use hx_dtype::{DType, Operator};
+use hx_target::catalogue;
+use hx_tile::Scalar;
+
+/// Rewrites an expression for the hardware.
+///
+/// One operator on 16-bit floats gives the same result in f32 with one rounding, as f32 has more than twice their digits.
+pub(super) fn hardware(value: &Scalar) -> Scalar {
+    match value {
+        Scalar::Apply { operator, dtype, args } => {
+            let args: Vec<Scalar> = args.iter().map(hardware).collect();
+            apply(*operator, *dtype, args)
+        }
+        Scalar::Cast { to, arg } => hardware(arg).cast(*to),
+        leaf => leaf.clone(),
+    }
+}
+
+fn apply(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
+    if catalogue().compute(operator, dtype).is_some() || !dtype.is_float() {
+        return fuse(operator, dtype, args);
+    }
+    let wide = args.into_iter().enumerate().map(|(i, arg)| {
+        let is_condition = operator == Operator::Select && i == 0;
+        if is_condition { arg } else { arg.cast(DType::F32) }
+    });
+    let wide: Vec<Scalar> = wide.collect();
+    let result = Scalar::apply(operator, DType::F32, wide);
+    if operator.is_comparison() { result } else { result.cast(dtype) }
+}
+
+/// `a · b + c`, `a · b - c` and `c - a · b` in one rounding.
+fn fuse(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
+    let fusible = matches!(dtype, DType::F32 | DType::F64);
+    let product = |s: &Scalar| match s {
+        Scalar::Apply { operator: Operator::Mul, args, .. } => Some((args[0].clone(), args[1].clone())),
+        _ => None,
+    };
+    let negated = |s: Scalar| Scalar::apply(Operator::Neg, dtype, [s]);
+    let fma = |a, b, c| Scalar::apply(Operator::Fma, dtype, [a, b, c]);
+    match (operator, args.as_slice()) {
+        (Operator::Add, [x, y]) if fusible => match (product(x), product(y)) {
+            (Some((a, b)), _) => fma(a, b, y.clone()),
+            (None, Some((a, b))) => fma(a, b, x.clone()),
+            _ => Scalar::apply(operator, dtype, args),
+        },
+        (Operator::Sub, [x, y]) if fusible => match (product(x), product(y)) {
+            (Some((a, b)), _) => fma(a, b, negated(y.clone())),
+            (None, Some((a, b))) => fma(negated(a), b, x.clone()),
+            _ => Scalar::apply(operator, dtype, args),
+        },
+        _ => Scalar::apply(operator, dtype, args),
+    }
+}
+
+/// The value that changes nothing when it is combined; nothing for an operator that does not reduce.
+pub(super) fn identity(operator: Operator, dtype: DType) -> Option<u64> {
+    let (lowest, highest) = if dtype.is_float() {
+        (f64::NEG_INFINITY, f64::INFINITY)
+    } else {
+        (i64::MIN as f64, u64::MAX as f64)
+    };
+    let value = match operator {
+        Operator::Add | Operator::Or | Operator::Xor => 0.0,
+        Operator::Mul => 1.0,
+        Operator::Max => lowest,
+        Operator::Min => highest,
+        Operator::And => return Some(if dtype.bits() == 64 { u64::MAX } else { (1 << dtype.bits()) - 1 }),
+        _ => return None,
+    };
+    // Integers saturate to the ends of their range.
+    Some(dtype.encode(value))
+}

@@ -1,0 +1,121 @@
+//! Elementwise expressions over register tensors.
+
+use hx_dtype::{DType, Operator};
+use hx_index::Expr;
+
+use crate::TensorId;
+
+/// Every element of `dst` becomes the value of an expression at that element. An input has the extents of `dst`, or 1 where it is
+/// broadcast.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Map {
+    pub dst: TensorId,
+    pub inputs: Vec<TensorId>,
+    pub value: Scalar,
+}
+
+/// The value of an expression at one element. Every node knows its type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Scalar {
+    /// The element of the input at this position of the list of inputs.
+    Input { index: u32, dtype: DType },
+    /// The element's coordinate along an axis, an `i32`.
+    Index { axis: usize },
+    /// An integer that is the same for the block; in a thread program it may depend on the thread.
+    Integer { value: Expr, dtype: DType },
+    /// A floating-point parameter of the kernel.
+    Param { name: String, dtype: DType },
+    /// A literal, as bits of its type.
+    Const { bits: u64, dtype: DType },
+    /// An operator on operands of type `dtype`; the condition of [`Operator::Select`] is a `bool`.
+    Apply { operator: Operator, dtype: DType, args: Vec<Scalar> },
+    /// Conversion with rounding to nearest even; to an integer it truncates toward zero.
+    Cast { to: DType, arg: Box<Scalar> },
+}
+
+impl Scalar {
+    /// The literal `value`, rounded to `dtype`.
+    pub fn constant(value: f64, dtype: DType) -> Scalar {
+        Scalar::Const { bits: dtype.encode(value), dtype }
+    }
+
+    pub fn apply(operator: Operator, dtype: DType, args: impl IntoIterator<Item = Scalar>) -> Scalar {
+        Scalar::Apply { operator, dtype, args: args.into_iter().collect() }
+    }
+
+    pub fn cast(self, to: DType) -> Scalar {
+        if self.dtype() == to { self } else { Scalar::Cast { to, arg: Box::new(self) } }
+    }
+
+    pub fn dtype(&self) -> DType {
+        match self {
+            Scalar::Input { dtype, .. }
+            | Scalar::Integer { dtype, .. }
+            | Scalar::Param { dtype, .. }
+            | Scalar::Const { dtype, .. } => *dtype,
+            Scalar::Index { .. } => DType::I32,
+            Scalar::Apply { operator, dtype, .. } => operator.result(*dtype),
+            Scalar::Cast { to, .. } => *to,
+        }
+    }
+
+    /// The same expression with every leaf replaced by what `leaf` gives for it; nothing keeps the leaf.
+    pub fn map_leaves(&self, leaf: &mut dyn FnMut(&Scalar) -> Option<Scalar>) -> Scalar {
+        match self {
+            Scalar::Apply { operator, dtype, args } => Scalar::Apply {
+                operator: *operator,
+                dtype: *dtype,
+                args: args.iter().map(|a| a.map_leaves(leaf)).collect(),
+            },
+            Scalar::Cast { to, arg } => Scalar::Cast { to: *to, arg: Box::new(arg.map_leaves(leaf)) },
+            other => leaf(other).unwrap_or_else(|| other.clone()),
+        }
+    }
+
+    /// Whether a coordinate occurs.
+    pub fn mentions_index(&self) -> bool {
+        let mut found = false;
+        self.map_leaves(&mut |leaf| {
+            found |= matches!(leaf, Scalar::Index { .. });
+            None
+        });
+        found
+    }
+
+    /// The types and operators that occur, for the cost of one element.
+    pub fn operators(&self, out: &mut Vec<(Operator, DType)>) {
+        match self {
+            Scalar::Apply { operator, dtype, args } => {
+                out.push((*operator, *dtype));
+                args.iter().for_each(|a| a.operators(out));
+            }
+            Scalar::Cast { arg, .. } => arg.operators(out),
+            _ => {}
+        }
+    }
+}
+
+impl std::fmt::Display for Scalar {
+    /// Inputs as `$0`, `$1`, …; infix operators in parentheses.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scalar::Input { index, .. } => write!(f, "${index}"),
+            Scalar::Index { axis } => write!(f, "index({axis})"),
+            Scalar::Integer { value, .. } => write!(f, "({value})"),
+            Scalar::Param { name, .. } => write!(f, "{name}"),
+            Scalar::Const { bits, dtype } => write!(f, "{:?}", dtype.decode(*bits)),
+            Scalar::Cast { to, arg } => write!(f, "cast({arg}, {to})"),
+            Scalar::Apply { operator, args, .. } => {
+                let name = operator.name();
+                match args.as_slice() {
+                    [a, b] if !name.starts_with(char::is_alphabetic) => write!(f, "({a} {name} {b})"),
+                    [a] if !name.starts_with(char::is_alphabetic) => write!(f, "{name}{a}"),
+                    args => {
+                        let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+                        write!(f, "{name}({})", args.join(", "))
+                    }
+                }
+            }
+        }
+    }
+}
