@@ -9,25 +9,32 @@ mod body;
 mod builtins;
 mod collect;
 mod db;
+mod diagnostics;
 mod expr;
 mod import;
+mod infer;
 mod item;
 mod resolve;
 mod signature;
 mod source_map;
 #[cfg(test)]
 mod test_db;
+#[cfg(test)]
+mod tests;
+mod ty;
 
 pub use args::{ArgProblem, builtin_params, match_args};
 pub use body::{Body, Cases, body_of, body_source_map, fn_signature, kernel_signature, signature_source_map};
 pub use builtins::{Builtin, BuiltinId, BuiltinParam, Need, Place, builtin, builtins};
 pub use db::Db;
+pub use diagnostics::{file_diagnostics, item_diagnostics};
 pub use expr::{
     Arg, ArithOp, Attr, BinaryOp, Block, CmpOp, Expr, ExprId, ExprStore, Float, GenericArg, Literal, LogicOp,
     MeasureKind, MemorySpace, Name, Pat, PatId, Path, RoleKind, Stmt, StmtId, StmtKind, TupleField, TypeRef,
     TypeRefId, UnaryOp, WarpRole,
 };
 pub use import::{Import, PathTarget, absolute_path, imports, resolve_path};
+pub use infer::{Inference, SignatureTypes, TypeProblem, infer_body, signature_types};
 pub use item::{
     Bench, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,
     item_named, item_names, item_range,
@@ -35,3 +42,7 @@ pub use item::{
 pub use resolve::{Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, signature_names};
 pub use signature::{FnSignature, GenericParam, KernelSignature, Param, Predicate};
 pub use source_map::{SignatureSourceMap, SourceMap};
+pub use ty::{
+    Elem, Extent, TensorTy, Ty, definitely_differ, generic_symbol, is_compile_time, shape_text,
+    shapes_differ, space_word,
+};

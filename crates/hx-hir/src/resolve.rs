@@ -314,7 +314,7 @@ impl<'a> Resolver<'a> {
         DType::parse(path.as_name()?).map(Resolution::DType)
     }
 
-    fn path(&mut self, id: ExprId, path: &Path) {
+    fn path(&mut self, id: ExprId, path: &Path, called: bool) {
         if let Some(found) = self.lookup(path) {
             self.names.exprs.insert(id, found);
             return;
@@ -327,7 +327,7 @@ impl<'a> Resolver<'a> {
                 let mut scope: Vec<Name> = self.scopes.iter().flatten().map(|(n, _)| n.clone()).collect();
                 scope.sort();
                 scope.dedup();
-                NameProblem::Unknown { expr: id, path: path.clone(), scope }
+                NameProblem::Unknown { expr: id, path: path.clone(), called, scope }
             }
         };
         self.names.problems.push(problem);
@@ -372,13 +372,19 @@ impl<'a> Resolver<'a> {
         match &store[id] {
             Expr::Missing | Expr::Literal(_) | Expr::New | Expr::Wildcard => {}
             Expr::Path { path, generics } => {
-                self.path(id, path);
+                self.path(id, path, false);
                 generics.iter().for_each(|g| self.expr(g.value));
             }
             Expr::Unary { operand, .. } => self.expr(*operand),
             Expr::Binary { lhs, rhs, .. } => self.all(&[*lhs, *rhs]),
             Expr::Call { callee, args } => {
-                self.expr(*callee);
+                match &store[*callee] {
+                    Expr::Path { path, generics } => {
+                        self.path(*callee, path, true);
+                        generics.iter().for_each(|g| self.expr(g.value));
+                    }
+                    _ => self.expr(*callee),
+                }
                 args.iter().for_each(|a| self.expr(a.value));
             }
             Expr::MethodCall { receiver, args, .. } => {

@@ -1,0 +1,170 @@
+//! Diagnostics of names, types and shapes: facts by id become text, labels and fixes.
+//!
+//! One module per family. Only here are source maps read, so that whitespace changes diagnostics and nothing that made them.
+
+mod calls;
+mod items;
+mod names;
+mod shapes;
+mod types;
+
+use hx_base::{Code, Diagnostic, SourceFile, TextRange, sort_diagnostics};
+
+use crate::{
+    Db, ExprId, Item, PatId, SignatureSourceMap, SourceMap, TypeProblem, TypeRefId, body_names,
+    body_source_map, file_items, infer_body, signature_names, signature_source_map, signature_types,
+};
+
+/// What is wrong with one item, ordered by place.
+#[salsa::tracked]
+pub fn item_diagnostics<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    let empty = SourceMap::default();
+    let signature = signature_source_map(db, item);
+    if let Some(map) = signature {
+        let at = Reporter { db, item, map: &map.map, signature, in_signature: true };
+        names::report(&at, &signature_names(db, item).names.problems, &mut found);
+        report_types(&at, &signature_types(db, item).problems, &mut found);
+    }
+    let map = body_source_map(db, item).unwrap_or(&empty);
+    let at = Reporter { db, item, map, signature, in_signature: false };
+    names::report(&at, &body_names(db, item).problems, &mut found);
+    report_types(&at, &infer_body(db, item).problems, &mut found);
+    items::report(&at, &mut found);
+    sort_diagnostics(db, &mut found);
+    found
+}
+
+/// What is wrong with the names and types of a file, ordered by place. Syntax errors are not among it.
+#[salsa::tracked]
+pub fn file_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
+    let items = &file_items(db, file).items;
+    let mut found: Vec<Diagnostic> =
+        items.iter().flat_map(|item| item_diagnostics(db, *item).clone()).collect();
+    items::report_file(db, file, &mut found);
+    sort_diagnostics(db, &mut found);
+    found
+}
+
+fn report_types(at: &Reporter<'_>, problems: &[TypeProblem], out: &mut Vec<Diagnostic>) {
+    for problem in problems {
+        let found = calls::diagnostic(at, problem)
+            .or_else(|| shapes::diagnostic(at, problem))
+            .or_else(|| types::diagnostic(at, problem));
+        out.extend(found);
+    }
+}
+
+/// Where the ids of one store are.
+struct Reporter<'db> {
+    db: &'db dyn Db,
+    item: Item<'db>,
+    map: &'db SourceMap,
+    signature: Option<&'db SignatureSourceMap>,
+    in_signature: bool,
+}
+
+impl Reporter<'_> {
+    fn file(&self) -> SourceFile {
+        self.item.file(self.db)
+    }
+
+    fn absolute(&self, range: Option<TextRange>) -> TextRange {
+        let range = range.or_else(|| self.signature?.name).unwrap_or_default();
+        range + self.item.offset(self.db)
+    }
+
+    /// The range of an expression; the item's name for what the text lacks.
+    fn expr(&self, id: ExprId) -> TextRange {
+        self.absolute(self.map.expr(id))
+    }
+
+    fn pat(&self, id: PatId) -> TextRange {
+        self.absolute(self.map.pat(id))
+    }
+
+    fn type_ref(&self, id: TypeRefId) -> TextRange {
+        self.absolute(self.map.type_ref(id))
+    }
+
+    fn label(&self, id: ExprId, index: usize) -> TextRange {
+        self.absolute(self.map.label(id, index).or_else(|| self.map.expr(id)))
+    }
+
+    fn name(&self) -> TextRange {
+        self.absolute(None)
+    }
+
+    fn text(&self, range: TextRange) -> &str {
+        let text = self.file().text(self.db);
+        text.get(usize::from(range.start())..usize::from(range.end())).unwrap_or_default()
+    }
+
+    fn new(&self, code: &'static Code, range: TextRange, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(code, self.file(), range, message)
+    }
+}
+
+/// The candidate nearest in spelling, if exactly one is near enough to be meant.
+fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let mut best: Option<(usize, &str)> = None;
+    let mut tie = false;
+    for candidate in candidates {
+        let distance = edit_distance(&name.to_lowercase(), &candidate.to_lowercase());
+        let limit = match name.chars().count() {
+            0 | 1 => 0,
+            2..=5 => 1,
+            n => (n / 3).min(3),
+        };
+        if distance > limit || candidate == name {
+            continue;
+        }
+        match best {
+            Some((d, c)) if d == distance && c != candidate => tie = true,
+            Some((d, _)) if d <= distance => {}
+            _ => (best, tie) = (Some((distance, candidate)), false),
+        }
+    }
+    best.filter(|_| !tie).map(|(_, candidate)| candidate)
+}
+
+/// Insertions, removals, replacements and swaps of neighbours that make one text of the other.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0usize; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    rows[0] = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut least = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+/// `1 argument`, `2 arguments`.
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_clear_neighbour_is_offered() {
+        assert_eq!(nearest("regster_tensor", ["register_tensor", "shared_tensor"]), Some("register_tensor"));
+        assert_eq!(nearest("kn", ["bn", "bm"]), Some("bn"));
+        assert_eq!(nearest("bx", ["bn", "bm"]), None);
+        assert_eq!(nearest("x", ["register_tensor", "y"]), None);
+        assert_eq!(nearest("n", ["N", "m"]), Some("N"));
+        assert_eq!(nearest("syn", ["sync"]), Some("sync"));
+    }
+}

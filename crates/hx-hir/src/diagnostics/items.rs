@@ -1,0 +1,131 @@
+//! HX01xx of whole items and files: duplicates, imports, attributes, names that nothing uses.
+
+use hx_base::{Applicability, Diagnostic, SourceFile, TextRange, codes};
+use hx_syntax::ast;
+
+use super::Reporter;
+use crate::{
+    Db, Item, Name, Pat, Resolution, StmtKind, absolute_path, body_names, body_of, body_source_map, collect,
+    file_items, imports, item_range, signature_source_map,
+};
+
+pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
+    statement_attributes(at, out);
+    item_attributes(at, out);
+    unused_locals(at, out);
+}
+
+fn unknown_attribute(at: &Reporter<'_>, range: TextRange, name: &str, out: &mut Vec<Diagnostic>) {
+    out.push(at.new(&codes::UNKNOWN_ATTRIBUTE, range, format!("no attribute here is called `{name}`")));
+}
+
+fn statement_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
+    let body = body_of(at.db, at.item);
+    for (id, stmt) in body.store.stmts.iter() {
+        let ranges = at.map.attrs.get(id).map_or(&[][..], Vec::as_slice);
+        for (attr, range) in stmt.attrs.iter().zip(ranges) {
+            if attr.name != "unroll" {
+                unknown_attribute(at, at.absolute(Some(*range)), &attr.name, out);
+            } else if !matches!(stmt.kind, StmtKind::For { .. }) {
+                let message = "found `#[unroll]` on a statement that is no `for`";
+                out.push(at.new(&codes::UNKNOWN_ATTRIBUTE, at.absolute(Some(*range)), message));
+            }
+        }
+    }
+}
+
+fn item_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
+    let attrs: Vec<ast::Attr> = match at.item {
+        Item::Kernel(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
+        Item::Function(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
+        Item::Const(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
+        Item::Use(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
+        Item::Test(_) | Item::Bench(_) | Item::Main(_) => Vec::new(),
+    };
+    for attr in attrs {
+        let (Some(path), Some(name)) = (attr.path(), attr.text()) else { continue };
+        unknown_attribute(at, at.absolute(Some(collect::node_range(&path))), &name, out);
+    }
+}
+
+/// Locals, and parameters of functions, that nothing reads.
+fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
+    let body = body_of(at.db, at.item);
+    let names = body_names(at.db, at.item);
+    let unused = |range: TextRange, name: &Name| {
+        at.new(&codes::UNUSED_NAME, range, format!("nothing uses `{name}`")).fix(
+            format!("rename it to `_{name}`"),
+            range,
+            format!("_{name}"),
+            Applicability::Maybe,
+        )
+    };
+    for (id, pat) in body.store.pats.iter() {
+        let Pat::Bind(name) = pat else { continue };
+        let used = names.exprs.values().any(|r| *r == Resolution::Local(id));
+        if !used && !name.starts_with('_') {
+            out.push(unused(at.pat(id), name));
+        }
+    }
+    if let Item::Function(function) = at.item {
+        let sig = crate::fn_signature(at.db, function);
+        let header = &crate::signature_names(at.db, at.item).names;
+        for (i, param) in sig.params.iter().enumerate() {
+            let used = |n: &crate::Names| n.exprs.values().any(|r| *r == Resolution::Param(i as u32));
+            let range = at.signature.and_then(|s| s.params.get(i)).copied();
+            if !used(names) && !used(header) && !param.name.starts_with('_') {
+                out.push(unused(at.absolute(range), &param.name));
+            }
+        }
+    }
+}
+
+pub(super) fn report_file(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
+    duplicate_items(db, file, out);
+    unresolved_imports(db, file, out);
+}
+
+/// The name of an item in its file.
+fn name_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
+    let offset = item.offset(db);
+    if let Some(range) = signature_source_map(db, item).and_then(|m| m.name) {
+        return range + offset;
+    }
+    let constant = match item {
+        Item::Const(it) => {
+            it.syntax(db).and_then(|n| ast::HasName::name(&n)).map(|n| collect::node_range(&n))
+        }
+        _ => None,
+    };
+    let value = || body_source_map(db, item).and_then(|m| m.expr(body_of(db, item).root));
+    constant.or_else(value).map_or_else(|| item_range(db, item), |range| range + offset)
+}
+
+fn duplicate_items(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
+    let mut seen: Vec<(Name, TextRange)> = Vec::new();
+    for import in imports(db, file) {
+        let Some(item) = file_items(db, file).uses().nth(import.item) else { continue };
+        seen.push((import.name.clone(), import.range + item.offset(db)));
+    }
+    let named: Vec<(Name, TextRange)> =
+        file_items(db, file).named().map(|item| (item.name(db).clone(), name_range(db, item))).collect();
+    seen.extend(named);
+    for (i, (name, range)) in seen.iter().enumerate() {
+        if let Some((_, first)) = seen[..i].iter().find(|(n, _)| n == name && n != "_") {
+            let message = format!("`{name}` is defined twice");
+            let found = Diagnostic::new(&codes::DUPLICATE_DEFINITION, file, *range, message);
+            out.push(found.also(file, *first, "first defined here"));
+        }
+    }
+}
+
+fn unresolved_imports(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
+    for import in imports(db, file) {
+        let Some(item) = file_items(db, file).uses().nth(import.item) else { continue };
+        if absolute_path(db, file, &import.path.segments).is_none() {
+            let message = format!("`{}` leads to no file and no item", import.path);
+            let range = import.range + item.offset(db);
+            out.push(Diagnostic::new(&codes::UNRESOLVED_IMPORT, file, range, message));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Types, element types, memories, and what may be written.
+
+use hx_base::{Applicability, Diagnostic, Edit, Fix, codes};
+
+use super::Reporter;
+use crate::{Item, Ty, TypeProblem, fn_signature, kernel_signature, space_word};
+
+pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
+    Some(match problem {
+        TypeProblem::Mismatch { expr, found, wanted } => {
+            let message = format!("found {}, wanted {wanted}", found.what());
+            at.new(&codes::TYPE_MISMATCH, at.expr(*expr), message)
+        }
+        TypeProblem::Annotation { expr, found, wanted } => {
+            let (code, message) = match (found, wanted) {
+                (Ty::DType(a), Ty::DType(b)) => {
+                    (&codes::DTYPE_MISMATCH, format!("found elements of type `{a}`, wanted `{b}`"))
+                }
+                (Ty::Tensor(a), Ty::Tensor(b)) if a.elem.differs(&b.elem) => {
+                    (&codes::DTYPE_MISMATCH, format!("found `{found}`, wanted `{wanted}`"))
+                }
+                (Ty::Tensor(_), Ty::Tensor(_)) => {
+                    (&codes::SHAPE_MISMATCH, format!("found `{found}`, wanted `{wanted}`"))
+                }
+                _ => (&codes::TYPE_MISMATCH, format!("found {}, wanted {}", found.what(), wanted.what())),
+            };
+            at.new(code, at.expr(*expr), message)
+        }
+        TypeProblem::NoOperation { expr, op, lhs, rhs } => {
+            let message = match rhs {
+                Some(rhs) => format!("`{op}` has no meaning between {} and {}", lhs.what(), rhs.what()),
+                None => format!("`{op}` has no meaning for {}", lhs.what()),
+            };
+            at.new(&codes::NO_SUCH_OPERATION, at.expr(*expr), message)
+        }
+        TypeProblem::DTypes { expr, found, other, wanted } => {
+            let range = at.expr(*expr);
+            let text = at.text(range);
+            let message = format!("found elements of type `{found}`, wanted `{wanted}`");
+            at.new(&codes::DTYPE_MISMATCH, range, message)
+                .label(format!("this is `{found}`"))
+                .also(at.file(), at.expr(*other), format!("this is `{wanted}`"))
+                .fix(
+                    format!("convert it with `cast(…, {wanted})`"),
+                    range,
+                    format!("cast({text}, {wanted})"),
+                    Applicability::Maybe,
+                )
+        }
+        TypeProblem::NotMutable { expr, param } => not_mutable(at, *expr, *param),
+        TypeProblem::Memory { expr, found, wanted, operation } => {
+            let found = space_word(*found);
+            let message = format!("found a {found} tensor, wanted a {wanted} one for `{operation}`");
+            let message = message.replace("`the result of `gemm``", "the result of `gemm`");
+            let message =
+                message.replace("`this parameter`", "this parameter").replace("`a reduction`", "a reduction");
+            let found_in_memory = found != "register";
+            let diagnostic = at.new(&codes::WRONG_MEMORY, at.expr(*expr), message);
+            match *wanted {
+                "register" if operation == "=" => {
+                    diagnostic.help("`copy(src, dst)` writes to shared and global memory")
+                }
+                "register" | "register or shared" if found_in_memory => {
+                    let range = at.expr(*expr);
+                    let text = format!("load({})", at.text(range));
+                    diagnostic.fix("move it into registers with `load(…)`", range, text, Applicability::Maybe)
+                }
+                _ => diagnostic,
+            }
+        }
+        TypeProblem::NotUniform { expr } => {
+            let message = "found a tensor, wanted a condition that is the same for all threads";
+            at.new(&codes::NOT_UNIFORM, at.expr(*expr), message)
+                .help("`where(condition, x, y)` chooses element by element")
+        }
+        TypeProblem::Pattern { pat, found, wanted } => {
+            let plural = if *wanted == 1 { "" } else { "s" };
+            let message = format!("found {}, wanted {wanted} part{plural}", found.what());
+            at.new(&codes::PATTERN_MISMATCH, at.pat(*pat), message)
+        }
+        TypeProblem::Member { expr, base, name } => {
+            let message = format!("{} has nothing called `{name}`", base.what());
+            let found = at.new(&codes::UNKNOWN_MEMBER, at.label(*expr, 0), message);
+            if ["t", "transpose", "mT"].contains(&name.as_str()) {
+                found.fix("swap the last two modes with `.T`", at.label(*expr, 0), "T", Applicability::Maybe)
+            } else {
+                found
+            }
+        }
+        TypeProblem::NotAPlace { expr } => {
+            let message = "found something that is no local, wanted a name to assign to";
+            at.new(&codes::NOT_MUTABLE, at.expr(*expr), message)
+        }
+        TypeProblem::Literal { expr, value, dtype } => {
+            let message = format!("found {value}, which `{dtype}` cannot hold");
+            at.new(&codes::LITERAL_OUT_OF_RANGE, at.expr(*expr), message)
+        }
+        TypeProblem::UnusedResult { expr, found } => {
+            let message = format!("nothing takes this value: {}", found.what());
+            at.new(&codes::UNUSED_RESULT, at.expr(*expr), message)
+        }
+        TypeProblem::DivisionByZero { expr } => {
+            at.new(&codes::CONSTANT_ERROR, at.expr(*expr), "division by zero")
+        }
+        TypeProblem::Overflow { expr } => {
+            at.new(&codes::CONSTANT_ERROR, at.expr(*expr), "the value does not fit 64 bits")
+        }
+        _ => return None,
+    })
+}
+
+fn not_mutable(at: &Reporter<'_>, expr: crate::ExprId, param: Option<u32>) -> Diagnostic {
+    let Some(index) = param.map(|p| p as usize) else {
+        let message = "a part of a register tensor is written, but it may only be read";
+        return at.new(&codes::NOT_MUTABLE, at.expr(expr), message);
+    };
+    let params = match at.item {
+        Item::Kernel(it) => kernel_signature(at.db, it).params.get(index).map(|p| (p.name.clone(), p.ty)),
+        Item::Function(it) => fn_signature(at.db, it).params.get(index).map(|p| (p.name.clone(), p.ty)),
+        _ => None,
+    };
+    let Some((name, ty)) = params else {
+        return at.new(&codes::NOT_MUTABLE, at.expr(expr), "something is written that may only be read");
+    };
+    let message = format!("`{name}` is written, but it is not marked `mut`");
+    let found = at.new(&codes::NOT_MUTABLE, at.expr(expr), message);
+    let place = at.signature.and_then(|s| s.map.type_ref(ty));
+    let Some(range) = place.map(|r| r + at.item.offset(at.db)) else { return found };
+    // `mut` comes after the memory, if one is named.
+    let text = at.text(range);
+    let space =
+        ["global", "shared", "register"].iter().find(|w| text.starts_with(**w)).map_or(0, |w| w.len());
+    let gap = text[space..].len() - text[space..].trim_start().len();
+    let start = range.start() + hx_base::TextSize::of(&text[..space + gap]);
+    let edit = Edit { file: at.file(), range: hx_base::TextRange::empty(start), text: "mut ".into() };
+    let fix = Fix {
+        title: format!("mark `{name}` as `mut`"),
+        edits: vec![edit],
+        applicability: Applicability::Maybe,
+    };
+    found.also(at.file(), range, "declared here").with_fix(fix)
+}

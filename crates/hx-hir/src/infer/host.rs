@@ -1,0 +1,48 @@
+//! Host code: calls are checked for their arguments; values have types only when they run.
+
+use super::Infer;
+use crate::{Expr, ExprId, Name, Need, Resolution, Ty, builtin_params, kernel_signature};
+
+impl Infer<'_> {
+    /// Looks at every call of the body, wherever it is.
+    pub(super) fn host(&mut self) {
+        let calls: Vec<ExprId> = self
+            .store
+            .exprs
+            .iter()
+            .filter(|(_, e)| matches!(e, Expr::Call { .. } | Expr::Path { .. }))
+            .map(|(id, _)| id)
+            .collect();
+        for id in calls {
+            self.host_call(id);
+        }
+    }
+
+    fn host_call(&mut self, id: ExprId) {
+        let store = self.store;
+        let Expr::Call { callee, args } = &store[id] else { return };
+        let Expr::Path { generics, .. } = &store[*callee] else { return };
+        let types = vec![Ty::Unknown; args.len()];
+        match self.names.exprs.get(*callee).cloned() {
+            Some(Resolution::Builtin(b)) => match b.get().params {
+                Some(params) => {
+                    self.args(id, b.name(), &builtin_params(params), args, &types);
+                }
+                None => {
+                    let found = Ty::Unknown;
+                    self.report(super::TypeProblem::NotCallable { callee: *callee, found });
+                }
+            },
+            Some(Resolution::Item(key)) => {
+                let Some(kernel) = self.kernel_of(&key) else { return };
+                let sig = kernel_signature(self.db, kernel);
+                let known: Vec<Name> = sig.generics.iter().map(|g| g.name.clone()).collect();
+                self.generic_args(*callee, &key.name, generics, &known);
+                let params: Vec<(&str, Need)> =
+                    sig.params.iter().map(|p| (p.name.as_str(), Need::Required)).collect();
+                self.args(id, &key.name, &params, args, &types);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The types of parameters, and the checks of a header's clauses.
+
+use hx_dtype::DType;
+use hx_index::{Expr as Value, Symbol};
+use la_arena::ArenaMap;
+
+use super::{Infer, TypeProblem, scalar_ty};
+use crate::{
+    Db, Elem, Expr, ExprId, GenericParam, Item, Kind, MemorySpace, Param, Predicate, Resolution, TensorTy,
+    Ty, TypeRef, TypeRefId, fn_signature, kernel_signature, signature_names,
+};
+
+/// The types of a signature.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SignatureTypes {
+    pub generics: Vec<Ty>,
+    pub params: Vec<Ty>,
+    /// Of a function: what it gives; nothing if it says nothing.
+    pub ret: Option<Ty>,
+    /// How many axes the grid of a kernel has.
+    pub grid_rank: Option<usize>,
+    pub exprs: ArenaMap<ExprId, Ty>,
+    pub problems: Vec<TypeProblem>,
+}
+
+/// The types of the signature of a kernel or function; nothing for other items.
+#[salsa::tracked]
+pub fn signature_types<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureTypes {
+    let names = &signature_names(db, item).names;
+    match item {
+        Item::Kernel(kernel) => {
+            let sig = kernel_signature(db, kernel);
+            let mut cx = Infer::new(db, item, &sig.store, names);
+            cx.signature(&sig.generics, &sig.params, &sig.wheres);
+            let grid_rank = cx.grid(sig.grid);
+            cx.threads(sig.threads, super::stmt::has_warp_groups(db, item));
+            if let Some(cluster) = sig.cluster {
+                cx.int_list(cluster);
+            }
+            cx.finish(None, grid_rank)
+        }
+        Item::Function(function) => {
+            let sig = fn_signature(db, function);
+            let mut cx = Infer::new(db, item, &sig.store, names);
+            cx.signature(&sig.generics, &sig.params, &sig.wheres);
+            let ret = sig.ret.and_then(|ty| cx.type_of(ty, Some(MemorySpace::Register)));
+            cx.finish(ret, None)
+        }
+        _ => SignatureTypes::default(),
+    }
+}
+
+impl<'a> Infer<'a> {
+    fn finish(self, ret: Option<Ty>, grid_rank: Option<usize>) -> SignatureTypes {
+        let exprs = self.out.exprs;
+        SignatureTypes {
+            generics: self.generics,
+            params: self.params,
+            ret,
+            grid_rank,
+            exprs,
+            problems: self.out.problems,
+        }
+    }
+
+    fn signature(&mut self, generics: &[GenericParam], params: &[Param], wheres: &[Predicate]) {
+        for generic in generics {
+            let default = generic.default.map(|e| self.expr(e));
+            let kind = match (generic.ty.and_then(|ty| self.annotated(ty)), default) {
+                (Some(wanted), Some(found)) => {
+                    if let Some(default) = generic.default {
+                        self.check_annotation(default, &found, &wanted);
+                    }
+                    wanted
+                }
+                (Some(kind), None) | (None, Some(kind)) => kind,
+                // Without a kind and a default it is an integer.
+                (None, None) => Ty::Int(None),
+            };
+            let ty = Infer::generic_ty(&generic.name, &kind);
+            self.generics.push(ty);
+        }
+        // Scalars first: shapes may mention them.
+        self.params = params.iter().map(|p| self.scalar_param(p)).collect();
+        for (i, param) in params.iter().enumerate() {
+            let ty = match self.type_of(param.ty, None) {
+                Some(Ty::Tensor(t)) => Ty::Tensor(TensorTy { param: Some(i as u32), ..t }),
+                Some(_) if self.params[i] != Ty::Unknown => continue,
+                other => other.unwrap_or(Ty::Error),
+            };
+            self.params[i] = ty;
+        }
+        for predicate in wheres {
+            let found = self.expr(predicate.condition);
+            self.want_condition(predicate.condition, &found);
+        }
+    }
+
+    fn scalar_param(&self, param: &Param) -> Ty {
+        let TypeRef::Named { shape: None, .. } = &self.store[param.ty] else { return Ty::Unknown };
+        match self.names.types.get(param.ty) {
+            Some(Resolution::DType(dtype)) if dtype.is_int() => {
+                Ty::Int(Some(Value::symbol(Symbol::Scalar(param.name.clone()))))
+            }
+            Some(Resolution::DType(dtype)) => scalar_ty(*dtype),
+            _ => Ty::Unknown,
+        }
+    }
+
+    /// The type that a written type stands for. Tensors are in `space` unless they say otherwise, else in global memory.
+    pub(super) fn type_of(&mut self, id: TypeRefId, space: Option<MemorySpace>) -> Option<Ty> {
+        match &self.store[id] {
+            TypeRef::Missing => None,
+            TypeRef::Tuple(fields) => Some(Ty::Tuple(
+                fields.iter().map(|f| self.type_of(*f, space).unwrap_or(Ty::Unknown)).collect(),
+            )),
+            TypeRef::Named { space: written, mutable, shape: Some(shape), layout, .. } => {
+                let elem = self.elem(id)?;
+                let extents = shape.iter().map(|e| self.extent(*e)).collect();
+                if let Some(layout) = layout {
+                    self.stride_annotation(*layout, shape.len());
+                }
+                Some(Ty::Tensor(TensorTy {
+                    elem,
+                    shape: extents,
+                    space: (*written).or(space).unwrap_or(MemorySpace::Global),
+                    mutable: *mutable,
+                    param: None,
+                }))
+            }
+            TypeRef::Named { shape: None, .. } => self.annotated(id),
+        }
+    }
+
+    /// The type of a name without a shape: a scalar, or a kind of compile-time value.
+    pub(super) fn annotated(&mut self, id: TypeRefId) -> Option<Ty> {
+        if let TypeRef::Named { shape: Some(_), .. } | TypeRef::Tuple(_) = &self.store[id] {
+            return self.type_of(id, None);
+        }
+        Some(match self.names.types.get(id)? {
+            Resolution::Kind(Kind::Int) => Ty::Int(None),
+            Resolution::Kind(Kind::Type) => Ty::DType(Elem::Unknown),
+            Resolution::Kind(Kind::Layout) => Ty::Layout(None),
+            Resolution::Kind(Kind::Bool) => Ty::Bool,
+            Resolution::Kind(Kind::Float) => Ty::Float(None),
+            Resolution::DType(dtype) => scalar_ty(*dtype),
+            Resolution::Generic(_) | Resolution::Item(_) => match self.elem(id)? {
+                Elem::Known(dtype) => scalar_ty(dtype),
+                elem => Ty::Float(Some(elem)),
+            },
+            _ => return None,
+        })
+    }
+
+    fn elem(&mut self, id: TypeRefId) -> Option<Elem> {
+        let elem = match self.names.types.get(id)? {
+            Resolution::DType(dtype) => Elem::Known(*dtype),
+            Resolution::Generic(i) => match self.generics.get(*i as usize) {
+                Some(Ty::DType(elem)) => elem.clone(),
+                _ => return None,
+            },
+            Resolution::Item(_) => Elem::Unknown,
+            _ => return None,
+        };
+        Some(elem)
+    }
+
+    fn stride_annotation(&mut self, layout: ExprId, rank: usize) {
+        let found = self.expr(layout);
+        match (&self.store[layout], found) {
+            (Expr::Array(strides), Ty::Array(parts)) => {
+                if strides.len() != rank {
+                    self.report(TypeProblem::Rank {
+                        expr: layout,
+                        found: strides.len(),
+                        wanted: format!("one stride for each of {rank} dimensions"),
+                    });
+                }
+                for (stride, part) in strides.clone().into_iter().zip(parts) {
+                    self.want_int(stride, &part);
+                }
+            }
+            (_, found) if found.is_quiet() || matches!(found, Ty::Layout(_)) => {}
+            (_, found) => {
+                self.report(TypeProblem::Mismatch { expr: layout, found, wanted: "strides or a layout" });
+            }
+        }
+    }
+
+    fn grid(&mut self, grid: Option<ExprId>) -> Option<usize> {
+        let Some(grid) = grid else {
+            self.report(TypeProblem::MissingClause { clause: "grid" });
+            return None;
+        };
+        let rank = self.int_list(grid)?;
+        if rank == 0 || rank > 3 {
+            self.report(TypeProblem::GridRank { expr: grid, found: rank });
+            return None;
+        }
+        Some(rank)
+    }
+
+    /// How many integers an array, a tuple or a single integer holds.
+    fn int_list(&mut self, id: ExprId) -> Option<usize> {
+        let found = self.expr(id);
+        let exprs: Vec<ExprId> = match &self.store[id] {
+            Expr::Array(parts) => parts.clone(),
+            Expr::Tuple(fields) => fields.iter().map(|f| f.value).collect(),
+            _ => vec![id],
+        };
+        let parts = match found {
+            Ty::Array(parts) | Ty::Tuple(parts) => parts,
+            quiet if quiet.is_quiet() => return None,
+            single => vec![single],
+        };
+        for (part, expr) in parts.iter().zip(exprs.iter().chain(std::iter::repeat(&id))) {
+            self.want_int(*expr, part);
+        }
+        Some(parts.len())
+    }
+
+    fn threads(&mut self, threads: Option<ExprId>, warp_groups: bool) {
+        let Some(threads) = threads else {
+            if !warp_groups {
+                self.report(TypeProblem::MissingClause { clause: "threads" });
+            }
+            return;
+        };
+        let found = self.expr(threads);
+        self.want_int(threads, &found);
+        match found {
+            Ty::Int(Some(value)) => match value.as_const() {
+                Some(count) if count <= 0 || count % 32 != 0 || count > 1024 => {
+                    self.report(TypeProblem::Threads { expr: threads, found: count });
+                }
+                None if !crate::is_compile_time(&value) => {
+                    self.report(TypeProblem::NotConstant { expr: threads, value });
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// Reports a value that does not have the type written for it.
+    pub(super) fn check_annotation(&mut self, expr: ExprId, found: &Ty, wanted: &Ty) {
+        let fits = match (found, wanted) {
+            (a, b) if a.is_quiet() || b.is_quiet() => true,
+            (Ty::Int(_), Ty::Int(_) | Ty::Float(_))
+            | (Ty::Float(_), Ty::Float(_))
+            | (Ty::Bool, Ty::Bool)
+            | (Ty::DType(_), Ty::DType(_))
+            | (Ty::Layout(_), Ty::Layout(_))
+            | (Ty::Unit, Ty::Unit) => true,
+            (Ty::Tuple(a), Ty::Tuple(b)) => a.len() == b.len(),
+            (Ty::Tensor(a), Ty::Tensor(b)) => {
+                a.shape.len() == b.shape.len()
+                    && !a.elem.differs(&b.elem)
+                    && !crate::shapes_differ(&a.shape, &b.shape)
+            }
+            _ => false,
+        };
+        if !fits {
+            self.report(TypeProblem::Annotation { expr, found: found.clone(), wanted: wanted.clone() });
+        }
+    }
+
+    /// A literal has to fit the element type that is written for it.
+    pub(super) fn check_literal(&mut self, expr: ExprId, found: &Ty, dtype: DType) {
+        let Ty::Int(Some(value)) = found else { return };
+        let (Some(value), true) = (value.as_const(), dtype.is_int()) else { return };
+        let bits = dtype.bits();
+        let (low, high) = match (dtype.is_signed_int(), bits) {
+            (true, 64) => (i128::from(i64::MIN), i128::from(i64::MAX)),
+            (true, bits) => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+            (false, bits) => (0, (1i128 << bits) - 1),
+        };
+        if !(low..=high).contains(&i128::from(value)) {
+            self.report(TypeProblem::Literal { expr, value: value.to_string(), dtype });
+        }
+    }
+
+    /// Checks a constant against the type written for it.
+    pub(super) fn check_const(&mut self, expr: ExprId, found: &Ty, ty: Option<TypeRefId>) {
+        let Some(ty) = ty else { return };
+        let Some(wanted) = self.annotated(ty) else { return };
+        self.check_annotation(expr, found, &wanted);
+        if let Some(Resolution::DType(dtype)) = self.names.types.get(ty) {
+            let dtype = *dtype;
+            self.check_literal(expr, found, dtype);
+            if dtype.is_int() && matches!(found, Ty::Float(_)) {
+                // Reported by the annotation.
+            }
+        }
+    }
+}

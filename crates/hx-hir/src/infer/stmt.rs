@@ -1,0 +1,197 @@
+//! Statements: what names get, what is assigned, what is dropped.
+
+use hx_index::{Expr as Value, Symbol};
+
+use super::{Infer, TypeProblem};
+use crate::{
+    Db, Expr, ExprId, Item, MemorySpace, Pat, PatId, Resolution, StmtId, StmtKind, TensorTy, Ty, body_of,
+};
+
+/// Whether a body has `warp_groups`, which say themselves how many threads there are.
+pub(super) fn has_warp_groups<'db>(db: &'db dyn Db, item: Item<'db>) -> bool {
+    let body = body_of(db, item);
+    body.store.stmts.values().any(|s| matches!(s.kind, StmtKind::WarpGroups(_)))
+}
+
+impl Infer<'_> {
+    pub(super) fn stmt(&mut self, id: StmtId) {
+        let store = self.store;
+        let stmt = &store[id];
+        for &arg in stmt.attrs.iter().flat_map(|a| &a.args) {
+            self.expr(arg);
+        }
+        match &stmt.kind {
+            StmtKind::Let { pat, ty, value } => {
+                let found = self.expr(*value);
+                let found = match ty.and_then(|ty| self.type_of(ty, Some(MemorySpace::Register))) {
+                    Some(wanted) => {
+                        self.check_annotation(*value, &found, &wanted);
+                        if found.is_quiet() { wanted } else { found }
+                    }
+                    None => found,
+                };
+                // A local is a tensor of its own or a view; what may be written is decided by what it looks into.
+                self.bind(*pat, found);
+            }
+            StmtKind::Assign { place, op, value } => self.assign(*place, op.is_some(), *value),
+            StmtKind::Expr(expr) => {
+                let found = self.expr(*expr);
+                let block = matches!(store[*expr], Expr::If { .. } | Expr::Block(_));
+                if !found.is_quiet() && found != Ty::Unit && !block {
+                    self.report(TypeProblem::UnusedResult { expr: *expr, found });
+                }
+            }
+            StmtKind::Baseline(expr) => {
+                self.expr(*expr);
+            }
+            StmtKind::For { pat, iterable, body } => self.for_stmt(*pat, *iterable, *body),
+            StmtKind::While { condition, body } => {
+                let found = self.expr(*condition);
+                self.want_condition(*condition, &found);
+                self.expr(*body);
+            }
+            StmtKind::WarpGroups(roles) => {
+                for role in roles {
+                    for &expr in role.count.iter().chain(&role.registers) {
+                        let found = self.expr(expr);
+                        self.want_int(expr, &found);
+                    }
+                    if let Some(pat) = role.binder {
+                        self.bind(pat, Ty::Int(None));
+                    }
+                    self.expr(role.body);
+                }
+            }
+            StmtKind::Measure { quantities, body } => {
+                for (_, expr) in quantities {
+                    self.expr(*expr);
+                }
+                self.expr(*body);
+            }
+        }
+    }
+
+    fn for_stmt(&mut self, pat: PatId, iterable: ExprId, body: ExprId) {
+        let counter = match self.expr(iterable) {
+            Ty::Range { end: Some(_), .. } => {
+                let name = match &self.store[pat] {
+                    Pat::Bind(name) => name.clone(),
+                    _ => "_".into(),
+                };
+                let number = pat.into_raw().into_u32();
+                Ty::Int(Some(Value::symbol(Symbol::Var(name, number))))
+            }
+            quiet if quiet.is_quiet() => Ty::Unknown,
+            found => self.report(TypeProblem::Mismatch { expr: iterable, found, wanted: "a range `a..b`" }),
+        };
+        self.bind(pat, counter);
+        self.expr(body);
+    }
+
+    /// Gives the names of a pattern their types.
+    pub(super) fn bind(&mut self, pat: PatId, ty: Ty) {
+        let store = self.store;
+        match &store[pat] {
+            Pat::Missing | Pat::Wildcard => {}
+            Pat::Bind(_) => {
+                let ty = match ty {
+                    // The value changes somewhere.
+                    Ty::Int(_) if self.assigned.contains(&pat) => Ty::Int(None),
+                    // `let y = x` of a register tensor is a tensor of its own.
+                    Ty::Tensor(t) if t.space == MemorySpace::Register => {
+                        Ty::Tensor(TensorTy { mutable: true, param: None, ..t })
+                    }
+                    other => other,
+                };
+                self.out.pats.insert(pat, ty);
+            }
+            Pat::Tuple(parts) | Pat::Array(parts) => {
+                let types = match ty {
+                    Ty::Tuple(types) | Ty::Array(types) if types.len() == parts.len() => types,
+                    single @ Ty::Int(_) if parts.len() == 1 => vec![single],
+                    quiet if quiet.is_quiet() => vec![quiet; parts.len()],
+                    found => {
+                        self.report(TypeProblem::Pattern { pat, found, wanted: parts.len() });
+                        vec![Ty::Error; parts.len()]
+                    }
+                };
+                for (&part, ty) in parts.iter().zip(types) {
+                    self.bind(part, ty);
+                }
+            }
+        }
+    }
+
+    fn assign(&mut self, place: ExprId, arithmetic: bool, value: ExprId) {
+        let (target, found) = (self.expr(place), self.expr(value));
+        let local = match self.names.exprs.get(place) {
+            Some(Resolution::Local(_)) => true,
+            // A tensor parameter of a function.
+            Some(Resolution::Param(_)) => matches!(target, Ty::Tensor(_)),
+            _ => false,
+        };
+        if target.is_quiet() {
+            return;
+        }
+        if !local {
+            self.report(TypeProblem::NotAPlace { expr: place });
+            return;
+        }
+        match (&target, &found) {
+            (Ty::Tensor(dst), _) => {
+                if dst.space != MemorySpace::Register {
+                    let operation = "=".to_owned();
+                    self.report(TypeProblem::Memory {
+                        expr: place,
+                        found: dst.space,
+                        wanted: "register",
+                        operation,
+                    });
+                    return;
+                }
+                if !dst.mutable {
+                    self.report(TypeProblem::NotMutable { expr: place, param: dst.param });
+                    return;
+                }
+                match &found {
+                    Ty::Tensor(src) => self.same_tile((place, dst), (value, src), value),
+                    // `acc *= 2.0` scales every element.
+                    Ty::Int(_) | Ty::Float(_) if arithmetic => {}
+                    quiet if quiet.is_quiet() => {}
+                    other => {
+                        let found = other.clone();
+                        self.report(TypeProblem::Mismatch { expr: value, found, wanted: "a tensor" });
+                    }
+                }
+            }
+            (wanted, found) => self.check_annotation(value, found, wanted),
+        }
+    }
+
+    /// Same element type and shape, as `copy` and `=` want it.
+    pub(super) fn same_tile(
+        &mut self,
+        (dst, to): (ExprId, &TensorTy),
+        (src, from): (ExprId, &TensorTy),
+        at: ExprId,
+    ) {
+        if from.elem.differs(&to.elem) {
+            let (found, wanted) = (from.elem.clone(), to.elem.clone());
+            self.report(TypeProblem::DTypes { expr: src, found, other: dst, wanted });
+        }
+        if from.shape.len() != to.shape.len() || crate::shapes_differ(&from.shape, &to.shape) {
+            let (left, right) = ((src, from.shape.clone()), (dst, to.shape.clone()));
+            self.report(TypeProblem::Shapes { expr: at, left, right });
+        }
+    }
+
+    /// The value of a function's body against what its header promises.
+    pub(super) fn check_return(&mut self, root: ExprId, found: &Ty, wanted: Option<&Ty>) {
+        let Some(wanted) = wanted else { return };
+        let at = match &self.store[root] {
+            Expr::Block(block) => block.tail.unwrap_or(root),
+            _ => root,
+        };
+        self.check_annotation(at, found, wanted);
+    }
+}

@@ -1,0 +1,401 @@
+use expect_test::expect;
+
+use super::{check, kernel};
+
+#[test]
+fn arguments_of_primitives() {
+    check(
+        &kernel(
+            "let r = register_tensor(f16, [64, 16], layot: auto);\ncopy(a, c, r);\nfill(r);\nsync(1);\ncopy(a, dst: c, dst: c);",
+        ),
+        expect![[r#"
+            error[HX0202]: `register_tensor` has no parameter `layot`
+              let r = register_tensor(f16, [64, 16], layot: auto);
+                                                     ^^^^^
+              note: `register_tensor(dtype, shape, layout: …)`
+              help: `layout` is near in spelling
+              fix: replace it by `layout` (`layot` → `layout`)
+            error[HX0201]: found 3 arguments, wanted 2: `copy` takes no more
+              copy(a, c, r);
+                         ^ `copy` takes 2 arguments
+              note: `copy(src, dst)`
+            error[HX0222]: `fill` lacks the argument `x`
+              fill(r);
+              ^^^^^^^
+              note: `fill(t, x)`
+            error[HX0201]: found 1 arguments, wanted 0: `sync` takes no more
+              sync(1);
+                   ^ `sync` takes 0 arguments
+              note: `sync()`
+            error[HX0212]: an argument is given twice
+              copy(a, dst: c, dst: c);
+                              ^^^
+              copy(a, dst: c, dst: c);
+                      --- given here first
+              note: `copy(src, dst)`
+        "#]],
+    );
+}
+
+#[test]
+fn copies_want_equal_tiles() {
+    check(
+        &kernel(
+            "let r = register_tensor(f16, [64, 16]);\nlet q = register_tensor(f32, [64, 8]);\ncopy(r, q);\nq = r;",
+        ),
+        expect![[r#"
+            error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
+              copy(r, q);
+              ^^^^^^^^^^
+              copy(r, q);
+                   - this has the shape `[64, 16]`
+              copy(r, q);
+                      - this has the shape `[64, 8]`
+            error[HX0204]: found elements of type `f16`, wanted `f32`
+              copy(r, q);
+                   ^ this is `f16`
+              copy(r, q);
+                      - this is `f32`
+              fix: convert it with `cast(…, f32)` (`r` → `cast(r, f32)`)
+            error[HX0204]: found elements of type `f16`, wanted `f32`
+              q = r;
+                  ^ this is `f16`
+              q = r;
+              - this is `f32`
+              fix: convert it with `cast(…, f32)` (`r` → `cast(r, f32)`)
+            error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
+              q = r;
+                  ^
+              q = r;
+                  - this has the shape `[64, 16]`
+              q = r;
+              - this has the shape `[64, 8]`
+        "#]],
+    );
+}
+
+#[test]
+fn gemm_wants_its_shapes() {
+    check(
+        &kernel(
+            "let x = register_tensor(f16, [64, 16]);\nlet y = register_tensor(f16, [16, 32]);\nlet z = register_tensor(f32, [64, 32]);\n\
+             gemm(z, x, y);\ngemm(z, x, y.T);\ngemm(x, z);\ngemm(z, x, cast(y.T, bf16));\ngemm(z, a, y.T);",
+        ),
+        expect![[r#"
+            error[HX0205]: found N = `16`, wanted `32`
+              gemm(z, x, y);
+                         ^ N is `16` here
+              gemm(z, x, y);
+                   - N is `32` here
+              note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`
+            error[HX0222]: `gemm` lacks the argument `b`
+              gemm(x, z);
+              ^^^^^^^^^^
+              note: `gemm(c, a, b, warps: …)`
+            error[HX0204]: found elements of type `bf16`, wanted `f16`
+              gemm(z, x, cast(y.T, bf16));
+                         ^^^^^^^^^^^^^^^ this is `bf16`
+              gemm(z, x, cast(y.T, bf16));
+                      - this is `f16`
+              fix: convert it with `cast(…, f16)` (`cast(y.T, bf16)` → `cast(cast(y.T, bf16), f16)`)
+            error[HX0215]: found a global tensor, wanted a register or shared one for `gemm`
+              gemm(z, a, y.T);
+                      ^
+              fix: move it into registers with `load(…)` (`a` → `load(a)`)
+        "#]],
+    );
+}
+
+#[test]
+fn elementwise_operations() {
+    check(
+        &kernel(
+            "let x = register_tensor(f32, [64, 16]);\nlet y = register_tensor(f32, [64, 8]);\nlet _p = x + y;\n\
+             let _q = x * register_tensor(f16, [64, 16]);\nlet _r = tile(a, [64, 16])[.., .., 0, 0] * 2.0;\nlet _s = x @ y;\nlet _t = x + \"a\";",
+        ),
+        expect![[r#"
+            error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
+              let _p = x + y;
+                       ^^^^^
+              let _p = x + y;
+                       - this has the shape `[64, 16]`
+              let _p = x + y;
+                           - this has the shape `[64, 8]`
+            error[HX0204]: found elements of type `f16`, wanted `f32`
+              let _q = x * register_tensor(f16, [64, 16]);
+                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ this is `f16`
+              let _q = x * register_tensor(f16, [64, 16]);
+                       - this is `f32`
+              fix: convert it with `cast(…, f32)` (`register_tensor(f16, [64, 16])` → `cast(register_tensor(f16, [64, 16]), f32)`)
+            error[HX0215]: found a global tensor, wanted a register one for `*`
+              let _r = tile(a, [64, 16])[.., .., 0, 0] * 2.0;
+                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              fix: move it into registers with `load(…)` (`tile(a, [64, 16])[.., .., 0, 0]` → `load(tile(a, [64, 16])[.., .., 0, 0])`)
+            error[HX0218]: `@` has no meaning between a register tensor and a register tensor
+              let _s = x @ y;
+                       ^^^^^
+            error[HX0218]: `+` has no meaning between a register tensor and a string
+              let _t = x + "a";
+                       ^^^^^^^
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_not_mut_stays() {
+    check(
+        &kernel("copy(load(tile(c, [8, 8])[.., .., 0, 0]), tile(a, [8, 8])[.., .., 0, 0]);"),
+        expect![[r#"
+            error[HX0207]: `a` is written, but it is not marked `mut`
+              copy(load(tile(c, [8, 8])[.., .., 0, 0]), tile(a, [8, 8])[.., .., 0, 0]);
+                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k], e: i32[m], s: f32)
+                                                --------- declared here
+              fix: mark `a` as `mut` (`` → `mut `)
+        "#]],
+    );
+    check(
+        "fn clear(x: register f32[M], s: shared f32[M]) { fill(x, 0.0); fill(s, 0.0); }\n",
+        expect![[r#"
+        error[HX0207]: `x` is written, but it is not marked `mut`
+          fn clear(x: register f32[M], s: shared f32[M]) { fill(x, 0.0); fill(s, 0.0); }
+                                                                ^
+          fn clear(x: register f32[M], s: shared f32[M]) { fill(x, 0.0); fill(s, 0.0); }
+                      --------------- declared here
+          fix: mark `x` as `mut` (`` → `mut `)
+        error[HX0207]: `s` is written, but it is not marked `mut`
+          fn clear(x: register f32[M], s: shared f32[M]) { fill(x, 0.0); fill(s, 0.0); }
+                                                                              ^
+          fn clear(x: register f32[M], s: shared f32[M]) { fill(x, 0.0); fill(s, 0.0); }
+                                          ------------- declared here
+          fix: mark `s` as `mut` (`` → `mut `)
+    "#]],
+    );
+}
+
+#[test]
+fn indices_and_ranks() {
+    check(
+        &kernel(
+            "let t = tile(c, [8, 8]);\nlet _a = t[0, 0, 0, 0, 0];\nlet _b = t[8];\nlet _c = t[-1];\nlet _d = t[1.5];\nlet _e = e.T;\n\
+             let _f = c.transpose;\nlet _g = tile(c, [8]);\nlet [_x, _y, _z] = block_idx;\nlet (_u, _v) = 3;",
+        ),
+        expect![[r#"
+            error[HX0206]: found 5 indices, wanted at most 4
+              let _a = t[0, 0, 0, 0, 0];
+                       ^^^^^^^^^^^^^^^^
+              let _a = t[0, 0, 0, 0, 0];
+                       - this has the shape `[8, 8, (m + 7) / 8, (k + 7) / 8]`
+            error[HX0211]: found the index `8`, wanted one below `8`
+              let _b = t[8];
+                         ^
+            error[HX0211]: found the index `-1`, wanted one of 0 or more
+              let _c = t[-1];
+                         ^^
+            error[HX0203]: found a floating-point number, wanted an integer or a range
+              let _d = t[1.5];
+                         ^^^
+            error[HX0206]: found 1 mode, wanted at least 2 modes for `.T`
+              let _e = e.T;
+                       ^
+            error[HX0213]: a global tensor has nothing called `transpose`
+              let _f = c.transpose;
+                         ^^^^^^^^^
+              fix: swap the last two modes with `.T` (`transpose` → `T`)
+            error[HX0206]: found 1 mode, wanted 2 for `[m, k]`
+              let _g = tile(c, [8]);
+                               ^^^
+            error[HX0223]: found an array of 2, wanted 3 parts
+              let [_x, _y, _z] = block_idx;
+                  ^^^^^^^^^^^^
+            error[HX0223]: found an integer, wanted 2 parts
+              let (_u, _v) = 3;
+                  ^^^^^^^^
+        "#]],
+    );
+}
+
+#[test]
+fn shapes_are_compile_time_and_positive() {
+    check(
+        &kernel("let _r = register_tensor(f16, [m, 0]);\nlet _s = shared_tensor(BM, [8, 2.0]);"),
+        expect![[r#"
+            error[HX0209]: found `m`, which is known only at launch, wanted a compile-time value
+              let _r = register_tensor(f16, [m, 0]);
+                                             ^
+              help: numbers, constants and compile-time parameters are known at compile time
+            error[HX0205]: found the extent `0`, wanted a positive one
+              let _r = register_tensor(f16, [m, 0]);
+                                                ^
+            error[HX0203]: found an integer, wanted an element type
+              let _s = shared_tensor(BM, [8, 2.0]);
+                                     ^^
+            error[HX0203]: found a floating-point number, wanted an integer
+              let _s = shared_tensor(BM, [8, 2.0]);
+                                             ^^^
+        "#]],
+    );
+}
+
+#[test]
+fn conditions_are_uniform() {
+    check(
+        &kernel(
+            "let x = register_tensor(f32, [8]);\nif x > 0.0 { sync(); }\nwhile m { sync(); }\nfor i in m { fill(x, i); }",
+        ),
+        expect![[r#"
+            error[HX0214]: found a tensor, wanted a condition that is the same for all threads
+              if x > 0.0 { sync(); }
+                 ^^^^^^^
+              help: `where(condition, x, y)` chooses element by element
+            error[HX0203]: found an integer, wanted a truth value
+              while m { sync(); }
+                    ^
+            error[HX0203]: found an integer, wanted a range `a..b`
+              for i in m { fill(x, i); }
+                       ^
+        "#]],
+    );
+}
+
+#[test]
+fn headers() {
+    check(
+        "kernel f(a: f16[m]) {}\n",
+        expect![[r#"
+        error[HX0220]: the kernel has no `grid`: how many blocks run it
+          kernel f(a: f16[m]) {}
+                 ^
+        error[HX0220]: the kernel has no `threads`: how many threads a block has
+          kernel f(a: f16[m]) {}
+                 ^
+    "#]],
+    );
+    check(
+        "kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}\n",
+        expect![[r#"
+        error[HX0203]: found an integer, wanted a truth value
+          kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
+                                    ^^^^^
+        error[HX0220]: found 4 axes, wanted 1 to 3
+          kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
+                                               ^^^^^^^^^^^^
+        error[HX0506]: found 100 threads, wanted a multiple of 32
+          kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
+                                                                    ^^^
+    "#]],
+    );
+    check(
+        "kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}\n",
+        expect![[r#"
+        error[HX0203]: found `int = 3`, wanted `type = _`
+          kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
+                             ^
+        error[HX0206]: found 2 modes, wanted 1 strides
+          kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
+                                          ^^^^^^
+        error[HX0203]: found a floating-point number, wanted an integer
+          kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
+                                                       ^^^
+        error[HX0502]: found 2048 threads, wanted at most 1024
+          kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
+                                                                   ^^^^
+    "#]],
+    );
+    check(
+        "kernel f(a: f16[m]) grid [1] threads m {}\n",
+        expect![[r#"
+        error[HX0209]: found `m`, which is known only at launch, wanted a compile-time value
+          kernel f(a: f16[m]) grid [1] threads m {}
+                                               ^
+          help: numbers, constants and compile-time parameters are known at compile time
+    "#]],
+    );
+}
+
+#[test]
+fn constants() {
+    check(
+        "const A: layout = 64;\nconst B: i8 = 300;\nconst C = 64 / 0;\nconst D = \"a\" * 2.0;\nconst E: f32 = 1;\nconst F = A(2);\n",
+        expect![[r#"
+            error[HX0203]: found `int = 64`, wanted `layout`
+              const A: layout = 64;
+                                ^^
+            error[HX0216]: found 300, which `i8` cannot hold
+              const B: i8 = 300;
+                            ^^^
+            error[HX0217]: division by zero
+              const C = 64 / 0;
+                             ^
+            error[HX0218]: `*` has no meaning between a string and a floating-point number
+              const D = "a" * 2.0;
+                        ^^^^^^^^^
+            error[HX0105]: found `A`, which is a layout, wanted a function
+              const F = A(2);
+                        ^
+        "#]],
+    );
+}
+
+#[test]
+fn calls_of_functions() {
+    check(
+        "fn scale<N = 4>(x: register f32[M], by: f32) -> f32[M] { x * by }\n\
+         fn half(x: register f32[M]) -> f16[M] { x }\n\
+         fn row(x: shared mut f16[K]) { fill(x, 0.0); }\n\
+         kernel f(a: f16[m]) grid [1] threads 32 {\n\
+         let r = register_tensor(f32, [8]);\nlet s = scale<N = 2>(r, 2.0);\nlet _t = scale<K = 2>(s, r, 1.0);\nlet _u = half(a);\n\
+         row(register_tensor(f16, [8]));\nscale(r, 1.0);\nf(a);\n}\n",
+        expect![[r#"
+            error[HX0203]: found `register f32[M]`, wanted `register f16[M]`
+              fn half(x: register f32[M]) -> f16[M] { x }
+                                                      ^
+            error[HX0202]: `scale` has no compile-time parameter `K`
+              let _t = scale<K = 2>(s, r, 1.0);
+                             ^
+              help: `N` is near in spelling
+              fix: replace it by `N` (`K` → `N`)
+            error[HX0201]: found 3 arguments, wanted 2: `scale` takes no more
+              let _t = scale<K = 2>(s, r, 1.0);
+                                          ^^^ `scale` takes 2 arguments
+            error[HX0215]: found a global tensor, wanted a register one for this parameter
+              let _u = half(a);
+                            ^
+              fix: move it into registers with `load(…)` (`a` → `load(a)`)
+            error[HX0215]: found a register tensor, wanted a shared one for this parameter
+              row(register_tensor(f16, [8]));
+                  ^^^^^^^^^^^^^^^^^^^^^^^^^
+            warning[HX0221]: nothing takes this value: a register tensor
+              scale(r, 1.0);
+              ^^^^^^^^^^^^^
+            error[HX0104]: the kernel `f` is launched from device code
+              f(a);
+              ^
+              help: kernels are launched in `test`, `bench` and `main`; a tile function is a `fn`
+        "#]],
+    );
+}
+
+#[test]
+fn assignments() {
+    check(
+        &kernel(
+            "let x = register_tensor(f32, [8]);\nlet y = shared_tensor(f32, [8]);\ny = x;\nm = 3;\nx = 1.0;\nx *= 2.0;\nlet n = 1;\nn += 1;\nn = 2.5;",
+        ),
+        expect![[r#"
+            error[HX0215]: found a shared tensor, wanted a register one for `=`
+              y = x;
+              ^
+              help: `copy(src, dst)` writes to shared and global memory
+            error[HX0207]: found something that is no local, wanted a name to assign to
+              m = 3;
+              ^
+            error[HX0203]: found a floating-point number, wanted a tensor
+              x = 1.0;
+                  ^^^
+            error[HX0203]: found `float`, wanted `int`
+              n = 2.5;
+                  ^^^
+        "#]],
+    );
+}

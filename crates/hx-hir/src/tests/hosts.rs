@@ -1,0 +1,15 @@
+use expect_test::expect;
+
+use super::check;
+
+#[test]
+fn launches_are_checked_as_far_as_the_text_goes() {
+    check(
+        "kernel f<BM = 64>(a: f16[m], c: mut f16[m]) grid [m / BM] threads 32 {}\n\
+         test \"t\" for (m, n) in [(1, 2)] {\n\
+         let a = randn(f16, [m], sede: n);\nf(a);\nf<BN = 2>(a, a);\nf<BM = 2>(a, a, a);\nf(c: a, a: a);\nassert_close(a);\n}\n\
+         bench \"b\" { let a = empty(f16, [2, 2]); measure flops 8 { f(a, a) } baseline cublas::gemm(a, a, a) }\n\
+         main { print(args[0]); let _x = b; }\n",
+        expect![[""]],
+    );
+}

@@ -1,0 +1,195 @@
+use expect_test::expect;
+
+use super::{check, check_files, kernel};
+
+#[test]
+fn an_unknown_name_gets_its_nearest_neighbour() {
+    check(
+        &kernel("let r = regster_tensor(f16, [BM, BK]);\nfill(r, zero);"),
+        expect![[r#"
+        error[HX0101]: nothing in scope is called `regster_tensor`
+          let r = regster_tensor(f16, [BM, BK]);
+                  ^^^^^^^^^^^^^^
+          help: `register_tensor` is near in spelling
+          fix: replace it by `register_tensor` (`regster_tensor` → `register_tensor`)
+        error[HX0101]: nothing in scope is called `zero`
+          fill(r, zero);
+                  ^^^^
+    "#]],
+    );
+    check(
+        "const BYTES = TILE * 2;\n",
+        expect![[r#"
+        error[HX0101]: nothing in scope is called `TILE`
+          const BYTES = TILE * 2;
+                        ^^^^
+          help: `tile` is near in spelling
+          fix: replace it by `tile` (`TILE` → `tile`)
+    "#]],
+    );
+    check(
+        "kernel f(c: mut f61[m]) grid [1] threads 32 {}\n",
+        expect![[r#"
+        error[HX0101]: no type is called `f61`
+          kernel f(c: mut f61[m]) grid [1] threads 32 {}
+                          ^^^
+    "#]],
+    );
+}
+
+#[test]
+fn names_end_with_their_block() {
+    check(
+        &kernel("for i in 0..2 { let x = i; fill(load(a[x..x + 1, ..]), 0.0); }\nlet y = x;"),
+        expect![[r#"
+            error[HX0209]: found `k`, which is known only at launch, wanted a compile-time value
+              for i in 0..2 { let x = i; fill(load(a[x..x + 1, ..]), 0.0); }
+                                                   ^^^^^^^^^^^^^^^
+              help: numbers, constants and compile-time parameters are known at compile time
+            warning[HX0106]: nothing uses `y`
+              let y = x;
+                  ^
+              fix: rename it to `_y` (`y` → `_y`)
+            error[HX0101]: nothing in scope is called `x`
+              let y = x;
+                      ^
+        "#]],
+    );
+}
+
+#[test]
+fn a_shape_binds_what_stands_alone() {
+    check("kernel f(w: f16[n, k / 2], x: f16[k]) grid [n] threads 32 {}\n", expect![[""]]);
+    check(
+        "kernel f(w: f16[n, k / 2]) grid [n] threads 32 {}\n",
+        expect![[r#"
+        error[HX0101]: nothing in scope is called `k`
+          kernel f(w: f16[n, k / 2]) grid [n] threads 32 {}
+                             ^
+          note: a dimension is bound where its name stands alone in a parameter's shape
+    "#]],
+    );
+    check(
+        "const N = 8;\nkernel f(w: f16[N]) grid [n] threads 32 {}\n",
+        expect![[r#"
+        error[HX0101]: nothing in scope is called `n`
+          kernel f(w: f16[N]) grid [n] threads 32 {}
+                                    ^
+          note: a dimension is bound where its name stands alone in a parameter's shape
+          help: `N` is near in spelling
+          fix: replace it by `N` (`n` → `N`)
+    "#]],
+    );
+}
+
+#[test]
+fn definitions_are_unique() {
+    check(
+        "const T = 1;\nconst T = 2;\nkernel f<m = 1>(a: f16[m], a: f16[m]) grid [1] threads 32 {}\n",
+        expect![[r#"
+            error[HX0102]: `T` is defined twice
+              const T = 2;
+                    ^
+              const T = 1;
+                    - first defined here
+            error[HX0102]: `a` is defined twice
+              kernel f<m = 1>(a: f16[m], a: f16[m]) grid [1] threads 32 {}
+                                         ^
+              kernel f<m = 1>(a: f16[m], a: f16[m]) grid [1] threads 32 {}
+                              - first defined here
+        "#]],
+    );
+}
+
+#[test]
+fn imports_lead_somewhere() {
+    let library = ("std/gemm.hx", "const TILE = 64;\nfn id(x: f32) -> f32 { x }\n");
+    check_files(
+        &[
+            library,
+            (
+                "a.hx",
+                "use std::gemm::{TILE as T, nothing};\nuse std::gem;\nuse std::gemm;\nconst A = T + gemm::TILE + std::gemm::TILE;\n",
+            ),
+        ],
+        expect![[r#"
+            error[HX0103]: `std::gemm::nothing` leads to no file and no item
+              use std::gemm::{TILE as T, nothing};
+                                         ^^^^^^^
+            error[HX0103]: `std::gem` leads to no file and no item
+              use std::gem;
+                  ^^^^^^^^
+        "#]],
+    );
+}
+
+#[test]
+fn host_and_device_have_their_own_names() {
+    check(
+        &kernel("let x = randn(f16, [32]);\nfill(x, 1.0);"),
+        expect![[r#"
+        error[HX0104]: `randn` has no meaning in device code
+          let x = randn(f16, [32]);
+                  ^^^^^
+          help: it belongs in `test`, `bench` and `main`
+    "#]],
+    );
+    check(
+        "test \"t\" { let r = register_tensor(f16, [2]); print(r); }\n",
+        expect![[r#"
+        error[HX0104]: `register_tensor` has no meaning in host code
+          test "t" { let r = register_tensor(f16, [2]); print(r); }
+                             ^^^^^^^^^^^^^^^
+          help: it belongs in `kernel` and `fn`
+    "#]],
+    );
+}
+
+#[test]
+fn a_constant_cannot_need_itself() {
+    check("const A = B + 1;\nconst B = A + 1;\n", expect![[""]]);
+}
+
+#[test]
+fn attributes_are_known() {
+    check(
+        &format!("#[inline]\n{}", kernel("#[unrol]\nfor i in 0..2 { sync(); }\n#[unroll]\nsync();")),
+        expect![[r#"
+            error[HX0107]: no attribute here is called `inline`
+              #[inline]
+                ^^^^^^
+            error[HX0107]: no attribute here is called `unrol`
+              #[unrol]
+                ^^^^^
+            warning[HX0106]: nothing uses `i`
+              for i in 0..2 { sync(); }
+                  ^
+              fix: rename it to `_i` (`i` → `_i`)
+            error[HX0107]: found `#[unroll]` on a statement that is no `for`
+              #[unroll]
+                ^^^^^^
+        "#]],
+    );
+}
+
+#[test]
+fn what_nothing_uses_is_said() {
+    check(
+        &kernel("let [x, _] = block_idx;\nlet _y = 1;"),
+        expect![[r#"
+        warning[HX0106]: nothing uses `x`
+          let [x, _] = block_idx;
+               ^
+          fix: rename it to `_x` (`x` → `_x`)
+    "#]],
+    );
+    check(
+        "fn first(x: register f32[M], y: register f32[M]) -> f32[M] { x }\n",
+        expect![[r#"
+        warning[HX0106]: nothing uses `y`
+          fn first(x: register f32[M], y: register f32[M]) -> f32[M] { x }
+                                       ^
+          fix: rename it to `_y` (`y` → `_y`)
+    "#]],
+    );
+}

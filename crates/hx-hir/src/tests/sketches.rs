@@ -1,0 +1,38 @@
+//! The kernels that the language was designed on have no errors.
+
+use crate::file_diagnostics;
+use crate::test_db::{TestDb, draw};
+
+fn check_clean(text: &str) {
+    let mut db = TestDb::new();
+    db.add("std/math.hx", "const LOG2E: f32 = 1.4426950408889634;\n");
+    let file = db.add("a.hx", text);
+    let mut found = hx_base::syntax_diagnostics(&db, file).clone();
+    found.extend(file_diagnostics(&db, file).iter().cloned());
+    assert_eq!(draw(&db, &found), "");
+}
+
+#[test]
+fn the_first_page() {
+    check_clean(include_str!("../../../../std/matmul.hx"));
+}
+
+#[test]
+fn attention() {
+    check_clean(include_str!("data/attention.hx"));
+}
+
+#[test]
+fn moe() {
+    check_clean(include_str!("data/moe.hx"));
+}
+
+#[test]
+fn selective_scan() {
+    check_clean(include_str!("data/selective_scan.hx"));
+}
+
+#[test]
+fn w4a16() {
+    check_clean(include_str!("data/w4a16.hx"));
+}
