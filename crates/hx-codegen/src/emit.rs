@@ -266,8 +266,13 @@ impl<'a> Emitter<'a> {
         };
         let file = lines.file.replace('\\', "\\\\").replace('"', "\\\"");
         let _ = writeln!(self.out, "#line {line} \"{file}\"");
-        let parts: Vec<&str> = text.lines().map(str::trim_start).collect();
-        self.write_line(&parts.join(" "));
+        let mut line = String::new();
+        for part in text.lines().map(str::trim_start) {
+            let tight = line.is_empty() || line.ends_with('(');
+            line.push_str(if tight { "" } else { " " });
+            line.push_str(part);
+        }
+        self.write_line(&line);
     }
 
     /// `head {`, what `inside` writes, `}`.

@@ -64,13 +64,17 @@ fn matrix_product() {
     check(&programs::gemm());
 }
 
+/// Statements that the compiler attributes to lines are one line each, and all of them are marked.
 #[test]
 fn line_marks_are_relative_to_the_kernel() {
-    let program = programs::vector_copy();
-    let of = (0..4).map(|i| (hx_tile::Origin(i), 10 + i)).collect();
-    let source = cuda_with_lines(&program, Arch::Sm90a, Lines { file: "copy.hx::vector_copy", of: &of });
-    let text = source.map_or_else(|e| e.to_string(), |s| s.text);
-    expect_file![concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/vector_copy_lines.cu")].assert_eq(&text);
+    for program in [programs::vector_copy(), programs::half_words()] {
+        let of = (0..4).map(|i| (hx_tile::Origin(i), 10 + i)).collect();
+        let file = format!("{0}.hx::{0}", program.name);
+        let source = cuda_with_lines(&program, Arch::Sm90a, Lines { file: &file, of: &of });
+        let text = source.map_or_else(|e| e.to_string(), |s| s.text);
+        let golden = format!("{}/tests/golden/{}_lines.cu", env!("CARGO_MANIFEST_DIR"), program.name);
+        expect_file![golden].assert_eq(&text);
+    }
 }
 
 #[test]
