@@ -24,35 +24,35 @@ fn the_example() {
     check(
         Matmul::default(),
         expect![[r#"
-        kernel matmul threads 128
-        ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
-            A fragment of `mma.m16n8k16.f32.f16` (#3)
-        rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
-            B fragment of `mma.m16n8k16.f32.f16` (#3)
-        rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
-            accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
-        sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
-            the accesses unify to `(64,(2,4,8)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
-        rc_cast: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
-            elementwise: as its operand (#4)
-        rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
-            coalesced along dimension 1 of `c` (#8)
-        #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
-            4 B: each thread holds 2 neighbours along the contiguous dimension
-        #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
-            4 B: each thread holds 2 neighbours along the contiguous dimension
-        #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
-            lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
-        #4 rc_cast = cast(rc, f16): cvt.f16x2.f32
-            2 elements at once into one register
-        #5 copy(rc_cast, sc[0..64, 0..64]): st.shared.b32, 4 B an access, no bank conflicts
-            asks for `(64,(2,32)):(D,(1,D))`; each thread holds 2 elements in a row
-        #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
-            asks for `(64,(8,8)):(D,(1,D))`; the widest access
-        #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
-            the widest access
-        shared memory: 8192 B
-    "#]],
+            kernel matmul threads 128
+            ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+                A fragment of `mma.m16n8k16.f32.f16` (#3)
+            rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+                B fragment of `mma.m16n8k16.f32.f16` (#3)
+            rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+                accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
+            sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+                the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+            rc_cast: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+                elementwise: as its operand (#4)
+            rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+                coalesced along dimension 1 of `c` (#8)
+            #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
+                4 B: each thread holds 2 neighbours along the contiguous dimension
+            #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
+                4 B: each thread holds 2 neighbours along the contiguous dimension
+            #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+                lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+            #4 rc_cast = cast(rc, f16): cvt.f16x2.f32
+                2 elements at once into one register
+            #5 copy(rc_cast, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+                asks for `(64,(8,8)):(D,(1,D))`; the widest access
+            #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
+                asks for `(64,(8,8)):(D,(1,D))`; the widest access
+            #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
+                the widest access
+            shared memory: 8192 B
+        "#]],
     );
 }
 
@@ -61,35 +61,35 @@ fn tiles_that_are_no_powers_of_two() {
     check(
         Matmul { tile: [96, 80, 48], ..Matmul::default() },
         expect![[r#"
-        kernel matmul threads 128
-        ra: register f16[96, 48] = ((4,8,2,2),(2,2,2,3,3)):((192,1,16,0),(96,8,768,32,1536))
-            A fragment of `mma.m16n8k16.f32.f16` (#3)
-        rb: register f16[80, 48] = ((4,8,2,2),(2,2,5,3)):((160,1,0,8),(80,640,16,1280))
-            B fragment of `mma.m16n8k16.f32.f16` (#3)
-        rc: register f32[96, 80] = ((4,8,2,2),(2,2,5,3)):((192,1,16,768),(96,8,1536,32))
-            accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
-        sc: shared f16[96, 80] = swizzle<1, 3, 3> ∘ (96,80):(80,1), 15360 B at 0
-            the accesses unify to `(96,(2,4,10)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
-        rc_cast: register f16[96, 80] = ((4,8,2,2),(2,2,5,3)):((192,1,16,768),(96,8,1536,32))
-            elementwise: as its operand (#4)
-        rc1: register f16[96, 80] = ((16,8),(8,12)):((768,1),(96,8)) over [96, 128]
-            coalesced along dimension 1 of `c` (#8)
-        #1 copy(a[block_idx.x * 96 + 0..96, ki * 48 + 0..48], ra): ld.global.b32, 4 B an access
-            4 B: each thread holds 2 neighbours along the contiguous dimension
-        #2 copy(b[block_idx.y * 80 + 0..80, ki * 48 + 0..48], rb): ld.global.b32, 4 B an access
-            4 B: each thread holds 2 neighbours along the contiguous dimension
-        #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 3×5×3 each
-            lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
-        #4 rc_cast = cast(rc, f16): cvt.f16x2.f32
-            2 elements at once into one register
-        #5 copy(rc_cast, sc[0..96, 0..80]): st.shared.b32, 4 B an access, no bank conflicts
-            asks for `(96,(2,40)):(D,(1,D))`; each thread holds 2 elements in a row
-        #7 copy(sc[0..96, 0..80], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
-            asks for `(96,(8,10)):(D,(1,D))`; the widest access
-        #8 copy(rc1, c[block_idx.x * 96 + 0..96, block_idx.y * 80 + 0..80]): st.global.v4.b32, 16 B an access
-            the widest access
-        shared memory: 15360 B
-    "#]],
+            kernel matmul threads 128
+            ra: register f16[96, 48] = ((4,8,2,2),(2,2,2,3,3)):((192,1,16,0),(96,8,768,32,1536))
+                A fragment of `mma.m16n8k16.f32.f16` (#3)
+            rb: register f16[80, 48] = ((4,8,2,2),(2,2,5,3)):((160,1,0,8),(80,640,16,1280))
+                B fragment of `mma.m16n8k16.f32.f16` (#3)
+            rc: register f32[96, 80] = ((4,8,2,2),(2,2,5,3)):((192,1,16,768),(96,8,1536,32))
+                accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
+            sc: shared f16[96, 80] = swizzle<1, 3, 3> ∘ (96,80):(80,1), 15360 B at 0
+                the accesses unify to `(96,(8,10)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+            rc_cast: register f16[96, 80] = ((4,8,2,2),(2,2,5,3)):((192,1,16,768),(96,8,1536,32))
+                elementwise: as its operand (#4)
+            rc1: register f16[96, 80] = ((16,8),(8,12)):((768,1),(96,8)) over [96, 128]
+                coalesced along dimension 1 of `c` (#8)
+            #1 copy(a[block_idx.x * 96 + 0..96, ki * 48 + 0..48], ra): ld.global.b32, 4 B an access
+                4 B: each thread holds 2 neighbours along the contiguous dimension
+            #2 copy(b[block_idx.y * 80 + 0..80, ki * 48 + 0..48], rb): ld.global.b32, 4 B an access
+                4 B: each thread holds 2 neighbours along the contiguous dimension
+            #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 3×5×3 each
+                lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+            #4 rc_cast = cast(rc, f16): cvt.f16x2.f32
+                2 elements at once into one register
+            #5 copy(rc_cast, sc[0..96, 0..80]): stmatrix.x2, 16 B an access, no bank conflicts
+                asks for `(96,(8,10)):(D,(1,D))`; the widest access
+            #7 copy(sc[0..96, 0..80], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
+                asks for `(96,(8,10)):(D,(1,D))`; the widest access
+            #8 copy(rc1, c[block_idx.x * 96 + 0..96, block_idx.y * 80 + 0..80]): st.global.v4.b32, 16 B an access
+                the widest access
+            shared memory: 15360 B
+        "#]],
     );
 }
 
@@ -135,35 +135,35 @@ fn a_transposed_operand() {
     check(
         Matmul { b_transposed: true, ..Matmul::default() },
         expect![[r#"
-        kernel matmul threads 128
-        ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
-            A fragment of `mma.m16n8k16.f32.f16` (#3)
-        rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
-            B fragment of `mma.m16n8k16.f32.f16` (#3)
-        rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
-            accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
-        sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
-            the accesses unify to `(64,(2,4,8)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
-        rc_cast: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
-            elementwise: as its operand (#4)
-        rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
-            coalesced along dimension 1 of `c` (#8)
-        #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
-            4 B: each thread holds 2 neighbours along the contiguous dimension
-        #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b16, 2 B an access
-            2 B: each thread holds 1 neighbour along the contiguous dimension
-        #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
-            lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
-        #4 rc_cast = cast(rc, f16): cvt.f16x2.f32
-            2 elements at once into one register
-        #5 copy(rc_cast, sc[0..64, 0..64]): st.shared.b32, 4 B an access, no bank conflicts
-            asks for `(64,(2,32)):(D,(1,D))`; each thread holds 2 elements in a row
-        #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
-            asks for `(64,(8,8)):(D,(1,D))`; the widest access
-        #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
-            the widest access
-        shared memory: 8192 B
-    "#]],
+            kernel matmul threads 128
+            ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+                A fragment of `mma.m16n8k16.f32.f16` (#3)
+            rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+                B fragment of `mma.m16n8k16.f32.f16` (#3)
+            rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+                accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
+            sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+                the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+            rc_cast: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+                elementwise: as its operand (#4)
+            rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+                coalesced along dimension 1 of `c` (#8)
+            #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
+                4 B: each thread holds 2 neighbours along the contiguous dimension
+            #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b16, 2 B an access
+                2 B: each thread holds 1 neighbour along the contiguous dimension
+            #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+                lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+            #4 rc_cast = cast(rc, f16): cvt.f16x2.f32
+                2 elements at once into one register
+            #5 copy(rc_cast, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+                asks for `(64,(8,8)):(D,(1,D))`; the widest access
+            #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
+                asks for `(64,(8,8)):(D,(1,D))`; the widest access
+            #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
+                the widest access
+            shared memory: 8192 B
+        "#]],
     );
 }
 
@@ -172,35 +172,35 @@ fn an_odd_dimension_narrows_the_store() {
     check(
         Matmul { divisor: [1, 2, 16], ..Matmul::default() },
         expect![[r#"
-        kernel matmul threads 128
-        ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
-            A fragment of `mma.m16n8k16.f32.f16` (#3)
-        rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
-            B fragment of `mma.m16n8k16.f32.f16` (#3)
-        rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
-            accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
-        sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
-            the accesses unify to `(64,(2,4,8)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
-        rc_cast: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
-            elementwise: as its operand (#4)
-        rc1: register f16[64, 64] = ((32,4),(2,16)):((128,1),(64,4))
-            coalesced along dimension 1 of `c` (#8)
-        #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
-            4 B: each thread holds 2 neighbours along the contiguous dimension
-        #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
-            4 B: each thread holds 2 neighbours along the contiguous dimension
-        #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
-            lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
-        #4 rc_cast = cast(rc, f16): cvt.f16x2.f32
-            2 elements at once into one register
-        #5 copy(rc_cast, sc[0..64, 0..64]): st.shared.b32, 4 B an access, no bank conflicts
-            asks for `(64,(2,32)):(D,(1,D))`; each thread holds 2 elements in a row
-        #7 copy(sc[0..64, 0..64], rc1): ldmatrix.x4, 16 B an access, no bank conflicts
-            asks for `(64,(8,8)):(D,(1,D))`; the widest access
-        #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.b32, 4 B an access
-            4 B: the stride `n` of `c` is known to be divisible by 2 only
-        shared memory: 8192 B
-    "#]],
+            kernel matmul threads 128
+            ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+                A fragment of `mma.m16n8k16.f32.f16` (#3)
+            rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+                B fragment of `mma.m16n8k16.f32.f16` (#3)
+            rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+                accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
+            sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+                the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+            rc_cast: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+                elementwise: as its operand (#4)
+            rc1: register f16[64, 64] = ((32,4),(2,16)):((128,1),(64,4))
+                coalesced along dimension 1 of `c` (#8)
+            #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
+                4 B: each thread holds 2 neighbours along the contiguous dimension
+            #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
+                4 B: each thread holds 2 neighbours along the contiguous dimension
+            #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+                lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+            #4 rc_cast = cast(rc, f16): cvt.f16x2.f32
+                2 elements at once into one register
+            #5 copy(rc_cast, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+                asks for `(64,(8,8)):(D,(1,D))`; the widest access
+            #7 copy(sc[0..64, 0..64], rc1): ldmatrix.x4, 16 B an access, no bank conflicts
+                asks for `(64,(8,8)):(D,(1,D))`; the widest access
+            #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.b32, 4 B an access
+                4 B: the stride `n` of `c` is known to be divisible by 2 only
+            shared memory: 8192 B
+        "#]],
     );
 }
 
