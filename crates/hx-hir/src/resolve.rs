@@ -71,6 +71,8 @@ pub enum NameProblem {
     Unknown {
         expr: ExprId,
         path: Path,
+        /// Whether it is called, so that a function is meant.
+        called: bool,
         scope: Vec<Name>,
     },
     UnknownType {

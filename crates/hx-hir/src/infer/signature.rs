@@ -173,7 +173,7 @@ impl<'a> Infer<'a> {
                     self.report(TypeProblem::Rank {
                         expr: layout,
                         found: strides.len(),
-                        wanted: format!("one stride for each of {rank} dimensions"),
+                        wanted: format!("{rank}, one stride for each dimension"),
                     });
                 }
                 for (stride, part) in strides.clone().into_iter().zip(parts) {

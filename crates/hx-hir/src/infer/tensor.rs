@@ -221,7 +221,7 @@ impl Infer<'_> {
         }
         let Some(sizes) = self.static_shape(shape.0, shape.1) else { return Ty::Error };
         if sizes.len() != t.shape.len() {
-            let wanted = format!("one extent for each mode of `{}`", crate::shape_text(&t.shape));
+            let wanted = format!("{}, one for each mode of `{}`", t.shape.len(), crate::shape_text(&t.shape));
             return self.report(TypeProblem::Rank { expr: shape.0, found: sizes.len(), wanted });
         }
         let counts: Vec<Extent> = t

@@ -15,7 +15,7 @@ fn arguments_of_primitives() {
               note: `register_tensor(dtype, shape, layout: …)`
               help: `layout` is near in spelling
               fix: replace it by `layout` (`layot` → `layout`)
-            error[HX0201]: found 3 arguments, wanted 2: `copy` takes no more
+            error[HX0201]: found 3 arguments, wanted 2
               copy(a, c, r);
                          ^ `copy` takes 2 arguments
               note: `copy(src, dst)`
@@ -23,7 +23,7 @@ fn arguments_of_primitives() {
               fill(r);
               ^^^^^^^
               note: `fill(t, x)`
-            error[HX0201]: found 1 arguments, wanted 0: `sync` takes no more
+            error[HX0201]: found 1 argument, wanted 0
               sync(1);
                    ^ `sync` takes 0 arguments
               note: `sync()`
@@ -195,14 +195,14 @@ fn indices_and_ranks() {
             error[HX0203]: found a floating-point number, wanted an integer or a range
               let _d = t[1.5];
                          ^^^
-            error[HX0206]: found 1 mode, wanted at least 2 modes for `.T`
+            error[HX0206]: found 1, wanted at least 2 modes for `.T`
               let _e = e.T;
                        ^
             error[HX0213]: a global tensor has nothing called `transpose`
               let _f = c.transpose;
                          ^^^^^^^^^
               fix: swap the last two modes with `.T` (`transpose` → `T`)
-            error[HX0206]: found 1 mode, wanted 2 for `[m, k]`
+            error[HX0206]: found 1, wanted 2, one for each mode of `[m, k]`
               let _g = tile(c, [8]);
                                ^^^
             error[HX0223]: found an array of 2, wanted 3 parts
@@ -288,19 +288,19 @@ fn headers() {
     check(
         "kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}\n",
         expect![[r#"
-        error[HX0203]: found `int = 3`, wanted `type = _`
-          kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
-                             ^
-        error[HX0206]: found 2 modes, wanted 1 strides
-          kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
-                                          ^^^^^^
-        error[HX0203]: found a floating-point number, wanted an integer
-          kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
-                                                       ^^^
-        error[HX0502]: found 2048 threads, wanted at most 1024
-          kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
-                                                                   ^^^^
-    "#]],
+            error[HX0203]: found an integer, wanted an element type
+              kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
+                                 ^
+            error[HX0206]: found 2, wanted 1, one stride for each dimension
+              kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
+                                              ^^^^^^
+            error[HX0203]: found a floating-point number, wanted an integer
+              kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
+                                                           ^^^
+            error[HX0502]: found 2048 threads, wanted at most 1024
+              kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
+                                                                       ^^^^
+        "#]],
     );
     check(
         "kernel f(a: f16[m]) grid [1] threads m {}\n",
@@ -318,7 +318,7 @@ fn constants() {
     check(
         "const A: layout = 64;\nconst B: i8 = 300;\nconst C = 64 / 0;\nconst D = \"a\" * 2.0;\nconst E: f32 = 1;\nconst F = A(2);\n",
         expect![[r#"
-            error[HX0203]: found `int = 64`, wanted `layout`
+            error[HX0203]: found an integer, wanted a layout
               const A: layout = 64;
                                 ^^
             error[HX0216]: found 300, which `i8` cannot hold
@@ -347,15 +347,14 @@ fn calls_of_functions() {
          let r = register_tensor(f32, [8]);\nlet s = scale<N = 2>(r, 2.0);\nlet _t = scale<K = 2>(s, r, 1.0);\nlet _u = half(a);\n\
          row(register_tensor(f16, [8]));\nscale(r, 1.0);\nf(a);\n}\n",
         expect![[r#"
-            error[HX0203]: found `register f32[M]`, wanted `register f16[M]`
+            error[HX0204]: found `register f32[M]`, wanted `register f16[M]`
               fn half(x: register f32[M]) -> f16[M] { x }
                                                       ^
             error[HX0202]: `scale` has no compile-time parameter `K`
               let _t = scale<K = 2>(s, r, 1.0);
                              ^
-              help: `N` is near in spelling
-              fix: replace it by `N` (`K` → `N`)
-            error[HX0201]: found 3 arguments, wanted 2: `scale` takes no more
+              help: it has `N`
+            error[HX0201]: found 3 arguments, wanted 2
               let _t = scale<K = 2>(s, r, 1.0);
                                           ^^^ `scale` takes 2 arguments
             error[HX0215]: found a global tensor, wanted a register one for this parameter
@@ -393,7 +392,7 @@ fn assignments() {
             error[HX0203]: found a floating-point number, wanted a tensor
               x = 1.0;
                   ^^^
-            error[HX0203]: found `float`, wanted `int`
+            error[HX0203]: found a floating-point number, wanted an integer
               n = 2.5;
                   ^^^
         "#]],
