@@ -71,7 +71,11 @@ pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
                         ),
                     )
                 })),
-                Err(absence) => out.push(Finding::missing("device", absence, WITHOUT_GPU)),
+                // Without a driver there is nothing more to say of devices.
+                Err(absence) if report.driver.is_ok() => {
+                    out.push(Finding::missing("device", absence, WITHOUT_GPU))
+                }
+                Err(_) => {}
             }
             out.push(match &report.nvrtc {
                 Ok(nvrtc) => {

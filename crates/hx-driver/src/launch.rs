@@ -23,6 +23,7 @@ use hx_target::Arch;
 use crate::machine::Machine;
 
 pub use cuda::absence_error;
+use cuda::cuda_text;
 
 /// Runs kernels for one evaluation, on one machine.
 pub struct Launcher<'a> {
@@ -109,6 +110,9 @@ impl Device for Launcher<'_> {
         match self.machine {
             Machine::Simulator { .. } => self.simulate(instance, &bound)?,
             Machine::Gpu(gpu) => self.run_on_gpu(gpu, instance, &bound)?,
+            Machine::CompileOnly(cuda) => {
+                self.compile(cuda, cuda_text(self.db, instance)?)?;
+            }
         }
         Ok(LaunchReport::default())
     }

@@ -19,7 +19,9 @@ pub use check::check;
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};
 pub use launch::{Launcher, absence_error};
-pub use machine::{DeviceChoice, Gpu, Machine, MachineError, Setup, UnknownDevice, open_machine};
+pub use machine::{
+    Cuda, DeviceChoice, Gpu, Machine, MachineError, Setup, UnknownDevice, open_compiler, open_machine,
+};
 pub use run::{RunOutcome, front_diagnostics, run_main};
 pub use settings::{cache_folder, setup};
 pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, list_tests, run_tests};

@@ -80,12 +80,20 @@ pub enum Machine {
         instead_of: Option<String>,
     },
     Gpu(Box<Gpu>),
+    /// Kernels are compiled for a GPU, into the cache, and not run.
+    CompileOnly(Box<Cuda>),
 }
 
 /// A GPU and what it takes to run kernels on it.
 #[derive(Debug)]
 pub struct Gpu {
     pub info: DeviceInfo,
+    pub(crate) cuda: Cuda,
+}
+
+/// The CUDA compiler and the worker process that it runs in.
+#[derive(Debug)]
+pub struct Cuda {
     pub arch: Arch,
     pub(crate) compiler: Compiler,
     worker: Mutex<WorkerClient>,
@@ -109,7 +117,8 @@ impl Machine {
     pub fn arch(&self) -> Arch {
         match self {
             Machine::Simulator { arch, .. } => *arch,
-            Machine::Gpu(gpu) => gpu.arch,
+            Machine::Gpu(gpu) => gpu.cuda.arch,
+            Machine::CompileOnly(cuda) => cuda.arch,
         }
     }
 
@@ -121,8 +130,9 @@ impl Machine {
                 format!("device: simulator ({arch}), as {reason}")
             }
             Machine::Gpu(gpu) => {
-                format!("device: cuda:{}, {} ({})", gpu.info.ordinal, gpu.info.name, gpu.arch)
+                format!("device: cuda:{}, {} ({})", gpu.info.ordinal, gpu.info.name, gpu.cuda.arch)
             }
+            Machine::CompileOnly(cuda) => format!("device: none, compiling for {}", cuda.arch),
         }
     }
 
@@ -132,6 +142,7 @@ impl Machine {
             Machine::Simulator { .. } => "sim".to_owned(),
             Machine::Gpu(gpu) if gpu.info.ordinal == 0 => "cuda".to_owned(),
             Machine::Gpu(gpu) => format!("cuda:{}", gpu.info.ordinal),
+            Machine::CompileOnly(_) => "auto".to_owned(),
         }
     }
 
@@ -142,14 +153,20 @@ impl Machine {
 
     /// What should be told once at the end of a command, such as a cache that cannot be written.
     pub fn warnings(&self) -> Vec<String> {
-        match self {
-            Machine::Simulator { .. } => Vec::new(),
-            Machine::Gpu(gpu) => lock(&gpu.warnings).iter().cloned().collect(),
-        }
+        let cuda = match self {
+            Machine::Simulator { .. } => return Vec::new(),
+            Machine::Gpu(gpu) => &gpu.cuda,
+            Machine::CompileOnly(cuda) => cuda,
+        };
+        lock(&cuda.warnings).iter().cloned().collect()
     }
 }
 
-impl Gpu {
+impl Cuda {
+    fn new(arch: Arch, compiler: Compiler, worker: WorkerClient) -> Cuda {
+        Cuda { arch, compiler, worker: Mutex::new(worker), warnings: Mutex::default() }
+    }
+
     /// The worker, for one request at a time.
     pub(crate) fn worker(&self) -> MutexGuard<'_, WorkerClient> {
         lock(&self.worker)
@@ -209,7 +226,20 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
     {
         return Err(absence_error(absence));
     }
-    Ok(Gpu { info, arch, compiler, worker: Mutex::new(worker), warnings: Mutex::default() })
+    Ok(Gpu { info, cuda: Cuda::new(arch, compiler, worker) })
+}
+
+/// A machine that compiles for the setup's target and runs nothing.
+///
+/// # Errors
+/// When there is no CUDA compiler.
+pub fn open_compiler(setup: &Setup) -> Result<Machine, MachineError> {
+    let compiler = Compiler::new(&setup.search, setup.cache.clone());
+    if let Err(absence) = compiler.nvrtc() {
+        return Err(MachineError(absence_error(absence)));
+    }
+    let worker = WorkerClient::new(setup.worker.clone());
+    Ok(Machine::CompileOnly(Box::new(Cuda::new(setup.target, compiler, worker))))
 }
 
 pub(crate) fn probe(

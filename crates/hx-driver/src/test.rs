@@ -279,7 +279,9 @@ fn run_case(
     let mut captured = Captured { lines: Vec::new(), deadline, stop };
     let mut launcher = Launcher::new(db, machine, deadline, stop);
     let seed = case_seed(options.seed, &case.name);
-    let mut session = Session::new(db, &mut launcher, &mut captured, Options { args: Vec::new(), seed });
+    let unchecked = matches!(machine, Machine::CompileOnly(_));
+    let given = Options { args: Vec::new(), seed, unchecked };
+    let mut session = Session::new(db, &mut launcher, &mut captured, given);
     let value = match (case.index, session.cases(item)) {
         (None, _) => Ok(None),
         (Some(index), Ok(values)) => match values.and_then(|v| v.into_iter().nth(index)) {
@@ -291,6 +293,7 @@ fn run_case(
     let verdict = match value {
         Err(found) => Verdict::Failed(found),
         Ok(value) => match session.run(item, value) {
+            Ok(_) if unchecked => Verdict::Skipped("compiled, not run".to_owned()),
             Ok(_) => Verdict::Passed,
             Err(error) => Verdict::Failed(error.diagnostics(db)),
         },

@@ -132,6 +132,9 @@ pub(crate) struct TestArgs {
     /// human, or json: one object for each test.
     #[arg(long, value_enum, default_value_t = TestFormat::Human, value_name = "FORMAT")]
     pub format: TestFormat,
+    /// Compile the kernels that the tests launch for the target, into the cache, and run nothing.
+    #[arg(long)]
+    pub no_run: bool,
     /// What random functions start from where a call names no seed.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

@@ -9,7 +9,7 @@ pub(crate) mod test;
 use std::path::Path;
 
 use hx_base::{Diagnostic, SourceFile};
-use hx_driver::{DeviceChoice, Machine, Setup, open_machine};
+use hx_driver::{DeviceChoice, Machine, MachineError, Setup, open_machine};
 use hx_worker::WorkerCommand;
 use hx_workspace::{Database, Manifest};
 
@@ -76,7 +76,11 @@ fn setup(
 
 /// The machine of a command; which one it is is told.
 fn machine(setup: &Setup, output: &Output) -> Result<Machine, Exit> {
-    match open_machine(setup) {
+    announce(open_machine(setup), output)
+}
+
+fn announce(opened: Result<Machine, MachineError>, output: &Output) -> Result<Machine, Exit> {
+    match opened {
         Ok(machine) => {
             output.remark(&machine.describe());
             Ok(machine)

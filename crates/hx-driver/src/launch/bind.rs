@@ -237,7 +237,7 @@ fn param(
         let error = HostError::new(
             &codes::LAUNCH_RANK,
             format!(
-                "found {} dimensions in {found}, the parameter `{name}` has {}",
+                "found rank {} in {found}, the parameter `{name}` has rank {}",
                 tensor.shape().len(),
                 shape.len()
             ),

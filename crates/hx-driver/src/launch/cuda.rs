@@ -3,17 +3,17 @@
 use std::time::{Duration, Instant};
 
 use hx_base::{Code, codes};
-use hx_codegen::LaunchParam;
-use hx_compile::{Instance, cuda_source};
+use hx_codegen::{CudaSource, LaunchParam};
+use hx_compile::{Db, Instance, cuda_source};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
 use hx_worker::{
-    Absence, Arg, CompileError, CompileJob, Component, Launch, Limits, RemoteError, WorkerError,
+    Absence, Arg, CompileError, CompileJob, Compiled, Component, Launch, Limits, RemoteError, WorkerError,
 };
 
 use super::{Bound, BoundParam, Launcher, stopped_at};
-use crate::machine::Gpu;
+use crate::machine::{Cuda, Gpu};
 
 /// How long a launch may take where nothing else limits it.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
@@ -30,7 +30,7 @@ impl<'a> Launcher<'a> {
         bound: &Bound,
     ) -> Result<(), LaunchError> {
         let db = self.db;
-        let source = cuda_source(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
+        let source = cuda_text(db, instance)?;
         let lookup = |s: &Symbol| bound.symbols.get(s).copied();
         let mut grid = [1u32; 3];
         for (axis, blocks) in source.launch.grid.iter().enumerate().take(3) {
@@ -56,16 +56,10 @@ impl<'a> Launcher<'a> {
             .collect::<Result<_, _>>()
             .map_err(LaunchError::call)?;
         let args = arguments(&source.launch.params, bound, &buffers)?;
-        let job = CompileJob::new(source.text.clone(), format!("{}.cu", source.symbol), self.arch.name());
-        let cancelled = || self.stopped();
-        let left = self.deadline.map_or(DEFAULT_LIMIT, |at| at.saturating_duration_since(Instant::now()));
-        let limits = Limits { deadline: left, cancelled: &cancelled };
-        let mut worker = gpu.worker();
-        let outcome = gpu.compiler.compile(&mut worker, &job, &limits).map_err(|e| self.compile_error(e))?;
-        gpu.warn(outcome.cache_warnings.iter().map(ToString::to_string));
+        let compiled = self.compile(&gpu.cuda, source)?;
         let launch = Launch {
             device: gpu.info.ordinal,
-            cubin: &outcome.compiled.code,
+            cubin: &compiled.code,
             symbol: &source.symbol,
             grid,
             cluster: [1, 1, 1],
@@ -73,14 +67,30 @@ impl<'a> Launcher<'a> {
             shared_bytes: source.launch.shared_bytes,
             args,
         };
-        let result = worker.launch(&launch, &limits).map_err(|e| self.worker_error(&e))?;
-        drop(worker);
+        let cancelled = || self.stopped();
+        let result =
+            gpu.cuda.worker().launch(&launch, &self.limits(&cancelled)).map_err(|e| self.worker_error(&e))?;
         for (position, bytes) in &result.outputs {
             if let Some(BoundParam::Tensor(t)) = bound.params.get(*position) {
                 t.write_back(bytes).map_err(LaunchError::call)?;
             }
         }
         Ok(())
+    }
+
+    /// The machine code of a kernel, from the cache or from the compiler.
+    pub(super) fn compile(&self, cuda: &Cuda, source: &CudaSource) -> Result<Compiled, LaunchError> {
+        let job = CompileJob::new(source.text.clone(), format!("{}.cu", source.symbol), self.arch.name());
+        let cancelled = || self.stopped();
+        let outcome = cuda.compiler.compile(&mut cuda.worker(), &job, &self.limits(&cancelled));
+        let outcome = outcome.map_err(|e| self.compile_error(e))?;
+        cuda.warn(outcome.cache_warnings.iter().map(ToString::to_string));
+        Ok(outcome.compiled)
+    }
+
+    fn limits<'l>(&self, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
+        let left = self.deadline.map_or(DEFAULT_LIMIT, |at| at.saturating_duration_since(Instant::now()));
+        Limits { deadline: left, cancelled }
     }
 
     fn compile_error(&self, error: CompileError) -> LaunchError {
@@ -123,6 +133,14 @@ impl<'a> Launcher<'a> {
         }
         LaunchError::call(out)
     }
+}
+
+/// The CUDA text of an instance, or what keeps it from having one.
+pub(super) fn cuda_text<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+) -> Result<&'db CudaSource, LaunchError> {
+    cuda_source(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))
 }
 
 /// An absence as an error, under the code that stands for it.

@@ -7,7 +7,7 @@ use hx_compile::{Db, Instance, tile_program};
 use hx_hir::Kernel;
 use hx_host::HostError;
 use hx_host::device::LaunchError;
-use hx_index::{Expr, Symbol};
+use hx_index::{Cond, Expr, Symbol};
 use hx_lower::{LaunchFacts, Lowered};
 use hx_target::Arch;
 
@@ -104,11 +104,27 @@ fn requirements(
         };
         match requirement.cond.eval(lookup) {
             Ok(true) => {}
-            Ok(false) => return Err(refuse("does not hold")),
+            Ok(false) => {
+                let error = refuse("does not hold");
+                return Err(match sides(&requirement.cond, lookup) {
+                    Some((left, right)) => {
+                        error.note(format!("the left side is {left}, the right side is {right}"))
+                    }
+                    None => error,
+                });
+            }
             Err(e) => return Err(refuse("cannot be decided").note(e.to_string())),
         }
     }
     Ok(())
+}
+
+/// The values of a comparison's sides.
+fn sides(cond: &Cond, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Option<(i64, i64)> {
+    match cond {
+        Cond::Cmp(_, a, b) => Some((a.eval(lookup).ok()?, b.eval(lookup).ok()?)),
+        _ => None,
+    }
 }
 
 /// `k = 20, BK = 16`: the names in a clause that have values, each once.

@@ -46,7 +46,7 @@ pub(super) fn function(session: &mut Session<'_>, name: &str, args: &mut Args) -
         "assert_eq" => {
             let (x, y) = (args.required("x")?, args.required("y")?);
             args.finish()?;
-            return equal(&x, &y);
+            return if session.options.unchecked { Ok(Value::Unit) } else { equal(&x, &y) };
         }
         "assert_close" => {
             let (x, y) = (args.required("x")?, args.required("y")?);
@@ -54,7 +54,9 @@ pub(super) fn function(session: &mut Session<'_>, name: &str, args: &mut Args) -
             let tolerance =
                 Tolerance { rtol: tolerance("rtol")?, atol: tolerance("atol")?, ulp: tolerance("ulp")? };
             args.finish()?;
-            assert_close(&x.tensor()?, &y.tensor()?, tolerance)?;
+            if !session.options.unchecked {
+                assert_close(&x.tensor()?, &y.tensor()?, tolerance)?;
+            }
             Value::Unit
         }
         _ => computed(name, args)?,

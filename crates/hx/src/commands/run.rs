@@ -42,7 +42,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let machine = machine(&setup, output)?;
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
-    let options = Options { args: args.args, seed: args.seed };
+    let options = Options { args: args.args, seed: args.seed, unchecked: false };
     let mut live = Live { output, deadline };
     let stop = AtomicBool::new(false);
     let outcome = run_main(&loaded.db, file, &machine, options, &mut live, &stop, deadline);

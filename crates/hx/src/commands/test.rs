@@ -5,10 +5,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use hx_base::Diagnostic;
-use hx_driver::{CaseReport, Filter, Listing, Machine, TestOptions, Verdict, list_tests, run_tests};
+use hx_driver::{
+    CaseReport, Filter, Listing, Machine, TestOptions, Verdict, list_tests, open_compiler, run_tests,
+};
 
 use super::run::lacks_environment;
-use super::{Loaded, load, machine, machine_warnings, setup};
+use super::{Loaded, announce, load, machine, machine_warnings, setup};
 use crate::Exit;
 use crate::cli::{TestArgs, TestFormat};
 use crate::output::Output;
@@ -56,8 +58,9 @@ fn broken_files(listing: &Listing) -> Option<Exit> {
 fn execute(args: &TestArgs, loaded: &Loaded, listing: &Listing, output: &Output) -> Result<Exit, Exit> {
     let manifest = loaded.manifest.as_ref();
     let setup = setup(args.device.device, &args.device.target, manifest, output)?;
-    let machine = machine(&setup, output)?;
-    if args.require_gpu && !machine.is_gpu() {
+    let machine =
+        if args.no_run { announce(open_compiler(&setup), output)? } else { machine(&setup, output)? };
+    if args.require_gpu && !args.no_run && !machine.is_gpu() {
         let reason = "`--require-gpu` was given, and the tests would run on the simulator";
         output.placeless_parts(&hx_base::codes::NO_GPU, reason, &[], &[]);
         return Err(Exit::Environment);
