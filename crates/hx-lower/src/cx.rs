@@ -48,6 +48,8 @@ pub(crate) struct Cx<'db> {
     pub(crate) blocks: Vec<Vec<Stmt>>,
     pub(crate) origins: Vec<OriginPlace>,
     pub(crate) errors: Vec<LowerError>,
+    /// A statement was left out, because of an error here or of one that its item has reported.
+    pub(crate) failed: bool,
     /// Blocks along each axis of the grid.
     pub(crate) grid_rank: usize,
     /// How many run-time `for` and `if` are open.
@@ -69,6 +71,7 @@ impl<'db> Cx<'db> {
             blocks: vec![Vec::new()],
             origins: Vec::new(),
             errors: Vec::new(),
+            failed: false,
             grid_rank: 0,
             depth: 0,
             consts: Vec::new(),

@@ -57,7 +57,9 @@ pub fn lower<'db>(
 ) -> Result<Lowered, Vec<LowerError>> {
     let mut cx = Cx::new(db);
     match lower_kernel(&mut cx, kernel, args, facts) {
-        Ok((program, args)) if cx.errors.is_empty() => Ok(Lowered { program, origins: cx.origins, args }),
+        Ok((program, args)) if cx.errors.is_empty() && !cx.failed => {
+            Ok(Lowered { program, origins: cx.origins, args })
+        }
         _ => Err(cx.errors),
     }
 }

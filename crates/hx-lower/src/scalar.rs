@@ -58,7 +58,7 @@ impl<'db> Cx<'db> {
     pub(crate) fn block(&mut self, block: &'db Block, hint: Option<&str>) -> Lower<Value> {
         for &stmt in &block.stmts {
             // Each statement fails alone, so that one run finds as much as it can.
-            let _reported = self.stmt(stmt);
+            self.failed |= self.stmt(stmt).is_err();
         }
         match block.tail {
             Some(tail) => self.eval_named(tail, hint),

@@ -1,1 +1,360 @@
+use expect_test::expect;
 
+use super::{check, check_instance};
+use crate::{CtValue, LaunchFacts};
+
+/// A kernel of two matrices with these statements.
+fn kernel(statements: &str) -> String {
+    format!(
+        "kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k])\n\
+         grid [cdiv(m, BM), cdiv(k, BK)] threads 128 {{\nlet [bm, bk] = block_idx;\n{statements}\n}}\n"
+    )
+}
+
+#[test]
+fn what_cannot_be_compiled_yet_says_so() {
+    check(
+        &kernel(
+            "let x = register_tensor(f32, [8, 8]);
+            let s = shared_tensor(f32, [8, 8]);
+            let y = x + 1.0;
+            let z = exp2(x);
+            copy_async(a, s);
+            commit();
+            wait(0);
+            let p = pipeline(2);
+            while m > 0 { sync(); }
+            let r = sum(x, axis: 0);
+            let g = gather(a, s);
+            let w = where(x > 0.0, x, 0.0);
+            let t = rearrange(x, auto);
+            print(x);
+            let e = x[0, ..];
+            let q = s[new, .., ..];
+            let v = if m > 3 { 1 } else { 2 };
+            x *= 2.0;
+            let n = 0;
+            for i in 0..4 { n += 1; }",
+        ),
+        expect![[r#"
+            error[HX0208]: an elementwise `+` on tensors cannot be compiled yet
+                          let y = x + 1.0;
+                                  ^^^^^^^
+            error[HX0208]: `exp2` cannot be compiled yet
+                          let z = exp2(x);
+                                  ^^^^^^^
+            error[HX0208]: `copy_async` cannot be compiled yet
+                          copy_async(a, s);
+                          ^^^^^^^^^^^^^^^^
+            error[HX0208]: `commit` cannot be compiled yet
+                          commit();
+                          ^^^^^^^^
+            error[HX0208]: `wait` cannot be compiled yet
+                          wait(0);
+                          ^^^^^^^
+            error[HX0208]: `pipeline` cannot be compiled yet
+                          let p = pipeline(2);
+                                  ^^^^^^^^^^^
+            error[HX0208]: `while` cannot be compiled yet
+                          while m > 0 { sync(); }
+                                ^^^^^
+            error[HX0208]: `sum` cannot be compiled yet
+                          let r = sum(x, axis: 0);
+                                  ^^^^^^^^^^^^^^^
+            error[HX0208]: `gather` cannot be compiled yet
+                          let g = gather(a, s);
+                                  ^^^^^^^^^^^^
+            error[HX0208]: `where` cannot be compiled yet
+                          let w = where(x > 0.0, x, 0.0);
+                                  ^^^^^^^^^^^^^^^^^^^^^^
+            error[HX0208]: `rearrange` cannot be compiled yet
+                          let t = rearrange(x, auto);
+                                  ^^^^^^^^^^^^^^^^^^
+            error[HX0208]: `print` cannot be compiled yet
+                          print(x);
+                          ^^^^^^^^
+            error[HX0208]: an element or slice of a register tensor cannot be compiled yet
+                          let e = x[0, ..];
+                                  ^^^^^^^^
+            error[HX0208]: `new` in an index cannot be compiled yet
+                          let q = s[new, .., ..];
+                                    ^^^
+            error[HX0208]: a value that depends on a run-time condition cannot be compiled yet
+                          let v = if m > 3 { 1 } else { 2 };
+                                  ^^^^^^^^^^^^^^^^^^^^^^^^^
+            error[HX0208]: an elementwise `*=` on tensors cannot be compiled yet
+                          x *= 2.0;
+                          ^
+            error[HX0208]: a number that changes inside of a loop or `if` cannot be compiled yet
+                          for i in 0..4 { n += 1; }
+                                          ^
+        "#]],
+    );
+    check(
+        "kernel f(a: f16[m]) grid [1] {
+            warp_groups { producer registers 40 { sync(); } consumer 2 registers 232 { sync(); } }
+        }",
+        expect![[r#"
+            error[HX0220]: the kernel has no `threads`: how many threads a block has
+              kernel f(a: f16[m]) grid [1] {
+                     ^
+        "#]],
+    );
+}
+
+#[test]
+fn shapes_are_checked_with_numbers() {
+    check(
+        &kernel(
+            "let x = register_tensor(f16, [BM, BK]);
+            let y = register_tensor(f16, [BK, BM]);
+            copy(x, y);
+            let z = register_tensor(f32, [BM, BM]);
+            gemm(z, x, y);
+            gemm(z, x, y.T);
+            copy(x, tile(c, [BM, 8])[.., .., bm, 0]);
+            copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);",
+        ),
+        expect![[r#"
+            error[HX0205]: found the shape `[64, 16]`, wanted `[16, 64]`
+                          copy(x, y);
+                          ^^^^^^^^^^
+                          copy(x, y);
+                               - this has the shape `[64, 16]`
+                          copy(x, y);
+                                  - this has the shape `[16, 64]`
+            error[HX0205]: found N = `16` in `[16, 64]`, wanted `64`
+                          gemm(z, x, y);
+                                     ^ N is `16` here
+                          gemm(z, x, y);
+                               - N is `64` here
+              note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`
+            error[HX0208]: a transposed or partial register operand of `gemm` cannot be compiled yet
+                          gemm(z, x, y.T);
+                                     ^^^
+            error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
+                          copy(x, tile(c, [BM, 8])[.., .., bm, 0]);
+                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+                          copy(x, tile(c, [BM, 8])[.., .., bm, 0]);
+                               - this has the shape `[64, 16]`
+                          copy(x, tile(c, [BM, 8])[.., .., bm, 0]);
+                                  ------------------------------- this has the shape `[64, 8]`
+            error[HX0204]: found elements of type `f32`, wanted `f16`
+                          copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);
+                               ^^^^^^^^^^^^ this is `f32`
+                          copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);
+                                             --------------------------------- this is `f16`
+              help: `cast(…, f16)` converts element by element
+        "#]],
+    );
+    let args = [("BM", CtValue::Int(0)), ("BK", CtValue::Int(-2))];
+    check_instance(
+        "kernel f<BM = 1, BK = 1>(a: f16[m]) grid [1] threads 32 { let x = register_tensor(f16, [BM, BK]); }",
+        &args,
+        &LaunchFacts::none(),
+        expect![[r#"
+            error[HX0205]: found the extent 0, wanted a positive one
+              kernel f<BM = 1, BK = 1>(a: f16[m]) grid [1] threads 32 { let x = register_tensor(f16, [BM, BK]); }
+                                                                                                      ^^
+            error[HX0205]: found the extent -2, wanted a positive one
+              kernel f<BM = 1, BK = 1>(a: f16[m]) grid [1] threads 32 { let x = register_tensor(f16, [BM, BK]); }
+                                                                                                          ^^
+        "#]],
+    );
+}
+
+#[test]
+fn views_stay_inside() {
+    check(
+        &kernel(
+            "let diagonal = global_view(a, (32) : (k + 1));
+            let beyond = global_view(a[0..32, ..], (64, BK) : (k, 1));
+            let half = tile(a[0..40, ..], [16, 16]);
+            let behind = a[bm - 1, ..];
+            let s = shared_tensor(f16, [4, 4]);
+            let over = s[4, ..];
+            let maybe = s[bm, ..];
+            let long = s[0..8, ..];
+            let back = a[8..4, ..];
+            let negative = global_view(a, (4) : (0 - 1));",
+        ),
+        expect![[r#"
+            error[HX0210]: the mode `32 : k + 1` follows no dimension of `a`
+              let diagonal = global_view(a, (32) : (k + 1));
+                                            ^^^^^^^^^^^^^^
+              let diagonal = global_view(a, (32) : (k + 1));
+                                         - the strides of the buffer are `[k, 1]`
+              help: let the stride of each mode be a constant multiple of one of the buffer's strides
+            error[HX0210]: cannot prove that this stays inside of its part of `a`
+                          let beyond = global_view(a[0..32, ..], (64, BK) : (k, 1));
+                                                                 ^^^^^^^^^^^^^^^^^ it reaches `63` where the part has `32`
+              help: state what holds in a `where` clause
+            error[HX0210]: cannot prove that this stays inside of its part of `a`
+                          let half = tile(a[0..40, ..], [16, 16]);
+                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the last tile of 16 may reach past `40`
+              help: state what holds in a `where` clause
+            error[HX0210]: cannot prove that `block_idx.x - 1` is not negative
+                          let behind = a[bm - 1, ..];
+                                         ^^^^^^
+              help: state what holds in a `where` clause
+            error[HX0211]: found the index `4`, wanted one below `4`
+                          let over = s[4, ..];
+                                       ^
+            error[HX0210]: cannot prove that this stays inside of its part of `s`
+                          let maybe = s[bm, ..];
+                                        ^^ the index `block_idx.x` may be `4` or more
+              help: state what holds in a `where` clause
+            error[HX0211]: found the end `8`, wanted at most `4`
+                          let long = s[0..8, ..];
+                                       ^^^^
+            error[HX0211]: found the range `8..4`, which ends before it starts
+                          let back = a[8..4, ..];
+                                       ^^^^
+            error[HX0210]: cannot prove that this stays inside of its part of `a`
+                          let negative = global_view(a, (4) : (0 - 1));
+                                                        ^^^^^^^^^^^^^ the first element may be at `-3`
+              help: state what holds in a `where` clause
+        "#]],
+    );
+}
+
+#[test]
+fn tiles_are_of_known_size_and_writable() {
+    check(
+        &kernel(
+            "let x = load(a[bm * BM.., 0..BK]);
+            let y = load(tile(a, [BM, BK])[.., .., bm]);
+            let r = register_tensor(f16, [8, 8]);
+            copy(r, tile(a, [8, 8])[.., .., bm, bk]);
+            fill(a, 0.0);
+            let z = register_tensor(f16, [m]);",
+        ),
+        expect![[r#"
+            error[HX0209]: found the extent `m - block_idx.x * 64`, which is known only at run time
+              let x = load(a[bm * BM.., 0..BK]);
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^ the shape is `[m - block_idx.x * 64, 16]`
+              help: pick one tile with an integer index, or give the range a constant length
+            error[HX0209]: found the extent `k / 16`, which is known only at run time
+                          let y = load(tile(a, [BM, BK])[.., .., bm]);
+                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the shape is `[64, 16, k / 16]`
+              help: pick one tile with an integer index, or give the range a constant length
+            error[HX0207]: `a` is written, but it may only be read
+                          copy(r, tile(a, [8, 8])[.., .., bm, bk]);
+                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              help: write `a: mut …` in the parameter list
+            error[HX0207]: `a` is written, but it may only be read
+                          fill(a, 0.0);
+                               ^
+              help: write `a: mut …` in the parameter list
+            error[HX0209]: found the extent `m`, which is known only at launch
+                          let z = register_tensor(f16, [m]);
+                                                        ^
+              help: extents of register and shared tensors are numbers, constants and compile-time parameters
+        "#]],
+    );
+}
+
+#[test]
+fn headers_are_checked_with_numbers() {
+    let text = "kernel f<T = 100, K = 8>(a: f16[m]) where K % 3 == 0 grid [1] threads T { }";
+    check(
+        text,
+        expect![[r#"
+        error[HX0601]: `K % 3 == 0` does not hold for this instance
+          kernel f<T = 100, K = 8>(a: f16[m]) where K % 3 == 0 grid [1] threads T { }
+                                                    ^^^^^^^^^^
+          help: choose other compile-time arguments
+    "#]],
+    );
+    check_instance(
+        text,
+        &[("K", CtValue::Int(9))],
+        &LaunchFacts::none(),
+        expect![[r#"
+        error[HX0506]: found 100 threads, wanted a multiple of 32
+          kernel f<T = 100, K = 8>(a: f16[m]) where K % 3 == 0 grid [1] threads T { }
+                                                                                ^
+    "#]],
+    );
+    check_instance(
+        text,
+        &[("J", CtValue::Int(9))],
+        &LaunchFacts::none(),
+        expect![[r#"
+        error[HX0202]: the kernel has no compile-time parameter `J`
+          kernel f<T = 100, K = 8>(a: f16[m]) where K % 3 == 0 grid [1] threads T { }
+                 ^
+    "#]],
+    );
+    check(
+        "kernel f<T>(a: f16[m]) grid [1] threads T { }",
+        expect![[r#"
+        error[HX0622]: the compile-time parameter `T` has no value
+          kernel f<T>(a: f16[m]) grid [1] threads T { }
+                   ^
+    "#]],
+    );
+    check(
+        "kernel f(a: f16[m]) grid [1] threads m { }",
+        expect![[r#"
+        error[HX0209]: the number of threads is `m`, which is known only at run time
+          kernel f(a: f16[m]) grid [1] threads m { }
+                                               ^
+    "#]],
+    );
+    check(
+        "kernel f(a: f16[m]) grid [m, m, m, m] threads 2048 { }",
+        expect![[r#"
+        error[HX0220]: found 4 axes, wanted 1 to 3
+          kernel f(a: f16[m]) grid [m, m, m, m] threads 2048 { }
+                                   ^^^^^^^^^^^^
+    "#]],
+    );
+    check(
+        "kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m, k] : W) grid [1] threads 32 { }",
+        expect![[r#"
+        error[HX0208]: a global layout other than strides cannot be compiled yet
+          kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m, k] : W) grid [1] threads 32 { }
+                                                               ^
+    "#]],
+    );
+}
+
+#[test]
+fn errors_in_functions_show_their_calls() {
+    check(
+        "fn outer(x: register mut f32[R]) { inner(x); }
+        fn inner(x: register mut f32[R]) where R % 16 == 0 { let y = x + 1.0; fill(y, 0.0); }
+        fn again(n: i32) -> i32 { again(n) }
+        kernel f(a: f16[m]) grid [1] threads 32 {
+            outer(register_tensor(f32, [16]));
+            inner(register_tensor(f32, [8]));
+            inner(register_tensor(f16, [16]));
+            let n = again(3);
+        }",
+        expect![[r#"
+            error[HX0208]: an elementwise `+` on tensors cannot be compiled yet
+                      fn inner(x: register mut f32[R]) where R % 16 == 0 { let y = x + 1.0; fill(y, 0.0); }
+                                                                                   ^^^^^^^
+              fn outer(x: register mut f32[R]) { inner(x); }
+                                                 -------- called from here
+                          outer(register_tensor(f32, [16]));
+                          --------------------------------- called from here
+            error[HX0217]: `R % 16 == 0` is not known to hold here: it is `false`
+                      fn inner(x: register mut f32[R]) where R % 16 == 0 { let y = x + 1.0; fill(y, 0.0); }
+                                                             ^^^^^^^^^^^
+                          inner(register_tensor(f32, [8]));
+                          -------------------------------- called from here
+            error[HX0204]: found elements of type `f16` for `x`, wanted `f32`
+                          inner(register_tensor(f16, [16]));
+                                ^^^^^^^^^^^^^^^^^^^^^^^^^^
+                      fn inner(x: register mut f32[R]) where R % 16 == 0 { let y = x + 1.0; fill(y, 0.0); }
+                         ----- the function is here
+            error[HX0108]: the function `again` calls itself
+                      fn again(n: i32) -> i32 { again(n) }
+                                                ^^^^^
+                          let n = again(3);
+                                  -------- called from here
+        "#]],
+    );
+}

@@ -98,3 +98,297 @@ fn another_instance_with_nothing_known() {
     "#]],
     );
 }
+
+/// A kernel of two matrices with these statements.
+fn kernel(statements: &str) -> String {
+    format!(
+        "kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k])\n\
+         grid [cdiv(m, BM), cdiv(k, BK)] threads 128 {{\nlet [bm, bk] = block_idx;\n{statements}\n}}\n"
+    )
+}
+
+#[test]
+fn tiles_of_any_rank_keep_their_bounds() {
+    check(
+        "kernel rows<D = 8>(x: f32[b, h, s, D], c: mut f32[b, h, s, D]) grid [cdiv(s, 32), h, b] threads 32 {
+            let [i, head, batch] = block_idx;
+            let gx = tile(x[batch, head], [32, D])[.., .., i, 0];
+            copy(load(gx), tile(c[batch, head], [32, D])[.., .., i, 0]);
+        }",
+        expect![[r#"
+            kernel rows threads 32
+              grid [(s + 31) / 32, h, b]
+              param x: f32[b, h, s, 8] : [h * s * 8, s * 8, 8, 1] align 16
+              param c: mut f32[b, h, s, 8] : [h * s * 8, s * 8, 8, 1] align 16
+              fact b % 16 == 0
+              fact h % 16 == 0
+              fact s % 16 == 0
+              register x_tile: f32[32, 8]
+              #0 copy(x[block_idx.z, block_idx.y, block_idx.x * 32 + 0..32, 0..8], x_tile)
+              #1 copy(x_tile, c[block_idx.z, block_idx.y, block_idx.x * 32 + 0..32, 0..8])
+        "#]],
+    );
+    check(
+        "kernel line(x: f16[m], c: mut f16[m]) grid [cdiv(m, 256)] threads 32 {
+            let i = block_idx;
+            copy(load(tile(x, [256])[.., i]), tile(c, [256])[.., i]);
+        }",
+        expect![[r#"
+            kernel line threads 32
+              grid [(m + 255) / 256]
+              param x: f16[m] : [1] align 16
+              param c: mut f16[m] : [1] align 16
+              fact m % 16 == 0
+              register x_tile: f16[256]
+              #0 copy(x[block_idx.x * 256 + 0..256], x_tile)
+              #1 copy(x_tile, c[block_idx.x * 256 + 0..256])
+        "#]],
+    );
+}
+
+#[test]
+fn transposed_views_reorder_the_memory_side() {
+    check(
+        &kernel(
+            "let r = register_tensor(f16, [BK, BM]);
+            copy(tile(a, [BM, BK])[.., .., bm, bk].T, r);
+            copy(r.T, tile(c, [BM, BK])[.., .., bm, bk]);
+            let s = shared_tensor(f16, [BK, BM]);
+            copy(r, s);
+            copy(permute(s, [1, 0]), tile(c, [BM, BK])[.., .., bm, bk]);",
+        ),
+        expect![[r#"
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register r: f16[16, 64]
+              shared s: f16[16, 64]
+              register s_tile: f16[64, 16]
+              #0 copy(a[block_idx.x * 64 + 0..64, block_idx.y * 16 + 0..16] permuted [1, 0], r)
+              #1 copy(r, c[block_idx.x * 64 + 0..64, block_idx.y * 16 + 0..16] permuted [1, 0])
+              #2 copy(r, s[0..16, 0..64])
+              #3 copy(s[0..16, 0..64] permuted [1, 0], s_tile)
+              #4 copy(s_tile, c[block_idx.x * 64 + 0..64, block_idx.y * 16 + 0..16])
+        "#]],
+    );
+}
+
+#[test]
+fn operands_in_shared_memory_move_to_registers() {
+    check(
+        &kernel(
+            "let sa = shared_tensor(f16, [BM, BK, 2]);
+            let sb = shared_tensor(f16, [BK, 32]);
+            let acc = register_tensor(f32, [BM, 32]);
+            fill(acc, 0);
+            fill(sb, 1.0);
+            copy(tile(a, [BM, BK])[.., .., bm, bk], sa[.., .., 0]);
+            sync();
+            for i in 0..4 { gemm(acc, sa[.., .., i % 2], sb.T, warps: [2, 2]); }",
+        ),
+        expect![[r#"
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              shared sa: f16[64, 16, 2]
+              shared sb: f16[16, 32]
+              register acc: f32[64, 32]
+              register sb_fill: f16[16, 32]
+              register a_tile: f16[64, 16]
+              register sa_tile: f16[64, 16]
+              register sb_tile: f16[32, 16]
+              #0 fill(acc, 0.0)
+              #1 fill(sb_fill, 1.0)
+              #2 copy(sb_fill, sb[0..16, 0..32])
+              #3 copy(a[block_idx.x * 64 + 0..64, block_idx.y * 16 + 0..16], a_tile)
+              #4 copy(a_tile, sa[0..64, 0..16, 0])
+              #5 sync()
+              for i in 0..4
+                #6 copy(sa[0..64, 0..16, i % 2], sa_tile)
+                #7 copy(sb[0..16, 0..32] permuted [1, 0], sb_tile)
+                #8 gemm(acc, sa_tile, sb_tile, warps: [2, 2])
+        "#]],
+    );
+}
+
+#[test]
+fn values_of_registers_are_copied() {
+    check(
+        &kernel(
+            "let x = register_tensor(f16, [8, 4]);
+            fill(x, 0.5);
+            let y = x;
+            x = y;
+            let z = cast(cast(x, f32), bf16);
+            let t = z.T;
+            copy(cast(t, f16), tile(c.T, [4, 8])[.., .., 0, 0]);",
+        ),
+        expect![[r#"
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register x: f16[8, 4]
+              register y: f16[8, 4]
+              register x_f32: f32[8, 4]
+              register z: bf16[8, 4]
+              register t: bf16[8, 4]
+              register t_f16: f16[8, 4]
+              #0 fill(x, 0.5)
+              #1 y = cast(x, f16)
+              #2 x = cast(y, f16)
+              #3 x_f32 = cast(x, f32)
+              #4 z = cast(x_f32, bf16)
+              #5 t = cast(z, bf16)
+              #6 t_f16 = cast(t, f16)
+              #7 copy(t_f16, c[0..8, 0..4])
+        "#]],
+    );
+}
+
+#[test]
+fn control_flow_is_decided_where_it_can_be() {
+    check(
+        &kernel(
+            "let x = register_tensor(f32, [8]);
+            let n = if BM == 64 { 2 } else { m };
+            if n == 2 { fill(x, 1.0); } else { fill(x, 2.0); }
+            if bm * BM + BM <= m && bk > 0 { fill(x, 3.0); } else if k < 8 { fill(x, 4.0); }
+            #[unroll]
+            for i in 0..n { for j in i..k / BK { fill(x, 5.0); } }
+            for i in 0..0 { fill(x, 6.0); }
+            for i in 0..m { let unused = i; }
+            let t = 1; t += 2; t = t * n;
+            if t == 6 { sync(); }",
+        ),
+        expect![[r#"
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register x: f32[8]
+              #0 fill(x, 1.0)
+              if block_idx.x * 64 + 64 <= m && 0 < block_idx.y
+                #1 fill(x, 3.0)
+              else
+                if k < 8
+                  #2 fill(x, 4.0)
+              for i in 0..2 unroll
+                for j in i..k / 16
+                  #3 fill(x, 5.0)
+              #5 sync()
+        "#]],
+    );
+}
+
+#[test]
+fn parameters_of_every_kind() {
+    let text = "
+kernel f<T: type = f16, N = 4, W: layout = auto>(
+    a: T[m, N] : [lda, 1], w: T[n, k] : W, s: f32, i: i32, c: mut T[m, N])
+    where m >= 8, n % 2 == 0 && k < 100, i >= 0, i < m, N > 2
+    grid [1] threads 32
+{
+    let r = load(a[i..i + 8, ..]);
+    copy(r, c[0..8, ..]);
+}";
+    check(
+        text,
+        expect![[r#"
+        kernel f threads 32
+          grid [1]
+          param a: f16[m, 4] : [lda, 1] align 16
+          param w: f16[n, k] : [k, 1] align 16
+          param s: f32
+          param i: i32
+          param c: mut f16[m, 4] : [4, 1] align 16
+          where m >= 8
+          where n % 2 == 0 && k < 100
+          where i >= 0
+          where i < m
+          fact k % 16 == 0
+          fact lda % 16 == 0
+          fact m % 16 == 0
+          fact n % 16 == 0
+          register r: f16[8, 4]
+          #0 copy(a[i + 0..8, 0..4], r)
+          #1 copy(r, c[0..8, 0..4])
+    "#]],
+    );
+    let mut facts = LaunchFacts::none();
+    facts.dims.insert("lda".into(), 8);
+    facts.align.insert("a".into(), 4);
+    let args = [("T", CtValue::DType(hx_dtype::DType::F32)), ("N", CtValue::Int(8))];
+    check_instance(
+        text,
+        &args,
+        &facts,
+        expect![[r#"
+        kernel f threads 32
+          grid [1]
+          param a: f32[m, 8] : [lda, 1] align 4
+          param w: f32[n, k] : [k, 1] align 1
+          param s: f32
+          param i: i32
+          param c: mut f32[m, 8] : [8, 1] align 1
+          where m >= 8
+          where n % 2 == 0 && k < 100
+          where i >= 0
+          where i < m
+          fact lda % 8 == 0
+          fact n % 2 == 0
+          register r: f32[8, 8]
+          #0 copy(a[i + 0..8, 0..8], r)
+          #1 copy(r, c[0..8, 0..8])
+    "#]],
+    );
+}
+
+#[test]
+fn functions_are_inlined() {
+    check(
+        "const HALF = 0.5;
+        fn start<N = 1>(x: register mut f32[R, C], s: shared mut f16[R, K]) -> f32[R, C] where R % 4 == 0 {
+            fill(x, HALF * N);
+            zero(s);
+            x
+        }
+        fn zero(s: shared mut f16[R, K]) { fill(s, 0.0); }
+        fn tiles(x: global f16[m, k], b: i32) -> i32 { cdiv(m, b) }
+        kernel f(a: f16[m, k]) grid [1] threads 32 {
+            let x = register_tensor(f32, [8, 4]);
+            let s = shared_tensor(f16, [8, 2]);
+            let y = start<N = 3>(x, s);
+            fill(y, 1.0);
+            for i in 0..tiles(a, 16) { fill(x, 2.0); }
+        }",
+        expect![[r#"
+            kernel f threads 32
+              grid [1]
+              param a: f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register x: f32[8, 4]
+              shared s: f16[8, 2]
+              register s_fill: f16[8, 2]
+              register y: f32[8, 4]
+              #0 fill(x, 1.5)
+              #1 fill(s_fill, 0.0)
+              #2 copy(s_fill, s[0..8, 0..2])
+              #3 y = cast(x, f32)
+              #4 fill(y, 1.0)
+              for i in 0..m / 16
+                #5 fill(x, 2.0)
+        "#]],
+    );
+}
