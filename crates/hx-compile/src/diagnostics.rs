@@ -1,6 +1,7 @@
 //! What is wrong with an instance, as diagnostics. The stages say it by operation; here operations become places.
 
 mod layout;
+mod sync;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
 use hx_hir::Item;
@@ -24,9 +25,10 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
 
 fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     let Places { db, instance } = *places;
-    if let Err(stop) = solution(db, instance) {
-        return found.extend(places.stop(Some(lowered), stop));
-    }
+    let solution = match solution(db, instance) {
+        Ok(solution) => solution,
+        Err(stop) => return found.extend(places.stop(Some(lowered), stop)),
+    };
     found.extend(layout::unsound(places, lowered));
     if !found.is_empty() {
         return;
@@ -35,6 +37,8 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
         found.extend(places.stop(Some(lowered), stop));
     } else if let Err(stop) = cuda_source(db, instance) {
         found.extend(places.stop(Some(lowered), stop));
+    } else {
+        found.extend(sync::findings(places, lowered, solution));
     }
 }
 

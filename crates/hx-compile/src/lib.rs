@@ -11,6 +11,7 @@ mod emit;
 mod instance;
 mod lines;
 mod stages;
+mod sync;
 #[cfg(test)]
 mod test_db;
 #[cfg(test)]
@@ -23,3 +24,4 @@ pub use emit::{Emit, emit};
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered};
 pub use instance::{Instance, default_instance};
 pub use stages::{Stop, cuda_source, solution, thread_program, tile_program, violations};
+pub use sync::{Findings, Hazard, Touch, synchronization};

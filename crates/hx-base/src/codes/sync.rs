@@ -9,7 +9,7 @@ family! {
     ///     let i = block_idx;
     ///     let s = shared_tensor(f32, [256]);
     ///     copy(load(tile(x, [256])[.., i]), s);
-    ///     let r = register_tensor(f32, [256]);
+    ///     let r = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
     ///     copy(s, r);
     ///     copy(r, tile(c, [256])[.., i]);
     /// }
@@ -21,7 +21,7 @@ family! {
     ///     let s = shared_tensor(f32, [256]);
     ///     copy(load(tile(x, [256])[.., i]), s);
     ///     sync();
-    ///     let r = register_tensor(f32, [256]);
+    ///     let r = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
     ///     copy(s, r);
     ///     copy(r, tile(c, [256])[.., i]);
     /// }

@@ -1,0 +1,122 @@
+//! Races on shared memory, copies that nothing waited for, and barriers that order nothing.
+
+use hx_base::{Applicability, Diagnostic, Edit, Fix, SourceFile, TextRange, codes};
+use hx_hir::Item;
+use hx_lower::Lowered;
+use hx_tile::{OpId, SharedLayout, Solution, TileProgram};
+
+use super::Places;
+use crate::{
+    sync::{Hazard, Touch, statement},
+    synchronization,
+};
+
+/// What [`synchronization`] found, with places and fixes.
+pub(super) fn findings(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
+    let found = synchronization(places.db, places.instance);
+    let hazards = found.hazards.iter().map(|found| hazard(places, lowered, solution, found));
+    hazards.chain(found.idle.iter().filter_map(|&op| idle(places, lowered, op))).collect()
+}
+
+fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &Hazard) -> Diagnostic {
+    let program = &lowered.program;
+    let name = &program.tensor(hazard.tensor).name;
+    let (file, range) = places.op(lowered, hazard.later.op).unwrap_or_else(|| places.kernel());
+    let (code, message) = if hazard.in_flight {
+        (
+            &codes::MISSING_WAIT,
+            format!("`{name}` is {} before anything waited for the copy into it", verb(hazard.later)),
+        )
+    } else {
+        (&codes::SHARED_RACE, format!("threads race on `{name}`: nothing orders the accesses"))
+    };
+    let label = |touch: Touch| {
+        format!("thread {} {} `{name}` here", touch.thread, if touch.write { "writes" } else { "reads" })
+    };
+    let mut found = Diagnostic::new(code, file, range, message).label(label(hazard.later));
+    if let Some((file, range)) = places.op(lowered, hazard.earlier.op) {
+        found = found.also(file, range, label(hazard.earlier));
+    }
+    for (file, range) in places.calls(lowered, hazard.later.op) {
+        found = found.also(file, range, "called from here");
+    }
+    if let Some(element) = coordinate(program, solution, hazard) {
+        found = found.note(format!("both touch `{name}[{element}]`"));
+    }
+    if hazard.in_flight {
+        return found.help("close the group with `commit()`, then `wait(0)` and `sync()` before the use");
+    }
+    match insert_sync(places, lowered, hazard.later.op).filter(|_| hazard.barrier_helps) {
+        Some(fix) => found.with_fix(fix),
+        None => found.help("put a `sync()` between the two"),
+    }
+}
+
+fn verb(touch: Touch) -> &'static str {
+    if touch.write { "written" } else { "read" }
+}
+
+/// The element as the program indexes it.
+fn coordinate(program: &TileProgram, solution: &Solution, hazard: &Hazard) -> Option<String> {
+    let SharedLayout { layout, swizzle, .. } = solution.shared.get(&hazard.tensor)?;
+    let tensor = program.tensor(hazard.tensor);
+    let mut index = (0..tensor.size()).find(|&i| swizzle.apply(layout.eval(i)) == hazard.element)?;
+    let mut parts = Vec::new();
+    for extent in &tensor.shape {
+        parts.push((index % extent).to_string());
+        index /= extent;
+    }
+    Some(parts.join(", "))
+}
+
+/// A `sync();` on a line of its own before the statement of an operation, if that stands in the kernel itself.
+fn insert_sync(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
+    let (file, start) = (places.kernel().0, statement_of(places, lowered, op)?.start());
+    let text = file.text(places.db);
+    let line = text[..usize::from(start)].rfind('\n').map_or(0, |at| at + 1);
+    let indent = &text[line..usize::from(start)];
+    if !indent.chars().all(char::is_whitespace) {
+        return None;
+    }
+    let edit = Edit { file, range: TextRange::empty(start), text: format!("sync();\n{indent}") };
+    Some(Fix {
+        title: "insert `sync()`".to_owned(),
+        edits: vec![edit],
+        applicability: Applicability::Verified,
+    })
+}
+
+fn idle(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> {
+    let (file, range) = places.op(lowered, op)?;
+    let found = Diagnostic::new(&codes::IDLE_BARRIER, file, range, "this barrier orders nothing");
+    let found =
+        found.note("no write to a shared tensor and other use of it have only this barrier between them");
+    let Some(stmt) = statement_of(places, lowered, op) else { return Some(found) };
+    Some(found.fix("remove it", whole_line(places, file, stmt), "", Applicability::Verified))
+}
+
+/// The statement of an operation in its file, if it stands in the kernel's own body.
+fn statement_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<TextRange> {
+    let kernel = places.instance.kernel(places.db);
+    let origin = lowered.origins.get(lowered.program.op(op)?.origin.0 as usize)?;
+    if origin.place.item != kernel.key(places.db) {
+        return None;
+    }
+    let (_, range) = origin.place.range(places.db)?;
+    let offset = kernel.offset(places.db);
+    Some(statement(places.db, Item::Kernel(kernel), range - offset)? + offset)
+}
+
+/// The range with the indentation before it and the line break after it, if it fills its lines.
+fn whole_line(places: &Places<'_>, file: SourceFile, range: TextRange) -> TextRange {
+    let text = file.text(places.db);
+    let (start, end) = (usize::from(range.start()), usize::from(range.end()));
+    let line = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let rest = &text[end..];
+    match rest.find('\n') {
+        Some(len) if rest[..len].trim().is_empty() && text[line..start].trim().is_empty() => {
+            TextRange::new((line as u32).into(), ((end + len + 1) as u32).into())
+        }
+        _ => range,
+    }
+}

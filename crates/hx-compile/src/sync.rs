@@ -1,0 +1,109 @@
+//! Who touches which element of shared memory, and what orders them: decided on the thread program, by looking.
+//!
+//! Layouts are known, so the accesses of all threads are listed one by one ([`trace`]) and compared ([`check`]). Loops whose
+//! counts only a launch knows are followed a few times round. What depends on a launch in another way is left to the
+//! simulator. Nothing here knows places in text.
+
+mod check;
+mod trace;
+
+use hx_base::TextRange;
+use hx_hir::{Item, StmtId, body_source_map};
+use hx_thread::ThreadProgram;
+use hx_tile::{OpId, OpKind, TensorId, TensorKind, TileProgram};
+
+use crate::{Db, Instance, thread_program, tile_program};
+use check::{Rules, check};
+use trace::{Trace, trace};
+
+/// What is wrong with the synchronization of an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Findings {
+    /// Pairs of accesses that nothing orders, at most one for each pair of operations and tensor.
+    pub hazards: Vec<Hazard>,
+    /// Written barriers without which nothing is less ordered, whatever the layouts.
+    pub idle: Vec<OpId>,
+}
+
+/// Two accesses to one element that nothing orders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hazard {
+    /// The shared tensor.
+    pub tensor: TensorId,
+    /// The element's place in the tensor's memory, in elements.
+    pub element: i64,
+    /// What comes first in the order of the program.
+    pub earlier: Touch,
+    /// What comes later.
+    pub later: Touch,
+    /// The earlier access is a copy that nothing waited for.
+    pub in_flight: bool,
+    /// A barrier just before the later operation removes this hazard.
+    pub barrier_helps: bool,
+}
+
+/// One access by one thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Touch {
+    /// The operation that it belongs to.
+    pub op: OpId,
+    /// The thread that gives the address.
+    pub thread: u32,
+    /// Lanes besides `thread` take part.
+    pub collective: bool,
+    /// It writes.
+    pub write: bool,
+}
+
+/// The hazards and idle barriers of an instance; none where it has no thread program.
+#[salsa::tracked]
+pub fn synchronization<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
+    match (tile_program(db, instance), thread_program(db, instance)) {
+        (Ok(lowered), Ok(threads)) => {
+            findings(&lowered.program, threads, &|| db.unwind_if_revision_cancelled())
+        }
+        _ => Findings::default(),
+    }
+}
+
+fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Findings {
+    let is_shared = |id: &TensorId| matches!(tile.tensor(*id).kind, TensorKind::Shared { .. });
+    // The buffers of written tensors come first; scratch memory of the compiler follows and is its own business.
+    let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();
+    let is_sync = |op: OpId| tile.op(op).is_some_and(|op| matches!(op.kind, OpKind::Sync));
+    let trace = trace(threads, tensors.len(), &is_sync, poll);
+    let mut hazards = check(&trace, Rules::default());
+    for hazard in &mut hazards {
+        poll();
+        let mended = check(&trace, Rules { barrier_before: Some(hazard.later.op), ..Rules::default() });
+        let pair = |left: &Hazard| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op);
+        hazard.barrier_helps = !mended.iter().any(pair);
+    }
+    let idle = if hazards.is_empty() && trace.complete { idle(&trace, poll) } else { Vec::new() };
+    let hazards = hazards.into_iter().map(|hazard| hazard.named(&tensors)).collect();
+    Findings { hazards, idle }
+}
+
+/// The barriers that could all go at once. Layouts are left out of this: a barrier that only happens to be superfluous with
+/// the layouts of this instance may be needed in the next.
+fn idle(trace: &Trace, poll: &dyn Fn()) -> Vec<OpId> {
+    let hazards =
+        |without: &[OpId]| check(trace, Rules { without, any_thread: true, ..Rules::default() }).len();
+    let given = hazards(&[]);
+    let mut idle = Vec::new();
+    for &barrier in trace.barriers.iter().rev() {
+        poll();
+        idle.push(barrier);
+        if hazards(&idle) > given {
+            idle.pop();
+        }
+    }
+    idle
+}
+
+/// The statement of an item's body that a range lies in, the innermost one; both relative to the item.
+pub(crate) fn statement<'db>(db: &'db dyn Db, item: Item<'db>, range: TextRange) -> Option<TextRange> {
+    let map = body_source_map(db, item)?;
+    let around = map.stmts.iter().filter(|(_, found): &(StmtId, _)| found.contains_range(range));
+    around.map(|(_, found)| *found).min_by_key(|found| found.len())
+}

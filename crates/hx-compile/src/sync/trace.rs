@@ -1,0 +1,284 @@
+//! The accesses of all threads to shared memory, in the order of the program.
+
+use std::collections::BTreeSet;
+
+use hx_index::{Cond, Expr, Symbol};
+use hx_target::catalogue;
+use hx_thread::{Address, AsyncCopy, Memory, Stmt, ThreadProgram, Transfer};
+use hx_tile::OpId;
+
+use super::Touch;
+
+/// How often a loop is followed whose count only a launch knows, or that runs longer.
+const ROUNDS: i64 = 4;
+
+/// What happens, in order.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    /// An operation begins.
+    Begin(OpId),
+    Access(Access),
+    /// A written barrier.
+    Barrier(OpId),
+    Commit,
+    Wait(u32),
+    /// One of the two happens, and only a launch knows which.
+    Either(Vec<Event>, Vec<Event>),
+}
+
+/// Elements of one buffer, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Access {
+    pub(super) buffer: usize,
+    pub(super) first: i64,
+    pub(super) len: i64,
+    pub(super) touch: Touch,
+    /// Done only when waited for.
+    pub(super) asynchronous: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Trace {
+    pub(super) events: Vec<Event>,
+    /// Elements of each buffer.
+    pub(super) sizes: Vec<usize>,
+    /// The written barriers that were met.
+    pub(super) barriers: BTreeSet<OpId>,
+    /// Nothing was left out that a barrier could be there for.
+    pub(super) complete: bool,
+}
+
+/// Lists what a program does to its first `buffers` shared buffers.
+pub(super) fn trace(
+    program: &ThreadProgram,
+    buffers: usize,
+    is_sync: &dyn Fn(OpId) -> bool,
+    poll: &dyn Fn(),
+) -> Trace {
+    let sizes = program.shared.iter().take(buffers);
+    let mut tracer = Tracer {
+        program,
+        is_sync,
+        poll,
+        scope: vec![(Symbol::Thread, (0..i64::from(program.threads)).map(Some).collect())],
+        op: OpId(0),
+        partial: Vec::new(),
+        read: BTreeSet::new(),
+        written: BTreeSet::new(),
+        trace: Trace {
+            sizes: sizes.map(|s| (u64::from(s.bytes) * 8 / u64::from(s.dtype.bits())) as usize).collect(),
+            complete: true,
+            ..Trace::default()
+        },
+    };
+    let mut events = Vec::new();
+    tracer.body(&program.body, &mut events);
+    // A barrier also orders what threads hand each other through global memory.
+    tracer.trace.complete &= tracer.read.is_disjoint(&tracer.written);
+    tracer.trace.events = events;
+    tracer.trace
+}
+
+struct Tracer<'a> {
+    program: &'a ThreadProgram,
+    is_sync: &'a dyn Fn(OpId) -> bool,
+    poll: &'a dyn Fn(),
+    /// The value of each symbol for each thread, where it is known; inner scopes come last.
+    scope: Vec<(Symbol, Vec<Option<i64>>)>,
+    op: OpId,
+    /// Counters of loops that are not followed to their end.
+    partial: Vec<Symbol>,
+    /// Global tensors.
+    read: BTreeSet<u32>,
+    written: BTreeSet<u32>,
+    trace: Trace,
+}
+
+impl Tracer<'_> {
+    fn value(&self, expr: &Expr, thread: usize) -> Option<i64> {
+        let lookup = |symbol: &Symbol| {
+            let (_, values) = self.scope.iter().rev().find(|(known, _)| known == symbol)?;
+            values.get(thread).copied().flatten()
+        };
+        expr.eval(&lookup).ok()
+    }
+
+    fn holds(&self, cond: &Cond, thread: usize) -> Option<bool> {
+        let lookup = |symbol: &Symbol| {
+            let (_, values) = self.scope.iter().rev().find(|(known, _)| known == symbol)?;
+            values.get(thread).copied().flatten()
+        };
+        cond.eval(&lookup).ok()
+    }
+
+    fn threads(&self) -> usize {
+        self.program.threads as usize
+    }
+
+    fn body(&mut self, body: &[Stmt], out: &mut Vec<Event>) {
+        let depth = self.scope.len();
+        for stmt in body {
+            self.stmt(stmt, out);
+        }
+        self.scope.truncate(depth);
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, out: &mut Vec<Event>) {
+        match stmt {
+            Stmt::Group(group) => {
+                let outer = std::mem::replace(&mut self.op, group.op);
+                out.push(Event::Begin(group.op));
+                self.body(&group.body, out);
+                self.op = outer;
+            }
+            Stmt::Let { var, value } => {
+                let values = (0..self.threads()).map(|thread| self.value(value, thread)).collect();
+                self.scope.push((var.clone(), values));
+            }
+            Stmt::Assign { var, value } => {
+                let values = (0..self.threads()).map(|thread| self.value(value, thread)).collect();
+                self.assign(var, values);
+            }
+            Stmt::LoadInteger { var, address } => {
+                self.global(address, false);
+                self.scope.push((var.clone(), vec![None; self.threads()]));
+            }
+            Stmt::For { var, start, end, body, .. } => self.counted(var, start, end, body, out),
+            Stmt::While { body, .. } => {
+                if touches_shared(body) {
+                    self.trace.complete = false;
+                    (0..ROUNDS).for_each(|_| self.body(body, out));
+                }
+            }
+            Stmt::If { cond, then, otherwise } => match self.holds(cond, 0) {
+                Some(true) => self.body(then, out),
+                Some(false) => self.body(otherwise, out),
+                None => {
+                    let (mut a, mut b) = (Vec::new(), Vec::new());
+                    self.body(then, &mut a);
+                    self.body(otherwise, &mut b);
+                    out.push(Event::Either(a, b));
+                }
+            },
+            // A barrier inside another operation is the compiler's own and orders only its scratch memory.
+            Stmt::Barrier if (self.is_sync)(self.op) => {
+                self.trace.barriers.insert(self.op);
+                out.push(Event::Barrier(self.op));
+            }
+            Stmt::Commit => out.push(Event::Commit),
+            Stmt::Wait { groups } => out.push(Event::Wait(*groups)),
+            Stmt::Transfer(transfer) => self.transfer(transfer, out),
+            Stmt::AsyncCopy(copy) => self.async_copy(copy, out),
+            Stmt::Barrier
+            | Stmt::Multiply(_)
+            | Stmt::Convert(_)
+            | Stmt::Fill(_)
+            | Stmt::Compute(_)
+            | Stmt::Exchange(_) => {}
+        }
+    }
+
+    fn assign(&mut self, var: &Symbol, values: Vec<Option<i64>>) {
+        match self.scope.iter_mut().rev().find(|(known, _)| known == var) {
+            Some((_, known)) => *known = values,
+            None => self.scope.push((var.clone(), values)),
+        }
+    }
+
+    fn counted(&mut self, var: &Symbol, start: &Expr, end: &Expr, body: &[Stmt], out: &mut Vec<Event>) {
+        if !touches_shared(body) {
+            // Nothing to order, but global memory may be touched.
+            let mut nothing = Vec::new();
+            self.scope.push((var.clone(), vec![None; self.threads()]));
+            self.body(body, &mut nothing);
+            self.scope.pop();
+            return;
+        }
+        let (first, last) = (self.value(start, 0), self.value(end, 0));
+        let trips = first.zip(last).map(|(first, last)| (last - first).max(0));
+        let rounds = trips.unwrap_or(ROUNDS).min(ROUNDS);
+        let whole = trips == Some(rounds);
+        if !whole {
+            self.partial.push(var.clone());
+        }
+        for round in 0..rounds {
+            (self.poll)();
+            let value = first.map(|first| first + round);
+            self.scope.push((var.clone(), vec![value; self.threads()]));
+            self.body(body, out);
+            self.scope.pop();
+        }
+        if !whole {
+            self.partial.pop();
+        }
+    }
+
+    fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<Event>) {
+        let Some(row) = catalogue().copy(&transfer.row) else { return };
+        let access = (row.access, row.is_collective(), !row.is_load());
+        self.access(&transfer.address, access, &transfer.guard, false, out);
+    }
+
+    fn async_copy(&mut self, copy: &AsyncCopy, out: &mut Vec<Event>) {
+        let Some(row) = catalogue().copy(&copy.row) else { return };
+        self.global(&copy.src, false);
+        self.access(&copy.dst, (row.access, row.is_collective(), true), &copy.active, true, out);
+    }
+
+    fn global(&mut self, address: &Address, write: bool) {
+        if let Memory::Global(param) = address.memory {
+            if write {
+                self.written.insert(param)
+            } else {
+                self.read.insert(param)
+            };
+        }
+    }
+
+    /// Bytes of one address, whether lanes share, and whether it writes, are given as a triple.
+    fn access(
+        &mut self,
+        address: &Address,
+        (bytes, collective, write): (u32, bool, bool),
+        guard: &Cond,
+        asynchronous: bool,
+        out: &mut Vec<Event>,
+    ) {
+        let buffer = match address.memory {
+            Memory::Global(_) => return self.global(address, write),
+            Memory::Shared(buffer) => buffer as usize,
+        };
+        let (Some(shared), true) = (self.program.shared.get(buffer), buffer < self.trace.sizes.len()) else {
+            return;
+        };
+        let len = i64::from(bytes * 8 / shared.dtype.bits()).max(1);
+        if self.partial.iter().any(|var| address.offset.mentions(var)) {
+            self.trace.complete = false;
+        }
+        for thread in 0..self.threads() {
+            // A guard that only a launch decides is taken to hold.
+            if self.holds(guard, thread) == Some(false) {
+                continue;
+            }
+            let Some(first) = self.value(&address.offset, thread) else {
+                self.trace.complete = false;
+                continue;
+            };
+            let touch = Touch { op: self.op, thread: thread as u32, collective, write };
+            out.push(Event::Access(Access { buffer, first, len, touch, asynchronous }));
+        }
+    }
+}
+
+/// Whether a body does anything that belongs in a trace.
+fn touches_shared(body: &[Stmt]) -> bool {
+    let shared = |address: &Address| matches!(address.memory, Memory::Shared(_));
+    body.iter().any(|stmt| match stmt {
+        Stmt::Group(group) => touches_shared(&group.body),
+        Stmt::For { body, .. } | Stmt::While { body, .. } => touches_shared(body),
+        Stmt::If { then, otherwise, .. } => touches_shared(then) || touches_shared(otherwise),
+        Stmt::Transfer(transfer) => shared(&transfer.address),
+        Stmt::AsyncCopy(_) | Stmt::Barrier | Stmt::Commit | Stmt::Wait { .. } => true,
+        _ => false,
+    })
+}
