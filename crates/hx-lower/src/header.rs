@@ -4,7 +4,7 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
     ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, Resolution,
-    TypeRef, TypeRefId, kernel_signature, signature_names,
+    Stmt, StmtKind, TypeRef, TypeRefId, body_of, kernel_signature, signature_names,
 };
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{Base, GridAxis, Param, ParamId, Requirement, TensorParam};
@@ -226,6 +226,12 @@ impl<'db> Cx<'db> {
 
     fn threads(&mut self, sig: &'db KernelSignature) -> Lower<u32> {
         let Some(threads) = sig.threads else {
+            if body_of(self.db, self.frame().item).store.stmts.values().any(is_warp_groups) {
+                let place = self.place_at(At::Name);
+                let error =
+                    LowerError::new(&codes::UNSUPPORTED, place, "`warp_groups` cannot be compiled yet");
+                return Err(self.report(error));
+            }
             return self.header_error("the kernel has no `threads`: how many threads a block has");
         };
         let count = self.const_int(threads, "the number of threads")?;
@@ -370,6 +376,10 @@ fn at_least(facts: &mut Facts, x: &Expr, bound: &Expr) {
     if facts.range(&Expr::symbol(symbol.clone())).0.is_none_or(|known| known < bound) {
         facts.at_least(symbol, bound);
     }
+}
+
+fn is_warp_groups(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::WarpGroups(_))
 }
 
 fn fits(kind: Kind, value: &Value) -> bool {

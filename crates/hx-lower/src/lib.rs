@@ -8,6 +8,7 @@
 mod call;
 mod cx;
 mod error;
+mod finish;
 mod header;
 mod inline;
 mod instance;
@@ -91,6 +92,8 @@ fn lower_kernel<'db>(
     cx.eval(body.root)?;
     let generics = sig.generics.iter().zip(&cx.frame().generics);
     let args = generics.filter_map(|(g, v)| Some((g.name.clone(), v.to_ct()?))).collect();
+    let mut stmts = cx.blocks.pop().unwrap_or_default();
+    let tensors = finish::finish(std::mem::take(&mut cx.tensors), &mut stmts);
     let program = TileProgram {
         name: kernel.name(db).to_string(),
         params: std::mem::take(&mut cx.params),
@@ -98,8 +101,8 @@ fn lower_kernel<'db>(
         grid: header.grid,
         threads: header.threads,
         requires: header.requires,
-        tensors: std::mem::take(&mut cx.tensors),
-        body: cx.blocks.pop().unwrap_or_default(),
+        tensors,
+        body: stmts,
     };
     Ok((program, args))
 }

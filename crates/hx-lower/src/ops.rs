@@ -142,7 +142,7 @@ impl Cx<'_> {
                 Ok(())
             }
             (false, false) => {
-                let through = self.to_registers(src, from, None)?;
+                let through = self.in_registers(src, from, None)?;
                 self.copy_values(id, src, &through, dst, to)
             }
         }
@@ -220,7 +220,7 @@ impl Cx<'_> {
     }
 
     /// What the tensor holds as a register tensor: itself, or a new one that its values are copied into.
-    pub(crate) fn to_registers(&mut self, at: ExprId, t: &Tensor, hint: Option<&str>) -> Lower<Tensor> {
+    pub(crate) fn in_registers(&mut self, at: ExprId, t: &Tensor, hint: Option<&str>) -> Lower<Tensor> {
         if t.is_register() {
             return Ok(t.clone());
         }
@@ -238,7 +238,7 @@ impl Cx<'_> {
         if t.is_register() {
             return self.fail(&codes::WRONG_MEMORY, view, "found a register tensor, wanted one in memory");
         }
-        let tensor = self.to_registers(id, &t, hint)?;
+        let tensor = self.in_registers(id, &t, hint)?;
         Ok(Value::Tensor(tensor))
     }
 
@@ -282,7 +282,7 @@ impl Cx<'_> {
             Value::Float(x) if dtype.is_float() => return Ok(Value::Float(dtype.decode(dtype.encode(x)))),
             other => return self.unsupported(id, format!("a conversion of {}", other.what())),
         };
-        let tensor = self.to_registers(t, &tensor, None)?;
+        let tensor = self.in_registers(t, &tensor, None)?;
         let Some((src, shape)) = self.register_of(&tensor) else {
             return self.unsupported(t, "this operand");
         };
@@ -338,7 +338,7 @@ impl Cx<'_> {
                 .help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
         }
-        let t = self.to_registers(at, t, None)?;
+        let t = self.in_registers(at, t, None)?;
         match self.whole_register(&t) {
             Some(id) => Ok(id),
             None => self.unsupported(at, "a transposed or partial register operand of `gemm`"),

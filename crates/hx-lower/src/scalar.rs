@@ -97,6 +97,9 @@ impl<'db> Cx<'db> {
             Resolution::Item(key) => return self.item_value(id, &key.clone()),
             Resolution::Builtin(b) if b.name() == "auto" => Value::Auto,
             Resolution::Builtin(b) if b.name() == "block_idx" => self.block_idx(),
+            Resolution::Builtin(b) if b.name() == "swizzle" => {
+                return self.unsupported(id, "a swizzle in a kernel");
+            }
             Resolution::Builtin(b) => {
                 let message = format!("found the function `{}`, wanted a value: call it", b.name());
                 return self.fail(&codes::WRONG_KIND, id, message);

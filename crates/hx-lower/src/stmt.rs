@@ -215,10 +215,11 @@ impl Cx<'_> {
             _ => "_".into(),
         };
         let var = self.new_var(name);
+        // A greatest value without a least one would say that the counter is not negative.
         if let Some(low) = self.facts.range(&start).0 {
             self.facts.at_least(var.clone(), low);
+            self.facts.at_most(var.clone(), end.clone() - Expr::constant(1));
         }
-        self.facts.at_most(var.clone(), end.clone() - Expr::constant(1));
         let counter = Value::Int(Expr::symbol(var.clone()));
         let (result, stmts) = self.nested(|cx| {
             cx.bind(pat, counter)?;

@@ -5,7 +5,7 @@
 
 use hx_base::codes;
 use hx_hir::{Arg, ExprId};
-use hx_index::{Expr, gcd};
+use hx_index::{Atom, Expr, gcd};
 use hx_tile::Base;
 
 use crate::cx::{Cx, shape_text};
@@ -219,7 +219,12 @@ impl Cx<'_> {
             return false;
         };
         let end = (offset.clone() + &mode.extent * &mode.factor).simplify(&self.facts);
-        self.facts.proves_le(extent, &end)
+        if self.facts.proves_le(extent, &end) {
+            return true;
+        }
+        let least =
+            least_multiple(&mode.extent, &mode.factor).map(|m| (offset.clone() + m).simplify(&self.facts));
+        least.is_some_and(|end| self.facts.proves_le(extent, &end))
     }
 
     /// `tile(t, [B, …])`: modes `B, …` inside of the tile, then one mode that counts tiles for each.
@@ -353,6 +358,14 @@ impl Cx<'_> {
         let Some(arg) = args.iter().find(|a| a.name.as_deref() == Some("pad")) else { return Ok(0.0) };
         self.number(arg.value, "the padding")
     }
+}
+
+/// A bound from below of `⌊x / d⌋ · factor` where `factor` is a positive multiple of `d`: at most `d - 1` of `x` are lost.
+fn least_multiple(extent: &Expr, factor: &Expr) -> Option<Expr> {
+    let Some(Atom::Div(x, d)) = extent.as_atom() else { return None };
+    let (d, factor) = (d.as_const()?, factor.as_const()?);
+    let fits = d > 0 && factor > 0 && factor % d == 0;
+    fits.then(|| (x.clone() - Expr::constant(d - 1)).scale(factor / d))
 }
 
 /// `a / b` if that is a whole number known here.

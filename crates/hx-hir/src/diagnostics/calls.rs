@@ -13,11 +13,11 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             match name {
                 None => {
                     let message = "found a compile-time argument without a name, wanted `NAME = value`";
-                    at.new(&codes::UNKNOWN_ARGUMENT, range, message)
+                    at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message)
                 }
                 Some(name) => {
                     let message = format!("`{callee}` has no compile-time parameter `{name}`");
-                    let found = at.new(&codes::UNKNOWN_ARGUMENT, range, message);
+                    let found = at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message);
                     suggest(found, range, name, known.iter().map(Name::as_str))
                 }
             }
@@ -25,23 +25,23 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         TypeProblem::NotCallable { callee, found } => {
             let text = at.text(at.expr(*callee));
             let message = format!("found `{text}`, which is {}, wanted a function", found.what());
-            at.new(&codes::NOT_CALLABLE, at.expr(*callee), message)
+            at.diagnostic(&codes::NOT_CALLABLE, at.expr(*callee), message)
         }
         TypeProblem::KernelCall { callee, name } => {
             let message = format!("the kernel `{name}` is launched from device code");
-            at.new(&codes::NOT_A_PRIMITIVE, at.expr(*callee), message)
+            at.diagnostic(&codes::NOT_A_PRIMITIVE, at.expr(*callee), message)
                 .help("kernels are launched in `test`, `bench` and `main`; a tile function is a `fn`")
         }
         TypeProblem::FunctionAsValue { expr, name } => {
             let message = format!("found the function `{name}`, wanted a value");
-            at.new(&codes::WRONG_KIND, at.expr(*expr), message).help(format!("`{name}(…)` calls it"))
+            at.diagnostic(&codes::WRONG_KIND, at.expr(*expr), message).help(format!("`{name}(…)` calls it"))
         }
         TypeProblem::NoValue { expr } => {
             let text = at.text(at.expr(*expr));
-            at.new(&codes::WRONG_KIND, at.expr(*expr), format!("`{text}` is no value"))
+            at.diagnostic(&codes::WRONG_KIND, at.expr(*expr), format!("`{text}` is no value"))
         }
         TypeProblem::Recursion { expr, name } => {
-            at.new(&codes::RECURSION, at.expr(*expr), format!("`{name}` needs itself"))
+            at.diagnostic(&codes::RECURSION, at.expr(*expr), format!("`{name}` needs itself"))
         }
         _ => return None,
     })
@@ -57,24 +57,27 @@ fn arguments(
     let found = match problem {
         ArgProblem::TooMany { arg, found, wanted } => {
             let message = format!("found {}, wanted {wanted}", count(*found, "argument"));
-            at.new(&codes::WRONG_ARGUMENT_COUNT, at.label(call, *arg), message)
+            at.diagnostic(&codes::WRONG_ARGUMENT_COUNT, at.label(call, *arg), message)
                 .label(format!("`{callee}` takes {}", count(*wanted, "argument")))
         }
         ArgProblem::Missing { params } => {
             let message = format!("`{callee}` lacks the argument `{}`", params.join("`, `"));
-            at.new(&codes::MISSING_ARGUMENT, at.expr(call), message)
+            at.diagnostic(&codes::MISSING_ARGUMENT, at.expr(call), message)
         }
         ArgProblem::UnknownName { arg } => {
             let range = at.label(call, *arg);
             let name = labels.get(*arg).cloned().flatten().unwrap_or_default();
-            let found =
-                at.new(&codes::UNKNOWN_ARGUMENT, range, format!("`{callee}` has no parameter `{name}`"));
+            let found = at.diagnostic(
+                &codes::UNKNOWN_ARGUMENT,
+                range,
+                format!("`{callee}` has no parameter `{name}`"),
+            );
             let known = signature(callee).and_then(|b| b.params).unwrap_or_default();
             suggest(found, range, &name, known.iter().map(|p| p.name))
         }
         ArgProblem::Twice { arg, first } => {
             let range = at.label(call, *arg);
-            at.new(&codes::DUPLICATE_ARGUMENT, range, "an argument is given twice").also(
+            at.diagnostic(&codes::DUPLICATE_ARGUMENT, range, "an argument is given twice").also(
                 at.file(),
                 at.label(call, *first),
                 "given here first",

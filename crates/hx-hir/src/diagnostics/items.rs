@@ -16,7 +16,11 @@ pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 fn unknown_attribute(at: &Reporter<'_>, range: TextRange, name: &str, out: &mut Vec<Diagnostic>) {
-    out.push(at.new(&codes::UNKNOWN_ATTRIBUTE, range, format!("no attribute here is called `{name}`")));
+    out.push(at.diagnostic(
+        &codes::UNKNOWN_ATTRIBUTE,
+        range,
+        format!("no attribute here is called `{name}`"),
+    ));
 }
 
 fn statement_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
@@ -28,7 +32,7 @@ fn statement_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
                 unknown_attribute(at, at.absolute(Some(*range)), &attr.name, out);
             } else if !matches!(stmt.kind, StmtKind::For { .. }) {
                 let message = "found `#[unroll]` on a statement that is no `for`";
-                out.push(at.new(&codes::UNKNOWN_ATTRIBUTE, at.absolute(Some(*range)), message));
+                out.push(at.diagnostic(&codes::UNKNOWN_ATTRIBUTE, at.absolute(Some(*range)), message));
             }
         }
     }
@@ -53,7 +57,7 @@ fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     let body = body_of(at.db, at.item);
     let names = body_names(at.db, at.item);
     let unused = |range: TextRange, name: &Name| {
-        at.new(&codes::UNUSED_NAME, range, format!("nothing uses `{name}`")).fix(
+        at.diagnostic(&codes::UNUSED_NAME, range, format!("nothing uses `{name}`")).fix(
             format!("rename it to `_{name}`"),
             range,
             format!("_{name}"),

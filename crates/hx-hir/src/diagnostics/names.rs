@@ -17,7 +17,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
             // A path with compile-time arguments is longer than its name.
             let range = range_of_path(at, range, path);
             let mut found =
-                at.new(&codes::UNKNOWN_NAME, range, format!("nothing in scope is called `{path}`"));
+                at.diagnostic(&codes::UNKNOWN_NAME, range, format!("nothing in scope is called `{path}`"));
             if path.segments.len() == 1
                 && let Some(name) = suggestion(at, path, *called, scope)
             {
@@ -36,7 +36,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
         }
         NameProblem::UnknownType { ty, path } => {
             let range = range_of_path(at, at.type_ref(*ty), path);
-            let found = at.new(&codes::UNKNOWN_NAME, range, format!("no type is called `{path}`"));
+            let found = at.diagnostic(&codes::UNKNOWN_NAME, range, format!("no type is called `{path}`"));
             let types: Vec<&str> =
                 DType::ALL.iter().map(|d| d.name()).chain(["int", "type", "layout"]).collect();
             match nearest(&path.to_string(), types) {
@@ -51,7 +51,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
         }
         NameProblem::NotAType { ty, path } => {
             let range = range_of_path(at, at.type_ref(*ty), path);
-            at.new(&codes::WRONG_KIND, range, format!("found `{path}`, wanted a type"))
+            at.diagnostic(&codes::WRONG_KIND, range, format!("found `{path}`, wanted a type"))
         }
         NameProblem::WrongPlace { expr, path, place } => {
             let range = range_of_path(at, at.expr(*expr), path);
@@ -60,7 +60,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
                 Place::Device | Place::Both => ("`kernel` and `fn`", "host code"),
             };
             let message = format!("`{path}` has no meaning in {here}");
-            at.new(&codes::NOT_A_PRIMITIVE, range, message).help(format!("it belongs in {home}"))
+            at.diagnostic(&codes::NOT_A_PRIMITIVE, range, message).help(format!("it belongs in {home}"))
         }
         NameProblem::DuplicateParam { generic, index, name } => {
             let places = at.signature.map(|s| (&s.generics, &s.params));
@@ -69,7 +69,8 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
                 if generic { generics.get(index) } else { params.get(index) }.copied()
             };
             let range = at.absolute(of(*generic, *index));
-            let found = at.new(&codes::DUPLICATE_DEFINITION, range, format!("`{name}` is defined twice"));
+            let found =
+                at.diagnostic(&codes::DUPLICATE_DEFINITION, range, format!("`{name}` is defined twice"));
             let (generics, params) = places.map_or((0, 0), |(g, p)| (g.len(), p.len()));
             let all = (0..generics).map(|i| (true, i)).chain((0..params).map(|i| (false, i)));
             let mut earlier = all.filter_map(|(g, i)| of(g, i));

@@ -9,7 +9,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
     Some(match problem {
         TypeProblem::Mismatch { expr, found, wanted } => {
             let message = format!("found {}, wanted {wanted}", found.what());
-            at.new(&codes::TYPE_MISMATCH, at.expr(*expr), message)
+            at.diagnostic(&codes::TYPE_MISMATCH, at.expr(*expr), message)
         }
         TypeProblem::Annotation { expr, found, wanted } => {
             let (code, message) = match (found, wanted) {
@@ -24,20 +24,20 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
                 }
                 _ => (&codes::TYPE_MISMATCH, format!("found {}, wanted {}", found.what(), wanted.what())),
             };
-            at.new(code, at.expr(*expr), message)
+            at.diagnostic(code, at.expr(*expr), message)
         }
         TypeProblem::NoOperation { expr, op, lhs, rhs } => {
             let message = match rhs {
                 Some(rhs) => format!("`{op}` has no meaning between {} and {}", lhs.what(), rhs.what()),
                 None => format!("`{op}` has no meaning for {}", lhs.what()),
             };
-            at.new(&codes::NO_SUCH_OPERATION, at.expr(*expr), message)
+            at.diagnostic(&codes::NO_SUCH_OPERATION, at.expr(*expr), message)
         }
         TypeProblem::DTypes { expr, found, other, wanted } => {
             let range = at.expr(*expr);
             let text = at.text(range);
             let message = format!("found elements of type `{found}`, wanted `{wanted}`");
-            at.new(&codes::DTYPE_MISMATCH, range, message)
+            at.diagnostic(&codes::DTYPE_MISMATCH, range, message)
                 .label(format!("this is `{found}`"))
                 .also(at.file(), at.expr(*other), format!("this is `{wanted}`"))
                 .fix(
@@ -55,7 +55,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             let message =
                 message.replace("`this parameter`", "this parameter").replace("`a reduction`", "a reduction");
             let found_in_memory = found != "register";
-            let diagnostic = at.new(&codes::WRONG_MEMORY, at.expr(*expr), message);
+            let diagnostic = at.diagnostic(&codes::WRONG_MEMORY, at.expr(*expr), message);
             match *wanted {
                 "register" if operation == "=" => {
                     diagnostic.help("`copy(src, dst)` writes to shared and global memory")
@@ -70,17 +70,17 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::NotUniform { expr } => {
             let message = "found a tensor, wanted a condition that is the same for all threads";
-            at.new(&codes::NOT_UNIFORM, at.expr(*expr), message)
+            at.diagnostic(&codes::NOT_UNIFORM, at.expr(*expr), message)
                 .help("`where(condition, x, y)` chooses element by element")
         }
         TypeProblem::Pattern { pat, found, wanted } => {
             let plural = if *wanted == 1 { "" } else { "s" };
             let message = format!("found {}, wanted {wanted} part{plural}", found.what());
-            at.new(&codes::PATTERN_MISMATCH, at.pat(*pat), message)
+            at.diagnostic(&codes::PATTERN_MISMATCH, at.pat(*pat), message)
         }
         TypeProblem::Member { expr, base, name } => {
             let message = format!("{} has nothing called `{name}`", base.what());
-            let found = at.new(&codes::UNKNOWN_MEMBER, at.label(*expr, 0), message);
+            let found = at.diagnostic(&codes::UNKNOWN_MEMBER, at.label(*expr, 0), message);
             if ["t", "transpose", "mT"].contains(&name.as_str()) {
                 found.fix("swap the last two modes with `.T`", at.label(*expr, 0), "T", Applicability::Maybe)
             } else {
@@ -89,21 +89,21 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::NotAPlace { expr } => {
             let message = "found something that is no local, wanted a name to assign to";
-            at.new(&codes::NOT_MUTABLE, at.expr(*expr), message)
+            at.diagnostic(&codes::NOT_MUTABLE, at.expr(*expr), message)
         }
         TypeProblem::Literal { expr, value, dtype } => {
             let message = format!("found {value}, which `{dtype}` cannot hold");
-            at.new(&codes::LITERAL_OUT_OF_RANGE, at.expr(*expr), message)
+            at.diagnostic(&codes::LITERAL_OUT_OF_RANGE, at.expr(*expr), message)
         }
         TypeProblem::UnusedResult { expr, found } => {
             let message = format!("nothing takes this value: {}", found.what());
-            at.new(&codes::UNUSED_RESULT, at.expr(*expr), message)
+            at.diagnostic(&codes::UNUSED_RESULT, at.expr(*expr), message)
         }
         TypeProblem::DivisionByZero { expr } => {
-            at.new(&codes::CONSTANT_ERROR, at.expr(*expr), "division by zero")
+            at.diagnostic(&codes::CONSTANT_ERROR, at.expr(*expr), "division by zero")
         }
         TypeProblem::Overflow { expr } => {
-            at.new(&codes::CONSTANT_ERROR, at.expr(*expr), "the value does not fit 64 bits")
+            at.diagnostic(&codes::CONSTANT_ERROR, at.expr(*expr), "the value does not fit 64 bits")
         }
         _ => return None,
     })
@@ -112,7 +112,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
 fn not_mutable(at: &Reporter<'_>, expr: crate::ExprId, param: Option<u32>) -> Diagnostic {
     let Some(index) = param.map(|p| p as usize) else {
         let message = "a part of a register tensor is written, but it may only be read";
-        return at.new(&codes::NOT_MUTABLE, at.expr(expr), message);
+        return at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
     };
     let params = match at.item {
         Item::Kernel(it) => kernel_signature(at.db, it).params.get(index).map(|p| (p.name.clone(), p.ty)),
@@ -120,10 +120,14 @@ fn not_mutable(at: &Reporter<'_>, expr: crate::ExprId, param: Option<u32>) -> Di
         _ => None,
     };
     let Some((name, ty)) = params else {
-        return at.new(&codes::NOT_MUTABLE, at.expr(expr), "something is written that may only be read");
+        return at.diagnostic(
+            &codes::NOT_MUTABLE,
+            at.expr(expr),
+            "something is written that may only be read",
+        );
     };
     let message = format!("`{name}` is written, but it is not marked `mut`");
-    let found = at.new(&codes::NOT_MUTABLE, at.expr(expr), message);
+    let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
     let place = at.signature.and_then(|s| s.map.type_ref(ty));
     let Some(range) = place.map(|r| r + at.item.offset(at.db)) else { return found };
     // `mut` comes after the memory, if one is named.

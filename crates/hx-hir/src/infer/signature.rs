@@ -228,16 +228,14 @@ impl<'a> Infer<'a> {
         };
         let found = self.expr(threads);
         self.want_int(threads, &found);
-        match found {
-            Ty::Int(Some(value)) => match value.as_const() {
-                Some(count) if count <= 0 || count % 32 != 0 || count > 1024 => {
-                    self.report(TypeProblem::Threads { expr: threads, found: count });
-                }
-                None if !crate::is_compile_time(&value) => {
-                    self.report(TypeProblem::NotConstant { expr: threads, value });
-                }
-                _ => {}
-            },
+        let Ty::Int(Some(value)) = found else { return };
+        match value.as_const() {
+            Some(count) if count <= 0 || count % 32 != 0 || count > 1024 => {
+                self.report(TypeProblem::Threads { expr: threads, found: count });
+            }
+            None if !crate::is_compile_time(&value) => {
+                self.report(TypeProblem::NotConstant { expr: threads, value });
+            }
             _ => {}
         }
     }
@@ -288,9 +286,6 @@ impl<'a> Infer<'a> {
         if let Some(Resolution::DType(dtype)) = self.names.types.get(ty) {
             let dtype = *dtype;
             self.check_literal(expr, found, dtype);
-            if dtype.is_int() && matches!(found, Ty::Float(_)) {
-                // Reported by the annotation.
-            }
         }
     }
 }

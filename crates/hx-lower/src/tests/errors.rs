@@ -95,7 +95,7 @@ fn what_cannot_be_compiled_yet_says_so() {
             warp_groups { producer registers 40 { sync(); } consumer 2 registers 232 { sync(); } }
         }",
         expect![[r#"
-            error[HX0220]: the kernel has no `threads`: how many threads a block has
+            error[HX0208]: `warp_groups` cannot be compiled yet
               kernel f(a: f16[m]) grid [1] {
                      ^
         "#]],

@@ -177,7 +177,7 @@ fn transposed_views_reorder_the_memory_side() {
 }
 
 #[test]
-fn operands_in_shared_memory_move_to_registers() {
+fn operands_in_shared_memory_move_in_registers() {
     check(
         &kernel(
             "let sa = shared_tensor(f16, [BM, BK, 2]);
@@ -286,7 +286,7 @@ fn control_flow_is_decided_where_it_can_be() {
               for i in 0..2 unroll
                 for j in i..k / 16
                   #3 fill(x, 5.0)
-              #5 sync()
+              #4 sync()
         "#]],
     );
 }
@@ -389,6 +389,28 @@ fn functions_are_inlined() {
               #4 fill(y, 1.0)
               for i in 0..m / 16
                 #5 fill(x, 2.0)
+        "#]],
+    );
+}
+
+#[test]
+fn an_index_past_the_last_tile_reads_zeros() {
+    check(
+        &kernel(
+            "let _unused = shared_tensor(f16, [4096]);
+            for i in 0..0 { sync(); }
+            copy(load(tile(a, [BM, 24])[.., .., bm, 3]), tile(c, [BM, 24])[.., .., bm, 3]);",
+        ),
+        expect![[r#"
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register a_tile: f16[64, 24]
+              #0 copy(a[block_idx.x * 64 + 0..64, 72 + 0..24], a_tile)
+              #1 copy(a_tile, c[block_idx.x * 64 + 0..64, 72 + 0..24])
         "#]],
     );
 }

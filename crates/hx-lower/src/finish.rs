@@ -1,0 +1,61 @@
+//! The last touch on a tile program: what nothing uses goes, and operations are numbered without gaps.
+
+use std::collections::BTreeMap;
+
+use hx_tile::{Base, Op, OpId, OpKind, Stmt, Tensor, TensorId};
+
+/// Drops tensors that no operation touches and numbers tensors and operations in order.
+pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
+    let mut used = BTreeMap::new();
+    visit(body, &mut |op| {
+        each_tensor(&mut op.kind, &mut |id| {
+            used.insert(*id, TensorId(0));
+        });
+    });
+    for (new, slot) in used.values_mut().enumerate() {
+        *slot = TensorId(new as u32);
+    }
+    let mut next = 0;
+    visit(body, &mut |op| {
+        op.id = OpId(next);
+        next += 1;
+        each_tensor(&mut op.kind, &mut |id| {
+            if let Some(new) = used.get(id) {
+                *id = *new;
+            }
+        });
+    });
+    let kept = tensors.into_iter().enumerate().filter(|(i, _)| used.contains_key(&TensorId(*i as u32)));
+    kept.map(|(_, tensor)| tensor).collect()
+}
+
+fn visit(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
+    for stmt in stmts {
+        match stmt {
+            Stmt::Op(op) => f(op),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => visit(body, f),
+            Stmt::If { then, otherwise, .. } => {
+                visit(then, f);
+                visit(otherwise, f);
+            }
+            Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => {}
+        }
+    }
+}
+
+fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
+    match kind {
+        OpKind::Fill { dst, .. } => f(dst),
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } => {
+            for view in [src, dst] {
+                if let Base::Shared(id) | Base::Register(id) = &mut view.base {
+                    f(id);
+                }
+            }
+        }
+        OpKind::Gemm { c, a, b, .. } => [c, a, b].into_iter().for_each(f),
+        OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => [dst, src].into_iter().for_each(f),
+        OpKind::Map(map) => std::iter::once(&mut map.dst).chain(&mut map.inputs).for_each(f),
+        OpKind::Sync | OpKind::Commit | OpKind::Wait { .. } => {}
+    }
+}
