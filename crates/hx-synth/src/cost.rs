@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use hx_index::Symbol;
-use hx_target::{CopyRow, GemmRow, WARP, WAVEFRONT_BYTES};
-use hx_tile::TileProgram;
+use hx_target::{CopyRow, GemmRow, WARP, WAVEFRONT_BYTES, catalogue};
+use hx_tile::{Scalar, TileProgram, View};
 
-use crate::access::{Access, Transfer, global};
+use crate::access::{Access, global};
 use crate::anchor::gemm::Tiling;
 
 /// Value taken for every dimension where an address must be a number.
@@ -15,6 +15,10 @@ const SAMPLE_DIM: i64 = 4096;
 const GLOBAL_BYTES_PER_CYCLE: f64 = 48.0;
 /// Bytes of a sector, the unit of global traffic.
 const SECTOR: i64 = 32;
+/// Cycles of an operator on a type that is converted to f32 and back.
+const CONVERTED_ISSUE: f64 = 4.0;
+/// Cycles of a block barrier.
+const BARRIER: f64 = 30.0;
 /// Issue slots that an instruction takes besides its wavefronts.
 const ISSUE_SLOT: f64 = 1.0;
 /// Matrix units of a multiprocessor.
@@ -30,10 +34,10 @@ pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
 }
 
 /// Cycles of one execution of a copy to or from global memory.
-pub(crate) fn global(program: &TileProgram, transfer: &Transfer<'_>, access: &Access) -> f64 {
-    let Some(param) = global::param_of(program, transfer) else { return 0.0 };
+pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64 {
+    let Some(param) = global::param_of(program, view) else { return 0.0 };
     let bits = i64::from(param.dtype.bits());
-    let strides: Vec<i64> = global::strides(param, transfer)
+    let strides: Vec<i64> = global::strides(param, view)
         .iter()
         .map(|s| s.eval(&|symbol| sample(symbol)).unwrap_or(SAMPLE_DIM))
         .collect();
@@ -49,6 +53,37 @@ pub(crate) fn global(program: &TileProgram, transfer: &Transfer<'_>, access: &Ac
     let instructions = access.issues() as f64 * warps;
     let bytes = sectors.len() as f64 * SECTOR as f64 * instructions;
     (bytes / GLOBAL_BYTES_PER_CYCLE).max(instructions * access.row.issue) + access.row.latency
+}
+
+/// Cycles of one execution of an elementwise expression over `values` elements of each thread.
+pub(crate) fn map(program: &TileProgram, value: &Scalar, values: i64) -> f64 {
+    let mut operators = Vec::new();
+    value.operators(&mut operators);
+    let issue: f64 = operators
+        .iter()
+        .map(|(operator, dtype)| {
+            catalogue().compute(*operator, *dtype).map_or(CONVERTED_ISSUE, |row| row.issue)
+        })
+        .sum();
+    issue * values as f64 * warps_per_unit(program)
+}
+
+/// Cycles of a reduction of `values` elements of each thread to `results`, with exchanges between lanes and a meeting of warps.
+pub(crate) fn reduce(
+    program: &TileProgram,
+    values: i64,
+    results: i64,
+    exchanges: usize,
+    across: bool,
+) -> f64 {
+    let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
+    let lanes = exchanges as f64 * (latency + results as f64);
+    let meeting = if across { BARRIER * 2.0 + 48.0 + results as f64 * 2.0 } else { 0.0 };
+    values as f64 * warps_per_unit(program) + lanes + meeting
+}
+
+fn warps_per_unit(program: &TileProgram) -> f64 {
+    (f64::from(program.threads.div_ceil(WARP)) / MATRIX_UNITS).max(1.0)
 }
 
 /// Cycles of one execution of a copy to or from shared memory, given its wavefronts.

@@ -67,6 +67,27 @@ impl Tv {
             .collect()
     }
 
+    /// The layout with these axes reduced to extent 1: every thread holds what its elements become, without repeats. Modes of threads
+    /// along an axis end at the end of a warp.
+    pub(crate) fn project(&self, axes: &[usize]) -> Tv {
+        let mut projected = self.project_values(axes);
+        projected.value.retain(|m| !m.is_still());
+        projected
+    }
+
+    /// The same with the values kept in number and order, so that several may be one element.
+    pub(crate) fn project_values(&self, axes: &[usize]) -> Tv {
+        let flat = |mode: &TileMode| {
+            let strides =
+                mode.strides.iter().enumerate().map(|(d, s)| if axes.contains(&d) { 0 } else { *s });
+            TileMode::new(mode.extent, strides.collect())
+        };
+        let tile =
+            self.tile.iter().enumerate().map(|(d, e)| if axes.contains(&d) { 1 } else { *e }).collect();
+        let thread = at_warps(&self.thread);
+        Tv { tile, thread: thread.iter().map(flat).collect(), value: self.value.iter().map(flat).collect() }
+    }
+
     /// Whether the tile is just the tensor.
     pub(crate) fn is_exact(&self, shape: &[i64]) -> bool {
         self.tile == shape
@@ -106,6 +127,25 @@ impl Tv {
             .all(|t| positions.first().is_none_or(|&p| self.coordinate(t, p) == wanted.coordinate(t, 0)));
         same.then_some(positions)
     }
+}
+
+/// The modes of threads, cut where a warp ends.
+pub(crate) fn at_warps(modes: &[TileMode]) -> Vec<TileMode> {
+    let warp = i64::from(hx_target::WARP);
+    let mut unit = 1;
+    let mut out = Vec::new();
+    for mode in modes {
+        let lanes = warp / unit.min(warp);
+        if unit < warp && warp % unit == 0 && mode.extent > lanes && mode.extent % lanes == 0 {
+            let outer = mode.strides.iter().map(|s| s * lanes).collect();
+            out.push(TileMode::new(lanes, mode.strides.clone()));
+            out.push(TileMode::new(mode.extent / lanes, outer));
+        } else {
+            out.push(mode.clone());
+        }
+        unit *= mode.extent;
+    }
+    out
 }
 
 /// Adds to `at` what digit decomposition of `index` over the modes walks.

@@ -13,6 +13,7 @@ mod cost;
 mod distribution;
 mod failure;
 mod propagate;
+mod reduce;
 mod shared;
 mod solve;
 #[cfg(test)]

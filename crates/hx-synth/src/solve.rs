@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use hx_target::{Arch, catalogue};
 use hx_tile::{
-    Choice, ConvertChoice, Demand, GemmChoice, OpKind, Reason, SharedLayout, Solution, TensorId, TensorKind,
-    TileProgram,
+    Choice, ConvertChoice, Demand, GemmChoice, MapChoice, OpKind, Reason, SharedLayout, Solution, TensorId,
+    TensorKind, TileProgram,
 };
 
 use crate::access::{Transfer, global};
@@ -15,7 +15,7 @@ use crate::component::{Component, components};
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::propagate::{self, Known, Layouts};
-use crate::{cost, shared};
+use crate::{cost, reduce, shared};
 
 /// Bytes to which each shared buffer is placed.
 const SHARED_ALIGN: u32 = 128;
@@ -42,7 +42,10 @@ pub fn solve(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) ->
     }
     global_choices(program, &known, arch, &mut solution)?;
     convert_choices(program, &known, arch, &mut solution)?;
+    map_choices(program, &known, &mut solution)?;
     shared_choices(program, &known, arch, cancelled, &mut solution)?;
+    reduce_choices(program, &known, arch, &mut solution)?;
+    fits(program, arch, &solution)?;
     for (tensor, Known { tv, reason }) in known {
         let distribution = tv.to_distribution(reason).map_err(|e| too_large(e.to_string()))?;
         solution.registers.insert(tensor, distribution);
@@ -83,7 +86,7 @@ fn solve_component<'p>(
             start.insert(tensor, Known { tv, reason: Reason { text: "pinned".into(), from: vec![] } });
         }
     }
-    propagate::elementwise(component, &mut start);
+    propagate::propagate(program, component, &mut start);
     let gemms: Vec<Gemm<'p>> = component.gemms().filter_map(|(op, _)| Gemm::of(program, op)).collect();
     let mut best: Option<Solved<'p>> = None;
     let mut failure: Option<Failure> = None;
@@ -140,7 +143,7 @@ impl<'p> Search<'_, 'p> {
             for (tensor, tv, what) in operands {
                 next.entry(tensor).or_insert_with(|| Known { tv: tv.clone(), reason: reason(what) });
             }
-            propagate::elementwise(self.component, &mut next);
+            propagate::propagate(self.program, self.component, &mut next);
             let chosen = chosen.iter().cloned().chain([(*gemm, tiling)]).collect();
             self.descend(next, chosen, best, failure)?;
         }
@@ -163,38 +166,70 @@ impl<'p> Search<'_, 'p> {
         failure.help("`rearrange` moves a tensor to another layout")
     }
 
-    /// Anchors what no gemm reaches, then counts the cost.
-    fn finish(&self, mut known: Layouts, tilings: Vec<(Gemm<'p>, Tiling)>) -> Result<Solved<'p>, Failure> {
-        while let Some(missing) = self.component.tensors.iter().find(|t| !known.contains_key(t)) {
-            let (tensor, Known { tv, reason }) = self.anchor_copy(*missing, &known);
-            known.insert(tensor, Known { tv, reason });
-            propagate::elementwise(self.component, &mut known);
+    /// Anchors what no gemm reaches, in the ways that a copy can be dealt; the cheapest counts.
+    fn finish(&self, known: Layouts, tilings: Vec<(Gemm<'p>, Tiling)>) -> Result<Solved<'p>, Failure> {
+        let Some(missing) = self.component.tensors.iter().find(|t| !known.contains_key(t)) else {
+            propagate::check(self.program, self.component, &known)?;
+            let cost = self.cost(&known, &tilings)?;
+            return Ok(Solved { layouts: known, tilings, cost });
+        };
+        let mut best: Option<Solved<'p>> = None;
+        let mut failure = None;
+        let (tensor, ways, reason) = self.anchor_copy(*missing, &known);
+        for tv in ways {
+            let mut next = known.clone();
+            next.insert(tensor, Known { tv, reason: reason.clone() });
+            propagate::propagate(self.program, self.component, &mut next);
+            match self.finish(next, tilings.clone()) {
+                Ok(solved) if best.as_ref().is_none_or(|b| solved.cost < b.cost) => best = Some(solved),
+                Ok(_) => {}
+                Err(error) => failure = failure.or(Some(error)),
+            }
         }
-        propagate::check(self.component, &known)?;
+        best.ok_or_else(|| {
+            failure.unwrap_or_else(|| Failure::new(FailureKind::Conflict, "no layout was found"))
+        })
+    }
+
+    fn cost(&self, known: &Layouts, tilings: &[(Gemm<'p>, Tiling)]) -> Result<f64, Failure> {
         let mut cost = 0.0;
-        for (op, trips) in self.component.gemms() {
-            let tiling = tilings.iter().find(|(g, _)| g.op.id == op.id);
-            cost += tiling.map_or(0.0, |(_, t)| cost::gemm(t, self.program.threads)) * trips;
-        }
-        for (op, trips) in self.component.copies() {
-            let Some(transfer) = Transfer::of(op) else { continue };
-            let dtype = self.program.tensor(transfer.register).dtype;
-            let tv = &known[&transfer.register].tv;
+        for (op, trips) in &self.component.ops {
             cost += trips
-                * match transfer.shared() {
-                    None => {
-                        let (access, _) = global::best(self.program, &transfer, tv, dtype, self.arch)?;
-                        cost::global(self.program, &transfer, &access)
+                * match &op.kind {
+                    OpKind::Gemm { .. } => {
+                        let tiling = tilings.iter().find(|(g, _)| g.op.id == op.id);
+                        tiling.map_or(0.0, |(_, t)| cost::gemm(t, self.program.threads))
                     }
-                    // What the buffer's layout adds is counted when it is solved.
-                    Some(_) => tv.values() as f64,
+                    OpKind::Copy { .. } => self.copy_cost(op, known)?,
+                    OpKind::Map(map) => cost::map(self.program, &map.value, known[&map.dst].tv.values()),
+                    OpKind::Reduce { dst, src, axis, .. } => {
+                        let (d, s) = (&known[dst].tv, &known[src].tv);
+                        let steps = reduce::steps(self.program, s, *axis, self.arch);
+                        let across = !steps.digits.is_empty();
+                        cost::reduce(self.program, s.values(), d.values(), steps.lanes.len(), across)
+                    }
+                    _ => 0.0,
                 };
         }
-        Ok(Solved { layouts: known, tilings, cost })
+        Ok(cost)
+    }
+
+    fn copy_cost(&self, op: &'p hx_tile::Op, known: &Layouts) -> Result<f64, Failure> {
+        let Some(transfer) = Transfer::of(op) else { return Ok(0.0) };
+        let dtype = self.program.tensor(transfer.register).dtype;
+        let tv = &known[&transfer.register].tv;
+        Ok(match transfer.shared() {
+            None => {
+                let (access, _) = global::best(self.program, &transfer, tv, dtype, self.arch)?;
+                cost::global(self.program, transfer.memory, &access)
+            }
+            // What the buffer's layout adds is counted when it is solved.
+            Some(_) => tv.values() as f64,
+        })
     }
 
     /// The copy that moves most bytes among those of tensors without a layout; global memory before shared.
-    fn anchor_copy(&self, missing: TensorId, known: &Layouts) -> (TensorId, Known) {
+    fn anchor_copy(&self, missing: TensorId, known: &Layouts) -> (TensorId, Vec<Tv>, Reason) {
         let unknown = self.component.copies().filter_map(|(op, trips)| Some((Transfer::of(op)?, trips)));
         let unknown = unknown.filter(|(t, _)| !known.contains_key(&t.register));
         let weight = |t: &Transfer<'_>, trips: f64| {
@@ -213,20 +248,19 @@ impl<'p> Search<'_, 'p> {
         match heaviest {
             Some((transfer, _)) => {
                 let dtype = self.program.tensor(transfer.register).dtype;
-                let (tv, text) = coalesced(self.program, &transfer, dtype, self.arch);
-                (transfer.register, Known { tv, reason: Reason { text, from: vec![transfer.op.id] } })
+                let (ways, text) = coalesced(self.program, &transfer, dtype, self.arch);
+                (transfer.register, ways, Reason { text, from: vec![transfer.op.id] })
             }
-            // Never moved: any layout does.
+            // Never moved: any layout does, best the one with the whole extent.
             None => {
-                let shape = &self.program.tensor(missing).shape;
+                let unknown = self.component.tensors.iter().filter(|t| !known.contains_key(t));
+                let largest =
+                    unknown.max_by_key(|t| (self.program.tensor(**t).size(), std::cmp::Reverse(**t)));
+                let tensor = *largest.unwrap_or(&missing);
+                let shape = &self.program.tensor(tensor).shape;
                 let tv = crate::anchor::copy::deal_plain(shape, i64::from(self.program.threads));
-                (
-                    missing,
-                    Known {
-                        tv,
-                        reason: Reason { text: "touched by no copy and no gemm".into(), from: vec![] },
-                    },
-                )
+                let text = "touched by no copy and no gemm".into();
+                (tensor, vec![tv], Reason { text, from: vec![] })
             }
         }
     }
@@ -290,7 +324,7 @@ fn global_choices(
         let info = program.tensor(transfer.register);
         let (access, text) =
             global::best(program, &transfer, &known[&transfer.register].tv, info.dtype, arch)?;
-        let param = global::param_of(program, &transfer).map_or("?", |p| p.name.as_str());
+        let param = global::param_of(program, transfer.memory).map_or("?", |p| p.name.as_str());
         solution.constraints.push(copy_demand(op.id, &info.name, param, &access.row.name));
         let choice = access.to_choice(Reason { text, from: vec![] }).map_err(|e| too_large(e.to_string()))?;
         solution.choices.insert(op.id, Choice::Copy(choice));
@@ -358,11 +392,14 @@ fn shared_choices(
         uses.insert(tensor, Vec::new());
     }
     for (op, trips) in ops {
-        if let Some(transfer) = Transfer::of(op)
+        if let OpKind::CopyAsync { src, dst } = &op.kind {
+            let hx_tile::Base::Shared(tensor) = dst.base else { continue };
+            uses.entry(tensor).or_default().push(shared::Use::asynchronous(op, src, dst, trips));
+        } else if let Some(transfer) = Transfer::of(op)
             && let Some(tensor) = transfer.shared()
         {
             let tv = known[&transfer.register].tv.clone();
-            uses.entry(tensor).or_default().push(shared::Use { transfer, tv, trips });
+            uses.entry(tensor).or_default().push(shared::Use::register(program, transfer, tv, trips));
         }
     }
     for (tensor, uses) in uses {
@@ -370,11 +407,8 @@ fn shared_choices(
         let name = &program.tensor(tensor).name;
         let from = buffer.accesses.iter().map(|a| a.0).collect();
         for (op, access, constraint, conflicts, text) in &buffer.accesses {
-            let register = uses
-                .iter()
-                .find(|u| u.transfer.op.id == *op)
-                .map_or("?", |u| program.tensor(u.transfer.register).name.as_str());
-            solution.constraints.push(copy_demand(*op, register, name, &access.row.name));
+            let other = uses.iter().find(|u| u.op.id == *op).map_or("?", |u| u.other_name(program));
+            solution.constraints.push(copy_demand(*op, other, name, &access.row.name));
             solution.constraints.push(Demand { op: *op, text: format!("m_{name} = {constraint}") });
             let reason = Reason { text: text.clone(), from: vec![] };
             let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
@@ -399,6 +433,11 @@ fn shared_choices(
             },
         );
     }
+    Ok(())
+}
+
+/// Whether the block has as much shared memory as the solution asks for.
+fn fits(program: &TileProgram, arch: Arch, solution: &Solution) -> Result<(), Failure> {
     let limit = arch.limits().shared_bytes;
     if solution.shared_bytes > limit {
         let message =
@@ -412,6 +451,58 @@ fn shared_choices(
             );
         }
         return Err(failure.help("smaller tiles or fewer stages"));
+    }
+    Ok(())
+}
+
+fn map_choices(program: &TileProgram, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+    for (op, _) in program.ops(1.0) {
+        let OpKind::Map(map) = &op.kind else { continue };
+        let dst = &known[&map.dst].tv;
+        let extents: Vec<i64> = dst.value.iter().map(|m| m.extent).collect();
+        let name = &program.tensor(map.dst).name;
+        let mut inputs = Vec::new();
+        for input in &map.inputs {
+            let axes = propagate::broadcast(program, map, *input);
+            let wanted = if axes.is_empty() { dst.clone() } else { dst.project_values(&axes) };
+            let table = known[input].tv.positions_of(&wanted);
+            inputs.push(table.and_then(|t| layout_of_table(&extents, &t)).ok_or_else(|| {
+                let message = "the operands of this expression lie in no common order";
+                Failure::new(FailureKind::Conflict, message).at(op.id)
+            })?);
+            let other = &program.tensor(*input).name;
+            let text = if axes.is_empty() {
+                format!("f_{name} = f_{other}")
+            } else {
+                format!("π_{axes:?} ∘ f_{name} = f_{other}")
+            };
+            solution.constraints.push(Demand { op: op.id, text });
+        }
+        let text =
+            format!("{} element{} of each thread", dst.values(), if dst.values() == 1 { "" } else { "s" });
+        solution
+            .choices
+            .insert(op.id, Choice::Map(MapChoice { inputs, reason: Reason { text, from: vec![] } }));
+    }
+    Ok(())
+}
+
+fn reduce_choices(
+    program: &TileProgram,
+    known: &Layouts,
+    arch: Arch,
+    solution: &mut Solution,
+) -> Result<(), Failure> {
+    for (op, _) in program.ops(1.0) {
+        let OpKind::Reduce { dst, src, axis, .. } = op.kind else { continue };
+        let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
+        let choice = reduce::choice(program, op, [dst, src], axis, known, offset, arch)?;
+        if let Some(across) = &choice.across {
+            solution.shared_bytes = offset + across.bytes;
+        }
+        let [d, s] = [dst, src].map(|t| program.tensor(t).name.as_str());
+        solution.constraints.push(Demand { op: op.id, text: format!("f_{d} = π_{axis} ∘ f_{s}") });
+        solution.choices.insert(op.id, Choice::Reduce(choice));
     }
     Ok(())
 }

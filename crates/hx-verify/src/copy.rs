@@ -64,8 +64,8 @@ impl Check<'_> {
         self.exchange(&copied, &held, register)?;
         self.every_position_once(&copied, held.values)?;
         match memory.base {
-            Base::Global(_) => self.global_access(&copied, memory, register),
-            _ => self.shared_access(&copied, memory, register),
+            Base::Global(_) => self.global_access(&copied, memory, &self.program.tensor(register).shape),
+            _ => self.shared_access(&copied, memory, &self.program.tensor(register).shape),
         }
     }
 
@@ -109,6 +109,36 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// Every element of the tile is moved, from an aligned place to an aligned place.
+    pub(crate) fn copy_async(&self, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
+        let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
+        let Base::Shared(tensor) = dst.base else {
+            return Err("the destination is not shared memory".into());
+        };
+        let dtype = self.program.tensor(tensor).dtype;
+        let atom =
+            row.atom(dtype).ok_or_else(|| format!("`{}` moves no elements of type `{dtype}`", row.name))?;
+        let threads = i64::from(self.program.threads);
+        let issues = choice.memory.size() / (threads * atom.access);
+        if choice.memory.mode(0).size() != threads || choice.memory.mode(1).size() != atom.access {
+            return Err("the modes do not count threads, values and issues".into());
+        }
+        let shape = src.shape();
+        let copied = Copied { choice, atom, lanes: 1, threads, issues };
+        let mut moved = vec![false; shape.iter().product::<i64>() as usize];
+        for i in 0..choice.memory.size() {
+            let at = coordinate(choice.memory.eval(i), &choice.tile);
+            if at.iter().zip(&shape).all(|(c, extent)| c < extent) {
+                moved[index(&at, &shape) as usize] = true;
+            }
+        }
+        if let Some(i) = moved.iter().position(|m| !m) {
+            return Err(format!("element {:?} of the tile is not copied", coordinate(i as i64, &shape)));
+        }
+        self.global_access(&copied, src, &shape)?;
+        self.shared_access(&copied, dst, &shape)
+    }
+
     fn every_position_once(&self, c: &Copied<'_>, values: i64) -> Checked {
         let mut seen = vec![false; values as usize];
         for i in 0..c.choice.register.size() {
@@ -122,13 +152,13 @@ impl Check<'_> {
     }
 
     /// Offsets of one address follow each other and start at a multiple of the access, at every thread and issue.
-    fn shared_access(&self, c: &Copied<'_>, view: &View, register: TensorId) -> Checked {
+    fn shared_access(&self, c: &Copied<'_>, view: &View, shape: &[i64]) -> Checked {
         let Base::Shared(tensor) = view.base else { return Err("not a shared tensor".into()) };
         let (info, place) =
             (self.program.tensor(tensor), self.solution.shared.get(&tensor).ok_or("no shared layout")?);
         let offset = |i: i64| -> Option<i64> {
             let at = coordinate(i, &c.choice.tile);
-            if !self.inside(register, &at) {
+            if !within(&at, shape) {
                 return None;
             }
             let at: Vec<Expr> = at.into_iter().map(Expr::constant).collect();
@@ -170,7 +200,7 @@ impl Check<'_> {
     }
 
     /// The values of one address are neighbours along a dimension of stride 1, and every step between addresses is a multiple.
-    fn global_access(&self, c: &Copied<'_>, view: &View, register: TensorId) -> Checked {
+    fn global_access(&self, c: &Copied<'_>, view: &View, shape: &[i64]) -> Checked {
         let Base::Global(id) = view.base else { return Err("not a global tensor".into()) };
         let param = self.program.tensor_param(id).ok_or("not a tensor parameter")?;
         let width = c.atom.access;
@@ -199,7 +229,7 @@ impl Check<'_> {
                     if distance.as_const() != Some(value) {
                         return Err(format!("element {value} of an access is {distance} elements away"));
                     }
-                    if self.inside(register, &at) != self.inside(register, &next) {
+                    if within(&at, shape) != within(&next, shape) {
                         return Err(format!("an access at {at:?} runs over the edge of the tile"));
                     }
                 }
@@ -221,4 +251,8 @@ impl Check<'_> {
         }
         Ok(())
     }
+}
+
+fn within(at: &[i64], shape: &[i64]) -> bool {
+    at.iter().zip(shape).all(|(c, extent)| c < extent)
 }

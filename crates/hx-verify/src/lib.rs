@@ -5,6 +5,7 @@
 //! The crate shares no code with the solver and does not depend on it. Start at [`verify`].
 
 mod copy;
+mod elementwise;
 mod gemm;
 mod tensor;
 
@@ -44,7 +45,12 @@ pub fn verify(program: &TileProgram, solution: &Solution, arch: Arch) -> Vec<Vio
     for (op, _) in program.ops(1.0) {
         let choice = solution.choices.get(&op.id);
         let result = match (&op.kind, choice) {
-            (OpKind::Fill { .. } | OpKind::Sync, _) => Ok(()),
+            (OpKind::Fill { .. } | OpKind::Sync | OpKind::Commit | OpKind::Wait { .. }, _) => Ok(()),
+            (OpKind::CopyAsync { src, dst }, Some(Choice::Copy(c))) => check.copy_async(src, dst, c),
+            (OpKind::Map(map), Some(Choice::Map(m))) => check.map(map, m),
+            (OpKind::Reduce { dst, src, axis, .. }, Some(Choice::Reduce(r))) => {
+                check.reduce([*dst, *src], *axis, r)
+            }
             (OpKind::Copy { src, dst }, Some(Choice::Copy(c))) => check.copy(src, dst, c),
             (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => check.gemm([*c, *a, *b], g),
             (OpKind::Cast { dst, src }, Some(Choice::Convert(c))) => check.convert(*dst, *src, c),

@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use hx_index::{Expr, gcd};
 use hx_target::{Arch, Space, catalogue};
-use hx_tile::{Base, TensorParam, TileProgram};
+use hx_tile::{Base, TensorParam, TileProgram, View};
 
 use super::{Access, Transfer, vector};
 use crate::distribution::Tv;
@@ -21,26 +21,24 @@ pub(crate) struct Alignment {
 }
 
 /// The tensor behind a global view.
-pub(crate) fn param_of<'p>(program: &'p TileProgram, transfer: &Transfer<'p>) -> Option<&'p TensorParam> {
-    match transfer.memory.base {
+pub(crate) fn param_of<'p>(program: &'p TileProgram, view: &View) -> Option<&'p TensorParam> {
+    match view.base {
         Base::Global(p) => program.tensor_param(p),
         _ => None,
     }
 }
 
 /// The stride in memory of each mode of the view, in elements.
-pub(crate) fn strides(param: &TensorParam, transfer: &Transfer<'_>) -> Vec<Expr> {
-    transfer.memory.modes.iter().map(|m| &m.factor * &param.stride[m.dim]).collect()
+pub(crate) fn strides(param: &TensorParam, view: &View) -> Vec<Expr> {
+    view.modes.iter().map(|m| &m.factor * &param.stride[m.dim]).collect()
 }
 
 /// Which dimension is contiguous, and how many of its elements one access may take at any offset the view reaches.
-pub(crate) fn alignment(program: &TileProgram, transfer: &Transfer<'_>, param: &TensorParam) -> Alignment {
+pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam) -> Alignment {
     let facts = &program.facts;
-    let strides = strides(param, transfer);
-    let contiguous = strides
-        .iter()
-        .enumerate()
-        .find(|(d, s)| s.as_const() == Some(1) && transfer.memory.modes[*d].extent > 1);
+    let strides = strides(param, view);
+    let contiguous =
+        strides.iter().enumerate().find(|(d, s)| s.as_const() == Some(1) && view.modes[*d].extent > 1);
     let Some((dim, _)) = contiguous else {
         return Alignment {
             dim: None,
@@ -59,15 +57,15 @@ pub(crate) fn alignment(program: &TileProgram, transfer: &Transfer<'_>, param: &
         }
     };
     for (i, stride) in param.stride.iter().enumerate() {
-        let offset = &transfer.memory.offsets[i] * stride;
+        let offset = &view.offsets[i] * stride;
         narrow(facts.divisor(&offset), &|n| {
             format!(
                 "the tile starts at `{}` in dimension {i} of `{}`, a multiple of {n}",
-                transfer.memory.offsets[i], param.name
+                view.offsets[i], param.name
             )
         });
     }
-    let others = strides.iter().zip(&transfer.memory.modes).enumerate();
+    let others = strides.iter().zip(&view.modes).enumerate();
     for (stride, _) in others.filter(|(d, (_, mode))| *d != dim && mode.extent > 1).map(|(_, pair)| pair) {
         narrow(facts.divisor(stride), &|n| match n {
             1 => format!("the stride `{stride}` of `{}` is not known to be even", param.name),
@@ -75,10 +73,10 @@ pub(crate) fn alignment(program: &TileProgram, transfer: &Transfer<'_>, param: &
         });
     }
     // An access is inside of the bounds as a whole or not at all.
-    let along = transfer.memory.modes[dim].dim;
+    let along = view.modes[dim].dim;
     let extent = &param.shape[along];
     let ends_inside = {
-        let last = transfer.memory.coordinate(along, &last_coordinate(transfer));
+        let last = view.coordinate(along, &last_coordinate(view));
         facts.proves_lt(&last, extent)
     };
     if !ends_inside {
@@ -90,8 +88,8 @@ pub(crate) fn alignment(program: &TileProgram, transfer: &Transfer<'_>, param: &
     Alignment { dim: Some(dim), elements, limit }
 }
 
-fn last_coordinate(transfer: &Transfer<'_>) -> Vec<Expr> {
-    transfer.memory.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect()
+fn last_coordinate(view: &View) -> Vec<Expr> {
+    view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect()
 }
 
 /// The widest access to global memory for a register tensor with this layout, and why it is not wider.
@@ -108,8 +106,8 @@ pub(crate) fn best(
             format!("no instruction of {arch} {what} single elements of type `{dtype}` in global memory");
         Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id)
     };
-    let param = param_of(program, transfer).ok_or_else(no_row)?;
-    let aligned = alignment(program, transfer, param);
+    let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
+    let aligned = alignment(program, transfer.memory, param);
     let shape = &program.tensor(transfer.register).shape;
     let (from, to) =
         if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };

@@ -85,21 +85,42 @@ impl Access {
         })
     }
 
-    pub(crate) fn to_choice(&self, reason: Reason) -> Result<CopyChoice, LayoutError> {
+    /// The choice of a copy that no register takes part in.
+    fn to_memory_choice(&self, reason: Reason) -> Result<CopyChoice, LayoutError> {
+        Ok(CopyChoice {
+            row: self.row.name.clone(),
+            tile: self.tile.clone(),
+            memory: self.memory_layout()?,
+            register: Layout::unit(),
+            bytes: self.row.access,
+            conflicts: None,
+            reason,
+        })
+    }
+
+    /// `[thread, value, issue]` → index in the tile.
+    fn memory_layout(&self) -> Result<Layout, LayoutError> {
         let mut along = vec![0; self.tile.len()];
         along[self.dim] = 1;
         let vector = TileMode::new(self.width, along);
         let issue: Vec<TileMode> = self.issue.iter().map(|p| p.mode.clone()).collect();
+        Layout::concat(&[
+            modes_layout(&self.thread, &self.tile)?,
+            modes_layout(&[vector], &self.tile)?,
+            modes_layout(&issue, &self.tile)?,
+        ])
+    }
+
+    pub(crate) fn to_choice(&self, reason: Reason) -> Result<CopyChoice, LayoutError> {
+        if self.row.is_async() {
+            return self.to_memory_choice(reason);
+        }
         let positions: Vec<(i64, i64)> =
             self.issue.iter().filter(|p| p.mode.extent != 1).map(|p| (p.mode.extent, p.position)).collect();
         Ok(CopyChoice {
             row: self.row.name.clone(),
             tile: self.tile.clone(),
-            memory: Layout::concat(&[
-                modes_layout(&self.thread, &self.tile)?,
-                modes_layout(&[vector], &self.tile)?,
-                modes_layout(&issue, &self.tile)?,
-            ])?,
+            memory: self.memory_layout()?,
             register: Layout::concat(&[Layout::flat(&self.values)?, Layout::flat(&positions)?])?,
             bytes: self.row.access,
             conflicts: None,

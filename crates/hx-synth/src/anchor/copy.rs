@@ -11,13 +11,14 @@ use crate::distribution::Tv;
 /// Bytes that a warp should touch side by side: a full line of the cache.
 const LINE_BYTES: i64 = 128;
 
-/// A layout in which each thread holds vectors along the contiguous dimension and neighbouring threads hold neighbouring vectors.
+/// Layouts in which each thread holds vectors along the contiguous dimension and neighbouring threads hold neighbouring vectors, all
+/// of the same number of instructions; those with more threads along the dimension first.
 pub(crate) fn coalesced(
     program: &TileProgram,
     transfer: &Transfer<'_>,
     dtype: DType,
     arch: Arch,
-) -> (Tv, String) {
+) -> (Vec<Tv>, String) {
     let shape = &program.tensor(transfer.register).shape;
     let (dim, limit, reason) = contiguous(program, transfer);
     let (from, to) =
@@ -32,9 +33,9 @@ pub(crate) fn coalesced(
 
 /// The dimension to coalesce along, the widest aligned access in elements, and the reason to give.
 fn contiguous(program: &TileProgram, transfer: &Transfer<'_>) -> (usize, i64, String) {
-    match global::param_of(program, transfer) {
+    match global::param_of(program, transfer.memory) {
         Some(param) => {
-            let aligned = global::alignment(program, transfer, param);
+            let aligned = global::alignment(program, transfer.memory, param);
             let dim = aligned.dim.unwrap_or(0);
             (dim, aligned.elements, format!("coalesced along dimension {dim} of `{}`", param.name))
         }
@@ -46,19 +47,27 @@ fn contiguous(program: &TileProgram, transfer: &Transfer<'_>) -> (usize, i64, St
     }
 }
 
-/// Deals vectors of `width` along `dim` to the threads: along `dim` first, until a line is full or nothing is left, then along the
-/// other dimensions. Threads that the tile does not divide hold elements outside of it.
-fn deal(shape: &[i64], dim: usize, width: i64, threads: i64, bits: i64) -> Tv {
+/// The best ways to deal vectors of `width` along `dim` to the threads.
+pub(crate) fn deal(shape: &[i64], dim: usize, width: i64, threads: i64, bits: i64) -> Vec<Tv> {
     let vectors = shape[dim] / width;
-    let rank = shape.len();
     let other: i64 = shape.iter().enumerate().filter(|(d, _)| *d != dim).map(|(_, e)| *e).product();
     // Instructions for each thread count first, then lines that are only partly used.
     let score = |along: i64| {
         let issues = ceil_div(vectors, along) * ceil_div(other, threads / along);
         let line = (along * width * bits / 8).min(LINE_BYTES);
-        (issues * LINE_BYTES * 2 / (line + LINE_BYTES), -along)
+        issues * LINE_BYTES * 2 / (line + LINE_BYTES)
     };
-    let along = (1..=threads).filter(|d| threads % d == 0).min_by_key(|d| score(*d)).unwrap_or(1);
+    let ways = || (1..=threads).filter(|d| threads % d == 0);
+    let best = ways().map(score).min().unwrap_or(0);
+    let ways: Vec<i64> = ways().filter(|along| score(*along) == best).collect();
+    ways.into_iter().rev().map(|along| dealt(shape, dim, width, threads, along)).collect()
+}
+
+/// Deals vectors to `along` threads along `dim`, then to the others along the other dimensions. Threads that the tile does not divide
+/// hold elements outside of it.
+fn dealt(shape: &[i64], dim: usize, width: i64, threads: i64, along: i64) -> Tv {
+    let vectors = shape[dim] / width;
+    let rank = shape.len();
     let mut order: Vec<usize> = vec![dim];
     order.extend((0..rank).rev().filter(|d| *d != dim));
     let unit = |d: usize, stride: i64, extent: i64| {
@@ -91,5 +100,5 @@ fn deal(shape: &[i64], dim: usize, width: i64, threads: i64, bits: i64) -> Tv {
 
 /// Any layout: elements dealt one by one.
 pub(crate) fn deal_plain(shape: &[i64], threads: i64) -> Tv {
-    deal(shape, shape.len().saturating_sub(1), 1, threads, 32)
+    dealt(shape, shape.len().saturating_sub(1), 1, threads, threads)
 }

@@ -3,22 +3,57 @@
 use hx_dtype::DType;
 use hx_layout::{Layout, Swizzle};
 use hx_target::{Arch, Space, catalogue};
-use hx_tile::{Conflicts, OpId, TensorId, TensorKind, TileProgram};
+use hx_tile::{Conflicts, Op, OpId, TensorId, TensorKind, TileProgram, View};
 
 use super::conflicts::Requests;
 use super::constraint::Constraint;
 use super::{materialize, swizzle};
-use crate::access::{Access, Transfer, collective, vector};
+use crate::access::{Access, Transfer, collective, global, vector};
+use crate::anchor::copy::deal;
 use crate::cost;
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
 
-/// A copy to or from the tensor, with the layout of its registers.
+/// A copy to or from the tensor.
 #[derive(Clone, Debug)]
 pub(crate) struct Use<'p> {
-    pub(crate) transfer: Transfer<'p>,
-    pub(crate) tv: Tv,
-    pub(crate) trips: f64,
+    pub(crate) op: &'p Op,
+    /// The view of the shared tensor.
+    view: &'p View,
+    /// Extents of the tile that is copied.
+    shape: Vec<i64>,
+    reads: bool,
+    end: End<'p>,
+    trips: f64,
+}
+
+/// The other end of a copy.
+#[derive(Clone, Debug)]
+enum End<'p> {
+    /// A register tensor with its layout.
+    Register(TensorId, Tv),
+    /// A view of global memory, of an asynchronous copy.
+    Global(&'p View),
+}
+
+impl<'p> Use<'p> {
+    pub(crate) fn register(program: &TileProgram, transfer: Transfer<'p>, tv: Tv, trips: f64) -> Use<'p> {
+        let shape = program.tensor(transfer.register).shape.clone();
+        let (view, end) = (transfer.memory, End::Register(transfer.register, tv));
+        Use { op: transfer.op, view, shape, reads: transfer.is_load, end, trips }
+    }
+
+    pub(crate) fn asynchronous(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
+        Use { op, view: dst, shape: src.shape(), reads: false, end: End::Global(src), trips }
+    }
+
+    /// The tensor at the other end.
+    pub(crate) fn other_name<'a>(&self, program: &'a TileProgram) -> &'a str {
+        match &self.end {
+            End::Register(tensor, _) => &program.tensor(*tensor).name,
+            End::Global(view) => global::param_of(program, view).map_or("?", |p| &p.name),
+        }
+    }
 }
 
 /// The answer for one shared tensor.
@@ -87,45 +122,93 @@ fn candidates(
     arch: Arch,
 ) -> Result<Vec<Candidate>, Failure> {
     let shape = &program.tensor(tensor).shape;
-    let register_shape = &program.tensor(u.transfer.register).shape;
-    let (from, to) =
-        if u.transfer.is_load { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
-    let exact = u.tv.is_exact(register_shape);
+    let accesses = match &u.end {
+        End::Register(_, tv) => register_accesses(u, tv, dtype, arch),
+        End::Global(view) => async_accesses(program, u, view, dtype, arch)?,
+    };
     let mut out = Vec::new();
-    for row in catalogue().copies_between(from, to, arch) {
-        let Some(atom) = row.atom(dtype) else { continue };
-        let mut accesses = Vec::new();
-        if row.is_collective() {
-            // Lanes that hold elements outside of the tensor have nothing to address.
-            accesses.extend(collective::collective(&u.tv, row, &atom).filter(|_| exact));
-        } else {
-            let dims = if atom.values == 1 { 0..1 } else { 0..u.tv.tile.len() };
-            for dim in dims {
-                let whole = atom.values == 1 || register_shape[dim] % atom.values == 0;
-                accesses.extend(vector::vector(&u.tv, row, dim, atom.values).filter(|_| whole));
-            }
+    for access in accesses {
+        let Some(constraint) = constraint_of(u, &access, shape) else { continue };
+        let mut cost = cost::shared_ideal(program, &access);
+        if let End::Global(view) = &u.end {
+            cost += cost::global(program, view, &access);
         }
-        for access in accesses {
-            let steps = vector::fills_words(&access.values, &access.issue, dtype.bits(), row.bytes);
-            let Some(constraint) = constraint_of(u, &access, shape).filter(|_| steps) else { continue };
-            let cost = cost::shared_ideal(program, &access) * u.trips;
-            out.push(Candidate { access, constraint, cost });
-        }
+        out.push(Candidate { access, constraint, cost: cost * u.trips });
     }
     // Equal costs keep the order of the catalogue.
     out.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     if out.is_empty() {
         let message = format!(
-            "no instruction of {arch} moves elements of type `{dtype}` between shared memory and registers"
+            "no instruction of {arch} makes this copy of elements of type `{dtype}` in shared memory"
         );
-        return Err(Failure::new(FailureKind::NoInstruction, message).at(u.transfer.op.id));
+        return Err(Failure::new(FailureKind::NoInstruction, message).at(u.op.id));
+    }
+    Ok(out)
+}
+
+/// Loads or stores between the tensor and registers with this layout.
+fn register_accesses(u: &Use<'_>, tv: &Tv, dtype: DType, arch: Arch) -> Vec<Access> {
+    let (from, to) =
+        if u.reads { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
+    let exact = tv.is_exact(&u.shape);
+    let mut out = Vec::new();
+    for row in catalogue().copies_between(from, to, arch) {
+        let Some(atom) = row.atom(dtype) else { continue };
+        if row.is_collective() {
+            // Lanes that hold elements outside of the tensor have nothing to address.
+            out.extend(collective::collective(tv, row, &atom).filter(|_| exact));
+            continue;
+        }
+        let dims = if atom.values == 1 { 0..1 } else { 0..tv.tile.len() };
+        for dim in dims {
+            let whole = atom.values == 1 || u.shape[dim] % atom.values == 0;
+            out.extend(vector::vector(tv, row, dim, atom.values).filter(|_| whole));
+        }
+    }
+    out.retain(|a| vector::fills_words(&a.values, &a.issue, dtype.bits(), a.row.bytes));
+    out
+}
+
+/// Copies from global memory past the registers: any thread may move any vector, so they are dealt as is best for global memory.
+fn async_accesses(
+    program: &TileProgram,
+    u: &Use<'_>,
+    view: &View,
+    dtype: DType,
+    arch: Arch,
+) -> Result<Vec<Access>, Failure> {
+    let Some(param) = global::param_of(program, view) else { return Ok(vec![]) };
+    let aligned = global::alignment(program, view, param);
+    let dim = aligned.dim.unwrap_or(0);
+    let mut out = Vec::new();
+    let mut narrowest = i64::MAX;
+    for row in catalogue().copies_between(Space::Global, Space::Shared, arch) {
+        let Some(atom) = row.atom(dtype) else { continue };
+        narrowest = narrowest.min(atom.values);
+        if aligned.elements % atom.values != 0 || u.shape[dim] % atom.values != 0 {
+            continue;
+        }
+        let deals = deal(&u.shape, dim, atom.values, i64::from(program.threads), i64::from(dtype.bits()));
+        let Some(tv) = deals.into_iter().next() else { continue };
+        let Some(access) = vector::vector(&tv, row, dim, atom.values) else { continue };
+        out.push(access);
+    }
+    if out.is_empty() {
+        let message = format!(
+            "an asynchronous copy moves at least {narrowest} elements of type `{dtype}` at once, and only {} are known to be aligned",
+            aligned.elements
+        );
+        let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
+        return Err(failure
+            .help(aligned.limit)
+            .help("`copy` goes through registers and takes any alignment"));
     }
     Ok(out)
 }
 
 /// What an access asks of the tensor: its elements lie one after the other, through the view.
 fn constraint_of(u: &Use<'_>, access: &Access, shape: &[i64]) -> Option<Constraint> {
-    let mode = &u.transfer.memory.modes[access.dim];
+    let mode = &u.view.modes[access.dim];
     if access.width > 1 && mode.factor.as_const() != Some(1) {
         return None;
     }
@@ -190,7 +273,7 @@ fn place(
         let better = best.as_ref().is_none_or(|b| (cost, bytes) < (b.cost, i64::from(b.bytes)));
         if better {
             let counted = chosen.iter().zip(&requests).zip(uses).map(|((c, (r, _)), u)| {
-                (u.transfer.op.id, c.access.clone(), c.constraint.clone(), r.count(swizzle), String::new())
+                (u.op.id, c.access.clone(), c.constraint.clone(), r.count(swizzle), String::new())
             });
             let accesses = counted.collect();
             let bytes = u32::try_from(bytes).ok()?;
@@ -202,8 +285,7 @@ fn place(
 
 /// The lane addresses of a use under a layout; offsets that are known only at run time count as 0.
 fn requests(program: &TileProgram, u: &Use<'_>, access: &Access, layout: &Layout, bits: u32) -> Requests {
-    let shape = &program.tensor(u.transfer.register).shape;
-    let view = u.transfer.memory;
+    let (shape, view) = (&u.shape, u.view);
     let offsets: Vec<i64> = view.offsets.iter().map(|o| o.as_const().unwrap_or(0)).collect();
     let factors: Vec<(usize, i64)> =
         view.modes.iter().map(|m| (m.dim, m.factor.as_const().unwrap_or(1))).collect();
@@ -217,7 +299,7 @@ fn requests(program: &TileProgram, u: &Use<'_>, access: &Access, layout: &Layout
         }
         Some(out)
     };
-    Requests::new(access, layout, program.threads, bits, u.transfer.is_load, &place)
+    Requests::new(access, layout, program.threads, bits, u.reads, &place)
 }
 
 /// One line for each access: why it is no wider.
@@ -253,6 +335,6 @@ fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>]) -> Fai
         format!("no layout of the shared tensor `{name}` serves all of its accesses"),
     );
     uses.iter().fold(failure, |f, u| {
-        f.part(Some(u.transfer.op.id), Some(tensor), format!("this access of `{name}` takes part"))
+        f.part(Some(u.op.id), Some(tensor), format!("this access of `{name}` takes part"))
     })
 }

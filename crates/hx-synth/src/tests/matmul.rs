@@ -68,11 +68,11 @@ fn tiles_that_are_no_powers_of_two() {
                 B fragment of `mma.m16n8k16.f32.f16` (#3)
             rc: register f32[96, 80] = ((4,8,2,2),(2,2,5,3)):((192,1,16,768),(96,8,1536,32))
                 accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
-            sc: shared f16[96, 80] = swizzle<1, 3, 3> ∘ (96,80):(80,1), 15360 B at 0
+            sc: shared f16[96, 80] = swizzle<3, 3, 4> ∘ (96,(8,10)):(8,(1,768)), 16384 B at 0
                 the accesses unify to `(96,(8,10)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
             rc_cast: register f16[96, 80] = ((4,8,2,2),(2,2,5,3)):((192,1,16,768),(96,8,1536,32))
                 elementwise: as its operand (#4)
-            rc1: register f16[96, 80] = ((16,8),(8,12)):((768,1),(96,8)) over [96, 128]
+            rc1: register f16[96, 80] = ((4,32),(8,3,3)):((768,1),(96,3072,32)) over [96, 96]
                 coalesced along dimension 1 of `c` (#8)
             #1 copy(a[block_idx.x * 96 + 0..96, ki * 48 + 0..48], ra): ld.global.b32, 4 B an access
                 4 B: each thread holds 2 neighbours along the contiguous dimension
@@ -88,7 +88,7 @@ fn tiles_that_are_no_powers_of_two() {
                 asks for `(96,(8,10)):(D,(1,D))`; the widest access
             #8 copy(rc1, c[block_idx.x * 96 + 0..96, block_idx.y * 80 + 0..80]): st.global.v4.b32, 16 B an access
                 the widest access
-            shared memory: 15360 B
+            shared memory: 16384 B
         "#]],
     );
 }

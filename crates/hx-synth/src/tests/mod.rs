@@ -1,4 +1,5 @@
 mod build;
 mod matmul;
+mod rows;
 mod staged;
 mod wrong;

@@ -1,0 +1,64 @@
+//! How a reduction runs, given the layout of its source.
+
+use hx_target::{Arch, WARP, catalogue};
+use hx_tile::{Across, Op, Reason, ReduceChoice, TensorId, TileProgram};
+
+use crate::distribution::{at_warps, layout_of_table};
+use crate::failure::{Failure, FailureKind};
+use crate::propagate::Layouts;
+
+/// Threads along the axis: masks of lanes that exchange, and digits of the thread number that meet in shared memory.
+pub(crate) struct Steps {
+    pub(crate) lanes: Vec<u32>,
+    pub(crate) digits: Vec<(i64, i64)>,
+}
+
+/// Splits the threads along an axis into lanes of a warp, which exchange, and the others, which meet in shared memory.
+pub(crate) fn steps(program: &TileProgram, tv: &crate::distribution::Tv, axis: usize, arch: Arch) -> Steps {
+    let whole_warps = program.threads.is_multiple_of(WARP) && catalogue().exchange_of(32, arch).is_some();
+    let mut out = Steps { lanes: vec![], digits: vec![] };
+    let mut unit = 1;
+    for mode in at_warps(&tv.thread) {
+        let along = mode.strides[axis] != 0 && mode.extent > 1;
+        let powers = [unit, mode.extent].iter().all(|n| n.count_ones() == 1);
+        if along && whole_warps && powers && unit * mode.extent <= i64::from(WARP) {
+            let masks = (0..mode.extent.trailing_zeros()).map(|bit| (unit as u32) << bit);
+            out.lanes.extend(masks);
+        } else if along {
+            out.digits.push((unit, mode.extent));
+        }
+        unit *= mode.extent;
+    }
+    out
+}
+
+/// The choice for a reduction; its scratch memory starts at `offset`.
+pub(crate) fn choice(
+    program: &TileProgram,
+    op: &Op,
+    [dst, src]: [TensorId; 2],
+    axis: usize,
+    known: &Layouts,
+    offset: u32,
+    arch: Arch,
+) -> Result<ReduceChoice, Failure> {
+    let (d, s) = (&known[&dst].tv, &known[&src].tv);
+    let irregular = || {
+        let message = "the results of the reduction lie in no regular order";
+        Failure::new(FailureKind::Conflict, message).at(op.id)
+    };
+    let table = d.positions_of(&s.project_values(&[axis])).ok_or_else(irregular)?;
+    let extents: Vec<i64> = s.value.iter().map(|m| m.extent).collect();
+    let Steps { lanes, digits } = steps(program, s, axis, arch);
+    let parts: i64 = digits.iter().map(|d| d.1).product();
+    let rows: i64 = d.tile.iter().product();
+    let bytes = parts * rows * i64::from(program.tensor(dst).dtype.bits()).max(8) / 8;
+    let across = (!digits.is_empty()).then(|| Across { digits, offset, bytes: bytes as u32 });
+    let text = match (&across, lanes.is_empty()) {
+        (None, true) => "the axis lies within threads".to_string(),
+        (None, false) => "the axis lies within warps".to_string(),
+        (Some(_), _) => format!("the axis is dealt to {parts} warps or groups of threads"),
+    };
+    let local = layout_of_table(&extents, &table).ok_or_else(irregular)?;
+    Ok(ReduceChoice { local, lanes, across, reason: Reason { text, from: vec![] } })
+}
