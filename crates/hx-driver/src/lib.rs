@@ -14,6 +14,8 @@ mod machine;
 mod run;
 mod settings;
 mod test;
+#[cfg(test)]
+mod tests;
 
 pub use check::check;
 pub use doctor::{Finding, State, doctor};

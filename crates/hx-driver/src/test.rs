@@ -127,8 +127,8 @@ pub fn list_tests(db: &Database, files: &[SourceFile], filter: &Filter) -> Listi
             }
         }
     }
-    listing.cases.retain(|case| filter.wants(&case.name));
     number_repetitions(&mut listing.cases);
+    listing.cases.retain(|case| filter.wants(&case.name));
     listing
 }
 

@@ -71,7 +71,8 @@ impl HostError {
 
     /// The evaluation was stopped from outside.
     pub fn stopped() -> HostError {
-        HostError::new(&codes::TIME_LIMIT, "the evaluation was stopped")
+        HostError::new(&codes::TIME_LIMIT, "stopped here, before the end")
+            .help("`--timeout SECONDS` changes the limit")
     }
 
     /// The same with one more note.

@@ -1,0 +1,73 @@
+//! Launches end to end on the simulator: a file in memory in, verdicts with their diagnostics out.
+
+mod launches;
+mod listing;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use expect_test::Expect;
+use hx_base::testing::MemorySystem;
+use hx_base::{Diagnostic, SourceFile};
+use hx_host::eval::Options;
+use hx_target::Arch;
+use hx_workspace::Database;
+
+use crate::{Filter, Machine, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
+
+const SIMULATOR: Machine = Machine::Simulator { arch: Arch::Sm90a, instead_of: None };
+
+fn open(text: &str) -> (Database, SourceFile) {
+    let mut db = Database::new(Arc::new(MemorySystem::new([("t.hx", text)])));
+    let file = db.open("t.hx").expect("the file is there").files[0];
+    (db, file)
+}
+
+fn show(db: &Database, found: &[Diagnostic]) -> String {
+    let mut out = String::new();
+    for d in found {
+        let at = |file: SourceFile, range: hx_base::TextRange| {
+            file.text(db).get(std::ops::Range::<usize>::from(range)).unwrap_or_default().to_owned()
+        };
+        out += &format!("{} `{}`: {}\n", d.code.id, at(d.primary.file, d.primary.range), d.message);
+        d.secondary.iter().for_each(|l| out += &format!("  at `{}`: {}\n", at(l.file, l.range), l.message));
+        d.notes.iter().for_each(|n| out += &format!("  note: {n}\n"));
+        d.help.iter().for_each(|h| out += &format!("  help: {h}\n"));
+    }
+    out
+}
+
+/// Runs the tests of a file.
+fn check(text: &str, want: Expect) {
+    let (db, file) = open(text);
+    let listing = list_tests(&db, &[file], &Filter::default());
+    let mut out = show(&db, &listing.diagnostics);
+    listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
+    let options = TestOptions { seed: 0, timeout: None, jobs: 2 };
+    run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+        let name = &report.case.name;
+        report.output.iter().for_each(|line| out += &format!("| {line}\n"));
+        match report.verdict {
+            Verdict::Passed => out += &format!("{name}: passed\n"),
+            Verdict::Skipped(reason) => out += &format!("{name}: skipped ({reason})\n"),
+            Verdict::Failed(found) => out += &format!("{name}: failed\n{}", show(&db, &found)),
+        }
+    });
+    want.assert_eq(&out);
+}
+
+/// Runs the `main` of a file.
+fn check_main(text: &str, args: &[&str], want: Expect) {
+    let (db, file) = open(text);
+    let options = Options { args: args.iter().map(|a| (*a).to_owned()).collect(), ..Options::default() };
+    let mut lines: Vec<String> = Vec::new();
+    let stop = AtomicBool::new(false);
+    let outcome = run_main(&db, file, &SIMULATOR, options, &mut lines, &stop, None);
+    let mut out: String = lines.iter().map(|l| format!("{l}\n")).collect();
+    match outcome {
+        RunOutcome::Finished => out += "finished\n",
+        RunOutcome::Refused(found) => out += &format!("refused\n{}", show(&db, &found)),
+        RunOutcome::Failed(found) => out += &format!("failed\n{}", show(&db, &found)),
+    }
+    want.assert_eq(&out);
+}

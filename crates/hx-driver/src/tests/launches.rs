@@ -1,0 +1,318 @@
+use expect_test::{Expect, expect};
+
+use super::{check, check_main};
+
+const KERNELS: &str = r#"
+kernel move2<BN = 16, BM = 32>(x: f32[n, m], y: mut f32[n, m])
+    where m % 4 == 0
+    grid [cdiv(n, BN), cdiv(m, BM)]
+    threads 128
+{
+    let [bn, bm] = block_idx;
+    let r = register_tensor(f32, [BN, BM]);
+    copy(global_view(x[bn * BN.., bm * BM..], (BN, BM) : (m, 1)), r);
+    copy(r, global_view(y[bn * BN.., bm * BM..], (BN, BM) : (m, 1)));
+}
+kernel strided<T: type, BN = 16, BM = 32>(x: T[n, m] : [ldx, 1], y: mut T[n, m] : [ldy, 1])
+    grid [cdiv(n, BN), cdiv(m, BM)]
+    threads 64
+{
+    let [bn, bm] = block_idx;
+    let r = register_tensor(T, [BN, BM]);
+    copy(global_view(x[bn * BN.., bm * BM..], (BN, BM) : (ldx, 1)), r);
+    copy(r, global_view(y[bn * BN.., bm * BM..], (BN, BM) : (ldy, 1)));
+}
+kernel fixed<M>(x: f32[n, M], y: mut f32[16, M])
+    grid [1]
+    threads 32
+{
+    let r = register_tensor(f32, [16, M]);
+    copy(global_view(x, (16, M) : (M, 1)), r);
+    copy(r, global_view(y, (16, M) : (M, 1)));
+}
+kernel unfilled(y: mut f32[32, 32])
+    grid [1]
+    threads 32
+{
+    let r = register_tensor(f32, [32, 32]);
+    copy(r, global_view(y, (32, 32) : (32, 1)));
+}
+"#;
+
+fn with_kernels(test: &str, want: Expect) {
+    check(&format!("{KERNELS}{test}"), want);
+}
+
+#[test]
+fn launches_move_data() {
+    with_kernels(
+        r#"
+test "move" for (n, m) in [(16, 32), (20, 36), (1, 4), (0, 4)] {
+    let x = randn(f32, [n, m]);
+    let y = empty(f32, [n, m]);
+    move2(x, y);
+    assert_eq(x, y);
+}
+test "other tiles" { let x = randn(f32, [20, 36]); let y = empty(f32, [20, 36]); move2<BN = 8, BM = 64>(y: y, x: x); assert_eq(x, y); }
+test "a part of a tensor is written in place" {
+    let x = ones(f32, [8, 8]);
+    let y = zeros(f32, [16, 16]);
+    move2(x, y[8.., ..8]);
+    assert_eq(y.sum(), 64);
+    assert_eq(y[8.., ..8], x);
+}
+"#,
+        expect![[r#"
+            t.hx::move[16, 32]: passed
+            t.hx::move[20, 36]: passed
+            t.hx::move[1, 4]: passed
+            t.hx::move[0, 4]: passed
+            t.hx::other tiles: passed
+            t.hx::a part of a tensor is written in place: passed
+        "#]],
+    );
+}
+
+#[test]
+fn element_types_and_dimensions_are_inferred() {
+    with_kernels(
+        r#"
+test "strided" for t in [f16, i32, u8] {
+    let x = arange(t, [64, 64]);
+    let y = zeros(t, [64, 100]);
+    strided(x[.., ..32], y[.., 8..40]);
+    assert_eq(x[.., ..32], y[.., 8..40]);
+    assert((y[.., 40..] == 0).all());
+}
+test "whole dimension" { let x = randn(f32, [20, 64]); let y = empty(f32, [16, 64]); fixed(x, y); assert_eq(x[..16, ..], y); }
+"#,
+        expect![[r#"
+            t.hx::strided[f16]: passed
+            t.hx::strided[i32]: passed
+            t.hx::strided[u8]: passed
+            t.hx::whole dimension: passed
+        "#]],
+    );
+}
+
+/// A body for one failing launch, with `x` and `y` of 16×16.
+fn refused(body: &str, want: Expect) {
+    let head = "let x = ones(f32, [16, 16]); let y = empty(f32, [16, 16]);";
+    with_kernels(&format!("test \"t\" {{ {head} {body} }}"), want);
+}
+
+#[test]
+fn arguments_must_fit_the_header() {
+    refused(
+        "move2(x);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0614 `move2(x)`: 1 argument given, `move2` takes 2: x, y
+          at `move2`: declared here
+    "#]],
+    );
+    refused(
+        "move2(x, y, y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0614 `move2(x, y, y)`: 3 arguments given, `move2` takes 2: x, y
+          at `move2`: declared here
+    "#]],
+    );
+    refused(
+        "move2(x, z: y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0614 `y`: `move2` has no parameter `z`
+          at `move2`: declared here
+    "#]],
+    );
+    refused(
+        "move2(x, x: y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0614 `y`: the parameter `x` is given twice
+    "#]],
+    );
+    refused(
+        "move2(x[0], y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0602 `x[0]`: found rank 1 in f32[16], the parameter `x` has rank 2
+          at `f32[n, m]`: declared here
+    "#]],
+    );
+    refused(
+        "move2(cast(x, f16), y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0603 `cast(x, f16)`: found f16 elements, the parameter `x` has f32
+          at `f32[n, m]`: declared here
+          help: `cast(x, f32)` converts, with rounding where needed
+    "#]],
+    );
+    refused(
+        "move2(1.5, y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0603 `1.5`: found a float, the parameter `x` is a tensor
+          at `f32[n, m]`: declared here
+    "#]],
+    );
+    refused(
+        "move2(ones(f32, [16, 20]), y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0604 `y`: dimension 1 of `y` is 16, but `m` is 20 in `x`
+          at `m`: `m` = 20 here
+          at `m`: `m` = 16 here
+    "#]],
+    );
+    refused(
+        "move2(x, x + 1.0);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0603 `x + 1.0`: found f64 elements, the parameter `y` has f32
+          at `mut f32[n, m]`: declared here
+          help: `cast(x, f32)` converts, with rounding where needed
+    "#]],
+    );
+    refused(
+        "move2(x, zeros(f32, [16, 16]));",
+        expect![[r#"
+        t.hx::t: failed
+        HX0614 `zeros(f32, [16, 16])`: the kernel writes `y`, and this value is held by no variable
+          at `mut f32[n, m]`: `mut` here
+          help: give it a name with `let` first, or the result is lost
+    "#]],
+    );
+    refused(
+        "move2(x, x);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0605 `x`: the arguments for `x` and `y` share memory, and the kernel writes `y`
+          at `mut f32[n, m]`: `mut` here
+          help: `x.copy()` makes a tensor of its own
+    "#]],
+    );
+    refused(
+        "strided(x.T, y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0604 `x.T`: the stride of dimension 1 of `x` is 16, and must be 1
+          at `1`: declared here
+    "#]],
+    );
+    refused(
+        "fixed(x, y[..8, ..]);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0604 `y[..8, ..]`: dimension 0 of `y` is 8, and must be 16
+          at `16`: declared here
+    "#]],
+    );
+}
+
+#[test]
+fn interleaved_parts_do_not_overlap() {
+    with_kernels(
+        r#"
+test "halves" {
+    let x = arange(f32, [16, 32]);
+    move2(x[.., ..16], x[.., 16..]);
+    assert_eq(x[.., ..16], x[.., 16..]);
+}
+"#,
+        expect![[r#"
+            t.hx::halves: passed
+        "#]],
+    );
+}
+
+#[test]
+fn compile_time_arguments_must_fit_too() {
+    refused(
+        "move2<BQ = 3>(x, y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0614 `3`: `move2` has no compile-time parameter `BQ`
+          at `move2`: declared here
+          help: perhaps `BN` is meant
+    "#]],
+    );
+    refused(
+        "move2<BN = \"a\">(x, y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0614 `"a"`: a string is no compile-time value
+    "#]],
+    );
+    refused(
+        "fixed<M = 32>(x, y);",
+        expect![[r#"
+        t.hx::t: failed
+        HX0604 `x`: dimension 1 of `x` is 16, but `M` is 32
+          at `M`: declared here
+    "#]],
+    );
+}
+
+#[test]
+fn where_clauses_show_their_values() {
+    with_kernels(
+        "test \"t\" { let y = empty(f32, [4, 6]); move2(ones(f32, [4, 6]), y); }",
+        expect![[r#"
+            t.hx::t: failed
+            HX0601 `move2(ones(f32, [4, 6]), y)`: `m % 4 == 0` does not hold with m = 6
+              at `m % 4 == 0`: `move2` relies on this
+              note: the left side is 2, the right side is 0
+        "#]],
+    );
+}
+
+#[test]
+fn faults_of_kernels_have_their_own_places() {
+    with_kernels(
+        "test \"t\" { let y = empty(f32, [32, 32]); unfilled(y); }",
+        expect![[r#"
+            t.hx::t: failed
+            HX0617 `copy(r, global_view(y, (32, 32) : (32, 1)))`: reads element 0 of the registers `r`, which was never written
+              at `unfilled(y)`: in this launch
+              note: seen in block [0, 0, 0]
+        "#]],
+    );
+}
+
+#[test]
+fn main_runs_with_arguments() {
+    check_main(
+        &format!(
+            "{KERNELS} main {{ let n = int(args[0]); let y = empty(f32, [n, 4]); move2(ones(f32, [n, 4]), y); print(y); }}"
+        ),
+        &["2"],
+        expect![[r#"
+            f32[2, 4]
+            [[1.0, 1.0, 1.0, 1.0],
+             [1.0, 1.0, 1.0, 1.0]]
+            finished
+        "#]],
+    );
+    check_main(
+        "test \"t\" { }",
+        &[],
+        expect![[r#"
+        refused
+        HX0614 ``: the file has no `main { … }` to run
+          help: `hx test` runs its tests, `hx check` checks its kernels
+    "#]],
+    );
+    check_main(
+        "main { print(1); print(args[0]); }",
+        &[],
+        expect![[r#"
+        1
+        failed
+        HX0614 `args[0]`: index 0 lies outside of a list of 0
+    "#]],
+    );
+}

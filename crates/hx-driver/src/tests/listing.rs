@@ -1,0 +1,116 @@
+use std::time::{Duration, Instant};
+
+use expect_test::{Expect, expect};
+
+use super::{SIMULATOR, check, open};
+use crate::{DeviceChoice, Filter, list_tests, parse_override};
+
+const TESTS: &str = r#"
+test "plain" { }
+test "cases" for (m, t) in [(1, f16), (2, f32), (1, f16)] { }
+test "one" for n in 0..2 { }
+test "plain" { }
+"#;
+
+fn names(filter: &Filter, want: Expect) {
+    let (db, file) = open(TESTS);
+    let listing = list_tests(&db, &[file], filter);
+    let text: String = listing.cases.iter().map(|c| format!("{}\n", c.name)).collect();
+    want.assert_eq(&text);
+}
+
+#[test]
+fn names_are_stable_and_unique() {
+    names(
+        &Filter::default(),
+        expect![[r#"
+        t.hx::plain
+        t.hx::cases[1, f16]
+        t.hx::cases[2, f32]
+        t.hx::cases[1, f16]#2
+        t.hx::one[0]
+        t.hx::one[1]
+        t.hx::plain#2
+    "#]],
+    );
+}
+
+#[test]
+fn filters() {
+    let filter = |names: &[&str], exact, skip: &[&str]| {
+        let owned = |v: &[&str]| v.iter().map(|s| (*s).to_owned()).collect();
+        Filter { names: owned(names), exact, skip: owned(skip) }
+    };
+    names(
+        &filter(&["one", "f32"], false, &[]),
+        expect![[r#"
+        t.hx::cases[2, f32]
+        t.hx::one[0]
+        t.hx::one[1]
+    "#]],
+    );
+    names(
+        &filter(&["t.hx::cases[1, f16]#2"], true, &[]),
+        expect![[r#"
+        t.hx::cases[1, f16]#2
+    "#]],
+    );
+    names(
+        &filter(&[], false, &["cases", "one"]),
+        expect![[r#"
+        t.hx::plain
+        t.hx::plain#2
+    "#]],
+    );
+}
+
+#[test]
+fn a_file_with_errors_runs_no_test() {
+    check(
+        "test \"a\" { let x = ; }\ntest \"b\" { }",
+        expect![[r#"
+            HX0001 `;`: found `;` where an expression was expected
+            t.hx::a: broken
+            t.hx::b: broken
+        "#]],
+    );
+    check(
+        "test \"a\" for n in 3 { }\ntest \"b\" { print(1); }",
+        expect![[r#"
+        HX0614 `3`: found an integer, a list of cases is needed
+        t.hx::a: broken
+        | 1
+        t.hx::b: passed
+    "#]],
+    );
+}
+
+#[test]
+fn a_loop_without_end_meets_the_limit() {
+    use std::sync::atomic::AtomicBool;
+    let (db, file) = open("test \"loop\" { while true { } }");
+    let listing = list_tests(&db, &[file], &Filter::default());
+    let options = crate::TestOptions { seed: 0, timeout: Some(Duration::from_millis(50)), jobs: 1 };
+    let start = Instant::now();
+    crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+        let crate::Verdict::Failed(found) = report.verdict else { panic!("it has no end") };
+        assert_eq!(found[0].code.id, "HX0613");
+    });
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn devices_and_overrides_are_read() {
+    let device = |text: &str| text.parse::<DeviceChoice>().map_err(|e| e.to_string());
+    assert_eq!(device("cuda:3"), Ok(DeviceChoice::Cuda(Some(3))));
+    assert_eq!(device("sim"), Ok(DeviceChoice::Sim));
+    expect!["found the device `gpu`, expected `auto`, `sim`, `cuda` or `cuda:N`"]
+        .assert_eq(&device("gpu").expect_err("no device"));
+    let set = |text: &str| parse_override(text).map(|(n, v)| format!("{n} = {v}")).unwrap_or_else(|e| e);
+    assert_eq!(set("BM=128"), "BM = 128");
+    assert_eq!(set("T = bf16"), "T = bf16");
+    assert_eq!(set("W=(8,8):(8,1)"), "W = (8,8):(8,1)");
+    assert_eq!(set("x=0.5"), "x = 0.5");
+    assert_eq!(set("BM"), "found `BM`, expected `NAME=VALUE`");
+    assert_eq!(set("a b=1"), "`a b` is no name of a compile-time parameter");
+}
