@@ -1,0 +1,377 @@
+//! `hx check --emit layouts`: what it says of the example, and how the answers change with what they depend on.
+
+use expect_test::{Expect, expect};
+
+use crate::support::Sandbox;
+
+/// The kernel as it is shipped.
+const TEXT: &str = include_str!("../std/matmul.hx");
+
+/// The layouts of the shipped kernel after some replacements in its text, with more arguments.
+fn layouts(replacements: &[(&str, &str)], args: &[&str]) -> String {
+    let mut text = TEXT.to_owned();
+    for (from, to) in replacements {
+        assert!(text.contains(from), "std/matmul.hx no longer has `{from}`");
+        text = text.replace(from, to);
+    }
+    let sandbox = Sandbox::with("matmul.hx", &text);
+    let ran = sandbox.run(&[&["check", "matmul.hx", "--emit", "layouts"], args].concat());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.text());
+    ran.stdout
+}
+
+/// The lines that differ from the layouts of the shipped kernel: `-` for its own, `+` for those of the changed one.
+fn check_change(replacements: &[(&str, &str)], args: &[&str], expected: Expect) {
+    expected.assert_eq(&difference(&layouts(&[], &[]), &layouts(replacements, args)));
+}
+
+/// The lines outside of a longest common subsequence.
+fn difference(old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    // Length of the longest common subsequence of what follows each pair of positions.
+    let mut common = vec![vec![0usize; new.len() + 1]; old.len() + 1];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            common[i][j] = if old[i] == new[j] {
+                common[i + 1][j + 1] + 1
+            } else {
+                common[i + 1][j].max(common[i][j + 1])
+            };
+        }
+    }
+    let (mut i, mut j, mut text) = (0, 0, String::new());
+    while i < old.len() || j < new.len() {
+        if i < old.len() && j < new.len() && old[i] == new[j] {
+            (i, j) = (i + 1, j + 1);
+        } else if i < old.len() && (j == new.len() || common[i + 1][j] >= common[i][j + 1]) {
+            text.push_str(&format!("- {}\n", old[i]));
+            i += 1;
+        } else {
+            text.push_str(&format!("+ {}\n", new[j]));
+            j += 1;
+        }
+    }
+    text
+}
+
+#[test]
+fn the_example() {
+    expect![[r#"
+        kernel matmul threads 128
+        ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+            A fragment of `mma.m16n8k16.f32.f16` (#3)
+        rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+            B fragment of `mma.m16n8k16.f32.f16` (#3)
+        rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+            accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
+        sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+            the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+            elementwise: as its operand (#4)
+        rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+            coalesced along dimension 1 of `c` (#8)
+        #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
+            4 B: each thread holds 2 neighbours along the contiguous dimension
+        #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
+            4 B: each thread holds 2 neighbours along the contiguous dimension
+        #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+            lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+        #4 rc_f16 = cast(rc, f16): cvt.f16x2.f32
+            2 elements at once into one register
+        #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+            asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
+            asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
+            the widest access
+        shared memory: 8192 B
+    "#]].assert_eq(&layouts(&[], &[]));
+}
+
+#[test]
+fn a_smaller_tile() {
+    check_change(
+        &[],
+        &["--set", "BN=32"],
+        expect![[r#"
+        - rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+        + rb: register f16[32, 16] = ((4,8,2,2),(2,2,2)):((64,1,0,8),(32,256,16))
+        - rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        + rc: register f32[64, 32] = ((4,8,2,2),(2,2,2,2)):((128,1,16,512),(64,8,1024,32))
+        - sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+        -     the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        - rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        + sc: shared f16[64, 32] = swizzle<2, 3, 3> ∘ (64,32):(32,1), 4096 B at 0
+        +     the accesses unify to `(64,(8,4)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        + rc_f16: register f16[64, 32] = ((4,8,2,2),(2,2,2,2)):((128,1,16,512),(64,8,1024,32))
+        - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+        + rc1: register f16[64, 32] = ((4,32),(8,2)):((512,1),(64,32))
+        - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
+        + #2 copy(b[block_idx.y * 32 + 0..32, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
+        - #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+        + #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×2×1 each
+        - #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+        -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        - #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
+        -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        - #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
+        + #5 copy(rc_f16, sc[0..64, 0..32]): stmatrix.x4, 16 B an access, no bank conflicts
+        +     asks for `(64,(8,4)):(D,(1,D))`; the widest access
+        + #7 copy(sc[0..64, 0..32], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
+        +     asks for `(64,(8,4)):(D,(1,D))`; the widest access
+        + #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 32 + 0..32]): st.global.v4.b32, 16 B an access
+        - shared memory: 8192 B
+        + shared memory: 4096 B
+    "#]],
+    );
+}
+
+/// 80 columns are no power of two: five fragments a warp, and a layout of shared memory with blocks of 8 columns.
+#[test]
+fn a_tile_that_is_no_power_of_two() {
+    check_change(
+        &[],
+        &["--set", "BM=96", "--set", "BN=80", "--set", "BK=48"],
+        expect![[r#"
+        - ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+        + ra: register f16[96, 48] = ((4,8,2,2),(2,2,2,3,3)):((192,1,16,0),(96,8,768,32,1536))
+        - rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+        + rb: register f16[80, 48] = ((4,8,2,2),(2,2,5,3)):((160,1,0,8),(80,640,16,1280))
+        - rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        + rc: register f32[96, 80] = ((4,8,2,2),(2,2,5,3)):((192,1,16,768),(96,8,1536,32))
+        - sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+        -     the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        - rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        + sc: shared f16[96, 80] = swizzle<3, 3, 4> ∘ (96,(8,10)):(8,(1,768)), 16384 B at 0
+        +     the accesses unify to `(96,(8,10)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        + rc_f16: register f16[96, 80] = ((4,8,2,2),(2,2,5,3)):((192,1,16,768),(96,8,1536,32))
+        - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+        + rc1: register f16[96, 80] = ((4,32),(8,3,3)):((768,1),(96,3072,32)) over [96, 96]
+        - #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
+        + #1 copy(a[block_idx.x * 96 + 0..96, ki * 48 + 0..48], ra): ld.global.b32, 4 B an access
+        - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
+        + #2 copy(b[block_idx.y * 80 + 0..80, ki * 48 + 0..48], rb): ld.global.b32, 4 B an access
+        - #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+        + #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 3×5×3 each
+        - #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+        -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        - #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
+        -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        - #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
+        + #5 copy(rc_f16, sc[0..96, 0..80]): stmatrix.x2, 16 B an access, no bank conflicts
+        +     asks for `(96,(8,10)):(D,(1,D))`; the widest access
+        + #7 copy(sc[0..96, 0..80], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
+        +     asks for `(96,(8,10)):(D,(1,D))`; the widest access
+        + #8 copy(rc1, c[block_idx.x * 96 + 0..96, block_idx.y * 80 + 0..80]): st.global.v4.b32, 16 B an access
+        - shared memory: 8192 B
+        + shared memory: 16384 B
+    "#]],
+    );
+}
+
+/// 24 is no multiple of 16, so an instruction with 8 steps along K is chosen.
+#[test]
+fn another_step_along_k() {
+    check_change(
+        &[],
+        &["--set", "BK=24"],
+        expect![[r#"
+        - ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+        -     A fragment of `mma.m16n8k16.f32.f16` (#3)
+        - rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+        -     B fragment of `mma.m16n8k16.f32.f16` (#3)
+        + ra: register f16[64, 24] = ((4,8,2,2),(2,2,2,3)):((128,1,16,0),(64,8,32,512))
+        +     A fragment of `mma.m16n8k8.f32.f16` (#3)
+        + rb: register f16[64, 24] = ((4,8,2,2),(2,4,3)):((128,1,0,8),(64,16,512))
+        +     B fragment of `mma.m16n8k8.f32.f16` (#3)
+        -     accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
+        +     accumulator fragment of `mma.m16n8k8.f32.f16` (#3)
+        - #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
+        + #1 copy(a[block_idx.x * 64 + 0..64, ki * 24 + 0..24], ra): ld.global.b32, 4 B an access
+        - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
+        + #2 copy(b[block_idx.y * 64 + 0..64, ki * 24 + 0..24], rb): ld.global.b32, 4 B an access
+        - #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+        + #3 gemm(rc, ra, rb): mma.m16n8k8.f32.f16, 2×2 across the block, 2×4×3 each
+    "#]],
+    );
+}
+
+#[test]
+fn another_number_of_threads() {
+    check_change(
+        &[("threads 128", "threads 64")],
+        &[],
+        expect![[r#"
+        - kernel matmul threads 128
+        - ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+        + kernel matmul threads 64
+        + ra: register f16[64, 16] = ((4,8,2),(2,2,2,4)):((128,1,0),(64,8,512,16))
+        - rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+        + rb: register f16[64, 16] = ((4,8,2),(2,2,4)):((128,1,8),(64,512,16))
+        - rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        + rc: register f32[64, 64] = ((4,8,2),(2,2,4,4)):((128,1,512),(64,8,1024,16))
+        - rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        + rc_f16: register f16[64, 64] = ((4,8,2),(2,2,4,4)):((128,1,512),(64,8,1024,16))
+        - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+        + rc1: register f16[64, 64] = ((8,8),(8,8)):((512,1),(64,8))
+        - #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+        -     lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+        + #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 1×2 across the block, 4×4×1 each
+        +     lowest estimated cost of the arrangements that fit: 1 along M, 2 along N
+    "#]],
+    );
+}
+
+/// Three warps side by side hold 72 columns; those beyond the 64 of the tile are never stored.
+#[test]
+fn threads_that_do_not_divide_the_tile() {
+    check_change(
+        &[("threads 128", "threads 96")],
+        &[],
+        expect![[r#"
+        - kernel matmul threads 128
+        - ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+        + kernel matmul threads 96
+        + ra: register f16[64, 16] = ((4,8,3),(2,2,2,4)):((128,1,0),(64,8,512,16))
+        - rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+        + rb: register f16[64, 16] = ((4,8,3),(2,2,3)):((144,1,8),(72,576,24)) over [72, 16]
+        - rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        + rc: register f32[64, 64] = ((4,8,3),(2,2,3,4)):((128,1,512),(64,8,1536,16)) over [64, 72]
+        -     the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        - rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        +     the accesses unify to `(64,(2,4,8)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        + rc_f16: register f16[64, 64] = ((4,8,3),(2,2,3,4)):((128,1,512),(64,8,1536,16)) over [64, 72]
+        - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+        + rc1: register f16[64, 64] = ((8,12),(8,6)):((576,1),(72,12)) over [72, 64]
+        - #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+        -     lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+        + #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 1×3 across the block, 4×3×1 each
+        +     lowest estimated cost of the arrangements that fit: 1 along M, 3 along N
+        - #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+        -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        + #5 copy(rc_f16, sc[0..64, 0..64]): st.shared.b32, 4 B an access, no bank conflicts
+        +     asks for `(64,(2,32)):(D,(1,D))`; each thread holds 2 elements in a row
+    "#]],
+    );
+}
+
+#[test]
+fn another_element_type_of_the_same_width() {
+    check_change(
+        &[("f16", "bf16")],
+        &[],
+        expect![[r#"
+        - ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+        -     A fragment of `mma.m16n8k16.f32.f16` (#3)
+        - rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+        -     B fragment of `mma.m16n8k16.f32.f16` (#3)
+        + ra: register bf16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+        +     A fragment of `mma.m16n8k16.f32.bf16` (#3)
+        + rb: register bf16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+        +     B fragment of `mma.m16n8k16.f32.bf16` (#3)
+        -     accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
+        - sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+        +     accumulator fragment of `mma.m16n8k16.f32.bf16` (#3)
+        + sc: shared bf16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+        - rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        + rc_bf16: register bf16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+        + rc1: register bf16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+        - #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+        + #3 gemm(rc, ra, rb): mma.m16n8k16.f32.bf16, 2×2 across the block, 2×4×1 each
+        - #4 rc_f16 = cast(rc, f16): cvt.f16x2.f32
+        + #4 rc_bf16 = cast(rc, bf16): cvt.bf16x2.f32
+        - #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+        + #5 copy(rc_bf16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+    "#]],
+    );
+}
+
+/// No tensor core multiplies f32 without rounding it first, so plain multiply-adds do.
+#[test]
+fn another_element_type() {
+    check_change(
+        &[("f16", "f32")],
+        &[],
+        expect![[r#"
+        - ra: register f16[64, 16] = ((4,8,2,2),(2,2,2,2)):((128,1,16,0),(64,8,512,32))
+        -     A fragment of `mma.m16n8k16.f32.f16` (#3)
+        - rb: register f16[64, 16] = ((4,8,2,2),(2,2,4)):((128,1,0,8),(64,512,16))
+        -     B fragment of `mma.m16n8k16.f32.f16` (#3)
+        - rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        -     accumulator fragment of `mma.m16n8k16.f32.f16` (#3)
+        - sc: shared f16[64, 64] = swizzle<3, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+        -     the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        - rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+        + ra: register f32[64, 16] = ((8,16),(8,16)):((1,0),(8,64))
+        +     A fragment of `fma.f32` (#3)
+        + rb: register f32[64, 16] = ((8,16),(4,16)):((0,1),(16,64))
+        +     B fragment of `fma.f32` (#3)
+        + rc: register f32[64, 64] = ((8,16),(4,8)):((1,64),(1024,8))
+        +     accumulator fragment of `fma.f32` (#3)
+        + sc: shared f32[64, 64] = swizzle<3, 2, 4> ∘ (64,64):(64,1), 16384 B at 0
+        +     the accesses unify to `(64,(4,16)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        + rc_f32: register f32[64, 64] = ((8,16),(4,8)):((1,64),(1024,8))
+        - rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+        + rc1: register f32[64, 64] = ((16,8),(4,8)):((256,1),(64,8))
+        - #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.b32, 4 B an access
+        -     4 B: each thread holds 2 neighbours along the contiguous dimension
+        - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
+        -     4 B: each thread holds 2 neighbours along the contiguous dimension
+        - #3 gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each
+        -     lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+        - #4 rc_f16 = cast(rc, f16): cvt.f16x2.f32
+        -     2 elements at once into one register
+        - #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+        -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        + #1 copy(a[block_idx.x * 64 + 0..64, ki * 16 + 0..16], ra): ld.global.v4.b32, 16 B an access
+        +     the widest access
+        + #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.v4.b32, 16 B an access
+        +     the widest access
+        + #3 gemm(rc, ra, rb): fma.f32, 8×16 across the block, 8×4×16 each
+        +     lowest estimated cost of the arrangements that fit: 8 along M, 16 along N
+        + #4 rc_f32 = cast(rc, f32): move
+        +     one element at once
+        + #5 copy(rc_f32, sc[0..64, 0..64]): st.shared.b32, 4 B an access, no bank conflicts
+        +     asks for `(64,64):(D,D)`; each thread holds 1 element in a row
+        -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        +     asks for `(64,(4,16)):(D,(1,D))`; the widest access
+        - shared memory: 8192 B
+        + shared memory: 16384 B
+    "#]],
+    );
+}
+
+/// The neighbours of a fragment of `b` are no longer neighbours in memory.
+#[test]
+fn another_memory_layout_of_b() {
+    let header = ("b: f16[n, k]", "b: f16[n, k] : [1, ldb]");
+    let view = ("(BN, BK, k / BK) : (k, 1, BK)", "(BN, BK, k / BK) : (1, ldb, BK * ldb)");
+    check_change(
+        &[header, view],
+        &[],
+        expect![[r#"
+        - #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b32, 4 B an access
+        -     4 B: each thread holds 2 neighbours along the contiguous dimension
+        + #2 copy(b[block_idx.y * 64 + 0..64, ki * 16 + 0..16], rb): ld.global.b16, 2 B an access
+        +     2 B: each thread holds 1 neighbour along the contiguous dimension
+    "#]],
+    );
+}
+
+/// There is no instruction that stores whole matrices before sm_90.
+#[test]
+fn another_target() {
+    check_change(
+        &[],
+        &["--target", "sm_80"],
+        expect![[r#"
+        -     the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        +     the accesses unify to `(64,(2,4,8)):(D,(1,2,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        - #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts
+        -     asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        + #5 copy(rc_f16, sc[0..64, 0..64]): st.shared.b32, 4 B an access, no bank conflicts
+        +     asks for `(64,(2,32)):(D,(1,D))`; each thread holds 2 elements in a row
+    "#]],
+    );
+}

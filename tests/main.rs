@@ -1,0 +1,11 @@
+//! Suites that cross crates: from `.hx` text to results, and the command line from outside.
+//!
+//! What a test lacks on this machine is said as `skipped: NAME: REASON`; `HX_REQUIRE_NVRTC=1` makes an absent CUDA compiler a
+//! failure. Random data depend on `HX_TEST_SEED`, which every failure names.
+
+mod bad_input;
+mod layouts;
+mod manual;
+mod real_input;
+mod road;
+mod support;

@@ -1,0 +1,169 @@
+//! What the suites share: the built command, a folder to run it in, skips, and random numbers.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use expect_test::Expect;
+use hx_worker::toolkit::SearchEnv;
+use hx_worker::{Compiler, Limits, WorkerClient, WorkerCommand};
+
+/// Far more than any compile takes.
+pub(crate) const LIMITS: Limits<'static> =
+    Limits { deadline: Duration::from_secs(120), cancelled: &|| false };
+
+/// The root of the project.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is a folder of the project").to_owned()
+}
+
+/// The command, built beside this program.
+pub(crate) fn hx() -> PathBuf {
+    let here = std::env::current_exe().expect("this program has a path");
+    let folder = here.ancestors().nth(2).expect("it lies in target/PROFILE/deps");
+    let hx = folder.join(format!("hx{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        hx.exists(),
+        "`{}` is not built: `cargo build -p hx` does, and so does `cargo xtask test`",
+        hx.display()
+    );
+    hx
+}
+
+/// A fresh folder with files, in which the command runs without anything of the user's settings.
+pub(crate) struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+/// How a command ended and what it said.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Sandbox {
+        Sandbox { folder: tempfile::tempdir().expect("a temporary folder can be made") }
+    }
+
+    pub(crate) fn with(file: &str, text: &str) -> Sandbox {
+        let sandbox = Sandbox::new();
+        sandbox.write(file, text.as_bytes());
+        sandbox
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().expect("a file is in a folder")).expect("folders can be made");
+        std::fs::write(path, bytes).expect("files can be written");
+    }
+
+    /// The command with arguments: no colour, a cache of its own, no `HX_*` variable but the given ones.
+    pub(crate) fn command(&self, args: &[&str], variables: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(hx());
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HX_")) {
+            command.env_remove(name);
+        }
+        command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("HX_CACHE_DIR", self.path("cache")).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+        command.envs(variables.iter().map(|(name, value)| (OsStr::new(name), OsStr::new(value))));
+        command
+    }
+
+    /// Runs the command to its end. The names of the folder and of the project are written `$DIR` and `$ROOT`.
+    pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let output = self.command(args, variables).output().expect("the command starts");
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            let text = text.replace(&self.folder.path().display().to_string(), "$DIR");
+            text.replace(&root().display().to_string(), "$ROOT")
+        };
+        let code = output.status.code().unwrap_or(-1);
+        Ran { code, stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        self.run_with(args, &[])
+    }
+}
+
+impl Ran {
+    /// The run as one text: its exit code, what it said on stdout if anything, and what on stderr.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("exit {}\n", self.code);
+        for (name, said) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            if !said.is_empty() {
+                let _ = write!(text, "--- {name}\n{said}");
+            }
+        }
+        text
+    }
+
+    pub(crate) fn check(&self, expected: Expect) {
+        assert_ne!(self.code, 101, "the compiler panicked\n{}", self.text());
+        expected.assert_eq(&self.text());
+    }
+}
+
+/// A compiler without a cache and a worker process for it; `None` where the library is missing, with the reason said.
+pub(crate) fn compiler(test: &str) -> Option<(Compiler, WorkerClient)> {
+    let compiler = Compiler::new(&search_env(), None);
+    match compiler.nvrtc() {
+        Ok(_) => Some((compiler, WorkerClient::new(WorkerCommand::new(hx()).arg("worker")))),
+        Err(absence) => {
+            skip(test, &absence.to_string(), "HX_REQUIRE_NVRTC");
+            None
+        }
+    }
+}
+
+/// Where the CUDA compiler and the disassembler may be.
+pub(crate) fn search_env() -> SearchEnv {
+    SearchEnv::of_process(&root())
+}
+
+/// Says why a test is skipped, past the capture of the test harness, which would hide it.
+#[expect(clippy::explicit_write, reason = "`eprintln` is captured")]
+pub(crate) fn skip(test: &str, reason: &str, required_by: &str) {
+    use std::io::Write as _;
+    let required = std::env::var_os(required_by).is_some_and(|value| value == "1");
+    assert!(!required, "{required_by} is set, but {reason}");
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason}");
+}
+
+/// Random numbers from a seed (SplitMix64).
+pub(crate) struct Random(u64);
+
+/// The seed of this run: `HX_TEST_SEED`, or one that never changes.
+pub(crate) fn seed() -> u64 {
+    let given = std::env::var("HX_TEST_SEED").ok().and_then(|text| text.parse().ok());
+    given.unwrap_or(20_260)
+}
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    /// Roughly normal, with variance 1: the sum of twelve uniform numbers, moved to mean 0.
+    pub(crate) fn normal(&mut self) -> f64 {
+        let unit = |bits: u64| (bits >> 11) as f64 / (1u64 << 53) as f64;
+        (0..12).map(|_| unit(self.next())).sum::<f64>() - 6.0
+    }
+}
