@@ -31,6 +31,8 @@ pub(crate) enum Slots {
     Inputs(std::ops::Range<usize>),
     /// One input.
     Input(usize),
+    /// A number.
+    Number(i64),
 }
 
 /// The longest line of an `asm` statement that is kept on one line.
@@ -56,6 +58,7 @@ impl Asm {
                 Slots::Outputs(range) => numbers(&range, 0),
                 Slots::Inputs(range) => numbers(&range, inputs),
                 Slots::Input(i) => format!("%{}", inputs + i),
+                Slots::Number(n) => n.to_string(),
             })
         })?;
         let mut given: Vec<String> =
@@ -111,6 +114,22 @@ fn wrapped(operands: &[String], indent: usize) -> String {
         }
     }
     text
+}
+
+/// A C++ template with `{name}` replaced; `value` also learns whether the place is enclosed in parentheses. The error is a
+/// placeholder that `value` does not know.
+pub(crate) fn fill(template: &str, value: &dyn Fn(&str, bool) -> Option<String>) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let (name, tail) = after.split_once('}').ok_or_else(|| after.to_owned())?;
+        let enclosed = out.ends_with('(') && tail.starts_with(')');
+        out.push_str(&value(name, enclosed).ok_or_else(|| name.to_owned())?);
+        rest = tail;
+    }
+    out.push_str(rest);
+    Ok(out)
 }
 
 /// A template with `{name}` replaced, `{{` and `}}` as braces, and percent signs doubled.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
 use hx_target::Arch;
-use hx_thread::{Body, Group, Param, Stmt, ThreadProgram};
+use hx_thread::{Address, Body, Group, Param, Stmt, ThreadProgram};
 use hx_tile::Origin;
 
 use crate::access::Array;
@@ -80,6 +80,8 @@ pub(crate) struct Emitter<'a> {
     pub(crate) params: Vec<String>,
     /// Names of the variables that hold the address of each shared buffer.
     pub(crate) shared: Vec<String>,
+    /// Local integers that change.
+    assigned: BTreeSet<Symbol>,
     names: Names,
     symbol_params: Vec<String>,
     lines: Option<Lines<'a>>,
@@ -108,6 +110,7 @@ impl<'a> Emitter<'a> {
             partial: BTreeSet::new(),
             params: Vec::new(),
             shared: Vec::new(),
+            assigned: assigned(&program.body),
             names: Names::new(),
             symbol_params: Vec::new(),
             lines,
@@ -335,6 +338,13 @@ impl<'a> Emitter<'a> {
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), MalformedProgram> {
         match stmt {
             Stmt::Group(group) => self.group(group),
+            Stmt::Let { var, value } if self.assigned.contains(var) => {
+                let text = self.expr(value)?.text;
+                let name = self.declare(var, true);
+                self.printer.bound(var, (None, None));
+                self.statement(&format!("long long {name} = {text};"));
+                Ok(())
+            }
             Stmt::Let { var, value } => {
                 let text = self.expr(value)?;
                 let (range, divisor) =
@@ -355,14 +365,23 @@ impl<'a> Emitter<'a> {
                 }
                 Ok(())
             }
-            Stmt::Compute(_)
-            | Stmt::Exchange(_)
-            | Stmt::AsyncCopy(_)
-            | Stmt::Commit
-            | Stmt::Wait { .. }
-            | Stmt::While { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadInteger { .. } => Err(MalformedProgram::Missing("text for this statement".into())),
+            Stmt::Assign { var, value } => {
+                let text = self.expr(value)?.text;
+                let unbound = || MalformedProgram::Unbound(var.to_string());
+                let name = self.printer.name_of(var).ok_or_else(unbound)?.to_owned();
+                self.statement(&format!("{name} = {text};"));
+                Ok(())
+            }
+            Stmt::LoadInteger { var, address } => self.load_integer(var, address),
+            Stmt::While { cond, body } => {
+                let cond = self.cond(cond)?;
+                self.block(&format!("while ({cond})"), |e| e.body(body))
+            }
+            Stmt::Compute(c) => self.compute(c),
+            Stmt::Exchange(x) => self.exchange(x),
+            Stmt::AsyncCopy(copy) => self.async_copy(copy),
+            Stmt::Commit => self.group_row("commit", None),
+            Stmt::Wait { groups } => self.group_row("wait", Some(*groups)),
             Stmt::Barrier => {
                 self.statement("__syncthreads();");
                 Ok(())
@@ -382,7 +401,7 @@ impl<'a> Emitter<'a> {
             // A backslash at its end would make the next line part of the comment.
             self.write_line(&format!("// {}", title.trim_end_matches('\\')));
         }
-        let declares = group.body.iter().any(|s| matches!(s, Stmt::Let { .. }));
+        let declares = group.body.iter().any(|s| matches!(s, Stmt::Let { .. } | Stmt::LoadInteger { .. }));
         let result = if declares { self.block("", |e| e.body(&group.body)) } else { self.body(&group.body) };
         self.line = outer;
         result
@@ -421,8 +440,33 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
+    /// One element of a tensor as a local integer.
+    fn load_integer(&mut self, var: &Symbol, address: &Address) -> Result<(), MalformedProgram> {
+        let (element, dtype) = self.element_of(address)?;
+        let (bits, signed) = (dtype.bits(), dtype.is_signed_int());
+        if bits < 8 || dtype.is_float() {
+            return Err(MalformedProgram::Width { row: "a local integer".into(), dtype });
+        }
+        let changes = self.assigned.contains(var);
+        let wide = changes || bits == 64 || (bits == 32 && !signed);
+        let name = self.declare(var, wide);
+        let range = match (bits, signed) {
+            _ if changes => (None, None),
+            (64, _) => (None, None),
+            (_, true) => (Some(-1 << (bits - 1)), Some((1 << (bits - 1)) - 1)),
+            (_, false) => (Some(0), Some((1 << bits) - 1)),
+        };
+        self.printer.bound(var, range);
+        let constant = if changes { "" } else { "const " };
+        let c_type = if wide { "long long" } else { "int" };
+        // Memory holds narrow integers without a sign.
+        let cut = if signed && bits < 32 { format!("({})", scalar(dtype)) } else { String::new() };
+        self.statement(&format!("{constant}{c_type} {name} = {cut}{element};"));
+        Ok(())
+    }
+
     /// Names a counter or local integer from here on.
-    fn declare(&mut self, var: &Symbol, wide: bool) -> String {
+    pub(crate) fn declare(&mut self, var: &Symbol, wide: bool) -> String {
         let name = match var {
             Symbol::Var(text, _) => self.names.scoped(text),
             other => self.names.scoped(&other.to_string()),
@@ -430,4 +474,25 @@ impl<'a> Emitter<'a> {
         self.printer.name(var.clone(), name.clone(), wide);
         name
     }
+}
+
+/// The local integers that some statement changes.
+fn assigned(body: &Body) -> BTreeSet<Symbol> {
+    let mut out = BTreeSet::new();
+    for stmt in body {
+        match stmt {
+            Stmt::Assign { var, .. } => {
+                out.insert(var.clone());
+            }
+            Stmt::Group(Group { body, .. }) | Stmt::For { body, .. } | Stmt::While { body, .. } => {
+                out.append(&mut assigned(body));
+            }
+            Stmt::If { then, otherwise, .. } => {
+                out.append(&mut assigned(then));
+                out.append(&mut assigned(otherwise));
+            }
+            _ => {}
+        }
+    }
+    out
 }

@@ -55,10 +55,18 @@ impl Text {
 /// Functions that the text calls and must declare.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Helper {
-    FloorDiv { wide: bool },
-    FloorMod { wide: bool },
+    FloorDiv {
+        wide: bool,
+    },
+    FloorMod {
+        wide: bool,
+    },
     Extract,
     Insert,
+    /// To tf32, to nearest even.
+    Tf32,
+    /// To float, toward zero, with the last bit set if that lost anything.
+    Odd,
 }
 
 impl Helper {
@@ -81,6 +89,22 @@ impl Helper {
                      return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}}\n"
                 )
             }
+            Helper::Tf32 => "static __device__ __forceinline__ unsigned hx_tf32(float x) {\n    \
+                 const unsigned bits = __float_as_uint(x);\n    \
+                 return x == x ? (bits + 0xfffu + ((bits >> 13) & 1u)) & 0xffffe000u : 0x7fffe000u;\n}\n"
+                .to_owned(),
+            Helper::Odd => [("double", "double", "x == x && "), ("int", "int", ""), ("unsigned", "uint", "")]
+                .into_iter()
+                .chain([("long long", "ll", ""), ("unsigned long long", "ull", "")])
+                .map(|(c_type, name, number)| {
+                    format!(
+                        "static __device__ __forceinline__ float hx_odd({c_type} x) {{\n    \
+                         const float cut = __{name}2float_rz(x);\n    \
+                         return {number}({c_type})cut != x ? __uint_as_float(__float_as_uint(cut) | 1u) : cut;\n}}\n"
+                    )
+                })
+                .collect::<Vec<_>>()
+                .join("\n"),
             Helper::Extract => "static __device__ __forceinline__ unsigned hx_extract(unsigned word, int shift, int bits) {\n    \
                  return (word >> shift) & ((1u << bits) - 1u);\n}\n"
                 .to_owned(),

@@ -5,7 +5,7 @@
 use hx_dtype::DType;
 use hx_index::{Cond, Expr};
 use hx_target::{CopyRow, Fragment, catalogue};
-use hx_thread::{Address, Convert, Fill, Memory, Multiply, Param, Registers, Transfer};
+use hx_thread::{Address, AsyncCopy, Convert, Exchange, Fill, Memory, Multiply, Param, Registers, Transfer};
 
 use crate::access::{Array, Elements, Target};
 use crate::asm::{Asm, Operand, Slots, is_single};
@@ -49,7 +49,7 @@ impl Sequence {
 }
 
 impl Emitter<'_> {
-    fn array(&self, registers: &Registers) -> Result<(usize, Array)> {
+    pub(crate) fn array(&self, registers: &Registers) -> Result<(usize, Array)> {
         let index = registers.array.0 as usize;
         let array = self.arrays.get(index).cloned();
         self.check_bound(&registers.base)?;
@@ -239,10 +239,125 @@ impl Emitter<'_> {
         let offset = self.expr(&offset)?;
         let text = match offset.text.as_str() {
             "0" => base,
-            _ if offset.wide => format!("{base} + ({})", offset.text),
             _ => format!("{base} + {}", offset.operand(Binding::Product)),
         };
         Ok(Operand { constraint, text })
+    }
+
+    /// An element of global memory as C++, with its type.
+    pub(crate) fn element_of(&mut self, address: &Address) -> Result<(String, DType)> {
+        let dtype = self.program.memory_dtype(address.memory);
+        let (Memory::Global(p), Some(dtype)) = (address.memory, dtype) else {
+            return Err(MalformedProgram::Missing(format!("a global tensor at {:?}", address.memory)));
+        };
+        let offset = self.expr(&address.offset)?.text;
+        Ok((format!("{}[{offset}]", self.params[p as usize]), dtype))
+    }
+
+    /// A copy from global to shared memory that goes on by itself.
+    pub(crate) fn async_copy(&mut self, copy: &AsyncCopy) -> Result<()> {
+        let row =
+            catalogue().copy(&copy.row).ok_or_else(|| MalformedProgram::UnknownRow(copy.row.clone()))?;
+        self.check_arch(&row.name, row.arch)?;
+        if !row.is_async()
+            || !matches!((copy.src.memory, copy.dst.memory), (Memory::Global(_), Memory::Shared(_)))
+        {
+            return Err(MalformedProgram::Missing(format!("an asynchronous copy by `{}`", row.name)));
+        }
+        if copy.active == Cond::False {
+            return Ok(());
+        }
+        let mut sequence = Sequence::default();
+        sequence.asm.effects = true;
+        sequence.asm.inputs = vec![self.address(&copy.dst)?, self.address(&copy.src)?];
+        if copy.active != Cond::True {
+            sequence.asm.guard = Some(self.cond(&copy.active)?);
+        }
+        let access = i64::from(row.access);
+        let bytes = match &copy.inside {
+            Cond::True => Slots::Number(access),
+            Cond::False => Slots::Number(0),
+            inside => {
+                let text = format!("{} ? {access} : 0", self.cond(inside)?);
+                sequence.asm.inputs.push(Operand { constraint: 'r', text });
+                Slots::Input(2)
+            }
+        };
+        self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
+            "d" => Some(Slots::Input(0)),
+            "a" => Some(Slots::Input(1)),
+            "n" => Some(bytes.clone()),
+            _ => None,
+        })
+    }
+
+    /// Closing and waiting of groups of asynchronous copies.
+    pub(crate) fn group_row(&mut self, name: &str, groups: Option<u32>) -> Result<()> {
+        let row = catalogue().group(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
+        self.check_arch(name, row.arch)?;
+        let mut sequence = Sequence::default();
+        sequence.asm.effects = true;
+        self.sequence(name, &row.ptx, sequence, &|name| match name {
+            "n" => groups.map(|n| Slots::Number(i64::from(n))),
+            _ => None,
+        })
+    }
+
+    /// Values between the lanes of a warp, one 32-bit register at a time.
+    pub(crate) fn exchange(&mut self, x: &Exchange) -> Result<()> {
+        let row = catalogue().exchange(&x.row).ok_or_else(|| MalformedProgram::UnknownRow(x.row.clone()))?;
+        self.check_arch(&row.name, row.arch)?;
+        let ((to, dst), (_, src)) = (self.array(&x.dst)?, self.array(&x.src)?);
+        expect_elements(&row.name, "destination", 1, &x.dst)?;
+        expect_elements(&row.name, "source", 1, &x.src)?;
+        if dst.dtype != src.dtype {
+            return Err(MalformedProgram::Types { left: src.dtype, right: dst.dtype });
+        }
+        if row.bits != 32 {
+            return Err(MalformedProgram::Width { row: row.name.clone(), dtype: dst.dtype });
+        }
+        let (dst, src) = (elements(&dst, &x.dst), elements(&src, &x.src));
+        let bits = dst.array.dtype.bits();
+        let parts = match bits {
+            64 => vec![src.read_half(0, &mut self.printer), src.read_half(1, &mut self.printer)],
+            32 => vec![src.read(&mut self.printer)],
+            _ => vec![Operand { constraint: 'r', text: src.value(0, &mut self.printer) }],
+        };
+        if bits == 32 {
+            let mut sequence = Sequence::default();
+            let target = self.target(to, dst, &mut sequence);
+            sequence.output(target, None);
+            sequence.asm.inputs = parts;
+            return self.exchange_one(&row.name, &row.ptx, x.mask, sequence);
+        }
+        self.partial.extend((bits < 32).then_some(to));
+        let names: Vec<String> = (0..parts.len()).map(|i| format!("hx_t{i}")).collect();
+        let after = match names.as_slice() {
+            [lo, hi] => vec![dst.join_halves(lo, hi, &mut self.printer)],
+            names => dst.insert(&names[0], &mut self.printer),
+        };
+        self.block("", |e| {
+            for (name, part) in names.iter().zip(parts) {
+                e.statement(&format!("unsigned {name};"));
+                let mut sequence = Sequence::default();
+                sequence.asm.outputs = vec![Operand { constraint: 'r', text: name.clone() }];
+                sequence.asm.inputs = vec![part];
+                e.exchange_one(&row.name, &row.ptx, x.mask, sequence)?;
+            }
+            after.iter().for_each(|text| e.statement(text));
+            Ok(())
+        })
+    }
+
+    fn exchange_one(&mut self, row: &str, ptx: &str, mask: u32, mut sequence: Sequence) -> Result<()> {
+        // All lanes take part, so it stays where it is.
+        sequence.asm.effects = true;
+        self.sequence(row, ptx, sequence, &|name| match name {
+            "d" => Some(Slots::Outputs(0..1)),
+            "s" => Some(Slots::Input(0)),
+            "x" => Some(Slots::Number(i64::from(mask))),
+            _ => None,
+        })
     }
 
     pub(crate) fn multiply(&mut self, m: &Multiply) -> Result<()> {

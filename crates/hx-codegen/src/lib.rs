@@ -6,6 +6,7 @@
 
 mod access;
 mod asm;
+mod compute;
 mod emit;
 mod expr;
 mod instruction;

@@ -13,7 +13,8 @@ const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool br
     using virtual void volatile wchar_t while xor xor_eq restrict linux unix \
     threadIdx blockIdx blockDim gridDim warpSize min max NULL INFINITY NAN CUDART_VERSION";
 
-/// Functions of the C library and of CUDA that the compiler declares by itself: a kernel cannot have their names.
+/// Functions of the C library and of CUDA that the compiler declares by itself: a kernel cannot have their names, and a local name
+/// would hide them from the text that calls them.
 const DECLARED: &str = "main abs acos acosh asin asinh assert atan atan2 atanh calloc cbrt ceil clock clock64 copysign cos cosh cospi \
     cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor fma fmax fmin fmod fprintf \
     free frexp hypot ilogb isfinite isinf isnan j0 j1 jn labs ldexp lgamma llabs llmax llmin llrint llround log log10 log1p log2 logb \
@@ -37,7 +38,7 @@ impl Names {
     /// `wanted` itself if it is free, else with underscores behind it.
     pub(crate) fn local(&mut self, wanted: &str) -> String {
         let mut name = identifier(wanted);
-        while self.taken.contains(&name) {
+        while self.is_taken(&name) {
             name.push('_');
         }
         self.take(name)
@@ -48,12 +49,16 @@ impl Names {
         let plain = identifier(wanted);
         let mut name = plain.clone();
         for number in 2.. {
-            if !self.taken.contains(&name) {
+            if !self.is_taken(&name) {
                 break;
             }
             name = format!("{plain}_{number}");
         }
         self.take(name)
+    }
+
+    fn is_taken(&self, name: &str) -> bool {
+        self.taken.contains(name) || is_declared(name)
     }
 
     fn take(&mut self, name: String) -> String {
@@ -77,13 +82,16 @@ impl Names {
 /// The symbol of a kernel of this name.
 pub(crate) fn kernel_symbol(name: &str) -> String {
     let mut symbol = identifier(name);
-    let library = |stem: &str| DECLARED.split_whitespace().any(|d| d == stem);
-    // The library has its functions for `float` with an `f` behind the name and for `long double` with an `l`.
-    let declared = library(&symbol) || symbol.strip_suffix(['f', 'l']).is_some_and(library);
-    if declared || RESERVED.split_whitespace().any(|r| r == symbol) {
+    if is_declared(&symbol) || RESERVED.split_whitespace().any(|r| r == symbol) {
         symbol.push('_');
     }
     symbol
+}
+
+/// The library has its functions for `float` with an `f` behind the name and for `long double` with an `l`.
+fn is_declared(name: &str) -> bool {
+    let library = |stem: &str| DECLARED.split_whitespace().any(|d| d == stem);
+    library(name) || name.strip_suffix(['f', 'l']).is_some_and(library)
 }
 
 /// The text with everything replaced that no identifier holds. What the emitter declares itself starts with `hx_` and does not end

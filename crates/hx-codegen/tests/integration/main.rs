@@ -1,6 +1,7 @@
 //! Thread programs in, CUDA text out, against golden files.
 
 mod build;
+mod elementwise;
 mod errors;
 mod programs;
 
@@ -62,6 +63,36 @@ fn integers_of_any_sign() {
 #[test]
 fn matrix_product() {
     check(&programs::gemm());
+}
+
+#[test]
+fn softmax_of_rows() {
+    check(&elementwise::softmax());
+}
+
+#[test]
+fn asynchronous_copies() {
+    check(&elementwise::staged());
+}
+
+#[test]
+fn local_integers_that_change() {
+    check(&elementwise::walk());
+}
+
+#[test]
+fn every_operator() {
+    check(&elementwise::operators());
+}
+
+#[test]
+fn every_conversion() {
+    check(&elementwise::casts());
+}
+
+#[test]
+fn exchanges_of_every_width() {
+    check(&elementwise::exchanges());
 }
 
 /// Statements that the compiler attributes to lines are one line each, and all of them are marked.
