@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use hx_base::{Diagnostic, SourceFile};
-use hx_compile::{Db, Emit, Instance, cuda_source, instance_diagnostics};
+use hx_compile::{Db, Emit, Instance, cuda_source};
 use hx_dtype::DType;
 use hx_hir::{Float, Kernel, Name, file_items, kernel_signature};
 use hx_host::HostError;
+use hx_host::device::LaunchError;
 use hx_layout::Layout;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_worker::{CompileError, CompileJob, Compiler, Limits, Want, WorkerClient, disassemble};
 
-use crate::launch::absence_error;
+use crate::launch::{absence_error, stopped_at};
 use crate::machine::Setup;
 
 /// How long the CUDA compiler may take.
@@ -174,17 +175,10 @@ fn instance<'db>(
 
 /// The findings of an instance that does not get to the wanted stage.
 fn found<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
-    let errors: Vec<Diagnostic> =
-        instance_diagnostics(db, instance).iter().filter(|d| d.is_error()).cloned().collect();
-    if errors.is_empty() {
-        let name = instance.kernel(db).name(db);
-        let reason = match stop {
-            hx_compile::Stop::Internal { message, .. } => message.clone(),
-            _ => "its file has errors".to_owned(),
-        };
-        return EmitError::Usage(format!("the kernel `{name}` has no such stage: {reason}"));
+    match stopped_at(db, instance, stop) {
+        LaunchError::Found(errors) => EmitError::Found(errors),
+        LaunchError::Refused { error, .. } => EmitError::Host(*error),
     }
-    EmitError::Found(errors)
 }
 
 fn compile<'db>(

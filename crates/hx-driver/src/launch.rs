@@ -13,17 +13,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use hx_base::{Diagnostic, codes};
-use hx_compile::{Db, Stop};
-use hx_hir::{Item, Kernel, Name};
+use hx_compile::{Db, Instance, Stop, instance_diagnostics};
+use hx_hir::{Item, Kernel, item_range};
 use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest};
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
 use hx_target::Arch;
 
 use crate::machine::Machine;
+use crate::run::front_diagnostics;
 
 pub use cuda::absence_error;
 use cuda::cuda_text;
+
+/// Errors of other files that are shown for a kernel that cannot be built because of them.
+const MAX_FOREIGN_ERRORS: usize = 3;
 
 /// Runs kernels for one evaluation, on one machine.
 pub struct Launcher<'a> {
@@ -125,18 +129,29 @@ fn find_kernel<'db>(db: &'db dyn Db, request: &LaunchRequest) -> Result<Kernel<'
     }
 }
 
-/// A kernel without a program: its own findings, or the reason where it has none.
-fn stopped_at<'db>(db: &'db dyn Db, instance: hx_compile::Instance<'db>, stop: &Stop) -> LaunchError {
-    let found: Vec<Diagnostic> =
-        hx_compile::instance_diagnostics(db, instance).iter().filter(|d| d.is_error()).cloned().collect();
+/// A kernel without a program: the findings of the instance, else what is wrong with the kernel's text, else with the files
+/// that it may use.
+pub(crate) fn stopped_at<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &Stop) -> LaunchError {
+    let errors = |found: &[Diagnostic]| found.iter().filter(|d| d.is_error()).cloned().collect::<Vec<_>>();
+    let mut found = errors(instance_diagnostics(db, instance));
+    if found.is_empty() {
+        let kernel = instance.kernel(db);
+        let (file, range) = (kernel.file(db), item_range(db, Item::Kernel(kernel)));
+        let own = |d: &Diagnostic| d.primary.file == file && range.contains_range(d.primary.range);
+        let files = db.workspace().files(db).iter();
+        let all: Vec<Diagnostic> = files.flat_map(|&f| errors(&front_diagnostics(db, f))).collect();
+        found = all.iter().filter(|d| own(d)).cloned().collect();
+        if found.is_empty() {
+            found = all.into_iter().take(MAX_FOREIGN_ERRORS).collect();
+        }
+    }
     if !found.is_empty() {
         return LaunchError::Found(found);
     }
-    let name: Name = instance.kernel(db).name(db).clone();
-    let error = HostError::call(format!("the kernel `{name}` has errors"));
+    let name = instance.kernel(db).name(db);
     LaunchError::call(match stop {
         Stop::Internal { stage, message, .. } => HostError::new(&codes::INTERNAL_ERROR, message.clone())
             .note(format!("it happened while making the {stage}")),
-        _ => error.help("`hx check` shows them"),
+        _ => HostError::new(&codes::INTERNAL_ERROR, format!("`{name}` has no program, and nothing says why")),
     })
 }

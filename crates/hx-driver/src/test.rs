@@ -17,7 +17,7 @@ use hx_workspace::Database;
 
 use crate::launch::Launcher;
 use crate::machine::Machine;
-use crate::run::front_diagnostics;
+use crate::run::{blocking, front_diagnostics};
 
 /// Stack of a thread that runs cases: expressions nest, and the compiler's passes follow them.
 const STACK: usize = 64 << 20;
@@ -58,7 +58,7 @@ pub struct Listing {
     pub cases: Vec<Case>,
     /// What keeps tests from being found or run: errors of whole files, and case lists without a value.
     pub diagnostics: Vec<Diagnostic>,
-    /// Cases that cannot run because their file has errors.
+    /// Tests that cannot run because of errors in them or around them.
     pub broken: Vec<String>,
 }
 
@@ -98,14 +98,12 @@ pub struct CaseReport {
 pub fn list_tests(db: &Database, files: &[SourceFile], filter: &Filter) -> Listing {
     let mut listing = Listing::default();
     for &file in files {
-        let found = front_diagnostics(db, file);
-        let broken = found.iter().any(Diagnostic::is_error);
-        listing.diagnostics.extend(found);
+        let front = front_diagnostics(db, file);
         for test in file_items(db, file).tests() {
             let item = Item::Test(test);
             let path = file.path(db);
             let plain = title(db, path, item);
-            if broken {
+            if !blocking(db, item, &front).is_empty() {
                 // The list of cases may be what is broken, so the test stands for all of them.
                 if filter.wants(&plain) {
                     listing.broken.push(plain);
@@ -126,6 +124,7 @@ pub fn list_tests(db: &Database, files: &[SourceFile], filter: &Filter) -> Listi
                 }
             }
         }
+        listing.diagnostics.extend(front);
     }
     number_repetitions(&mut listing.cases);
     listing.cases.retain(|case| filter.wants(&case.name));

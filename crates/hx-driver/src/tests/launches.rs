@@ -98,7 +98,8 @@ test "whole dimension" { let x = randn(f32, [20, 64]); let y = empty(f32, [16, 6
 /// A body for one failing launch, with `x` and `y` of 16×16.
 fn refused(body: &str, want: Expect) {
     let head = "let x = ones(f32, [16, 16]); let y = empty(f32, [16, 16]);";
-    with_kernels(&format!("test \"t\" {{ {head} {body} }}"), want);
+    // Using both keeps warnings out of the picture.
+    with_kernels(&format!("test \"t\" {{ {head} {body} assert(x.rank + y.rank == 4); }}"), want);
 }
 
 #[test]
@@ -106,33 +107,33 @@ fn arguments_must_fit_the_header() {
     refused(
         "move2(x);",
         expect![[r#"
-        t.hx::t: failed
-        HX0614 `move2(x)`: 1 argument given, `move2` takes 2: x, y
-          at `move2`: declared here
-    "#]],
+            HX0222 `move2(x)`: `move2` lacks the argument `y`
+            t.hx::t: broken
+        "#]],
     );
     refused(
         "move2(x, y, y);",
         expect![[r#"
-        t.hx::t: failed
-        HX0614 `move2(x, y, y)`: 3 arguments given, `move2` takes 2: x, y
-          at `move2`: declared here
-    "#]],
+            HX0201 `y`: found 3 arguments, wanted 2
+            t.hx::t: broken
+        "#]],
     );
     refused(
         "move2(x, z: y);",
         expect![[r#"
-        t.hx::t: failed
-        HX0614 `y`: `move2` has no parameter `z`
-          at `move2`: declared here
-    "#]],
+            HX0202 `z`: `move2` has no parameter `z`
+              help: it has none
+            t.hx::t: broken
+        "#]],
     );
     refused(
         "move2(x, x: y);",
         expect![[r#"
-        t.hx::t: failed
-        HX0614 `y`: the parameter `x` is given twice
-    "#]],
+            HX0222 `move2(x, x: y)`: `move2` lacks the argument `y`
+            HX0212 `x`: an argument is given twice
+              at `x`: given here first
+            t.hx::t: broken
+        "#]],
     );
     refused(
         "move2(x[0], y);",
@@ -154,46 +155,46 @@ fn arguments_must_fit_the_header() {
     refused(
         "move2(1.5, y);",
         expect![[r#"
-        t.hx::t: failed
-        HX0603 `1.5`: found a float, the parameter `x` is a tensor
-          at `f32[n, m]`: declared here
-    "#]],
+            t.hx::t: failed
+            HX0603 `1.5`: found a float, the parameter `x` is a tensor
+              at `f32[n, m]`: declared here
+        "#]],
     );
     refused(
         "move2(ones(f32, [16, 20]), y);",
         expect![[r#"
-        t.hx::t: failed
-        HX0604 `y`: dimension 1 of `y` is 16, but `m` is 20 in `x`
-          at `m`: `m` = 20 here
-          at `m`: `m` = 16 here
-    "#]],
+            t.hx::t: failed
+            HX0604 `y`: dimension 1 of `y` is 16, but `m` is 20 in `x`
+              at `m`: `m` = 20 here
+              at `m`: `m` = 16 here
+        "#]],
     );
     refused(
         "move2(x, x + 1.0);",
         expect![[r#"
-        t.hx::t: failed
-        HX0603 `x + 1.0`: found f64 elements, the parameter `y` has f32
-          at `mut f32[n, m]`: declared here
-          help: `cast(x, f32)` converts, with rounding where needed
-    "#]],
+            t.hx::t: failed
+            HX0603 `x + 1.0`: found f64 elements, the parameter `y` has f32
+              at `mut f32[n, m]`: declared here
+              help: `cast(x, f32)` converts, with rounding where needed
+        "#]],
     );
     refused(
         "move2(x, zeros(f32, [16, 16]));",
         expect![[r#"
-        t.hx::t: failed
-        HX0614 `zeros(f32, [16, 16])`: the kernel writes `y`, and this value is held by no variable
-          at `mut f32[n, m]`: `mut` here
-          help: give it a name with `let` first, or the result is lost
-    "#]],
+            t.hx::t: failed
+            HX0614 `zeros(f32, [16, 16])`: the kernel writes `y`, and this value is held by no variable
+              at `mut f32[n, m]`: `mut` here
+              help: give it a name with `let` first, or the result is lost
+        "#]],
     );
     refused(
         "move2(x, x);",
         expect![[r#"
-        t.hx::t: failed
-        HX0605 `x`: the arguments for `x` and `y` share memory, and the kernel writes `y`
-          at `mut f32[n, m]`: `mut` here
-          help: `x.copy()` makes a tensor of its own
-    "#]],
+            t.hx::t: failed
+            HX0605 `x`: the arguments for `x` and `y` share memory, and the kernel writes `y`
+              at `mut f32[n, m]`: `mut` here
+              help: `x.copy()` makes a tensor of its own
+        "#]],
     );
     refused(
         "strided(x.T, y);",
@@ -234,11 +235,10 @@ fn compile_time_arguments_must_fit_too() {
     refused(
         "move2<BQ = 3>(x, y);",
         expect![[r#"
-        t.hx::t: failed
-        HX0614 `3`: `move2` has no compile-time parameter `BQ`
-          at `move2`: declared here
-          help: perhaps `BN` is meant
-    "#]],
+            HX0202 `BQ`: `move2` has no compile-time parameter `BQ`
+              help: it has `BN`, `BM`
+            t.hx::t: broken
+        "#]],
     );
     refused(
         "move2<BN = \"a\">(x, y);",
@@ -279,6 +279,27 @@ fn faults_of_kernels_have_their_own_places() {
             HX0617 `copy(r, global_view(y, (32, 32) : (32, 1)))`: reads element 0 of the registers `r`, which was never written
               at `unfilled(y)`: in this launch
               note: seen in block [0, 0, 0]
+        "#]],
+    );
+}
+
+#[test]
+fn errors_of_a_kernel_show_where_it_is_launched() {
+    check(
+        "kernel k(x: mut f32[32]) grid [1] threads 32 { copy(q, x); }\n\
+         kernel l(x: mut f32[32]) grid [1] threads 32 { fill(x, ); }\n\
+         test \"a\" { let x = ones(f32, 32); k(x); }\ntest \"b\" { let x = ones(f32, 32); l(x); }\ntest \"c\" { }",
+        expect![[r#"
+            HX0101 `q`: nothing in scope is called `q`
+            HX0222 `fill(x, )`: `fill` lacks the argument `x`
+              note: `fill(t, x)`
+            t.hx::a: failed
+            HX0101 `q`: nothing in scope is called `q`
+              at `k(x)`: in this launch
+            t.hx::b: failed
+            HX0222 `fill(x, )`: `fill` lacks the argument `x`
+              at `l(x)`: in this launch
+            t.hx::c: passed
         "#]],
     );
 }

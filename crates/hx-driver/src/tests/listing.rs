@@ -65,23 +65,23 @@ fn filters() {
 }
 
 #[test]
-fn a_file_with_errors_runs_no_test() {
+fn errors_break_the_tests_they_are_in() {
     check(
-        "test \"a\" { let x = ; }\ntest \"b\" { }",
+        "test \"a\" { print(1, *); }\ntest \"b\" { }",
         expect![[r#"
-            HX0001 `;`: found `;` where an expression was expected
+            HX0001 `*`: found `*` where an argument was expected
             t.hx::a: broken
-            t.hx::b: broken
+            t.hx::b: passed
         "#]],
     );
     check(
-        "test \"a\" for n in 3 { }\ntest \"b\" { print(1); }",
+        "test \"a\" for n in 3 { print(n); }\ntest \"b\" { print(1); }",
         expect![[r#"
-        HX0614 `3`: found an integer, a list of cases is needed
-        t.hx::a: broken
-        | 1
-        t.hx::b: passed
-    "#]],
+            HX0614 `3`: found an integer, a list of cases is needed
+            t.hx::a: broken
+            | 1
+            t.hx::b: passed
+        "#]],
     );
 }
 

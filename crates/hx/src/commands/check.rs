@@ -58,12 +58,6 @@ fn show(
     let mut shown = 0;
     let mut exit = Exit::Good;
     for &file in &loaded.files {
-        let front = hx_driver::front_diagnostics(db, file);
-        if front.iter().any(Diagnostic::is_error) {
-            output.diagnostics(db, &front);
-            exit = Exit::Bad;
-            continue;
-        }
         match emit(db, file, args.kernel.as_deref(), overrides, kind, setup) {
             Ok(emitted) => {
                 for one in emitted {

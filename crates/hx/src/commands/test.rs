@@ -74,7 +74,7 @@ fn execute(args: &TestArgs, loaded: &Loaded, listing: &Listing, output: &Output)
     let mut counts = Counts::default();
     for name in &listing.broken {
         counts.failed += 1;
-        tell_line(args, name, "FAILED", "the file has errors", output);
+        tell_line(args, name, "FAILED", "it has errors", output);
     }
     let mut only_environment = listing.broken.is_empty();
     let stop = AtomicBool::new(false);
@@ -95,7 +95,7 @@ fn execute(args: &TestArgs, loaded: &Loaded, listing: &Listing, output: &Output)
     machine_warnings(&machine, output);
     tell_counts(args, &counts, output);
     Ok(match counts.failed {
-        0 => Exit::Good,
+        0 => broken_files(listing).unwrap_or(Exit::Good),
         _ if only_environment => Exit::Environment,
         _ => Exit::Bad,
     })

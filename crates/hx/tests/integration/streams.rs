@@ -1,0 +1,217 @@
+//! The binary as people meet it: streams, exit codes, the last line.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use expect_test::{Expect, expect};
+
+fn hx(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hx"));
+    command.args(args).current_dir(folder);
+    for name in ["HX_DEVICE", "HX_TARGET", "CLICOLOR_FORCE", "NO_COLOR"] {
+        command.env_remove(name);
+    }
+    command.env("HX_CACHE_DIR", folder.join("cache")).output().expect("the binary starts")
+}
+
+/// Runs in a folder with these files; shows the exit code and both streams.
+fn check(files: &[(&str, &str)], args: &[&str], want: Expect) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).expect("writable");
+    }
+    let output = hx(folder.path(), args);
+    let shown = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).replace(&folder.path().display().to_string(), "DIR");
+        // Times differ from run to run.
+        let line = |l: &str| match l.rsplit_once(" (") {
+            Some((head, tail)) if tail.ends_with("ms)") || tail.ends_with(" s)") => head.to_owned(),
+            _ => l.to_owned(),
+        };
+        text.lines().map(|l| format!("{}\n", line(l).trim_end())).collect::<String>()
+    };
+    let code = output.status.code().map_or("none".to_owned(), |c| c.to_string());
+    want.assert_eq(&format!("exit {code}\n{}--\n{}", shown(&output.stdout), shown(&output.stderr)));
+}
+
+const GOOD: (&str, &str) =
+    ("good.hx", "test \"sums\" for n in [1, 2] { assert_eq(ones(f32, n).sum(), n); }\n");
+const BAD: (&str, &str) = ("bad.hx", "test \"fails\" { print(\"before\"); assert(1 == 2); }\n");
+
+#[test]
+fn tests_pass_and_fail() {
+    check(
+        &[GOOD],
+        &["test", "good.hx", "--device", "sim"],
+        expect![[r#"
+        exit 0
+        test good.hx::sums[1] ... ok
+        test good.hx::sums[2] ... ok
+        2 passed, 0 failed, 0 skipped
+        --
+        device: simulator (sm_90a)
+    "#]],
+    );
+    check(
+        &[GOOD, BAD],
+        &["test", "--device", "sim", "--message-format", "short"],
+        expect![[r#"
+        exit 1
+        test bad.hx::fails ... FAILED
+        test good.hx::sums[1] ... ok
+        test good.hx::sums[2] ... ok
+        2 passed, 1 failed, 0 skipped
+        --
+        device: simulator (sm_90a)
+          | before
+        bad.hx:1:40: error[HX0612]: `1 == 2` does not hold
+          rerun: hx test 'bad.hx::fails' --exact --device sim --seed 0
+
+    "#]],
+    );
+    check(
+        &[GOOD, BAD],
+        &["test", "good.hx::sums[2]", "--exact", "--device", "sim"],
+        expect![[r#"
+        exit 0
+        test good.hx::sums[2] ... ok
+        1 passed, 0 failed, 0 skipped
+        --
+        device: simulator (sm_90a)
+    "#]],
+    );
+    check(
+        &[GOOD],
+        &["test", "good.hx", "nothing"],
+        expect![[r#"
+        exit 4
+        0 passed, 0 failed, 0 skipped
+        --
+        no test matches
+    "#]],
+    );
+    check(
+        &[GOOD],
+        &["test", "--list"],
+        expect![[r#"
+        exit 0
+        good.hx::sums[1]
+        good.hx::sums[2]
+        --
+    "#]],
+    );
+}
+
+#[test]
+fn main_prints_to_stdout() {
+    let file =
+        ("m.hx", "main { print(args[0], 1 + 1); save(args[1], ones(f16, [2, 2])); print(load(args[1])); }\n");
+    check(
+        &[file],
+        &["run", "m.hx", "--device", "sim", "--", "hello", "x.npy"],
+        expect![[r#"
+        exit 0
+        hello 2
+        f16[2, 2]
+        [[1.0, 1.0],
+         [1.0, 1.0]]
+        --
+        device: simulator (sm_90a)
+    "#]],
+    );
+    check(
+        &[file],
+        &["run", "m.hx", "--device", "sim", "--", "hello", "no/x.npy"],
+        expect![[r#"
+            exit 1
+            hello 2
+            --
+            device: simulator (sm_90a)
+            error[HX0627]: cannot write `no/x.npy`: no such folder
+               ╭─[ m.hx:1:31 ]
+               │
+             1 │ main { print(args[0], 1 + 1); save(args[1], ones(f16, [2, 2])); print(load(args[1])); }
+               │                               ────────────────┬───────────────
+               │                                               ╰───────────────── here
+            ───╯
+
+            1 error
+        "#]],
+    );
+}
+
+#[test]
+fn mistakes_of_the_command_line_are_2() {
+    let code = |args: &[&str]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        hx(folder.path(), args).status.code()
+    };
+    assert_eq!(code(&["frobnicate"]), Some(2));
+    assert_eq!(code(&["test", "--device", "gpu"]), Some(2));
+    assert_eq!(code(&["check", "--target", "sm_1"]), Some(2));
+    assert_eq!(code(&["explain", "HX9999"]), Some(2));
+    assert_eq!(code(&["run"]), Some(2));
+    assert_eq!(code(&["explain", "HX0612"]), Some(0));
+    assert_eq!(code(&["doctor"]), Some(0));
+    assert_eq!(code(&["--version"]), Some(0));
+    assert_eq!(code(&[]), Some(0));
+    check(
+        &[GOOD],
+        &["check", "good.hx", "--emit", "tile", "--set", "BM"],
+        expect![[r#"
+        exit 2
+        --
+        error: --set BM: found `BM`, expected `NAME=VALUE`
+
+        For more information, try '--help'.
+    "#]],
+    );
+}
+
+#[test]
+fn checking() {
+    check(
+        &[GOOD],
+        &["check", "good.hx"],
+        expect![[r#"
+        exit 0
+        --
+        checked 1 file for sm_90a: no errors
+    "#]],
+    );
+    check(
+        &[("b.hx", "main { let x = ; }\n")],
+        &["check", "b.hx", "--message-format", "short"],
+        expect![[r#"
+            exit 1
+            --
+            b.hx:1:12: warning[HX0106]: nothing uses `x`
+            b.hx:1:16: error[HX0001]: found `;` where an expression was expected
+            1 error, 1 warning
+        "#]],
+    );
+    check(
+        &[],
+        &["check", "nowhere.hx"],
+        expect![[r#"
+        exit 1
+        --
+        error[HX0606]: cannot open `nowhere.hx`: no such file or folder
+    "#]],
+    );
+    check(
+        &[("hx.toml", "[tset]\n"), GOOD],
+        &["check", "--message-format", "short"],
+        expect![[r#"
+        exit 1
+        --
+        hx.toml:1:2: error[HX0625]: found the table `tset`, which means nothing
+    "#]],
+    );
+}
+
+#[test]
+fn the_version_says_who_it_is() {
+    let output = hx(Path::new("."), &["--version"]);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("the hx kernel language toolchain"));
+}
