@@ -1,8 +1,6 @@
 //! The binary as people meet it: streams, exit codes, the last line.
 
 use std::path::Path;
-mod streams;
-
 use std::process::{Command, Output};
 
 use expect_test::{Expect, expect};
