@@ -216,7 +216,7 @@ impl Emitter<'_> {
             DType::Bool => Value::phrase(format!("{} != 0", input.value(0, &mut self.printer))),
             _ if dtype.is_int() => {
                 let bits = Value::word(input.value(0, &mut self.printer));
-                wrapped(dtype, bits)
+                if dtype.is_signed() { wrapped(dtype, bits) } else { bits }
             }
             _ => Value::phrase(input.read(&mut self.printer).text),
         }

@@ -300,37 +300,37 @@ extern "C" __global__ void __launch_bounds__(128, 1) casts(
     // cast($0, f64)
     out_f64[2] = (double)((int)(signed char)hx_extract(in_i8[0], 8, 8));
     // cast($0, bool)
-    out_bool[0] = hx_insert(out_bool[0], (hx_extract(in_u16[0], 16, 16) & 0xffffu) != 0, 16, 8);
+    out_bool[0] = hx_insert(out_bool[0], hx_extract(in_u16[0], 16, 16) != 0, 16, 8);
     // cast($0, i4)
-    out_i4[0] = hx_insert(out_i4[0], (int)((unsigned)(int)(hx_extract(in_u16[0], 16, 16) & 0xffffu) << 28) >> 28, 8, 4);
+    out_i4[0] = hx_insert(out_i4[0], (int)((unsigned)(int)hx_extract(in_u16[0], 16, 16) << 28) >> 28, 8, 4);
     // cast($0, i8)
-    out_i8[0] = hx_insert(out_i8[0], (int)(signed char)(int)(hx_extract(in_u16[0], 16, 16) & 0xffffu), 16, 8);
+    out_i8[0] = hx_insert(out_i8[0], (int)(signed char)(int)hx_extract(in_u16[0], 16, 16), 16, 8);
     // cast($0, i32)
-    out_i32[3] = (int)(hx_extract(in_u16[0], 16, 16) & 0xffffu);
+    out_i32[3] = (int)hx_extract(in_u16[0], 16, 16);
     // cast($0, u32)
-    out_u32[3] = (unsigned)(hx_extract(in_u16[0], 16, 16) & 0xffffu);
+    out_u32[3] = (unsigned)hx_extract(in_u16[0], 16, 16);
     // cast($0, i64)
-    out_i64[3] = (long long)(hx_extract(in_u16[0], 16, 16) & 0xffffu);
+    out_i64[3] = (long long)hx_extract(in_u16[0], 16, 16);
     // cast($0, u64)
-    out_u64[3] = (unsigned long long)(hx_extract(in_u16[0], 16, 16) & 0xffffu);
+    out_u64[3] = (unsigned long long)hx_extract(in_u16[0], 16, 16);
     // cast($0, f16)
     {
         unsigned short hx_v0;
-        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(hx_v0) : "f"((float)(hx_extract(in_u16[0], 16, 16) & 0xffffu)));
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(hx_v0) : "f"((float)hx_extract(in_u16[0], 16, 16)));
         out_f16[1] = hx_insert(out_f16[1], hx_v0, 16, 16);
     }
     // cast($0, bf16)
     {
         unsigned short hx_v0;
-        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(hx_v0) : "f"((float)(hx_extract(in_u16[0], 16, 16) & 0xffffu)));
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(hx_v0) : "f"((float)hx_extract(in_u16[0], 16, 16)));
         out_bf16[1] = hx_insert(out_bf16[1], hx_v0, 16, 16);
     }
     // cast($0, tf32)
-    out_tf32[3] = hx_tf32((float)(hx_extract(in_u16[0], 16, 16) & 0xffffu));
+    out_tf32[3] = hx_tf32((float)hx_extract(in_u16[0], 16, 16));
     // cast($0, f32)
-    out_f32[3] = (float)(hx_extract(in_u16[0], 16, 16) & 0xffffu);
+    out_f32[3] = (float)hx_extract(in_u16[0], 16, 16);
     // cast($0, f64)
-    out_f64[3] = (double)(hx_extract(in_u16[0], 16, 16) & 0xffffu);
+    out_f64[3] = (double)hx_extract(in_u16[0], 16, 16);
     // cast($0, bool)
     out_bool[0] = hx_insert(out_bool[0], in_i32[1] != 0, 24, 8);
     // cast($0, i4)

@@ -477,7 +477,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // ($0 * $1)
     out_i8[0] = hx_insert(out_i8[0], (int)(signed char)(int)((unsigned)((int)(signed char)hx_extract(in_i8[0], 8, 8)) * (unsigned)((int)(signed char)hx_extract(in_i8[0], 16, 8))), 0, 8);
     // ($0 - $1)
-    out_u16[0] = hx_insert(out_u16[0], ((hx_extract(in_u16[0], 16, 16) & 0xffffu) - (hx_extract(in_u16[1], 0, 16) & 0xffffu)) & 0xffffu, 0, 16);
+    out_u16[0] = hx_insert(out_u16[0], (hx_extract(in_u16[0], 16, 16) - hx_extract(in_u16[1], 0, 16)) & 0xffffu, 0, 16);
     // ($0 % $1)
     {
         const int hx_v0 = (int)(signed char)hx_extract(in_i8[0], 8, 8);
