@@ -50,6 +50,8 @@ pub type Overrides = Vec<(Name, CtValue)>;
 pub struct Emitted {
     pub kernel: Name,
     pub text: String,
+    /// What should be told besides, such as a cache that cannot be written.
+    pub warnings: Vec<String>,
 }
 
 /// Why there is no text.
@@ -127,22 +129,23 @@ pub fn emit(
     let mut out = Vec::new();
     for kernel in kernels(db, file, kernel)? {
         let instance = instance(db, kernel, overrides, setup)?;
+        let mut warnings = Vec::new();
         let text = match kind {
             EmitKind::Stage(stage) => {
                 hx_compile::emit(db, instance, stage).map_err(|stop| found(db, instance, stop))?
             }
             EmitKind::Ptx => {
-                let code = compile(db, instance, Want::Ptx, setup)?;
+                let code = compile(db, instance, Want::Ptx, setup, &mut warnings)?;
                 // The text ends with a zero byte, as C strings do.
                 String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned()
             }
             EmitKind::Sass => {
-                let code = compile(db, instance, Want::Cubin, setup)?;
+                let code = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
                 disassemble(&setup.search, &code, &["-plr"])
                     .map_err(|a| EmitError::Host(absence_error(&a)))?
             }
         };
-        out.push(Emitted { kernel: kernel.name(db).clone(), text });
+        out.push(Emitted { kernel: kernel.name(db).clone(), text, warnings });
     }
     Ok(out)
 }
@@ -186,6 +189,7 @@ fn compile<'db>(
     instance: Instance<'db>,
     want: Want,
     setup: &Setup,
+    warnings: &mut Vec<String>,
 ) -> Result<Vec<u8>, EmitError> {
     let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
     let name = format!("{}.cu", source.symbol);
@@ -194,7 +198,10 @@ fn compile<'db>(
     let mut worker = WorkerClient::new(setup.worker.clone());
     let outcome = compiler.compile(&mut worker, &job, &Limits::within(COMPILE_LIMIT));
     match outcome {
-        Ok(outcome) => Ok(outcome.compiled.code),
+        Ok(outcome) => {
+            warnings.extend(outcome.cache_warnings.iter().map(ToString::to_string));
+            Ok(outcome.compiled.code)
+        }
         Err(CompileError::Absent(absence)) => Err(EmitError::Host(absence_error(&absence))),
         Err(CompileError::Refused { log, .. }) => {
             let error = HostError::new(

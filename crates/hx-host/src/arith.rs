@@ -3,7 +3,7 @@
 //! Floats compute in `f64`, integers in `i64` with overflow an error. Every function is the same on every platform:
 //! the transcendental ones come from `libm`, not from the machine's C library.
 
-use crate::dense::{Class, Dense, Numbers, broadcast_shape, show_shape};
+use crate::dense::{Class, Dense, Numbers, broadcast_shape, element_count, show_shape};
 use crate::error::{HostError, HostResult};
 
 /// An elementwise operation on two arrays.
@@ -117,6 +117,7 @@ pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
             op.symbol()
         )));
     };
+    element_count(&shape)?;
     let class = a.data.class().max(b.data.class());
     let true_division = op == Binary::Div && !shape.is_empty();
     let floats = class == Class::Float || true_division || (op == Binary::Pow && negative_exponent(b));
@@ -318,6 +319,7 @@ pub fn select(c: &Dense, x: &Dense, y: &Dense) -> HostResult<Dense> {
             show_shape(&y.shape)
         )));
     };
+    element_count(&shape)?;
     let Numbers::Bool(choice) = c.broadcast_to(&shape) else {
         return Err(HostError::ty("the condition of `where(...)` is not a bool"));
     };

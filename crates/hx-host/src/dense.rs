@@ -2,7 +2,7 @@
 //!
 //! It knows no storage formats and no views; those are in `tensor`.
 
-use hx_dtype::DType;
+use hx_dtype::{DType, packed_bytes};
 
 use crate::error::{HostError, HostResult};
 
@@ -130,10 +130,23 @@ pub fn row_major(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The number of elements of a shape, or an error where it does not fit an address space.
+/// The number of elements of a shape, or an error where the machine has no room to compute with them.
+///
+/// Running out of memory would end the process, so whoever computes asks here first.
 pub fn element_count(shape: &[usize]) -> HostResult<usize> {
+    count_in_memory(shape, |n| n.checked_mul(size_of::<f64>()))
+}
+
+/// The number of elements of a shape, or an error where the machine has no room to hold them packed.
+pub fn stored_count(dtype: DType, shape: &[usize]) -> HostResult<usize> {
+    count_in_memory(shape, |n| Some(packed_bytes(dtype, n)))
+}
+
+fn count_in_memory(shape: &[usize], bytes: impl Fn(usize) -> Option<usize>) -> HostResult<usize> {
     let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-    count.filter(|&n| n <= isize::MAX as usize / 8).ok_or_else(|| {
+    // Reserving asks the system and does not touch the memory.
+    let fits = |n: &usize| bytes(*n).is_some_and(|b| Vec::<u8>::new().try_reserve_exact(b).is_ok());
+    count.filter(fits).ok_or_else(|| {
         HostError::shape(format!("a tensor of shape {} is too large for this machine", show_shape(shape)))
     })
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use hx_base::codes;
 use hx_dtype::DType;
 
-use crate::dense::{element_count, for_each_offset, row_major, show_shape};
+use crate::dense::{for_each_offset, row_major, show_shape, stored_count};
 use crate::error::{HostError, HostResult};
 use crate::tensor::HostTensor;
 
@@ -97,7 +97,7 @@ pub fn decode(bytes: &[u8]) -> HostResult<HostTensor> {
     let (header, data) = split_header(bytes)?;
     let (dtype, big_endian) = element_type(&header.descr)?;
     let width = dtype.bits() as usize / 8;
-    let count = element_count(&header.shape)?;
+    let count = stored_count(dtype, &header.shape)?;
     let wanted = count * width;
     if data.len() != wanted {
         let what = if data.len() < wanted { "the file is truncated" } else { "the file has trailing bytes" };

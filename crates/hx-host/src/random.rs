@@ -3,11 +3,11 @@
 //! Numbers come from ChaCha8 and arithmetic that is the same everywhere, so a seed names the same tensor on every
 //! platform. A number does not depend on the element type but for its rounding.
 
-use hx_dtype::DType;
+use hx_dtype::{DType, packed_bytes, store};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use crate::dense::{Dense, Numbers, element_count};
+use crate::dense::{Dense, Numbers, element_count, stored_count};
 use crate::error::{HostError, HostResult};
 use crate::tensor::{HostTensor, encode};
 
@@ -76,8 +76,13 @@ pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -
 
 /// Every element `value`.
 pub fn full(dtype: DType, shape: &[usize], value: f64) -> HostResult<HostTensor> {
-    let count = element_count(shape)?;
-    Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(vec![value; count]) }))
+    let count = stored_count(dtype, shape)?;
+    // A whole number of bytes that repeats: one element, or as many as a byte holds.
+    let period = (8 / dtype.bits() as usize).max(1);
+    let mut unit = vec![0; packed_bytes(dtype, period)];
+    (0..period).for_each(|i| store(dtype, &mut unit, i, dtype.encode(value)));
+    let data = unit.iter().copied().cycle().take(packed_bytes(dtype, count)).collect();
+    Ok(HostTensor { dtype, shape: shape.to_vec(), data })
 }
 
 /// `start, start + 1, …` below `end`.

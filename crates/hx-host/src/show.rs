@@ -4,7 +4,7 @@
 
 use hx_dtype::DType;
 
-use crate::dense::{Class, show_shape};
+use crate::dense::{Class, element_count, show_shape};
 use crate::tensor::{Tensor, is_poison};
 
 /// Elements shown at each end of a dimension that is cut.
@@ -55,6 +55,9 @@ pub fn show_bits(dtype: DType, bits: u64) -> String {
 pub fn show_tensor(tensor: &Tensor) -> String {
     let (dtype, shape) = (tensor.dtype(), tensor.shape());
     let mut out = format!("{dtype}{}", show_shape(shape));
+    if element_count(shape).is_err() {
+        return out + " (too large to look at)";
+    }
     let bits = tensor.bits();
     if let Some(remark) = remark(dtype, &bits) {
         out += &format!("  ({remark})");

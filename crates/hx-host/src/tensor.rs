@@ -9,7 +9,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use hx_dtype::{DType, load, packed_bytes, store};
 
-use crate::dense::{Class, Dense, Numbers, element_count, for_each_offset, row_major, show_shape};
+use crate::dense::{
+    Class, Dense, Numbers, element_count, for_each_offset, row_major, show_shape, stored_count,
+};
 use crate::error::{HostError, HostResult};
 
 /// The byte with which fresh memory of non-float types is filled.
@@ -30,7 +32,7 @@ impl HostTensor {
     ///
     /// Fails where the shape does not fit an address space.
     pub fn poisoned(dtype: DType, shape: &[usize]) -> HostResult<HostTensor> {
-        let count = element_count(shape)?;
+        let count = stored_count(dtype, shape)?;
         let byte = if dtype.is_float() { 0xff } else { POISON_BYTE };
         Ok(HostTensor { dtype, shape: shape.to_vec(), data: vec![byte; packed_bytes(dtype, count)] })
     }
@@ -200,10 +202,10 @@ impl Tensor {
 
     /// The elements as numbers: floats as `f64`, integers as `i64`.
     ///
-    /// Fails on a `u64` above the range of `i64`.
+    /// Fails on a `u64` above the range of `i64`, and where the machine has no room for them.
     pub fn numbers(&self) -> HostResult<Numbers> {
         let dtype = self.dtype();
-        let count = self.len();
+        let count = element_count(&self.shape)?;
         self.read(|bytes| match Class::of(dtype) {
             Class::Float => {
                 let mut out = Vec::with_capacity(count);

@@ -3,7 +3,7 @@ use hx_dtype::DType;
 
 use super::{counting, floats, ints, tensor};
 use crate::index::Index;
-use crate::random::{Seed, arange, eye, randn, uniform};
+use crate::random::{Seed, arange, eye, full, randn, uniform};
 use crate::show::{show_number, show_tensor};
 use crate::tensor::{HostTensor, Tensor, encode_int, is_poison};
 
@@ -109,6 +109,8 @@ fn fresh_tensors() {
     );
     let values = x.numbers().expect("ints").into_ints().expect("ints");
     assert!((0..16).all(|v| values.contains(&v)));
+    assert_eq!(full(DType::U4, &[3], 5.0).expect("small").data, [0x55, 0x55]);
+    assert_eq!(full(DType::F16, &[2], 1.0).expect("small").data, [0, 0x3c, 0, 0x3c]);
     assert_eq!(arange(DType::I32, 2, 5).expect("small").data, [2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
     assert_eq!(Tensor::from_host(eye(DType::I8, 2, 3).expect("small")).to_host().data, [1, 0, 0, 0, 1, 0]);
     expect![

@@ -66,6 +66,9 @@ fn show(
                     }
                     shown += 1;
                     output.result(&format!("{}\n", one.text.trim_end()));
+                    for warning in &one.warnings {
+                        output.placeless_parts(&hx_base::codes::CACHE_UNWRITABLE, warning, &[], &[]);
+                    }
                 }
             }
             Err(EmitError::Usage(text)) => {
