@@ -130,6 +130,9 @@ const UNARY: &[BuiltinParam] = &[required("x")];
 const BINARY: &[BuiltinParam] = &[required("a"), required("b")];
 const REDUCE: &[BuiltinParam] = &[required("t"), named("axis")];
 const EXTREME: &[BuiltinParam] = &[required("a"), optional("b"), named("axis")];
+// On the host a reduced axis goes away, as in NumPy, unless `keepdims:` keeps it with extent 1.
+const HOST_REDUCE: &[BuiltinParam] = &[required("t"), named("axis"), named("keepdims")];
+const HOST_EXTREME: &[BuiltinParam] = &[required("a"), optional("b"), named("axis"), named("keepdims")];
 const TENSOR: &[BuiltinParam] = &[required("dtype"), required("shape"), named("layout")];
 const RANDOM: &[BuiltinParam] = &[required("dtype"), required("shape"), named("seed")];
 const FILLED: &[BuiltinParam] = &[required("dtype"), required("shape")];
@@ -261,6 +264,7 @@ static BUILTINS: &[Builtin] = &[
     function("rsqrt", Both, UNARY, "One over the square root."),
     function("tanh", Both, UNARY, "Hyperbolic tangent."),
     function("sigmoid", Both, UNARY, "`1 / (1 + exp(-x))`."),
+    function("erf", Both, UNARY, "The error function."),
     function("sin", Both, UNARY, "Sine."),
     function("cos", Both, UNARY, "Cosine."),
     function("floor", Both, UNARY, "Rounds down."),
@@ -268,9 +272,12 @@ static BUILTINS: &[Builtin] = &[
     function("round", Both, UNARY, "Rounds to nearest, ties to even."),
     function("abs", Both, UNARY, "Magnitude."),
     function("fma", Both, &[required("a"), required("b"), required("c")], "`a · b + c`, rounded once."),
-    function("min", Both, EXTREME, "The smaller of two, or the smallest along `axis:`."),
-    function("max", Both, EXTREME, "The larger of two, or the largest along `axis:`."),
-    function("sum", Both, REDUCE, "The sum along `axis:`; that extent becomes 1."),
+    function("min", Device, EXTREME, "The smaller of two, or the smallest along `axis:`."),
+    function("min", Host, HOST_EXTREME, "The smaller of two, or the smallest of all elements or along `axis:`."),
+    function("max", Device, EXTREME, "The larger of two, or the largest along `axis:`."),
+    function("max", Host, HOST_EXTREME, "The larger of two, or the largest of all elements or along `axis:`."),
+    function("sum", Device, REDUCE, "The sum along `axis:`; that extent becomes 1."),
+    function("sum", Host, HOST_REDUCE, "The sum of all elements, or along `axis:`."),
     function(
         "reduce",
         Device,
@@ -336,7 +343,18 @@ static BUILTINS: &[Builtin] = &[
         &[required("x"), required("y"), named("rtol"), named("atol"), named("ulp")],
         "Fails the test unless `x` is near `y`.",
     ),
-    function("mean", Host, REDUCE, "The mean along `axis:`, or of all elements."),
+    function("mean", Host, HOST_REDUCE, "The mean of all elements, or along `axis:`."),
+    function("prod", Host, HOST_REDUCE, "The product of all elements, or along `axis:`."),
+    function("any", Host, HOST_REDUCE, "Whether some element holds, of all or along `axis:`."),
+    function("all", Host, HOST_REDUCE, "Whether every element holds, of all or along `axis:`."),
+    function("cumsum", Host, &[required("x"), required("axis")], "The running sum along an axis."),
+    function("pow", Host, BINARY, "`a` to the power of `b`."),
+    function("erf", Host, UNARY, "The error function."),
+    function("log10", Host, UNARY, "Logarithm to base 10."),
+    function("isnan", Host, UNARY, "Whether x is not a number."),
+    function("isinf", Host, UNARY, "Whether x is infinite."),
+    function("isfinite", Host, UNARY, "Whether x is neither infinite nor NaN."),
+    function("eye", Host, FILLED, "A matrix with ones on its diagonal."),
     function("softmax", Host, REDUCE, "`exp(x)` over its sum along `axis:`."),
     function(
         "reshape",
