@@ -273,9 +273,19 @@ static BUILTINS: &[Builtin] = &[
     function("abs", Both, UNARY, "Magnitude."),
     function("fma", Both, &[required("a"), required("b"), required("c")], "`a · b + c`, rounded once."),
     function("min", Device, EXTREME, "The smaller of two, or the smallest along `axis:`."),
-    function("min", Host, HOST_EXTREME, "The smaller of two, or the smallest of all elements or along `axis:`."),
+    function(
+        "min",
+        Host,
+        HOST_EXTREME,
+        "The smaller of two, or the smallest of all elements or along `axis:`.",
+    ),
     function("max", Device, EXTREME, "The larger of two, or the largest along `axis:`."),
-    function("max", Host, HOST_EXTREME, "The larger of two, or the largest of all elements or along `axis:`."),
+    function(
+        "max",
+        Host,
+        HOST_EXTREME,
+        "The larger of two, or the largest of all elements or along `axis:`.",
+    ),
     function("sum", Device, REDUCE, "The sum along `axis:`; that extent becomes 1."),
     function("sum", Host, HOST_REDUCE, "The sum of all elements, or along `axis:`."),
     function(
