@@ -164,6 +164,48 @@ fn tensors_are_numpys() {
     );
 }
 
+#[test]
+fn every_built_in_of_the_host_is_evaluated_or_says_that_it_is_not() {
+    let mut unknown = Vec::new();
+    for id in hx_hir::builtins() {
+        let builtin = id.get();
+        let known = matches!(builtin.place, hx_hir::Place::Host | hx_hir::Place::Both);
+        // Without a closure, layouts and a baseline, what is left must work.
+        let later = ["cublas::gemm", "compose", "complement", "inverse", "right_inverse", "left_inverse"];
+        let later = later.iter().chain(&["coalesce", "divide", "product", "swizzle", "auto", "args"]);
+        if !known || later.into_iter().any(|name| *name == builtin.name) {
+            continue;
+        }
+        let text = format!("main {{ {}(); }}", builtin.name);
+        let (db, file) = database(&text);
+        let main = Item::Main(file_items(&db, file).main().expect("a main"));
+        let (mut lines, mut device) = (Vec::new(), Scaler);
+        let mut session = Session::new(&db, &mut device, &mut lines, Options::default());
+        if let Err(error) = session.run(main, None)
+            && error.error.message.contains("not evaluated")
+        {
+            unknown.push(builtin.name);
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:?}");
+}
+
+#[test]
+fn reductions_and_functions_by_name() {
+    check_main(
+        r#"
+        let x = reshape(arange(f32, 6), [2, 3]);
+        print(sum(x, axis: 1, keepdims: true).shape, any(x > 4), all(x > 4), prod(x + 1), cumsum(x, axis: 1)[1]);
+        print(pow(2, 3), erf(0.0), eye(i8, 2).sum(), isnan(inf - inf), max(x, axis: 0)[2], size(x), len("abc"));
+        "#,
+        expect![[r#"
+            (2, 1) true false 720.0 f64[3]
+            [ 3.0,  7.0, 12.0]
+            8 0.0 2 true 5.0 6 3
+        "#]],
+    );
+}
+
 const KERNEL: &str = "kernel scale<BY = 2>(x: f32[n], y: mut f32[n]) grid [1] threads 32 { }\n";
 
 #[test]
