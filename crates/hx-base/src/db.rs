@@ -37,10 +37,10 @@ pub fn syntax_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     errors.iter().map(to_diagnostic).collect()
 }
 
-/// Every file by its display path.
+/// Every file by where it comes from and its display path: a folder of the user may be called `std` too.
 #[salsa::tracked]
-pub fn module_files(db: &dyn Db, workspace: Workspace) -> BTreeMap<String, SourceFile> {
-    workspace.files(db).iter().map(|&file| (file.path(db).to_owned(), file)).collect()
+pub fn module_files(db: &dyn Db, workspace: Workspace) -> BTreeMap<(FileKind, String), SourceFile> {
+    workspace.files(db).iter().map(|&file| ((file.kind(db), file.path(db).to_owned()), file)).collect()
 }
 
 /// The file of a module path, as seen from a file.
@@ -55,13 +55,13 @@ pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Optio
     }
     let relative = format!("{}.hx", segments.join("/"));
     if segments[0] == "std" {
-        return files.get(&relative).copied().filter(|file| file.kind(db) == FileKind::Std);
+        return files.get(&(FileKind::Std, relative)).copied();
     }
     let mut folder = from.path(db);
     loop {
         folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
         let path = if folder.is_empty() { relative.clone() } else { format!("{folder}/{relative}") };
-        let found = files.get(&path).copied().filter(|file| file.kind(db) == from.kind(db));
+        let found = files.get(&(from.kind(db), path)).copied();
         if found.is_some() || folder.is_empty() {
             return found;
         }
@@ -88,6 +88,10 @@ mod tests {
             resolve_module(&db, from, &segments).map_or("none", |file| file.path(&db))
         };
         assert_eq!(find(files[0], "std::matmul"), "std/matmul.hx");
+        let own = SourceFile::workspace(&db, "std/matmul.hx", "");
+        workspace.add_files(&mut db, [own]);
+        let found = resolve_module(&db, files[0], &["std", "matmul"]);
+        assert_eq!(found, Some(std), "a file of the user does not hide the standard library");
         assert_eq!(find(files[0], "std::nothing"), "none");
         assert_eq!(find(files[2], "std2"), "a/std2.hx");
         assert_eq!(find(files[0], "std2"), "std2.hx");

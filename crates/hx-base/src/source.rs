@@ -97,6 +97,8 @@ impl Workspace {
 
     /// The file with this display path.
     pub fn file(self, db: &dyn Db, path: &str) -> Option<SourceFile> {
-        crate::module_files(db, self).get(path).copied()
+        let files = crate::module_files(db, self);
+        let of = |kind: FileKind| files.get(&(kind, path.to_owned())).copied();
+        of(FileKind::Workspace).or_else(|| of(FileKind::Std))
     }
 }

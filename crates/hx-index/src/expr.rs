@@ -228,8 +228,17 @@ impl Expr {
                 rest.add_term(m.clone(), if m.is_empty() { c.rem_euclid(d) } else { c });
             }
         }
-        match facts.range(&rest) {
-            (Some(lo), Some(hi)) if lo >= 0 && hi < d => rest,
+        if let (Some(lo), Some(hi)) = facts.range(&rest)
+            && lo >= 0
+            && hi < d
+        {
+            return rest;
+        }
+        // (x % (n·d)) % d = x % d.
+        match rest.as_atom() {
+            Some(Atom::Mod(x, by)) if by.as_const().is_some_and(|by| by > 0 && by % d == 0) => {
+                x.rem(divisor, facts)
+            }
             _ => Expr::atom(Atom::Mod(rest, Expr::constant(d))),
         }
     }
