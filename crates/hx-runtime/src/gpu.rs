@@ -14,11 +14,13 @@ use std::rc::Rc;
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 use hx_worker::protocol::{
-    Absence, Component, CudaFault, DeviceInfo, DriverInfo, LaunchRequest, RemoteError, TimePlan,
+    Absence, Component, CudaFault, DeviceInfo, DriverInfo, LaunchRequest, RemoteError, Step, TimePlan, Work,
 };
 
+use crate::cublaslt::Cublas;
 use crate::elf;
-use crate::launch::{Outputs, launch, time};
+use crate::launch::{Outputs, launch};
+use crate::timing;
 
 /// All devices that were used so far.
 #[derive(Default)]
@@ -38,6 +40,8 @@ pub(crate) struct Gpu {
     context: sys::CUcontext,
     modules: BTreeMap<String, Module>,
     events: Option<[sys::CUevent; 2]>,
+    /// The matrix library, from its first use on.
+    pub(crate) cublas: Option<Cublas>,
 }
 
 /// Loaded machine code.
@@ -82,16 +86,24 @@ impl Gpus {
         launch(gpu, buffers, request, blobs)
     }
 
+    pub(crate) fn run(&mut self, device: u32, steps: &[Step], blobs: &[Vec<u8>]) -> Result<(), RemoteError> {
+        self.gpu(device)?;
+        let (gpus, buffers) = (&mut self.gpus, &self.buffers);
+        let gpu = gpus.get_mut(&device).ok_or_else(|| bad("the device is gone"))?;
+        timing::run(gpu, buffers, steps, blobs)
+    }
+
     pub(crate) fn time(
         &mut self,
-        request: &LaunchRequest,
+        device: u32,
+        works: &[Work],
         plan: &TimePlan,
         blobs: &[Vec<u8>],
-    ) -> Result<Vec<f32>, RemoteError> {
-        self.gpu(request.device)?;
+    ) -> Result<Vec<Vec<f32>>, RemoteError> {
+        self.gpu(device)?;
         let (gpus, buffers) = (&mut self.gpus, &self.buffers);
-        let gpu = gpus.get_mut(&request.device).ok_or_else(|| bad("the device is gone"))?;
-        time(gpu, buffers, request, plan, blobs)
+        let gpu = gpus.get_mut(&device).ok_or_else(|| bad("the device is gone"))?;
+        timing::time(gpu, buffers, works, plan, blobs)
     }
 
     pub(crate) fn alloc(&mut self, ordinal: u32, bytes: u64) -> Result<u64, RemoteError> {
@@ -105,6 +117,11 @@ impl Gpus {
     pub(crate) fn upload(&mut self, buffer: u64, offset: u64, data: &[u8]) -> Result<(), RemoteError> {
         let memory = self.buffers.get(&buffer).ok_or_else(|| bad("no such buffer"))?;
         memory.write(offset, data)
+    }
+
+    pub(crate) fn fill(&mut self, buffer: u64, pattern: &[u8]) -> Result<(), RemoteError> {
+        let memory = self.buffers.get(&buffer).ok_or_else(|| bad("no such buffer"))?;
+        memory.fill(pattern)
     }
 
     pub(crate) fn download(&mut self, buffer: u64, offset: u64, bytes: u64) -> Result<Vec<u8>, RemoteError> {
@@ -141,7 +158,7 @@ impl Gpu {
         let device = result::device::get(ordinal).map_err(|error| fault(during, error))?;
         // SAFETY: the device came from the driver just now.
         let context = unsafe { result::primary_ctx::retain(device) }.map_err(|error| fault(during, error))?;
-        Ok(Gpu { info: info.clone(), device, context, modules: BTreeMap::new(), events: None })
+        Ok(Gpu { info: info.clone(), device, context, modules: BTreeMap::new(), events: None, cublas: None })
     }
 
     /// Uninitialized device memory; its context is current.
@@ -190,6 +207,7 @@ impl Drop for Gpu {
     fn drop(&mut self) {
         // Errors have no reader here: the process ends, or the context is lost already.
         let _ = make_current(self.context);
+        self.cublas = None;
         for event in self.events.into_iter().flatten() {
             // SAFETY: the event was made by `events` and is destroyed only here.
             let _ = unsafe { result::event::destroy(event) };
@@ -234,6 +252,26 @@ impl DeviceMemory {
         // SAFETY: the range was checked to lie inside of the live memory, and its context is current.
         unsafe { result::memcpy_htod_sync(start, data) }
             .map_err(|error| fault("writing device memory", error))
+    }
+
+    /// Repeats the pattern from the start to the end.
+    pub(crate) fn fill(&self, pattern: &[u8]) -> Result<(), RemoteError> {
+        if pattern.is_empty() {
+            return Err(bad("nothing to fill a buffer with"));
+        }
+        let size = usize::try_from(self.bytes).map_err(|_| bad("a buffer past the address space"))?;
+        let mut filled = pattern.len().min(size);
+        self.write(0, &pattern[..filled])?;
+        // What is there already is copied behind itself: the filled part, a multiple of the pattern, doubles.
+        while filled < size {
+            let part = filled.min(size - filled);
+            let behind = self.address + filled as u64;
+            // SAFETY: both ranges lie inside of the live memory and do not overlap, and its context is current.
+            unsafe { result::memcpy_dtod_sync(behind, self.address, part) }
+                .map_err(|error| fault("filling device memory", error))?;
+            filled += part;
+        }
+        Ok(())
     }
 
     pub(crate) fn read(&self, offset: u64, bytes: u64) -> Result<Vec<u8>, RemoteError> {

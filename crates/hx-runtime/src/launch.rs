@@ -11,7 +11,7 @@ use std::ffi::{CString, c_void};
 
 use cudarc::driver::result;
 use cudarc::driver::sys;
-use hx_worker::protocol::{Blob, LaunchRequest, RemoteError, TimePlan, WireArg};
+use hx_worker::protocol::{Blob, LaunchRequest, RemoteError, WireArg};
 
 use crate::gpu::{DeviceMemory, Gpu, bad, fault};
 
@@ -22,7 +22,7 @@ const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 pub(crate) type Outputs = BTreeMap<usize, Blob>;
 
 /// A kernel that is ready to run, with the memory of its buffers.
-struct Prepared {
+pub(crate) struct Prepared {
     symbol: String,
     function: sys::CUfunction,
     params: Vec<ParamBytes>,
@@ -75,32 +75,8 @@ pub(crate) fn launch(
     Ok((outputs, results, gpu_ms))
 }
 
-/// Runs a kernel as often as the plan says; gives the time of each repeat in milliseconds.
-pub(crate) fn time(
-    gpu: &mut Gpu,
-    resident: &BTreeMap<u64, DeviceMemory>,
-    request: &LaunchRequest,
-    plan: &TimePlan,
-    blobs: &[Vec<u8>],
-) -> Result<Vec<f32>, RemoteError> {
-    let mut prepared = prepare(gpu, resident, request, blobs)?;
-    let events = gpu.events()?;
-    // Twice the cache, so that nothing of the kernel's data is left in it.
-    let flush = if plan.flush_l2 { Some(gpu.alloc(2 * gpu.info.l2_bytes)?) } else { None };
-    for _ in 0..plan.warmup {
-        prepared.run(events)?;
-    }
-    let mut times = Vec::new();
-    for _ in 0..plan.repeats {
-        if let Some(flush) = &flush {
-            flush.zero()?;
-        }
-        times.push(prepared.run(events)?);
-    }
-    Ok(times)
-}
-
-fn prepare(
+/// Looks the kernel up and checks what it was given; allocates and fills its fresh buffers.
+pub(crate) fn prepare(
     gpu: &mut Gpu,
     resident: &BTreeMap<u64, DeviceMemory>,
     request: &LaunchRequest,
@@ -236,12 +212,12 @@ impl Prepared {
             // Nothing to do, which the driver would call an error.
             return Ok(0.0);
         }
-        let during = format!("running `{}`", self.symbol);
+        let during = self.during();
         let stream = result::stream::null();
         let failed = |error| fault(&during, error);
         // SAFETY: the events are live and of the current context.
         unsafe { result::event::record(start, stream) }.map_err(failed)?;
-        self.start(stream).map_err(failed)?;
+        self.start(stream)?;
         // SAFETY: as above; both were recorded on this stream when the time is asked.
         unsafe {
             result::event::record(stop, stream).map_err(failed)?;
@@ -250,7 +226,20 @@ impl Prepared {
         }
     }
 
-    fn start(&mut self, stream: sys::CUstream) -> Result<(), result::DriverError> {
+    /// Name of the kernel.
+    pub(crate) fn symbol(&self) -> &str {
+        &self.symbol
+    }
+
+    fn during(&self) -> String {
+        format!("running `{}`", self.symbol)
+    }
+
+    /// Puts the kernel on the stream; an empty grid, which the driver would call an error, is nothing to do.
+    pub(crate) fn start(&mut self, stream: sys::CUstream) -> Result<(), RemoteError> {
+        if self.grid.contains(&0) {
+            return Ok(());
+        }
         let mut pointers: Vec<*mut c_void> =
             self.params.iter_mut().map(|param| param.chunks.as_mut_ptr().cast()).collect();
         let mut attributes = Vec::new();
@@ -290,5 +279,6 @@ impl Prepared {
             )
         }
         .result()
+        .map_err(|error| fault(&self.during(), error))
     }
 }

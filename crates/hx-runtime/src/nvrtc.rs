@@ -15,6 +15,8 @@ use std::ptr;
 use hx_worker::protocol::{Absence, CompileJob, Component, NvrtcFiles, RemoteError, Want};
 use libloading::Library;
 
+use crate::library::{function, load_for_good};
+
 const SUCCESS: c_int = 0;
 const BUILTIN_OPERATION_FAILURE: c_int = 7;
 
@@ -57,9 +59,9 @@ impl Nvrtc {
     /// Loads the library and its companion; both stay for the life of the process.
     pub(crate) fn load(files: &NvrtcFiles) -> Result<Nvrtc, Absence> {
         if let Some(builtins) = &files.builtins {
-            load_for_good(builtins)?;
+            load_for_good(builtins, Component::Nvrtc)?;
         }
-        let library = load_for_good(&files.library)?;
+        let library = load_for_good(&files.library, Component::Nvrtc)?;
         let api = find_functions(library).map_err(|error| {
             let reason = format!("`{}` is no NVRTC library: {error}", files.library.display());
             Absence::new(Component::Nvrtc, reason)
@@ -203,42 +205,10 @@ fn without_times(log: &str) -> String {
     log.split_inclusive('\n').filter(|line| !line.contains(": Compile time = ")).collect()
 }
 
-fn load_for_good(path: &Path) -> Result<&'static Library, Absence> {
-    // SAFETY: the file is an NVIDIA library that the user's settings or the documented search led to; its
-    // initializers are as trusted as those of any library of the toolkit.
-    let library = unsafe { open(path) };
-    match library {
-        // Never unloaded: the library keeps threads and state that do not survive that.
-        Ok(library) => Ok(Box::leak(Box::new(library))),
-        Err(error) => {
-            let reason = format!("`{}` cannot be loaded: {}", path.display(), one_line(&error));
-            Err(Absence::new(Component::Nvrtc, reason))
-        }
-    }
-}
-
-/// Loads so that later loads by name find it.
-#[cfg(unix)]
-unsafe fn open(path: &Path) -> Result<Library, libloading::Error> {
-    use libloading::os::unix::{Library as UnixLibrary, RTLD_GLOBAL, RTLD_NOW};
-    // SAFETY: as promised by the caller.
-    unsafe { UnixLibrary::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map(Library::from)
-}
-
-#[cfg(not(unix))]
-unsafe fn open(path: &Path) -> Result<Library, libloading::Error> {
-    // SAFETY: as promised by the caller.
-    unsafe { Library::new(path) }
-}
-
-fn one_line(error: &libloading::Error) -> String {
-    error.to_string().replace('\n', " ")
-}
-
 fn find_functions(library: &'static Library) -> Result<Api, String> {
     fn get<F: Copy>(library: &'static Library, name: &str) -> Result<F, String> {
         // SAFETY: each caller below names a function together with its type in the library's documentation.
-        unsafe { library.get::<F>(name.as_bytes()) }.map(|symbol| *symbol).map_err(|error| one_line(&error))
+        unsafe { function(library, name) }
     }
     Ok(Api {
         version: get(library, "nvrtcVersion")?,

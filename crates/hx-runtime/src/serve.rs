@@ -107,8 +107,9 @@ impl Worker {
                 let (outputs, blobs, gpu_ms) = self.gpus.launch(&launch, &blobs)?;
                 Ok((Reply::Launched { outputs, gpu_ms }, blobs))
             }
-            Request::Time { launch, plan } => {
-                let gpu_ms = self.gpus.time(&launch, &plan, &blobs)?;
+            Request::Run { device, steps } => self.gpus.run(device, &steps, &blobs).map(done),
+            Request::Time { device, works, plan } => {
+                let gpu_ms = self.gpus.time(device, &works, &plan, &blobs)?;
                 Ok((Reply::Timed { gpu_ms }, Vec::new()))
             }
             Request::Alloc { device, bytes } => {
@@ -119,6 +120,12 @@ impl Worker {
                 let data =
                     blobs.get(data).ok_or_else(|| RemoteError::BadRequest("no bytes to write".to_owned()))?;
                 self.gpus.upload(buffer, offset, data).map(done)
+            }
+            Request::Fill { buffer, pattern } => {
+                let pattern = blobs
+                    .get(pattern)
+                    .ok_or_else(|| RemoteError::BadRequest("no bytes to fill with".to_owned()))?;
+                self.gpus.fill(buffer, pattern).map(done)
             }
             Request::Download { buffer, offset, bytes } => {
                 let data = self.gpus.download(buffer, offset, bytes)?;

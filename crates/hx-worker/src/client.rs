@@ -12,8 +12,8 @@ use crate::frame::Frame;
 use crate::log;
 use crate::process::{FAREWELL, Process, WaitError, WorkerCommand};
 use crate::protocol::{
-    CompileJob, Compiled, Hello, LaunchRequest, NvrtcFiles, PROTOCOL_VERSION, ProbeReport, RemoteError,
-    Reply, ReplyEnvelope, Request, RequestEnvelope, TimePlan, Want, WireArg,
+    Blob, CompileJob, Compiled, Hello, LaunchRequest, NvrtcFiles, PROTOCOL_VERSION, ProbeReport, RemoteError,
+    Reply, ReplyEnvelope, Request, RequestEnvelope, Want, WireArg,
 };
 
 /// How long a dying worker may take to be gone before it is killed.
@@ -49,7 +49,7 @@ pub(crate) struct Budget<'a> {
 }
 
 impl<'a> Budget<'a> {
-    fn of(limits: &Limits<'a>) -> Budget<'a> {
+    pub(crate) fn of(limits: &Limits<'a>) -> Budget<'a> {
         Budget { limits: *limits, start: Instant::now() }
     }
 
@@ -152,11 +152,12 @@ pub struct LaunchResult {
     pub gpu_ms: f32,
 }
 
-/// Times of a kernel that ran repeatedly, in milliseconds and in order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Timing {
-    /// One entry for each reported run.
-    pub gpu_ms: Vec<f32>,
+/// The bytes of a request, and where in them new machine code lies.
+#[derive(Debug, Default)]
+pub(crate) struct Parcel {
+    pub(crate) blobs: Vec<Vec<u8>>,
+    /// By device and hash.
+    pub(crate) modules: BTreeMap<(u32, String), Blob>,
 }
 
 /// The owner of a worker process.
@@ -253,11 +254,11 @@ impl WorkerClient {
     pub fn launch(&mut self, launch: &Launch<'_>, limits: &Limits<'_>) -> Result<LaunchResult, WorkerError> {
         let during = format!("running `{}`", launch.symbol);
         let budget = Budget::of(limits);
-        let (request, blobs) = self.launch_request(launch, &budget)?;
-        let module = (request.device, request.module.clone());
-        match self.call(&during, Request::Launch(request), blobs, &budget)? {
+        let mut parcel = Parcel::default();
+        let request = self.launch_request(launch, &mut parcel, &budget)?;
+        match self.call(&during, Request::Launch(request), parcel.blobs, &budget)? {
             (Reply::Launched { outputs, gpu_ms }, mut blobs) => {
-                self.remember_module(module);
+                self.remember_modules(parcel.modules);
                 let mut taken = BTreeMap::new();
                 for (arg, blob) in outputs {
                     let Some(bytes) = blobs.get_mut(blob) else {
@@ -266,26 +267,6 @@ impl WorkerClient {
                     taken.insert(arg, std::mem::take(bytes));
                 }
                 Ok(LaunchResult { outputs: taken, gpu_ms })
-            }
-            (other, _) => Err(self.unexpected(&during, &other)),
-        }
-    }
-
-    /// Runs a kernel repeatedly; the buffers keep what the runs left in them, and nothing comes back.
-    pub fn time(
-        &mut self,
-        launch: &Launch<'_>,
-        plan: TimePlan,
-        limits: &Limits<'_>,
-    ) -> Result<Timing, WorkerError> {
-        let during = format!("timing `{}`", launch.symbol);
-        let budget = Budget::of(limits);
-        let (request, blobs) = self.launch_request(launch, &budget)?;
-        let module = (request.device, request.module.clone());
-        match self.call(&during, Request::Time { launch: request, plan }, blobs, &budget)? {
-            (Reply::Timed { gpu_ms }, _) => {
-                self.remember_module(module);
-                Ok(Timing { gpu_ms })
             }
             (other, _) => Err(self.unexpected(&during, &other)),
         }
@@ -345,7 +326,7 @@ impl WorkerClient {
         }
     }
 
-    fn done(
+    pub(crate) fn done(
         &mut self,
         during: &str,
         request: Request,
@@ -358,26 +339,32 @@ impl WorkerClient {
         }
     }
 
-    fn launch_request(
+    /// A launch as it travels; its bytes go into the parcel, machine code only where the worker has not had it.
+    pub(crate) fn launch_request(
         &mut self,
         launch: &Launch<'_>,
+        parcel: &mut Parcel,
         budget: &Budget<'_>,
-    ) -> Result<(LaunchRequest, Vec<Vec<u8>>), WorkerError> {
+    ) -> Result<LaunchRequest, WorkerError> {
         let module = blake3::hash(launch.cubin).to_hex().to_string();
-        let known = self.session(budget)?.modules.contains(&(launch.device, module.clone()));
-        let mut blobs = Vec::new();
-        let cubin = if known {
-            None
-        } else {
-            blobs.push(launch.cubin.to_vec());
-            Some(0)
+        let key = (launch.device, module.clone());
+        let known = self.session(budget)?.modules.contains(&key);
+        let cubin = match parcel.modules.get(&key) {
+            _ if known => None,
+            Some(blob) => Some(*blob),
+            None => {
+                parcel.blobs.push(launch.cubin.to_vec());
+                let blob = parcel.blobs.len() - 1;
+                parcel.modules.insert(key, blob);
+                Some(blob)
+            }
         };
         let mut args = Vec::with_capacity(launch.args.len());
         for arg in &launch.args {
             args.push(match arg {
                 Arg::Buffer { data, writable } => {
-                    blobs.push(data.to_vec());
-                    WireArg::Buffer { data: blobs.len() - 1, writable: *writable }
+                    parcel.blobs.push(data.to_vec());
+                    WireArg::Buffer { data: parcel.blobs.len() - 1, writable: *writable }
                 }
                 Arg::Resident { buffer, offset } => {
                     WireArg::Resident { buffer: self.live(*buffer)?, offset: *offset }
@@ -385,7 +372,7 @@ impl WorkerClient {
                 Arg::Value(bytes) => WireArg::Value { bytes: bytes.clone() },
             });
         }
-        let request = LaunchRequest {
+        Ok(LaunchRequest {
             device: launch.device,
             module,
             cubin,
@@ -395,18 +382,17 @@ impl WorkerClient {
             threads: launch.threads,
             shared_bytes: launch.shared_bytes,
             args,
-        };
-        Ok((request, blobs))
+        })
     }
 
-    fn remember_module(&mut self, module: (u32, String)) {
+    pub(crate) fn remember_modules(&mut self, modules: BTreeMap<(u32, String), Blob>) {
         if let Some(session) = &mut self.session {
-            session.modules.insert(module);
+            session.modules.extend(modules.into_keys());
         }
     }
 
     /// The worker's name of a buffer, if its worker still lives.
-    fn live(&self, buffer: Buffer) -> Result<u64, WorkerError> {
+    pub(crate) fn live(&self, buffer: Buffer) -> Result<u64, WorkerError> {
         match &self.session {
             Some(session) if session.number == buffer.session => Ok(buffer.id),
             _ => Err(WorkerError::LostBuffer),
@@ -446,7 +432,7 @@ impl WorkerClient {
         })
     }
 
-    fn call(
+    pub(crate) fn call(
         &mut self,
         during: &str,
         request: Request,
@@ -521,7 +507,7 @@ impl WorkerClient {
         blobs.into_iter().next().ok_or_else(|| self.protocol(during, "an answer without its bytes"))
     }
 
-    fn unexpected(&mut self, during: &str, reply: &Reply) -> WorkerError {
+    pub(crate) fn unexpected(&mut self, during: &str, reply: &Reply) -> WorkerError {
         let name = format!("{reply:?}");
         let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
         self.protocol(during, &format!("an answer of another kind, `{name}`"))

@@ -19,15 +19,17 @@ pub mod frame;
 pub mod log;
 mod process;
 pub mod protocol;
+mod timing;
 pub mod toolkit;
 
 pub use cache::{Cache, CacheSize, CacheWarning, Lookup};
-pub use client::{Arg, Buffer, Launch, LaunchResult, Limits, Timing, WorkerClient};
+pub use client::{Arg, Buffer, Launch, LaunchResult, Limits, WorkerClient};
 pub use compiler::{CompileError, Compiler, Outcome};
 pub use disasm::disassemble;
 pub use error::WorkerError;
 pub use process::WorkerCommand;
 pub use protocol::{
-    Absence, CompileJob, Compiled, Component, CudaFault, DeviceInfo, DriverInfo, NvrtcInfo, ProbeReport,
-    RemoteError, Want,
+    Absence, CompileJob, Compiled, Component, CudaFault, DeviceInfo, DriverInfo, Element, NvrtcInfo,
+    ProbeReport, RemoteError, TimePlan, Want,
 };
+pub use timing::{Gemm, Matrix, Step, Timing, Work};

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::log::{CompilerWarning, KernelResources};
 
 /// Changes with every incompatible change of the messages.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The number of a blob in its frame.
 pub type Blob = usize;
@@ -55,12 +55,16 @@ pub enum Request {
     Compile { nvrtc: NvrtcFiles, job: CompileJob },
     /// Run a kernel once.
     Launch(LaunchRequest),
-    /// Run a kernel many times and report the time of each run.
-    Time { launch: LaunchRequest, plan: TimePlan },
+    /// Run steps once, in order.
+    Run { device: u32, steps: Vec<Step> },
+    /// Run several works many times in turn and report the time of each run.
+    Time { device: u32, works: Vec<Work>, plan: TimePlan },
     /// Allocate device memory, zeroed.
     Alloc { device: u32, bytes: u64 },
-    /// Fill an allocation from a blob.
+    /// Write a blob into an allocation.
     Upload { buffer: u64, offset: u64, data: Blob },
+    /// Fill a whole allocation with repetitions of a blob.
+    Fill { buffer: u64, pattern: Blob },
     /// Read from an allocation.
     Download { buffer: u64, offset: u64, bytes: u64 },
     /// Give an allocation back.
@@ -72,14 +76,14 @@ pub enum Request {
 pub enum Reply {
     /// To `Probe`.
     Probe(Box<ProbeReport>),
-    /// To `Warm`, `Upload` and `Free`.
+    /// To `Warm`, `Run`, `Upload`, `Fill` and `Free`.
     Done,
     /// To `Compile`; the code is blob 0.
     Compiled { log: String, nvrtc_version: (u32, u32) },
     /// To `Launch`: the blob of each argument that was writable, and the time on the device.
     Launched { outputs: BTreeMap<usize, Blob>, gpu_ms: f32 },
-    /// To `Time`: milliseconds of each repeat.
-    Timed { gpu_ms: Vec<f32> },
+    /// To `Time`: milliseconds of each repeat, for each work in order.
+    Timed { gpu_ms: Vec<Vec<f32>> },
     /// To `Alloc`.
     Allocated { buffer: u64 },
     /// To `Download`; the bytes are blob 0.
@@ -120,15 +124,108 @@ pub enum WireArg {
     Value { bytes: Vec<u8> },
 }
 
-/// How often a timed kernel runs.
+/// One thing to do on the device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Step {
+    /// Run a kernel.
+    Launch(LaunchRequest),
+    /// Multiply matrices with the vendor's library.
+    Gemm(GemmRequest),
+    /// Copy device memory.
+    Copy { from: u64, to: u64, bytes: u64 },
+}
+
+/// What is timed as one: its steps follow each other, and their time is one number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Work {
+    /// The same steps over different memory; repeats take them in turn. At least one.
+    pub variants: Vec<Vec<Step>>,
+}
+
+/// `c[m, n] = a[m, k] · b[k, n]`, accumulated in f32.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GemmRequest {
+    /// The library, found by [`crate::toolkit::find_cublaslt`].
+    pub library: PathBuf,
+    /// Rows of `a` and `c`.
+    pub m: u64,
+    /// Columns of `b` and `c`.
+    pub n: u64,
+    /// Columns of `a`, rows of `b`.
+    pub k: u64,
+    /// `m` × `k`.
+    pub a: WireMatrix,
+    /// `k` × `n`.
+    pub b: WireMatrix,
+    /// `m` × `n`, written.
+    pub c: WireMatrix,
+}
+
+/// A matrix in an allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireMatrix {
+    /// The allocation.
+    pub buffer: u64,
+    /// Bytes from its start.
+    pub offset: u64,
+    /// What it holds.
+    pub element: Element,
+    /// Elements from a row to the next, and from a column to the next; one of them is 1.
+    pub strides: [u64; 2],
+}
+
+/// Element types that the vendor's matrix product is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Element {
+    /// IEEE half precision.
+    F16,
+    /// Half precision with the exponents of f32.
+    Bf16,
+    /// IEEE single precision; operands are not rounded to tf32.
+    F32,
+}
+
+impl Element {
+    /// Size in bytes.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Element::F16 | Element::Bf16 => 2,
+            Element::F32 => 4,
+        }
+    }
+}
+
+/// How often timed works run.
+///
+/// A round is one run of every work. Rounds interleave the works, so that clocks and temperature weigh on all alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimePlan {
-    /// Runs that are not reported.
+    /// At least so many rounds are not reported.
     pub warmup: u32,
-    /// Runs that are.
+    /// Unreported rounds go on for at least so many milliseconds, until the clocks are up.
+    pub warmup_ms: u32,
+    /// At most so many rounds are reported.
     pub repeats: u32,
+    /// Fewer rounds are reported where they would take longer than so many milliseconds, but at least five.
+    pub budget_ms: u32,
     /// Overwrite the L2 cache before each reported run.
     pub flush_l2: bool,
+}
+
+impl Default for TimePlan {
+    fn default() -> TimePlan {
+        TimePlan { warmup: 10, warmup_ms: 100, repeats: 100, budget_ms: 3000, flush_l2: true }
+    }
+}
+
+impl TimePlan {
+    /// The reported rounds where one round takes so many milliseconds.
+    pub fn rounds(&self, round_ms: f64) -> u32 {
+        const FEWEST: u32 = 5;
+        let affordable = f64::from(self.budget_ms) / round_ms.max(1e-6);
+        let affordable = if affordable < f64::from(u32::MAX) { affordable as u32 } else { u32::MAX };
+        self.repeats.min(affordable.max(FEWEST)).max(1)
+    }
 }
 
 /// The files of the compiler library, found by [`crate::toolkit`].
@@ -281,6 +378,8 @@ pub enum Component {
     Nvrtc,
     /// `nvdisasm`.
     Disassembler,
+    /// The vendor's library of matrix products.
+    Cublas,
 }
 
 impl fmt::Display for Component {
@@ -290,6 +389,7 @@ impl fmt::Display for Component {
             Component::Device => "a GPU",
             Component::Nvrtc => "the CUDA compiler (NVRTC)",
             Component::Disassembler => "the disassembler (nvdisasm)",
+            Component::Cublas => "the matrix library (cuBLASLt)",
         })
     }
 }
@@ -360,6 +460,16 @@ pub enum RemoteError {
     /// The driver reported an error.
     #[error("{0}")]
     Cuda(CudaFault),
+    /// A library of the vendor refused a call.
+    #[error("{library} failed while {during}: {status}")]
+    Library {
+        /// Its name.
+        library: String,
+        /// What it was asked to do.
+        during: String,
+        /// Its name of the failure.
+        status: String,
+    },
     /// The request makes no sense: an unknown buffer, a blob that is not there, a limit passed.
     #[error("{0}")]
     BadRequest(String),

@@ -1,4 +1,4 @@
-//! Finding the CUDA compiler library and the disassembler, without loading either.
+//! Finding the CUDA compiler library, the matrix library and the disassembler, without loading any.
 //!
 //! The order is the documented one: the explicit setting, the project's `target/cuda`, `CUDA_HOME`, the loader's path,
 //! the `nvidia/*/lib` folders of a Python environment on PATH.
@@ -16,6 +16,8 @@ use crate::protocol::{Absence, Component, NvrtcFiles};
 pub struct SearchEnv {
     /// `--nvrtc` or `HX_NVRTC`: the library or a folder that holds it.
     pub nvrtc: Option<PathBuf>,
+    /// `HX_CUBLASLT`: the library or a folder that holds it.
+    pub cublaslt: Option<PathBuf>,
     /// `HX_NVDISASM`: the program or a folder that holds it.
     pub nvdisasm: Option<PathBuf>,
     /// Folders that may be a project's `target/cuda`, nearest first.
@@ -40,6 +42,7 @@ impl SearchEnv {
         }
         SearchEnv {
             nvrtc: path_variable("HX_NVRTC"),
+            cublaslt: path_variable("HX_CUBLASLT"),
             nvdisasm: path_variable("HX_NVDISASM"),
             target_cuda,
             cuda_home: path_variable("CUDA_HOME").or_else(|| path_variable("CUDA_PATH")),
@@ -83,44 +86,63 @@ fn configured_folders(conf_dir: &Path) -> Vec<PathBuf> {
 
 /// Finds the compiler library. The paths are absolute: the worker runs in another folder.
 pub fn find_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
-    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    search_nvrtc(env)
-        .map(|files| NvrtcFiles { library: absolute(files.library), builtins: files.builtins.map(absolute) })
+    let help = "`cargo xtask cuda` fetches it, or set HX_NVRTC to the library";
+    let library = find_library(env, Role::Compiler, env.nvrtc.as_deref(), help)?;
+    let builtins = library.parent().and_then(|folder| library_named(folder, Role::Builtins));
+    Ok(NvrtcFiles { library, builtins })
 }
 
-fn search_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
-    if let Some(explicit) = &env.nvrtc {
-        return nvrtc_at(explicit).ok_or_else(|| {
+/// Finds the vendor's library of matrix products, cuBLASLt. The path is absolute.
+pub fn find_cublaslt(env: &SearchEnv) -> Result<PathBuf, Absence> {
+    let help = "install CUDA's libraries, or set HX_CUBLASLT to the library";
+    find_library(env, Role::MatrixProducts, env.cublaslt.as_deref(), help)
+}
+
+fn find_library(
+    env: &SearchEnv,
+    role: Role,
+    explicit: Option<&Path>,
+    help: &str,
+) -> Result<PathBuf, Absence> {
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+    if let Some(explicit) = explicit {
+        return library_at(explicit, role).map(absolute).ok_or_else(|| {
+            let (variable, name) = (role.variable(), role.name());
             let reason = if explicit.exists() {
-                format!("HX_NVRTC is `{}`, which holds no NVRTC library", explicit.display())
+                format!("{variable} is `{}`, which holds no {name} library", explicit.display())
             } else {
-                format!("HX_NVRTC is `{}`, which does not exist", explicit.display())
+                format!("{variable} is `{}`, which does not exist", explicit.display())
             };
-            Absence::new(Component::Nvrtc, reason)
+            Absence::new(role.component(), reason)
         });
     }
-    let mut looked_in = Vec::new();
-    let mut candidates: Vec<PathBuf> = Vec::new();
+    let (folders, looked_in) = library_search(env);
+    folders.iter().find_map(|folder| library_named(folder, role)).map(absolute).ok_or_else(|| Absence {
+        component: role.component(),
+        reason: "the library was not found".to_owned(),
+        looked_in,
+        help: Some(help.to_owned()),
+    })
+}
+
+/// The folders that may hold libraries, in order, and the places that they stand for.
+fn library_search(env: &SearchEnv) -> (Vec<PathBuf>, Vec<String>) {
+    let mut folders: Vec<PathBuf> = Vec::new();
+    let mut looked_in = vec!["target/cuda of the project".to_owned()];
     for folder in &env.target_cuda {
-        candidates.extend(library_folders(folder));
+        folders.extend(library_folders(folder));
     }
-    looked_in.push("target/cuda of the project".to_owned());
     if let Some(home) = &env.cuda_home {
-        candidates.extend(library_folders(home));
+        folders.extend(library_folders(home));
         looked_in.push(format!("CUDA_HOME, `{}`", home.display()));
     } else {
         looked_in.push("CUDA_HOME, which is not set".to_owned());
     }
-    candidates.extend(env.loader_path.iter().cloned());
+    folders.extend(env.loader_path.iter().cloned());
     looked_in.push("the loader's path".to_owned());
-    candidates.extend(python_folders(&env.path, "lib"));
+    folders.extend(python_folders(&env.path, "lib"));
     looked_in.push("the Python environment on PATH".to_owned());
-    candidates.iter().find_map(|folder| nvrtc_in(folder)).ok_or_else(|| Absence {
-        component: Component::Nvrtc,
-        reason: "the library was not found".to_owned(),
-        looked_in,
-        help: Some("`cargo xtask cuda` fetches it, or set HX_NVRTC to the library".to_owned()),
-    })
+    (folders, looked_in)
 }
 
 /// Finds the disassembler.
@@ -149,26 +171,51 @@ pub fn find_nvdisasm(env: &SearchEnv) -> Result<PathBuf, Absence> {
 }
 
 /// The library at a path that is itself, or a folder around it.
-fn nvrtc_at(path: &Path) -> Option<NvrtcFiles> {
+fn library_at(path: &Path, role: Role) -> Option<PathBuf> {
     if path.is_file() {
-        let folder = path.parent()?;
-        return Some(NvrtcFiles {
-            library: path.to_owned(),
-            builtins: library_named(folder, Role::Builtins),
-        });
+        return Some(path.to_owned());
     }
-    std::iter::once(path.to_owned()).chain(library_folders(path)).find_map(|folder| nvrtc_in(&folder))
-}
-
-fn nvrtc_in(folder: &Path) -> Option<NvrtcFiles> {
-    let library = library_named(folder, Role::Compiler)?;
-    Some(NvrtcFiles { library, builtins: library_named(folder, Role::Builtins) })
+    let folders = std::iter::once(path.to_owned()).chain(library_folders(path));
+    folders.into_iter().find_map(|folder| library_named(&folder, role))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Compiler,
     Builtins,
+    MatrixProducts,
+}
+
+impl Role {
+    /// The file's name without prefix, version and suffix.
+    fn stem(self) -> &'static str {
+        match self {
+            Role::Compiler => "nvrtc",
+            Role::Builtins => "nvrtc-builtins",
+            Role::MatrixProducts => "cublasLt",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Role::Compiler | Role::Builtins => "NVRTC",
+            Role::MatrixProducts => "cuBLASLt",
+        }
+    }
+
+    fn variable(self) -> &'static str {
+        match self {
+            Role::Compiler | Role::Builtins => "HX_NVRTC",
+            Role::MatrixProducts => "HX_CUBLASLT",
+        }
+    }
+
+    fn component(self) -> Component {
+        match self {
+            Role::Compiler | Role::Builtins => Component::Nvrtc,
+            Role::MatrixProducts => Component::Cublas,
+        }
+    }
 }
 
 /// The library of that role with the highest version in its name; one without a version comes last.
@@ -185,10 +232,7 @@ fn library_named(folder: &Path, role: Role) -> Option<PathBuf> {
 /// Names with `alt` are variants for other purposes.
 fn version_in_name(name: &OsStr, role: Role) -> Option<Vec<u32>> {
     let name = name.to_str()?;
-    let stem = match role {
-        Role::Compiler => "nvrtc",
-        Role::Builtins => "nvrtc-builtins",
-    };
+    let stem = role.stem();
     if let Some(rest) = name.strip_prefix("lib").and_then(|name| name.strip_prefix(stem)) {
         let rest = rest.strip_prefix(".so")?;
         return rest.split('.').skip(1).map(|part| part.parse().ok()).collect();
@@ -206,9 +250,7 @@ fn library_folders(home: &Path) -> Vec<PathBuf> {
 /// `nvidia/*/SUB` in the packages of each Python environment that has its interpreter on PATH.
 fn python_folders(path: &[PathBuf], sub: &str) -> Vec<PathBuf> {
     let mut folders = Vec::new();
-    for bin in path {
-        let has_python = ["python3", "python", "python.exe"].iter().any(|name| bin.join(name).is_file());
-        let Some(prefix) = bin.parent().filter(|_| has_python) else { continue };
+    for prefix in path.iter().flat_map(|bin| python_prefixes(bin)) {
         let mut packages = vec![prefix.join("Lib").join("site-packages")];
         for lib in sorted_entries(&prefix.join("lib")) {
             packages.extend(["site-packages", "dist-packages"].map(|name| lib.join(name)));
@@ -218,6 +260,29 @@ fn python_folders(path: &[PathBuf], sub: &str) -> Vec<PathBuf> {
         }
     }
     folders
+}
+
+/// The environments of the interpreters in a folder. An interpreter that is a link belongs to the environment of each
+/// place on its way: a link into a virtual environment stands for that environment.
+fn python_prefixes(bin: &Path) -> Vec<PathBuf> {
+    let mut prefixes = Vec::new();
+    for name in ["python3", "python", "python.exe"] {
+        let mut interpreter = bin.join(name);
+        // Links that go round end here.
+        for _ in 0..8 {
+            if !interpreter.is_file() {
+                break;
+            }
+            let prefix = interpreter.parent().and_then(Path::parent).map(Path::to_owned);
+            prefixes.extend(prefix.filter(|prefix| !prefixes.contains(prefix)));
+            let Ok(target) = fs::read_link(&interpreter) else { break };
+            interpreter = match interpreter.parent() {
+                Some(folder) => folder.join(target),
+                None => target,
+            };
+        }
+    }
+    prefixes
 }
 
 /// The entries of a folder in the order of their names; none when it cannot be read.
@@ -285,6 +350,42 @@ mod tests {
             "the CUDA compiler (NVRTC) is not available: the library was not found"
         );
         assert_eq!(find_nvdisasm(&env).unwrap_err().component, Component::Disassembler);
+    }
+
+    #[test]
+    fn the_matrix_library_is_searched_alike() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        touch(&root.join("env/bin/python3.12"));
+        touch(&root.join("env/lib/python3.12/site-packages/nvidia/cu13/lib/libcublasLt.so.13"));
+        touch(&root.join("home/lib64/libcublasLt.so.12"));
+        touch(&root.join("home/lib64/libcublas.so.12"));
+        fs::create_dir_all(root.join("bin")).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink("python3.12", root.join("env/bin/python3")).unwrap();
+            std::os::unix::fs::symlink("../env/bin/python3", root.join("bin/python3")).unwrap();
+        }
+        let mut env = SearchEnv {
+            cuda_home: Some(root.join("home")),
+            path: vec![root.join("bin")],
+            ..SearchEnv::default()
+        };
+        assert!(find_cublaslt(&env).unwrap().ends_with("home/lib64/libcublasLt.so.12"));
+        env.cuda_home = None;
+        #[cfg(unix)]
+        assert!(find_cublaslt(&env).unwrap().ends_with("nvidia/cu13/lib/libcublasLt.so.13"));
+        env.path.clear();
+        let absence = find_cublaslt(&env).unwrap_err();
+        assert_eq!(absence.component, Component::Cublas);
+        assert_eq!(
+            absence.to_string(),
+            "the matrix library (cuBLASLt) is not available: the library was not found"
+        );
+        env.cublaslt = Some(root.join("bin"));
+        let absence = find_cublaslt(&env).unwrap_err().to_string();
+        assert!(absence.starts_with("the matrix library (cuBLASLt) is not available: HX_CUBLASLT is `"));
+        assert!(absence.ends_with("bin`, which holds no cuBLASLt library"), "{absence}");
     }
 
     #[test]

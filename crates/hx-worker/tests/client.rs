@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hx_worker::{Arg, Launch, LaunchResult, Limits, WorkerClient, WorkerCommand, WorkerError};
+use hx_worker::{
+    Arg, Launch, LaunchResult, Limits, Step, TimePlan, Work, WorkerClient, WorkerCommand, WorkerError,
+};
 
 const SECONDS: Duration = Duration::from_secs(20);
 
@@ -58,6 +60,42 @@ fn a_well_behaved_worker() {
     assert!(!client.is_running());
     assert_eq!(launch(&mut client, &limits).unwrap().gpu_ms, 1.0);
     assert_eq!(client.starts(), 2);
+}
+
+#[test]
+fn timed_works_share_their_code() {
+    let mut client = client("good");
+    let limits = Limits::within(SECONDS);
+    let (from, to) = (client.alloc(0, 64, &limits).unwrap(), client.alloc(0, 64, &limits).unwrap());
+    client.fill(from, b"pattern", &limits).unwrap();
+    let launch = |cubin| {
+        Step::Launch(Launch {
+            device: 0,
+            cubin,
+            symbol: "k",
+            grid: [1, 1, 1],
+            cluster: [1, 1, 1],
+            threads: 32,
+            shared_bytes: 0,
+            args: vec![Arg::Resident { buffer: to, offset: 0 }],
+        })
+    };
+    let copy = Step::Copy { from, to, bytes: 64 };
+    let works = [
+        Work { variants: vec![vec![launch(b"cubin"), launch(b"cubin")], vec![launch(b"other")]] },
+        Work { variants: vec![vec![copy]] },
+    ];
+    let times = |client: &mut WorkerClient| -> Vec<Vec<f32>> {
+        let timings = client.time(0, &works, TimePlan::default(), &limits).unwrap();
+        timings.into_iter().map(|timing| timing.gpu_ms).collect()
+    };
+    assert_eq!(times(&mut client), [[2.0, 2.0], [1.0, 2.0]]);
+    // The second request finds both pieces of code known.
+    assert_eq!(times(&mut client), [[2.0, 0.0], [1.0, 0.0]]);
+    client.run(0, &[launch(b"cubin")], &limits).unwrap();
+    client.stop();
+    let lost = client.run(0, &[launch(b"cubin")], &limits).unwrap_err();
+    assert_eq!(lost, WorkerError::LostBuffer);
 }
 
 #[test]
@@ -185,7 +223,7 @@ fn what_is_no_worker_is_noticed() {
     check(
         "other-version",
         SECONDS,
-        "the worker answered out of protocol while starting the worker: it speaks version 99, this is version 1",
+        "the worker answered out of protocol while starting the worker: it speaks version 99, this is version 2",
     );
     check(
         "wrong-id",

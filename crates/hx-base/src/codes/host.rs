@@ -114,4 +114,9 @@ family! {
 
     /// The compiler broke one of its own rules. The program is not to blame. Please report it with the kernel.
     INTERNAL_ERROR = "HX0628", "internal-error", Error, "the compiler made an error";
+
+    /// The vendor's library of matrix products, cuBLASLt, was not found. Only `cublas::gemm` needs it: a bench whose
+    /// baseline it is runs without the comparison. It is looked for at `HX_CUBLASLT`, in the project's `target/cuda`, in
+    /// `CUDA_HOME`, on the loader's path, and in the Python environment on `PATH`.
+    MISSING_CUBLAS = "HX0629", "missing-cublas", Error, "the matrix library was not found";
 }

@@ -148,6 +148,7 @@ pub fn absence_error(absence: &Absence) -> HostError {
     let code: &'static Code = match absence.component {
         Component::Nvrtc | Component::Disassembler => &codes::MISSING_NVRTC,
         Component::Driver | Component::Device => &codes::NO_GPU,
+        Component::Cublas => &codes::MISSING_CUBLAS,
     };
     let mut error = HostError::new(code, absence.to_string());
     if !absence.looked_in.is_empty() {

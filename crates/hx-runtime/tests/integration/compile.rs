@@ -168,7 +168,7 @@ fn the_worker_leaves_when_its_input_ends() {
     let output =
         std::process::Command::new(command().program).stdin(std::process::Stdio::null()).output().unwrap();
     assert!(output.status.success());
-    assert!(output.stdout.starts_with(b"hxw1") && output.stdout.ends_with(b"{\"protocol\":1}"));
+    assert!(output.stdout.starts_with(b"hxw1") && output.stdout.ends_with(b"{\"protocol\":2}"));
 }
 
 #[test]

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use hx_worker::protocol::TimePlan;
+use hx_worker::toolkit::find_cublaslt;
 use hx_worker::{
-    Arg, Cache, CompileError, Compiled, Compiler, Component, Launch, LaunchResult, Limits, RemoteError,
-    WorkerClient, WorkerError,
+    Arg, Buffer, Cache, CompileError, Compiled, Compiler, Component, Element, Gemm, Launch, LaunchResult,
+    Limits, Matrix, RemoteError, Step, TimePlan, Work, WorkerClient, WorkerError,
 };
 
 use crate::{COPY, LIMITS, job, search_env, skip, worker};
@@ -203,19 +203,138 @@ extern "C" __global__ void spin(volatile int *data) { while (data[0] == 0) {} }
 }
 
 #[test]
-fn repeated_runs_are_timed() {
-    let Some((mut worker, compiled)) = ready("repeated_runs_are_timed", COPY) else { return };
-    let data = vec![0u8; 4096];
-    let args = vec![
-        Arg::Buffer { data: &data, writable: true },
-        Arg::Buffer { data: &data, writable: false },
-        Arg::i32(1024),
+fn works_are_timed_in_turn() {
+    let Some((mut worker, compiled)) = ready("works_are_timed_in_turn", COPY) else { return };
+    let count = 1 << 24;
+    let bytes = 4 * count as u64;
+    let (from, to) = (worker.alloc(0, bytes, &LIMITS).unwrap(), worker.alloc(0, bytes, &LIMITS).unwrap());
+    worker.fill(from, b"123456789", &LIMITS).unwrap();
+    let kernel = || {
+        let args = vec![
+            Arg::Resident { buffer: to, offset: 0 },
+            Arg::Resident { buffer: from, offset: 0 },
+            Arg::i32(count),
+        ];
+        let blocks = count as u32 / 256;
+        Step::Launch(Launch { grid: [blocks, 1, 1], threads: 256, ..launch(&compiled.code, "copy", args) })
+    };
+    let copy = || Step::Copy { from, to, bytes };
+    let works = [
+        Work { variants: vec![vec![kernel()]] },
+        Work { variants: vec![vec![copy()]] },
+        Work { variants: vec![vec![kernel(), kernel()], vec![copy(), copy()]] },
     ];
-    let plan = TimePlan { warmup: 2, repeats: 5, flush_l2: true };
-    let launch = Launch { grid: [8, 1, 1], threads: 128, ..launch(&compiled.code, "copy", args) };
-    let timing = worker.time(&launch, plan, &LIMITS).unwrap();
-    assert_eq!(timing.gpu_ms.len(), 5);
-    assert!(timing.gpu_ms.iter().all(|ms| *ms > 0.0 && *ms < 1000.0), "{timing:?}");
+    for flush_l2 in [true, false] {
+        let plan = TimePlan { warmup: 2, warmup_ms: 20, repeats: 8, flush_l2, ..TimePlan::default() };
+        let timings = worker.time(0, &works, plan, &LIMITS).unwrap();
+        let medians: Vec<f64> = timings.iter().map(|timing| timing.median().unwrap()).collect();
+        assert!(timings.iter().all(|timing| timing.gpu_ms.len() == 8), "{timings:?}");
+        // 128 MiB are moved: between 0.1 and 100 TB/s, and twice the work takes about twice the time.
+        assert!(medians.iter().all(|ms| *ms > 0.0013 && *ms < 1.3), "{medians:?}");
+        assert!(medians[2] > 1.3 * medians[0].min(medians[1]), "{medians:?}");
+    }
+    let got = worker.download(to, bytes - 10, 10, &LIMITS).unwrap();
+    let expected: Vec<u8> = (bytes - 10..bytes).map(|at| b"123456789"[at as usize % 9]).collect();
+    assert_eq!(got, expected);
+    let past = Step::Copy { from, to, bytes: bytes + 1 };
+    let error = worker.run(0, &[past], &LIMITS).unwrap_err();
+    assert_eq!(error.to_string(), "a copy past the end of a buffer");
+}
+
+/// -1, 0 and 1, whose products and sums are exact in every type and order.
+fn small(at: usize) -> f32 {
+    (at * 7 % 13 % 3) as f32 - 1.0
+}
+
+fn encoded(element: Element, values: &[f32]) -> Vec<u8> {
+    let half = |value: f32| {
+        // Normal numbers of f16 whose low bits are zero: the exponent is moved, the mantissa cut.
+        let bits = value.to_bits();
+        if value == 0.0 {
+            return 0u16;
+        }
+        let exponent = (bits >> 23 & 0xff) + 15 - 127;
+        ((bits >> 16 & 0x8000) | exponent << 10 | bits >> 13 & 0x3ff) as u16
+    };
+    match element {
+        Element::F32 => floats(values.iter().copied()),
+        Element::Bf16 => values.iter().flat_map(|v| ((v.to_bits() >> 16) as u16).to_le_bytes()).collect(),
+        Element::F16 => values.iter().flat_map(|v| half(*v).to_le_bytes()).collect(),
+    }
+}
+
+#[test]
+fn the_matrix_library_multiplies() {
+    const TEST: &str = "the_matrix_library_multiplies";
+    let Some((mut worker, _)) = ready(TEST, COPY) else { return };
+    let library = match find_cublaslt(&search_env()) {
+        Ok(library) => library,
+        Err(absence) => return skip(TEST, &absence, "HX_REQUIRE_CUBLASLT").unwrap_or_default(),
+    };
+    let (m, n, k) = (24usize, 40, 16);
+    for element in [Element::F16, Element::Bf16, Element::F32] {
+        for (turned_a, turned_b, turned_c) in
+            [(false, false, false), (false, true, false), (true, false, false), (true, true, true)]
+        {
+            let stored = |rows: usize, columns: usize, turned: bool, value: &dyn Fn(usize, usize) -> f32| {
+                let (outer, inner) = if turned { (columns, rows) } else { (rows, columns) };
+                let at = |i, j| if turned { value(j, i) } else { value(i, j) };
+                (0..outer)
+                    .flat_map(|i| (0..inner).map(move |j| (i, j)))
+                    .map(|(i, j)| at(i, j))
+                    .collect::<Vec<_>>()
+            };
+            let value_a = |i: usize, l: usize| small(i * k + l);
+            let value_b = |l: usize, j: usize| small(l * n + j + 5);
+            let product = |i: usize, j: usize| (0..k).map(|l| value_a(i, l) * value_b(l, j)).sum::<f32>();
+            let matrix = |worker: &mut WorkerClient, rows, columns, turned, values: &[f32]| {
+                let data = encoded(element, values);
+                let buffer = worker.alloc(0, data.len() as u64, &LIMITS).unwrap();
+                worker.upload(buffer, 0, &data, &LIMITS).unwrap();
+                let strides = if turned { [1, rows as u64] } else { [columns as u64, 1] };
+                Matrix { buffer, offset: 0, element, strides }
+            };
+            let a = matrix(&mut worker, m, k, turned_a, &stored(m, k, turned_a, &value_a));
+            let b = matrix(&mut worker, k, n, turned_b, &stored(k, n, turned_b, &value_b));
+            let c = matrix(&mut worker, m, n, turned_c, &vec![f32::NAN; m * n]);
+            let gemm = Gemm { library: library.clone(), m: m as u64, n: n as u64, k: k as u64, a, b, c };
+            worker.run(0, &[Step::Gemm(gemm.clone())], &LIMITS).unwrap();
+            let bytes = c.buffer.bytes();
+            let got = worker.download(c.buffer, 0, bytes, &LIMITS).unwrap();
+            let case = format!("{element:?} {turned_a} {turned_b} {turned_c}");
+            assert!(got == encoded(element, &stored(m, n, turned_c, &product)), "{case}");
+            let works = [Work { variants: vec![vec![Step::Gemm(gemm)]] }];
+            let plan = TimePlan { warmup: 1, warmup_ms: 1, repeats: 5, ..TimePlan::default() };
+            let timing = worker.time(0, &works, plan, &LIMITS).unwrap().remove(0);
+            assert!(timing.median().is_some_and(|ms| ms > 0.0 && ms < 10.0), "{timing:?}");
+            for buffer in [a, b, c].map(|matrix: Matrix| -> Buffer { matrix.buffer }) {
+                worker.free(buffer, &LIMITS).unwrap();
+            }
+        }
+    }
+    assert_eq!(worker.starts(), 1);
+}
+
+#[test]
+fn a_missing_matrix_library_costs_nothing() {
+    const TEST: &str = "a_missing_matrix_library_costs_nothing";
+    let Some((mut worker, compiled)) = ready(TEST, COPY) else { return };
+    let buffer = worker.alloc(0, 1024, &LIMITS).unwrap();
+    let matrix = Matrix { buffer, offset: 0, element: Element::F32, strides: [4, 1] };
+    let gemm = Gemm {
+        library: "/nowhere/libcublasLt.so".into(),
+        m: 4,
+        n: 4,
+        k: 4,
+        a: matrix,
+        b: Matrix { offset: 64, ..matrix },
+        c: Matrix { offset: 128, ..matrix },
+    };
+    let error = worker.run(0, &[Step::Gemm(gemm)], &LIMITS).unwrap_err();
+    let WorkerError::Remote(RemoteError::Absent(absence)) = error else { panic!("{error}") };
+    assert_eq!(absence.component, Component::Cublas);
+    run_copy(&mut worker, &compiled.code).unwrap();
+    assert_eq!(worker.starts(), 1);
 }
 
 #[test]

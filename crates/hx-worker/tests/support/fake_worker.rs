@@ -35,7 +35,7 @@ fn serve(manner: &str) -> Result<(), Box<dyn std::error::Error>> {
     while let Ok(frame) = Frame::read_from(&mut stdin) {
         let RequestEnvelope { id, request } = frame.parse()?;
         let id = if manner == "wrong-id" { id + 7 } else { id };
-        let reply = answer(manner, &request, &mut stdout)?;
+        let reply = answer(manner, &request, frame.blobs.len(), &mut stdout)?;
         Frame::new(&ReplyEnvelope { id, reply }, frame.blobs)?.write_to(&mut stdout)?;
     }
     Ok(())
@@ -45,6 +45,7 @@ fn serve(manner: &str) -> Result<(), Box<dyn std::error::Error>> {
 fn answer(
     manner: &str,
     request: &Request,
+    blobs: usize,
     stdout: &mut impl Write,
 ) -> io::Result<Result<Reply, RemoteError>> {
     if let Request::Launch(launch) = request {
@@ -89,6 +90,10 @@ fn answer(
             })))
         }
         Request::Alloc { .. } => Ok(Reply::Allocated { buffer: 1 }),
+        // The times tell how many variants came, and how many blobs: machine code travels once.
+        Request::Time { works, .. } => Ok(Reply::Timed {
+            gpu_ms: works.iter().map(|work| vec![work.variants.len() as f32, blobs as f32]).collect(),
+        }),
         Request::Download { .. } => Err(RemoteError::BadRequest("the buffer is empty".to_owned())),
         _ => Ok(Reply::Done),
     })

@@ -1,0 +1,551 @@
+//! Matrix products of the vendor's library cuBLASLt, called directly.
+//!
+//! As with the compiler library, the very file is loaded that the search found, and only the functions needed here are
+//! looked up; they are the same since CUDA 11. The library's algorithm is the first that its own heuristics name, which
+//! is what frameworks run.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use cudarc::driver::sys;
+use hx_worker::protocol::{Absence, Component, Element, GemmRequest, RemoteError};
+
+use crate::gpu::{DeviceMemory, bad};
+use crate::library::{function, load_for_good};
+
+/// What the library may use besides the matrices, in bytes.
+pub(crate) const WORKSPACE_BYTES: u64 = 64 << 20;
+
+const SUCCESS: c_int = 0;
+/// Computes and scales in f32; operands of f32 are not rounded.
+const COMPUTE_32F: c_int = 68;
+const DESC_TRANSA: c_int = 3;
+const DESC_TRANSB: c_int = 4;
+const PREF_MAX_WORKSPACE_BYTES: c_int = 1;
+/// The least alignments of A, B, C and D, in bytes.
+const PREF_ALIGNMENTS: [c_int; 4] = [5, 6, 7, 8];
+/// Alignments past this make no difference to the library.
+const MOST_ALIGNMENT: u64 = 256;
+
+type Handle = *mut c_void;
+type Opaque = *mut c_void;
+type Destroy = unsafe extern "C" fn(Opaque) -> c_int;
+type SetAttribute = unsafe extern "C" fn(Opaque, c_int, *const c_void, usize) -> c_int;
+
+/// One answer of the library's heuristics, as it lays it out.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Heuristic {
+    algorithm: [u64; 8],
+    workspace: usize,
+    state: c_int,
+    waves: f32,
+    reserved: [c_int; 4],
+}
+
+/// The functions of the library; a status of 0 is success.
+#[derive(Clone, Copy)]
+struct Api {
+    status_name: unsafe extern "C" fn(c_int) -> *const c_char,
+    create: unsafe extern "C" fn(*mut Handle) -> c_int,
+    destroy: Destroy,
+    desc_create: unsafe extern "C" fn(*mut Opaque, c_int, c_int) -> c_int,
+    desc_destroy: Destroy,
+    desc_set: SetAttribute,
+    layout_create: unsafe extern "C" fn(*mut Opaque, c_int, u64, u64, i64) -> c_int,
+    layout_destroy: Destroy,
+    preference_create: unsafe extern "C" fn(*mut Opaque) -> c_int,
+    preference_destroy: Destroy,
+    preference_set: SetAttribute,
+    heuristic: unsafe extern "C" fn(
+        Handle,
+        Opaque,
+        Opaque,
+        Opaque,
+        Opaque,
+        Opaque,
+        Opaque,
+        c_int,
+        *mut Heuristic,
+        *mut c_int,
+    ) -> c_int,
+    matmul: unsafe extern "C" fn(
+        Handle,
+        Opaque,
+        *const c_void,
+        *const c_void,
+        Opaque,
+        *const c_void,
+        Opaque,
+        *const c_void,
+        *const c_void,
+        Opaque,
+        *mut c_void,
+        Opaque,
+        *const [u64; 8],
+        *mut c_void,
+        usize,
+        sys::CUstream,
+    ) -> c_int,
+}
+
+/// The loaded library with its handle on one device.
+pub(crate) struct Cublas {
+    api: Api,
+    path: PathBuf,
+    handle: Handle,
+    workspace: DeviceMemory,
+}
+
+/// A product that is ready to run.
+pub(crate) struct Gemm {
+    api: Api,
+    handle: Handle,
+    description: Descriptor,
+    /// Of the three matrices as the library sees them.
+    layouts: [Descriptor; 3],
+    addresses: [sys::CUdeviceptr; 3],
+    algorithm: [u64; 8],
+    workspace: sys::CUdeviceptr,
+    workspace_bytes: usize,
+}
+
+/// An object of the library, destroyed in the end.
+struct Descriptor {
+    raw: Opaque,
+    destroy: Destroy,
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: the object was made by the library and is destroyed only here.
+        unsafe { (self.destroy)(self.raw) };
+    }
+}
+
+impl Cublas {
+    /// Loads the library and makes its handle on the device whose context is current; `workspace` is memory there.
+    pub(crate) fn load(path: &Path, workspace: DeviceMemory) -> Result<Cublas, RemoteError> {
+        let api = find_functions(path).map_err(RemoteError::Absent)?;
+        let mut handle: Handle = ptr::null_mut();
+        // SAFETY: `handle` is a live place for the result; a context is current.
+        let status = unsafe { (api.create)(&raw mut handle) };
+        api.check(status, "starting")?;
+        Ok(Cublas { api, path: path.to_owned(), handle, workspace })
+    }
+
+    /// Where it was loaded from.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Chooses an algorithm for a product; `matrices` are the memory of a, b and c.
+    pub(crate) fn prepare(
+        &self,
+        request: &GemmRequest,
+        matrices: [&DeviceMemory; 3],
+    ) -> Result<Gemm, RemoteError> {
+        let problem = Problem::of(request, matrices)?;
+        let api = self.api;
+        let description = api.describe(&problem)?;
+        let layouts = [
+            api.layout(&problem.operands[0])?,
+            api.layout(&problem.operands[1])?,
+            api.layout(&problem.operands[2])?,
+        ];
+        let addresses = problem.operands.each_ref().map(|operand| operand.address);
+        let preference = api.prefer(&problem)?;
+        let [left, right, result] = layouts.each_ref().map(|layout| layout.raw);
+        let mut found = Heuristic { algorithm: [0; 8], workspace: 0, state: 0, waves: 0.0, reserved: [0; 4] };
+        let mut count: c_int = 0;
+        // SAFETY: all objects are live; there is room for the one answer that is asked for.
+        let status = unsafe {
+            (api.heuristic)(
+                self.handle,
+                description.raw,
+                left,
+                right,
+                result,
+                result,
+                preference.raw,
+                1,
+                &raw mut found,
+                &raw mut count,
+            )
+        };
+        api.check(status, "choosing an algorithm")?;
+        if count == 0 {
+            let status = "it knows none for these matrices".to_owned();
+            return Err(failure("choosing an algorithm", status));
+        }
+        api.check(found.state, "choosing an algorithm")?;
+        let workspace_bytes = found.workspace;
+        if workspace_bytes as u64 > self.workspace.bytes() {
+            return Err(failure(
+                "choosing an algorithm",
+                "it wants more workspace than it was given".to_owned(),
+            ));
+        }
+        Ok(Gemm {
+            api,
+            handle: self.handle,
+            description,
+            layouts,
+            addresses,
+            algorithm: found.algorithm,
+            workspace: self.workspace.address(),
+            workspace_bytes,
+        })
+    }
+}
+
+impl Drop for Cublas {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from `load` and is destroyed only here.
+        unsafe { (self.api.destroy)(self.handle) };
+    }
+}
+
+impl Gemm {
+    /// Puts the product on the stream.
+    pub(crate) fn start(&self, stream: sys::CUstream) -> Result<(), RemoteError> {
+        let (one, zero) = (1.0f32, 0.0f32);
+        let [left, right, result] = self.layouts.each_ref().map(|layout| layout.raw);
+        let [a, b, c] = self.addresses.map(|address| address as *mut c_void);
+        // SAFETY: the objects are live; the three matrices were checked to lie inside of live device memory, as the
+        // workspace does, and their owners outlive the stream's work; the scales are read before the call returns,
+        // as host pointers are; with a scale of zero the former content of C is not read.
+        let status = unsafe {
+            (self.api.matmul)(
+                self.handle,
+                self.description.raw,
+                (&raw const one).cast(),
+                a,
+                left,
+                b,
+                right,
+                (&raw const zero).cast(),
+                c,
+                result,
+                c,
+                result,
+                &raw const self.algorithm,
+                self.workspace as *mut c_void,
+                self.workspace_bytes,
+                stream,
+            )
+        };
+        self.api.check(status, "multiplying")
+    }
+}
+
+impl Api {
+    fn check(&self, status: c_int, during: &str) -> Result<(), RemoteError> {
+        if status == SUCCESS { Ok(()) } else { Err(failure(during, self.name_of(status))) }
+    }
+
+    fn name_of(&self, status: c_int) -> String {
+        // SAFETY: the function takes any status and returns null or a static string that ends in zero.
+        let text = unsafe {
+            let text = (self.status_name)(status);
+            if text.is_null() { None } else { Some(CStr::from_ptr(text)) }
+        };
+        text.map_or_else(|| format!("status {status}"), |text| text.to_string_lossy().into_owned())
+    }
+
+    fn describe(&self, problem: &Problem) -> Result<Descriptor, RemoteError> {
+        const DURING: &str = "describing a product";
+        let mut raw: Opaque = ptr::null_mut();
+        // SAFETY: `raw` is a live place for the result.
+        let status = unsafe { (self.desc_create)(&raw mut raw, COMPUTE_32F, data_type(Element::F32)) };
+        self.check(status, DURING)?;
+        let description = Descriptor { raw, destroy: self.desc_destroy };
+        for (attribute, operand) in [(DESC_TRANSA, &problem.operands[0]), (DESC_TRANSB, &problem.operands[1])]
+        {
+            let transposed = c_int::from(operand.transposed);
+            // SAFETY: the object is live, and the attribute is an integer of this size.
+            let status = unsafe {
+                (self.desc_set)(raw, attribute, (&raw const transposed).cast(), size_of::<c_int>())
+            };
+            self.check(status, DURING)?;
+        }
+        Ok(description)
+    }
+
+    fn layout(&self, operand: &Operand) -> Result<Descriptor, RemoteError> {
+        let mut raw: Opaque = ptr::null_mut();
+        let Operand { element, rows, columns, leading, .. } = *operand;
+        // SAFETY: `raw` is a live place for the result.
+        let status =
+            unsafe { (self.layout_create)(&raw mut raw, data_type(element), rows, columns, leading) };
+        self.check(status, "describing a matrix")?;
+        Ok(Descriptor { raw, destroy: self.layout_destroy })
+    }
+
+    fn prefer(&self, problem: &Problem) -> Result<Descriptor, RemoteError> {
+        const DURING: &str = "stating preferences";
+        let mut raw: Opaque = ptr::null_mut();
+        // SAFETY: `raw` is a live place for the result.
+        let status = unsafe { (self.preference_create)(&raw mut raw) };
+        self.check(status, DURING)?;
+        let preference = Descriptor { raw, destroy: self.preference_destroy };
+        let bytes = WORKSPACE_BYTES as usize;
+        // SAFETY: the object is live, and the attribute is an integer of this size.
+        let status = unsafe {
+            (self.preference_set)(
+                raw,
+                PREF_MAX_WORKSPACE_BYTES,
+                (&raw const bytes).cast(),
+                size_of::<usize>(),
+            )
+        };
+        self.check(status, DURING)?;
+        let [a, b, c] = problem.operands.each_ref().map(Operand::alignment);
+        for (attribute, alignment) in PREF_ALIGNMENTS.into_iter().zip([a, b, c, c]) {
+            // SAFETY: as above.
+            let status = unsafe {
+                (self.preference_set)(raw, attribute, (&raw const alignment).cast(), size_of::<u32>())
+            };
+            self.check(status, DURING)?;
+        }
+        Ok(preference)
+    }
+}
+
+/// The library's number of an element type.
+fn data_type(element: Element) -> c_int {
+    match element {
+        Element::F32 => 0,
+        Element::F16 => 2,
+        Element::Bf16 => 14,
+    }
+}
+
+/// A product in the library's terms: matrices stored by columns, of which the first two may be taken transposed.
+#[derive(Debug)]
+struct Problem {
+    operands: [Operand; 3],
+}
+
+/// A matrix as the library describes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Operand {
+    element: Element,
+    address: u64,
+    transposed: bool,
+    /// As stored.
+    rows: u64,
+    columns: u64,
+    /// Elements from a stored column to the next.
+    leading: i64,
+}
+
+/// A matrix as requested: extents and strides, in elements, of rows and columns.
+#[derive(Debug, Clone, Copy)]
+struct View {
+    element: Element,
+    address: u64,
+    extents: [u64; 2],
+    strides: [u64; 2],
+}
+
+impl View {
+    fn flipped(self) -> View {
+        let ([rows, columns], [down, across]) = (self.extents, self.strides);
+        View { extents: [columns, rows], strides: [across, down], ..self }
+    }
+
+    /// As the library stores it: with elements of a column side by side, or transposed to be so.
+    fn operand(self) -> Result<Operand, RemoteError> {
+        let ([rows, columns], [down, across]) = (self.extents, self.strides);
+        let View { element, address, .. } = self;
+        let leading = |stride: u64, stored_rows: u64| {
+            // A single column may have any stride; the library wants one that passes the column.
+            i64::try_from(stride.max(stored_rows)).map_err(|_| bad("a matrix past the address space"))
+        };
+        if (down == 1 || rows == 1) && (across >= rows || columns == 1) {
+            let leading = leading(across, rows)?;
+            return Ok(Operand { element, address, transposed: false, rows, columns, leading });
+        }
+        if (across == 1 || columns == 1) && (down >= columns || rows == 1) {
+            let leading = leading(down, columns)?;
+            let (rows, columns) = (columns, rows);
+            return Ok(Operand { element, address, transposed: true, rows, columns, leading });
+        }
+        Err(bad(&format!(
+            "a matrix product takes matrices whose rows or columns are contiguous, the strides are {down} and {across}"
+        )))
+    }
+}
+
+impl Operand {
+    fn alignment(&self) -> u32 {
+        let low = self.address & self.address.wrapping_neg();
+        if low == 0 { MOST_ALIGNMENT as u32 } else { low.min(MOST_ALIGNMENT) as u32 }
+    }
+}
+
+impl Problem {
+    fn of(request: &GemmRequest, memory: [&DeviceMemory; 3]) -> Result<Problem, RemoteError> {
+        let GemmRequest { m, n, k, .. } = *request;
+        let extents = [[m, k], [k, n], [m, n]];
+        let matrices = [&request.a, &request.b, &request.c];
+        let mut views = Vec::with_capacity(3);
+        for ((matrix, extents), memory) in matrices.into_iter().zip(extents).zip(memory) {
+            let reach = reach(extents, matrix.strides, matrix.element);
+            let end = reach.and_then(|bytes| bytes.checked_add(matrix.offset));
+            if end.is_none_or(|end| end > memory.bytes()) {
+                return Err(bad("a matrix does not lie in its buffer"));
+            }
+            let address = memory.address() + matrix.offset;
+            views.push(View { element: matrix.element, address, extents, strides: matrix.strides });
+        }
+        let [a, b, c] = views.as_slice() else { return Err(bad("a product has three matrices")) };
+        Problem::of_views(*a, *b, *c)
+    }
+
+    /// The library writes results by columns; one by rows is the transposed product, (a·b)ᵀ = bᵀ·aᵀ.
+    fn of_views(a: View, b: View, c: View) -> Result<Problem, RemoteError> {
+        if [a, b, c].iter().any(|view| view.extents.contains(&0)) {
+            return Err(bad("a matrix product without elements"));
+        }
+        let result = c.operand()?;
+        let operands = if result.transposed {
+            [b.flipped().operand()?, a.flipped().operand()?, c.flipped().operand()?]
+        } else {
+            [a.operand()?, b.operand()?, result]
+        };
+        Ok(Problem { operands })
+    }
+}
+
+/// The bytes from the first element of a matrix to past its last; nothing where they pass all bounds.
+fn reach(extents: [u64; 2], strides: [u64; 2], element: Element) -> Option<u64> {
+    let mut last = 0u64;
+    for (extent, stride) in extents.into_iter().zip(strides) {
+        last = last.checked_add(extent.checked_sub(1)?.checked_mul(stride)?)?;
+    }
+    last.checked_add(1)?.checked_mul(element.bytes())
+}
+
+fn failure(during: &str, status: String) -> RemoteError {
+    RemoteError::Library { library: "cuBLASLt".to_owned(), during: during.to_owned(), status }
+}
+
+fn find_functions(path: &Path) -> Result<Api, Absence> {
+    let library = load_for_good(path, Component::Cublas)?;
+    // SAFETY: each name goes with the type that the library's documentation gives it.
+    let api = unsafe {
+        (|| {
+            Ok(Api {
+                status_name: function(library, "cublasLtGetStatusName")?,
+                create: function(library, "cublasLtCreate")?,
+                destroy: function(library, "cublasLtDestroy")?,
+                desc_create: function(library, "cublasLtMatmulDescCreate")?,
+                desc_destroy: function(library, "cublasLtMatmulDescDestroy")?,
+                desc_set: function(library, "cublasLtMatmulDescSetAttribute")?,
+                layout_create: function(library, "cublasLtMatrixLayoutCreate")?,
+                layout_destroy: function(library, "cublasLtMatrixLayoutDestroy")?,
+                preference_create: function(library, "cublasLtMatmulPreferenceCreate")?,
+                preference_destroy: function(library, "cublasLtMatmulPreferenceDestroy")?,
+                preference_set: function(library, "cublasLtMatmulPreferenceSetAttribute")?,
+                heuristic: function(library, "cublasLtMatmulAlgoGetHeuristic")?,
+                matmul: function(library, "cublasLtMatmul")?,
+            })
+        })()
+    };
+    api.map_err(|error: String| {
+        let reason = format!("`{}` is no cuBLASLt library: {error}", path.display());
+        Absence::new(Component::Cublas, reason)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view(extents: [u64; 2], strides: [u64; 2], address: u64) -> View {
+        View { element: Element::F16, address, extents, strides }
+    }
+
+    /// Multiplies as the library would, and as the request means it, over small integers.
+    fn check(a: View, b: View, c: View) {
+        let problem = Problem::of_views(a, b, c).unwrap();
+        let value = |address: u64| (address * 7 % 11) as i64 - 5;
+        let [m, k] = a.extents;
+        let n = b.extents[1];
+        let at = |view: &View, row: u64, column: u64| {
+            view.address + row * view.strides[0] + column * view.strides[1]
+        };
+        let mut wanted = std::collections::BTreeMap::new();
+        for i in 0..m {
+            for j in 0..n {
+                let sum: i64 = (0..k).map(|l| value(at(&a, i, l)) * value(at(&b, l, j))).sum();
+                wanted.insert(at(&c, i, j), sum);
+            }
+        }
+        let [left, right, result] = problem.operands;
+        let stored = |operand: &Operand, row: u64, column: u64| {
+            let (row, column) = if operand.transposed { (column, row) } else { (row, column) };
+            assert!(row < operand.rows && column < operand.columns, "{operand:?}");
+            assert!(operand.leading >= operand.rows as i64, "{operand:?}");
+            operand.address + row + column * operand.leading as u64
+        };
+        assert!(!result.transposed);
+        let inner = if left.transposed { left.rows } else { left.columns };
+        let mut got = std::collections::BTreeMap::new();
+        for i in 0..result.rows {
+            for j in 0..result.columns {
+                let product = |l| value(stored(&left, i, l)) * value(stored(&right, l, j));
+                got.insert(stored(&result, i, j), (0..inner).map(product).sum::<i64>());
+            }
+        }
+        assert_eq!(got, wanted);
+    }
+
+    #[test]
+    fn products_by_rows_and_by_columns() {
+        let (m, n, k) = (3, 4, 5);
+        let by_rows = |rows: u64, columns: u64, at| view([rows, columns], [columns + 2, 1], at);
+        let by_columns = |rows: u64, columns: u64, at| view([rows, columns], [1, rows + 1], at);
+        for c in [by_rows(m, n, 900), by_columns(m, n, 900)] {
+            for a in [by_rows(m, k, 0), by_columns(m, k, 0)] {
+                for b in [by_rows(k, n, 400), by_columns(k, n, 400)] {
+                    check(a, b, c);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_are_matrices() {
+        check(view([1, 5], [5, 1], 0), view([5, 4], [4, 1], 100), view([1, 4], [4, 1], 900));
+        check(view([3, 5], [5, 1], 0), view([5, 1], [1, 1], 100), view([3, 1], [1, 1], 900));
+        check(view([1, 1], [1, 1], 0), view([1, 1], [1, 1], 100), view([1, 1], [1, 1], 900));
+        check(view([3, 1], [1, 1], 0), view([1, 4], [4, 1], 100), view([3, 4], [4, 1], 900));
+    }
+
+    #[test]
+    fn what_the_library_cannot_take() {
+        let fine = view([4, 4], [4, 1], 0);
+        let scattered = view([4, 4], [8, 2], 0);
+        assert!(Problem::of_views(scattered, fine, fine).is_err());
+        let overlapping = view([4, 4], [2, 1], 0);
+        assert!(Problem::of_views(fine, fine, overlapping).is_err());
+        assert!(Problem::of_views(fine, view([4, 0], [0, 1], 0), view([4, 0], [0, 1], 0)).is_err());
+        assert_eq!(reach([4, 4], [8, 1], Element::F32), Some((3 * 8 + 3 + 1) * 4));
+        assert_eq!(reach([u64::MAX, 2], [u64::MAX, 1], Element::F32), None);
+        assert_eq!(reach([0, 2], [2, 1], Element::F32), None);
+    }
+
+    #[test]
+    fn alignment_is_that_of_the_address() {
+        let alignment = |address| view([4, 4], [4, 1], address).operand().unwrap().alignment();
+        assert_eq!(alignment(0x7000_0000), 256);
+        assert_eq!(alignment(0x7000_0010), 16);
+        assert_eq!(alignment(0x7000_0002), 2);
+    }
+}

@@ -1,0 +1,267 @@
+//! Timing works on a device, in turn, and running steps once.
+//!
+//! A round runs every work once. Everything of the reported rounds is put on the stream before anything is waited for,
+//! so that the device never idles between an event and what it times: the overwriting of the cache, which is not timed,
+//! takes longer than the host needs to enqueue what follows.
+
+#![allow(unsafe_code)]
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use cudarc::driver::result;
+use cudarc::driver::sys;
+use hx_worker::protocol::{GemmRequest, RemoteError, Step, TimePlan, Work};
+
+use crate::cublaslt::{Cublas, Gemm, WORKSPACE_BYTES};
+use crate::gpu::{DeviceMemory, Gpu, bad, fault};
+use crate::launch::{Prepared, prepare};
+
+/// A step with all it needs.
+enum Ready {
+    Launch(Box<Prepared>),
+    Gemm(Box<Gemm>),
+    Copy { from: sys::CUdeviceptr, to: sys::CUdeviceptr, bytes: usize },
+}
+
+impl Ready {
+    fn start(&mut self, stream: sys::CUstream) -> Result<(), RemoteError> {
+        match self {
+            Ready::Launch(prepared) => prepared.start(stream),
+            Ready::Gemm(gemm) => gemm.start(stream),
+            Ready::Copy { from, to, bytes } => {
+                // SAFETY: both ranges were checked to lie inside of live memory that outlives the stream's work.
+                unsafe { result::memcpy_dtod_async(*to, *from, *bytes, stream) }
+                    .map_err(|error| fault("copying device memory", error))
+            }
+        }
+    }
+
+    fn what(&self) -> String {
+        match self {
+            Ready::Launch(prepared) => format!("running `{}`", prepared.symbol()),
+            Ready::Gemm(_) => "running a matrix product of cuBLASLt".to_owned(),
+            Ready::Copy { .. } => "copying device memory".to_owned(),
+        }
+    }
+}
+
+/// Runs steps once and waits for each, so that a fault has the name of its step.
+pub(crate) fn run(
+    gpu: &mut Gpu,
+    resident: &BTreeMap<u64, DeviceMemory>,
+    steps: &[Step],
+    blobs: &[Vec<u8>],
+) -> Result<(), RemoteError> {
+    let mut ready = prepare_steps(gpu, resident, steps, blobs)?;
+    run_each(&mut ready)
+}
+
+fn run_each(steps: &mut [Ready]) -> Result<(), RemoteError> {
+    let stream = result::stream::null();
+    for step in steps {
+        step.start(stream)?;
+        wait(stream, &step.what())?;
+    }
+    Ok(())
+}
+
+/// The times of each work's runs in milliseconds, by the plan.
+pub(crate) fn time(
+    gpu: &mut Gpu,
+    resident: &BTreeMap<u64, DeviceMemory>,
+    works: &[Work],
+    plan: &TimePlan,
+    blobs: &[Vec<u8>],
+) -> Result<Vec<Vec<f32>>, RemoteError> {
+    let mut ready = Vec::with_capacity(works.len());
+    for work in works {
+        if work.variants.is_empty() {
+            return Err(bad("a work without steps to time"));
+        }
+        let variants = work.variants.iter().map(|steps| prepare_steps(gpu, resident, steps, blobs));
+        ready.push(variants.collect::<Result<Vec<_>, _>>()?);
+    }
+    let flush = if plan.flush_l2 { Some(Flush::new(gpu)?) } else { None };
+    // The first round waits for each step: a fault gets its name, and code is loaded.
+    for variant in ready.iter_mut().flatten() {
+        run_each(variant)?;
+    }
+    let round_ms = warm_up(&mut ready, flush.as_ref(), plan)?;
+    report(&mut ready, flush.as_ref(), plan.rounds(round_ms))
+}
+
+/// Unreported rounds; gives the milliseconds that one of the last took on the host's clock.
+fn warm_up(
+    works: &mut [Vec<Vec<Ready>>],
+    flush: Option<&Flush>,
+    plan: &TimePlan,
+) -> Result<f64, RemoteError> {
+    let stream = result::stream::null();
+    let begin = Instant::now();
+    let elapsed = || begin.elapsed().as_secs_f64() * 1e3;
+    let mut rounds = 0u32;
+    let mut round_ms = f64::INFINITY;
+    loop {
+        let before = elapsed();
+        for work in works.iter_mut() {
+            let variants = work.len();
+            for step in &mut work[rounds as usize % variants] {
+                step.start(stream)?;
+            }
+            flush.map_or(Ok(()), |flush| flush.start(stream))?;
+        }
+        wait(stream, "warming up")?;
+        rounds += 1;
+        // The clocks rise meanwhile, so the fastest round tells most of those to come.
+        round_ms = round_ms.min(elapsed() - before);
+        let warm = rounds >= plan.warmup && elapsed() >= f64::from(plan.warmup_ms);
+        if warm || elapsed() >= f64::from(plan.budget_ms.max(plan.warmup_ms)) {
+            return Ok(round_ms);
+        }
+    }
+}
+
+fn report(
+    works: &mut [Vec<Vec<Ready>>],
+    flush: Option<&Flush>,
+    rounds: u32,
+) -> Result<Vec<Vec<f32>>, RemoteError> {
+    let stream = result::stream::null();
+    let mut events = Events::default();
+    for round in 0..rounds {
+        for work in works.iter_mut() {
+            flush.map_or(Ok(()), |flush| flush.start(stream))?;
+            let [start, stop] = events.pair()?;
+            record(start, stream)?;
+            let variants = work.len();
+            for step in &mut work[round as usize % variants] {
+                step.start(stream)?;
+            }
+            record(stop, stream)?;
+        }
+    }
+    wait(stream, "timing")?;
+    let mut times = vec![Vec::with_capacity(rounds as usize); works.len()];
+    for (at, [start, stop]) in events.pairs.iter().enumerate() {
+        // SAFETY: both events were recorded on the stream, which was waited for.
+        let ms = unsafe { result::event::elapsed(*start, *stop) };
+        times[at % works.len()].push(ms.map_err(|error| fault("reading a time", error))?);
+    }
+    Ok(times)
+}
+
+fn record(event: sys::CUevent, stream: sys::CUstream) -> Result<(), RemoteError> {
+    // SAFETY: the event is live and of the current context.
+    unsafe { result::event::record(event, stream) }.map_err(|error| fault("recording an event", error))
+}
+
+fn wait(stream: sys::CUstream, during: &str) -> Result<(), RemoteError> {
+    // SAFETY: the stream is that of the current context.
+    unsafe { result::stream::synchronize(stream) }.map_err(|error| fault(during, error))
+}
+
+/// Memory whose overwriting leaves nothing else in the L2 cache.
+struct Flush {
+    memory: DeviceMemory,
+    bytes: usize,
+}
+
+impl Flush {
+    fn new(gpu: &Gpu) -> Result<Flush, RemoteError> {
+        // Twice the cache: it need not replace the oldest line first.
+        let memory = gpu.alloc(2 * gpu.info.l2_bytes)?;
+        let bytes = usize::try_from(memory.bytes()).map_err(|_| bad("a cache past the address space"))?;
+        Ok(Flush { memory, bytes })
+    }
+
+    fn start(&self, stream: sys::CUstream) -> Result<(), RemoteError> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: the memory is live, `bytes` long, and outlives the stream's work, which is waited for.
+        unsafe { result::memset_d8_async(self.memory.address(), 0x5a, self.bytes, stream) }
+            .map_err(|error| fault("overwriting the cache", error))
+    }
+}
+
+/// Events in pairs, destroyed in the end.
+#[derive(Default)]
+struct Events {
+    pairs: Vec<[sys::CUevent; 2]>,
+    /// The first of a pair whose second could not be made.
+    single: Option<sys::CUevent>,
+}
+
+impl Events {
+    fn pair(&mut self) -> Result<[sys::CUevent; 2], RemoteError> {
+        let create = || {
+            let kind = sys::CUevent_flags::CU_EVENT_DEFAULT;
+            result::event::create(kind).map_err(|error| fault("making an event", error))
+        };
+        let first = create()?;
+        self.single = Some(first);
+        let pair = [first, create()?];
+        self.single = None;
+        self.pairs.push(pair);
+        Ok(pair)
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        for event in self.pairs.iter().flatten().copied().chain(self.single) {
+            // SAFETY: the event was made by `pair` and is destroyed only here; an event that still waits for its
+            // record is released when that is done.
+            let _ = unsafe { result::event::destroy(event) };
+        }
+    }
+}
+
+fn prepare_steps(
+    gpu: &mut Gpu,
+    resident: &BTreeMap<u64, DeviceMemory>,
+    steps: &[Step],
+    blobs: &[Vec<u8>],
+) -> Result<Vec<Ready>, RemoteError> {
+    let memory = |buffer: &u64| resident.get(buffer).ok_or_else(|| bad("no such buffer"));
+    let mut ready = Vec::with_capacity(steps.len());
+    for step in steps {
+        ready.push(match step {
+            Step::Launch(request) if request.device != gpu.info.ordinal => {
+                return Err(bad("a step for another device"));
+            }
+            Step::Launch(request) => Ready::Launch(Box::new(prepare(gpu, resident, request, blobs)?)),
+            Step::Gemm(request) => {
+                let matrices =
+                    [memory(&request.a.buffer)?, memory(&request.b.buffer)?, memory(&request.c.buffer)?];
+                Ready::Gemm(Box::new(prepare_gemm(gpu, request, matrices)?))
+            }
+            Step::Copy { from, to, bytes } => {
+                let (from, to) = (memory(from)?, memory(to)?);
+                if *bytes > from.bytes().min(to.bytes()) {
+                    return Err(bad("a copy past the end of a buffer"));
+                }
+                let size = usize::try_from(*bytes).map_err(|_| bad("a copy past the address space"))?;
+                Ready::Copy { from: from.address(), to: to.address(), bytes: size }
+            }
+        });
+    }
+    Ok(ready)
+}
+
+fn prepare_gemm(
+    gpu: &mut Gpu,
+    request: &GemmRequest,
+    matrices: [&DeviceMemory; 3],
+) -> Result<Gemm, RemoteError> {
+    if gpu.cublas.is_none() {
+        let workspace = gpu.alloc(WORKSPACE_BYTES)?;
+        gpu.cublas = Some(Cublas::load(&request.library, workspace)?);
+    }
+    match &gpu.cublas {
+        Some(cublas) if cublas.path() == request.library => cublas.prepare(request, matrices),
+        Some(cublas) => Err(bad(&format!("this worker has loaded `{}` already", cublas.path().display()))),
+        None => Err(bad("the matrix library is gone")),
+    }
+}

@@ -1,0 +1,212 @@
+//! Timing on the device: what is run, how often, and what the samples say.
+//!
+//! The samples come back whole; medians and quantiles are taken here.
+
+use std::path::PathBuf;
+
+use crate::client::{Budget, Buffer, Launch, Limits, Parcel, WorkerClient};
+use crate::error::WorkerError;
+use crate::protocol::{self, Element, GemmRequest, Reply, Request, TimePlan, WireMatrix};
+
+/// One thing to do on the device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// Run a kernel.
+    Launch(Launch<'a>),
+    /// Multiply matrices with the vendor's library.
+    Gemm(Gemm),
+    /// Copy the first `bytes` bytes of an allocation to another.
+    Copy {
+        /// What is read.
+        from: Buffer,
+        /// What is written.
+        to: Buffer,
+        /// How much, at most the size of either.
+        bytes: u64,
+    },
+}
+
+/// What is timed as one: the same steps, over different memory where repeats are to find none of it in a cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work<'a> {
+    /// At least one; repeats take them in turn.
+    pub variants: Vec<Vec<Step<'a>>>,
+}
+
+/// `c[m, n] = a[m, k] · b[k, n]` by the vendor's library, accumulated in f32.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gemm {
+    /// The library, found by [`crate::toolkit::find_cublaslt`].
+    pub library: PathBuf,
+    /// Rows of `a` and `c`.
+    pub m: u64,
+    /// Columns of `b` and `c`.
+    pub n: u64,
+    /// Columns of `a`, rows of `b`.
+    pub k: u64,
+    /// `m` × `k`.
+    pub a: Matrix,
+    /// `k` × `n`.
+    pub b: Matrix,
+    /// `m` × `n`, written.
+    pub c: Matrix,
+}
+
+/// A matrix in device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Matrix {
+    /// The allocation.
+    pub buffer: Buffer,
+    /// Bytes from its start.
+    pub offset: u64,
+    /// What it holds.
+    pub element: Element,
+    /// Elements from a row to the next, and from a column to the next; one of them is 1.
+    pub strides: [u64; 2],
+}
+
+/// Times of a work that ran repeatedly, in milliseconds and in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timing {
+    /// One entry for each reported run.
+    pub gpu_ms: Vec<f32>,
+}
+
+impl Timing {
+    /// The time that half of the runs stayed below, in milliseconds; nothing without runs.
+    pub fn median(&self) -> Option<f64> {
+        self.quantile(0.5)
+    }
+
+    /// The time that the share `q` of the runs stayed below, in milliseconds, interpolated between neighbours.
+    pub fn quantile(&self, q: f64) -> Option<f64> {
+        let mut sorted: Vec<f64> = self.gpu_ms.iter().map(|ms| f64::from(*ms)).collect();
+        sorted.sort_by(f64::total_cmp);
+        let last = sorted.len().checked_sub(1)?;
+        let at = q.clamp(0.0, 1.0) * last as f64;
+        let (low, part) = (at.floor() as usize, at.fract());
+        let high = (low + 1).min(last);
+        Some(sorted[low] + (sorted[high] - sorted[low]) * part)
+    }
+}
+
+impl WorkerClient {
+    /// Runs steps once. Their results stay in device memory.
+    pub fn run(&mut self, device: u32, steps: &[Step<'_>], limits: &Limits<'_>) -> Result<(), WorkerError> {
+        let during = during("running", steps);
+        let budget = Budget::of(limits);
+        let mut parcel = Parcel::default();
+        let steps = self.wire_steps(steps, &mut parcel, &budget)?;
+        match self.call(&during, Request::Run { device, steps }, parcel.blobs, &budget)? {
+            (Reply::Done, _) => {
+                self.remember_modules(parcel.modules);
+                Ok(())
+            }
+            (other, _) => Err(self.unexpected(&during, &other)),
+        }
+    }
+
+    /// Runs works repeatedly and in turn; one timing for each. Buffers keep what the runs left in them.
+    pub fn time(
+        &mut self,
+        device: u32,
+        works: &[Work<'_>],
+        plan: TimePlan,
+        limits: &Limits<'_>,
+    ) -> Result<Vec<Timing>, WorkerError> {
+        let first = works.first().and_then(|work| work.variants.first());
+        let during = during("timing", first.map_or(&[], Vec::as_slice));
+        let budget = Budget::of(limits);
+        let mut parcel = Parcel::default();
+        let mut wire = Vec::with_capacity(works.len());
+        for work in works {
+            let variants = work.variants.iter().map(|steps| self.wire_steps(steps, &mut parcel, &budget));
+            wire.push(protocol::Work { variants: variants.collect::<Result<_, _>>()? });
+        }
+        match self.call(&during, Request::Time { device, works: wire, plan }, parcel.blobs, &budget)? {
+            (Reply::Timed { gpu_ms }, _) => {
+                self.remember_modules(parcel.modules);
+                Ok(gpu_ms.into_iter().map(|gpu_ms| Timing { gpu_ms }).collect())
+            }
+            (other, _) => Err(self.unexpected(&during, &other)),
+        }
+    }
+
+    /// Fills the buffer with repetitions of `pattern`, of which the last may be cut. An empty pattern is refused.
+    pub fn fill(&mut self, buffer: Buffer, pattern: &[u8], limits: &Limits<'_>) -> Result<(), WorkerError> {
+        let buffer = self.live(buffer)?;
+        let request = Request::Fill { buffer, pattern: 0 };
+        self.done("filling device memory", request, vec![pattern.to_vec()], limits)
+    }
+
+    fn wire_steps(
+        &mut self,
+        steps: &[Step<'_>],
+        parcel: &mut Parcel,
+        budget: &Budget<'_>,
+    ) -> Result<Vec<protocol::Step>, WorkerError> {
+        let mut wire = Vec::with_capacity(steps.len());
+        for step in steps {
+            wire.push(match step {
+                Step::Launch(launch) => protocol::Step::Launch(self.launch_request(launch, parcel, budget)?),
+                Step::Gemm(gemm) => protocol::Step::Gemm(GemmRequest {
+                    library: gemm.library.clone(),
+                    m: gemm.m,
+                    n: gemm.n,
+                    k: gemm.k,
+                    a: self.wire_matrix(&gemm.a)?,
+                    b: self.wire_matrix(&gemm.b)?,
+                    c: self.wire_matrix(&gemm.c)?,
+                }),
+                Step::Copy { from, to, bytes } => {
+                    protocol::Step::Copy { from: self.live(*from)?, to: self.live(*to)?, bytes: *bytes }
+                }
+            });
+        }
+        Ok(wire)
+    }
+
+    fn wire_matrix(&self, matrix: &Matrix) -> Result<WireMatrix, WorkerError> {
+        let Matrix { buffer, offset, element, strides } = *matrix;
+        Ok(WireMatrix { buffer: self.live(buffer)?, offset, element, strides })
+    }
+}
+
+/// What a request does, for its errors.
+fn during(verb: &str, steps: &[Step<'_>]) -> String {
+    match steps.first() {
+        Some(Step::Launch(launch)) => format!("{verb} `{}`", launch.symbol),
+        Some(Step::Gemm(_)) => format!("{verb} a matrix product of cuBLASLt"),
+        Some(Step::Copy { .. }) => format!("{verb} a copy"),
+        None => format!("{verb} nothing"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        let timing = |gpu_ms: &[f32]| Timing { gpu_ms: gpu_ms.to_vec() };
+        assert_eq!(timing(&[]).median(), None);
+        assert_eq!(timing(&[3.0]).quantile(0.8), Some(3.0));
+        let five = timing(&[5.0, 1.0, 4.0, 2.0, 3.0]);
+        assert_eq!(five.median(), Some(3.0));
+        assert_eq!(five.quantile(0.0), Some(1.0));
+        assert_eq!(five.quantile(1.0), Some(5.0));
+        assert!((five.quantile(0.2).unwrap_or_default() - 1.8).abs() < 1e-9);
+        assert_eq!(timing(&[1.0, 2.0]).median(), Some(1.5));
+    }
+
+    #[test]
+    fn a_budget_bounds_the_rounds() {
+        let plan = TimePlan { repeats: 100, budget_ms: 1000, ..TimePlan::default() };
+        assert_eq!(plan.rounds(0.01), 100);
+        assert_eq!(plan.rounds(50.0), 20);
+        assert_eq!(plan.rounds(5000.0), 5);
+        assert_eq!(plan.rounds(0.0), 100);
+        assert_eq!(TimePlan { repeats: 3, ..plan }.rounds(5000.0), 3);
+        assert_eq!(TimePlan { repeats: 0, ..plan }.rounds(1.0), 1);
+    }
+}
