@@ -88,16 +88,16 @@ mod tests {
             resolve_module(&db, from, &segments).map_or("none", |file| file.path(&db))
         };
         assert_eq!(find(files[0], "std::matmul"), "std/matmul.hx");
-        let own = SourceFile::workspace(&db, "std/matmul.hx", "");
-        workspace.add_files(&mut db, [own]);
-        let found = resolve_module(&db, files[0], &["std", "matmul"]);
-        assert_eq!(found, Some(std), "a file of the user does not hide the standard library");
         assert_eq!(find(files[0], "std::nothing"), "none");
         assert_eq!(find(files[2], "std2"), "a/std2.hx");
         assert_eq!(find(files[0], "std2"), "std2.hx");
         assert_eq!(find(files[0], "b::main"), "none");
         assert_eq!(find(files[1], "b::main"), "a/b/main.hx");
         assert_eq!(find(std, "main"), "none");
+        let own = SourceFile::workspace(&db, "std/matmul.hx", "");
+        workspace.add_files(&mut db, [own]);
+        let found = resolve_module(&db, files[0], &["std", "matmul"]);
+        assert_eq!(found, Some(std), "a file of the user does not hide the standard library");
     }
 
     #[test]
