@@ -8,6 +8,11 @@ use hx_target::{BANK_BYTES, WARP, WAVEFRONT_BYTES};
 /// Bytes of a sector of global memory.
 pub(crate) const SECTOR: i64 = 32;
 
+/// Splits the addresses of threads, in their order, into those of each group of `lanes` threads.
+pub(crate) fn requests(addresses: &[(usize, i64)], lanes: usize) -> impl Iterator<Item = &[(usize, i64)]> {
+    addresses.chunk_by(move |a, b| a.0 / lanes == b.0 / lanes)
+}
+
 /// Cycles that a request takes, and the number of its phases. `lanes` holds the byte address of each lane that takes part, with its
 /// position in the warp (or among the lanes whose address counts); `access` is the number of bytes at each address.
 pub(crate) fn wavefronts(lanes: &[(usize, i64)], access: usize) -> (u64, u64) {

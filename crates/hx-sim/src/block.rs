@@ -2,7 +2,8 @@
 
 use crate::code::{Code, Regs, SiteId, Step};
 use crate::error::{Fault, SimError};
-use crate::formula::{Env, Failure};
+use crate::flight::Flight;
+use crate::formula::{Env, Failure, Test};
 use crate::global::{Overlay, Tensor};
 use crate::launch::Config;
 use crate::report::Counters;
@@ -27,8 +28,10 @@ pub(crate) struct Scratch {
     /// Of each thread, in elements.
     pub(crate) offsets: Vec<i64>,
     pub(crate) mask: Vec<bool>,
+    pub(crate) inside: Vec<bool>,
     /// Byte addresses of the threads that take part, with the thread.
     pub(crate) addresses: Vec<(usize, i64)>,
+    pub(crate) sources: Vec<(usize, i64)>,
     pub(crate) sorted: Vec<i64>,
     /// Of one request, with the position of the lane.
     pub(crate) request: Vec<(usize, i64)>,
@@ -39,6 +42,8 @@ pub(crate) struct Scratch {
     pub(crate) b: Vec<f64>,
     pub(crate) c: Vec<f64>,
     pub(crate) sums: Vec<u64>,
+    /// Of an expression, each with the bits of every thread.
+    pub(crate) temporaries: Vec<Vec<u64>>,
 }
 
 #[derive(Debug)]
@@ -51,6 +56,7 @@ pub(crate) struct Block<'a> {
     pub(crate) env: Env,
     pub(crate) registers: Vec<RegisterFile>,
     pub(crate) shared: SharedMemory,
+    pub(crate) flight: Flight,
     /// By parameter; used for tensors that may be written.
     pub(crate) overlays: Vec<Overlay>,
     /// By site.
@@ -80,6 +86,7 @@ impl<'a> Block<'a> {
             env,
             registers: code.arrays.iter().map(|a| file(a.len)).collect(),
             shared: SharedMemory::new(code, config.check_races),
+            flight: Flight::default(),
             overlays: tensors.iter().map(|_| Overlay::default()).collect(),
             counters: vec![Counters::default(); code.sites.len()],
             barriers: 0,
@@ -94,7 +101,9 @@ impl<'a> Block<'a> {
 
     pub(crate) fn run(&mut self) -> Result<(), SimError> {
         let code = self.code;
-        self.body(&code.body)
+        self.body(&code.body)?;
+        self.count_unwaited();
+        Ok(())
     }
 
     fn body(&mut self, steps: &'a [Step]) -> Result<(), SimError> {
@@ -132,7 +141,32 @@ impl<'a> Block<'a> {
                 Step::Multiply(m) => self.multiply(m)?,
                 Step::Convert(c) => self.convert(c)?,
                 Step::Fill(f) => self.fill(f)?,
+                Step::While { site, test, body, text } => self.repeat(*site, test, body, text)?,
+                Step::LoadInteger(l) => self.load_integer(l)?,
+                Step::Compute(c) => self.compute(c)?,
+                Step::LaneExchange(e) => self.lane_exchange(e)?,
+                Step::AsyncCopy(c) => self.async_copy(c)?,
+                Step::Commit { site } => self.commit(*site),
+                Step::Wait { site, groups } => self.wait(*site, *groups),
             }
+        }
+        Ok(())
+    }
+
+    /// Only uniform integers decide what runs, so an iteration that leaves them all alone will be followed by the same for ever.
+    fn repeat(&mut self, site: SiteId, test: &'a Test, body: &'a [Step], text: &str) -> Result<(), SimError> {
+        let mut before = Vec::new();
+        let mut iterations = 0;
+        while test.scalar(&self.env).map_err(|f| self.failed(site, f))? {
+            let repeats = iterations > 0 && before == self.env.slots;
+            if repeats || iterations >= self.config.while_limit {
+                let fault = Fault::NoProgress { cond: text.into(), iterations, repeats };
+                return Err(self.error(site, None, fault));
+            }
+            before.clone_from(&self.env.slots);
+            self.poll()?;
+            self.body(body)?;
+            iterations += 1;
         }
         Ok(())
     }

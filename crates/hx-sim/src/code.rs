@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hx_dtype::DType;
 use hx_tile::{OpId, Origin};
 
+use crate::compute::Compute;
 use crate::error::{Access, Place};
 use crate::formula::{Formula, Test};
 
@@ -24,6 +25,8 @@ pub(crate) struct Code {
     pub(crate) shared_bytes: usize,
     /// The narrowest access to shared memory, in bytes: each access is a whole number of these.
     pub(crate) granule: usize,
+    /// Whether some copy is asynchronous.
+    pub(crate) asynchronous: bool,
     pub(crate) body: Vec<Step>,
 }
 
@@ -66,11 +69,18 @@ pub(crate) enum Step {
     SetLanes { site: SiteId, lanes: u32, value: Formula },
     For { site: SiteId, slot: u32, start: Formula, end: Formula, body: Vec<Step> },
     If { site: SiteId, test: Test, then: Vec<Step>, otherwise: Vec<Step> },
+    While { site: SiteId, test: Test, body: Vec<Step>, text: String },
     Barrier,
+    LoadInteger(Box<LoadInteger>),
     Transfer(Box<Transfer>),
     Multiply(Box<Multiply>),
     Convert(Box<Convert>),
     Fill(Box<Fill>),
+    Compute(Box<Compute>),
+    LaneExchange(Box<LaneExchange>),
+    AsyncCopy(Box<AsyncCopy>),
+    Commit { site: SiteId },
+    Wait { site: SiteId, groups: usize },
 }
 
 /// Registers of every thread that an instruction names.
@@ -155,4 +165,42 @@ pub(crate) struct Fill {
     pub(crate) site: SiteId,
     pub(crate) dst: Regs,
     pub(crate) bits: u64,
+}
+
+/// Lane `i` of each warp gets the value of lane `i ^ mask`, which exists for every thread.
+#[derive(Debug)]
+pub(crate) struct LaneExchange {
+    pub(crate) site: SiteId,
+    pub(crate) dst: Regs,
+    pub(crate) src: Regs,
+    pub(crate) mask: usize,
+    /// Instructions for one value.
+    pub(crate) parts: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct AsyncCopy {
+    pub(crate) site: SiteId,
+    /// Position among the tensors of the launch.
+    pub(crate) src: usize,
+    pub(crate) src_offset: Formula,
+    /// Position among the shared tensors.
+    pub(crate) dst: usize,
+    pub(crate) dst_offset: Formula,
+    pub(crate) active: Test,
+    pub(crate) inside: Test,
+    pub(crate) dtype: DType,
+    /// Bytes that one thread copies.
+    pub(crate) access: usize,
+}
+
+/// A uniform integer read from a tensor that no block changes.
+#[derive(Debug)]
+pub(crate) struct LoadInteger {
+    pub(crate) site: SiteId,
+    pub(crate) slot: u32,
+    /// Position among the tensors of the launch.
+    pub(crate) tensor: usize,
+    pub(crate) offset: Formula,
+    pub(crate) dtype: DType,
 }

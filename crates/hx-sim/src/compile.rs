@@ -1,39 +1,43 @@
 //! Thread program to [`Code`]: what can be wrong in the program alone is found here, before any block runs.
 
+mod elementwise;
+mod instruction;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hx_dtype::DType;
 use hx_index::{Cond, EvalError, Expr, Symbol};
-use hx_layout::Layout;
-use hx_target::{CopyRow, GemmRow, Space, catalogue};
-use hx_thread::{Body, Memory, Param, RegId, Registers, Stmt, ThreadProgram};
+use hx_thread::{Address, Body, Memory, Param, RegId, Registers, Stmt, ThreadProgram};
 
-use crate::code::{
-    Array, Code, Convert, Exchange, Fill, Mem, Multiply, Product, Regs, Shared, Site, SiteId, Step, Transfer,
-};
+use crate::code::{Array, Code, Exchange, Fill, LoadInteger, Product, Regs, Shared, Site, SiteId, Step};
 use crate::error::{Fault, SimError};
 use crate::formula::{Binding, Compiler, Formula, Test};
 
-/// Compiles `program` for a launch with these symbols.
-pub(crate) fn compile(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) -> Result<Code, SimError> {
+/// Compiles `program` for a launch with these symbols and numbers by name.
+pub(crate) fn compile(
+    program: &ThreadProgram,
+    symbols: &BTreeMap<Symbol, i64>,
+    numbers: &BTreeMap<String, f64>,
+) -> Result<Code, SimError> {
     let threads = program.threads as usize;
     if threads == 0 {
         return Err(Fault::Malformed("the block has no threads".into()).into());
     }
     let shared = shared_buffers(program)?;
-    let mut scope: BTreeMap<Symbol, Local> = symbols
-        .iter()
-        .map(|(s, v)| (s.clone(), Local { binding: Binding::Known(*v), fixed: false }))
-        .collect();
+    let mut scope: BTreeMap<Symbol, Local> =
+        symbols.iter().map(|(s, v)| (s.clone(), Local::new(Binding::Known(*v)))).collect();
     for axis in 0..3u8 {
-        let local = Local { binding: Binding::Slot(u32::from(axis)), fixed: false };
-        scope.insert(Symbol::BlockIdx(axis), local);
+        scope.insert(Symbol::BlockIdx(axis), Local::new(Binding::Slot(u32::from(axis))));
     }
     let index: Vec<i64> = (0..i64::from(program.threads)).collect();
-    scope.insert(Symbol::Thread, Local { binding: Binding::Table(index.into()), fixed: false });
+    scope.insert(Symbol::Thread, Local::new(Binding::Table(index.into())));
+    let mut changing = BTreeSet::new();
+    assigned(&program.body, &mut changing);
     let mut c = Compilation {
         program,
+        numbers,
+        changing,
         threads,
         scope,
         sites: vec![Site::default()],
@@ -41,6 +45,7 @@ pub(crate) fn compile(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) 
         slots: 3,
         lanes: 0,
         granule: 16,
+        asynchronous: false,
         exchanges: BTreeMap::new(),
         products: BTreeMap::new(),
     };
@@ -55,6 +60,7 @@ pub(crate) fn compile(program: &ThreadProgram, symbols: &BTreeMap<Symbol, i64>) 
         shared,
         shared_bytes: program.shared_bytes as usize,
         granule: c.granule,
+        asynchronous: c.asynchronous,
         body,
     })
 }
@@ -88,10 +94,38 @@ struct Local {
     binding: Binding,
     /// Known once the loops that are unrolled are.
     fixed: bool,
+    /// [`Stmt::Assign`] may change it.
+    changes: bool,
+}
+
+impl Local {
+    fn new(binding: Binding) -> Local {
+        Local { binding, fixed: false, changes: false }
+    }
+}
+
+/// Every local integer that some statement changes.
+fn assigned(body: &Body, out: &mut BTreeSet<Symbol>) {
+    for stmt in body {
+        match stmt {
+            Stmt::Assign { var, .. } => {
+                out.insert(var.clone());
+            }
+            Stmt::Group(g) => assigned(&g.body, out),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => assigned(body, out),
+            Stmt::If { then, otherwise, .. } => {
+                assigned(then, out);
+                assigned(otherwise, out);
+            }
+            _ => {}
+        }
+    }
 }
 
 struct Compilation<'a> {
     program: &'a ThreadProgram,
+    numbers: &'a BTreeMap<String, f64>,
+    changing: BTreeSet<Symbol>,
     threads: usize,
     scope: BTreeMap<Symbol, Local>,
     sites: Vec<Site>,
@@ -99,6 +133,7 @@ struct Compilation<'a> {
     slots: u32,
     lanes: u32,
     granule: usize,
+    asynchronous: bool,
     exchanges: BTreeMap<String, Arc<Exchange>>,
     products: BTreeMap<String, Arc<Product>>,
 }
@@ -169,7 +204,7 @@ impl<'a> Compilation<'a> {
                     self.site = outer;
                 }
                 Stmt::Let { var, value } => {
-                    let (local, step) = self.local(value)?;
+                    let (local, step) = self.local(var, value)?;
                     hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
                     out.extend(step);
                 }
@@ -185,15 +220,27 @@ impl<'a> Compilation<'a> {
                     out.push(Step::If { site: self.site, test, then, otherwise });
                 }
                 Stmt::Barrier => out.push(Step::Barrier),
-                Stmt::Compute(_)
-            | Stmt::Exchange(_)
-            | Stmt::AsyncCopy(_)
-            | Stmt::Commit
-            | Stmt::Wait { .. }
-            | Stmt::While { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadInteger { .. } => {
-                    return self.malformed("the simulator cannot run this statement yet");
+                Stmt::Compute(c) => out.push(Step::Compute(Box::new(self.compute(c)?))),
+                Stmt::Exchange(e) => out.push(Step::LaneExchange(Box::new(self.lane_exchange(e)?))),
+                Stmt::AsyncCopy(c) => out.push(Step::AsyncCopy(Box::new(self.async_copy(c)?))),
+                Stmt::Commit => out.push(Step::Commit { site: self.site }),
+                Stmt::Wait { groups } => {
+                    out.push(Step::Wait { site: self.site, groups: *groups as usize });
+                }
+                Stmt::While { cond, body } => {
+                    let test = self.test(cond)?;
+                    if test.varying() {
+                        return self
+                            .malformed(format!("`while {cond}` differs between the threads of a block"));
+                    }
+                    let (site, text) = (self.site, cond.to_string());
+                    out.push(Step::While { site, test, body: self.body(body)?, text });
+                }
+                Stmt::Assign { var, value } => out.push(self.assign(var, value)?),
+                Stmt::LoadInteger { var, address } => {
+                    let (local, load) = self.load_integer(var, address)?;
+                    hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
+                    out.push(Step::LoadInteger(Box::new(load)));
                 }
                 Stmt::Transfer(t) => out.push(Step::Transfer(Box::new(self.transfer(t)?))),
                 Stmt::Multiply(m) => out.push(Step::Multiply(Box::new(self.multiply(m)?))),
@@ -212,12 +259,18 @@ impl<'a> Compilation<'a> {
         Ok(out)
     }
 
-    fn local(&mut self, value: &Expr) -> Result<(Local, Option<Step>), SimError> {
+    fn local(&mut self, var: &Symbol, value: &Expr) -> Result<(Local, Option<Step>), SimError> {
+        let site = self.site;
+        if self.changing.contains(var) {
+            let value = self.uniform(value, &format!("the value of `{var}`, which changes,"))?;
+            let slot = self.new_slot();
+            let local = Local { binding: Binding::Slot(slot), fixed: false, changes: true };
+            return Ok((local, Some(Step::SetSlot { site, slot, value })));
+        }
         let (formula, fixed) = (self.formula(value)?, self.is_fixed(value));
         if let Some(binding) = formula.known() {
-            return Ok((Local { binding, fixed }, None));
+            return Ok((Local { binding, fixed, changes: false }, None));
         }
-        let site = self.site;
         let (binding, step) = if formula.varying() {
             let lanes = self.lanes;
             self.lanes += 1;
@@ -226,7 +279,39 @@ impl<'a> Compilation<'a> {
             let slot = self.new_slot();
             (Binding::Slot(slot), Step::SetSlot { site, slot, value: formula })
         };
-        Ok((Local { binding, fixed }, Some(step)))
+        Ok((Local { binding, fixed, changes: false }, Some(step)))
+    }
+
+    fn assign(&mut self, var: &Symbol, value: &Expr) -> Result<Step, SimError> {
+        let value = self.uniform(value, &format!("the value of `{var}`, which changes,"))?;
+        match self.scope.get(var) {
+            Some(Local { binding: Binding::Slot(slot), changes: true, .. }) => {
+                Ok(Step::SetSlot { site: self.site, slot: *slot, value })
+            }
+            Some(_) => self.malformed(format!("`{var}` is changed, but is no local integer")),
+            None => self.malformed(format!("`{var}` is changed where there is no such integer")),
+        }
+    }
+
+    fn load_integer(&mut self, var: &Symbol, address: &Address) -> Result<(Local, LoadInteger), SimError> {
+        let Memory::Global(p) = address.memory else {
+            return self.malformed(format!("`{var}` is read from shared memory, where it may differ"));
+        };
+        let Some(Param::Tensor(t)) = self.program.params.get(p as usize) else {
+            return self.malformed(format!("parameter {p} is no tensor"));
+        };
+        if t.mutable {
+            let text = "whose elements are not the same for all threads, as it is `mut`";
+            return self.malformed(format!("`{var}` is read from `{}`, {text}", t.name));
+        }
+        if t.dtype.is_float() || t.dtype.bits() < 8 {
+            return self.malformed(format!("`{var}` is an integer, but `{}` holds {}", t.name, t.dtype));
+        }
+        let offset = self.uniform(&address.offset, "the position")?;
+        let slot = self.new_slot();
+        let changes = self.changing.contains(var);
+        let load = LoadInteger { site: self.site, slot, tensor: p as usize, offset, dtype: t.dtype };
+        Ok((Local { binding: Binding::Slot(slot), fixed: false, changes }, load))
     }
 
     fn new_slot(&mut self) -> u32 {
@@ -249,7 +334,9 @@ impl<'a> Compilation<'a> {
             ));
         }
         let slot = self.new_slot();
-        let outer = self.scope.insert(var.clone(), Local { binding: Binding::Slot(slot), fixed: unroll });
+        let outer = self
+            .scope
+            .insert(var.clone(), Local { binding: Binding::Slot(slot), fixed: unroll, changes: false });
         let body = self.body(body);
         match outer {
             Some(local) => self.scope.insert(var.clone(), local),
@@ -321,165 +408,5 @@ impl<'a> Compilation<'a> {
             "{} threads do not divide among the {lanes} lanes of `{row}`",
             self.program.threads
         ))
-    }
-
-    fn transfer(&mut self, t: &hx_thread::Transfer) -> Result<Transfer, SimError> {
-        let Some(row) = catalogue().copy(&t.row) else {
-            return self.malformed(format!("the catalogue has no copy `{}`", t.row));
-        };
-        let memory = self.memory(t.address.memory, row)?;
-        let Some(dtype) = self.program.memory_dtype(t.address.memory) else {
-            return self.malformed(format!("`{}` addresses no tensor", t.row));
-        };
-        let Some(atom) = row.atom(dtype) else {
-            return self.malformed(format!("`{}` does not move elements of {dtype}", t.row));
-        };
-        let regs = if row.is_load() { self.written(&t.registers)? } else { self.regs(&t.registers)? };
-        self.expect_type(&t.row, &t.registers, dtype)?;
-        self.expect_values(&t.row, "registers", t.registers.offsets.len(), atom.values)?;
-        self.expect_lanes(&t.row, row.threads)?;
-        let guard = self.test(&t.guard)?;
-        let exchange = if row.is_collective() {
-            if t.guard != Cond::True {
-                return self.malformed(format!(
-                    "`{}` is executed by all lanes, but guarded by `{}`",
-                    t.row, t.guard
-                ));
-            }
-            Some(self.exchange(row, &atom)?)
-        } else {
-            None
-        };
-        if t.pad & !dtype.mask() != 0 {
-            return self.malformed(format!("the padding {:#x} is wider than {dtype}", t.pad));
-        }
-        let access = if row.is_collective() { row.access } else { row.bytes } as usize;
-        if matches!(memory, Mem::Shared(_)) {
-            self.granule = self.granule.min(access);
-        }
-        Ok(Transfer {
-            site: self.site,
-            load: row.is_load(),
-            memory,
-            regs,
-            offset: self.formula(&t.address.offset)?,
-            guard,
-            pad: t.pad,
-            dtype,
-            access,
-            bytes: row.bytes as usize,
-            exchange,
-        })
-    }
-
-    /// The memory of an address, which must be the kind that the row reads or writes.
-    fn memory(&self, memory: Memory, row: &CopyRow) -> Result<Mem, SimError> {
-        let (found, mem) = match memory {
-            Memory::Global(p) => {
-                let Some(Param::Tensor(t)) = self.program.params.get(p as usize) else {
-                    return self.malformed(format!("parameter {p} is no tensor"));
-                };
-                if !row.is_load() && !t.mutable {
-                    return self.malformed(format!("`{}` is written, but not declared `mut`", t.name));
-                }
-                (Space::Global, Mem::Global(p as usize))
-            }
-            Memory::Shared(s) if (s as usize) < self.program.shared.len() => {
-                (Space::Shared, Mem::Shared(s as usize))
-            }
-            Memory::Shared(s) => return self.malformed(format!("there is no shared tensor {s}")),
-        };
-        let want = row.memory_space();
-        if found != want {
-            let text =
-                format!("`{}` addresses {} memory, but is given {}", row.name, want.name(), found.name());
-            return self.malformed(text);
-        }
-        Ok(mem)
-    }
-
-    fn exchange(&mut self, row: &CopyRow, atom: &hx_target::CopyAtom) -> Result<Arc<Exchange>, SimError> {
-        if let Some(known) = self.exchanges.get(&row.name) {
-            return Ok(known.clone());
-        }
-        let lanes = row.threads as usize;
-        // Of lanes that address the same element, the lowest one owns it.
-        let mut owner: BTreeMap<i64, (u32, u32)> = BTreeMap::new();
-        for lane in 0..lanes as u32 {
-            for j in 0..atom.access as u32 {
-                let element = atom.memory.eval(i64::from(lane) + i64::from(j) * lanes as i64);
-                owner.entry(element).or_insert((lane, j));
-            }
-        }
-        let owners: BTreeSet<usize> = owner.values().map(|(lane, _)| *lane as usize).collect();
-        let mut sources = Vec::new();
-        for held in 0..atom.values * lanes as i64 {
-            match owner.get(&atom.register.eval(held)) {
-                Some(source) => sources.push(*source),
-                None => {
-                    return self.malformed(format!("`{}` holds elements that no lane addresses", row.name));
-                }
-            }
-        }
-        let exchange = Arc::new(Exchange { lanes, owners: owners.into_iter().collect(), sources });
-        self.exchanges.insert(row.name.clone(), exchange.clone());
-        Ok(exchange)
-    }
-
-    fn multiply(&mut self, m: &hx_thread::Multiply) -> Result<Multiply, SimError> {
-        let Some(row) = catalogue().gemm(&m.row) else {
-            return self.malformed(format!("the catalogue has no matrix product `{}`", m.row));
-        };
-        self.expect_lanes(&m.row, row.threads)?;
-        let (c, a, b) = (self.written(&m.c)?, self.regs(&m.a)?, self.regs(&m.b)?);
-        let operands = [("C", &m.c, &row.c), ("A", &m.a, &row.a), ("B", &m.b, &row.b)];
-        for (what, regs, fragment) in operands {
-            self.expect_type(&m.row, regs, fragment.dtype)?;
-            let what = format!("registers for {what}");
-            self.expect_values(&m.row, &what, regs.offsets.len(), fragment.values())?;
-        }
-        let product =
-            self.products.entry(row.name.clone()).or_insert_with(|| Arc::new(enumerate(row))).clone();
-        Ok(Multiply { site: self.site, c, a, b, row: product })
-    }
-
-    fn convert(&mut self, c: &hx_thread::Convert) -> Result<Convert, SimError> {
-        let (dst, src) = (self.written(&c.dst)?, self.regs(&c.src)?);
-        let types = match &c.row {
-            Some(name) => {
-                let Some(row) = catalogue().convert(name) else {
-                    return self.malformed(format!("the catalogue has no conversion `{name}`"));
-                };
-                self.expect_type(name, &c.dst, row.to)?;
-                self.expect_type(name, &c.src, row.from)?;
-                self.expect_values(name, "destinations", dst.offsets.len(), i64::from(row.values))?;
-                Some((row.from, row.to))
-            }
-            None => {
-                self.expect_type("move", &c.dst, self.program.array(c.src.array).dtype)?;
-                None
-            }
-        };
-        if dst.offsets.len() != src.offsets.len() {
-            let (s, d) = (src.offsets.len(), dst.offsets.len());
-            return self.malformed(format!("{s} elements are converted to {d}"));
-        }
-        Ok(Convert { site: self.site, dst, src, types })
-    }
-}
-
-/// The fragments of a row, from column-major tiles to the dense operands of the loop.
-fn enumerate(row: &GemmRow) -> Product {
-    let [m, n, k] = row.shape;
-    let table = |layout: &Layout, place: &dyn Fn(i64) -> i64| -> Vec<u32> {
-        layout.table().map(|element| place(element) as u32).collect()
-    };
-    Product {
-        lanes: row.threads as usize,
-        shape: row.shape.map(|x| x as usize),
-        a: table(&row.a.layout, &|e| (e % m) * k + e / m),
-        b: table(&row.b.layout, &|e| (e / n) * n + e % n),
-        c: table(&row.c.layout, &|e| (e % m) * n + e / m),
-        types: [row.c.dtype, row.a.dtype, row.b.dtype],
     }
 }

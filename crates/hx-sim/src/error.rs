@@ -39,6 +39,15 @@ pub struct Access {
     pub title: String,
 }
 
+/// The asynchronous copy of one thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Copying {
+    pub thread: u32,
+    pub op: Option<OpId>,
+    pub origin: Option<Origin>,
+    pub title: String,
+}
+
 /// What went wrong.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Fault {
@@ -92,6 +101,25 @@ pub enum Fault {
         collective: bool,
         earlier: Box<Access>,
     },
+    /// Somebody touches bytes of shared memory that an asynchronous copy is still filling.
+    #[error("{}{} element {element} of the shared tensor `{tensor}` before the asynchronous copy into it by {copy} was waited for", verb(*.write), for_all(*.collective))]
+    CopyInFlight {
+        tensor: String,
+        element: i64,
+        /// Whether the later access, at the place of the error, writes.
+        write: bool,
+        /// Whether it does so for all lanes of the instruction.
+        collective: bool,
+        copy: Box<Copying>,
+    },
+    /// A loop that cannot end, or one that did not end within [`Config::while_limit`](crate::Config::while_limit).
+    #[error("no progress: `while {cond}` {}", endless(*.iterations, *.repeats))]
+    NoProgress {
+        cond: String,
+        iterations: u64,
+        /// The last iteration changed no integer, so that the next ones do the same.
+        repeats: bool,
+    },
     /// Two blocks touch the same byte of a tensor, and one of them changes it. Blocks run in any order.
     #[error("{} element {element}{} of `{tensor}`, which block {} {}", verb(*.write), coordinate(.coord), Block(*.other), other_block(*.write, *.other_writes))]
     BlockRace {
@@ -109,6 +137,14 @@ fn other_block(write: bool, other_writes: bool) -> &'static str {
         (true, true) => "sets to another value",
         (false, true) => "changes",
         _ => "reads",
+    }
+}
+
+fn endless(iterations: u64, repeats: bool) -> String {
+    if repeats {
+        format!("holds after an iteration that changed nothing (number {iterations})")
+    } else {
+        format!("still holds after {iterations} iterations")
     }
 }
 
@@ -145,6 +181,16 @@ impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "thread {} {}", self.thread, if self.write { "wrote" } else { "read" })?;
         write!(f, "{}", for_all(self.collective))?;
+        if let Some(op) = self.op {
+            write!(f, " in #{} `{}`", op.0, self.title)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Copying {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "thread {}", self.thread)?;
         if let Some(op) = self.op {
             write!(f, " in #{} `{}`", op.0, self.title)?;
         }

@@ -424,6 +424,15 @@ impl Formula {
         }
     }
 
+    /// The value of each thread, if nothing in it changes while a block runs.
+    pub(crate) fn as_table(&self, threads: usize) -> Option<Vec<i64>> {
+        match &self.node {
+            Node::Const(c) => Some(vec![*c; threads]),
+            Node::Table(t) => Some(t.to_vec()),
+            _ => None,
+        }
+    }
+
     pub(crate) fn as_const(&self) -> Option<i64> {
         match self.node {
             Node::Const(c) => Some(c),

@@ -41,17 +41,22 @@ pub struct Config<'a> {
     pub cancel: &'a (dyn Fn() -> bool + Sync),
     /// Whether races within and between blocks are errors.
     pub check_races: bool,
+    /// Iterations of one `while` after which the run ends with [`Fault::NoProgress`].
+    pub while_limit: u64,
 }
 
 impl Default for Config<'_> {
     fn default() -> Self {
-        Config { cancel: &|| false, check_races: true }
+        Config { cancel: &|| false, check_races: true, while_limit: 10_000_000 }
     }
 }
 
 impl fmt::Debug for Config<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config").field("check_races", &self.check_races).finish_non_exhaustive()
+        f.debug_struct("Config")
+            .field("check_races", &self.check_races)
+            .field("while_limit", &self.while_limit)
+            .finish_non_exhaustive()
     }
 }
 
@@ -69,7 +74,7 @@ pub fn run(
     config: &Config<'_>,
 ) -> Result<Report, SimError> {
     let mut symbols = symbols.clone();
-    bind_scalars(program, arguments, &mut symbols)?;
+    let numbers = bind_scalars(program, arguments, &mut symbols)?;
     let lookup = |s: &Symbol| symbols.get(s).copied();
     for r in &program.requires {
         if !r.cond.eval(&lookup).map_err(unplaced)? {
@@ -77,7 +82,7 @@ pub fn run(
         }
     }
     let grid = grid(program, &lookup)?;
-    let code = compile(program, &symbols)?;
+    let code = compile(program, &symbols, &numbers)?;
     let mut tensors = Vec::new();
     let launched = take_tensors(program, arguments, &lookup, &mut tensors)
         .and_then(|()| run_grid(&code, grid, &mut tensors, config));
@@ -97,11 +102,13 @@ fn argument_error<T>(text: String) -> Result<T, SimError> {
     Err(Fault::Argument(text).into())
 }
 
+/// Binds integers as symbols, and gives every number by its name.
 fn bind_scalars(
     program: &ThreadProgram,
     arguments: &[Argument],
     symbols: &mut BTreeMap<Symbol, i64>,
-) -> Result<(), SimError> {
+) -> Result<BTreeMap<String, f64>, SimError> {
+    let mut numbers = BTreeMap::new();
     if arguments.len() != program.params.len() {
         let (found, want) = (arguments.len(), program.params.len());
         return argument_error(format!("{found} arguments where `{}` takes {want}", program.name));
@@ -118,11 +125,14 @@ fn bind_scalars(
             }
             (Param::Scalar { name, .. }, Argument::Int(value)) => {
                 symbols.entry(Symbol::Scalar(name.as_str().into())).or_insert(*value);
+                numbers.insert(name.clone(), *value as f64);
             }
-            (Param::Scalar { .. }, Argument::Float(_)) => {}
+            (Param::Scalar { name, .. }, Argument::Float(value)) => {
+                numbers.insert(name.clone(), *value);
+            }
         }
     }
-    Ok(())
+    Ok(numbers)
 }
 
 fn grid(program: &ThreadProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Result<[u64; 3], SimError> {

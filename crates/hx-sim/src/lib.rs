@@ -5,7 +5,13 @@
 //!
 //! Numbers: a product of fragments by several lanes forms exact products in `f64`, adds them to the accumulator in `f64` in the order
 //! of k, and rounds once per instruction to the accumulator's type. A product within one lane is a fused multiply-add in the
-//! accumulator's type. Conversions round to nearest even.
+//! accumulator's type. Conversions round to nearest even. Elementwise operators mean what [`hx_dtype::Operator::eval`] says; a
+//! conversion to an integer truncates toward zero and saturates, NaN becoming 0.
+//!
+//! Reading a register that was never written is an error, in a choice of a select only for threads that select it. An asynchronous
+//! copy reads its source when it is issued and lands at the wait that covers its group; until then touching its destination is an
+//! error, and after it other threads need a barrier. Copies that nobody waited for are counted ([`Counters::unwaited`]). A `while`
+//! that changes nothing, or runs more often than [`Config::while_limit`], ends the run.
 //!
 //! The crate knows no instruction by name, only rows of the catalogue, and nothing of CUDA text or incremental queries.
 //! Start at [`run`].
@@ -13,18 +19,22 @@
 mod arith;
 mod banks;
 mod block;
+mod cast;
 mod code;
 mod compile;
+mod compute;
 mod error;
+mod flight;
 mod formula;
 mod global;
 mod launch;
+mod operators;
 mod report;
 mod shared;
 #[cfg(test)]
 mod tests;
 mod transfer;
 
-pub use error::{Access, Fault, Place, SimError};
+pub use error::{Access, Copying, Fault, Place, SimError};
 pub use launch::{Argument, Config, run};
 pub use report::{Counters, Report};

@@ -5,6 +5,8 @@ use std::ops::AddAssign;
 
 use hx_tile::OpId;
 
+use crate::banks;
+
 /// Counts of a whole launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
@@ -24,7 +26,7 @@ pub struct Counters {
     /// Instructions issued, each counted once for a warp (once for its lanes where more execute it together). A warp whose guards
     /// all fail issues no transfer. Fills and moves count one for each 32 bits.
     pub instructions: u64,
-    /// Bytes that lanes moved between registers and memory.
+    /// Bytes that lanes moved between registers and memory, or read from memory for an asynchronous copy.
     pub bytes: u64,
     /// Of those, bytes that another thread of the block moved in the same statement.
     pub redundant_bytes: u64,
@@ -38,6 +40,25 @@ pub struct Counters {
     pub wavefronts: u64,
     /// Wavefronts without bank conflicts: the number of phases.
     pub ideal_wavefronts: u64,
+    /// Asynchronous copies of single threads that were in flight when their block ended: nobody could read what they brought.
+    pub unwaited: u64,
+}
+
+impl Counters {
+    /// Counts a request of a warp to global memory, given the addresses of its lanes, which are sorted in place.
+    pub(crate) fn global_request(&mut self, addresses: &mut [i64], access: usize) {
+        let (found, ideal) = banks::sectors(addresses, access);
+        self.requests += 1;
+        self.sectors += found;
+        self.ideal_sectors += ideal;
+    }
+
+    /// Counts a request of a warp to shared memory, given the addresses of its lanes with their positions.
+    pub(crate) fn shared_request(&mut self, lanes: &[(usize, i64)], access: usize) {
+        let (found, ideal) = banks::wavefronts(lanes, access);
+        self.wavefronts += found;
+        self.ideal_wavefronts += ideal;
+    }
 }
 
 impl AddAssign for Counters {
@@ -50,5 +71,6 @@ impl AddAssign for Counters {
         self.ideal_sectors += o.ideal_sectors;
         self.wavefronts += o.wavefronts;
         self.ideal_wavefronts += o.ideal_wavefronts;
+        self.unwaited += o.unwaited;
     }
 }

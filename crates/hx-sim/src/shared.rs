@@ -1,9 +1,9 @@
-//! The shared memory of one block: bytes, what was written, and who touched what since the last barrier.
+//! The shared memory of one block: bytes, what was written, what is being copied to, and who touched what since the last barrier.
 //!
 //! It keeps one record for each granule, the width of the narrowest access of the program; every access covers whole granules.
 
 use crate::code::{Code, SiteId};
-use crate::error::Fault;
+use crate::error::{Copying, Fault};
 
 /// The latest access of some kind to a granule.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,6 +38,8 @@ struct Record {
 pub(crate) struct SharedMemory {
     pub(crate) bytes: Vec<u8>,
     records: Vec<Record>,
+    /// By granule: the asynchronous copy that is filling it, as its thread and site. Empty where the program has none.
+    flights: Vec<Option<(u32, SiteId)>>,
     granule: usize,
     epoch: u32,
     check: bool,
@@ -66,9 +68,11 @@ impl Touch {
 
 impl SharedMemory {
     pub(crate) fn new(code: &Code, check: bool) -> SharedMemory {
+        let granules = code.shared_bytes.div_ceil(code.granule);
         SharedMemory {
             bytes: vec![0; code.shared_bytes],
-            records: vec![Record::default(); code.shared_bytes.div_ceil(code.granule)],
+            records: vec![Record::default(); granules],
+            flights: vec![None; if code.asynchronous { granules } else { 0 }],
             granule: code.granule,
             epoch: 1,
             check,
@@ -82,13 +86,13 @@ impl SharedMemory {
     /// Checks and records a load.
     ///
     /// # Errors
-    /// On bytes that this tensor does not hold yet, and on a race.
+    /// On bytes that this tensor does not hold yet or that are being copied to, and on a race.
     #[inline]
     pub(crate) fn read(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
+        self.expect_landed(touch, false, code)?;
         let epoch = self.epoch;
         let here = touch.mark(epoch);
-        let first = touch.at / self.granule;
-        for i in first..first + touch.len.div_ceil(self.granule) {
+        for i in self.granules(touch) {
             let record = &mut self.records[i];
             if record.tensor != touch.tensor as u32 + 1 {
                 return Err(uninitialized(touch, (i * self.granule).max(touch.at), code));
@@ -111,23 +115,78 @@ impl SharedMemory {
     /// Checks and records a store.
     ///
     /// # Errors
-    /// On a race.
+    /// On bytes that are being copied to, and on a race.
     #[inline]
     pub(crate) fn write(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
-        let here = touch.mark(self.epoch);
+        self.expect_unused(touch, code)?;
+        self.set_written(touch);
+        Ok(())
+    }
+
+    /// Checks and records that an asynchronous copy starts. It may write at any time from now on.
+    ///
+    /// # Errors
+    /// On bytes that are being copied to, and on a race.
+    pub(crate) fn issue(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
+        self.expect_unused(touch, code)?;
+        for i in self.granules(touch) {
+            self.flights[i] = Some((touch.thread, touch.site));
+        }
+        Ok(())
+    }
+
+    /// The copy is done, and its thread knows.
+    pub(crate) fn land(&mut self, touch: Touch, bytes: &[u8]) {
+        for i in self.granules(touch) {
+            self.flights[i] = None;
+        }
+        self.set_written(touch);
+        self.bytes[touch.at..touch.at + touch.len].copy_from_slice(bytes);
+    }
+
+    #[inline]
+    fn granules(&self, touch: Touch) -> std::ops::Range<usize> {
         let first = touch.at / self.granule;
-        for i in first..first + touch.len.div_ceil(self.granule) {
+        first..first + touch.len.div_ceil(self.granule)
+    }
+
+    #[inline]
+    fn set_written(&mut self, touch: Touch) {
+        let here = touch.mark(self.epoch);
+        for i in self.granules(touch) {
             let record = &mut self.records[i];
-            if self.check {
-                let earlier = [(record.write, true), (record.read, false), (record.second, false)];
-                if let Some(earlier) = earlier.into_iter().find(|(m, _)| m.meets(here)) {
-                    return Err(race(touch, i * self.granule, earlier, true, code));
-                }
-            }
             record.tensor = touch.tensor as u32 + 1;
             record.write = here;
         }
+    }
+
+    /// Fails if somebody else used the bytes since the last barrier, or is still copying to them.
+    #[inline]
+    fn expect_unused(&self, touch: Touch, code: &Code) -> Result<(), Fault> {
+        self.expect_landed(touch, true, code)?;
+        if !self.check {
+            return Ok(());
+        }
+        let here = touch.mark(self.epoch);
+        for i in self.granules(touch) {
+            let record = &self.records[i];
+            let earlier = [(record.write, true), (record.read, false), (record.second, false)];
+            if let Some(earlier) = earlier.into_iter().find(|(m, _)| m.meets(here)) {
+                return Err(race(touch, i * self.granule, earlier, true, code));
+            }
+        }
         Ok(())
+    }
+
+    #[inline]
+    fn expect_landed(&self, touch: Touch, write: bool, code: &Code) -> Result<(), Fault> {
+        if self.flights.is_empty() {
+            return Ok(());
+        }
+        match self.granules(touch).find_map(|i| Some((i, self.flights[i]?))) {
+            None => Ok(()),
+            Some((i, copy)) => Err(in_flight(touch, i * self.granule, copy, write, code)),
+        }
     }
 }
 
@@ -144,6 +203,19 @@ fn uninitialized(touch: Touch, byte: usize, code: &Code) -> Fault {
         tensor: tensor.name.clone(),
         byte: byte as i64 - tensor.offset as i64,
         element: element(touch, byte, code),
+    }
+}
+
+#[cold]
+fn in_flight(touch: Touch, byte: usize, (thread, site): (u32, SiteId), write: bool, code: &Code) -> Fault {
+    let site = &code.sites[site as usize];
+    let copy = Copying { thread, op: site.op, origin: site.origin, title: site.title.clone() };
+    Fault::CopyInFlight {
+        tensor: code.shared[touch.tensor].name.clone(),
+        element: element(touch, byte, code),
+        write,
+        collective: touch.collective,
+        copy: Box::new(copy),
     }
 }
 

@@ -1,15 +1,26 @@
 //! Loads and stores: addresses, their checks and counts, and the bytes themselves.
 
 use hx_dtype::DType;
+use hx_index::EvalError;
 use hx_target::WARP;
 
 use crate::banks;
 use crate::block::{Block, Scratch};
-use crate::code::{Exchange, Mem, Transfer};
+use crate::code::{Exchange, LoadInteger, Mem, SiteId, Transfer};
 use crate::error::{Fault, SimError};
 use crate::formula::Test;
 use crate::global::Tensor;
 use crate::shared::Touch;
+
+/// What an address is used for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    pub(crate) memory: Mem,
+    pub(crate) dtype: DType,
+    /// That it covers.
+    pub(crate) bytes: usize,
+    pub(crate) write: bool,
+}
 
 impl<'a> Block<'a> {
     pub(crate) fn transfer(&mut self, t: &'a Transfer) -> Result<(), SimError> {
@@ -48,50 +59,74 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Turns the element offsets of the threads whose address counts into checked byte addresses: in the tensor's bytes for global
-    /// memory, in the block's memory for shared.
+    /// The checked byte addresses of the threads whose address counts: in the tensor's bytes for global memory, in the block's memory
+    /// for shared.
     fn resolve(&self, t: &Transfer, masked: bool, scratch: &mut Scratch) -> Result<(), SimError> {
-        let mut one = |thread: usize, offset: i64| -> Result<(), SimError> {
-            match self.byte(t, offset) {
-                Ok(at) => scratch.addresses.push((thread, at)),
-                Err(fault) => return Err(self.error(t.site, Some(thread), fault)),
-            }
-            Ok(())
-        };
+        let access = Access { memory: t.memory, dtype: t.dtype, bytes: t.access, write: !t.load };
+        let Scratch { mask, offsets, addresses, .. } = scratch;
         match &t.exchange {
             None => {
-                for (thread, &offset) in scratch.offsets.iter().enumerate() {
-                    if !masked || scratch.mask[thread] {
-                        one(thread, offset)?;
-                    }
+                if !masked {
+                    mask.fill(true);
                 }
+                self.locate(t.site, access, mask, offsets, addresses)
             }
             Some(exchange) => {
+                addresses.clear();
                 for first in (0..self.code.threads).step_by(exchange.lanes) {
                     for owner in &exchange.owners {
-                        one(first + owner, scratch.offsets[first + owner])?;
+                        let thread = first + owner;
+                        addresses.push((thread, self.byte(t.site, access, thread, offsets[thread])?));
                     }
                 }
+                Ok(())
+            }
+        }
+    }
+
+    /// The checked byte addresses of the threads on the mask, from their offsets in elements.
+    pub(crate) fn locate(
+        &self,
+        site: SiteId,
+        access: Access,
+        mask: &[bool],
+        offsets: &[i64],
+        out: &mut Vec<(usize, i64)>,
+    ) -> Result<(), SimError> {
+        out.clear();
+        for (thread, (&offset, active)) in offsets.iter().zip(mask).enumerate() {
+            if *active {
+                out.push((thread, self.byte(site, access, thread, offset)?));
             }
         }
         Ok(())
     }
 
     #[inline]
-    fn byte(&self, t: &Transfer, offset: i64) -> Result<i64, Fault> {
-        let bits = i64::from(t.dtype.bits());
-        let count = t.access as i64 * 8 / bits;
-        match t.memory {
+    fn byte(&self, site: SiteId, access: Access, thread: usize, offset: i64) -> Result<i64, SimError> {
+        self.address(access, offset).map_err(|fault| self.error(site, Some(thread), fault))
+    }
+
+    /// The byte at which an element starts.
+    ///
+    /// # Errors
+    /// When the access is not within the tensor, or not aligned to its width.
+    #[inline]
+    pub(crate) fn address(&self, access: Access, offset: i64) -> Result<i64, Fault> {
+        let bits = i64::from(access.dtype.bits());
+        let width = access.bytes as i64;
+        let count = width * 8 / bits;
+        match access.memory {
             Mem::Global(p) => {
                 let Some(tensor) = &self.tensors[p] else {
                     return Err(Fault::Malformed(format!("parameter {p} is no tensor")));
                 };
                 if let Some(element) = tensor.outside(offset, count) {
-                    return Err(tensor.out_of_bounds(element, !t.load));
+                    return Err(tensor.out_of_bounds(element, access.write));
                 }
                 let (at, bit) = (offset * bits / 8, offset * bits % 8);
-                if bit != 0 || (tensor.address + at) % t.access as i64 != 0 {
-                    return Err(misaligned(&tensor.name, offset, (tensor.address + at, bit), t));
+                if bit != 0 || (tensor.address + at) % width != 0 {
+                    return Err(misaligned(&tensor.name, offset, (tensor.address + at, bit), access));
                 }
                 Ok(at)
             }
@@ -104,12 +139,12 @@ impl<'a> Block<'a> {
                         element: if offset < 0 { offset } else { offset.max(held) },
                         coord: None,
                         extent: format!("which has {held} elements in shared memory"),
-                        write: !t.load,
+                        write: access.write,
                     });
                 }
                 let (at, bit) = (buffer.offset as i64 + offset * bits / 8, offset * bits % 8);
-                if bit != 0 || at % t.access as i64 != 0 {
-                    return Err(misaligned(&buffer.name, offset, (at, bit), t));
+                if bit != 0 || at % width != 0 {
+                    return Err(misaligned(&buffer.name, offset, (at, bit), access));
                 }
                 Ok(at)
             }
@@ -126,21 +161,13 @@ impl<'a> Block<'a> {
             Mem::Global(p) => self.tensors[p].as_ref().map(|tensor| tensor.address),
             Mem::Shared(_) => None,
         };
-        let mut rest = &scratch.addresses[..];
-        while let Some(&(thread, _)) = rest.first() {
-            let group = thread / lanes;
-            let end = rest.iter().position(|(t, _)| t / lanes != group).unwrap_or(rest.len());
-            let request = &rest[..end];
-            rest = &rest[end..];
+        for request in banks::requests(&scratch.addresses, lanes) {
             counters.instructions += 1;
             match global {
                 Some(base) => {
                     scratch.sorted.clear();
                     scratch.sorted.extend(request.iter().map(|(_, at)| base + at));
-                    let (found, ideal) = banks::sectors(&mut scratch.sorted, t.access);
-                    counters.requests += 1;
-                    counters.sectors += found;
-                    counters.ideal_sectors += ideal;
+                    counters.global_request(&mut scratch.sorted, t.access);
                 }
                 None => {
                     scratch.request.clear();
@@ -150,15 +177,37 @@ impl<'a> Block<'a> {
                         (if collective { i } else { thread % lanes }, *at)
                     };
                     scratch.request.extend(request.iter().enumerate().map(place));
-                    let (found, ideal) = banks::wavefronts(&scratch.request, t.access);
-                    counters.wavefronts += found;
-                    counters.ideal_wavefronts += ideal;
+                    counters.shared_request(&scratch.request, t.access);
                 }
             }
         }
         scratch.sorted.clear();
         scratch.sorted.extend(scratch.addresses.iter().map(|(_, at)| *at));
         counters.redundant_bytes += banks::repeated(&mut scratch.sorted) * t.access as u64;
+    }
+
+    pub(crate) fn load_integer(&mut self, l: &'a LoadInteger) -> Result<(), SimError> {
+        let offset = l.offset.scalar(&self.env).map_err(|f| self.failed(l.site, f))?;
+        let bytes = (l.dtype.bits() as usize).div_ceil(8);
+        let access = Access { memory: Mem::Global(l.tensor), dtype: l.dtype, bytes, write: false };
+        let at = self.address(access, offset).map_err(|fault| self.error(l.site, None, fault))?;
+        let Some(tensor) = &self.tensors[l.tensor] else { return Ok(()) };
+        let bits = hx_dtype::load(l.dtype, &tensor.bytes[at as usize..], 0);
+        let value = if l.dtype.is_signed() { l.dtype.sign_extend(bits) } else { bits as i64 };
+        if !l.dtype.is_signed() && value < 0 {
+            let text = format!("element {offset} of `{}`", tensor.name);
+            return Err(self.error(l.site, None, Fault::Eval(EvalError::Overflow(text))));
+        }
+        self.env.slots[l.slot as usize] = value;
+        let (warps, threads) = (self.warps() as u64, self.code.threads);
+        let counters = &mut self.counters[l.site as usize];
+        counters.instructions += warps;
+        counters.bytes += (threads * bytes) as u64;
+        counters.redundant_bytes += ((threads - 1) * bytes) as u64;
+        counters.requests += warps;
+        counters.sectors += warps;
+        counters.ideal_sectors += warps;
+        Ok(())
     }
 
     fn load(&mut self, t: &Transfer, masked: bool, scratch: &mut Scratch) -> Result<(), SimError> {
@@ -300,8 +349,8 @@ impl Transfer {
 }
 
 #[cold]
-fn misaligned(tensor: &str, element: i64, (address, bit): (i64, i64), t: &Transfer) -> Fault {
-    let (access, write) = (t.access as u32, !t.load);
+fn misaligned(tensor: &str, element: i64, (address, bit): (i64, i64), a: Access) -> Fault {
+    let (access, write) = (a.bytes as u32, a.write);
     Fault::Misaligned { tensor: tensor.into(), element, address, bit: bit as u32, access, write }
 }
 

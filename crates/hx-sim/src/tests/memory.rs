@@ -45,6 +45,7 @@ fn a_vector_copy_moves_every_element_and_counts() {
                     ideal_sectors: 64,
                     wavefronts: 0,
                     ideal_wavefronts: 0,
+                    unwaited: 0,
                 },
                 OpId(
                     1,
@@ -57,6 +58,7 @@ fn a_vector_copy_moves_every_element_and_counts() {
                     ideal_sectors: 64,
                     wavefronts: 0,
                     ideal_wavefronts: 0,
+                    unwaited: 0,
                 },
             },
             other: Counters {
@@ -68,6 +70,7 @@ fn a_vector_copy_moves_every_element_and_counts() {
                 ideal_sectors: 0,
                 wavefronts: 0,
                 ideal_wavefronts: 0,
+                unwaited: 0,
             },
             blocks: 2,
             barriers: 0,

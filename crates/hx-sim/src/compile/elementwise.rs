@@ -1,0 +1,227 @@
+//! Elementwise expressions to their flat form, and exchanges between lanes.
+
+use std::sync::Arc;
+
+use hx_dtype::{DType, Operator};
+use hx_target::{WARP, catalogue};
+use hx_thread::{Param, Registers};
+use hx_tile::Scalar;
+
+use super::Compilation;
+use crate::cast::{integer_bits, number_bits};
+use crate::code::{LaneExchange, Regs};
+use crate::compute::{Compute, Micro, Operand, Under, without_partner};
+use crate::error::SimError;
+
+/// A flat form in the making.
+struct Flat<'a> {
+    inputs: &'a [Registers],
+    tables: Vec<Arc<[u64]>>,
+    steps: Vec<Micro>,
+    /// Temporaries so far, and those that are free again.
+    temporaries: usize,
+    free: Vec<usize>,
+    /// Conditions of the choices of a select around the current node.
+    under: Under,
+    instructions: u64,
+}
+
+impl Flat<'_> {
+    fn temporary(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.temporaries += 1;
+            self.temporaries - 1
+        })
+    }
+
+    fn release(&mut self, operands: &[Operand]) {
+        for operand in operands {
+            if let Operand::Temporary(t) = operand
+                && !self.free.contains(t)
+            {
+                self.free.push(*t);
+            }
+        }
+    }
+
+    fn table(&mut self, values: Arc<[u64]>) -> Operand {
+        let known = self.tables.iter().position(|t| *t == values);
+        Operand::Table(known.unwrap_or_else(|| {
+            self.tables.push(values);
+            self.tables.len() - 1
+        }))
+    }
+
+    fn constant(&mut self, bits: u64, threads: usize) -> Operand {
+        self.table(vec![bits; threads].into())
+    }
+
+    /// Threads that reach the current node read the input.
+    fn expect(&mut self, input: usize) {
+        let covered = |step: &Micro| matches!(step, Micro::Expect { input: i, under } if *i == input && under.is_empty());
+        if !self.steps.iter().any(covered) {
+            self.steps.push(Micro::Expect { input, under: self.under.clone() });
+        }
+    }
+}
+
+impl Compilation<'_> {
+    pub(super) fn compute(&mut self, c: &hx_thread::Compute) -> Result<Compute, SimError> {
+        let dst = self.written(&c.dst)?;
+        self.expect_one("the result", &dst)?;
+        let inputs = c.inputs.iter().map(|r| self.regs(r)).collect::<Result<Vec<_>, _>>()?;
+        for regs in &inputs {
+            self.expect_one("an input", regs)?;
+        }
+        let (held, made) = (self.program.array(c.dst.array), c.value.dtype());
+        if held.dtype != made {
+            let text =
+                format!("the registers `{}` hold {}, but `{}` is {made}", held.name, held.dtype, c.value);
+            return self.malformed(text);
+        }
+        let mut flat = Flat {
+            inputs: &c.inputs,
+            tables: Vec::new(),
+            steps: Vec::new(),
+            temporaries: 0,
+            free: Vec::new(),
+            under: Under::new(),
+            instructions: 0,
+        };
+        let result = self.flatten(&c.value, &mut flat)?;
+        let Flat { tables, steps, temporaries, instructions, .. } = flat;
+        // Moving a value takes an instruction too.
+        let instructions = instructions.max(1);
+        Ok(Compute { site: self.site, dst, inputs, tables, steps, result, temporaries, instructions })
+    }
+
+    fn expect_one(&self, what: &str, regs: &Regs) -> Result<(), SimError> {
+        if regs.offsets.len() == 1 {
+            return Ok(());
+        }
+        self.malformed(format!("{what} of an expression is {} registers where it is one", regs.offsets.len()))
+    }
+
+    fn flatten(&self, value: &Scalar, flat: &mut Flat<'_>) -> Result<Operand, SimError> {
+        match value {
+            Scalar::Input { index, dtype } => {
+                let at = *index as usize;
+                let Some(regs) = flat.inputs.get(at) else {
+                    return self.malformed(format!("`{value}` is none of the {} inputs", flat.inputs.len()));
+                };
+                self.expect_type("the expression", regs, *dtype)?;
+                flat.expect(at);
+                Ok(Operand::Input(at))
+            }
+            Scalar::Index { .. } => self.malformed(format!("`{value}` is left in a thread program")),
+            Scalar::Integer { value, dtype } => self.integer(value, *dtype, flat),
+            Scalar::Param { name, dtype } => {
+                let is_it = |p: &Param| matches!(p, Param::Scalar { name: own, dtype: d } if own == name && d == dtype);
+                match self.numbers.get(name) {
+                    Some(x) if self.program.params.iter().any(is_it) => {
+                        Ok(flat.constant(number_bits(*x, *dtype), self.threads))
+                    }
+                    _ => self.malformed(format!("there is no parameter `{name}` of {dtype}")),
+                }
+            }
+            Scalar::Const { bits, dtype } => {
+                if bits & !dtype.mask() != 0 {
+                    return self.malformed(format!("the constant {bits:#x} is wider than {dtype}"));
+                }
+                Ok(flat.constant(*bits, self.threads))
+            }
+            Scalar::Apply { operator, dtype, args } => self.operator(*operator, *dtype, args, flat),
+            Scalar::Cast { to, arg } => {
+                let from = arg.dtype();
+                let arg = self.flatten(arg, flat)?;
+                let dst = flat.temporary();
+                flat.steps.push(Micro::Cast { from, to: *to, arg, dst });
+                flat.instructions += 1;
+                flat.release(&[arg]);
+                Ok(Operand::Temporary(dst))
+            }
+        }
+    }
+
+    fn integer(
+        &self,
+        value: &hx_index::Expr,
+        dtype: DType,
+        flat: &mut Flat<'_>,
+    ) -> Result<Operand, SimError> {
+        let value = self.formula(value)?;
+        if let Some(known) = value.as_table(self.threads) {
+            return Ok(flat.table(known.into_iter().map(|x| integer_bits(x, dtype)).collect()));
+        }
+        let dst = flat.temporary();
+        let under = flat.under.clone();
+        flat.steps.push(Micro::Integer { value, dtype, dst, under });
+        Ok(Operand::Temporary(dst))
+    }
+
+    fn operator(
+        &self,
+        operator: Operator,
+        dtype: DType,
+        args: &[Scalar],
+        flat: &mut Flat<'_>,
+    ) -> Result<Operand, SimError> {
+        let name = operator.name();
+        if args.len() != operator.arity() {
+            let (found, want) = (args.len(), operator.arity());
+            return self.malformed(format!("{found} operands for `{name}`, which takes {want}"));
+        }
+        if operator.is_transcendental() && !dtype.is_float() {
+            return self.malformed(format!("`{name}` has no meaning for {dtype}"));
+        }
+        let mut operands = Vec::with_capacity(3);
+        for (i, arg) in args.iter().enumerate() {
+            let is_select = operator == Operator::Select;
+            let want = if is_select && i == 0 { DType::Bool } else { dtype };
+            if arg.dtype() != want {
+                return self
+                    .malformed(format!("an operand of `{name}` is {} where it takes {want}", arg.dtype()));
+            }
+            if is_select && i > 0 {
+                flat.under.push((operands[0], i == 1));
+            }
+            operands.push(self.flatten(arg, flat)?);
+            if is_select && i > 0 {
+                flat.under.pop();
+            }
+        }
+        let dst = flat.temporary();
+        let first = operands[0];
+        let at = |i: usize| operands.get(i).copied().unwrap_or(first);
+        flat.steps.push(Micro::Apply { operator, dtype, args: [first, at(1), at(2)], dst });
+        flat.instructions += 1;
+        flat.release(&operands);
+        Ok(Operand::Temporary(dst))
+    }
+
+    pub(super) fn lane_exchange(&mut self, e: &hx_thread::Exchange) -> Result<LaneExchange, SimError> {
+        let Some(row) = catalogue().exchange(&e.row) else {
+            return self.malformed(format!("the catalogue has no exchange `{}`", e.row));
+        };
+        let (dst, src) = (self.written(&e.dst)?, self.regs(&e.src)?);
+        let dtype = self.program.array(e.src.array).dtype;
+        self.expect_type(&e.row, &e.dst, dtype)?;
+        for regs in [&e.dst, &e.src] {
+            self.expect_values(&e.row, "registers", regs.offsets.len(), 1)?;
+        }
+        if e.mask >= WARP {
+            return self.malformed(format!("`{}` reaches lane ^ {}, beyond the warp", e.row, e.mask));
+        }
+        let mask = e.mask as usize;
+        if let Some(thread) = without_partner(self.threads, mask) {
+            return self.malformed(format!(
+                "thread {thread} gets a value from thread {} with `{}`, but the block has {} threads",
+                thread ^ mask,
+                e.row,
+                self.threads
+            ));
+        }
+        let parts = u64::from(dtype.bits().div_ceil(row.bits.max(1)));
+        Ok(LaneExchange { site: self.site, dst, src, mask, parts })
+    }
+}

@@ -1,0 +1,223 @@
+//! Instructions that move data or multiply: rows of the catalogue, checked against their operands.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hx_index::Cond;
+use hx_layout::Layout;
+use hx_target::{CopyRow, GemmRow, Space, catalogue};
+use hx_thread::{Address, Memory, Param};
+
+use super::Compilation;
+use crate::code::{AsyncCopy, Convert, Exchange, Mem, Multiply, Product, Transfer};
+use crate::error::SimError;
+
+impl Compilation<'_> {
+    pub(super) fn transfer(&mut self, t: &hx_thread::Transfer) -> Result<Transfer, SimError> {
+        let Some(row) = catalogue().copy(&t.row) else {
+            return self.malformed(format!("the catalogue has no copy `{}`", t.row));
+        };
+        if row.is_async() {
+            return self.malformed(format!("`{}` does not move registers", t.row));
+        }
+        let memory = self.memory(t.address.memory, row)?;
+        let Some(dtype) = self.program.memory_dtype(t.address.memory) else {
+            return self.malformed(format!("`{}` addresses no tensor", t.row));
+        };
+        let Some(atom) = row.atom(dtype) else {
+            return self.malformed(format!("`{}` does not move elements of {dtype}", t.row));
+        };
+        let regs = if row.is_load() { self.written(&t.registers)? } else { self.regs(&t.registers)? };
+        self.expect_type(&t.row, &t.registers, dtype)?;
+        self.expect_values(&t.row, "registers", t.registers.offsets.len(), atom.values)?;
+        self.expect_lanes(&t.row, row.threads)?;
+        let guard = self.test(&t.guard)?;
+        let exchange = if row.is_collective() {
+            if t.guard != Cond::True {
+                return self.malformed(format!(
+                    "`{}` is executed by all lanes, but guarded by `{}`",
+                    t.row, t.guard
+                ));
+            }
+            Some(self.exchange(row, &atom)?)
+        } else {
+            None
+        };
+        if t.pad & !dtype.mask() != 0 {
+            return self.malformed(format!("the padding {:#x} is wider than {dtype}", t.pad));
+        }
+        let access = if row.is_collective() { row.access } else { row.bytes } as usize;
+        if matches!(memory, Mem::Shared(_)) {
+            self.granule = self.granule.min(access);
+        }
+        Ok(Transfer {
+            site: self.site,
+            load: row.is_load(),
+            memory,
+            regs,
+            offset: self.formula(&t.address.offset)?,
+            guard,
+            pad: t.pad,
+            dtype,
+            access,
+            bytes: row.bytes as usize,
+            exchange,
+        })
+    }
+
+    /// The memory of an address, which must be the kind that the row reads or writes.
+    fn memory(&self, memory: Memory, row: &CopyRow) -> Result<Mem, SimError> {
+        let (found, mem) = match memory {
+            Memory::Global(p) => {
+                let Some(Param::Tensor(t)) = self.program.params.get(p as usize) else {
+                    return self.malformed(format!("parameter {p} is no tensor"));
+                };
+                if !row.is_load() && !t.mutable {
+                    return self.malformed(format!("`{}` is written, but not declared `mut`", t.name));
+                }
+                (Space::Global, Mem::Global(p as usize))
+            }
+            Memory::Shared(s) if (s as usize) < self.program.shared.len() => {
+                (Space::Shared, Mem::Shared(s as usize))
+            }
+            Memory::Shared(s) => return self.malformed(format!("there is no shared tensor {s}")),
+        };
+        let want = row.memory_space();
+        if found != want {
+            let text =
+                format!("`{}` addresses {} memory, but is given {}", row.name, want.name(), found.name());
+            return self.malformed(text);
+        }
+        Ok(mem)
+    }
+
+    /// A copy from a tensor to a shared tensor, past the registers.
+    pub(super) fn async_copy(&mut self, c: &hx_thread::AsyncCopy) -> Result<AsyncCopy, SimError> {
+        let Some(row) = catalogue().copy(&c.row) else {
+            return self.malformed(format!("the catalogue has no copy `{}`", c.row));
+        };
+        if !row.is_async() {
+            return self.malformed(format!("`{}` moves registers, not from memory to memory", c.row));
+        }
+        let global = |a: &Address| match a.memory {
+            Memory::Global(p) => Some(p as usize),
+            Memory::Shared(_) => None,
+        };
+        let shared = |a: &Address| match a.memory {
+            Memory::Shared(s) if (s as usize) < self.program.shared.len() => Some(s as usize),
+            _ => None,
+        };
+        let (Some(src), Some(dst)) = (global(&c.src), shared(&c.dst)) else {
+            return self.malformed(format!("`{}` copies from a global to a shared tensor", c.row));
+        };
+        let types = [&c.src, &c.dst].map(|a| self.program.memory_dtype(a.memory));
+        let [Some(dtype), Some(to)] = types else {
+            return self.malformed(format!("parameter {src} is no tensor"));
+        };
+        if dtype != to {
+            return self.malformed(format!("`{}` copies elements of {dtype} to a tensor of {to}", c.row));
+        }
+        if row.is_collective() || row.atom(dtype).is_none() {
+            return self.malformed(format!("`{}` does not move elements of {dtype}", c.row));
+        }
+        let access = row.bytes as usize;
+        self.granule = self.granule.min(access);
+        self.asynchronous = true;
+        Ok(AsyncCopy {
+            site: self.site,
+            src,
+            src_offset: self.formula(&c.src.offset)?,
+            dst,
+            dst_offset: self.formula(&c.dst.offset)?,
+            active: self.test(&c.active)?,
+            inside: self.test(&c.inside)?,
+            dtype,
+            access,
+        })
+    }
+
+    fn exchange(&mut self, row: &CopyRow, atom: &hx_target::CopyAtom) -> Result<Arc<Exchange>, SimError> {
+        if let Some(known) = self.exchanges.get(&row.name) {
+            return Ok(known.clone());
+        }
+        let lanes = row.threads as usize;
+        // Of lanes that address the same element, the lowest one owns it.
+        let mut owner: BTreeMap<i64, (u32, u32)> = BTreeMap::new();
+        for lane in 0..lanes as u32 {
+            for j in 0..atom.access as u32 {
+                let element = atom.memory.eval(i64::from(lane) + i64::from(j) * lanes as i64);
+                owner.entry(element).or_insert((lane, j));
+            }
+        }
+        let owners: BTreeSet<usize> = owner.values().map(|(lane, _)| *lane as usize).collect();
+        let mut sources = Vec::new();
+        for held in 0..atom.values * lanes as i64 {
+            match owner.get(&atom.register.eval(held)) {
+                Some(source) => sources.push(*source),
+                None => {
+                    return self.malformed(format!("`{}` holds elements that no lane addresses", row.name));
+                }
+            }
+        }
+        let exchange = Arc::new(Exchange { lanes, owners: owners.into_iter().collect(), sources });
+        self.exchanges.insert(row.name.clone(), exchange.clone());
+        Ok(exchange)
+    }
+
+    pub(super) fn multiply(&mut self, m: &hx_thread::Multiply) -> Result<Multiply, SimError> {
+        let Some(row) = catalogue().gemm(&m.row) else {
+            return self.malformed(format!("the catalogue has no matrix product `{}`", m.row));
+        };
+        self.expect_lanes(&m.row, row.threads)?;
+        let (c, a, b) = (self.written(&m.c)?, self.regs(&m.a)?, self.regs(&m.b)?);
+        let operands = [("C", &m.c, &row.c), ("A", &m.a, &row.a), ("B", &m.b, &row.b)];
+        for (what, regs, fragment) in operands {
+            self.expect_type(&m.row, regs, fragment.dtype)?;
+            let what = format!("registers for {what}");
+            self.expect_values(&m.row, &what, regs.offsets.len(), fragment.values())?;
+        }
+        let product =
+            self.products.entry(row.name.clone()).or_insert_with(|| Arc::new(enumerate(row))).clone();
+        Ok(Multiply { site: self.site, c, a, b, row: product })
+    }
+
+    pub(super) fn convert(&mut self, c: &hx_thread::Convert) -> Result<Convert, SimError> {
+        let (dst, src) = (self.written(&c.dst)?, self.regs(&c.src)?);
+        let types = match &c.row {
+            Some(name) => {
+                let Some(row) = catalogue().convert(name) else {
+                    return self.malformed(format!("the catalogue has no conversion `{name}`"));
+                };
+                self.expect_type(name, &c.dst, row.to)?;
+                self.expect_type(name, &c.src, row.from)?;
+                self.expect_values(name, "destinations", dst.offsets.len(), i64::from(row.values))?;
+                Some((row.from, row.to))
+            }
+            None => {
+                self.expect_type("move", &c.dst, self.program.array(c.src.array).dtype)?;
+                None
+            }
+        };
+        if dst.offsets.len() != src.offsets.len() {
+            let (s, d) = (src.offsets.len(), dst.offsets.len());
+            return self.malformed(format!("{s} elements are converted to {d}"));
+        }
+        Ok(Convert { site: self.site, dst, src, types })
+    }
+}
+
+/// The fragments of a row, from column-major tiles to the dense operands of the loop.
+fn enumerate(row: &GemmRow) -> Product {
+    let [m, n, k] = row.shape;
+    let table = |layout: &Layout, place: &dyn Fn(i64) -> i64| -> Vec<u32> {
+        layout.table().map(|element| place(element) as u32).collect()
+    };
+    Product {
+        lanes: row.threads as usize,
+        shape: row.shape.map(|x| x as usize),
+        a: table(&row.a.layout, &|e| (e % m) * k + e / m),
+        b: table(&row.b.layout, &|e| (e / n) * n + e % n),
+        c: table(&row.c.layout, &|e| (e % m) * n + e / m),
+        types: [row.c.dtype, row.a.dtype, row.b.dtype],
+    }
+}

@@ -1,0 +1,237 @@
+//! Elementwise expressions in a flat form, evaluated for all threads of a block at once.
+//!
+//! Every value of an expression is a vector with the bits of each thread. Both choices of a select are evaluated; what can go wrong
+//! in one, an unwritten register or an integer without a value, is an error only for threads that select it.
+
+use std::sync::Arc;
+
+use hx_dtype::{DType, Operator};
+
+use crate::block::Block;
+use crate::cast::{cast, integer_bits};
+use crate::code::{LaneExchange, Regs, SiteId};
+use crate::error::{Fault, SimError};
+use crate::formula::Formula;
+use crate::operators::{Args, apply};
+use hx_target::WARP;
+
+/// Where the bits of each thread are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Operand {
+    /// Position in [`Compute::inputs`].
+    Input(usize),
+    /// Position in [`Compute::tables`].
+    Table(usize),
+    Temporary(usize),
+}
+
+/// The threads that select a part of an expression: those for which each condition has the given value.
+pub(crate) type Under = Vec<(Operand, bool)>;
+
+#[derive(Debug)]
+pub(crate) enum Micro {
+    /// The input is read by the threads under the conditions.
+    Expect {
+        input: usize,
+        under: Under,
+    },
+    Integer {
+        value: Formula,
+        dtype: DType,
+        dst: usize,
+        under: Under,
+    },
+    Apply {
+        operator: Operator,
+        dtype: DType,
+        args: [Operand; 3],
+        dst: usize,
+    },
+    Cast {
+        from: DType,
+        to: DType,
+        arg: Operand,
+        dst: usize,
+    },
+}
+
+/// One element from others, in each thread.
+#[derive(Debug)]
+pub(crate) struct Compute {
+    pub(crate) site: SiteId,
+    pub(crate) dst: Regs,
+    pub(crate) inputs: Vec<Regs>,
+    /// What is known before the run: constants, and integers that depend on the thread alone.
+    pub(crate) tables: Vec<Arc<[u64]>>,
+    pub(crate) steps: Vec<Micro>,
+    pub(crate) result: Operand,
+    /// Number of temporaries.
+    pub(crate) temporaries: usize,
+    /// Of one warp.
+    pub(crate) instructions: u64,
+}
+
+impl<'a> Block<'a> {
+    pub(crate) fn compute(&mut self, c: &'a Compute) -> Result<(), SimError> {
+        let threads = self.code.threads;
+        let base = self.base(c.site, &c.dst)?;
+        // An error ends the block, so what is taken need not come back then.
+        let mut at = std::mem::take(&mut self.scratch.positions);
+        let mut temporaries = std::mem::take(&mut self.scratch.temporaries);
+        if temporaries.len() < c.temporaries {
+            temporaries.resize_with(c.temporaries, || vec![0; threads]);
+        }
+        at.clear();
+        for input in &c.inputs {
+            at.push((self.base(c.site, input)? + input.offsets[0]) * threads);
+        }
+        for step in &c.steps {
+            match step {
+                Micro::Expect { input, under } => {
+                    self.expect_selected(c, *input, under, &at, &temporaries)?
+                }
+                Micro::Integer { value, dtype, dst, under } => {
+                    let mut out = std::mem::take(&mut temporaries[*dst]);
+                    self.integers(c, value, *dtype, under, &at, &temporaries, &mut out)?;
+                    temporaries[*dst] = out;
+                }
+                Micro::Apply { operator, dtype, args, dst } => {
+                    let mut out = std::mem::take(&mut temporaries[*dst]);
+                    let args = args.map(|a| self.values(c, a, &at, &temporaries));
+                    apply(*operator, *dtype, &mut out, Args(args));
+                    temporaries[*dst] = out;
+                }
+                Micro::Cast { from, to, arg, dst } => {
+                    let mut out = std::mem::take(&mut temporaries[*dst]);
+                    cast(*from, *to, &mut out, self.values(c, *arg, &at, &temporaries));
+                    temporaries[*dst] = out;
+                }
+            }
+        }
+        let to = (base + c.dst.offsets[0]) * threads;
+        let file = &mut self.registers[c.dst.array];
+        match c.result {
+            Operand::Temporary(t) => file.bits[to..to + threads].copy_from_slice(&temporaries[t]),
+            Operand::Table(t) => file.bits[to..to + threads].copy_from_slice(&c.tables[t]),
+            Operand::Input(i) if c.inputs[i].array == c.dst.array => {
+                file.bits.copy_within(at[i]..at[i] + threads, to);
+            }
+            Operand::Input(i) => {
+                let [from, file] = self.two_files(c.inputs[i].array, c.dst.array);
+                file[to..to + threads].copy_from_slice(&from[at[i]..at[i] + threads]);
+            }
+        }
+        self.set_written(&c.dst, base);
+        self.counters[c.site as usize].instructions += c.instructions * self.warps() as u64;
+        self.scratch.positions = at;
+        self.scratch.temporaries = temporaries;
+        Ok(())
+    }
+
+    #[inline]
+    fn values<'s>(
+        &'s self,
+        c: &'s Compute,
+        from: Operand,
+        at: &[usize],
+        temporaries: &'s [Vec<u64>],
+    ) -> &'s [u64] {
+        match from {
+            Operand::Input(i) => &self.registers[c.inputs[i].array].bits[at[i]..][..self.code.threads],
+            Operand::Table(t) => &c.tables[t],
+            Operand::Temporary(t) => &temporaries[t],
+        }
+    }
+
+    /// The registers of two different arrays.
+    fn two_files(&mut self, from: usize, to: usize) -> [&mut Vec<u64>; 2] {
+        let (low, high) = self.registers.split_at_mut(from.max(to));
+        let (low, high) = (&mut low[from.min(to)].bits, &mut high[0].bits);
+        if from < to { [low, high] } else { [high, low] }
+    }
+
+    /// Which threads select a part of the expression.
+    fn selected(&self, c: &Compute, under: &Under, at: &[usize], temporaries: &[Vec<u64>]) -> Vec<bool> {
+        let mut mask = vec![true; self.code.threads];
+        for (cond, holds) in under {
+            let values = self.values(c, *cond, at, temporaries);
+            mask.iter_mut().zip(values).for_each(|(m, v)| *m &= (*v != 0) == *holds);
+        }
+        mask
+    }
+
+    fn expect_selected(
+        &self,
+        c: &Compute,
+        input: usize,
+        under: &Under,
+        at: &[usize],
+        temporaries: &[Vec<u64>],
+    ) -> Result<(), SimError> {
+        let regs = &c.inputs[input];
+        let element = at[input] / self.code.threads;
+        if self.registers[regs.array].written[element] {
+            return Ok(());
+        }
+        let thread = match under.is_empty() {
+            true => None,
+            false => match self.selected(c, under, at, temporaries).iter().position(|m| *m) {
+                None => return Ok(()),
+                thread => thread,
+            },
+        };
+        let array = self.code.arrays[regs.array].name.clone();
+        Err(self.error(c.site, thread, Fault::UninitializedRegister { array, element: element as u32 }))
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of an evaluation under way, each borrowed alone"
+    )]
+    fn integers(
+        &mut self,
+        c: &Compute,
+        value: &Formula,
+        dtype: DType,
+        under: &Under,
+        at: &[usize],
+        temporaries: &[Vec<u64>],
+        out: &mut [u64],
+    ) -> Result<(), SimError> {
+        if under.is_empty() && !value.varying() {
+            let one = value.scalar(&self.env).map_err(|f| self.failed(c.site, f))?;
+            out.fill(integer_bits(one, dtype));
+            return Ok(());
+        }
+        let mask = (!under.is_empty()).then(|| self.selected(c, under, at, temporaries));
+        let mut numbers = std::mem::take(&mut self.scratch.offsets);
+        let done = value.lanes(&mut self.env, mask.as_deref(), &mut numbers);
+        done.map_err(|f| self.failed(c.site, f))?;
+        out.iter_mut().zip(&numbers).for_each(|(o, n)| *o = integer_bits(*n, dtype));
+        self.scratch.offsets = numbers;
+        Ok(())
+    }
+
+    pub(crate) fn lane_exchange(&mut self, e: &'a LaneExchange) -> Result<(), SimError> {
+        let (dst, src) = (self.base(e.site, &e.dst)?, self.base(e.site, &e.src)?);
+        self.expect_written(e.site, &e.src, src)?;
+        let threads = self.code.threads;
+        let (to, from) = ((dst + e.dst.offsets[0]) * threads, (src + e.src.offsets[0]) * threads);
+        let mut held = std::mem::take(&mut self.scratch.sums);
+        held.clear();
+        held.extend_from_slice(&self.registers[e.src.array].bits[from..from + threads]);
+        let out = &mut self.registers[e.dst.array].bits[to..to + threads];
+        // The mask stays within a warp, so the bits above the lane number are kept.
+        out.iter_mut().enumerate().for_each(|(t, o)| *o = held[t ^ e.mask]);
+        self.scratch.sums = held;
+        self.set_written(&e.dst, dst);
+        self.counters[e.site as usize].instructions += e.parts * self.warps() as u64;
+        Ok(())
+    }
+}
+
+/// Lanes of a warp whose partner under `mask` is beyond the block: the first such thread.
+pub(crate) fn without_partner(threads: usize, mask: usize) -> Option<usize> {
+    let last = threads.next_multiple_of(WARP as usize) - WARP as usize;
+    (last..threads).find(|t| t ^ mask >= threads)
+}

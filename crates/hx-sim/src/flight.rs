@@ -1,0 +1,158 @@
+//! Asynchronous copies: issue, groups, and landing in shared memory.
+//!
+//! The source is read when the copy is issued; the bytes become visible in shared memory when a wait of the issuing thread covers
+//! their group, and count as written by that thread at that point. Until then nobody may touch them. All threads pass the same
+//! statements, so one queue of groups serves the block. Copies that nobody waited for before the block ended are counted, not
+//! refused: hardware completes them, and no one could read what they brought.
+
+use std::collections::VecDeque;
+
+use crate::block::Block;
+use crate::code::{AsyncCopy, Mem, SiteId};
+use crate::error::SimError;
+use crate::formula::Test;
+use crate::shared::Touch;
+use crate::transfer::Access;
+use hx_target::WARP;
+
+/// The copies of one group, with their bytes one after the other.
+#[derive(Debug, Default)]
+struct Group {
+    copies: Vec<Touch>,
+    bytes: Vec<u8>,
+}
+
+/// The asynchronous copies of a block.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    open: Group,
+    closed: VecDeque<Group>,
+    /// Empty groups to use again.
+    spare: Vec<Group>,
+}
+
+impl<'a> Block<'a> {
+    pub(crate) fn async_copy(&mut self, c: &'a AsyncCopy) -> Result<(), SimError> {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let failed = |block: &Self, f| block.failed(c.site, f);
+        c.active.lanes(&mut self.env, None, &mut scratch.mask).map_err(|f| failed(self, f))?;
+        if !scratch.mask.contains(&true) {
+            self.scratch = scratch;
+            return Ok(());
+        }
+        let write = Access { memory: Mem::Shared(c.dst), dtype: c.dtype, bytes: c.access, write: true };
+        c.dst_offset
+            .lanes(&mut self.env, Some(&scratch.mask), &mut scratch.offsets)
+            .map_err(|f| failed(self, f))?;
+        self.locate(c.site, write, &scratch.mask, &scratch.offsets, &mut scratch.addresses)?;
+        self.count_shared(c, &scratch.addresses, &mut scratch.request);
+
+        // The source matters only where it is inside.
+        if !matches!(c.inside, Test::Const(true)) {
+            let mut inside = std::mem::take(&mut scratch.inside);
+            inside.resize(self.code.threads, false);
+            let done = c.inside.lanes(&mut self.env, Some(&scratch.mask), &mut inside);
+            done.map_err(|f| failed(self, f))?;
+            scratch.mask.iter_mut().zip(&inside).for_each(|(m, i)| *m &= i);
+            scratch.inside = inside;
+        }
+        let read = Access { memory: Mem::Global(c.src), write: false, ..write };
+        let mut sources = std::mem::take(&mut scratch.sources);
+        c.src_offset
+            .lanes(&mut self.env, Some(&scratch.mask), &mut scratch.offsets)
+            .map_err(|f| failed(self, f))?;
+        self.locate(c.site, read, &scratch.mask, &scratch.offsets, &mut sources)?;
+        self.count_global(c, &sources, &mut scratch.sorted);
+
+        let mut from = sources.iter().peekable();
+        for &(thread, at) in &scratch.addresses {
+            let touch = Touch {
+                at: at as usize,
+                len: c.access,
+                tensor: c.dst,
+                thread: thread as u32,
+                collective: false,
+                site: c.site,
+            };
+            let checked = self.shared.issue(touch, self.code);
+            checked.map_err(|fault| self.error(c.site, Some(thread), fault))?;
+            let source = from.next_if(|(t, _)| *t == thread).map(|(_, at)| *at as usize);
+            self.fetch(c, source);
+            self.flight.open.copies.push(touch);
+        }
+        scratch.sources = sources;
+        self.scratch = scratch;
+        Ok(())
+    }
+
+    /// Appends the bytes of one thread to the open group: zeros where the source is outside.
+    fn fetch(&mut self, c: &AsyncCopy, source: Option<usize>) {
+        let bytes = &mut self.flight.open.bytes;
+        let start = bytes.len();
+        bytes.resize(start + c.access, 0);
+        if let (Some(at), Some(tensor)) = (source, &self.tensors[c.src]) {
+            let out = &mut bytes[start..];
+            if tensor.mutable {
+                self.overlays[c.src].read(tensor, at, out, c.site);
+            } else {
+                out.copy_from_slice(&tensor.bytes[at..at + c.access]);
+            }
+        }
+    }
+
+    fn count_shared(&mut self, c: &AsyncCopy, addresses: &[(usize, i64)], request: &mut Vec<(usize, i64)>) {
+        let counters = &mut self.counters[c.site as usize];
+        for lanes in crate::banks::requests(addresses, WARP as usize) {
+            counters.instructions += 1;
+            request.clear();
+            request.extend(lanes.iter().map(|(thread, at)| (thread % WARP as usize, *at)));
+            counters.shared_request(request, c.access);
+        }
+    }
+
+    fn count_global(&mut self, c: &AsyncCopy, sources: &[(usize, i64)], sorted: &mut Vec<i64>) {
+        let Some(tensor) = &self.tensors[c.src] else { return };
+        let counters = &mut self.counters[c.site as usize];
+        counters.bytes += (sources.len() * c.access) as u64;
+        for lanes in crate::banks::requests(sources, WARP as usize) {
+            sorted.clear();
+            sorted.extend(lanes.iter().map(|(_, at)| tensor.address + at));
+            counters.global_request(sorted, c.access);
+        }
+        sorted.clear();
+        sorted.extend(sources.iter().map(|(_, at)| *at));
+        counters.redundant_bytes += crate::banks::repeated(sorted) * c.access as u64;
+    }
+
+    pub(crate) fn commit(&mut self, site: SiteId) {
+        self.counters[site as usize].instructions += self.warps() as u64;
+        let next = self.flight.spare.pop().unwrap_or_default();
+        self.flight.closed.push_back(std::mem::replace(&mut self.flight.open, next));
+    }
+
+    /// Lands the oldest groups until at most `groups` are in flight. The open group is none of them.
+    pub(crate) fn wait(&mut self, site: SiteId, groups: usize) {
+        self.counters[site as usize].instructions += self.warps() as u64;
+        while self.flight.closed.len() > groups {
+            let Some(mut group) = self.flight.closed.pop_front() else { return };
+            let mut bytes = &group.bytes[..];
+            for copy in &group.copies {
+                let (here, rest) = bytes.split_at(copy.len);
+                self.shared.land(*copy, here);
+                bytes = rest;
+            }
+            group.copies.clear();
+            group.bytes.clear();
+            self.flight.spare.push(group);
+        }
+    }
+
+    /// Counts the copies that are in flight when the block ends.
+    pub(crate) fn count_unwaited(&mut self) {
+        for group in self.flight.closed.iter().chain([&self.flight.open]) {
+            for copy in &group.copies {
+                self.counters[copy.site as usize].unwaited += 1;
+            }
+        }
+    }
+}
