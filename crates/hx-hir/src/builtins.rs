@@ -359,7 +359,6 @@ static BUILTINS: &[Builtin] = &[
     function("all", Host, HOST_REDUCE, "Whether every element holds, of all or along `axis:`."),
     function("cumsum", Host, &[required("x"), required("axis")], "The running sum along an axis."),
     function("pow", Host, BINARY, "`a` to the power of `b`."),
-    function("erf", Host, UNARY, "The error function."),
     function("log10", Host, UNARY, "Logarithm to base 10."),
     function("isnan", Host, UNARY, "Whether x is not a number."),
     function("isinf", Host, UNARY, "Whether x is infinite."),

@@ -22,6 +22,7 @@ mod test_db;
 #[cfg(test)]
 mod tests;
 mod ty;
+mod walk;
 
 pub use args::{ArgProblem, builtin_params, match_args};
 pub use body::{Body, Cases, body_of, body_source_map, fn_signature, kernel_signature, signature_source_map};

@@ -273,7 +273,7 @@ impl<'a> Resolver<'a> {
             {
                 let Some(name) = self.bare_name(expr) else { continue };
                 let known = self.scoped(name).is_some() || dims.iter().any(|d| d.name == *name);
-                if !known && resolve_path(self.db, self.file, &Path::from_name(name.clone())).is_none() {
+                if !known && !self.is_constant(name) {
                     dims.push(Dim {
                         name: name.clone(),
                         at: expr,
@@ -285,6 +285,12 @@ impl<'a> Resolver<'a> {
             }
         }
         dims
+    }
+
+    /// Only a constant keeps its name from binding a dimension; a kernel called `k` does not.
+    fn is_constant(&self, name: &Name) -> bool {
+        let target = resolve_path(self.db, self.file, &Path::from_name(name.clone()));
+        matches!(target, Some(PathTarget::Item(Item::Const(_))))
     }
 
     fn bare_name(&self, expr: ExprId) -> Option<&'a Name> {

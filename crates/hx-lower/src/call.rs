@@ -1,6 +1,7 @@
 //! Calls: of primitives by the table of built-in names, and of tile functions, which are inlined.
 
 use hx_base::codes;
+use hx_dtype::Operator;
 use hx_hir::{
     Arg, ArgProblem, Expr as HirExpr, ExprId, ItemKind, Need, Resolution, builtin_params, match_args,
 };
@@ -8,6 +9,7 @@ use hx_index::Expr;
 use hx_tile::OpKind;
 
 use crate::cx::Cx;
+use crate::elementwise::is_elementwise;
 use crate::error::{At, Lower, LowerError};
 use crate::value::Value;
 
@@ -145,6 +147,26 @@ impl<'db> Cx<'db> {
             ("cdiv", [Some(a), Some(b)]) => self.cdiv(*a, *b),
             ("min" | "max", [Some(a), Some(b), None]) => self.extreme(id, name == "min", *a, *b),
             ("assert", [Some(condition), _]) => self.assert(id, *condition),
+            ("copy_async", [Some(src), Some(dst), None, None]) => self.copy_async(id, *src, *dst),
+            ("commit", _) => {
+                self.emit(OpKind::Commit, id);
+                Ok(Value::Unit)
+            }
+            ("wait", [Some(n)]) => self.wait(id, *n),
+            ("where", [Some(c), Some(x), Some(y)]) => self.select(id, *c, *x, *y),
+            ("fma", [Some(a), Some(b), Some(c)]) => self.elementwise_call(id, Operator::Fma, &[*a, *b, *c]),
+            ("index", [Some(t), Some(axis)]) => self.coordinates(*t, *axis),
+            ("sum", [Some(t), Some(axis)]) => self.reduce(id, Operator::Add, *t, *axis, hint),
+            ("min", [Some(t), None, Some(axis)]) => self.reduce(id, Operator::Min, *t, *axis, hint),
+            ("max", [Some(t), None, Some(axis)]) => self.reduce(id, Operator::Max, *t, *axis, hint),
+            ("reduce", [Some(t), Some(axis), Some(op)]) => {
+                let operator = self.closure_operator(*op)?;
+                self.reduce(id, operator, *t, *axis, hint)
+            }
+            (_, [Some(x)]) if is_math(name) => match Operator::find(name, 1) {
+                Some(operator) => self.math(id, operator, *x),
+                None => self.unsupported(id, format!("`{name}`")),
+            },
             _ => self.unsupported(id, format!("`{name}`")),
         }
     }
@@ -163,8 +185,15 @@ impl<'db> Cx<'db> {
     }
 
     fn extreme(&mut self, id: ExprId, least: bool, a: ExprId, b: ExprId) -> Lower<Value> {
-        let (x, y) = (self.eval(a), self.eval(b));
+        let x = self.eval(a);
+        let mark = self.mark();
+        let y = self.eval(b);
         match (x?, y?) {
+            (x, y) if is_elementwise(&x) || is_elementwise(&y) => {
+                self.unwritten(a, &x, mark)?;
+                let operator = if least { Operator::Min } else { Operator::Max };
+                self.apply(id, operator, vec![(a, x), (b, y)])
+            }
             (Value::Int(x), Value::Int(y)) => {
                 Ok(Value::Int(if least { x.minimum(&y, &self.facts) } else { x.maximum(&y, &self.facts) }))
             }
@@ -172,9 +201,6 @@ impl<'db> Cx<'db> {
             (Value::Int(x), Value::Float(y)) | (Value::Float(y), Value::Int(x)) if x.as_const().is_some() => {
                 let x = x.as_const().unwrap_or_default() as f64;
                 Ok(Value::Float(if least { x.min(y) } else { x.max(y) }))
-            }
-            (Value::Tensor(_), _) | (_, Value::Tensor(_)) => {
-                self.unsupported(id, if least { "`min` of tensors" } else { "`max` of tensors" })
             }
             (x, y) => {
                 let message = format!("found {} and {}, wanted two numbers", x.what(), y.what());
@@ -198,4 +224,13 @@ impl<'db> Cx<'db> {
     pub(crate) fn same(&self, a: &Expr, b: &Expr) -> bool {
         (a.clone() - b.clone()).simplify(&self.facts).is_zero()
     }
+}
+
+/// A function of one number that works on every element.
+fn is_math(name: &str) -> bool {
+    [
+        "exp2", "exp", "log2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "floor",
+        "ceil", "round", "abs",
+    ]
+    .contains(&name)
 }

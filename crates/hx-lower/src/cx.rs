@@ -1,6 +1,6 @@
 //! The state of one lowering: frames of names, emitted statements, origins, reports.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_base::{Code, codes};
 use hx_dtype::DType;
@@ -34,6 +34,10 @@ pub(crate) struct Frame<'db> {
     pub(crate) dims: BTreeMap<Name, Expr>,
     /// Each local with the depth of run-time control flow at which it was bound.
     pub(crate) locals: BTreeMap<PatId, (Value, usize)>,
+    /// The locals that have become variables of the program.
+    pub(crate) variables: BTreeMap<PatId, Symbol>,
+    /// How many expressions are open around the one being evaluated: their operands are values already.
+    pub(crate) operands: usize,
     /// The call that this frame is the inlining of.
     pub(crate) call: Option<Origin>,
 }
@@ -54,6 +58,8 @@ pub(crate) struct Cx<'db> {
     pub(crate) grid_rank: usize,
     /// How many run-time `for` and `if` are open.
     pub(crate) depth: usize,
+    /// Every variable of the program.
+    pub(crate) variables: BTreeSet<Symbol>,
     /// Constants that are being evaluated, against recursion.
     pub(crate) consts: Vec<ItemKey>,
     next_op: u32,
@@ -74,6 +80,7 @@ impl<'db> Cx<'db> {
             failed: false,
             grid_rank: 0,
             depth: 0,
+            variables: BTreeSet::new(),
             consts: Vec::new(),
             next_op: 0,
             next_var: 0,

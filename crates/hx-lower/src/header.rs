@@ -115,7 +115,7 @@ impl<'db> Cx<'db> {
             let value = if dtype.is_int() {
                 Value::Int(Expr::symbol(Symbol::Scalar(param.name.clone())))
             } else {
-                Value::RuntimeFloat(param.name.clone(), dtype)
+                Value::Scalar(hx_tile::Scalar::Param { name: param.name.to_string(), dtype })
             };
             self.frame_mut().params[i] = value;
         }

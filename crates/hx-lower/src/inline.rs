@@ -37,6 +37,8 @@ impl<'db> Cx<'db> {
             params: Vec::new(),
             dims: BTreeMap::new(),
             locals: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            operands: 0,
             call,
         });
         let value = self.eval(body.root);
@@ -65,7 +67,12 @@ impl<'db> Cx<'db> {
         let slots = self.args(id, &key.name, &params, args)?;
         let mut values = Vec::with_capacity(slots.len());
         for slot in slots.iter().flatten() {
-            values.push((args[*slot].value, self.eval(args[*slot].value)?));
+            let at = args[*slot].value;
+            let value = match self.eval(at)? {
+                Value::Lazy(lazy) => Value::Tensor(self.materialize(at, lazy, None)),
+                other => self.freeze(other),
+            };
+            values.push((at, value));
         }
         let given = self.given_generics(callee, sig, generics)?;
         let call = Some(self.origin(id));
@@ -80,6 +87,8 @@ impl<'db> Cx<'db> {
             params: values.iter().map(|(_, v)| v.clone()).collect(),
             dims: BTreeMap::new(),
             locals: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            operands: 0,
             call,
         });
         let result = self.enter_function(sig, &given, &values);
@@ -206,8 +215,15 @@ impl<'db> Cx<'db> {
             _ => None,
         };
         let Some(shape) = shape else {
-            return match value {
-                Value::Tensor(t) => self.arg_error(
+            return match (value, wanted) {
+                // A function of numbers works on every element.
+                (Value::Tensor(t), Some(wanted)) if t.is_register() && t.dtype == wanted => Ok(value.clone()),
+                (Value::Tensor(t), Some(wanted)) if t.is_register() => {
+                    let message =
+                        format!("found elements of type `{}` for `{name}`, wanted `{wanted}`", t.dtype);
+                    self.arg_error(at, &codes::DTYPE_MISMATCH, message)
+                }
+                (Value::Tensor(t), _) => self.arg_error(
                     at,
                     &codes::RANK_MISMATCH,
                     format!("found a tensor of rank {} for `{name}`, wanted a number", t.view.modes.len()),

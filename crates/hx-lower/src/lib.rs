@@ -7,12 +7,14 @@
 
 mod call;
 mod cx;
+mod elementwise;
 mod error;
 mod finish;
 mod header;
 mod inline;
 mod instance;
 mod ops;
+mod reduce;
 mod scalar;
 mod stmt;
 #[cfg(test)]
@@ -20,6 +22,7 @@ mod test_db;
 #[cfg(test)]
 mod tests;
 mod value;
+mod variable;
 mod view;
 
 use std::collections::BTreeMap;
@@ -83,6 +86,8 @@ fn lower_kernel<'db>(
         params: vec![Value::Error; sig.params.len()],
         dims: BTreeMap::new(),
         locals: BTreeMap::new(),
+        variables: BTreeMap::new(),
+        operands: 0,
         call: None,
     });
     let header = cx.header(kernel, args, facts)?;

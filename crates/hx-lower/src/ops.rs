@@ -93,7 +93,7 @@ impl Cx<'_> {
                 Some(x) => Ok(x as f64),
                 None => self.unsupported(id, format!("{what} that is known only at run time")),
             },
-            Value::RuntimeFloat(..) => self.unsupported(id, format!("{what} that is known only at run time")),
+            Value::Scalar(_) => self.unsupported(id, format!("{what} that is known only at run time")),
             other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a number", other.what())),
         }
     }
@@ -101,6 +101,7 @@ impl Cx<'_> {
     pub(crate) fn tensor(&mut self, id: ExprId) -> Lower<Tensor> {
         match self.eval(id)? {
             Value::Tensor(t) => Ok(t),
+            Value::Lazy(lazy) => Ok(self.materialize(id, lazy, None)),
             other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a tensor", other.what())),
         }
     }
@@ -232,6 +233,41 @@ impl Cx<'_> {
         Ok(tensor)
     }
 
+    /// `copy_async(src, dst)`: from global to shared memory, as part of the open group.
+    pub(crate) fn copy_async(&mut self, id: ExprId, src: ExprId, dst: ExprId) -> Lower<Value> {
+        let (from, to) = (self.tensor(src), self.tensor(dst));
+        let (from, to) = (from?, to?);
+        self.want_mutable(dst, &to)?;
+        if from.dtype != to.dtype {
+            return self.bad_dtype(src, from.dtype, dst, to.dtype);
+        }
+        self.same_shape(id, (src, &from.shape()), (dst, &to.shape()))?;
+        if from.space() != "global" || to.space() != "shared" {
+            let what = format!("`copy_async` from {} to {} memory", from.space(), to.space());
+            return self.unsupported(id, what);
+        }
+        if from.view.pad != 0.0 {
+            return self.unsupported(src, "`copy_async` from a view whose padding is not 0");
+        }
+        let (src, dst) = (self.static_view(src, &from)?, self.static_view(dst, &to)?);
+        self.emit(OpKind::CopyAsync { src, dst }, id);
+        Ok(Value::Unit)
+    }
+
+    /// `wait(n)`.
+    pub(crate) fn wait(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
+        let groups = self.const_int(n, "the number of groups")?;
+        match u32::try_from(groups) {
+            Ok(groups) => {
+                self.emit(OpKind::Wait { groups }, id);
+                Ok(Value::Unit)
+            }
+            Err(_) => {
+                self.fail(&codes::LITERAL_OUT_OF_RANGE, n, format!("found {groups} groups, wanted 0 or more"))
+            }
+        }
+    }
+
     /// `load(view)`: a new register tensor with what the view holds.
     pub(crate) fn load(&mut self, id: ExprId, view: ExprId, hint: Option<&str>) -> Lower<Value> {
         let t = self.tensor(view)?;
@@ -245,8 +281,24 @@ impl Cx<'_> {
     /// `fill(t, x)`.
     pub(crate) fn fill(&mut self, id: ExprId, t: ExprId, x: ExprId) -> Lower<Value> {
         let tensor = self.tensor(t)?;
-        let value = self.number(x, "a filled number")?;
+        let value = self.eval(x)?;
         self.want_mutable(t, &tensor)?;
+        let value = match &value {
+            Value::Float(x) => *x,
+            Value::Int(x) if x.as_const().is_some() => x.as_const().unwrap_or_default() as f64,
+            Value::Bool(hx_index::Cond::True) => 1.0,
+            Value::Bool(hx_index::Cond::False) => 0.0,
+            Value::Int(_) | Value::Scalar(_) if tensor.is_register() => {
+                return self.assign_lazy(t, &tensor, x, value).map(|()| Value::Unit);
+            }
+            Value::Int(_) | Value::Scalar(_) => {
+                return self.unsupported(x, "filling memory with a number that is known only at run time");
+            }
+            other => {
+                let message = format!("found {}, wanted a number", other.what());
+                return self.fail(&codes::TYPE_MISMATCH, x, message);
+            }
+        };
         if !tensor.dtype.is_float() && (value.fract() != 0.0 || !value.is_finite()) {
             let message =
                 format!("found `{value}`, wanted a whole number for elements of type `{}`", tensor.dtype);
@@ -274,10 +326,11 @@ impl Cx<'_> {
         let (value, dtype) = (value?, dtype?);
         let tensor = match value {
             Value::Tensor(tensor) => tensor,
+            lazy @ (Value::Lazy(_) | Value::Scalar(_)) => return Ok(Self::cast_lazy(lazy, dtype)),
             Value::Int(x) if dtype.is_int() => return Ok(Value::Int(x)),
             Value::Int(x) => match x.as_const() {
                 Some(x) => return Ok(Value::Float(x as f64)),
-                None => return self.unsupported(id, "a conversion of a run-time number"),
+                None => return Ok(self.cast_integer(x, dtype)),
             },
             Value::Float(x) if dtype.is_float() => return Ok(Value::Float(dtype.decode(dtype.encode(x)))),
             other => return self.unsupported(id, format!("a conversion of {}", other.what())),
@@ -321,7 +374,8 @@ impl Cx<'_> {
         Ok(Value::Unit)
     }
 
-    fn whole_register(&self, t: &Tensor) -> Option<TensorId> {
+    /// The register tensor, if this is all of it in its own order.
+    pub(crate) fn whole_register(&self, t: &Tensor) -> Option<TensorId> {
         let (id, shape) = self.register_of(t)?;
         let order = t.view.as_permutation(&shape)?;
         order.is_sorted().then_some(id)

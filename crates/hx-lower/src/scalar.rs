@@ -1,6 +1,7 @@
 //! Numbers, truth values and names: what needs no tensor.
 
 use hx_base::codes;
+use hx_dtype::Operator;
 use hx_hir::{
     ArithOp, BinaryOp, Block, CmpOp, Expr as HirExpr, ExprId, ItemKey, Literal, LogicOp, Path, Resolution,
     UnaryOp,
@@ -8,7 +9,8 @@ use hx_hir::{
 use hx_index::{CmpOp as IndexCmp, Cond, Expr};
 
 use crate::cx::Cx;
-use crate::error::Lower;
+use crate::elementwise::{Operand, comparison, is_elementwise};
+use crate::error::{Lower, Reported};
 use crate::value::{ExprTuple, SymLayout, Value};
 
 impl<'db> Cx<'db> {
@@ -20,7 +22,20 @@ impl<'db> Cx<'db> {
     /// The value of an expression that a `let` of this name takes.
     pub(crate) fn eval_named(&mut self, id: ExprId, hint: Option<&str>) -> Lower<Value> {
         let store = self.store();
-        let value = match &store[id] {
+        let flow = matches!(store[id], HirExpr::Block(_) | HirExpr::If { .. });
+        // Operands of an open expression are values already: nothing may be assigned to before it is done.
+        self.frame_mut().operands += usize::from(!flow);
+        let value = self.eval_inner(id, hint);
+        self.frame_mut().operands -= usize::from(!flow);
+        match value? {
+            Value::Error => Err(Reported(())),
+            value => Ok(value),
+        }
+    }
+
+    fn eval_inner(&mut self, id: ExprId, hint: Option<&str>) -> Lower<Value> {
+        let store = self.store();
+        Ok(match &store[id] {
             // The parser has reported what is missing.
             HirExpr::Missing => Value::Error,
             HirExpr::Literal(literal) => self.literal(id, literal)?,
@@ -50,8 +65,7 @@ impl<'db> Cx<'db> {
                 self.if_expr(id, *condition, *then, *otherwise, hint)?
             }
             HirExpr::Block(block) => self.block(block, hint)?,
-        };
-        if value == Value::Error { Err(crate::error::Reported(())) } else { Ok(value) }
+        })
     }
 
     /// Runs the statements of a block; its value is that of its tail.
@@ -130,7 +144,10 @@ impl<'db> Cx<'db> {
             (UnaryOp::Neg, Value::Int(x)) => Value::Int(-x),
             (UnaryOp::Neg, Value::Float(x)) => Value::Float(-x),
             (UnaryOp::Not, Value::Bool(x)) => Value::Bool(x.negate()),
-            (_, Value::Tensor(_)) => return self.unsupported(id, "an elementwise operation"),
+            (op, value) if is_elementwise(&value) => {
+                let operator = if op == UnaryOp::Neg { Operator::Neg } else { Operator::Not };
+                self.apply(id, operator, vec![(operand, value)])?
+            }
             (op, value) => {
                 let sign = if op == UnaryOp::Neg { "-" } else { "!" };
                 let message = format!("found {} after `{sign}`", value.what());
@@ -141,17 +158,17 @@ impl<'db> Cx<'db> {
 
     fn binary(&mut self, id: ExprId, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> Lower<Value> {
         if let BinaryOp::Logic(logic) = op {
-            return self.logic(logic, lhs, rhs);
+            return self.logic(id, logic, lhs, rhs);
         }
-        let (a, b) = (self.eval(lhs), self.eval(rhs));
+        let a = self.eval(lhs);
+        let mark = self.mark();
+        let b = self.eval(rhs);
         let (a, b) = (a?, b?);
+        if is_elementwise(&a) || is_elementwise(&b) {
+            self.unwritten(lhs, &a, mark)?;
+            return self.elementwise(id, op, (lhs, a), (rhs, b));
+        }
         match (op, &a, &b) {
-            (_, Value::Tensor(_), _) | (_, _, Value::Tensor(_)) => {
-                self.unsupported(id, format!("an elementwise `{}` on tensors", op.text()))
-            }
-            (_, Value::RuntimeFloat(..), _) | (_, _, Value::RuntimeFloat(..)) => {
-                self.unsupported(id, "arithmetic on run-time floating-point numbers")
-            }
             (BinaryOp::Compose, ..) => self.unsupported(id, "`∘` in a kernel"),
             (BinaryOp::Arith(op), Value::Int(a), Value::Int(b)) => {
                 self.int_op(id, op, a, b, rhs).map(Value::Int)
@@ -177,15 +194,48 @@ impl<'db> Cx<'db> {
         self.fail(&codes::NO_SUCH_OPERATION, id, message)
     }
 
-    fn logic(&mut self, op: LogicOp, lhs: ExprId, rhs: ExprId) -> Lower<Value> {
-        let a = self.cond(lhs)?;
+    /// An operator between operands of which at least one is a tensor or a run-time number.
+    pub(crate) fn elementwise(&mut self, id: ExprId, op: BinaryOp, a: Operand, b: Operand) -> Lower<Value> {
+        let operator = match op {
+            BinaryOp::Arith(ArithOp::Add) => Operator::Add,
+            BinaryOp::Arith(ArithOp::Sub) => Operator::Sub,
+            BinaryOp::Arith(ArithOp::Mul) => Operator::Mul,
+            BinaryOp::Arith(ArithOp::Div) => Operator::Div,
+            BinaryOp::Arith(ArithOp::Rem) => Operator::Rem,
+            BinaryOp::Cmp(op) => {
+                let (operator, swapped) = comparison(op);
+                return self.apply(id, operator, if swapped { vec![b, a] } else { vec![a, b] });
+            }
+            BinaryOp::Logic(LogicOp::And) => Operator::And,
+            BinaryOp::Logic(LogicOp::Or) => Operator::Or,
+            BinaryOp::Compose | BinaryOp::Arith(ArithOp::MatMul) => {
+                return self.no_operation(id, op.text(), &a.1, &b.1);
+            }
+        };
+        self.apply(id, operator, vec![a, b])
+    }
+
+    fn logic(&mut self, id: ExprId, op: LogicOp, lhs: ExprId, rhs: ExprId) -> Lower<Value> {
+        let a = self.eval(lhs)?;
+        let mark = self.mark();
         // As usual the right side is looked at only where it matters.
         match (op, &a) {
-            (LogicOp::And, Cond::False) | (LogicOp::Or, Cond::True) => return Ok(Value::Bool(a)),
+            (LogicOp::And, Value::Bool(Cond::False)) | (LogicOp::Or, Value::Bool(Cond::True)) => {
+                return Ok(a);
+            }
             _ => {}
         }
-        let b = self.cond(rhs)?;
-        Ok(Value::Bool(if op == LogicOp::And { a.and(b) } else { a.or(b) }))
+        let b = self.eval(rhs)?;
+        match (a, b) {
+            (Value::Bool(a), Value::Bool(b)) => {
+                Ok(Value::Bool(if op == LogicOp::And { a.and(b) } else { a.or(b) }))
+            }
+            (a, b) if is_elementwise(&a) || is_elementwise(&b) => {
+                self.unwritten(lhs, &a, mark)?;
+                self.elementwise(id, BinaryOp::Logic(op), (lhs, a), (rhs, b))
+            }
+            (a, b) => self.no_operation(id, BinaryOp::Logic(op).text(), &a, &b),
+        }
     }
 
     pub(crate) fn compare(&self, op: CmpOp, a: &Expr, b: &Expr) -> Cond {
@@ -276,9 +326,6 @@ impl<'db> Cx<'db> {
     pub(crate) fn int(&mut self, id: ExprId) -> Lower<Expr> {
         match self.eval(id)? {
             Value::Int(x) => Ok(x),
-            Value::Tensor(t) if t.view.modes.is_empty() => {
-                self.unsupported(id, "an integer read from a tensor")
-            }
             other => {
                 self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted an integer", other.what()))
             }
@@ -301,7 +348,8 @@ impl<'db> Cx<'db> {
     pub(crate) fn cond(&mut self, id: ExprId) -> Lower<Cond> {
         match self.eval(id)? {
             Value::Bool(x) => Ok(x),
-            Value::Tensor(_) => {
+            Value::Scalar(_) => self.unsupported(id, "a condition on run-time floating-point numbers"),
+            Value::Tensor(_) | Value::Lazy(_) => {
                 let error = self
                     .error(
                         &codes::NOT_UNIFORM,

@@ -2,7 +2,9 @@
 
 use hx_base::codes;
 use hx_dtype::DType;
-use hx_hir::{ArithOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, Stmt as HirStmt, StmtId, StmtKind};
+use hx_hir::{
+    ArithOp, BinaryOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, Stmt as HirStmt, StmtId, StmtKind,
+};
 use hx_index::{Cond, Expr};
 use hx_tile::{OpKind, Stmt};
 
@@ -19,7 +21,7 @@ impl Cx<'_> {
             StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),
             StmtKind::Expr(expr) => self.eval(*expr).map(|_| ()),
             StmtKind::For { pat, iterable, body } => self.for_stmt(stmt, *pat, *iterable, *body),
-            StmtKind::While { condition, .. } => self.unsupported(*condition, "`while`"),
+            StmtKind::While { condition, body } => self.while_stmt(*condition, *body),
             StmtKind::WarpGroups(roles) => match roles.first() {
                 Some(role) => self.unsupported(role.body, "`warp_groups`"),
                 None => Ok(()),
@@ -44,6 +46,7 @@ impl Cx<'_> {
             Ok(Value::Tensor(t)) if t.is_register() && !t.fresh => {
                 self.copy_of(&t, hint, value).map(Value::Tensor)
             }
+            Ok(Value::Lazy(lazy)) => Ok(Value::Tensor(self.materialize(value, lazy, hint))),
             other => other,
         };
         match evaluated {
@@ -74,7 +77,7 @@ impl Cx<'_> {
             Pat::Missing | Pat::Wildcard => Ok(()),
             Pat::Bind(_) => {
                 let depth = self.depth;
-                let value = match value {
+                let value = match self.freeze(value) {
                     Value::Tensor(t) => Value::Tensor(Tensor { fresh: false, ..t }),
                     other => other,
                 };
@@ -128,6 +131,9 @@ impl Cx<'_> {
             (HirExpr::Path { .. }, Some(Resolution::Local(pat))) => Some(*pat),
             _ => None,
         };
+        if self.frame().operands > 0 {
+            return self.unsupported(place, "an assignment inside of an expression");
+        }
         let target = self.eval(place)?;
         match (target, local) {
             (Value::Tensor(dst), _) => self.assign_tensor(place, &dst, op, value),
@@ -147,8 +153,9 @@ impl Cx<'_> {
         value: ExprId,
     ) -> Lower<()> {
         let bound_at = self.frame().locals.get(&pat).map_or(0, |(_, depth)| *depth);
-        if bound_at < self.depth {
-            return self.unsupported(place, "a number that changes inside of a loop or `if`");
+        let variable = self.variable(pat);
+        if bound_at < self.depth && variable.is_none() {
+            return self.unsupported(place, format!("{} that changes inside of a loop or `if`", old.what()));
         }
         let new = self.eval(value)?;
         let new = match (op, old, new) {
@@ -161,7 +168,13 @@ impl Cx<'_> {
                 return self.fail(&codes::TYPE_MISMATCH, value, message);
             }
         };
-        self.frame_mut().locals.insert(pat, (new, bound_at));
+        match (variable, new) {
+            (Some(var), Value::Int(value)) => self.push(Stmt::Assign { var, value }),
+            (_, new) => {
+                let new = self.freeze(new);
+                self.frame_mut().locals.insert(pat, (new, bound_at));
+            }
+        }
         Ok(())
     }
 
@@ -172,9 +185,6 @@ impl Cx<'_> {
         op: Option<ArithOp>,
         value: ExprId,
     ) -> Lower<()> {
-        if let Some(op) = op {
-            return self.unsupported(place, format!("an elementwise `{}=` on tensors", op.text()));
-        }
         if !dst.is_register() {
             let error = self
                 .error(
@@ -185,7 +195,14 @@ impl Cx<'_> {
                 .help("`copy(src, dst)` writes to shared and global memory");
             return Err(self.report(error));
         }
-        match self.eval(value)? {
+        let found = self.eval(value)?;
+        if let Some(op) = op {
+            let old = (place, Value::Tensor(dst.clone()));
+            let new = self.elementwise(value, BinaryOp::Arith(op), old, (value, found))?;
+            return self.assign_lazy(place, dst, value, new);
+        }
+        match found {
+            lazy @ Value::Lazy(_) => self.assign_lazy(place, dst, value, lazy),
             Value::Tensor(src) => self.copy_values(place, value, &src, place, dst),
             other => {
                 let message = format!("found {}, wanted a tensor", other.what());
@@ -209,6 +226,8 @@ impl Cx<'_> {
                 return self.fail(&codes::TYPE_MISMATCH, iterable, message);
             }
         };
+        let (start, end) = (self.freeze_int(start), self.freeze_int(end));
+        self.thaw(&[body]);
         let unroll = stmt.attrs.iter().any(|a| a.name == "unroll");
         let name = match &self.store()[pat] {
             Pat::Bind(name) => name.clone(),
@@ -232,6 +251,28 @@ impl Cx<'_> {
         result
     }
 
+    fn while_stmt(&mut self, condition: ExprId, body: ExprId) -> Lower<()> {
+        self.thaw(&[condition, body]);
+        let mark = self.mark();
+        let cond = self.cond(condition)?;
+        if self.mark() != mark {
+            // What comes before the loop would not run again.
+            return self
+                .unsupported(condition, "a condition of `while` that does more than compare integers");
+        }
+        match cond {
+            Cond::False => return Ok(()),
+            Cond::True => {
+                let message = "the condition always holds, so the loop has no end";
+                return self.fail(&codes::CONSTANT_ERROR, condition, message);
+            }
+            _ => {}
+        }
+        let (result, stmts) = self.nested(|cx| cx.eval(body).map(|_| ()));
+        self.push(Stmt::While { cond, body: stmts });
+        result
+    }
+
     pub(crate) fn if_expr(
         &mut self,
         id: ExprId,
@@ -251,8 +292,18 @@ impl Cx<'_> {
             }
             _ => {}
         }
-        let (a, then_stmts) = self.nested(|cx| cx.eval(then));
-        let (b, else_stmts) = self.nested(|cx| otherwise.map_or(Ok(Value::Unit), |e| cx.eval(e)));
+        let branches: Vec<ExprId> = std::iter::once(then).chain(otherwise).collect();
+        self.thaw(&branches);
+        let (a, mut then_stmts) = self.nested(|cx| cx.eval(then));
+        let (b, mut else_stmts) = self.nested(|cx| otherwise.map_or(Ok(Value::Unit), |e| cx.eval(e)));
+        if let (Ok(Value::Int(a)), Ok(Value::Int(b))) = (&a, &b) {
+            let (var, [then_end, else_end]) = self.picked(a, b);
+            then_stmts.push(then_end);
+            else_stmts.push(else_end);
+            self.push(Stmt::Let { var: var.clone(), value: Expr::default() });
+            self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+            return Ok(Value::Int(Expr::symbol(var)));
+        }
         if !then_stmts.is_empty() || !else_stmts.is_empty() {
             self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
         }

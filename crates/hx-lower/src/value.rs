@@ -1,13 +1,13 @@
 //! What expressions evaluate to while a kernel is lowered.
 
 use hx_dtype::DType;
-use hx_hir::Name;
 use hx_index::{Cond, Expr};
 use hx_layout::{IntTuple, Layout};
-use hx_tile::{Base, View, ViewMode};
+use hx_tile::{Base, Scalar, View, ViewMode};
 use smol_str::SmolStr;
 
 use crate::CtValue;
+use crate::elementwise::Lazy;
 
 /// A value of the interpretation: numbers are symbolic, tensors are views.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,8 +17,10 @@ pub(crate) enum Value {
     Unit,
     Int(Expr),
     Float(f64),
-    /// A run-time floating-point parameter.
-    RuntimeFloat(Name, DType),
+    /// A number that is the same for the block and known only at run time.
+    Scalar(Scalar),
+    /// An elementwise expression.
+    Lazy(Lazy),
     Bool(Cond),
     Str(SmolStr),
     DType(DType),
@@ -42,7 +44,9 @@ impl Value {
             Value::Error => "an error".into(),
             Value::Unit => "nothing".into(),
             Value::Int(_) => "an integer".into(),
-            Value::Float(_) | Value::RuntimeFloat(..) => "a floating-point number".into(),
+            Value::Float(_) => "a floating-point number".into(),
+            Value::Scalar(_) => "a run-time number".into(),
+            Value::Lazy(_) => "a register tensor".into(),
             Value::Bool(_) => "a truth value".into(),
             Value::Str(_) => "a string".into(),
             Value::DType(d) => format!("the element type `{d}`"),

@@ -99,6 +99,9 @@ impl Cx<'_> {
         }
         // Trailing modes may be left out.
         view.modes.extend(t.view.modes.iter().skip(mode).cloned());
+        if view.modes.is_empty() && rank > 0 && !t.is_register() {
+            return self.load_scalar(id, base, &t.with_view(view));
+        }
         if t.is_register() && view.modes.len() < rank {
             return self.unsupported(id, "an element or slice of a register tensor");
         }
@@ -147,7 +150,7 @@ impl Cx<'_> {
             let message = format!("found the index `{i}`, wanted one below `{}`", mode.extent);
             return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
         }
-        self.nonnegative(arg, i)?;
+        self.nonnegative(arg, t, mode, i)?;
         if self.facts.proves_lt(i, &mode.extent) || self.is_guarded(t, mode) {
             return Ok(());
         }
@@ -167,7 +170,7 @@ impl Cx<'_> {
         from: &Expr,
         to: Option<&Expr>,
     ) -> Lower<()> {
-        self.nonnegative(arg, from)?;
+        self.nonnegative(arg, t, mode, from)?;
         let Some(to) = to else { return Ok(()) };
         if self.facts.proves_lt(to, from) {
             let message = format!("found the range `{from}..{to}`, which ends before it starts");
@@ -186,8 +189,8 @@ impl Cx<'_> {
         self.not_inside(arg, t, format!("the range may end after `{}`", mode.extent))
     }
 
-    fn nonnegative(&mut self, arg: ExprId, i: &Expr) -> Lower<()> {
-        if self.facts.proves_le(&Expr::default(), i) {
+    fn nonnegative(&mut self, arg: ExprId, t: &Tensor, mode: &SymMode, i: &Expr) -> Lower<()> {
+        if self.facts.proves_le(&Expr::default(), i) || self.is_guarded_below(t, mode) {
             return Ok(());
         }
         let error = self
@@ -207,6 +210,16 @@ impl Cx<'_> {
             .label(why)
             .help("state what holds in a `where` clause");
         Err(self.report(error))
+    }
+
+    /// Whether steps before the start of the mode are steps before the start of the dimension, which accesses are guarded against.
+    fn is_guarded_below(&self, t: &Tensor, mode: &SymMode) -> bool {
+        let others = t.view.modes.iter().filter(|m| m.dim == mode.dim && *m != mode);
+        let one = Expr::constant(1);
+        let reach =
+            others.fold(Expr::default(), |sum, m| sum + &(m.extent.clone() - one.clone()) * &m.factor);
+        let start = t.view.offsets.get(mode.dim).is_some_and(Expr::is_zero);
+        t.is_global() && start && self.facts.proves_lt(&reach.simplify(&self.facts), &mode.factor)
     }
 
     /// Whether steps past the end of the mode are steps past the end of the dimension, which accesses are guarded against.

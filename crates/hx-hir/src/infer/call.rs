@@ -128,8 +128,8 @@ impl<'a> Infer<'a> {
                 self.join(id, (a.0, ab), pair(c))
             }
             (
-                "exp2" | "exp" | "log2" | "log" | "sqrt" | "rsqrt" | "tanh" | "sigmoid" | "sin" | "cos"
-                | "floor" | "ceil" | "round" | "abs",
+                "exp2" | "exp" | "log2" | "log" | "sqrt" | "rsqrt" | "tanh" | "sigmoid" | "erf" | "sin"
+                | "cos" | "floor" | "ceil" | "round" | "abs",
                 [Some(x)],
             ) => self.math(name, pair(x)),
             ("size" | "cosize", _) => Ty::Int(None),

@@ -17,77 +17,72 @@ fn what_cannot_be_compiled_yet_says_so() {
         &kernel(
             "let x = register_tensor(f32, [8, 8]);
             let s = shared_tensor(f32, [8, 8]);
-            let y = x + 1.0;
-            let z = exp2(x);
-            copy_async(a, s);
-            commit();
-            wait(0);
             let p = pipeline(2);
-            while m > 0 { sync(); }
-            let r = sum(x, axis: 0);
+            let y = scan(x, axis: 0, op: |a, b| a + b);
             let g = gather(a, s);
-            let w = where(x > 0.0, x, 0.0);
             let t = rearrange(x, auto);
             print(x);
+            assert(m > 3);
+            copy_async(s, c);
+            gemm_async(x, s, s);
             let e = x[0, ..];
             let q = s[new, .., ..];
-            let v = if m > 3 { 1 } else { 2 };
-            x *= 2.0;
-            let n = 0;
-            for i in 0..4 { n += 1; }",
+            let v = x.T + 1.0;
+            let r = reduce(x, axis: 0, op: |a, b| a - b);
+            let f = 1.0;
+            for i in 0..4 { f = 2.0; }
+            let one = s[0, 0];
+            let w = x + { x = y; 1.0 };",
         ),
         expect![[r#"
-            error[HX0208]: an elementwise `+` on tensors cannot be compiled yet
-                          let y = x + 1.0;
-                                  ^^^^^^^
-            error[HX0208]: `exp2` cannot be compiled yet
-                          let z = exp2(x);
-                                  ^^^^^^^
-            error[HX0208]: `copy_async` cannot be compiled yet
-                          copy_async(a, s);
-                          ^^^^^^^^^^^^^^^^
-            error[HX0208]: `commit` cannot be compiled yet
-                          commit();
-                          ^^^^^^^^
-            error[HX0208]: `wait` cannot be compiled yet
-                          wait(0);
-                          ^^^^^^^
             error[HX0208]: `pipeline` cannot be compiled yet
                           let p = pipeline(2);
                                   ^^^^^^^^^^^
-            error[HX0208]: `while` cannot be compiled yet
-                          while m > 0 { sync(); }
-                                ^^^^^
-            error[HX0208]: `sum` cannot be compiled yet
-                          let r = sum(x, axis: 0);
-                                  ^^^^^^^^^^^^^^^
+            error[HX0208]: `scan` cannot be compiled yet
+                          let y = scan(x, axis: 0, op: |a, b| a + b);
+                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
             error[HX0208]: `gather` cannot be compiled yet
                           let g = gather(a, s);
                                   ^^^^^^^^^^^^
-            error[HX0208]: `where` cannot be compiled yet
-                          let w = where(x > 0.0, x, 0.0);
-                                  ^^^^^^^^^^^^^^^^^^^^^^
             error[HX0208]: `rearrange` cannot be compiled yet
                           let t = rearrange(x, auto);
                                   ^^^^^^^^^^^^^^^^^^
             error[HX0208]: `print` cannot be compiled yet
                           print(x);
                           ^^^^^^^^
+            error[HX0208]: an `assert` on run-time values cannot be compiled yet
+                          assert(m > 3);
+                          ^^^^^^^^^^^^^
+            error[HX0204]: found elements of type `f32`, wanted `f16`
+                          copy_async(s, c);
+                                     ^ this is `f32`
+                          copy_async(s, c);
+                                        - this is `f16`
+              help: `cast(…, f16)` converts element by element
+            error[HX0208]: `gemm_async` cannot be compiled yet
+                          gemm_async(x, s, s);
+                          ^^^^^^^^^^^^^^^^^^^
             error[HX0208]: an element or slice of a register tensor cannot be compiled yet
                           let e = x[0, ..];
                                   ^^^^^^^^
             error[HX0208]: `new` in an index cannot be compiled yet
                           let q = s[new, .., ..];
                                     ^^^
-            error[HX0208]: a value that depends on a run-time condition cannot be compiled yet
-                          let v = if m > 3 { 1 } else { 2 };
-                                  ^^^^^^^^^^^^^^^^^^^^^^^^^
-            error[HX0208]: an elementwise `*=` on tensors cannot be compiled yet
-                          x *= 2.0;
-                          ^
-            error[HX0208]: a number that changes inside of a loop or `if` cannot be compiled yet
-                          for i in 0..4 { n += 1; }
+            error[HX0208]: a transposed or partial register tensor in an elementwise expression cannot be compiled yet
+                          let v = x.T + 1.0;
+                                  ^^^
+            error[HX0208]: a reduction by an operator other than `+ * min max && ||` cannot be compiled yet
+                          let r = reduce(x, axis: 0, op: |a, b| a - b);
+                                                         ^^^^^^^^^^^^
+            error[HX0208]: a floating-point number that changes inside of a loop or `if` cannot be compiled yet
+                          for i in 0..4 { f = 2.0; }
                                           ^
+            error[HX0208]: an element of a shared tensor as a number cannot be compiled yet
+                          let one = s[0, 0];
+                                    ^^^^^^^
+            error[HX0208]: an assignment inside of an expression cannot be compiled yet
+                          let w = x + { x = y; 1.0 };
+                                        ^
         "#]],
     );
     check(
@@ -192,10 +187,6 @@ fn views_stay_inside() {
             error[HX0210]: cannot prove that this stays inside of its part of `a`
                           let half = tile(a[0..40, ..], [16, 16]);
                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the last tile of 16 may reach past `40`
-              help: state what holds in a `where` clause
-            error[HX0210]: cannot prove that `block_idx.x - 1` is not negative
-                          let behind = a[bm - 1, ..];
-                                         ^^^^^^
               help: state what holds in a `where` clause
             error[HX0211]: found the index `4`, wanted one below `4`
                           let over = s[4, ..];
@@ -333,13 +324,6 @@ fn errors_in_functions_show_their_calls() {
             let n = again(3);
         }",
         expect![[r#"
-            error[HX0208]: an elementwise `+` on tensors cannot be compiled yet
-                      fn inner(x: register mut f32[R]) where R % 16 == 0 { let y = x + 1.0; fill(y, 0.0); }
-                                                                                   ^^^^^^^
-              fn outer(x: register mut f32[R]) { inner(x); }
-                                                 -------- called from here
-                          outer(register_tensor(f32, [16]));
-                          --------------------------------- called from here
             error[HX0217]: `R % 16 == 0` is not known to hold here: it is `false`
                       fn inner(x: register mut f32[R]) where R % 16 == 0 { let y = x + 1.0; fill(y, 0.0); }
                                                              ^^^^^^^^^^^

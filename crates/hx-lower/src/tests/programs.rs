@@ -414,3 +414,166 @@ fn an_index_past_the_last_tile_reads_zeros() {
         "#]],
     );
 }
+
+#[test]
+fn expressions_on_tensors_are_one_operation() {
+    check(
+        "fn gelu(x: f32) -> f32 { 0.5 * x * (1.0 + tanh(0.7978845608 * (x + 0.044715 * x * x * x))) }
+        kernel f<CAUSAL = true>(a: f16[m, k], c: mut f16[m, k], s: f32, n: i32) grid [m / 8] threads 32 {
+            let i = block_idx;
+            let x = cast(load(tile(a, [8, 64])[.., .., i, 0]), f32);
+            let top = max(x, axis: 1);
+            let p = exp2((x - top) * (s * 1.5));
+            let total = sum(p, axis: 1);
+            let row = index(p, 0) + i * 8;
+            let seen = if CAUSAL { index(p, 1) <= row && row < n } else { row < n };
+            p = where(seen, p / total, 0.0);
+            p += 1.0;
+            p = gelu(p);
+            let q = where(total == 0.0 || !seen, -inf, max(p, 0.5));
+            let lost = reduce(q, axis: 0, op: |a, b| min(b, a));
+            fill(lost, s);
+            copy(cast(where(i > 3, q, -q), f16), tile(c, [8, 64])[.., .., i, 0]);
+        }",
+        expect![[r#"
+            kernel f threads 32
+              grid [m / 8]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              param s: f32
+              param n: i32
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register a_tile: f16[8, 64]
+              register x: f32[8, 64]
+              register top: f32[8, 1]
+              register p: f32[8, 64]
+              register total: f32[8, 1]
+              register row: i32[8, 64]
+              register seen: bool[8, 64]
+              register q: f32[8, 64]
+              register lost: f32[1, 64]
+              register value: f16[8, 64]
+              #0 copy(a[block_idx.x * 8 + 0..8, 0..64], a_tile)
+              #1 x = cast(a_tile, f32)
+              #2 top = reduce(x, axis: 1, max)
+              #3 p = exp2(((x - top) * (s * 1.5)))
+              #4 total = reduce(p, axis: 1, +)
+              #5 row = (index(0) + (block_idx.x * 8))
+              #6 seen = ((index(1) <= row) && (row < (n)))
+              #7 p = where(seen, (p / total), 0.0)
+              #8 p = (p + 1.0)
+              #9 p = ((0.5 * p) * (1.0 + tanh((0.7978845834732056 * (p + (((0.044714998453855515 * p) * p) * p))))))
+              #10 q = where(((total == 0.0) || !seen), -inf, max(p, 0.5))
+              #11 lost = reduce(q, axis: 0, min)
+              #12 lost = s
+              #13 value = cast(where(((3) < (block_idx.x)), q, -q), f16)
+              #14 copy(value, c[block_idx.x * 8 + 0..8, 0..64])
+        "#]],
+    );
+}
+
+#[test]
+fn integers_that_change_are_variables() {
+    check(
+        "kernel f(a: f16[m, k], table: i32[t], c: mut f16[m, k]) where m >= t, t % 8 == 0 grid [t] threads 32 {
+            let i = block_idx;
+            let e = table[i];
+            let r = register_tensor(f16, [64]);
+            let n = 0;
+            let stage = 0;
+            while n < e {
+                let now = n;
+                copy(a[e, n * 64..n * 64 + 64], r);
+                n += 1;
+                if n % 2 == 0 { stage = n + now; }
+                fill(r, 0.0);
+            }
+            let last = if e < 4 { 4 } else { e };
+            for j in n..last { copy(r, c[j, stage..stage + 64]); }
+            fill(r, cast(n, f16));
+        }",
+        expect![[r#"
+            kernel f threads 32
+              grid [t]
+              param a: f16[m, k] : [k, 1] align 16
+              param table: i32[t] : [1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              where m >= t
+              where t % 8 == 0
+              fact k % 16 == 0
+              fact m % 16 == 0
+              fact t % 16 == 0
+              register r: f16[64]
+              let table_value = table[block_idx.x]
+              let n = 0
+              let stage = 0
+              while n < table_value
+                let n = n
+                #0 copy(a[table_value, n * 64 + 0..64], r)
+                n = n + 1
+                if n % 2 == 0
+                  stage = n + n
+                #1 fill(r, 0.0)
+              let picked = 0
+              if table_value < 4
+                picked = 4
+              else
+                picked = table_value
+              let n = n
+              for j in n..picked
+                #2 copy(r, c[j, stage + 0..64])
+              #3 r = cast((n), f16)
+        "#]],
+    );
+}
+
+#[test]
+fn asynchronous_copies_join_groups() {
+    check(
+        "kernel f<BK = 16, STAGES = 3>(a: f16[m, k], c: mut f32[m, k]) where k % BK == 0 grid [m / 64] threads 128 {
+            let i = block_idx;
+            let ga = tile(a, [64, BK])[.., .., i, ..];
+            let sa = shared_tensor(f16, [64, BK, STAGES]);
+            let acc = register_tensor(f32, [64, 64]);
+            fill(acc, 0.0);
+            for s in 0..STAGES - 1 { copy_async(ga[.., .., s], sa[.., .., s]); commit(); }
+            for ki in 0..k / BK {
+                wait(STAGES - 2);
+                sync();
+                gemm(acc, sa[.., .., ki % STAGES], sa[.., .., ki % STAGES]);
+                let next = ki + STAGES - 1;
+                if next < k / BK { copy_async(ga[.., .., next], sa[.., .., next % STAGES]); }
+                commit();
+            }
+            copy(acc, tile(c, [64, 64])[.., .., i, 0]);
+        }",
+        expect![[r#"
+            kernel f threads 128
+              grid [m / 64]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f32[m, k] : [k, 1] align 16
+              where k % BK == 0
+              fact k % 16 == 0
+              fact m % 16 == 0
+              shared sa: f16[64, 16, 3]
+              register acc: f32[64, 64]
+              register sa_tile: f16[64, 16]
+              register sa_tile_1: f16[64, 16]
+              #0 fill(acc, 0.0)
+              for s in 0..2
+                #1 copy_async(a[block_idx.x * 64 + 0..64, s * 16 + 0..16], sa[0..64, 0..16, s])
+                #2 commit()
+              for ki in 0..k / 16
+                #3 wait(1)
+                #4 sync()
+                #5 copy(sa[0..64, 0..16, ki % 3], sa_tile)
+                #6 copy(sa[0..64, 0..16, ki % 3], sa_tile_1)
+                #7 gemm(acc, sa_tile, sa_tile_1)
+                if ki + 2 < k / 16
+                  #8 copy_async(a[block_idx.x * 64 + 0..64, ki * 16 + 32 + 0..16], sa[0..64, 0..16, (ki + 2) % 3])
+                #9 commit()
+              #10 copy(acc, c[block_idx.x * 64 + 0..64, 0..64])
+        "#]],
+    );
+}

@@ -1,0 +1,376 @@
+//! Elementwise expressions: a tree over register tensors, kept until something takes it as a tensor.
+//!
+//! So `a * b + c` is one operation and has no tensors in between. Literals take the type of what they meet; two element types
+//! that meet are an error.
+
+use hx_base::codes;
+use hx_dtype::{DType, Operator};
+use hx_hir::{CmpOp, ExprId};
+use hx_index::{CmpOp as IndexCmp, Cond, Expr};
+use hx_tile::{Map, OpKind, Scalar, Stmt, TensorId};
+
+use crate::cx::{Cx, shape_text};
+use crate::error::Lower;
+use crate::value::{Tensor, Value};
+
+/// An elementwise expression that no tensor holds yet.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Lazy {
+    pub(crate) shape: Vec<i64>,
+    pub(crate) inputs: Vec<TensorId>,
+    pub(crate) value: Scalar,
+}
+
+impl Lazy {
+    fn shape_text(&self) -> String {
+        shape_text(&self.shape.iter().map(|&e| Expr::constant(e)).collect::<Vec<_>>())
+    }
+}
+
+/// An operand with its place.
+pub(crate) type Operand = (ExprId, Value);
+
+/// Whether a value takes part in elementwise expressions rather than in integer arithmetic.
+pub(crate) fn is_elementwise(value: &Value) -> bool {
+    matches!(value, Value::Tensor(_) | Value::Lazy(_) | Value::Scalar(_))
+}
+
+/// The operator of a comparison, and whether its operands change places.
+pub(crate) fn comparison(op: CmpOp) -> (Operator, bool) {
+    match op {
+        CmpOp::Eq => (Operator::Eq, false),
+        CmpOp::Ne => (Operator::Ne, false),
+        CmpOp::Lt => (Operator::Lt, false),
+        CmpOp::Le => (Operator::Le, false),
+        CmpOp::Gt => (Operator::Lt, true),
+        CmpOp::Ge => (Operator::Le, true),
+    }
+}
+
+impl Cx<'_> {
+    /// Applies an operator to operands of which at least one is a tensor or a run-time number.
+    pub(crate) fn apply(&mut self, id: ExprId, operator: Operator, operands: Vec<Operand>) -> Lower<Value> {
+        let mut parts = Vec::with_capacity(operands.len());
+        for (at, value) in operands {
+            parts.push((at, self.lazy_operand(at, value)?));
+        }
+        // The condition of `where` has a type of its own.
+        let typed = usize::from(operator == Operator::Select);
+        let known = parts[typed..].iter().find_map(|(at, v)| Some((*at, dtype_of(v)?)));
+        let Some((first, dtype)) = known else {
+            let error = self
+                .error(
+                    &codes::TYPE_MISMATCH,
+                    id,
+                    "found numbers only, wanted an operand that fixes the element type",
+                )
+                .help("`cast(…, f32)` fixes it");
+            return Err(self.report(error));
+        };
+        self.check_operator(id, operator, dtype)?;
+        let mut shape: Option<(ExprId, Lazy)> = None;
+        let mut inputs: Vec<TensorId> = Vec::new();
+        let mut args = Vec::with_capacity(parts.len());
+        for (i, (at, value)) in parts.into_iter().enumerate() {
+            let wanted = if i < typed { DType::Bool } else { dtype };
+            let lazy = self.typed_operand(at, value, wanted, first)?;
+            args.push(renumber(&lazy, &mut inputs));
+            if lazy.shape.is_empty() {
+                continue;
+            }
+            shape = Some(match shape {
+                None => (at, lazy),
+                Some((other, known)) => self.joined(id, (other, known), (at, lazy))?,
+            });
+        }
+        let value = Scalar::apply(operator, dtype, args);
+        Ok(match shape {
+            Some((_, Lazy { shape, .. })) => Value::Lazy(Lazy { shape, inputs, value }),
+            None => Value::Scalar(value),
+        })
+    }
+
+    fn check_operator(&mut self, id: ExprId, operator: Operator, dtype: DType) -> Lower<()> {
+        let logical = matches!(operator, Operator::Not | Operator::And | Operator::Or);
+        let rounding = matches!(operator, Operator::Floor | Operator::Ceil | Operator::Round);
+        let fits = match dtype {
+            DType::Bool => logical || matches!(operator, Operator::Select | Operator::Eq | Operator::Ne),
+            _ if dtype.is_float() => !logical,
+            _ => !logical && !rounding && !operator.is_transcendental(),
+        };
+        if fits {
+            return Ok(());
+        }
+        let message =
+            format!("found elements of type `{dtype}`, for which `{}` has no meaning", operator.name());
+        let error = self.error(&codes::NO_SUCH_OPERATION, id, message);
+        let error = if dtype.is_int() && !logical {
+            error.help("`cast(…, f32)` converts element by element")
+        } else {
+            error
+        };
+        Err(self.report(error))
+    }
+
+    /// The shape of two operands: extents agree, or one of them is 1.
+    fn joined(
+        &mut self,
+        id: ExprId,
+        (x_at, x): (ExprId, Lazy),
+        (y_at, y): (ExprId, Lazy),
+    ) -> Lower<(ExprId, Lazy)> {
+        let fits = |(a, b): (&i64, &i64)| a == b || *a == 1 || *b == 1;
+        if x.shape.len() != y.shape.len() || !x.shape.iter().zip(&y.shape).all(fits) {
+            let (a, b) = (x.shape_text(), y.shape_text());
+            let error = self
+                .error(
+                    &codes::SHAPE_MISMATCH,
+                    id,
+                    format!("found the shapes `{a}` and `{b}`, wanted equal extents or 1"),
+                )
+                .also(self.place(x_at), format!("this has the shape `{a}`"))
+                .also(self.place(y_at), format!("this has the shape `{b}`"));
+            return Err(self.report(error));
+        }
+        let shape = x.shape.iter().zip(&y.shape).map(|(a, b)| *a.max(b)).collect();
+        Ok((x_at, Lazy { shape, ..x }))
+    }
+
+    /// A tensor as an expression of itself; anything else stays what it is.
+    fn lazy_operand(&mut self, at: ExprId, value: Value) -> Lower<Value> {
+        let Value::Tensor(t) = value else { return Ok(value) };
+        let Some((id, shape)) = self.register_of(&t) else {
+            let message =
+                format!("found a {} tensor, wanted a register one for an elementwise operation", t.space());
+            let error =
+                self.error(&codes::WRONG_MEMORY, at, message).help("`load(…)` moves a tile into registers");
+            return Err(self.report(error));
+        };
+        if self.whole_register(&t).is_none() {
+            return self
+                .unsupported(at, "a transposed or partial register tensor in an elementwise expression");
+        }
+        Ok(Value::Lazy(Lazy { shape, inputs: vec![id], value: Scalar::Input { index: 0, dtype: t.dtype } }))
+    }
+
+    /// An operand as an expression of the wanted type; its shape is empty if it is the same for all elements.
+    fn typed_operand(&mut self, at: ExprId, value: Value, wanted: DType, other: ExprId) -> Lower<Lazy> {
+        let uniform = |value| Lazy { shape: Vec::new(), inputs: Vec::new(), value };
+        let found = match value {
+            Value::Lazy(lazy) if lazy.value.dtype() == wanted => return Ok(lazy),
+            Value::Scalar(scalar) if scalar.dtype() == wanted => return Ok(uniform(scalar)),
+            Value::Lazy(lazy) => lazy.value.dtype(),
+            Value::Scalar(scalar) => scalar.dtype(),
+            Value::Bool(cond) if wanted == DType::Bool => return Ok(uniform(condition(&cond))),
+            Value::Float(x) if wanted.is_float() => return Ok(uniform(Scalar::constant(x, wanted))),
+            Value::Float(x) => {
+                let message = format!("found `{x}`, which `{wanted}` cannot hold");
+                return self.fail(&codes::LITERAL_OUT_OF_RANGE, at, message);
+            }
+            Value::Int(x) if wanted.is_int() => return self.integer_operand(at, x, wanted).map(uniform),
+            Value::Int(x) if wanted.is_float() => match x.as_const() {
+                Some(x) => return Ok(uniform(Scalar::constant(x as f64, wanted))),
+                None => DType::I64,
+            },
+            other => {
+                let message = format!("found {}, wanted elements of type `{wanted}`", other.what());
+                return self.fail(&codes::TYPE_MISMATCH, at, message);
+            }
+        };
+        self.bad_dtype(at, found, other, wanted)
+    }
+
+    fn integer_operand(&mut self, at: ExprId, value: Expr, dtype: DType) -> Lower<Scalar> {
+        let bits = dtype.bits();
+        let (low, high) = match dtype.is_signed_int() {
+            true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+            false => (0, (1i128 << bits) - 1),
+        };
+        match value.as_const() {
+            Some(x) if !(low..=high).contains(&i128::from(x)) => {
+                self.fail(&codes::LITERAL_OUT_OF_RANGE, at, format!("found {x}, which `{dtype}` cannot hold"))
+            }
+            _ => Ok(Scalar::Integer { value, dtype }),
+        }
+    }
+
+    /// A conversion of every element, or of a run-time number.
+    pub(crate) fn cast_lazy(value: Value, to: DType) -> Value {
+        match value {
+            Value::Lazy(lazy) => Value::Lazy(Lazy { value: lazy.value.cast(to), ..lazy }),
+            Value::Scalar(scalar) => Value::Scalar(scalar.cast(to)),
+            other => other,
+        }
+    }
+
+    /// A run-time integer as a number of another type.
+    pub(crate) fn cast_integer(&self, value: Expr, to: DType) -> Value {
+        let small = |x: Option<i64>| x.is_some_and(|x| i32::try_from(x).is_ok());
+        let (low, high) = self.facts.range(&value);
+        let dtype = if small(low) && small(high) { DType::I32 } else { DType::I64 };
+        Value::Scalar(Scalar::Integer { value, dtype }.cast(to))
+    }
+
+    /// `index(t, axis)`: the coordinate of each element.
+    pub(crate) fn coordinates(&mut self, t: ExprId, axis: ExprId) -> Lower<Value> {
+        let shape = match self.eval(t)? {
+            Value::Lazy(lazy) => lazy.shape,
+            Value::Tensor(tensor) => {
+                let extents: Option<Vec<i64>> = tensor.shape().iter().map(Expr::as_const).collect();
+                match extents {
+                    Some(shape) => shape,
+                    None => {
+                        return self.fail(
+                            &codes::NOT_CONSTANT,
+                            t,
+                            "found extents that are known only at run time",
+                        );
+                    }
+                }
+            }
+            other => {
+                let message = format!("found {}, wanted a tensor", other.what());
+                return self.fail(&codes::TYPE_MISMATCH, t, message);
+            }
+        };
+        let axis = self.axis(axis, shape.len())?;
+        // Along an extent of 1 the coordinate is 0, also when the extent is stretched later.
+        let value = match shape[axis] {
+            1 => Scalar::Integer { value: Expr::default(), dtype: DType::I32 },
+            _ => Scalar::Index { axis },
+        };
+        Ok(Value::Lazy(Lazy { shape, inputs: Vec::new(), value }))
+    }
+
+    /// An axis of a tensor of that rank.
+    pub(crate) fn axis(&mut self, id: ExprId, rank: usize) -> Lower<usize> {
+        let axis = self.const_int(id, "the axis")?;
+        match usize::try_from(axis).ok().filter(|a| *a < rank) {
+            Some(axis) => Ok(axis),
+            None => {
+                let message = format!("found the axis {axis}, wanted one below {rank}");
+                self.fail(&codes::INDEX_OUT_OF_RANGE, id, message)
+            }
+        }
+    }
+
+    /// The expression as a new register tensor.
+    pub(crate) fn materialize(&mut self, at: ExprId, lazy: Lazy, hint: Option<&str>) -> Tensor {
+        let dtype = lazy.value.dtype();
+        let (dst, tensor) = self.new_register(hint.unwrap_or("value"), dtype, lazy.shape, at);
+        self.emit(OpKind::Map(Map { dst, inputs: lazy.inputs, value: lazy.value }), at);
+        tensor
+    }
+
+    /// Writes the expression to every element of an existing register tensor.
+    pub(crate) fn assign_lazy(&mut self, place: ExprId, dst: &Tensor, at: ExprId, value: Value) -> Lower<()> {
+        let lazy = match value {
+            Value::Lazy(lazy) => lazy,
+            // A number for all elements.
+            scalar => {
+                let value = self.typed_operand(at, scalar, dst.dtype, place)?;
+                let Some((_, shape)) = self.register_of(dst) else {
+                    return self.unsupported(place, "this assignment");
+                };
+                Lazy { shape, ..value }
+            }
+        };
+        if lazy.value.dtype() != dst.dtype {
+            return self.bad_dtype(at, lazy.value.dtype(), place, dst.dtype);
+        }
+        match (self.whole_register(dst), self.register_of(dst)) {
+            (Some(id), Some((_, shape))) if shape == lazy.shape => {
+                self.emit(OpKind::Map(Map { dst: id, inputs: lazy.inputs, value: lazy.value }), at);
+                Ok(())
+            }
+            _ => {
+                let made = self.materialize(at, lazy, None);
+                self.copy_values(at, at, &made, place, dst)
+            }
+        }
+    }
+
+    /// Where the statements that are emitted now begin, for [`Cx::unwritten`].
+    pub(crate) fn mark(&self) -> usize {
+        self.blocks.last().map_or(0, Vec::len)
+    }
+
+    /// An expression holds tensors by name: nothing may write them before it is used.
+    pub(crate) fn unwritten(&mut self, at: ExprId, value: &Value, mark: usize) -> Lower<()> {
+        let held: Vec<TensorId> = match value {
+            Value::Lazy(lazy) => lazy.inputs.clone(),
+            Value::Tensor(t) => self.register_of(t).map(|(id, _)| id).into_iter().collect(),
+            _ => return Ok(()),
+        };
+        let later = self.blocks.last().and_then(|b| b.get(mark..)).unwrap_or_default();
+        if held.iter().any(|id| writes(later, *id)) {
+            return self.unsupported(at, "an expression that changes a tensor which it also reads");
+        }
+        Ok(())
+    }
+}
+
+fn writes(stmts: &[Stmt], id: TensorId) -> bool {
+    stmts.iter().any(|stmt| match stmt {
+        Stmt::Op(op) => match &op.kind {
+            OpKind::Fill { dst, .. } | OpKind::Cast { dst, .. } | OpKind::Reduce { dst, .. } => *dst == id,
+            OpKind::Copy { dst, .. } => dst.register() == Some(id),
+            OpKind::Gemm { c, .. } => *c == id,
+            OpKind::Map(map) => map.dst == id,
+            _ => false,
+        },
+        Stmt::For { body, .. } | Stmt::While { body, .. } => writes(body, id),
+        Stmt::If { then, otherwise, .. } => writes(then, id) || writes(otherwise, id),
+        Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => false,
+    })
+}
+
+/// The element type that an operand fixes; literals and integers fix none.
+fn dtype_of(value: &Value) -> Option<DType> {
+    match value {
+        Value::Lazy(lazy) => Some(lazy.value.dtype()),
+        Value::Scalar(scalar) => Some(scalar.dtype()),
+        Value::Bool(_) => Some(DType::Bool),
+        _ => None,
+    }
+}
+
+/// The expression with its inputs counted in a common list.
+fn renumber(lazy: &Lazy, inputs: &mut Vec<TensorId>) -> Scalar {
+    lazy.value.map_leaves(&mut |leaf| match leaf {
+        Scalar::Input { index, dtype } => {
+            let id = lazy.inputs.get(*index as usize)?;
+            let index = inputs.iter().position(|i| i == id).unwrap_or_else(|| {
+                inputs.push(*id);
+                inputs.len() - 1
+            });
+            Some(Scalar::Input { index: index as u32, dtype: *dtype })
+        }
+        _ => None,
+    })
+}
+
+/// A condition on block-uniform integers as a truth value for each element.
+fn condition(cond: &Cond) -> Scalar {
+    let integer = |x: &Expr| Scalar::Integer { value: x.clone(), dtype: DType::I64 };
+    let all = |conds: &[Cond], operator| {
+        let mut parts = conds.iter().map(condition);
+        let first = parts.next().unwrap_or_else(|| condition(&Cond::True));
+        parts.fold(first, |a, b| Scalar::apply(operator, DType::Bool, [a, b]))
+    };
+    match cond {
+        Cond::True => Scalar::Const { bits: 1, dtype: DType::Bool },
+        Cond::False => Scalar::Const { bits: 0, dtype: DType::Bool },
+        Cond::Cmp(op, a, b) => {
+            let operator = match op {
+                IndexCmp::Lt => Operator::Lt,
+                IndexCmp::Le => Operator::Le,
+                IndexCmp::Eq => Operator::Eq,
+                IndexCmp::Ne => Operator::Ne,
+            };
+            Scalar::apply(operator, DType::I64, [integer(a), integer(b)])
+        }
+        Cond::And(conds) => all(conds, Operator::And),
+        Cond::Or(conds) => all(conds, Operator::Or),
+    }
+}

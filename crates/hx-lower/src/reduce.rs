@@ -1,0 +1,158 @@
+//! Functions of elements, `where`, and reductions along an axis.
+
+use hx_base::codes;
+use hx_dtype::{DType, Operator};
+use hx_hir::{ArithOp, BinaryOp, Expr as HirExpr, ExprId, LogicOp, Pat, PatId, Resolution};
+use hx_index::Cond;
+use hx_tile::OpKind;
+
+use crate::cx::Cx;
+use crate::elementwise::{Operand, is_elementwise};
+use crate::error::Lower;
+use crate::value::Value;
+
+impl Cx<'_> {
+    /// A function of one number, of each element or of a constant.
+    pub(crate) fn math(&mut self, id: ExprId, operator: Operator, x: ExprId) -> Lower<Value> {
+        match self.eval(x)? {
+            Value::Int(value) if operator == Operator::Abs => {
+                let zero = hx_index::Expr::default();
+                Ok(Value::Int(value.maximum(&(zero - value.clone()), &self.facts)))
+            }
+            Value::Int(value) => match value.as_const() {
+                Some(value) => Ok(Value::Float(constant(operator, value as f64))),
+                None => self.unsupported(id, format!("`{}` of a run-time integer", operator.name())),
+            },
+            Value::Float(value) => Ok(Value::Float(constant(operator, value))),
+            value if is_elementwise(&value) => self.apply(id, operator, vec![(x, value)]),
+            other => {
+                let message = format!("found {}, wanted a tensor or a number", other.what());
+                self.fail(&codes::TYPE_MISMATCH, x, message)
+            }
+        }
+    }
+
+    /// A function of several operands, at least one of them no literal.
+    pub(crate) fn elementwise_call(
+        &mut self,
+        id: ExprId,
+        operator: Operator,
+        args: &[ExprId],
+    ) -> Lower<Value> {
+        let operands = self.operand_list(args)?;
+        self.apply(id, operator, operands)
+    }
+
+    /// `where(condition, x, y)`.
+    pub(crate) fn select(&mut self, id: ExprId, c: ExprId, x: ExprId, y: ExprId) -> Lower<Value> {
+        let cond = self.eval(c)?;
+        match cond {
+            Value::Bool(Cond::True) => return self.eval(x),
+            Value::Bool(Cond::False) => return self.eval(y),
+            _ => {}
+        }
+        let mark = self.mark();
+        let mut operands = self.operand_list(&[x, y])?;
+        self.unwritten(c, &cond, mark)?;
+        operands.insert(0, (c, cond));
+        self.apply(id, Operator::Select, operands)
+    }
+
+    /// The values of several operands, none of them changed by a later one.
+    fn operand_list(&mut self, args: &[ExprId]) -> Lower<Vec<Operand>> {
+        let mut found = Vec::with_capacity(args.len());
+        for &arg in args {
+            let value = self.eval(arg)?;
+            found.push((arg, value, self.mark()));
+        }
+        for (at, value, mark) in &found {
+            self.unwritten(*at, value, *mark)?;
+        }
+        Ok(found.into_iter().map(|(at, value, _)| (at, value)).collect())
+    }
+
+    /// `sum(t, axis: 1)` and its like.
+    pub(crate) fn reduce(
+        &mut self,
+        id: ExprId,
+        operator: Operator,
+        t: ExprId,
+        axis: ExprId,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let tensor = self.tensor(t)?;
+        let Some((src, shape)) = self.register_of(&tensor) else {
+            let message = format!("found a {} tensor, wanted a register one for a reduction", tensor.space());
+            let error =
+                self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
+            return Err(self.report(error));
+        };
+        let Some(order) = tensor.view.as_permutation(&shape) else {
+            return self.unsupported(t, "a reduction of a part of a register tensor");
+        };
+        let logical = matches!(operator, Operator::And | Operator::Or);
+        if logical != (tensor.dtype == DType::Bool) {
+            let message =
+                format!("`{}` does not reduce elements of type `{}`", operator.name(), tensor.dtype);
+            return self.fail(&codes::NO_SUCH_OPERATION, id, message);
+        }
+        let axis = order[self.axis(axis, shape.len())?];
+        let mut reduced = shape;
+        reduced[axis] = 1;
+        let (dst, result) = self.new_register(hint.unwrap_or("reduced"), tensor.dtype, reduced, id);
+        self.emit(OpKind::Reduce { dst, src, axis, operator }, id);
+        Ok(Value::Tensor(crate::stmt::permuted(&result, &order)))
+    }
+
+    /// The operator that a closure of two parameters is.
+    pub(crate) fn closure_operator(&mut self, op: ExprId) -> Lower<Operator> {
+        let store = self.store();
+        let HirExpr::Closure { params, body } = &store[op] else {
+            return self.fail(&codes::TYPE_MISMATCH, op, "wanted an operator, as in `|a, b| a + b`");
+        };
+        let [a, b] = params[..] else {
+            return self.fail(
+                &codes::TYPE_MISMATCH,
+                op,
+                "wanted an operator of two operands, as in `|a, b| a + b`",
+            );
+        };
+        let body = match &store[*body] {
+            HirExpr::Block(block) if block.stmts.is_empty() => block.tail.unwrap_or(*body),
+            _ => *body,
+        };
+        let found = match &store[body] {
+            HirExpr::Binary { op, lhs, rhs } if self.are_params([a, b], [*lhs, *rhs]) => match op {
+                BinaryOp::Arith(ArithOp::Add) => Some(Operator::Add),
+                BinaryOp::Arith(ArithOp::Mul) => Some(Operator::Mul),
+                BinaryOp::Logic(LogicOp::And) => Some(Operator::And),
+                BinaryOp::Logic(LogicOp::Or) => Some(Operator::Or),
+                _ => None,
+            },
+            HirExpr::Call { callee, args } => match (self.frame().names.exprs.get(*callee), &args[..]) {
+                (Some(Resolution::Builtin(f)), [x, y]) if self.are_params([a, b], [x.value, y.value]) => {
+                    Operator::find(f.name(), 2).filter(|o| matches!(o, Operator::Min | Operator::Max))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        match found {
+            Some(operator) => Ok(operator),
+            None => self.unsupported(op, "a reduction by an operator other than `+ * min max && ||`"),
+        }
+    }
+
+    /// Whether two expressions are the two parameters, in either order.
+    fn are_params(&self, [a, b]: [PatId; 2], exprs: [ExprId; 2]) -> bool {
+        let is = |expr: ExprId, pat: PatId| {
+            matches!(self.store()[pat], Pat::Bind(_))
+                && self.frame().names.exprs.get(expr) == Some(&Resolution::Local(pat))
+        };
+        (is(exprs[0], a) && is(exprs[1], b)) || (is(exprs[0], b) && is(exprs[1], a))
+    }
+}
+
+fn constant(operator: Operator, x: f64) -> f64 {
+    DType::F64.decode(operator.eval(DType::F64, &[DType::F64.encode(x)]))
+}
