@@ -46,7 +46,8 @@ impl<'a> Launcher<'a> {
             Fault::UninitializedShared { .. } | Fault::UninitializedRegister { .. } => {
                 &codes::UNINITIALIZED_READ
             }
-            Fault::SharedRace { .. } | Fault::BlockRace { .. } => &codes::RACE,
+            Fault::SharedRace { .. } | Fault::BlockRace { .. } | Fault::CopyInFlight { .. } => &codes::RACE,
+            Fault::NoProgress { .. } => &codes::DEADLOCK,
             _ => &codes::INTERNAL_ERROR,
         };
         let place = error.place.as_deref();
@@ -61,12 +62,21 @@ impl<'a> Launcher<'a> {
                 found = found.note(format!("seen in {}", who.join(" of ")));
             }
         }
-        if let Fault::SharedRace { earlier, .. } = &error.fault {
-            let what = if earlier.write { "wrote" } else { "read" };
-            if let Some((file, range)) = earlier.origin.and_then(|o| self.origin(instance, o)) {
-                found = found.also(file, range, format!("thread {} {what} it here", earlier.thread));
+        match &error.fault {
+            Fault::SharedRace { earlier, .. } => {
+                let what = if earlier.write { "wrote" } else { "read" };
+                if let Some((file, range)) = earlier.origin.and_then(|o| self.origin(instance, o)) {
+                    found = found.also(file, range, format!("thread {} {what} it here", earlier.thread));
+                }
+                found = found.help("a `sync();` between the two orders them");
             }
-            found = found.help("a `sync();` between the two orders them");
+            Fault::CopyInFlight { copy, .. } => {
+                if let Some((file, range)) = copy.origin.and_then(|o| self.origin(instance, o)) {
+                    found = found.also(file, range, format!("thread {} copies into it here", copy.thread));
+                }
+                found = found.help("`wait(0);` and a `sync();` between the two order them");
+            }
+            _ => {}
         }
         LaunchError::Found(vec![found])
     }
