@@ -375,6 +375,12 @@ static BUILTINS: &[Builtin] = &[
     function("int", Host, &[required("x")], "A whole number from a string or number."),
     function("float", Host, &[required("x")], "A number from a string or number."),
     function(
+        "copy",
+        Host,
+        &[required("x")],
+        "A tensor of its own with the same elements. As a baseline, `copy(bytes)` copies device memory.",
+    ),
+    function(
         "cublas::gemm",
         Host,
         &[required("a"), required("b"), required("c")],

@@ -9,6 +9,7 @@ use hx_index::{Cond, Expr};
 use hx_tile::{OpKind, Stmt};
 
 use crate::cx::Cx;
+use crate::elementwise::Lazy;
 use crate::error::{At, Lower};
 use crate::value::{Tensor, Value};
 
@@ -46,6 +47,8 @@ impl Cx<'_> {
             Ok(Value::Tensor(t)) if t.is_register() && !t.fresh => {
                 self.copy_of(&t, hint, value).map(Value::Tensor)
             }
+            // Coordinates and conditions on them cost less to compute again than to hold.
+            Ok(Value::Lazy(lazy)) if lazy.inputs.is_empty() => Ok(Value::Lazy(lazy)),
             Ok(Value::Lazy(lazy)) => Ok(Value::Tensor(self.materialize(value, lazy, hint))),
             other => other,
         };
@@ -134,7 +137,10 @@ impl Cx<'_> {
         if self.frame().operands > 0 {
             return self.unsupported(place, "an assignment inside of an expression");
         }
-        let target = self.eval(place)?;
+        let mut target = self.eval(place)?;
+        if let (Value::Lazy(lazy), Some(pat)) = (&target, local) {
+            target = self.hold(place, pat, lazy.clone());
+        }
         match (target, local) {
             (Value::Tensor(dst), _) => self.assign_tensor(place, &dst, op, value),
             (_, None) => {
@@ -142,6 +148,19 @@ impl Cx<'_> {
             }
             (old, Some(pat)) => self.assign_scalar(place, pat, old, op, value),
         }
+    }
+
+    /// Gives a local that was only an expression a tensor of its own, because it is assigned to.
+    pub(crate) fn hold(&mut self, place: ExprId, pat: PatId, lazy: Lazy) -> Value {
+        let name = match &self.store()[place] {
+            HirExpr::Path { path, .. } => path.to_string(),
+            _ => "value".into(),
+        };
+        let tensor = self.materialize(place, lazy, Some(&name));
+        let value = Value::Tensor(Tensor { fresh: false, ..tensor });
+        let depth = self.depth;
+        self.frame_mut().locals.insert(pat, (value.clone(), depth));
+        value
     }
 
     fn assign_scalar(

@@ -9,6 +9,7 @@ use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{Scalar, Stmt, View};
 
 use crate::cx::Cx;
+use crate::elementwise::Lazy;
 use crate::error::Lower;
 use crate::value::{SymView, Tensor, Value};
 
@@ -25,7 +26,11 @@ impl Cx<'_> {
                 if self.frame().variables.contains_key(&pat) {
                     continue;
                 }
-                if let Some((Value::Int(value), depth)) = self.frame().locals.get(&pat).cloned() {
+                let local = self.frame().locals.get(&pat).cloned();
+                if let Some((Value::Lazy(lazy), _)) = &local {
+                    self.hold(*place, pat, lazy.clone());
+                }
+                if let Some((Value::Int(value), depth)) = local {
                     let name = match &store[*place] {
                         HirExpr::Path { path, .. } => path.to_string(),
                         _ => "n".into(),
@@ -56,7 +61,7 @@ impl Cx<'_> {
             return value;
         }
         let name = value.symbols().into_iter().find(|s| self.variables.contains(s));
-        let name = name.map_or_else(|| "n".to_owned(), |s| s.to_string());
+        let name = name.map_or_else(|| "now".to_owned(), |s| format!("{s}_now"));
         let var = self.new_var(name.into());
         self.keep_range(&var, &value);
         self.push(Stmt::Let { var: var.clone(), value });
@@ -85,12 +90,8 @@ impl Cx<'_> {
         match value {
             Value::Int(x) => Value::Int(self.freeze_int(x)),
             Value::Bool(cond) => Value::Bool(self.freeze_cond(cond)),
-            Value::Scalar(scalar) => Value::Scalar(scalar.map_leaves(&mut |leaf| match leaf {
-                Scalar::Integer { value, dtype } => {
-                    Some(Scalar::Integer { value: self.freeze_int(value.clone()), dtype: *dtype })
-                }
-                _ => None,
-            })),
+            Value::Scalar(scalar) => Value::Scalar(self.freeze_scalar(&scalar)),
+            Value::Lazy(lazy) => Value::Lazy(Lazy { value: self.freeze_scalar(&lazy.value), ..lazy }),
             Value::Tuple(parts) => Value::Tuple(parts.into_iter().map(|p| self.freeze(p)).collect()),
             Value::Array(parts) => Value::Array(parts.into_iter().map(|p| self.freeze(p)).collect()),
             Value::Range { start, end } => {
@@ -109,6 +110,15 @@ impl Cx<'_> {
             }
             other => other,
         }
+    }
+
+    fn freeze_scalar(&mut self, scalar: &Scalar) -> Scalar {
+        scalar.map_leaves(&mut |leaf| match leaf {
+            Scalar::Integer { value, dtype } => {
+                Some(Scalar::Integer { value: self.freeze_int(value.clone()), dtype: *dtype })
+            }
+            _ => None,
+        })
     }
 
     fn freeze_cond(&mut self, cond: Cond) -> Cond {

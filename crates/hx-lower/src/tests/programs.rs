@@ -449,8 +449,6 @@ fn expressions_on_tensors_are_one_operation() {
               register top: f32[8, 1]
               register p: f32[8, 64]
               register total: f32[8, 1]
-              register row: i32[8, 64]
-              register seen: bool[8, 64]
               register q: f32[8, 64]
               register lost: f32[1, 64]
               register value: f16[8, 64]
@@ -459,16 +457,14 @@ fn expressions_on_tensors_are_one_operation() {
               #2 top = reduce(x, axis: 1, max)
               #3 p = exp2(((x - top) * (s * 1.5)))
               #4 total = reduce(p, axis: 1, +)
-              #5 row = (index(0) + (block_idx.x * 8))
-              #6 seen = ((index(1) <= row) && (row < (n)))
-              #7 p = where(seen, (p / total), 0.0)
-              #8 p = (p + 1.0)
-              #9 p = ((0.5 * p) * (1.0 + tanh((0.7978845834732056 * (p + (((0.044714998453855515 * p) * p) * p))))))
-              #10 q = where(((total == 0.0) || !seen), -inf, max(p, 0.5))
-              #11 lost = reduce(q, axis: 0, min)
-              #12 lost = s
-              #13 value = cast(where(((3) < (block_idx.x)), q, -q), f16)
-              #14 copy(value, c[block_idx.x * 8 + 0..8, 0..64])
+              #5 p = where(((index(1) <= (index(0) + (block_idx.x * 8))) && ((index(0) + (block_idx.x * 8)) < (n))), (p / total), 0.0)
+              #6 p = (p + 1.0)
+              #7 p = ((0.5 * p) * (1.0 + tanh((0.7978845834732056 * (p + (((0.044714998453855515 * p) * p) * p))))))
+              #8 q = where(((total == 0.0) || !((index(1) <= (index(0) + (block_idx.x * 8))) && ((index(0) + (block_idx.x * 8)) < (n)))), -inf, max(p, 0.5))
+              #9 lost = reduce(q, axis: 0, min)
+              #10 lost = s
+              #11 value = cast(where(((3) < (block_idx.x)), q, -q), f16)
+              #12 copy(value, c[block_idx.x * 8 + 0..8, 0..64])
         "#]],
     );
 }
@@ -509,19 +505,19 @@ fn integers_that_change_are_variables() {
               let n = 0
               let stage = 0
               while n < table_value
-                let n = n
+                let n_now = n
                 #0 copy(a[table_value, n * 64 + 0..64], r)
                 n = n + 1
                 if n % 2 == 0
-                  stage = n + n
+                  stage = n + n_now
                 #1 fill(r, 0.0)
               let picked = 0
               if table_value < 4
                 picked = 4
               else
                 picked = table_value
-              let n = n
-              for j in n..picked
+              let n_now = n
+              for j in n_now..picked
                 #2 copy(r, c[j, stage + 0..64])
               #3 r = cast((n), f16)
         "#]],
@@ -574,6 +570,37 @@ fn asynchronous_copies_join_groups() {
                   #8 copy_async(a[block_idx.x * 64 + 0..64, ki * 16 + 32 + 0..16], sa[0..64, 0..16, (ki + 2) % 3])
                 #9 commit()
               #10 copy(acc, c[block_idx.x * 64 + 0..64, 0..64])
+        "#]],
+    );
+}
+
+#[test]
+fn coordinates_are_held_only_where_they_change() {
+    check(
+        "kernel f(c: mut i32[m, k]) grid [1] threads 32 {
+            let x = register_tensor(i32, [8, 4]);
+            let row = index(x, 0) * 4;
+            let once = index(x, 1);
+            for i in 0..4 { row += i; }
+            once = row;
+            copy(row + once, tile(c, [8, 4])[.., .., 0, 0]);
+        }",
+        expect![[r#"
+            kernel f threads 32
+              grid [1]
+              param c: mut i32[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register row: i32[8, 4]
+              register once: i32[8, 4]
+              register value: i32[8, 4]
+              #0 row = (index(0) * (4))
+              for i in 0..4
+                #1 row = (row + (i))
+              #2 once = index(1)
+              #3 once = cast(row, i32)
+              #4 value = (row + once)
+              #5 copy(value, c[0..8, 0..4])
         "#]],
     );
 }
