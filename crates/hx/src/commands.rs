@@ -8,7 +8,7 @@ pub(crate) mod test;
 
 use std::path::Path;
 
-use hx_base::{Diagnostic, SourceFile};
+use hx_base::{Db as _, Diagnostic, FileKind, SourceFile};
 use hx_driver::{DeviceChoice, Machine, MachineError, Setup, open_machine};
 use hx_worker::WorkerCommand;
 use hx_workspace::{Database, Manifest};
@@ -39,6 +39,12 @@ fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
                 if loaded.manifest.is_none() {
                     loaded.manifest = opened.manifest;
                 }
+            }
+            // The standard library is a folder of the binary.
+            Err(_) if path.trim_end_matches('/') == "std" => {
+                let files = loaded.db.workspace().files(&loaded.db);
+                let std = files.iter().copied().filter(|f| f.kind(&loaded.db) == FileKind::Std);
+                loaded.files.extend(std.filter(|f| !loaded.files.contains(f)).collect::<Vec<_>>());
             }
             Err(error) => {
                 output.placeless_parts(error.code(), &error.to_string(), &[], &[]);
