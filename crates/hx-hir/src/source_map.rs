@@ -1,6 +1,6 @@
 //! Where the parts of a store are in the text, relative to the start of their item.
 //!
-//! Relative, so that an item that only moves keeps its map. [`ItemPlaces::offset`](crate::Item::offset) makes them absolute.
+//! Relative, so that an item that only moves keeps its map. [`Item::offset`](crate::Item::offset) makes them absolute.
 
 use la_arena::ArenaMap;
 use text_size::TextRange;

@@ -147,6 +147,7 @@ impl<'db> Cx<'db> {
             ("cdiv", [Some(a), Some(b)]) => self.cdiv(*a, *b),
             ("min" | "max", [Some(a), Some(b), None]) => self.extreme(id, name == "min", *a, *b),
             ("assert", [Some(condition), _]) => self.assert(id, *condition),
+            ("rearrange", [Some(t), Some(layout)]) => self.rearrange(id, *t, *layout, hint),
             ("copy_async", [Some(src), Some(dst), None, None]) => self.copy_async(id, *src, *dst),
             ("commit", _) => {
                 self.emit(OpKind::Commit, id);

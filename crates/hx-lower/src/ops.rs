@@ -349,6 +349,39 @@ impl Cx<'_> {
         Ok(Value::Tensor(permuted(&result, &order)))
     }
 
+    /// `rearrange(t, layout)`: the same values in a tensor of its own, whose layout is pinned, or left open by `auto`.
+    pub(crate) fn rearrange(
+        &mut self,
+        id: ExprId,
+        t: ExprId,
+        layout: ExprId,
+        hint: Option<&str>,
+    ) -> Lower<Value> {
+        let tensor = self.tensor(t)?;
+        let pinned = self.pinned(layout)?;
+        let Some((src, shape)) = self.register_of(&tensor) else {
+            let message = format!("found a {} tensor, wanted a register one for `rearrange`", tensor.space());
+            return self.fail(&codes::WRONG_MEMORY, t, message);
+        };
+        let Some(order) = tensor.view.as_permutation(&shape) else {
+            return self.unsupported(t, "a part of a register tensor");
+        };
+        if pinned.is_some() && !order.is_sorted() {
+            return self.unsupported(t, "`rearrange` of a transposed register tensor to a pinned layout");
+        }
+        if pinned.is_none() && tensor.fresh {
+            // Nothing else holds these values, so their layout is open as it is.
+            return Ok(Value::Tensor(tensor));
+        }
+        let hint =
+            hint.map_or_else(|| format!("{}_rearranged", self.base_name(tensor.view.base)), str::to_owned);
+        let result = self.new_tensor(&hint, tensor.dtype, shape, TensorKind::Register { pinned }, id);
+        if let Some((dst, _)) = self.register_of(&result) {
+            self.emit(OpKind::Cast { dst, src }, id);
+        }
+        Ok(Value::Tensor(permuted(&result, &order)))
+    }
+
     /// `gemm(c, a, b)`: `c[M, N] += a[M, K] · b[N, K]ᵀ`.
     pub(crate) fn gemm(&mut self, id: ExprId, [c, a, b]: [ExprId; 3], args: &[Arg]) -> Lower<Value> {
         let tensors = (self.tensor(c), self.tensor(a), self.tensor(b));

@@ -20,7 +20,6 @@ fn what_cannot_be_compiled_yet_says_so() {
             let p = pipeline(2);
             let y = scan(x, axis: 0, op: |a, b| a + b);
             let g = gather(a, s);
-            let t = rearrange(x, auto);
             print(x);
             assert(m > 3);
             copy_async(s, c);
@@ -44,9 +43,6 @@ fn what_cannot_be_compiled_yet_says_so() {
             error[HX0208]: `gather` cannot be compiled yet
                           let g = gather(a, s);
                                   ^^^^^^^^^^^^
-            error[HX0208]: `rearrange` cannot be compiled yet
-                          let t = rearrange(x, auto);
-                                  ^^^^^^^^^^^^^^^^^^
             error[HX0208]: `print` cannot be compiled yet
                           print(x);
                           ^^^^^^^^

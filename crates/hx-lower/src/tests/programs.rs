@@ -604,3 +604,36 @@ fn coordinates_are_held_only_where_they_change() {
         "#]],
     );
 }
+
+#[test]
+fn rearranging_is_a_tensor_of_its_own() {
+    check(
+        &kernel(
+            "let x = register_tensor(f16, [8, 4]);
+            fill(x, 1.0);
+            let y = rearrange(x, auto);
+            let z = rearrange(x, (32, 1) : (1, 0));
+            copy(rearrange(cast(y, f32), auto), shared_tensor(f32, [8, 4]));
+            copy(z, tile(c, [8, 4])[.., .., bm, bk]);",
+        ),
+        expect![[r#"
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register x: f16[8, 4]
+              register y: f16[8, 4]
+              register z: f16[8, 4] layout (32,1):(1,0)
+              register y_f32: f32[8, 4]
+              shared shared: f32[8, 4]
+              #0 fill(x, 1.0)
+              #1 y = cast(x, f16)
+              #2 z = cast(x, f16)
+              #3 y_f32 = cast(y, f32)
+              #4 copy(y_f32, shared[0..8, 0..4])
+              #5 copy(z, c[block_idx.x * 8 + 0..8, block_idx.y * 4 + 0..4])
+        "#]],
+    );
+}
