@@ -146,6 +146,34 @@ pub fn assert_equal(x: &Tensor, y: &Tensor) -> HostResult<()> {
     Err(error)
 }
 
+/// How far the elements of two tensors lie apart at most.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Difference {
+    /// Infinite where a NaN or an infinity stands on one side only.
+    pub absolute: f64,
+    /// In units of the last place of the first tensor's type at `max(|y|, rms(y))`.
+    pub ulps: f64,
+}
+
+impl Difference {
+    /// The larger of both in each measure.
+    pub fn larger(self, other: Difference) -> Difference {
+        Difference { absolute: self.absolute.max(other.absolute), ulps: self.ulps.max(other.ulps) }
+    }
+}
+
+/// The largest difference of `x` from `y`, which has its shape.
+pub fn difference(x: &Tensor, y: &Tensor) -> HostResult<Difference> {
+    let (xs, ys) = both(x, y)?;
+    let judge = Judge::new(x.dtype(), Tolerance::default(), &ys);
+    let known = |v: f64| if v.is_nan() { f64::INFINITY } else { v };
+    let each = xs.iter().zip(&ys).map(|(&x, &y)| {
+        let d = judge.distance(x, y);
+        Difference { absolute: known(d.error), ulps: known(d.ulps) }
+    });
+    Ok(each.fold(Difference { absolute: 0.0, ulps: 0.0 }, Difference::larger))
+}
+
 /// Both sides' elements, `y`'s repeated where it is a single number.
 fn both(x: &Tensor, y: &Tensor) -> HostResult<(Vec<f64>, Vec<f64>)> {
     if x.shape() != y.shape() && !y.shape().is_empty() {

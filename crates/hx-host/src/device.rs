@@ -2,10 +2,11 @@
 //!
 //! The driver implements [`Device`] for the simulator and for a GPU; tests implement it with plain functions.
 
-use hx_base::Diagnostic;
+use hx_base::{Diagnostic, codes};
 use hx_hir::{ItemKey, Name};
 
-use crate::error::HostError;
+use crate::bench::{GemmRequest, Step, Times};
+use crate::error::{HostError, HostResult};
 use crate::value::Value;
 
 /// Something that runs kernels.
@@ -13,6 +14,26 @@ pub trait Device {
     /// Checks the arguments against the kernel's signature, runs it, and leaves what it wrote in the tensors of its
     /// `mut` parameters. Returns when the kernel has ended.
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError>;
+
+    /// Multiplies with the vendor's library; the result is in `c` when it returns.
+    fn gemm(&mut self, _: &GemmRequest) -> Result<(), LaunchError> {
+        let error =
+            HostError::new(&codes::NO_GPU, "`cublas::gemm` needs a GPU; the simulator has no such library");
+        Err(LaunchError::call(error.help("`a @ b` computes the product in f64 on any machine")))
+    }
+
+    /// Whether kernels can be timed here, or why not.
+    fn can_time(&self) -> HostResult<()> {
+        let error = HostError::new(&codes::NO_GPU, "benches need a GPU; the simulator does not time");
+        Err(error.help("`hx test` checks results on any machine"))
+    }
+
+    /// Times works in turn, each a sequence of steps whose time is one number. Nothing is left in host tensors. A device
+    /// that only compiles gives no times.
+    fn time(&mut self, _: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
+        self.can_time().map_err(LaunchError::call)?;
+        Ok(Vec::new())
+    }
 }
 
 /// `kernel<BM = 128>(a, b, c)`.
@@ -40,6 +61,8 @@ pub struct LaunchArg {
 pub struct LaunchReport {
     /// What the kernel printed.
     pub printed: Vec<String>,
+    /// Arguments that the kernel writes, by position in the request.
+    pub written: Vec<usize>,
 }
 
 /// Which part of a launch is at fault.
@@ -66,6 +89,14 @@ impl LaunchError {
     /// The whole call is at fault.
     pub fn call(error: HostError) -> LaunchError {
         LaunchError::Refused { error: Box::new(error), place: LaunchPlace::Call }
+    }
+
+    /// The error, and the findings that say more than it.
+    pub fn into_parts(self) -> (HostError, Vec<Diagnostic>) {
+        match self {
+            LaunchError::Refused { error, .. } => (*error, Vec::new()),
+            LaunchError::Found(found) => (HostError::ty("a kernel failed"), found),
+        }
     }
 
     /// A run-time argument is at fault.

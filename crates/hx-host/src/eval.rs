@@ -5,6 +5,7 @@
 //!
 //! Start at [`Session`].
 
+mod bench;
 mod builtins;
 mod call;
 mod error;
@@ -68,6 +69,8 @@ pub struct Session<'a> {
     /// Random calls without a seed so far.
     draws: u64,
     const_depth: usize,
+    /// While a bench runs.
+    recording: Option<bench::Recording>,
 }
 
 impl std::fmt::Debug for Session<'_> {
@@ -96,7 +99,7 @@ impl<'a> Session<'a> {
         surroundings: &'a mut dyn Surroundings,
         options: Options,
     ) -> Session<'a> {
-        Session { db, device, surroundings, options, draws: 0, const_depth: 0 }
+        Session { db, device, surroundings, options, draws: 0, const_depth: 0, recording: None }
     }
 
     /// How many tensors were made from the session's seed instead of one of their own.

@@ -5,6 +5,7 @@
 //! results are judged.
 
 pub mod arith;
+pub mod bench;
 pub mod compare;
 pub mod dense;
 pub mod device;

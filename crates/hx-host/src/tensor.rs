@@ -135,6 +135,12 @@ impl Tensor {
         self.buffer.id
     }
 
+    /// True where both look at the same elements in the same order.
+    pub fn is_same_view(&self, other: &Tensor) -> bool {
+        let view = |t: &Tensor| (t.buffer_id(), t.offset);
+        view(self) == view(other) && self.shape == other.shape && self.strides == other.strides
+    }
+
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()

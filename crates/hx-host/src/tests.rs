@@ -1,6 +1,7 @@
 //! Tests of tensors, arithmetic, files and comparison, without the evaluator.
 
 mod arithmetic;
+mod benches;
 mod comparison;
 mod evaluation;
 mod files;

@@ -101,6 +101,9 @@ impl<'a> Frame<'_, 'a> {
         if name == "assert" {
             return self.assert(id, args);
         }
+        if name == "cublas::gemm" {
+            return self.gemm(id, args);
+        }
         let mut bound = self.args(name, None, args)?;
         let result = builtins::function(self.session, name, &mut bound);
         self.at(id, result)
@@ -123,7 +126,7 @@ impl<'a> Frame<'_, 'a> {
         self.at(id, result)
     }
 
-    fn args(&mut self, function: &str, receiver: Option<Value>, args: &[Arg]) -> EvalResult<Args> {
+    pub(super) fn args(&mut self, function: &str, receiver: Option<Value>, args: &[Arg]) -> EvalResult<Args> {
         let mut out = Args {
             function: function.to_owned(),
             positional: receiver.into_iter().collect(),
@@ -157,6 +160,9 @@ impl<'a> Frame<'_, 'a> {
         let request = LaunchRequest { kernel, generics, args: values };
         match self.session.device.launch(&request) {
             Ok(report) => {
+                if let Some(recording) = &mut self.session.recording {
+                    recording.launched(&request, &report);
+                }
                 for line in &report.printed {
                     self.session.surroundings.print(line);
                 }
@@ -178,7 +184,7 @@ impl<'a> Frame<'_, 'a> {
     }
 
     /// True for a variable or a part of one: something that is still there after a kernel wrote it.
-    fn is_place(&self, id: ExprId) -> bool {
+    pub(super) fn is_place(&self, id: ExprId) -> bool {
         match &self.body.store[id] {
             Expr::Path { .. } => true,
             Expr::Index { base, .. } | Expr::Field { base, .. } => self.is_place(*base),

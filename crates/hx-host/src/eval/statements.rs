@@ -37,14 +37,8 @@ impl Frame<'_, '_> {
             StmtKind::WarpGroups(_) => {
                 Err(self.fail(block, HostError::unsupported("`warp_groups` belongs into a kernel")))
             }
-            StmtKind::Measure { body, .. } => {
-                Err(self
-                    .fail(*body, HostError::unsupported("`measure` is parsed, but benches do not run yet")))
-            }
-            StmtKind::Baseline(call) => {
-                Err(self
-                    .fail(*call, HostError::unsupported("`baseline` is parsed, but benches do not run yet")))
-            }
+            StmtKind::Measure { quantities, body } => self.measure(quantities, *body),
+            StmtKind::Baseline(call) => self.baseline(*call),
         }
     }
 

@@ -1,0 +1,193 @@
+//! What a bench gives a device to time, and what becomes of it.
+//!
+//! A bench is evaluated into [`Group`]s: works that were timed in turn, so that clocks and temperature weigh on all alike.
+//! This module knows neither the statements (`eval::bench`) nor how a device measures.
+
+use hx_dtype::packed_bytes;
+
+use crate::compare::{Difference, difference};
+use crate::device::LaunchRequest;
+use crate::error::{HostError, HostResult};
+use crate::tensor::{HostTensor, Tensor};
+
+/// One thing that a device does.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Launch(LaunchRequest),
+    /// A matrix product of the vendor's library.
+    Gemm(GemmRequest),
+    /// A copy from device memory to device memory.
+    Copy {
+        bytes: u64,
+    },
+}
+
+/// `c[m, n] = a[m, k] · b[k, n]` by the vendor's library, accumulated in f32 and rounded to `c`'s type.
+#[derive(Clone, Debug)]
+pub struct GemmRequest {
+    pub a: Tensor,
+    pub b: Tensor,
+    pub c: Tensor,
+}
+
+impl GemmRequest {
+    /// A product whose shapes fit.
+    pub fn new(a: Tensor, b: Tensor, c: Tensor) -> HostResult<GemmRequest> {
+        let shown = |t: &Tensor| crate::dense::show_shape(t.shape());
+        let shapes = format!("the shapes are {}, {} and {}", shown(&a), shown(&b), shown(&c));
+        let (&[m, k], &[kb, n], &[mc, nc]) = (a.shape(), b.shape(), c.shape()) else {
+            return Err(HostError::shape("`cublas::gemm` multiplies matrices").note(shapes));
+        };
+        if k != kb || m != mc || n != nc {
+            let error = HostError::shape("`cublas::gemm(a, b, c)` needs a[m, k], b[k, n] and c[m, n]");
+            let turned = b.shape() == [nc, k] && m == mc;
+            let error = error.note(shapes);
+            return Err(if turned { error.help("`b.T` swaps the dimensions of `b`") } else { error });
+        }
+        if a.dtype() != b.dtype() {
+            let (a, b) = (a.dtype(), b.dtype());
+            return Err(HostError::ty(format!("`cublas::gemm` multiplies equal types, found {a} and {b}")));
+        }
+        Ok(GemmRequest { a, b, c })
+    }
+
+    /// Floating-point operations: a multiplication and an addition for each term.
+    pub fn flops(&self) -> f64 {
+        let k = self.a.shape().last().copied().unwrap_or(0);
+        2.0 * self.c.len() as f64 * k as f64
+    }
+}
+
+/// What repeated runs took, in microseconds.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Times {
+    /// Each run, in order.
+    pub samples: Vec<f64>,
+    pub median: f64,
+    /// A fifth of the runs were faster.
+    pub low: f64,
+    /// A fifth of the runs were slower.
+    pub high: f64,
+}
+
+/// A work with the tensors that it wrote.
+#[derive(Clone, Debug)]
+pub struct Work {
+    /// `matmul<BM = 128>`, `cublas::gemm`, `copy`.
+    pub label: String,
+    pub steps: Vec<Step>,
+    /// Floating-point operations of one run, where they are stated or known.
+    pub flops: Option<f64>,
+    /// Bytes that one run reads and writes, where they are stated or known.
+    pub bytes: Option<f64>,
+    /// Nothing where the work was compiled and not run.
+    pub times: Option<Times>,
+    /// What one run left in the tensors that it writes.
+    pub(crate) outputs: Vec<(Tensor, HostTensor)>,
+}
+
+impl Work {
+    pub(crate) fn new(label: String, steps: Vec<Step>) -> Work {
+        Work { label, steps, flops: None, bytes: None, times: None, outputs: Vec::new() }
+    }
+
+    /// A copy of so many bytes, which moves twice as many: they are read and written.
+    pub(crate) fn copy(bytes: u64) -> Work {
+        let moved = 2.0 * bytes as f64;
+        Work { bytes: Some(moved), ..Work::new("copy".to_owned(), vec![Step::Copy { bytes }]) }
+    }
+
+    fn per_second(&self, amount: Option<f64>) -> Option<f64> {
+        let median = self.times.as_ref()?.median;
+        let amount = amount?;
+        (median > 0.0).then(|| amount / (median * 1e-6))
+    }
+
+    /// Floating-point operations a second, at the median.
+    pub fn flops_per_second(&self) -> Option<f64> {
+        self.per_second(self.flops)
+    }
+
+    /// Bytes a second, at the median.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        self.per_second(self.bytes)
+    }
+
+    fn is_copy(&self) -> bool {
+        matches!(self.steps[..], [Step::Copy { .. }])
+    }
+}
+
+/// What a ratio compares.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compared {
+    /// The time of the same work.
+    Time,
+    /// Bytes a second, of works of different sizes.
+    Bandwidth,
+}
+
+/// A measured work against a baseline.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Position in [`Group::baselines`].
+    pub baseline: usize,
+    /// How many times as fast the measured work is: above 1 it wins. Nothing where one of the two was not timed.
+    pub ratio: Option<f64>,
+    pub compared: Compared,
+    /// How far the results lie apart, where both wrote the same tensors.
+    pub difference: Option<Difference>,
+}
+
+/// Works that were timed in turn.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    pub measures: Vec<Work>,
+    pub baselines: Vec<Work>,
+    /// Baselines that the machine cannot run, with the reason.
+    pub missing: Vec<(String, HostError)>,
+}
+
+impl Group {
+    /// The works in the order in which a device times them.
+    pub(crate) fn works(&mut self) -> impl Iterator<Item = &mut Work> {
+        self.measures.iter_mut().chain(&mut self.baselines)
+    }
+
+    /// A measured work against every baseline.
+    pub fn comparisons(&self, measure: &Work) -> HostResult<Vec<Comparison>> {
+        let compare = |(baseline, other): (usize, &Work)| {
+            let by_bytes = measure.bytes_per_second().zip(other.bytes_per_second());
+            let (ratio, compared) = match by_bytes {
+                Some((mine, theirs)) if other.is_copy() => (Some(mine / theirs), Compared::Bandwidth),
+                // A copy is no other way to do the work; without bytes there is nothing to compare.
+                _ if other.is_copy() => (None, Compared::Bandwidth),
+                _ => {
+                    let medians = measure.times.as_ref().zip(other.times.as_ref());
+                    (medians.map(|(mine, theirs)| theirs.median / mine.median), Compared::Time)
+                }
+            };
+            let ratio = ratio.filter(|r| r.is_finite());
+            Ok(Comparison { baseline, ratio, compared, difference: apart(measure, other)? })
+        };
+        self.baselines.iter().enumerate().map(compare).collect()
+    }
+}
+
+/// The largest difference over the tensors that both wrote.
+fn apart(measure: &Work, baseline: &Work) -> HostResult<Option<Difference>> {
+    let mut worst: Option<Difference> = None;
+    for (tensor, mine) in &measure.outputs {
+        let Some((_, theirs)) = baseline.outputs.iter().find(|(other, _)| other.is_same_view(tensor)) else {
+            continue;
+        };
+        let found = difference(&Tensor::from_host(mine.clone()), &Tensor::from_host(theirs.clone()))?;
+        worst = Some(worst.map_or(found, |worst| worst.larger(found)));
+    }
+    Ok(worst)
+}
+
+/// The size of a tensor's elements without gaps, in bytes.
+pub(crate) fn bytes_of(tensor: &Tensor) -> u64 {
+    packed_bytes(tensor.dtype(), tensor.len()) as u64
+}

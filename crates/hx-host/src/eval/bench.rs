@@ -1,0 +1,284 @@
+//! The statements of a bench: `measure` and `baseline` run their calls once, as any other statement would, and remember
+//! them; complete groups are timed by the device.
+//!
+//! A group is some measures followed by some baselines, or the other way round. A statement that goes back to the kind
+//! that a group began with begins the next one, so that a loop over sizes compares like with like.
+
+use hx_base::codes;
+use hx_hir::{Arg, Expr, ExprId, Item, ItemKey, MeasureKind, Name, Resolution};
+
+use super::{At, EvalError, EvalResult, Frame, Session};
+use crate::bench::{GemmRequest, Group, Step, Work, bytes_of};
+use crate::device::{LaunchReport, LaunchRequest};
+use crate::error::HostError;
+use crate::tensor::{HostTensor, Tensor};
+use crate::value::Value;
+
+/// Kernels that a label names one by one.
+const NAMED_KERNELS: usize = 3;
+
+/// A bench under evaluation.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    done: Vec<Group>,
+    group: Group,
+    /// The kind of the group's first statement.
+    first: Option<Kind>,
+    /// Where the group's last statement stands, for errors of its timing.
+    last: Option<(ItemKey, ExprId)>,
+    /// What the calls of the statement at hand did.
+    calls: Option<Calls>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Measure,
+    Baseline,
+}
+
+/// The calls of one statement.
+#[derive(Debug, Default)]
+struct Calls {
+    steps: Vec<Step>,
+    outputs: Vec<(Tensor, HostTensor)>,
+}
+
+impl Calls {
+    /// Remembers what a step wrote; a later step's result replaces an earlier one's.
+    fn wrote(&mut self, tensor: &Tensor) {
+        self.outputs.retain(|(other, _)| !other.is_same_view(tensor));
+        self.outputs.push((tensor.clone(), tensor.to_host()));
+    }
+}
+
+impl Recording {
+    /// Remembers a launch that a statement made.
+    pub(super) fn launched(&mut self, request: &LaunchRequest, report: &LaunchReport) {
+        let Some(calls) = &mut self.calls else { return };
+        calls.steps.push(Step::Launch(request.clone()));
+        for arg in &report.written {
+            if let Some(Value::Tensor(tensor)) = request.args.get(*arg).map(|a| &a.value) {
+                calls.wrote(tensor);
+            }
+        }
+    }
+
+    fn multiplied(&mut self, request: GemmRequest) {
+        let Some(calls) = &mut self.calls else { return };
+        calls.wrote(&request.c);
+        calls.steps.push(Step::Gemm(request));
+    }
+
+    /// True where a statement of this kind belongs to the next group.
+    fn ends_before(&self, kind: Kind) -> bool {
+        let other_began = match kind {
+            Kind::Measure => !self.group.baselines.is_empty() || !self.group.missing.is_empty(),
+            Kind::Baseline => !self.group.measures.is_empty(),
+        };
+        self.first == Some(kind) && other_began
+    }
+}
+
+impl<'a> Session<'a> {
+    /// Runs a bench and times what it measures; one group after the other.
+    pub fn bench(&mut self, item: Item<'a>, case: Option<Value>) -> EvalResult<Vec<Group>> {
+        let key = item.key(self.db);
+        let whole = |error: HostError| EvalError {
+            item: key.clone(),
+            at: At::Item,
+            error: Box::new(error),
+            found: Vec::new(),
+        };
+        self.device.can_time().map_err(whole)?;
+        self.recording = Some(Recording::default());
+        let ran = self.run(item, case).map(drop).and_then(|()| self.finish_group());
+        let recording = self.recording.take().unwrap_or_default();
+        ran?;
+        if recording.done.is_empty() {
+            let error = HostError::call("the bench measures nothing");
+            return Err(whole(error.help("`measure { kernel(a, b); }` times a kernel")));
+        }
+        Ok(recording.done)
+    }
+
+    /// Times the group at hand, if there is one with measures.
+    fn finish_group(&mut self) -> EvalResult<()> {
+        let Some(recording) = &mut self.recording else { return Ok(()) };
+        recording.first = None;
+        let mut group = std::mem::take(&mut recording.group);
+        let Some((item, at)) = recording.last.take() else { return Ok(()) };
+        let steps: Vec<Vec<Step>> = group.works().map(|work| work.steps.clone()).collect();
+        if group.measures.is_empty() {
+            let error = HostError::call("the bench has a baseline and measures nothing that it belongs to");
+            return Err(EvalError { item, at: At::Expr(at), error: Box::new(error), found: Vec::new() });
+        }
+        let times = self.device.time(&steps).map_err(|error| {
+            let (error, found) = error.into_parts();
+            EvalError { item, at: At::Expr(at), error: Box::new(error), found }
+        })?;
+        for (work, times) in group.works().zip(times) {
+            work.times = Some(times);
+        }
+        if let Some(recording) = &mut self.recording {
+            recording.done.push(group);
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Frame<'_, 'a> {
+    /// `measure flops x bytes y { … }`.
+    pub(super) fn measure(&mut self, quantities: &[(MeasureKind, ExprId)], block: ExprId) -> EvalResult<()> {
+        self.begin(block, Kind::Measure)?;
+        let (mut flops, mut bytes) = (None, None);
+        for (kind, amount) in quantities {
+            let value = self.expr(*amount)?;
+            let value = self.at(*amount, value.float())?;
+            if !(value.is_finite() && value > 0.0) {
+                let error = HostError::call(format!("found {value}, the work of a measure is positive"));
+                return Err(self.fail(*amount, error));
+            }
+            match kind {
+                MeasureKind::Flops => flops = Some(value),
+                MeasureKind::Bytes => bytes = Some(value),
+            }
+        }
+        let calls = self.recorded(block)?;
+        if calls.steps.is_empty() {
+            let error = HostError::call("`measure` runs no kernel, so there is nothing to time");
+            return Err(self.fail(block, error));
+        }
+        let work =
+            Work { flops, bytes, outputs: calls.outputs, ..Work::new(label(&calls.steps), calls.steps) };
+        self.add(block, Kind::Measure, |group| group.measures.push(work));
+        Ok(())
+    }
+
+    /// `baseline cublas::gemm(a, b, c)`, `baseline copy(bytes)`, `baseline kernel(a, b, c)`.
+    pub(super) fn baseline(&mut self, call: ExprId) -> EvalResult<()> {
+        self.begin(call, Kind::Baseline)?;
+        if let Some(bytes) = self.copied_bytes(call)? {
+            self.add(call, Kind::Baseline, |group| group.baselines.push(Work::copy(bytes)));
+            return Ok(());
+        }
+        let calls = match self.recorded(call) {
+            Ok(calls) => calls,
+            // What the machine lacks for a comparison does not keep the kernel from being measured.
+            Err(error) if error.error.code == &codes::MISSING_CUBLAS => {
+                let missing = ("cublas::gemm".to_owned(), *error.error);
+                self.add(call, Kind::Baseline, |group| group.missing.push(missing));
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        if calls.steps.is_empty() {
+            let error = HostError::call("this baseline runs nothing that can be timed");
+            let help = "a baseline is a kernel call, `cublas::gemm(a, b, c)` or `copy(bytes)`";
+            return Err(self.fail(call, error.help(help)));
+        }
+        let flops = match &calls.steps[..] {
+            [Step::Gemm(gemm)] => Some(gemm.flops()),
+            _ => None,
+        };
+        let work = Work { flops, outputs: calls.outputs, ..Work::new(label(&calls.steps), calls.steps) };
+        self.add(call, Kind::Baseline, |group| group.baselines.push(work));
+        Ok(())
+    }
+
+    /// Times the group so far where this statement begins the next.
+    fn begin(&mut self, at: ExprId, kind: Kind) -> EvalResult<()> {
+        let Some(recording) = &self.session.recording else {
+            let error = HostError::unsupported("kernels are timed by `hx bench` only");
+            return Err(self.fail(at, error));
+        };
+        if recording.calls.is_some() {
+            return Err(self.fail(at, HostError::call("a measure cannot hold another")));
+        }
+        if recording.ends_before(kind) { self.session.finish_group() } else { Ok(()) }
+    }
+
+    fn add(&mut self, at: ExprId, kind: Kind, put: impl FnOnce(&mut Group)) {
+        let key = self.key.clone();
+        if let Some(recording) = &mut self.session.recording {
+            put(&mut recording.group);
+            recording.first.get_or_insert(kind);
+            recording.last = Some((key, at));
+        }
+    }
+
+    /// Evaluates an expression and gives what its calls did.
+    fn recorded(&mut self, id: ExprId) -> EvalResult<Calls> {
+        if let Some(recording) = &mut self.session.recording {
+            recording.calls = Some(Calls::default());
+        }
+        let result = self.expr(id);
+        let calls = self.session.recording.as_mut().and_then(|r| r.calls.take()).unwrap_or_default();
+        result.map(|_| calls)
+    }
+
+    /// The bytes of `copy(n)` or `copy(tensor)`; nothing for another call.
+    fn copied_bytes(&mut self, call: ExprId) -> EvalResult<Option<u64>> {
+        let body = self.body;
+        let Expr::Call { callee, args } = &body.store[call] else { return Ok(None) };
+        let is_copy =
+            matches!(self.names.exprs.get(*callee), Some(Resolution::Builtin(b)) if b.name() == "copy");
+        let ([Arg { value: amount, .. }], true) = (&args[..], is_copy) else { return Ok(None) };
+        let bytes = match self.expr(*amount)? {
+            Value::Tensor(tensor) => bytes_of(&tensor),
+            value => {
+                let bytes = self.at(*amount, value.int())?;
+                u64::try_from(bytes).unwrap_or(0)
+            }
+        };
+        if bytes == 0 {
+            return Err(self.fail(*amount, HostError::call("a copy of no bytes cannot be timed")));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// `cublas::gemm(a, b, c)`.
+    pub(super) fn gemm(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
+        let mut bound = self.args("cublas::gemm", None, args)?;
+        let mut tensor = |name: &str| bound.required(name).and_then(|v| v.tensor());
+        let matrices = (|| Ok((tensor("a")?, tensor("b")?, tensor("c")?)))();
+        let (a, b, c) = self.at(id, matrices)?;
+        self.at(id, bound.finish())?;
+        let written = |name: &Option<Name>, at: usize| name.as_ref().map_or(at == 2, |n| n == "c");
+        let target =
+            args.iter().enumerate().find(|(at, arg)| written(&arg.name, *at)).map(|(_, arg)| arg.value);
+        if let Some(target) = target.filter(|target| !self.is_place(*target)) {
+            let error = HostError::call("`cublas::gemm` writes `c`, and this value is held by no variable");
+            return Err(
+                self.fail(target, error.help("give it a name with `let` first, or the result is lost"))
+            );
+        }
+        let request = self.at(id, GemmRequest::new(a, b, c))?;
+        self.poll(id)?;
+        self.session.device.gemm(&request).map_err(|error| {
+            let (error, found) = error.into_parts();
+            EvalError { found, ..self.fail(id, error) }
+        })?;
+        if let Some(recording) = &mut self.session.recording {
+            recording.multiplied(request);
+        }
+        Ok(Value::Unit)
+    }
+}
+
+/// `matmul<BM = 128, BK = 32>`, of several steps joined.
+fn label(steps: &[Step]) -> String {
+    let one = |step: &Step| match step {
+        Step::Launch(request) if request.generics.is_empty() => request.kernel.name.to_string(),
+        Step::Launch(request) => {
+            let given: Vec<String> =
+                request.generics.iter().map(|(name, value)| format!("{name} = {}", value.brief())).collect();
+            format!("{}<{}>", request.kernel.name, given.join(", "))
+        }
+        Step::Gemm(_) => "cublas::gemm".to_owned(),
+        Step::Copy { .. } => "copy".to_owned(),
+    };
+    let named: Vec<String> = steps.iter().take(NAMED_KERNELS).map(one).collect();
+    let rest = steps.len() - named.len();
+    let more = if rest > 0 { format!(" + {rest} more") } else { String::new() };
+    named.join(" + ") + &more
+}
