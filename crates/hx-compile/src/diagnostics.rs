@@ -1,6 +1,7 @@
 //! What is wrong with an instance, as diagnostics. The stages say it by operation; here operations become places.
 
 mod layout;
+mod registers;
 mod sync;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
@@ -39,6 +40,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
         found.extend(places.stop(Some(lowered), stop));
     } else {
         found.extend(sync::findings(places, lowered, solution));
+        found.extend(registers::too_many(places, lowered, solution));
     }
 }
 

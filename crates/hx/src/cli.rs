@@ -106,7 +106,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Seconds after which the run is stopped.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
     #[command(flatten)]
     pub device: DeviceArgs,
@@ -139,7 +139,7 @@ pub(crate) struct TestArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Seconds after which one test is stopped.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
     /// Show what passing tests print, too.
     #[arg(long)]

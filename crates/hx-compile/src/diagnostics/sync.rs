@@ -31,7 +31,9 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
         (&codes::SHARED_RACE, format!("threads race on `{name}`: nothing orders the accesses"))
     };
     let label = |touch: Touch| {
-        format!("thread {} {} `{name}` here", touch.thread, if touch.write { "writes" } else { "reads" })
+        let who = if touch.collective { "the warp of thread" } else { "thread" };
+        let does = if touch.write { "writes" } else { "reads" };
+        format!("{who} {} {does} `{name}` here", touch.thread)
     };
     let mut found = Diagnostic::new(code, file, range, message).label(label(hazard.later));
     if let Some((file, range)) = places.op(lowered, hazard.earlier.op) {

@@ -1,5 +1,6 @@
 //! `hx run`.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -33,11 +34,15 @@ pub(crate) fn run(args: RunArgs, output: &Output) -> Exit {
 }
 
 fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
-    let loaded = load(std::slice::from_ref(&args.file), output)?;
-    let &[file] = loaded.files.as_slice() else {
+    let no_file = || {
         output.usage(&format!("`{}` is a folder; `hx run` takes one file", args.file));
-        return Err(Exit::Usage);
+        Exit::Usage
     };
+    if Path::new(&args.file).is_dir() {
+        return Err(no_file());
+    }
+    let loaded = load(std::slice::from_ref(&args.file), output)?;
+    let &[file] = loaded.files.as_slice() else { return Err(no_file()) };
     let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
     let machine = machine(&setup, output)?;
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));

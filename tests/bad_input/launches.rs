@@ -1,0 +1,577 @@
+//! Launches that cannot be: wrong arguments, broken requirements, and faults that the simulator finds.
+
+use expect_test::expect;
+
+use super::{MATMUL, check, check_main};
+
+const CALL: &str = "    matmul(a, b, c);\n}\n";
+
+/// `main` with the three tensors of a matmul.
+fn main_with(a: &str, b: &str, c: &str) -> String {
+    format!(
+        "use std::matmul::matmul;\n\nmain {{\n    let a = {a};\n    let b = {b};\n    let c = {c};\n{CALL}"
+    )
+}
+
+fn check_launch(a: &str, b: &str, c: &str, expected: expect_test::Expect) {
+    super::check_short(&main_with(a, b, c), &["run", "a.hx", "--device", "sim"], expected);
+}
+
+#[test]
+fn dimensions_that_disagree() {
+    let text = main_with("zeros(f16, [100, 80])", "zeros(f16, [72, 64])", "empty(f16, [100, 72])");
+    check(
+        &text,
+        &["run", "a.hx", "--device", "sim"],
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        error[HX0604]: dimension 1 of `b` is 64, but `k` is 80 in `a`
+           ╭─[ a.hx:7:15 ]
+           │
+         7 │     matmul(a, b, c);
+           │               ┬
+           │               ╰── here
+           │
+           ├─[ std/matmul.hx:2:52 ]
+           │
+         2 │ kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+           │                                                    ┬             ┬
+           │                                                    ╰──────────────── `k` = 80 here
+           │                                                                  │
+           │                                                                  ╰── `k` = 64 here
+        ───╯
+
+        1 error
+    "#]],
+    );
+    check_launch(
+        "zeros(f16, [100, 80])",
+        "zeros(f16, [72, 80])",
+        "empty(f16, [72, 100])",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:7:18: error[HX0604]: dimension 0 of `c` is 72, but `m` is 100 in `a`
+        1 error
+    "#]],
+    );
+}
+
+#[test]
+fn a_wrong_rank() {
+    check_launch(
+        "zeros(f16, [100])",
+        "zeros(f16, [72, 80])",
+        "empty(f16, [100, 72])",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:7:12: error[HX0602]: found rank 1 in f16[100], the parameter `a` has rank 2
+        1 error
+    "#]],
+    );
+    check_launch(
+        "zeros(f16, [1, 100, 80])",
+        "zeros(f16, [72, 80])",
+        "empty(f16, [100, 72])",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:7:12: error[HX0602]: found rank 3 in f16[1, 100, 80], the parameter `a` has rank 2
+        1 error
+    "#]],
+    );
+    check_launch(
+        "3",
+        "zeros(f16, [72, 80])",
+        "empty(f16, [100, 72])",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:7:12: error[HX0603]: found an integer, the parameter `a` is a tensor
+        1 error
+    "#]],
+    );
+}
+
+#[test]
+fn a_wrong_element_type() {
+    check_launch(
+        "zeros(f32, [100, 80])",
+        "zeros(f16, [72, 80])",
+        "empty(f16, [100, 72])",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:7:12: error[HX0603]: found f32 elements, the parameter `a` has f16
+        1 error
+    "#]],
+    );
+    check_launch(
+        "zeros(f16, [100, 80])",
+        "zeros(f16, [72, 80]) * 2",
+        "empty(f16, [100, 72])",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:7:15: error[HX0603]: found f64 elements, the parameter `b` has f16
+        1 error
+    "#]],
+    );
+}
+
+#[test]
+fn a_broken_where() {
+    let text = main_with("zeros(f16, [64, 20])", "zeros(f16, [64, 20])", "empty(f16, [64, 64])");
+    check(
+        &text,
+        &["run", "a.hx", "--device", "sim"],
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        error[HX0601]: `k % BK == 0` does not hold with k = 20, BK = 16
+           ╭─[ a.hx:7:5 ]
+           │
+         7 │     matmul(a, b, c);
+           │     ───────┬───────
+           │            ╰───────── here
+           │
+           ├─[ std/matmul.hx:3:11 ]
+           │
+         3 │     where k % BK == 0
+           │           ─────┬─────
+           │                ╰─────── `matmul` relies on this
+           │
+           │ Note: the left side is 4, the right side is 0
+        ───╯
+
+        1 error
+    "#]],
+    );
+}
+
+#[test]
+fn memory_that_is_not_contiguous() {
+    check_launch(
+        "zeros(f16, [80, 100]).T",
+        "zeros(f16, [72, 80])",
+        "empty(f16, [100, 72])",
+        expect![[r#"
+        exit 0
+        --- stderr
+        device: simulator (sm_90a)
+    "#]],
+    );
+}
+
+#[test]
+fn arguments_that_overlap() {
+    check_main(
+        "use std::matmul::matmul;\n",
+        "let a = zeros(f16, [64, 64]);\nmatmul(a, a, a);",
+        expect![[r#"
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:4:14: error[HX0605]: the arguments for `a` and `c` share memory, and the kernel writes `c`
+            1 error
+        "#]],
+    );
+}
+
+#[test]
+fn dimensions_beyond_32_bits() {
+    check_launch(
+        "zeros(f16, [0, 3000000000])",
+        "zeros(f16, [0, 3000000000])",
+        "empty(f16, [0, 0])",
+        expect![[r#"
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:7:12: error[HX0621]: dimension 1 of `a` is 3000000000, and a kernel counts in 32 bits
+            1 error
+        "#]],
+    );
+}
+
+#[test]
+fn arguments_that_do_not_fit_the_header() {
+    let body = |call: &str| format!("let a = zeros(f16, [64, 64]);\nlet c = empty(f16, [64, 64]);\n{call}");
+    let text = "use std::matmul::matmul;\n";
+    check_main(
+        text,
+        &body("matmul(a, c);"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:5:1: error[HX0222]: `matmul` lacks the argument `c`
+        1 error
+    "#]],
+    );
+    check_main(
+        text,
+        &body("matmul(a, a, c, c);"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:5:17: error[HX0201]: found 4 arguments, wanted 3
+        1 error
+    "#]],
+    );
+    check_main(
+        text,
+        &body("matmul<BM = 64, BQ = 3>(a, a, c);"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:5:17: error[HX0202]: `matmul` has no compile-time parameter `BQ`
+        1 error
+    "#]],
+    );
+    check_main(
+        text,
+        &body("matmul<BM = f16>(a, a, c);"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        std/matmul.hx:4:19: error[HX0203]: found the element type `f16`, wanted an integer
+        1 error
+    "#]],
+    );
+    check_main(
+        text,
+        &body("matmul<BM = 0>(a, a, c);"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        std/matmul.hx:4:19: error[HX0217]: found the divisor `0`, wanted a positive one
+        1 error
+    "#]],
+    );
+    check_main(
+        text,
+        &body("matmul<BM = 8192>(a, a, c);"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        std/matmul.hx:19:14: error[HX0501]: the block needs 1048576 B of shared memory, and sm_90a has 232448 B
+        1 error
+    "#]],
+    );
+}
+
+#[test]
+fn a_parameter_that_nothing_fixes() {
+    check_main(
+        "kernel k<N>(y: mut f16[m]) grid [1] threads 32 {\n    let r = register_tensor(f16, [N]);\n    fill(r, 0.0);\n    copy(r, global_view(y, (N) : (1)));\n}\n",
+        "let y = empty(f16, 64);\nk(y);",
+        expect![[r#"
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:8:1: error[HX0622]: the compile-time parameter `N` of `k` has no value
+            1 error
+        "#]],
+    );
+}
+
+/// Two blocks write the same elements.
+#[test]
+fn blocks_that_race() {
+    let text = "kernel k(x: f32[m], y: mut f32[n]) grid [2] threads 32 {
+    let i = block_idx;
+    let r = register_tensor(f32, [32]);
+    copy(global_view(x[i * 32..], (32) : (1)), r);
+    copy(r, global_view(y, (32) : (1)));
+}
+
+main {
+    let y = empty(f32, 32);
+    k(randn(f32, 64), y);
+}
+";
+    check(
+        text,
+        &["run", "a.hx", "--device", "sim"],
+        expect![[r#"
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            error[HX0618]: writes element 0 ([0]) of `y`, which block [0, 0, 0] sets to another value
+                ╭─[ a.hx:5:5 ]
+                │
+              5 │     copy(r, global_view(y, (32) : (1)));
+                │     ─────────────────┬─────────────────
+                │                      ╰─────────────────── here
+                │
+             10 │     k(randn(f32, 64), y);
+                │     ──────────┬─────────
+                │               ╰─────────── in this launch
+                │
+                │ Note: seen in block [1, 0, 0]
+            ────╯
+
+            1 error
+        "#]],
+    );
+}
+
+#[test]
+fn shared_memory_that_nothing_wrote() {
+    let text = "kernel k(y: mut f32[m]) grid [1] threads 32 {\n    let s = shared_tensor(f32, [32]);\n    let r = register_tensor(f32, [32]);\n    copy(s, r);\n    copy(r, global_view(y, (32) : (1)));\n}\n\nmain {\n    let y = empty(f32, 32);\n    k(y);\n}\n";
+    check(
+        text,
+        &["run", "a.hx", "--device", "sim"],
+        expect![[r#"
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            error[HX0617]: reads byte 0 (element 0) of the shared tensor `s`, which was never written
+                ╭─[ a.hx:4:5 ]
+                │
+              4 │     copy(s, r);
+                │     ─────┬────
+                │          ╰────── here
+                │
+             10 │     k(y);
+                │     ──┬─
+                │       ╰─── in this launch
+                │
+                │ Note: seen in thread 0 of block [0, 0, 0]
+            ────╯
+
+            1 error
+        "#]],
+    );
+}
+
+/// One wrong constant in the kernel: the report shows where and in which pattern.
+#[test]
+fn a_result_that_is_not_close() {
+    let wrong = MATMUL.replace("fill(rc, 0.0)", "fill(rc, 1.0)");
+    let args = ["test", "a.hx", "[64, 64, 16]", "--device", "sim", "--message-format", "short"];
+    let ran = crate::support::Sandbox::with("a.hx", &wrong).run(&args);
+    assert_eq!(ran.code, 1);
+    let said = ran.stderr;
+    expect![[r#"
+        device: simulator (sm_90a)
+        a.hx:32:5: error[HX0612]: 4096 of 4096 elements of f16[64, 64] are not within ulp: 4 of the reference
+          rerun: hx test 'a.hx::matmul agrees with the reference[64, 64, 16]' --exact --device sim --seed 0
+
+    "#]]
+    .assert_eq(&said);
+    let wrong = MATMUL.replace("[bm * BM.., bn * BN..]", "[bm * BM + 8.., bn * BN..]");
+    let ran = crate::support::Sandbox::with("a.hx", &wrong).run(&[
+        "test",
+        "a.hx",
+        "[64, 64, 16]",
+        "--device",
+        "sim",
+    ]);
+    assert_eq!(ran.code, 1);
+    expect![[r#"
+        device: simulator (sm_90a)
+        error[HX0612]: 4090 of 4096 elements of f16[64, 64] are not within ulp: 4 of the reference
+            ╭─[ a.hx:32:5 ]
+            │
+         32 │     assert_close(c, a @ b.T, ulp: 4);
+            │     ────────────────┬───────────────
+            │                     ╰───────────────── here
+            │
+            │ Note 1: first at [0, 0]: got never written, expected -7.24259498
+            │
+            │ Note 2: worst at [39, 12]: absolute 18.14, relative 4.88, 9289 ulp of f16 (got -14.42, expected 3.72118263)
+            │
+            │ Note 3: wrong: scattered: 99% of the whole tensor
+            │
+            │ Note 4: 512 of them were never written
+        ────╯
+
+          rerun: hx test 'a.hx::matmul agrees with the reference[64, 64, 16]' --exact --device sim --seed 0
+
+    "#]].assert_eq(&ran.stderr);
+}
+
+#[test]
+fn host_values() {
+    check_main(
+        "",
+        "let x = zeros(f16, [4]);\nprint(x[7]);",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:3:7: error[HX0614]: index 7 lies outside of dimension 0, whose extent is 4
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "print(args[0]);",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:7: error[HX0614]: index 0 lies outside of a list of 0
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "print(1 / 0);",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:7: error[HX0614]: `1 / 0` divides by zero
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "print(9223372036854775807 + 1);",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:7: error[HX0614]: `9223372036854775807 + 1` overflows i64
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "print(zeros(f16, [2, 3]) @ zeros(f16, [2, 3]));",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:7: error[HX0615]: `@` cannot multiply shapes [2, 3] and [2, 3]
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "print(zeros(f16, [2]) + zeros(f16, [3]));",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:7: error[HX0615]: shapes [2] and [3] do not broadcast in `+`
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "print(zeros(f16, [1000000, 1000000, 1000000]));",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:7: error[HX0615]: a tensor of shape [1000000, 1000000, 1000000] is too large for this machine
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "print(zeros(f16, [100000, 100000, 100]));",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:7: error[HX0615]: a tensor of shape [100000, 100000, 100] is too large for this machine
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "print(zeros(f16, [-1]));",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:7: error[HX0615]: -1 is no extent
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "assert(1 + 1 == 3, \"arithmetic\");",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:8: error[HX0612]: arithmetic
+        1 error
+    "#]],
+    );
+    check_main(
+        "",
+        "assert_eq(arange(f32, 4), arange(f32, 4) * 2);",
+        expect![[r#"
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:2:1: error[HX0612]: 3 of 4 elements of f32[4] are not equal
+            1 error
+        "#]],
+    );
+    check_main(
+        "",
+        "assert_close(zeros(f16, [2]), zeros(f16, [3]), ulp: 1);",
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:1: error[HX0612]: the shapes differ: [2] and [3]
+        1 error
+    "#]],
+    );
+}
+
+/// What a kernel writes must be held by something.
+#[test]
+fn a_result_that_is_lost() {
+    check_main(
+        "use std::matmul::matmul;\n",
+        "matmul(zeros(f16, [64, 64]), zeros(f16, [64, 64]), empty(f16, [64, 64]));",
+        expect![[r#"
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:3:52: error[HX0614]: the kernel writes `c`, and this value is held by no variable
+            1 error
+        "#]],
+    );
+}
+
+#[test]
+fn a_program_that_never_ends() {
+    let text = "main {\n    while true { }\n}\n";
+    super::check_short(
+        text,
+        &["run", "a.hx", "--device", "sim", "--timeout", "0.2"],
+        expect![[r#"
+        exit 1
+        --- stderr
+        device: simulator (sm_90a)
+        a.hx:2:11: error[HX0613]: stopped here, before the end
+        1 error
+    "#]],
+    );
+}

@@ -1,0 +1,173 @@
+//! Kernels that ask for more than the hardware has, or for what no instruction does.
+
+use expect_test::expect;
+
+use super::{MATMUL, check, check_file, check_short};
+
+#[test]
+fn threads() {
+    let threads = |count: &str| MATMUL.replace("threads 128", &format!("threads {count}"));
+    check_file(
+        &threads("2048"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:5:13: error[HX0502]: found 2048 threads, wanted at most 1024
+        1 error
+    "#]],
+    );
+    check_file(
+        &threads("100"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:5:13: error[HX0506]: found 100 threads, wanted a multiple of 32
+        1 error
+    "#]],
+    );
+    check_file(
+        &threads("0"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:5:13: error[HX0506]: found 0 threads, wanted a multiple of 32
+        1 error
+    "#]],
+    );
+    check_file(
+        &threads("-32"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:5:13: error[HX0506]: found -32 threads, wanted a multiple of 32
+        1 error
+    "#]],
+    );
+    check_file(
+        &threads("k"),
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:5:13: error[HX0209]: found `k`, which is known only at launch, wanted a compile-time value
+        1 error
+    "#]],
+    );
+    check_file(
+        &threads(""),
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:5:12: error[HX0001]: found `{` where an expression was expected
+        1 error
+    "#]],
+    );
+}
+
+#[test]
+fn too_much_shared_memory() {
+    let text = MATMUL.replace("shared_tensor(f16, [BM, BN])", "shared_tensor(f16, [BM, BN, 32])");
+    let text = text.replace("copy(cast(rc, f16), sc)", "copy(cast(rc, f16), sc[.., .., 0])");
+    let text = text.replace("copy(sc, rc1)", "copy(sc[.., .., 0], rc1)");
+    check(
+        &text,
+        &["check", "a.hx"],
+        expect![[r#"
+        exit 1
+        --- stderr
+        error[HX0501]: the block needs 262144 B of shared memory, and sm_90a has 232448 B
+            ╭─[ a.hx:19:14 ]
+            │
+         19 │     let sc = shared_tensor(f16, [BM, BN, 32]);
+            │              ────────────────┬───────────────
+            │                              ╰───────────────── `sc` takes 262144 B
+            │
+            │ Help: smaller tiles or fewer stages
+        ────╯
+
+        1 error
+    "#]],
+    );
+}
+
+#[test]
+fn too_many_registers() {
+    check_file(
+        &MATMUL.replace("BM = 64, BN = 64", "BM = 256, BN = 256"),
+        expect![[r#"
+            exit 0
+            --- stderr
+            a.hx:12:14: warning[HX0503]: `rc` takes 512 registers of each of 128 threads, and sm_90a has 255 for one
+            a.hx:20:10: warning[HX0503]: `rc_f16` takes 256 registers of each of 128 threads, and sm_90a has 255 for one
+            a.hx:22:15: warning[HX0503]: `rc1` takes 256 registers of each of 128 threads, and sm_90a has 255 for one
+            checked 1 file for sm_90a: 3 warnings
+        "#]],
+    );
+}
+
+/// 20 steps along K fit no tensor core; plain multiply-adds take any number.
+#[test]
+fn a_step_along_k_that_no_matrix_instruction_has() {
+    check_short(
+        MATMUL,
+        &["check", "a.hx", "--emit", "layouts", "--set", "BK=20"],
+        expect![[r#"
+        exit 0
+        --- stdout
+        kernel matmul threads 128
+        ra: register f16[64, 20] = ((4,32),(16,20)):((1,0),(4,64))
+            A fragment of `fma.f32.f16` (#3)
+        rb: register f16[64, 20] = ((4,32),(2,20)):((0,1),(32,64))
+            B fragment of `fma.f32.f16` (#3)
+        rc: register f32[64, 64] = ((4,32),(2,16)):((1,64),(2048,4))
+            accumulator fragment of `fma.f32.f16` (#3)
+        sc: shared f16[64, 64] = swizzle<2, 3, 3> ∘ (64,64):(64,1), 8192 B at 0
+            the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#5, #7)
+        rc_f16: register f16[64, 64] = ((4,32),(2,16)):((1,64),(2048,4))
+            elementwise: as its operand (#4)
+        rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))
+            coalesced along dimension 1 of `c` (#8)
+        #1 copy(a[block_idx.x * 64 + 0..64, ki * 20 + 0..20], ra): ld.global.b16, 2 B an access
+            2 B: the tile starts at `ki * 20` in dimension 1 of `a`, a multiple of 4
+        #2 copy(b[block_idx.y * 64 + 0..64, ki * 20 + 0..20], rb): ld.global.b16, 2 B an access
+            2 B: the tile starts at `ki * 20` in dimension 1 of `b`, a multiple of 4
+        #3 gemm(rc, ra, rb): fma.f32.f16, 4×32 across the block, 16×2×20 each
+            lowest estimated cost of the arrangements that fit: 4 along M, 32 along N
+        #4 rc_f16 = cast(rc, f16): cvt.f16x2.f32
+            2 elements at once into one register
+        #5 copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4.trans, 16 B an access, no bank conflicts
+            asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        #7 copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts
+            asks for `(64,(8,8)):(D,(1,D))`; the widest access
+        #8 copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access
+            the widest access
+        shared memory: 8192 B
+    "#]],
+    );
+    check_short(
+        MATMUL,
+        &["check", "a.hx", "--emit", "layouts", "--set", "BK=0"],
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:3:15: error[HX0217]: division by zero
+    "#]],
+    );
+    check_short(
+        MATMUL,
+        &["check", "a.hx", "--emit", "layouts", "--set", "BM=-64"],
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:4:19: error[HX0217]: found the divisor `-64`, wanted a positive one
+    "#]],
+    );
+    check_short(
+        MATMUL,
+        &["check", "a.hx", "--emit", "layouts", "--set", "BM=f16"],
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:4:19: error[HX0203]: found the element type `f16`, wanted an integer
+    "#]],
+    );
+}
