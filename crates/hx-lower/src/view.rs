@@ -85,7 +85,12 @@ impl Cx<'_> {
         for &arg in args {
             let index = self.eval(arg)?;
             if index == Value::New {
-                return self.unsupported(arg, "`new` in an index");
+                if t.is_register() {
+                    return self.unsupported(arg, "`new` in an index of a register tensor");
+                }
+                // A mode of extent 1 walks nothing, in whatever dimension.
+                view.modes.push(SymMode { extent: Expr::constant(1), dim: 0, factor: Expr::default() });
+                continue;
             }
             let Some(old) = t.view.modes.get(mode).cloned() else {
                 let message = format!("found {} indices, wanted at most {rank}", args.len());

@@ -61,9 +61,6 @@ fn what_cannot_be_compiled_yet_says_so() {
             error[HX0208]: an element or slice of a register tensor cannot be compiled yet
                           let e = x[0, ..];
                                   ^^^^^^^^
-            error[HX0208]: `new` in an index cannot be compiled yet
-                          let q = s[new, .., ..];
-                                    ^^^
             error[HX0208]: a transposed or partial register tensor in an elementwise expression cannot be compiled yet
                           let v = x.T + 1.0;
                                   ^^^

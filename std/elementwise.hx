@@ -1,0 +1,59 @@
+//! Elementwise operators on tensors of any size, as one dimension.
+
+use std::math::SQRT_HALF;
+
+/// The sum of two values; the type decides the rounding.
+fn sigmoid_weighted(x: f32) -> f32 { x * sigmoid(x) }
+
+/// z = x + y.
+kernel add<B = 2048, T: type = f16>(x: T[n], y: T[n], z: mut T[n])
+    grid [cdiv(n, B)]
+    threads 256
+{
+    let [block] = block_idx;
+    copy(load(tile(x, [B])[.., block]) + load(tile(y, [B])[.., block]), tile(z, [B])[.., block]);
+}
+
+/// y = max(x, 0).
+kernel relu<B = 2048, T: type = f16>(x: T[n], y: mut T[n])
+    grid [cdiv(n, B)]
+    threads 256
+{
+    let [block] = block_idx;
+    let v = cast(load(tile(x, [B])[.., block]), f32);
+    copy(cast(max(v, 0.0), T), tile(y, [B])[.., block]);
+}
+
+/// y = x · Φ(x), with the error function.
+kernel gelu<B = 2048, T: type = f16>(x: T[n], y: mut T[n])
+    grid [cdiv(n, B)]
+    threads 256
+{
+    let [block] = block_idx;
+    let v = cast(load(tile(x, [B])[.., block]), f32);
+    copy(cast(v * 0.5 * (1.0 + erf(v * SQRT_HALF)), T), tile(y, [B])[.., block]);
+}
+
+/// y = x · sigmoid(x).
+kernel silu<B = 2048, T: type = f16>(x: T[n], y: mut T[n])
+    grid [cdiv(n, B)]
+    threads 256
+{
+    let [block] = block_idx;
+    let v = cast(load(tile(x, [B])[.., block]), f32);
+    copy(cast(sigmoid_weighted(v), T), tile(y, [B])[.., block]);
+}
+
+test "elementwise" for n in [2048, 5000, 4097, 31] {
+    let x = randn(f16, [n], seed: 1);
+    let y = randn(f16, [n], seed: 2);
+    let z = empty(f16, [n]);
+    add(x, y, z);
+    assert_close(z, x + y, ulp: 1);
+    relu(x, z);
+    assert_eq(z, max(x, 0.0));
+    silu(x, z);
+    assert_close(z, x / (1.0 + exp(-x)), ulp: 1);
+    gelu(x, z);
+    assert_close(z, x * 0.5 * (1.0 + erf(x * 0.7071067811865476)), ulp: 2);
+}

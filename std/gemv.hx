@@ -1,0 +1,27 @@
+//! Matrix times vector.
+
+/// y[m] = a[m, k] · x[k]. A block takes `BM` rows and walks K in steps of `BK`.
+kernel gemv<BM = 4, BK = 1024, T: type = f16>(a: T[m, k], x: T[k], y: mut T[m])
+    grid [cdiv(m, BM)]
+    threads 128
+{
+    let [bm] = block_idx;
+    let rows = tile(a, [BM, BK])[.., .., bm, ..];
+    let parts = tile(x, [BK]);
+    let acc = register_tensor(f32, [BM, BK]);
+    fill(acc, 0.0);
+    for i in 0..cdiv(k, BK) {
+        let ra = cast(load(rows[.., .., i]), f32);
+        let rx = cast(load(parts[.., i][new, ..]), f32);
+        acc = acc + ra * rx;
+    }
+    copy(cast(sum(acc, axis: 1), T), tile(y, [BM])[.., bm][.., new]);
+}
+
+test "gemv" for (m, k) in [(64, 1024), (10, 3000), (7, 136)] {
+    let a = randn(f16, [m, k], seed: 1);
+    let x = randn(f16, [k], seed: 2);
+    let y = empty(f16, [m]);
+    gemv(a, x, y);
+    assert_close(y, a @ x, ulp: 2);
+}

@@ -1,0 +1,49 @@
+//! Matrix product with a pipeline of asynchronous copies (the Ampere way).
+
+/// c[m, n] = a[m, k] · b[n, k]ᵀ: `STAGES` tiles of K are on their way to shared memory while one is multiplied.
+kernel matmul_pipelined<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, T: type = f16>(
+    a: T[m, k],
+    b: T[n, k],
+    c: mut T[m, n],
+)
+    grid [cdiv(m, BM), cdiv(n, BN)]
+    threads THREADS
+{
+    let [bm, bn] = block_idx;
+    let ga = tile(a, [BM, BK])[.., .., bm, ..];
+    let gb = tile(b, [BN, BK])[.., .., bn, ..];
+    let sa = shared_tensor(T, [BM, BK, STAGES]);
+    let sb = shared_tensor(T, [BN, BK, STAGES]);
+    let acc = register_tensor(f32, [BM, BN]);
+    fill(acc, 0.0);
+    for s in 0..STAGES - 1 {
+        copy_async(ga[.., .., s], sa[.., .., s]);
+        copy_async(gb[.., .., s], sb[.., .., s]);
+        commit();
+    }
+    for ki in 0..cdiv(k, BK) {
+        wait(STAGES - 2);
+        sync();
+        let next = ki + STAGES - 1;
+        copy_async(ga[.., .., next], sa[.., .., next % STAGES]);
+        copy_async(gb[.., .., next], sb[.., .., next % STAGES]);
+        commit();
+        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+    }
+    wait(0);
+    let sc = shared_tensor(T, [BM, BN]);
+    copy(cast(acc, T), sc);
+    sync();
+    copy(sc, tile(c, [BM, BN])[.., .., bm, bn]);
+}
+
+test "matmul_pipelined" for (m, n, k) in [(128, 128, 128), (256, 128, 320), (200, 136, 72)] {
+    let a = randn(f16, [m, k], seed: 1);
+    let b = randn(f16, [n, k], seed: 2);
+    let c = empty(f16, [m, n]);
+    matmul_pipelined(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    let d = empty(f16, [m, n]);
+    matmul_pipelined<BM = 64, BN = 96, BK = 48, STAGES = 3>(a, b, d);
+    assert_close(d, a @ b.T, ulp: 4);
+}

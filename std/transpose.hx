@@ -1,0 +1,24 @@
+//! Transposition through shared memory.
+
+/// y = xᵀ. A block reads and writes whole lines of a `BM` × `BN` tile.
+kernel transpose<BM = 64, BN = 64, T: type = f16>(x: T[m, n], y: mut T[n, m])
+    grid [cdiv(m, BM), cdiv(n, BN)]
+    threads 256
+{
+    let [bm, bn] = block_idx;
+    let s = shared_tensor(T, [BM, BN]);
+    copy(tile(x, [BM, BN])[.., .., bm, bn], s);
+    sync();
+    copy(s.T, tile(y, [BN, BM])[.., .., bn, bm]);
+}
+
+test "transpose" for (m, n) in [(64, 64), (128, 192), (100, 72), (77, 33)] {
+    let x = randn(f16, [m, n], seed: 1);
+    let y = empty(f16, [n, m]);
+    transpose(x, y);
+    assert_eq(y, x.T);
+    let z = randn(f32, [m, n], seed: 2);
+    let zt = empty(f32, [n, m]);
+    transpose<BM = 32, BN = 32>(z, zt);
+    assert_eq(zt, z.T);
+}
