@@ -185,7 +185,21 @@ impl Operator {
             Mul => x * y,
             Div => x / y,
             Rem => x - (x / y).floor() * y,
-            // As the hardware's: a NaN yields the other operand.
+            // As the hardware's: -0 is below 0, and a NaN yields the other operand.
+            Min if x == y => {
+                if x.is_sign_negative() {
+                    x
+                } else {
+                    y
+                }
+            }
+            Max if x == y => {
+                if x.is_sign_negative() {
+                    y
+                } else {
+                    x
+                }
+            }
             Min => x.min(y),
             Max => x.max(y),
             Fma if dtype == DType::F32 => return u64::from((x as f32).mul_add(y as f32, z as f32).to_bits()),
@@ -294,6 +308,10 @@ mod tests {
         assert_eq!(f16(Operator::Fma, &[3.0, 5.0, 0.5]), 15.5);
         assert_eq!(f16(Operator::Max, &[f64::NAN, 1.0]), 1.0);
         assert_eq!(f16(Operator::Rem, &[-1.0, 8.0]), 7.0);
+        for zeros in [[0.0, -0.0], [-0.0, 0.0]] {
+            assert!(f16(Operator::Min, &zeros).is_sign_negative());
+            assert!(f16(Operator::Max, &zeros).is_sign_positive());
+        }
     }
 
     #[test]

@@ -83,11 +83,6 @@ pub(crate) fn integer_bits(x: i64, dtype: DType) -> u64 {
     if dtype.is_int() { x as u64 & dtype.mask() } else { convert(DType::I64, dtype, x as u64) }
 }
 
-/// A number passed by value as an element.
-pub(crate) fn number_bits(x: f64, dtype: DType) -> u64 {
-    dtype.encode(x)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -31,6 +31,7 @@ mod launch;
 mod operators;
 mod report;
 mod shared;
+mod table;
 #[cfg(test)]
 mod tests;
 mod transfer;

@@ -72,8 +72,13 @@ fn single(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
         Operator::Sub => args.binary(out, |x, y| bits(of(x) - of(y))),
         Operator::Mul => args.binary(out, |x, y| bits(of(x) * of(y))),
         Operator::Div => args.binary(out, |x, y| bits(of(x) / of(y))),
-        Operator::Min => args.binary(out, |x, y| bits(of(x).min(of(y)))),
-        Operator::Max => args.binary(out, |x, y| bits(of(x).max(of(y)))),
+        // Numbers that are equal have the same bits, but for zeros: -0 is below 0.
+        Operator::Min => {
+            args.binary(out, |x, y| if of(x) == of(y) { x | y } else { bits(of(x).min(of(y))) });
+        }
+        Operator::Max => {
+            args.binary(out, |x, y| if of(x) == of(y) { x & y } else { bits(of(x).max(of(y))) });
+        }
         Operator::Lt => args.binary(out, |x, y| u64::from(of(x) < of(y))),
         Operator::Le => args.binary(out, |x, y| u64::from(of(x) <= of(y))),
         Operator::Eq => args.binary(out, |x, y| u64::from(of(x) == of(y))),
@@ -151,7 +156,7 @@ mod tests {
 
     /// Every pattern of some numbers that are hard in some type.
     fn samples(dtype: DType) -> Vec<u64> {
-        let numbers = [0.0, 1.0, -1.0, 0.3, -2.5, 7.0, 1e-7, 3e38, -65504.0, f64::INFINITY, f64::NAN];
+        let numbers = [0.0, -0.0, 1.0, -1.0, 0.3, -2.5, 7.0, 1e-7, 3e38, -65504.0, f64::INFINITY, f64::NAN];
         let mut out: Vec<u64> = numbers.iter().map(|x| dtype.encode(*x)).collect();
         out.extend([1, 0x8001, 0x3ff7, 0x7ff0_0001, 0x8000_0000, u64::MAX].map(|b| b & dtype.mask()));
         out

@@ -2,8 +2,13 @@
 
 mod banks;
 mod build;
+mod control;
+mod copies;
+mod elementwise;
 mod errors;
+mod expressions;
 mod formulas;
 mod matmul;
 mod memory;
+mod softmax;
 mod values;

@@ -8,7 +8,7 @@ use hx_thread::{Param, Registers};
 use hx_tile::Scalar;
 
 use super::Compilation;
-use crate::cast::{integer_bits, number_bits};
+use crate::cast::integer_bits;
 use crate::code::{LaneExchange, Regs};
 use crate::compute::{Compute, Micro, Operand, Under, without_partner};
 use crate::error::SimError;
@@ -109,7 +109,7 @@ impl Compilation<'_> {
                 let Some(regs) = flat.inputs.get(at) else {
                     return self.malformed(format!("`{value}` is none of the {} inputs", flat.inputs.len()));
                 };
-                self.expect_type("the expression", regs, *dtype)?;
+                self.expect_type(&value.to_string(), regs, *dtype)?;
                 flat.expect(at);
                 Ok(Operand::Input(at))
             }
@@ -119,7 +119,7 @@ impl Compilation<'_> {
                 let is_it = |p: &Param| matches!(p, Param::Scalar { name: own, dtype: d } if own == name && d == dtype);
                 match self.numbers.get(name) {
                     Some(x) if self.program.params.iter().any(is_it) => {
-                        Ok(flat.constant(number_bits(*x, *dtype), self.threads))
+                        Ok(flat.constant(dtype.encode(*x), self.threads))
                     }
                     _ => self.malformed(format!("there is no parameter `{name}` of {dtype}")),
                 }

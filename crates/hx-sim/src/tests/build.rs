@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_thread::{
-    Address, Convert, Fill, Group, Memory, Multiply, Param, RegId, RegisterArray, Registers, SharedBuffer,
-    Stmt, TensorParam, ThreadProgram, Transfer,
+    Address, AsyncCopy, Compute, Convert, Exchange, Fill, Group, Memory, Multiply, Param, RegId,
+    RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
 };
-use hx_tile::{OpId, Origin};
+use hx_tile::{OpId, Origin, Scalar};
 
 use crate::{Argument, Config, Report, SimError, run};
 
@@ -82,6 +82,25 @@ pub(super) fn fill(dst: Registers, bits: u64) -> Stmt {
     Stmt::Fill(Fill { dst, bits })
 }
 
+pub(super) fn compute(dst: Registers, inputs: Vec<Registers>, value: Scalar) -> Stmt {
+    Stmt::Compute(Compute { dst, inputs, value })
+}
+
+pub(super) fn input(index: u32, dtype: DType) -> Scalar {
+    Scalar::Input { index, dtype }
+}
+
+/// `lane` gets the value of `lane ^ mask`.
+pub(super) fn exchange(dst: Registers, src: Registers, mask: u32) -> Stmt {
+    Stmt::Exchange(Exchange { row: "shfl.bfly.b32".into(), dst, src, mask })
+}
+
+pub(super) fn async_copy(row: &str, src: (Memory, Expr), dst: (Memory, Expr)) -> AsyncCopy {
+    let address = |(memory, offset)| Address { memory, offset };
+    let (src, dst) = (address(src), address(dst));
+    AsyncCopy { row: row.into(), src, dst, active: Cond::True, inside: Cond::True }
+}
+
 pub(super) fn repeat(name: &str, end: Expr, unroll: bool, body: Vec<Stmt>) -> Stmt {
     Stmt::For { var: symbol(name), start: c(0), end, unroll, body }
 }
@@ -141,6 +160,10 @@ impl Kernel {
     pub(super) fn registers(&mut self, name: &str, dtype: DType, len: u32) -> RegId {
         self.program.registers.push(RegisterArray { name: name.into(), dtype, len });
         RegId(self.program.registers.len() as u32 - 1)
+    }
+
+    pub(super) fn number(&mut self, name: &str, dtype: DType) {
+        self.program.params.push(Param::Scalar { name: name.into(), dtype });
     }
 
     /// The statements of the next tile operation.

@@ -1,0 +1,136 @@
+//! A report as text: one line for each operation.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use hx_thread::{Body, Stmt, ThreadProgram};
+use hx_tile::OpId;
+
+use crate::report::{Counters, Report};
+
+const HEAD: [&str; 9] =
+    ["op", "instructions", "bytes", "redundant", "sectors", "ideal", "wavefronts", "ideal", "operation"];
+
+impl Report {
+    /// The report as a table with a line for each tile operation in the order of the program, then what belongs to none, the sum,
+    /// and remarks. `program` is the one that ran; it gives the operations' titles. Counts of 0 are left blank. The text ends
+    /// with a line break.
+    ///
+    /// Sectors and wavefronts stand beside the fewest that would do: more sectors are accesses that do not lie side by side or are
+    /// not aligned, more wavefronts are bank conflicts.
+    pub fn table(&self, program: &ThreadProgram) -> String {
+        let mut titles = Vec::new();
+        operations(&program.body, &mut titles);
+        let mut rest = self.ops.clone();
+        let mut rows = vec![HEAD.map(String::from)];
+        let mut total = self.other;
+        for (op, title) in &titles {
+            // An operation that occurs twice in the program has its counts in one line.
+            if let Some(counters) = rest.remove(op) {
+                total += counters;
+                rows.push(row(&format!("#{}", op.0), &counters, title));
+            }
+        }
+        for (op, counters) in &rest {
+            total += *counters;
+            rows.push(row(&format!("#{}", op.0), counters, ""));
+        }
+        if self.other != Counters::default() {
+            rows.push(row("", &self.other, "outside of operations"));
+        }
+        rows.push(row("", &total, "in all"));
+        let mut out = aligned(&rows);
+        let plural = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+        let _ = writeln!(
+            out,
+            "{} of {}, {}",
+            plural(self.blocks, "block"),
+            plural(u64::from(program.threads), "thread"),
+            plural(self.barriers, "barrier")
+        );
+        for (op, c) in self.ops.iter().filter(|(_, c)| c.unwaited > 0) {
+            let _ = writeln!(
+                out,
+                "#{}: {} never waited for",
+                op.0,
+                if c.unwaited == 1 {
+                    "an asynchronous copy of a thread was".into()
+                } else {
+                    format!("{} asynchronous copies of threads were", c.unwaited)
+                }
+            );
+        }
+        out
+    }
+}
+
+/// The operations of a program with their titles, each once.
+fn operations<'p>(body: &'p Body, out: &mut Vec<(OpId, &'p str)>) {
+    for stmt in body {
+        match stmt {
+            Stmt::Group(g) => {
+                out.push((g.op, &g.title));
+                operations(&g.body, out);
+            }
+            Stmt::For { body, .. } | Stmt::While { body, .. } => operations(body, out),
+            Stmt::If { then, otherwise, .. } => {
+                operations(then, out);
+                operations(otherwise, out);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn row(op: &str, c: &Counters, title: &str) -> [String; 9] {
+    let number = |n: u64| if n == 0 { String::new() } else { n.to_string() };
+    [
+        op.into(),
+        number(c.instructions),
+        bytes(c.bytes),
+        bytes(c.redundant_bytes),
+        number(c.sectors),
+        number(c.ideal_sectors),
+        number(c.wavefronts),
+        number(c.ideal_wavefronts),
+        title.into(),
+    ]
+}
+
+/// Exact below 10 KiB, else with one decimal.
+fn bytes(n: u64) -> String {
+    if n == 0 {
+        return String::new();
+    }
+    let mut value = n as f64;
+    let mut unit = "B";
+    for next in ["KiB", "MiB", "GiB", "TiB"] {
+        if n < 10 * 1024 || value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
+}
+
+/// Numbers to the right, titles to the left.
+fn aligned(rows: &[[String; 9]]) -> String {
+    let mut widths: BTreeMap<usize, usize> = BTreeMap::new();
+    for row in rows {
+        for (column, cell) in row.iter().enumerate() {
+            let width = widths.entry(column).or_default();
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut out = String::new();
+    for row in rows {
+        for (column, cell) in row[..8].iter().enumerate() {
+            let _ = write!(out, "{cell:>width$}  ", width = widths[&column]);
+        }
+        out.push_str(&row[8]);
+        out.truncate(out.trim_end().len());
+        out.push('\n');
+    }
+    out
+}
