@@ -7,6 +7,7 @@ mod bind;
 mod cuda;
 mod instance;
 mod simulate;
+mod time;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +16,8 @@ use std::time::Instant;
 use hx_base::{Diagnostic, codes};
 use hx_compile::{Db, Instance, Stop, instance_diagnostics};
 use hx_hir::{Item, Kernel, item_range};
-use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest};
+use hx_host::bench::{GemmRequest, Step, Times};
+use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
 use hx_target::Arch;
@@ -25,6 +27,7 @@ use crate::run::front_diagnostics;
 
 pub use cuda::absence_error;
 use cuda::cuda_text;
+pub use time::Timing;
 
 /// Errors of other files that are shown for a kernel that cannot be built because of them.
 const MAX_FOREIGN_ERRORS: usize = 3;
@@ -36,6 +39,7 @@ pub struct Launcher<'a> {
     arch: Arch,
     deadline: Option<Instant>,
     stop: &'a AtomicBool,
+    timing: Timing,
 }
 
 impl std::fmt::Debug for Launcher<'_> {
@@ -88,7 +92,13 @@ impl<'a> Launcher<'a> {
         deadline: Option<Instant>,
         stop: &'a AtomicBool,
     ) -> Launcher<'a> {
-        Launcher { db, machine, arch: machine.arch(), deadline, stop }
+        Launcher { db, machine, arch: machine.arch(), deadline, stop, timing: Timing::default() }
+    }
+
+    /// The same with another way of timing.
+    #[must_use]
+    pub fn timed(self, timing: Timing) -> Launcher<'a> {
+        Launcher { timing, ..self }
     }
 
     fn stopped(&self) -> bool {
@@ -110,6 +120,7 @@ impl Device for Launcher<'_> {
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         let kernel = find_kernel(self.db, request)?;
         let prepared = bind::bind(self.db, kernel, request)?;
+        let sources = prepared.sources.clone();
         let (instance, bound) = instance::choose(self.db, kernel, self.arch, prepared)?;
         match self.machine {
             Machine::Simulator { .. } => self.simulate(instance, &bound)?,
@@ -118,7 +129,33 @@ impl Device for Launcher<'_> {
                 self.compile(cuda, cuda_text(self.db, instance)?)?;
             }
         }
-        Ok(LaunchReport::default())
+        let mutable = |p: &BoundParam| matches!(p, BoundParam::Tensor(t) if t.mutable);
+        let params = bound.params.iter().zip(&sources);
+        let written = params.filter(|(p, _)| mutable(p)).map(|(_, source)| *source).collect();
+        Ok(LaunchReport { written, ..LaunchReport::default() })
+    }
+
+    fn gemm(&mut self, request: &GemmRequest) -> Result<(), LaunchError> {
+        match self.machine {
+            Machine::Simulator { .. } => NoDevice.gemm(request),
+            Machine::Gpu(gpu) => self.multiply(gpu, request),
+            Machine::CompileOnly(_) => Ok(()),
+        }
+    }
+
+    fn can_time(&self) -> HostResult<()> {
+        match self.machine {
+            Machine::Simulator { .. } => NoDevice.can_time(),
+            Machine::Gpu(_) | Machine::CompileOnly(_) => Ok(()),
+        }
+    }
+
+    fn time(&mut self, works: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
+        self.can_time().map_err(LaunchError::call)?;
+        match self.machine {
+            Machine::Gpu(gpu) => self.time_on_gpu(gpu, works),
+            _ => Ok(Vec::new()),
+        }
     }
 }
 

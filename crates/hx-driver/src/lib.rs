@@ -20,7 +20,7 @@ mod tests;
 pub use check::check;
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};
-pub use launch::{Launcher, absence_error};
+pub use launch::{Launcher, Timing, absence_error};
 pub use machine::{
     Cuda, DeviceChoice, Gpu, Machine, MachineError, Setup, UnknownDevice, open_compiler, open_machine,
 };

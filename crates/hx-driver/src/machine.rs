@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,8 +10,10 @@ use std::time::Duration;
 use hx_base::codes;
 use hx_host::HostError;
 use hx_target::Arch;
-use hx_worker::toolkit::SearchEnv;
-use hx_worker::{Cache, Compiler, DeviceInfo, Limits, ProbeReport, WorkerClient, WorkerCommand, WorkerError};
+use hx_worker::toolkit::{SearchEnv, find_cublaslt};
+use hx_worker::{
+    Absence, Cache, Compiler, DeviceInfo, Limits, ProbeReport, WorkerClient, WorkerCommand, WorkerError,
+};
 
 use crate::launch::absence_error;
 
@@ -96,6 +99,8 @@ pub struct Gpu {
 pub struct Cuda {
     pub arch: Arch,
     pub(crate) compiler: Compiler,
+    /// The library of matrix products, or why there is none.
+    pub(crate) cublaslt: Result<PathBuf, Absence>,
     worker: Mutex<WorkerClient>,
     warnings: Mutex<BTreeSet<String>>,
 }
@@ -163,8 +168,9 @@ impl Machine {
 }
 
 impl Cuda {
-    fn new(arch: Arch, compiler: Compiler, worker: WorkerClient) -> Cuda {
-        Cuda { arch, compiler, worker: Mutex::new(worker), warnings: Mutex::default() }
+    fn new(arch: Arch, compiler: Compiler, worker: WorkerClient, search: &SearchEnv) -> Cuda {
+        let cublaslt = find_cublaslt(search);
+        Cuda { arch, compiler, cublaslt, worker: Mutex::new(worker), warnings: Mutex::default() }
     }
 
     /// The worker, for one request at a time.
@@ -226,7 +232,7 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
     {
         return Err(absence_error(absence));
     }
-    Ok(Gpu { info, cuda: Cuda::new(arch, compiler, worker) })
+    Ok(Gpu { info, cuda: Cuda::new(arch, compiler, worker, &setup.search) })
 }
 
 /// A machine that compiles for the setup's target and runs nothing.
@@ -239,7 +245,7 @@ pub fn open_compiler(setup: &Setup) -> Result<Machine, MachineError> {
         return Err(MachineError(absence_error(absence)));
     }
     let worker = WorkerClient::new(setup.worker.clone());
-    Ok(Machine::CompileOnly(Box::new(Cuda::new(setup.target, compiler, worker))))
+    Ok(Machine::CompileOnly(Box::new(Cuda::new(setup.target, compiler, worker, &setup.search))))
 }
 
 pub(crate) fn probe(

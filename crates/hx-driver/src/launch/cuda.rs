@@ -12,7 +12,7 @@ use hx_worker::{
     Absence, Arg, CompileError, CompileJob, Compiled, Component, Launch, Limits, RemoteError, WorkerError,
 };
 
-use super::{Bound, BoundParam, Launcher, stopped_at};
+use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
 use crate::machine::{Cuda, Gpu};
 
 /// How long a launch may take where nothing else limits it.
@@ -31,17 +31,7 @@ impl<'a> Launcher<'a> {
     ) -> Result<(), LaunchError> {
         let db = self.db;
         let source = cuda_text(db, instance)?;
-        let lookup = |s: &Symbol| bound.symbols.get(s).copied();
-        let mut grid = [1u32; 3];
-        for (axis, blocks) in source.launch.grid.iter().enumerate().take(3) {
-            let value = blocks.eval(&lookup).map_err(|e| internal(e.to_string()))?;
-            let limit = GRID_LIMITS[axis];
-            grid[axis] = u32::try_from(value).ok().filter(|_| value <= limit).ok_or_else(|| {
-                let message =
-                    format!("the grid has {value} blocks along axis {axis}, the hardware takes {limit}");
-                LaunchError::call(HostError::new(&codes::LAUNCH_FAILED, message))
-            })?;
-        }
+        let grid = grid_of(source, bound)?;
         if grid.contains(&0) {
             // Nothing runs, as on the simulator; the driver would refuse an empty grid.
             return Ok(());
@@ -55,7 +45,10 @@ impl<'a> Launcher<'a> {
             })
             .collect::<Result<_, _>>()
             .map_err(LaunchError::call)?;
-        let args = arguments(&source.launch.params, bound, &buffers)?;
+        let args = arguments(&source.launch.params, bound, |position, tensor| {
+            let data = buffers[position].as_deref().unwrap_or_default();
+            Arg::Buffer { data, writable: tensor.mutable }
+        })?;
         let compiled = self.compile(&gpu.cuda, source)?;
         let launch = Launch {
             device: gpu.info.ordinal,
@@ -88,7 +81,7 @@ impl<'a> Launcher<'a> {
         Ok(outcome.compiled)
     }
 
-    fn limits<'l>(&self, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
+    pub(super) fn limits<'l>(&self, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
         let left = self.deadline.map_or(DEFAULT_LIMIT, |at| at.saturating_duration_since(Instant::now()));
         Limits { deadline: left, cancelled }
     }
@@ -106,7 +99,7 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    fn worker_error(&self, error: &WorkerError) -> LaunchError {
+    pub(super) fn worker_error(&self, error: &WorkerError) -> LaunchError {
         if matches!(error, WorkerError::Deadline { .. } | WorkerError::Cancelled { .. }) {
             return LaunchError::call(self.stop_reason());
         }
@@ -160,23 +153,36 @@ pub fn absence_error(absence: &Absence) -> HostError {
     }
 }
 
-fn internal(message: String) -> LaunchError {
+pub(super) fn internal(message: String) -> LaunchError {
     LaunchError::call(HostError::new(&codes::INTERNAL_ERROR, message))
 }
 
-/// The kernel's arguments in the order in which it takes them.
-fn arguments<'b>(
+/// The blocks of a launch along x, y and z.
+pub(super) fn grid_of(source: &CudaSource, bound: &Bound) -> Result<[u32; 3], LaunchError> {
+    let lookup = |s: &Symbol| bound.symbols.get(s).copied();
+    let mut grid = [1u32; 3];
+    for (axis, blocks) in source.launch.grid.iter().enumerate().take(3) {
+        let value = blocks.eval(&lookup).map_err(|e| internal(e.to_string()))?;
+        let limit = GRID_LIMITS[axis];
+        grid[axis] = u32::try_from(value).ok().filter(|_| value <= limit).ok_or_else(|| {
+            let message =
+                format!("the grid has {value} blocks along axis {axis}, the hardware takes {limit}");
+            LaunchError::call(HostError::new(&codes::LAUNCH_FAILED, message))
+        })?;
+    }
+    Ok(grid)
+}
+
+/// The kernel's arguments in the order in which it takes them; `tensor` gives those in memory, by position.
+pub(super) fn arguments<'b>(
     params: &[LaunchParam],
     bound: &Bound,
-    buffers: &'b [Option<Vec<u8>>],
+    mut tensor: impl FnMut(usize, &BoundTensor) -> Arg<'b>,
 ) -> Result<Vec<Arg<'b>>, LaunchError> {
     let mut args = Vec::with_capacity(params.len());
     for (position, param) in params.iter().enumerate() {
         args.push(match (param, bound.params.get(position)) {
-            (LaunchParam::Tensor(_), Some(BoundParam::Tensor(t))) => {
-                let data = buffers[position].as_deref().unwrap_or_default();
-                Arg::Buffer { data, writable: t.mutable }
-            }
+            (LaunchParam::Tensor(_), Some(BoundParam::Tensor(t))) => tensor(position, t),
             (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Int(value))) => {
                 Arg::Value(scalar_bytes(*dtype, hx_host::tensor::encode_int(*dtype, *value)))
             }

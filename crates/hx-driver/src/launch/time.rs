@@ -1,0 +1,330 @@
+//! Timing on a GPU: every tensor is uploaded once and stays there, works run in turn, and the samples come back.
+//!
+//! Views of one buffer with the same extent of elements share device memory (`b` and `b.T` do); views that merely overlap
+//! get memory of their own, which is of no consequence for the time.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use hx_codegen::CudaSource;
+use hx_compile::Db;
+use hx_dtype::DType;
+use hx_host::bench::{GemmRequest, Step, Times};
+use hx_host::device::{LaunchError, LaunchRequest};
+use hx_host::{HostError, HostResult, Tensor};
+use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, Work};
+
+use super::cuda::{absence_error, arguments, cuda_text, grid_of, internal};
+use super::{Bound, BoundTensor, Launcher, bind, find_kernel, instance};
+use crate::machine::Gpu;
+
+/// Bytes of the numbers that a copied buffer repeats.
+const PATTERN_BYTES: usize = 1 << 20;
+
+/// How kernels are timed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timing {
+    pub plan: TimePlan,
+    /// Copies of every tensor that repeated runs take in turn; 1 uses the same memory always.
+    pub rotate: usize,
+}
+
+impl Default for Timing {
+    fn default() -> Timing {
+        Timing { plan: TimePlan::default(), rotate: 1 }
+    }
+}
+
+/// Which bytes of which host buffer.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Content {
+    /// All elements from the first to past the last.
+    Span { buffer: u64, start: usize, end: usize },
+    /// The elements of a view one after the other.
+    Packed { buffer: u64, offset: usize, shape: Vec<usize>, strides: Vec<usize> },
+    /// One side of a copy, by the position of its work and step.
+    Scratch { work: usize, step: usize, written: bool },
+}
+
+impl Content {
+    fn span(tensor: &Tensor) -> Content {
+        let span = tensor.span();
+        Content::Span { buffer: tensor.buffer_id(), start: span.start, end: span.end }
+    }
+
+    fn of(bound: &BoundTensor) -> Content {
+        let tensor = &bound.tensor;
+        if bound.strided || tensor.is_contiguous() {
+            return Content::span(tensor);
+        }
+        Content::Packed {
+            buffer: tensor.buffer_id(),
+            offset: tensor.offset(),
+            shape: tensor.shape().to_vec(),
+            strides: tensor.strides().to_vec(),
+        }
+    }
+}
+
+/// A launch that lacks only its memory.
+struct Planned<'db> {
+    source: &'db CudaSource,
+    compiled: Compiled,
+    grid: [u32; 3],
+    bound: Bound,
+}
+
+/// Device memory by content and variant, given back by [`Launcher::release`].
+#[derive(Default)]
+struct Memory {
+    buffers: BTreeMap<(Content, usize), Buffer>,
+}
+
+impl<'a> Launcher<'a> {
+    pub(super) fn time_on_gpu(&self, gpu: &Gpu, works: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
+        let mut planned = Vec::with_capacity(works.len());
+        for steps in works {
+            let steps = steps.iter().map(|step| match step {
+                Step::Launch(request) => self.plan(gpu, request).map(Some),
+                Step::Gemm(_) | Step::Copy { .. } => Ok(None),
+            });
+            planned.push(steps.collect::<Result<Vec<_>, _>>()?);
+        }
+        let mut memory = Memory::default();
+        let timed = self.time_planned(gpu, works, &planned, &mut memory);
+        let released = self.release(gpu, memory);
+        let times = timed?;
+        released.map(|()| times)
+    }
+
+    fn time_planned(
+        &self,
+        gpu: &Gpu,
+        works: &[Vec<Step>],
+        planned: &[Vec<Option<Planned<'_>>>],
+        memory: &mut Memory,
+    ) -> Result<Vec<Times>, LaunchError> {
+        let mut wire = Vec::with_capacity(works.len());
+        for (work, (steps, plans)) in works.iter().zip(planned).enumerate() {
+            let mut variants = Vec::new();
+            for variant in 0..self.timing.rotate.max(1) {
+                let mut ready = Vec::with_capacity(steps.len());
+                for (at, (step, plan)) in steps.iter().zip(plans).enumerate() {
+                    ready.push(match (step, plan) {
+                        (Step::Launch(_), Some(plan)) => {
+                            hx_worker::Step::Launch(self.resident(gpu, plan, variant, memory)?)
+                        }
+                        (Step::Gemm(request), _) => {
+                            hx_worker::Step::Gemm(self.product(gpu, request, variant, memory)?)
+                        }
+                        (Step::Copy { bytes }, _) => {
+                            let side = |written| Content::Scratch { work, step: at, written };
+                            let from = self.scratch(gpu, side(false), variant, *bytes, memory)?;
+                            let to = self.scratch(gpu, side(true), variant, *bytes, memory)?;
+                            hx_worker::Step::Copy { from, to, bytes: *bytes }
+                        }
+                        (Step::Launch(_), None) => {
+                            return Err(internal("a launch to time was not planned".to_owned()));
+                        }
+                    });
+                }
+                variants.push(ready);
+            }
+            wire.push(Work { variants });
+        }
+        let cancelled = || self.stopped();
+        let limits = self.limits(&cancelled);
+        let timings = gpu.cuda.worker().time(gpu.info.ordinal, &wire, self.timing.plan, &limits);
+        let timings = timings.map_err(|e| self.worker_error(&e))?;
+        let times = timings.iter().map(|timing| {
+            let us = |q| timing.quantile(q).map(|ms| ms * 1e3);
+            let samples = timing.gpu_ms.iter().map(|ms| f64::from(*ms) * 1e3).collect();
+            let (low, median, high) = (us(0.2)?, us(0.5)?, us(0.8)?);
+            Some(Times { samples, median, low, high })
+        });
+        let times: Option<Vec<Times>> = times.collect();
+        times.ok_or_else(|| internal("the worker timed nothing".to_owned()))
+    }
+
+    /// The product once; its result goes to the host.
+    pub(super) fn multiply(&self, gpu: &Gpu, request: &GemmRequest) -> Result<(), LaunchError> {
+        let mut memory = Memory::default();
+        let run = |memory: &mut Memory| {
+            let product = self.product(gpu, request, 0, memory)?;
+            let cancelled = || self.stopped();
+            let limits = self.limits(&cancelled);
+            let result = product.c.buffer;
+            let mut worker = gpu.cuda.worker();
+            worker
+                .run(gpu.info.ordinal, &[hx_worker::Step::Gemm(product)], &limits)
+                .and_then(|()| worker.download(result, 0, result.bytes(), &limits))
+                .map_err(|e| self.worker_error(&e))
+        };
+        let ran = run(&mut memory);
+        let released = self.release(gpu, memory);
+        let bytes = ran?;
+        released?;
+        request.c.write_span_bytes(&bytes).map_err(LaunchError::call)
+    }
+
+    fn plan(&self, gpu: &Gpu, request: &LaunchRequest) -> Result<Planned<'a>, LaunchError> {
+        let db: &'a dyn Db = self.db;
+        let kernel = find_kernel(db, request)?;
+        let prepared = bind::bind(db, kernel, request)?;
+        let (instance, bound) = instance::choose(db, kernel, self.arch, prepared)?;
+        let source = cuda_text(db, instance)?;
+        let grid = grid_of(source, &bound)?;
+        let compiled = self.compile(&gpu.cuda, source)?;
+        Ok(Planned { source, compiled, grid, bound })
+    }
+
+    /// A launch over memory that stays.
+    fn resident<'p>(
+        &self,
+        gpu: &Gpu,
+        plan: &'p Planned<'_>,
+        variant: usize,
+        memory: &mut Memory,
+    ) -> Result<Launch<'p>, LaunchError> {
+        let mut failed = None;
+        let args = arguments(&plan.source.launch.params, &plan.bound, |_, tensor| {
+            match self.upload(gpu, Content::of(tensor), variant, memory, || tensor.bytes()) {
+                Ok(buffer) => Arg::Resident { buffer, offset: 0 },
+                Err(error) => {
+                    failed.get_or_insert(error);
+                    Arg::Value(Vec::new())
+                }
+            }
+        })?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        Ok(Launch {
+            device: gpu.info.ordinal,
+            cubin: &plan.compiled.code,
+            symbol: &plan.source.symbol,
+            grid: plan.grid,
+            cluster: [1, 1, 1],
+            threads: plan.source.launch.threads,
+            shared_bytes: plan.source.launch.shared_bytes,
+            args,
+        })
+    }
+
+    fn product(
+        &self,
+        gpu: &Gpu,
+        request: &GemmRequest,
+        variant: usize,
+        memory: &mut Memory,
+    ) -> Result<Gemm, LaunchError> {
+        let library = gpu.cuda.cublaslt.clone().map_err(|a| LaunchError::call(absence_error(&a)))?;
+        let GemmRequest { a, b, c } = request;
+        let mut matrix = |tensor: &Tensor| {
+            let element = element(tensor.dtype()).map_err(LaunchError::call)?;
+            let strides = strides(tensor).map_err(LaunchError::call)?;
+            let buffer = self.upload(gpu, Content::span(tensor), variant, memory, || tensor.span_bytes())?;
+            Ok::<Matrix, LaunchError>(Matrix { buffer, offset: 0, element, strides })
+        };
+        let (wire_a, wire_b, wire_c) = (matrix(a)?, matrix(b)?, matrix(c)?);
+        let extent = |tensor: &Tensor, axis: usize| tensor.shape().get(axis).map_or(0, |n| *n as u64);
+        Ok(Gemm {
+            library,
+            m: extent(c, 0),
+            n: extent(c, 1),
+            k: extent(a, 1),
+            a: wire_a,
+            b: wire_b,
+            c: wire_c,
+        })
+    }
+
+    /// The memory of that content, uploaded at its first use.
+    fn upload(
+        &self,
+        gpu: &Gpu,
+        content: Content,
+        variant: usize,
+        memory: &mut Memory,
+        bytes: impl FnOnce() -> HostResult<Vec<u8>>,
+    ) -> Result<Buffer, LaunchError> {
+        let slot = match memory.buffers.entry((content, variant)) {
+            Entry::Occupied(entry) => return Ok(*entry.get()),
+            Entry::Vacant(slot) => slot,
+        };
+        let bytes = bytes().map_err(LaunchError::call)?;
+        let cancelled = || self.stopped();
+        let limits = self.limits(&cancelled);
+        let mut worker = gpu.cuda.worker();
+        let buffer = worker.alloc(gpu.info.ordinal, bytes.len() as u64, &limits);
+        let buffer = *slot.insert(buffer.map_err(|e| self.worker_error(&e))?);
+        worker.upload(buffer, 0, &bytes, &limits).map_err(|e| self.worker_error(&e))?;
+        Ok(buffer)
+    }
+
+    /// Memory of so many bytes that hold no two equal stretches nearby: copies of zeros might be faster than others.
+    fn scratch(
+        &self,
+        gpu: &Gpu,
+        content: Content,
+        variant: usize,
+        bytes: u64,
+        memory: &mut Memory,
+    ) -> Result<Buffer, LaunchError> {
+        let cancelled = || self.stopped();
+        let limits = self.limits(&cancelled);
+        let mut worker = gpu.cuda.worker();
+        let buffer = worker.alloc(gpu.info.ordinal, bytes, &limits).map_err(|e| self.worker_error(&e))?;
+        memory.buffers.insert((content, variant), buffer);
+        worker.fill(buffer, &pattern(), &limits).map_err(|e| self.worker_error(&e))?;
+        Ok(buffer)
+    }
+
+    /// Gives memory back. A worker that died has done so already.
+    fn release(&self, gpu: &Gpu, memory: Memory) -> Result<(), LaunchError> {
+        let cancelled = || self.stopped();
+        let limits = self.limits(&cancelled);
+        let mut worker = gpu.cuda.worker();
+        for buffer in memory.buffers.into_values() {
+            worker.free(buffer, &limits).map_err(|e| self.worker_error(&e))?;
+        }
+        Ok(())
+    }
+}
+
+fn element(dtype: DType) -> HostResult<Element> {
+    match dtype {
+        DType::F16 => Ok(Element::F16),
+        DType::Bf16 => Ok(Element::Bf16),
+        DType::F32 => Ok(Element::F32),
+        other => Err(HostError::ty(format!("`cublas::gemm` multiplies f16, bf16 and f32, found {other}"))),
+    }
+}
+
+/// The strides of a matrix, whose rows or columns have to be contiguous.
+fn strides(tensor: &Tensor) -> HostResult<[u64; 2]> {
+    match (tensor.shape(), tensor.strides()) {
+        (&[rows, columns], &[down, across]) if down == 1 || across == 1 || rows == 1 || columns == 1 => {
+            Ok([down as u64, across as u64])
+        }
+        (_, strides) => {
+            let error = HostError::shape(format!(
+                "`cublas::gemm` takes matrices with contiguous rows or columns, the strides are {strides:?}"
+            ));
+            Err(error.help("`copy(x)` makes a tensor of its own"))
+        }
+    }
+}
+
+/// Bytes that look random and are the same everywhere (xorshift).
+fn pattern() -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut bytes = Vec::with_capacity(PATTERN_BYTES);
+    while bytes.len() < PATTERN_BYTES {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend_from_slice(&state.to_le_bytes());
+    }
+    bytes
+}
