@@ -6,6 +6,7 @@
 const F64_MANTISSA: u32 = 52;
 
 /// Bias of a format with `e` exponent bits.
+#[inline]
 const fn bias(e: u32) -> i64 {
     (1 << (e - 1)) - 1
 }

@@ -24,7 +24,7 @@ pub struct Report {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Instructions issued, each counted once for a warp (once for its lanes where more execute it together). A warp whose guards
-    /// all fail issues no transfer. Fills and moves count one for each 32 bits.
+    /// all fail issues no transfer. Fills and moves count one for each 32 bits, an expression its operators and conversions.
     pub instructions: u64,
     /// Bytes that lanes moved between registers and memory, or read from memory for an asynchronous copy.
     pub bytes: u64,
