@@ -6,6 +6,7 @@
 //!
 //! Start at [`Machine`] for where kernels run, then [`run_main`] and [`test`].
 
+mod bench;
 mod check;
 mod doctor;
 mod emit;
@@ -17,6 +18,8 @@ mod test;
 #[cfg(test)]
 mod tests;
 
+pub use bench::record::{BenchFile, Change, Roofs, Verdict as ChangeVerdict, WorkRecord, changes};
+pub use bench::{BenchOptions, BenchReport, list_benches, run_benches};
 pub use check::check;
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};

@@ -2,6 +2,7 @@
 //!
 //! Finding needs no machine, so that editors can list tests. Every case has a stable name, `path::title[case]`.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +10,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, SourceFile, codes};
-use hx_hir::{Db as HirDb, Item, ItemKey, file_items};
+use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, file_items};
 use hx_host::Value;
 use hx_host::device::NoDevice;
 use hx_host::eval::{Options, Session, Surroundings};
@@ -96,11 +97,15 @@ pub struct CaseReport {
 
 /// Finds the tests of files. Cases are evaluated, kernels are not.
 pub fn list_tests(db: &Database, files: &[SourceFile], filter: &Filter) -> Listing {
+    list(db, files, filter, ItemKind::Test)
+}
+
+/// Finds the items of a kind that have cases, with their cases.
+pub(crate) fn list(db: &Database, files: &[SourceFile], filter: &Filter, kind: ItemKind) -> Listing {
     let mut listing = Listing::default();
     for &file in files {
         let front = front_diagnostics(db, file);
-        for test in file_items(db, file).tests() {
-            let item = Item::Test(test);
+        for &item in file_items(db, file).items.iter().filter(|item| item.kind() == kind) {
             let path = file.path(db);
             let plain = title(db, path, item);
             if !blocking(db, item, &front).is_empty() {
@@ -111,11 +116,11 @@ pub fn list_tests(db: &Database, files: &[SourceFile], filter: &Filter) -> Listi
                 continue;
             }
             match cases(db, item) {
-                Ok(None) => listing.cases.push(Case { name: plain, test: test.key(db), index: None }),
+                Ok(None) => listing.cases.push(Case { name: plain, test: item.key(db), index: None }),
                 Ok(Some(values)) => {
                     for (index, value) in values.iter().enumerate() {
                         let name = format!("{plain}[{}]", case_text(value));
-                        listing.cases.push(Case { name, test: test.key(db), index: Some(index) });
+                        listing.cases.push(Case { name, test: item.key(db), index: Some(index) });
                     }
                 }
                 Err(diagnostics) => {
@@ -167,10 +172,10 @@ fn cases(db: &Database, item: Item<'_>) -> Result<Option<Vec<Value>>, Vec<Diagno
 }
 
 /// What a case prints, until its time is over.
-struct Captured<'a> {
-    lines: Vec<String>,
-    deadline: Option<Instant>,
-    stop: &'a AtomicBool,
+pub(crate) struct Captured<'a> {
+    pub lines: Vec<String>,
+    pub deadline: Option<Instant>,
+    pub stop: &'a AtomicBool,
 }
 
 impl Surroundings for Captured<'_> {
@@ -234,17 +239,19 @@ fn run_guarded(
 ) -> CaseReport {
     let start = Instant::now();
     let run = AssertUnwindSafe(|| run_case(db, case, machine, options, stop));
-    let mut report = catch_unwind(run).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().cloned();
-        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
-        let message =
-            format!("the compiler panicked: {}", text.unwrap_or_else(|| "no reason given".to_owned()));
-        let range = case.test.find(db).map(|item| hx_hir::item_range(db, item)).unwrap_or_default();
-        let found = Diagnostic::new(&codes::INTERNAL_ERROR, case.test.file, range, message);
-        failed(case, vec![found])
-    });
+    let mut report =
+        catch_unwind(run).unwrap_or_else(|panic| failed(case, vec![panicked(db, case, &*panic)]));
     report.time = start.elapsed();
     report
+}
+
+/// A panic of the compiler as a finding of the case.
+pub(crate) fn panicked(db: &Database, case: &Case, panic: &(dyn Any + Send)) -> Diagnostic {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
+    let message = format!("the compiler panicked: {}", text.unwrap_or_else(|| "no reason given".to_owned()));
+    let range = case.test.find(db).map(|item| hx_hir::item_range(db, item)).unwrap_or_default();
+    Diagnostic::new(&codes::INTERNAL_ERROR, case.test.file, range, message)
 }
 
 fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
@@ -302,7 +309,7 @@ fn run_case(
 }
 
 /// The seed of one case: different cases draw different numbers, and the same everywhere (FNV-1a over the name).
-fn case_seed(seed: u64, name: &str) -> u64 {
+pub(crate) fn case_seed(seed: u64, name: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     name.bytes().chain(seed.to_le_bytes()).fold(0xcbf2_9ce4_8422_2325, mix)
 }

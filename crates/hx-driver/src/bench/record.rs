@@ -1,0 +1,283 @@
+//! Results of benches as they stand in files, and what changed since such a file was written.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hx_base::codes;
+use hx_host::bench::{Compared, Group, Work};
+use hx_host::{HostError, HostResult};
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+
+/// Changes with every incompatible change of the file.
+const FORMAT: u32 = 1;
+
+/// What a machine could do at most, as its user states it.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Roofs {
+    /// Floating-point operations a second.
+    pub flops: Option<f64>,
+    /// Bytes a second.
+    pub bytes: Option<f64>,
+}
+
+impl Roofs {
+    /// The larger share of a stated roof that a work reaches; 1 is all of it.
+    fn share(&self, work: &Work) -> Option<f64> {
+        let of = |rate: Option<f64>, roof: Option<f64>| Some(rate? / roof.filter(|r| *r > 0.0)?);
+        let shares = [of(work.flops_per_second(), self.flops), of(work.bytes_per_second(), self.bytes)];
+        shares.into_iter().flatten().reduce(f64::max)
+    }
+}
+
+/// The results of one run of `hx bench`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct BenchFile {
+    format: u32,
+    /// Version of the toolchain.
+    pub hx: String,
+    /// The device's name.
+    pub device: String,
+    /// The architecture that kernels were compiled for.
+    pub target: String,
+    /// Whether the L2 cache was overwritten before each run.
+    pub cold_l2: bool,
+    pub benches: Vec<BenchRecord>,
+}
+
+/// One bench, or one case of it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct BenchRecord {
+    /// `path::title[case]`.
+    pub name: String,
+    pub groups: Vec<GroupRecord>,
+}
+
+/// Works that were timed in turn.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct GroupRecord {
+    pub measures: Vec<WorkRecord>,
+    pub baselines: Vec<WorkRecord>,
+    pub missing: Vec<MissingRecord>,
+}
+
+/// A baseline that the machine could not run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct MissingRecord {
+    pub label: String,
+    pub reason: String,
+}
+
+/// One work. Times are in microseconds.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct WorkRecord {
+    pub label: String,
+    pub median_us: Option<f64>,
+    /// A fifth of the runs were faster.
+    pub low_us: Option<f64>,
+    /// A fifth of the runs were slower.
+    pub high_us: Option<f64>,
+    pub samples_us: Vec<f64>,
+    /// Floating-point operations of one run.
+    pub flops: Option<f64>,
+    /// Bytes that one run reads and writes.
+    pub bytes: Option<f64>,
+    /// 10¹² floating-point operations a second.
+    pub tflops: Option<f64>,
+    /// 10⁹ bytes a second.
+    pub gbs: Option<f64>,
+    /// Share of the stated roof.
+    pub roof_share: Option<f64>,
+    /// Of a measured work, in the order of the baselines.
+    pub against: Vec<AgainstRecord>,
+}
+
+/// A measured work against a baseline.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct AgainstRecord {
+    pub baseline: String,
+    /// How many times as fast the measured work is.
+    pub ratio: Option<f64>,
+    /// `time` or `bandwidth`.
+    pub by: String,
+    /// The largest difference of the results, where both wrote the same tensors; nothing where it is infinite.
+    pub max_difference: Option<f64>,
+    /// The same in units of the last place of the result's type.
+    pub max_ulps: Option<f64>,
+    /// Whether both wrote the same tensors.
+    pub compared: bool,
+}
+
+impl BenchFile {
+    /// A file without results.
+    pub fn new(version: &str, machine: &Machine, cold_l2: bool) -> BenchFile {
+        let device = match machine {
+            Machine::Gpu(gpu) => gpu.info.name.clone(),
+            other => other.flag(),
+        };
+        let target = machine.arch().name().to_owned();
+        BenchFile { format: FORMAT, hx: version.to_owned(), device, target, cold_l2, benches: Vec::new() }
+    }
+
+    /// Adds the results of a bench.
+    ///
+    /// # Errors
+    /// Results that cannot be compared as numbers.
+    pub fn add(&mut self, name: &str, groups: &[Group], roofs: &Roofs) -> HostResult<&BenchRecord> {
+        let groups = groups.iter().map(|g| group_record(g, roofs)).collect::<HostResult<_>>()?;
+        self.benches.push(BenchRecord { name: name.to_owned(), groups });
+        self.benches.last().ok_or_else(|| HostError::call("there is no bench"))
+    }
+
+    /// The file as text.
+    ///
+    /// # Errors
+    /// Never for results of benches, whose numbers are finite.
+    pub fn to_json(&self) -> HostResult<String> {
+        let text = serde_json::to_string_pretty(self);
+        text.map(|t| t + "\n").map_err(|e| HostError::new(&codes::INTERNAL_ERROR, e.to_string()))
+    }
+
+    /// Reads a file that an earlier run wrote.
+    ///
+    /// # Errors
+    /// A file that is not there or not of this form.
+    pub fn load(path: &Path) -> HostResult<BenchFile> {
+        let shown = path.display();
+        let text = std::fs::read_to_string(path).map_err(|e| {
+            let code = if e.kind() == std::io::ErrorKind::NotFound {
+                &codes::FILE_NOT_FOUND
+            } else {
+                &codes::IO_ERROR
+            };
+            HostError::new(code, format!("cannot read `{shown}`: {e}"))
+        })?;
+        let malformed = |reason: String| {
+            HostError::new(&codes::IO_ERROR, format!("`{shown}` holds no results of `hx bench`: {reason}"))
+        };
+        let file: BenchFile = serde_json::from_str(&text).map_err(|e| malformed(e.to_string()))?;
+        if file.format != FORMAT {
+            return Err(malformed(format!("its format is {}, this version reads {FORMAT}", file.format)));
+        }
+        Ok(file)
+    }
+}
+
+fn group_record(group: &Group, roofs: &Roofs) -> HostResult<GroupRecord> {
+    let measure = |work: &Work| {
+        let against = group.comparisons(work)?.into_iter().map(|c| AgainstRecord {
+            baseline: group.baselines[c.baseline].label.clone(),
+            ratio: c.ratio,
+            by: match c.compared {
+                Compared::Time => "time",
+                Compared::Bandwidth => "bandwidth",
+            }
+            .to_owned(),
+            // JSON has no infinity.
+            max_difference: c.difference.map(|d| d.absolute).filter(|d| d.is_finite()),
+            max_ulps: c.difference.map(|d| d.ulps).filter(|d| d.is_finite()),
+            compared: c.difference.is_some(),
+        });
+        Ok(WorkRecord { against: against.collect(), ..work_record(work, roofs) })
+    };
+    Ok(GroupRecord {
+        measures: group.measures.iter().map(measure).collect::<HostResult<_>>()?,
+        baselines: group.baselines.iter().map(|work| work_record(work, roofs)).collect(),
+        missing: group
+            .missing
+            .iter()
+            .map(|(label, error)| MissingRecord { label: label.clone(), reason: error.message.clone() })
+            .collect(),
+    })
+}
+
+fn work_record(work: &Work, roofs: &Roofs) -> WorkRecord {
+    let times = work.times.as_ref();
+    WorkRecord {
+        label: work.label.clone(),
+        median_us: times.map(|t| t.median),
+        low_us: times.map(|t| t.low),
+        high_us: times.map(|t| t.high),
+        samples_us: times.map(|t| t.samples.clone()).unwrap_or_default(),
+        flops: work.flops,
+        bytes: work.bytes,
+        tflops: work.flops_per_second().map(|f| f * 1e-12),
+        gbs: work.bytes_per_second().map(|b| b * 1e-9),
+        roof_share: roofs.share(work),
+        against: Vec::new(),
+    }
+}
+
+/// Whether a difference of medians says something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Faster,
+    Slower,
+    /// The middle runs of both overlap.
+    Same,
+}
+
+/// A work that stands in two files.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Change {
+    /// Of the bench.
+    pub name: String,
+    pub label: String,
+    /// Medians in microseconds.
+    pub before: f64,
+    pub after: f64,
+    pub verdict: Verdict,
+}
+
+/// What became of the measured works that stand in both files, in the order of the later one.
+pub fn changes(before: &BenchFile, after: &BenchFile) -> Vec<Change> {
+    let old: BTreeMap<_, _> = measures(before).collect();
+    let mut out = Vec::new();
+    for (key, new) in measures(after) {
+        let Some(old) = old.get(&key) else { continue };
+        let (Some(was), Some(is)) = (Span::of(old), Span::of(new)) else { continue };
+        let verdict = if is.high < was.low {
+            Verdict::Faster
+        } else if is.low > was.high {
+            Verdict::Slower
+        } else {
+            Verdict::Same
+        };
+        let (name, label) = (key.bench.to_owned(), new.label.clone());
+        out.push(Change { name, label, before: was.median, after: is.median, verdict });
+    }
+    out
+}
+
+/// The middle runs of a work.
+struct Span {
+    low: f64,
+    median: f64,
+    high: f64,
+}
+
+impl Span {
+    fn of(work: &WorkRecord) -> Option<Span> {
+        Some(Span { low: work.low_us?, median: work.median_us?, high: work.high_us? })
+    }
+}
+
+/// Which work it is; works of one label are counted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'a> {
+    bench: &'a str,
+    label: &'a str,
+    nth: usize,
+}
+
+fn measures(file: &BenchFile) -> impl Iterator<Item = (Key<'_>, &WorkRecord)> {
+    file.benches.iter().flat_map(|bench| {
+        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        bench.groups.iter().flat_map(|group| &group.measures).map(move |work| {
+            let count = seen.entry(&work.label).or_default();
+            *count += 1;
+            (Key { bench: &bench.name, label: &work.label, nth: *count }, work)
+        })
+    })
+}
