@@ -22,5 +22,5 @@ pub use solution::{
     Across, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, MapChoice,
     Reason, ReduceChoice, SharedLayout, Solution,
 };
-pub use text::{emit_layouts, emit_tile, op_text};
+pub use text::{choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text};
 pub use view::{Base, View, ViewMode};

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::{Base, Choice, Op, OpId, OpKind, Param, Solution, Stmt, TensorId, TensorKind, TileProgram, View};
+use crate::{
+    Base, Choice, Op, OpKind, Param, Reason, Solution, Stmt, TensorId, TensorKind, TileProgram, View,
+};
 
 /// The program as text, one operation a line.
 pub fn emit_tile(program: &TileProgram) -> String {
@@ -157,67 +159,81 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
 pub fn emit_layouts(program: &TileProgram, solution: &Solution) -> String {
     let mut out = format!("kernel {} threads {}\n", program.name, program.threads);
     for id in program.tensor_ids() {
-        let t = program.tensor(id);
-        if let Some(d) = solution.registers.get(&id) {
-            let covered = if d.tile == t.shape { String::new() } else { format!(" over {:?}", d.tile) };
-            let _ = writeln!(out, "{}: register {}{:?} = {}{covered}", t.name, t.dtype, t.shape, d.layout);
-            let _ = writeln!(out, "    {}", reason_text(&d.reason.text, &d.reason.from));
-        } else if let Some(s) = solution.shared.get(&id) {
-            let swizzle = if s.swizzle.is_identity() {
-                String::new()
-            } else {
-                format!("{} ∘ ", s.swizzle.source_form())
-            };
-            let _ = writeln!(
-                out,
-                "{}: shared {}{:?} = {swizzle}{}, {} B at {}",
-                t.name, t.dtype, t.shape, s.layout, s.bytes, s.offset
-            );
-            let _ = writeln!(out, "    {}", reason_text(&s.reason.text, &s.reason.from));
+        if let Some((layout, reason)) = layout_text(program, solution, id) {
+            let _ = writeln!(out, "{layout}\n    {}", reason_text(reason));
         }
     }
     for (op, _) in program.ops(1.0) {
-        let Some(choice) = solution.choices.get(&op.id) else { continue };
-        let (what, reason) = match choice {
-            Choice::Copy(c) => {
-                let conflicts = c.conflicts.map_or(String::new(), |c| {
-                    if c.wavefronts == c.ideal {
-                        ", no bank conflicts".into()
-                    } else {
-                        format!(", bank conflicts: {} wavefronts instead of {}", c.wavefronts, c.ideal)
-                    }
-                });
-                (format!("{}, {} B an access{conflicts}", c.row, c.bytes), &c.reason)
-            }
-            Choice::Gemm(g) => {
-                let [m, n] = g.arrangement;
-                let [im, i_n, ik] = g.issues;
-                (format!("{}, {m}×{n} across the block, {im}×{i_n}×{ik} each", g.row), &g.reason)
-            }
-            Choice::Map(m) => ("elementwise".into(), &m.reason),
-            Choice::Reduce(r) => {
-                let mut steps = vec!["within threads".to_string()];
-                if !r.lanes.is_empty() {
-                    steps.push(format!("{} exchanges between lanes", r.lanes.len()));
-                }
-                if let Some(across) = &r.across {
-                    steps.push(format!("across warps through {} B of shared memory", across.bytes));
-                }
-                (steps.join(", "), &r.reason)
-            }
-            Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
-        };
-        let _ = writeln!(out, "#{} {}: {what}", op.id.0, op_text(program, op));
-        let _ = writeln!(out, "    {}", reason_text(&reason.text, &reason.from));
+        if let Some((choice, reason)) = choice_text(program, solution, op) {
+            let _ = writeln!(out, "{choice}\n    {}", reason_text(reason));
+        }
     }
     let _ = writeln!(out, "shared memory: {} B", solution.shared_bytes);
     out
 }
 
-fn reason_text(text: &str, from: &[OpId]) -> String {
-    if from.is_empty() {
-        return text.to_string();
+/// A tensor with its layout on one line, and why it has it; nothing where the solution has none.
+pub fn layout_text<'a>(
+    program: &TileProgram,
+    solution: &'a Solution,
+    id: TensorId,
+) -> Option<(String, &'a Reason)> {
+    let t = program.tensor(id);
+    if let Some(d) = solution.registers.get(&id) {
+        let covered = if d.tile == t.shape { String::new() } else { format!(" over {:?}", d.tile) };
+        let text = format!("{}: register {}{:?} = {}{covered}", t.name, t.dtype, t.shape, d.layout);
+        return Some((text, &d.reason));
     }
-    let ops: Vec<_> = from.iter().map(|op| format!("#{}", op.0)).collect();
-    format!("{text} ({})", ops.join(", "))
+    let s = solution.shared.get(&id)?;
+    let swizzle =
+        if s.swizzle.is_identity() { String::new() } else { format!("{} ∘ ", s.swizzle.source_form()) };
+    let place = format!("{} B at {}", s.bytes, s.offset);
+    Some((format!("{}: shared {}{:?} = {swizzle}{}, {place}", t.name, t.dtype, t.shape, s.layout), &s.reason))
+}
+
+/// An operation with its instruction on one line, and why it has it; nothing where the solution chose none.
+pub fn choice_text<'a>(
+    program: &TileProgram,
+    solution: &'a Solution,
+    op: &Op,
+) -> Option<(String, &'a Reason)> {
+    let (what, reason) = match solution.choices.get(&op.id)? {
+        Choice::Copy(c) => {
+            let conflicts = c.conflicts.map_or(String::new(), |c| {
+                if c.wavefronts == c.ideal {
+                    ", no bank conflicts".into()
+                } else {
+                    format!(", bank conflicts: {} wavefronts instead of {}", c.wavefronts, c.ideal)
+                }
+            });
+            (format!("{}, {} B an access{conflicts}", c.row, c.bytes), &c.reason)
+        }
+        Choice::Gemm(g) => {
+            let [m, n] = g.arrangement;
+            let [im, i_n, ik] = g.issues;
+            (format!("{}, {m}×{n} across the block, {im}×{i_n}×{ik} each", g.row), &g.reason)
+        }
+        Choice::Map(m) => ("elementwise".into(), &m.reason),
+        Choice::Reduce(r) => {
+            let mut steps = vec!["within threads".to_string()];
+            if !r.lanes.is_empty() {
+                steps.push(format!("{} exchanges between lanes", r.lanes.len()));
+            }
+            if let Some(across) = &r.across {
+                steps.push(format!("across warps through {} B of shared memory", across.bytes));
+            }
+            (steps.join(", "), &r.reason)
+        }
+        Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
+    };
+    Some((format!("#{} {}: {what}", op.id.0, op_text(program, op)), reason))
+}
+
+/// A reason with the numbers of the operations that it follows from.
+pub fn reason_text(reason: &Reason) -> String {
+    if reason.from.is_empty() {
+        return reason.text.clone();
+    }
+    let ops: Vec<_> = reason.from.iter().map(|op| format!("#{}", op.0)).collect();
+    format!("{} ({})", reason.text, ops.join(", "))
 }

@@ -1,10 +1,16 @@
 //! The flags of every verb.
 
+mod fmt;
+mod layout;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hx_driver::DeviceChoice;
 use hx_target::Arch;
+
+pub(crate) use fmt::FmtArgs;
+pub(crate) use layout::{JudgeArgs, LayoutArgs, LayoutVerb, ShowArgs, WhyArgs};
 
 /// The toolchain of the hx kernel language: tile-level GPU kernels with inferred layouts.
 #[derive(Parser, Debug)]
@@ -48,6 +54,10 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Run tests.
     Test(TestArgs),
+    /// Lay out the text of files in the one style.
+    Fmt(FmtArgs),
+    /// Compute with layouts, draw them, and ask where those of a kernel come from.
+    Layout(LayoutArgs),
     /// Explain an error code.
     Explain(ExplainArgs),
     /// List what the machine has, and what each missing part disables.

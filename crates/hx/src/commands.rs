@@ -3,6 +3,8 @@
 pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+pub(crate) mod fmt;
+pub(crate) mod layout;
 pub(crate) mod run;
 pub(crate) mod test;
 

@@ -1,0 +1,89 @@
+//! The flags of `hx layout`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::TargetArgs;
+
+#[derive(Args, Debug)]
+pub(crate) struct LayoutArgs {
+    #[command(subcommand)]
+    pub verb: LayoutVerb,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum LayoutVerb {
+    /// Print the value of an expression, as in `compose((4,8):(8,1), 8:2)`.
+    Eval(EvalArgs),
+    /// Draw a layout: the index, the thread and value, or the bank at each coordinate.
+    Show(ShowArgs),
+    /// Decide whether two layouts are the same function, as in `A ∘ B == C`.
+    Prove(ProveArgs),
+    /// Answer reference cases and judge the answers.
+    Check(JudgeArgs),
+    /// Show where the layouts of a kernel's default instance come from.
+    Why(WhyArgs),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct EvalArgs {
+    /// Layouts, calls of the algebra, `∘`, `==`; `a = …;` names a value for what follows.
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    pub expression: String,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ShowArgs {
+    /// An expression whose value is a layout.
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    pub expression: String,
+    /// Write the drawing to this file as SVG instead of printing it; `-` is stdout.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// The layout deals threads and values to a tile of M rows and N columns.
+    #[arg(long, value_name = "M,N", value_parser = tile, conflicts_with = "banks")]
+    pub tile: Option<(i64, i64)>,
+    /// Show the bank of shared memory, for elements of so many bits (16 if left out).
+    #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
+    pub banks: Option<i64>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ProveArgs {
+    /// Two expressions with `==` between them; names stand for any positive integers.
+    #[arg(value_name = "A == B", allow_hyphen_values = true)]
+    pub equation: String,
+    /// Print both sides as isl relations as well, for an outside checker.
+    #[arg(long)]
+    pub isl: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct JudgeArgs {
+    /// Cases, one JSON object a line.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Write every answer: as JSON lines, or to a `.tsv` file the relations, one `id<tab>relation` a line.
+    #[arg(long, value_name = "OUT")]
+    pub answers: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WhyArgs {
+    /// The file.
+    pub file: String,
+    /// The kernel.
+    pub kernel: String,
+    /// A register or shared tensor of the kernel; all if it is left out.
+    pub tensor: Option<String>,
+    #[command(flatten)]
+    pub target: TargetArgs,
+}
+
+fn tile(text: &str) -> Result<(i64, i64), String> {
+    let inner = text.trim().trim_start_matches('(').trim_end_matches(')');
+    let extent = |text: &str| text.trim().parse::<i64>().ok().filter(|extent| *extent > 0);
+    let sides = inner.split_once([',', 'x']).and_then(|(m, n)| Some((extent(m)?, extent(n)?)));
+    sides.ok_or_else(|| "expected two positive integers, as in 16,8".to_owned())
+}

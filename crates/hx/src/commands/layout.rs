@@ -1,0 +1,103 @@
+//! `hx layout`: the layout algebra on the command line, and where a kernel's layouts come from.
+
+mod judge;
+mod why;
+
+use std::path::Path;
+
+use hx_base::{Diagnostic, TextRange, TextSize, codes};
+use hx_layout::draw::Drawing;
+use hx_layout::expr::{ExprError, Value};
+use hx_layout::{eval_expr, prove::prove};
+use hx_workspace::Database;
+
+use crate::Exit;
+use crate::cli::{LayoutArgs, LayoutVerb, ShowArgs};
+use crate::output::Output;
+
+/// What messages call the text of an expression.
+const EXPRESSION: &str = "expression";
+
+pub(crate) fn run(args: &LayoutArgs, output: &Output) -> Exit {
+    let done = match &args.verb {
+        LayoutVerb::Eval(args) => eval(&args.expression, output),
+        LayoutVerb::Show(args) => show(args, output),
+        LayoutVerb::Prove(args) => proved(&args.equation, args.isl, output),
+        LayoutVerb::Check(args) => judge::run(args, output),
+        LayoutVerb::Why(args) => why::run(args, output),
+    };
+    done.unwrap_or_else(|exit| exit)
+}
+
+fn eval(text: &str, output: &Output) -> Result<Exit, Exit> {
+    let value = eval_expr(text).map_err(|error| no_value(text, &error, output))?;
+    output.result(&format!("{value}\n"));
+    Ok(Exit::Good)
+}
+
+fn proved(text: &str, isl: bool, output: &Output) -> Result<Exit, Exit> {
+    let proof = prove(text).map_err(|error| no_value(text, &error, output))?;
+    output.result(&format!("{proof}\n"));
+    match &proof.relations {
+        Some([left, right]) if isl => output.result(&format!("left:  {left}\nright: {right}\n")),
+        None if isl => output.remark("note: there are no relations: isl multiplies no names"),
+        _ => {}
+    }
+    Ok(if proof.holds() { Exit::Good } else { Exit::Bad })
+}
+
+fn show(args: &ShowArgs, output: &Output) -> Result<Exit, Exit> {
+    let text = args.expression.as_str();
+    let value = eval_expr(text).map_err(|error| no_value(text, &error, output))?;
+    let drawing = drawing(&value, args).map_err(|error| no_value(text, &error, output))?;
+    match &args.svg {
+        None => output.result(&drawing.unicode()),
+        Some(path) if path.as_os_str() == "-" => output.result(&drawing.svg()),
+        Some(path) => {
+            write(path, &drawing.svg(), output)?;
+            output.remark(&format!("wrote {}", path.display()));
+        }
+    }
+    Ok(Exit::Good)
+}
+
+fn drawing(value: &Value, args: &ShowArgs) -> Result<Drawing, ExprError> {
+    let fail = |error: hx_layout::LayoutError| ExprError { at: 0, message: error.to_string() };
+    let function = value.function()?;
+    let mut drawing = match (args.tile, args.banks) {
+        (Some(_), _) if !function.swizzle.is_identity() || function.offset != 0 => {
+            let message = "a thread-value layout has neither a swizzle nor an offset".to_owned();
+            return Err(ExprError { at: 0, message });
+        }
+        (Some(tile), _) => Drawing::thread_value(&function.layout, tile).map_err(fail)?,
+        (None, Some(bits)) => Drawing::banks(&function, bits).map_err(fail)?,
+        (None, None) => Drawing::memory(&function).map_err(fail)?,
+    };
+    // The value may have labels, which the function does not know.
+    if let Value::Layout(labeled) = value {
+        drawing.title = drawing.title.replacen(&labeled.layout.to_string(), &labeled.to_string(), 1);
+    }
+    Ok(drawing)
+}
+
+/// Tells why an expression has no value, with its place.
+fn no_value(text: &str, error: &ExprError, output: &Output) -> Exit {
+    let mut db = Database::default();
+    let file = db.set_overlay(EXPRESSION, text);
+    let start = text.floor_char_boundary(error.at.min(text.len()));
+    let length = text[start..].chars().next().map_or(0, char::len_utf8);
+    let offset = |at: usize| TextSize::try_from(at).unwrap_or_default();
+    let range = TextRange::at(offset(start), offset(length));
+    let found = Diagnostic::new(&codes::LAYOUT_ALGEBRA, file, range, error.message.clone());
+    output.diagnostics(&db, &[found]);
+    Exit::Bad
+}
+
+/// Writes a file that the command line names.
+fn write(path: &Path, text: &str, output: &Output) -> Result<(), Exit> {
+    std::fs::write(path, text).map_err(|error| {
+        let message = format!("cannot write `{}`: {error}", path.display());
+        output.placeless_parts(&codes::IO_ERROR, &message, &[], &[]);
+        Exit::Bad
+    })
+}
