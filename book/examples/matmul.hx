@@ -19,5 +19,8 @@ main {
     print("largest difference from the f64 product:", max(abs(c - reference)));
     assert_close(c, reference, ulp: 1);
     print("every element is within 1 ulp of f16");
-    if given { save(args[2], c); print("saved", args[2]); }
+    if given {
+        save(args[2], c);
+        print("saved", args[2]);
+    }
 }

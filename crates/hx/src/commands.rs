@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod explain;
+mod files;
 pub(crate) mod fmt;
 pub(crate) mod layout;
 pub(crate) mod run;

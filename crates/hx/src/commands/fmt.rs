@@ -13,6 +13,7 @@ use hx_workspace::Database;
 
 use crate::Exit;
 use crate::cli::FmtArgs;
+use crate::commands::files::fault;
 use crate::output::Output;
 
 /// What messages call a text from stdin that has no name.
@@ -43,8 +44,7 @@ fn stdin(args: &FmtArgs, output: &Output) -> Exit {
     let name = args.stdin_filepath.as_deref().unwrap_or(STDIN);
     let mut text = String::new();
     if let Err(error) = std::io::stdin().read_to_string(&mut text) {
-        output.placeless_parts(&codes::IO_ERROR, &format!("cannot read `{name}`: {error}"), &[], &[]);
-        return Exit::Bad;
+        return fault("read", Path::new(name), &error, output);
     }
     match hx_fmt::format(&text) {
         Ok(formatted) if args.check => {
@@ -106,9 +106,7 @@ impl Job<'_> {
     fn find(&mut self, folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
-            Err(error) => {
-                return self.fail(&codes::IO_ERROR, &format!("cannot open `{}`: {error}", folder.display()));
-            }
+            Err(error) => return self.fail("open", folder, &error),
         };
         for entry in entries.flatten() {
             let name = entry.file_name();
@@ -124,22 +122,18 @@ impl Job<'_> {
     }
 
     fn file(&mut self, path: &Path) {
-        let shown = path.display().to_string();
+        let shown = path.display();
         // A link stays a link: what it leads to is replaced.
         let real = match path.canonicalize() {
             Ok(real) => real,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return self
-                    .fail(&codes::FILE_NOT_FOUND, &format!("cannot open `{shown}`: there is no such file"));
-            }
-            Err(error) => return self.fail(&codes::IO_ERROR, &format!("cannot open `{shown}`: {error}")),
+            Err(error) => return self.fail("open", path, &error),
         };
         if !self.seen.insert(real.clone()) {
             return;
         }
         let text = match std::fs::read_to_string(&real) {
             Ok(text) => text,
-            Err(error) => return self.fail(&codes::IO_ERROR, &format!("cannot read `{shown}`: {error}")),
+            Err(error) => return self.fail("open", path, &error),
         };
         match hx_fmt::format(&text) {
             Ok(formatted) if formatted == text => self.same += 1,
@@ -149,17 +143,17 @@ impl Job<'_> {
             }
             Ok(formatted) => match replace(&real, &formatted) {
                 Ok(()) => self.changed += 1,
-                Err(error) => self.fail(&codes::IO_ERROR, &format!("cannot write `{shown}`: {error}")),
+                Err(error) => self.fail("write", path, &error),
             },
             Err(error) => {
-                tell(&shown, &text, &error, self.output);
+                tell(&shown.to_string(), &text, &error, self.output);
                 self.failed += 1;
             }
         }
     }
 
-    fn fail(&mut self, code: &'static hx_base::Code, message: &str) {
-        self.output.placeless_parts(code, message, &[], &[]);
+    fn fail(&mut self, what: &str, path: &Path, error: &std::io::Error) {
+        fault(what, path, error, self.output);
         self.failed += 1;
     }
 

@@ -3,8 +3,6 @@
 mod judge;
 mod why;
 
-use std::path::Path;
-
 use hx_base::{Diagnostic, TextRange, TextSize, codes};
 use hx_layout::draw::Drawing;
 use hx_layout::expr::{ExprError, Value};
@@ -13,6 +11,7 @@ use hx_workspace::Database;
 
 use crate::Exit;
 use crate::cli::{LayoutArgs, LayoutVerb, ShowArgs};
+use crate::commands::files::write;
 use crate::output::Output;
 
 /// What messages call the text of an expression.
@@ -91,13 +90,4 @@ fn no_value(text: &str, error: &ExprError, output: &Output) -> Exit {
     let found = Diagnostic::new(&codes::LAYOUT_ALGEBRA, file, range, error.message.clone());
     output.diagnostics(&db, &[found]);
     Exit::Bad
-}
-
-/// Writes a file that the command line names.
-fn write(path: &Path, text: &str, output: &Output) -> Result<(), Exit> {
-    std::fs::write(path, text).map_err(|error| {
-        let message = format!("cannot write `{}`: {error}", path.display());
-        output.placeless_parts(&codes::IO_ERROR, &message, &[], &[]);
-        Exit::Bad
-    })
 }

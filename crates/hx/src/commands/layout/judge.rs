@@ -1,25 +1,17 @@
 //! `hx layout check`: reference cases of the algebra.
 
-use std::io::ErrorKind;
-
 use hx_base::codes;
 use hx_layout::judge::check;
 
-use super::write;
 use crate::Exit;
 use crate::cli::JudgeArgs;
+use crate::commands::files::{read, write};
 use crate::output::Output;
 
 pub(super) fn run(args: &JudgeArgs, output: &Output) -> Result<Exit, Exit> {
-    let shown = args.file.display();
-    let text = std::fs::read_to_string(&args.file).map_err(|error| {
-        let code =
-            if error.kind() == ErrorKind::NotFound { &codes::FILE_NOT_FOUND } else { &codes::IO_ERROR };
-        output.placeless_parts(code, &format!("cannot open `{shown}`: {error}"), &[], &[]);
-        Exit::Bad
-    })?;
+    let text = read(&args.file, output)?;
     let report = check(&text).map_err(|error| {
-        output.placeless_parts(&codes::IO_ERROR, &format!("`{shown}`, {error}"), &[], &[]);
+        output.placeless_parts(&codes::IO_ERROR, &format!("`{}`, {error}", args.file.display()), &[], &[]);
         Exit::Bad
     })?;
     if let Some(path) = &args.answers {

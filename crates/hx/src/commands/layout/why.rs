@@ -108,13 +108,14 @@ impl Solved<'_> {
         let program = &self.lowered.program;
         let Some((layout, reason)) = layout_text(program, self.solution, tensor) else { return };
         let _ = writeln!(out, "\n{layout}");
+        let mut told = BTreeSet::new();
         for (op, _) in program.ops(1.0) {
-            if touched(op).contains(&tensor) {
+            if touched(op).contains(&tensor) && told.insert(op.id) {
                 self.operation(op, 1, out);
             }
         }
         let _ = writeln!(out, "  because: {}", reason_text(reason));
-        self.causes(tensor, 2, &mut BTreeSet::from([tensor]), &mut BTreeSet::new(), out);
+        self.causes(tensor, 2, &mut BTreeSet::from([tensor]), &mut told, out);
     }
 
     /// An operation with its place, instruction, and the reason for that.
@@ -149,7 +150,7 @@ impl Solved<'_> {
             if told.insert(*id) {
                 self.operation(op, depth, out);
             } else {
-                let _ = writeln!(out, "{indent}#{}, as above", id.0);
+                let _ = writeln!(out, "{indent}#{} {}", id.0, op_text(program, op));
             }
             for other in touched(op) {
                 let Some((layout, reason)) = layout_text(program, self.solution, other) else { continue };
