@@ -1,1 +1,277 @@
+//! README and book say what is so: their code is checked, their commands are run, their pages about codes are those of the
+//! compiler.
+//!
+//! Blocks: ```` ```hx ```` has no error; ```` ```hx,fails=HX0203 ```` has that finding; ```` ```console ```` holds commands
+//! behind `$` and what each of them prints. `UPDATE_EXPECT=1` writes the outputs and the generated pages anew.
 
+mod status;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use expect_test::expect_file;
+use hx_compile::check_file;
+use hx_target::Arch;
+use hx_workspace::Database;
+
+use crate::support::{Sandbox, root};
+
+/// The families of codes: the first two digits, the page, the title.
+const FAMILIES: &[(&str, &str, &str)] = &[
+    ("HX00", "syntax", "Syntax"),
+    ("HX01", "names", "Names"),
+    ("HX02", "types", "Types and shapes"),
+    ("HX03", "layouts", "Layouts"),
+    ("HX04", "synchronization", "Synchronization"),
+    ("HX05", "targets", "Targets and resources"),
+    ("HX06", "host", "Host and launch"),
+];
+
+/// README and every page of the book that a person wrote.
+fn pages() -> Vec<PathBuf> {
+    let mut pages = vec![root().join("README.md")];
+    let mut folders = vec![root().join("book/src")];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(&folder).expect("the book is there");
+        for path in entries.map(|entry| entry.expect("it can be listed").path()) {
+            if path.is_dir() && !path.ends_with("diagnostics") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    pages
+}
+
+/// A fenced block.
+struct Block {
+    tag: String,
+    /// The line of its first line, counted from 1.
+    line: usize,
+    text: String,
+}
+
+fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<Block> = None;
+    for (at, line) in text.lines().enumerate() {
+        match (&mut open, line.strip_prefix("```")) {
+            (None, Some(tag)) => {
+                open = Some(Block { tag: tag.trim().to_owned(), line: at + 2, text: String::new() });
+            }
+            (Some(_), Some("")) => blocks.extend(open.take()),
+            (Some(block), _) => block.text.extend([line, "\n"]),
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a block does not end");
+    blocks
+}
+
+/// The text of an `hx` block, with mdBook's inclusion of a file resolved.
+fn source(page: &Path, block: &Block) -> String {
+    let included = block.text.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
+    included.map_or_else(|| block.text.clone(), |path| read(&page.with_file_name(path)))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn code_is_checked() {
+    let (mut count, mut wrong) = (0, String::new());
+    for page in pages() {
+        for block in blocks(&read(&page)) {
+            let fails = match block.tag.as_str() {
+                "hx" => None,
+                tag => match tag.strip_prefix("hx,fails=") {
+                    Some(code) => Some(code),
+                    None if tag.starts_with("hx") => panic!("{}: the tag `{tag}`", page.display()),
+                    None => continue,
+                },
+            };
+            count += 1;
+            let mut db = Database::default();
+            let file = db.set_overlay("page.hx", &source(&page, &block));
+            let found = check_file(&db, file, Arch::Sm90a);
+            let good = match fails {
+                None => !found.iter().any(hx_base::Diagnostic::is_error),
+                Some(code) => found.iter().any(|found| found.code.id == code),
+            };
+            if !good {
+                let _ = writeln!(wrong, "{}:{} ({}):", page.display(), block.line, block.tag);
+                found.iter().for_each(|found| wrong.push_str(&hx_report::short(&db, found)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(count > 10, "only {count} blocks were found");
+}
+
+/// Runs what stands behind `$` in the root of the project. What differs from machine to machine is not compared: times, and which
+/// device was found.
+#[test]
+fn commands_print_what_the_manual_shows() {
+    for page in pages() {
+        let old = read(&page);
+        let mut new = old.clone();
+        for block in blocks(&old).iter().filter(|block| block.tag == "console") {
+            new = new.replacen(&block.text, &session(&page, &block.text), 1);
+        }
+        expect_file![&page].assert_eq(&new);
+    }
+}
+
+fn session(page: &Path, shown: &str) -> String {
+    let mut text = String::new();
+    let mut lines = shown.lines().peekable();
+    while let Some(line) = lines.next() {
+        let command = line.strip_prefix("$ ").unwrap_or_else(|| panic!("{}: `{line}`", page.display()));
+        let mut output = Vec::new();
+        while let Some(line) = lines.next_if(|line| !line.starts_with("$ ")) {
+            output.push(line);
+        }
+        let _ = writeln!(text, "$ {command}");
+        text.push_str(&printed(command, &output));
+    }
+    text
+}
+
+/// What a command prints, line by line as the manual shows it where the two mean the same.
+fn printed(command: &str, shown: &[&str]) -> String {
+    let args = command.strip_prefix("cargo run -q -- ").or_else(|| command.strip_prefix("hx "));
+    let args = args.unwrap_or_else(|| panic!("`{command}` is no command of hx"));
+    let args: Vec<&str> = args.split_whitespace().collect();
+    let sandbox = Sandbox::new();
+    let mut process = sandbox.command(&args, &[("HX_DEVICE", "sim")]);
+    let output = process.current_dir(root()).output().expect("the command starts");
+    let said = [output.stderr, output.stdout].concat();
+    let said = String::from_utf8(said).expect("the command prints UTF-8");
+    let mut text = String::new();
+    for (at, line) in said.lines().enumerate() {
+        let line = match shown.get(at) {
+            Some(shown) if stable(shown) == stable(line) => shown,
+            _ => line,
+        };
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// The part of a line that is the same on every machine.
+fn stable(line: &str) -> &str {
+    if line.starts_with("device: ") {
+        return "device: ";
+    }
+    match line.rsplit_once(" (") {
+        Some((before, time)) if time.ends_with(" ms)") || time.ends_with(" s)") => before,
+        _ => line,
+    }
+}
+
+#[test]
+fn the_readme_shows_the_kernel_as_it_is_shipped() {
+    let shipped = read(&root().join("std/matmul.hx"));
+    let end = shipped.find("\nbench").expect("the bench comes last");
+    let readme = read(&root().join("README.md"));
+    assert!(readme.contains(shipped[..end].trim_end()), "README.md shows another kernel than std/matmul.hx");
+}
+
+/// The pages about codes come from the compiler; `cargo xtask book` writes them.
+#[test]
+fn pages_about_codes_are_fresh() {
+    let folder = root().join("book/src/diagnostics");
+    let mut index = String::from(
+        "# Diagnostics\n\n\
+         Every finding has a code that never changes its meaning.\n\
+         `hx explain HX0301` prints what stands here, `hx explain shape-mismatch` finds a code by its name.\n\
+         The severity is the one that the code has by itself.\n",
+    );
+    for (prefix, page, title) in FAMILIES {
+        let _ =
+            write!(index, "\n## {title}\n\n| code | name | severity | what was found |\n|---|---|---|---|\n");
+        let mut text = format!("# {title}: {prefix}xx\n");
+        for code in hx_base::all_codes().filter(|code| code.id.starts_with(prefix)) {
+            let severity = code.severity.as_str();
+            let _ = writeln!(
+                index,
+                "| [{id}]({page}.md#{id}) | {} | {severity} | {} |",
+                code.name,
+                code.summary,
+                id = code.id
+            );
+            let explanation = code.explanation().replace("```hx fails", &format!("```hx,fails={}", code.id));
+            let _ = write!(
+                text,
+                "\n## {id}: {} {{#{id}}}\n\n*{severity}: {}.*\n\n{}",
+                code.name,
+                code.summary,
+                explanation,
+                id = code.id
+            );
+        }
+        expect_file![folder.join(format!("{page}.md"))].assert_eq(&text);
+    }
+    expect_file![folder.join("index.md")].assert_eq(&index);
+    let covered =
+        hx_base::all_codes().all(|code| FAMILIES.iter().any(|(prefix, ..)| code.id.starts_with(prefix)));
+    assert!(covered, "a code is of no family");
+}
+
+/// Every page can be reached, and every link leads somewhere.
+#[test]
+fn links_lead_somewhere() {
+    let source = root().join("book/src");
+    let mut linked = BTreeSet::new();
+    let diagnostics = FAMILIES.iter().map(|(_, page, _)| source.join(format!("diagnostics/{page}.md")));
+    let all: BTreeSet<PathBuf> = pages().into_iter().chain(diagnostics).collect();
+    for page in all.iter().chain([&source.join("diagnostics/index.md")]) {
+        let text = read(page);
+        for (at, _) in text.match_indices("](") {
+            let target = text[at + 2..].split(')').next().unwrap_or_default();
+            if target.starts_with("http") || target.starts_with('#') {
+                continue;
+            }
+            let file = target.split('#').next().unwrap_or_default();
+            let path = page.with_file_name(file);
+            assert!(path.exists(), "{} links to `{target}`", page.display());
+            if page.ends_with("SUMMARY.md") {
+                linked.insert(path);
+            }
+        }
+    }
+    let missing: Vec<_> = all
+        .iter()
+        .filter(|page| page.starts_with(&source) && !page.ends_with("SUMMARY.md") && !linked.contains(*page))
+        .collect();
+    assert!(missing.is_empty(), "SUMMARY.md leaves out {missing:?}");
+}
+
+/// The page that maps the crates has all of them.
+#[test]
+fn the_architecture_page_maps_every_crate() {
+    let page = read(&root().join("book/src/contributing/architecture.md"));
+    let crates = std::fs::read_dir(root().join("crates")).expect("there are crates");
+    for entry in crates {
+        let name = entry.expect("it can be listed").file_name();
+        let name = name.to_string_lossy();
+        assert!(page.contains(&format!("| `{name}` |")), "the architecture page leaves out `{name}`");
+    }
+}
+
+/// The page of the command line names every flag.
+#[test]
+fn the_command_line_page_has_every_flag() {
+    let page = read(&root().join("book/src/cli.md"));
+    for verb in ["check", "run", "test", "explain", "doctor"] {
+        let help = Sandbox::new().run(&[verb, "--help"]).stdout;
+        let words = help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+        for flag in words.filter(|word| word.starts_with("--") && word.len() > 2) {
+            assert!(page.contains(&format!("`{flag}")), "the page leaves out `{flag}` of `hx {verb}`");
+        }
+    }
+}

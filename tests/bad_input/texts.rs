@@ -497,7 +497,10 @@ fn what_may_not_be_written() {
 #[test]
 fn a_view_that_leaves_its_buffer() {
     let wrong = MATMUL.replace("(BM, BK, k / BK) : (k, 1, BK)", "(BM, BK, k / BK) : (m, 1, BK)");
-    check(&wrong, &["check", "a.hx"], expect![[r#"
+    check(
+        &wrong,
+        &["check", "a.hx"],
+        expect![[r#"
         exit 1
         --- stderr
         error[HX0210]: the mode `64 : m` follows no dimension of `a`
@@ -513,7 +516,8 @@ fn a_view_that_leaves_its_buffer() {
         ───╯
 
         1 error
-    "#]]);
+    "#]],
+    );
     check_file(
         &kernel("    let r = register_tensor(f16, [16, 8]);\n    copy(global_view(x, (16, 8) : (m, 1)), r);"),
         expect![[r#"

@@ -4,6 +4,7 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
+mod book;
 mod codegen;
 mod cuda;
 mod test;
@@ -17,6 +18,11 @@ struct Command {
 }
 
 const COMMANDS: &[Command] = &[
+    Command {
+        name: "book",
+        about: "write the parts of the book that come from the compiler (`--check`: only compare)",
+        run: book::run,
+    },
     Command {
         name: "codegen",
         about: "write the syntax kinds and the typed AST from grammar/hx.ungram (`--check`: only compare)",

@@ -1,0 +1,215 @@
+//! The page that says what is compiled today: each construct is tried, so the page cannot be wrong.
+
+use std::fmt::Write as _;
+
+use expect_test::expect_file;
+use hx_base::codes;
+use hx_compile::{check_file, cuda_source, default_instance};
+use hx_hir::file_items;
+use hx_target::Arch;
+use hx_workspace::Database;
+
+use crate::support::root;
+
+/// What is tried, and the text that uses it: statements of a kernel, or whole items where they begin with `kernel` or `fn`.
+type Construct = (&'static str, &'static str);
+
+const GROUPS: &[(&str, &[Construct])] = &[
+    (
+        "Views",
+        &[
+            (
+                "`global_view` of part of a buffer",
+                "copy(global_view(x[b * 64.., 8..], (64, 64) : (n, 1)), r);",
+            ),
+            ("`global_view(…, pad: v)`", "copy(global_view(x, (64, 64) : (n, 1), pad: 1.0), r);"),
+            ("`tile`", "copy(tile(x, [64, 64])[.., .., b, 0], r);"),
+            ("`.T` of shared memory", "copy(r, sh);\nsync();\ncopy(sh.T, r);"),
+            ("`permute` of shared memory", "copy(r, sh);\nsync();\ncopy(permute(sh, [1, 0]), r);"),
+            ("`new` in an index", "let t = register_tensor(f16, [1, 64, 64]);\ncopy(gx[new, .., ..], t);"),
+            ("slices of register tensors", "let t = register_tensor(f16, [64]);\nt = r[.., 0];"),
+            ("`gather`", "copy(gather(x, idx)[b * 64.., ..64], r);"),
+            (
+                "elements of global tensors as integers",
+                "kernel k(x: f16[m, n], y: mut f16[g, n], row: u32[g]) grid [g] threads 32 {\n    let b = block_idx;\n    let r = register_tensor(f16, [1, 64]);\n    copy(global_view(x[row[b].., ..], (1, 64) : (n, 1)), r);\n    copy(r, global_view(y[b.., ..], (1, 64) : (n, 1)));\n}",
+            ),
+            ("`load`", "let t = load(gx);\ncopy(t, gy);"),
+        ],
+    ),
+    (
+        "Copies",
+        &[
+            ("`copy` between global memory and registers", "copy(gx, r);"),
+            ("`copy` between registers and shared memory", "copy(r, sh);\nsync();\ncopy(sh, r);"),
+            ("`copy` from global to shared memory", "copy(gx, sh);\nsync();\ncopy(sh, r);"),
+            ("`copy` from shared to global memory", "copy(r, sh);\nsync();\ncopy(sh, gy);"),
+            (
+                "`copy_async`, `commit`, `wait`",
+                "copy_async(gx, sh);\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
+            ),
+            ("`atomic_add`", "atomic_add(gy, r);"),
+            ("`rearrange`", "let t = rearrange(r, auto);\ncopy(t, gy);"),
+            ("`pipeline`, copies with `signal:`", "let p = pipeline(2);\ncopy_async(gx, sh, signal: p);"),
+            ("`mbarrier`", "let bar = mbarrier(2);"),
+        ],
+    ),
+    (
+        "Matrix products",
+        &[
+            (
+                "`gemm` of register tensors",
+                "let t = load(gx);\nlet c = register_tensor(f32, [64, 64]);\nfill(c, 0.0);\ngemm(c, r, t);\ncopy(cast(c, f16), gy);",
+            ),
+            (
+                "`gemm` of shared tensors",
+                "copy(r, sh);\nsync();\nlet c = register_tensor(f32, [64, 64]);\nfill(c, 0.0);\ngemm(c, sh, sh);\ncopy(cast(c, f16), gy);",
+            ),
+            (
+                "`gemm(…, warps: [2, 2])`",
+                "let t = load(gx);\nlet c = register_tensor(f32, [64, 64]);\nfill(c, 0.0);\ngemm(c, r, t, warps: [2, 2]);\ncopy(cast(c, f16), gy);",
+            ),
+            (
+                "`gemm_async`, `gemm_wait`",
+                "copy(r, sh);\nsync();\nlet c = register_tensor(f32, [64, 64]);\nfill(c, 0.0);\ngemm_async(c, sh, sh);\ngemm_wait(0);\ncopy(cast(c, f16), gy);",
+            ),
+        ],
+    ),
+    (
+        "Elementwise and reductions",
+        &[
+            ("`fill`", "fill(r, 1.0);"),
+            ("`cast`", "let t = cast(r, f32);\nr = cast(t, f16);"),
+            ("arithmetic of tensors", "r = r * r + r;"),
+            ("arithmetic with numbers", "r = r * 2.0;"),
+            ("functions such as `exp2`", "let t = cast(r, f32);\nr = cast(exp2(t), f16);"),
+            ("`where(c, x, y)`", "r = where(r > 0.0, r, r * 0.5);"),
+            ("`fma`, `min`, `max` of two", "r = max(fma(r, r, r), min(r, r));"),
+            ("broadcast over an extent of 1", "let t = cast(r, f32);\nr = cast(t - max(t, axis: 1), f16);"),
+            (
+                "`sum`, `max`, `min` with `axis:`",
+                "let t = sum(cast(r, f32), axis: 1);\nr = cast(cast(r, f32) / t, f16);",
+            ),
+            (
+                "`reduce` with a closure",
+                "let t = reduce(cast(r, f32), axis: 1, op: |a, b| a + b);\nr = cast(cast(r, f32) / t, f16);",
+            ),
+            ("`scan`", "let t = scan(cast(r, f32), axis: 1, op: |a, b| a + b);\nr = cast(t, f16);"),
+            ("`index(t, axis)`", "r = where(index(r, 1) < 8, r, r * 0.0);"),
+            ("functions over tensors and numbers", "r = cast(twice(cast(r, f32)), f16);"),
+        ],
+    ),
+    (
+        "Control",
+        &[
+            (
+                "`for` over a range",
+                "for i in 0..n / 64 {\n    copy(global_view(x[b * 64.., i * 64..], (64, 64) : (n, 1)), r);\n}",
+            ),
+            ("`#[unroll]`", "#[unroll]\nfor i in 0..4 {\n    r = r + r;\n}"),
+            ("`if` on values of the launch", "if n > 64 {\n    copy(gx, r);\n}"),
+            ("`while`", "let i = 0;\nwhile i < n {\n    copy(gx, r);\n    i = i + 64;\n}"),
+            ("`sync`", "copy(r, sh);\nsync();\ncopy(sh, r);"),
+            ("`warp_groups`", "warp_groups {\n    consumer 1 {\n        copy(r, gy);\n    }\n}"),
+            (
+                "`cluster`",
+                "kernel k(y: mut f16[m]) grid [2] threads 32 cluster [2] {\n    let r = register_tensor(f16, [32]);\n    fill(r, 0.0);\n    copy(r, global_view(y[block_idx * 32..], (32) : (1)));\n}",
+            ),
+            ("`print`", "print(r);"),
+            ("`assert`", "assert(n > 0, \"some columns\");"),
+        ],
+    ),
+    (
+        "Pinned layouts",
+        &[
+            (
+                "of a shared tensor",
+                "let s = shared_tensor(f16, [64, 64], layout: (64, 64) : (72, 1));\ncopy(r, s);\nsync();\ncopy(s, r);",
+            ),
+            (
+                "of a register tensor",
+                "let t = register_tensor(f16, [64, 64], layout: ((8, 16), (8, 4)) : ((512, 1), (64, 16)));\ncopy(gx, t);\ncopy(t, gy);",
+            ),
+            (
+                "of a parameter, by strides",
+                "kernel k(x: f16[m, n] : [1, ld], y: mut f16[m, n]) grid [1] threads 128 {\n    let r = register_tensor(f16, [64, 64]);\n    copy(global_view(x, (64, 64) : (1, ld)), r);\n    copy(r, global_view(y, (64, 64) : (n, 1)));\n}",
+            ),
+        ],
+    ),
+    (
+        "Element types",
+        &[
+            ("f16, bf16, f32, f64", "let t = cast(cast(cast(r, bf16), f32), f64);\nr = cast(t, f16);"),
+            ("integers", "let t = cast(r, i32) + 1;\nr = cast(t, f16);"),
+            ("f8e4m3, f8e5m2", "let t = cast(r, f8e4m3);\nr = cast(t, f16);"),
+            (
+                "u4, i4 and smaller",
+                "kernel k(x: u4[m, n], y: mut u4[m, n]) grid [1] threads 128 {\n    let r = register_tensor(u4, [64, 64]);\n    copy(global_view(x, (64, 64) : (n, 1)), r);\n    copy(r, global_view(y, (64, 64) : (n, 1)));\n}",
+            ),
+        ],
+    ),
+];
+
+/// The text around statements.
+fn text_of(construct: &str) -> String {
+    if construct.starts_with("kernel") {
+        return construct.to_owned();
+    }
+    let uses_shared = construct.contains("sh)") || construct.contains("sh,") || construct.contains("sh.T");
+    let last = if construct.contains(", gy)") { "" } else { "copy(r, gy);\n" };
+    let shared = if uses_shared { "let sh = shared_tensor(f16, [64, 64]);\n" } else { "" };
+    format!(
+        "fn twice(v: f32) -> f32 {{\n    v + v\n}}\n\n\
+         kernel k(x: f16[m, n], y: mut f16[m, n], idx: i32[m], v: f32) grid [cdiv(m, 64)] threads 128 {{\n\
+         let b = block_idx;\n\
+         let gx = global_view(x[b * 64.., ..], (64, 64) : (n, 1));\n\
+         let gy = global_view(y[b * 64.., ..], (64, 64) : (n, 1));\n\
+         let r = register_tensor(f16, [64, 64]);\n{shared}copy(gx, r);\n{construct}\n{last}}}\n"
+    )
+}
+
+/// Whether it has CUDA text; what is wrong with it if that is anything but a compiler that is not there yet.
+fn is_compiled(text: &str) -> Result<bool, String> {
+    let mut db = Database::default();
+    let file = db.set_overlay("status.hx", text);
+    let errors: Vec<_> = check_file(&db, file, Arch::Sm90a).iter().filter(|found| found.is_error()).collect();
+    if errors.is_empty() {
+        let kernel = file_items(&db, file).kernels().next().expect("there is a kernel");
+        let instance = default_instance(&db, kernel, Arch::Sm90a).expect("it needs no arguments");
+        return cuda_source(&db, instance).as_ref().map(|_| true).map_err(|stop| format!("{stop:?}"));
+    }
+    let yet = [&codes::UNSUPPORTED, &codes::NO_INSTRUCTION];
+    if errors.iter().all(|error| yet.contains(&error.code)) {
+        return Ok(false);
+    }
+    Err(errors.iter().map(|error| hx_report::short(&db, error)).collect())
+}
+
+#[test]
+fn the_status_page_is_fresh() {
+    let mut page = String::from(
+        "# What is compiled today\n\n\
+         The compiler tries each of these whenever its tests run, and this page is what came of it, for `sm_90a`.\n\
+         What is not compiled yet is refused with its place, never compiled wrongly.\n",
+    );
+    let mut wrong = String::new();
+    for (title, constructs) in GROUPS {
+        let _ = write!(page, "\n## {title}\n\n| construct | |\n|---|---|\n");
+        for (name, construct) in *constructs {
+            let state = match is_compiled(&text_of(construct)) {
+                Ok(true) => "compiled",
+                Ok(false) => "not yet",
+                Err(found) => {
+                    let _ = writeln!(wrong, "{name}:\n{}\n{found}", text_of(construct));
+                    continue;
+                }
+            };
+            let _ = writeln!(page, "| {name} | {state} |");
+        }
+    }
+    page.push_str(
+        "\n## Elsewhere\n\n\
+         Of matrix instructions the catalogue has those for f16 and bf16 with 8 or 16 steps along K, and multiply-adds of single elements for everything else.\n",
+    );
+    assert!(wrong.is_empty(), "the page tries what is no program:\n{wrong}");
+    expect_file![root().join("book/src/language/status.md")].assert_eq(&page);
+}
