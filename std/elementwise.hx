@@ -2,13 +2,13 @@
 
 use std::math::SQRT_HALF;
 
-/// The sum of two values; the type decides the rounding.
+/// x · sigmoid(x) of one number.
 fn sigmoid_weighted(x: f32) -> f32 { x * sigmoid(x) }
 
 /// z = x + y.
 kernel add<B = 2048, T: type = f16>(x: T[n], y: T[n], z: mut T[n])
     grid [cdiv(n, B)]
-    threads 256
+    threads 128
 {
     let [block] = block_idx;
     copy(load(tile(x, [B])[.., block]) + load(tile(y, [B])[.., block]), tile(z, [B])[.., block]);
@@ -17,7 +17,7 @@ kernel add<B = 2048, T: type = f16>(x: T[n], y: T[n], z: mut T[n])
 /// y = max(x, 0).
 kernel relu<B = 2048, T: type = f16>(x: T[n], y: mut T[n])
     grid [cdiv(n, B)]
-    threads 256
+    threads 128
 {
     let [block] = block_idx;
     let v = cast(load(tile(x, [B])[.., block]), f32);
@@ -27,7 +27,7 @@ kernel relu<B = 2048, T: type = f16>(x: T[n], y: mut T[n])
 /// y = x · Φ(x), with the error function.
 kernel gelu<B = 2048, T: type = f16>(x: T[n], y: mut T[n])
     grid [cdiv(n, B)]
-    threads 256
+    threads 128
 {
     let [block] = block_idx;
     let v = cast(load(tile(x, [B])[.., block]), f32);
@@ -37,7 +37,7 @@ kernel gelu<B = 2048, T: type = f16>(x: T[n], y: mut T[n])
 /// y = x · sigmoid(x).
 kernel silu<B = 2048, T: type = f16>(x: T[n], y: mut T[n])
     grid [cdiv(n, B)]
-    threads 256
+    threads 128
 {
     let [block] = block_idx;
     let v = cast(load(tile(x, [B])[.., block]), f32);

@@ -8,10 +8,10 @@ kernel rmsnorm<BM = 1, BN = 1024, T: type = f16>(x: T[m, n], w: T[n], y: mut T[m
 {
     let [bm] = block_idx;
     let row = cast(load(tile(x, [BM, BN])[.., .., bm, 0]), f32);
-    let weight = cast(load(tile(w, [BN])[.., 0][new, ..]), f32);
     let mean = sum(row * row, axis: 1) / cast(n, f32);
-    let out = row * rsqrt(mean + eps) * weight;
-    copy(cast(out, T), tile(y, [BM, BN])[.., .., bm, 0]);
+    let scale = rsqrt(mean + eps);
+    let weight = cast(load(tile(w, [BN])[.., 0][new, ..]), f32);    // late, so that it takes no registers before
+    copy(cast(row * scale * weight, T), tile(y, [BM, BN])[.., .., bm, 0]);
 }
 
 /// y[i, ..] = (x[i, ..] - mean) / √(variance + eps) · w + b, for rows of at most `BN` elements; a block takes `BM` rows.
@@ -22,13 +22,13 @@ kernel layernorm<BM = 1, BN = 1024, T: type = f16>(x: T[m, n], w: T[n], b: T[n],
 {
     let [bm] = block_idx;
     let row = cast(load(tile(x, [BM, BN])[.., .., bm, 0]), f32);
-    let weight = cast(load(tile(w, [BN])[.., 0][new, ..]), f32);
-    let bias = cast(load(tile(b, [BN])[.., 0][new, ..]), f32);
     let mean = sum(row, axis: 1) / cast(n, f32);
     let centred = where(index(row, 1) < n, row - mean, 0.0);
     let variance = sum(centred * centred, axis: 1) / cast(n, f32);
-    let out = centred * rsqrt(variance + eps) * weight + bias;
-    copy(cast(out, T), tile(y, [BM, BN])[.., .., bm, 0]);
+    let scale = rsqrt(variance + eps);
+    let weight = cast(load(tile(w, [BN])[.., 0][new, ..]), f32);
+    let bias = cast(load(tile(b, [BN])[.., 0][new, ..]), f32);
+    copy(cast(centred * scale * weight + bias, T), tile(y, [BM, BN])[.., .., bm, 0]);
 }
 
 test "rmsnorm" for (m, n) in [(1, 1024), (5, 1000), (9, 80)] {

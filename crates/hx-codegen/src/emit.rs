@@ -207,8 +207,9 @@ impl<'a> Emitter<'a> {
         }
         params.extend(self.symbol_params.iter().map(|name| format!("int {name}")));
         self.statement(&format!(
-            "extern \"C\" __global__ void __launch_bounds__({}, 1) {symbol}(\n    {}) {{",
+            "extern \"C\" __global__ void __launch_bounds__({}, {}) {symbol}(\n    {}) {{",
             self.program.threads,
+            self.program.blocks,
             params.join(",\n    ")
         ));
     }

@@ -47,7 +47,13 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
         Emit::Constraints => constraints(lowered, solution(db, instance).as_ref()?),
         Emit::Layouts => hx_tile::emit_layouts(&lowered.program, solution(db, instance).as_ref()?),
         Emit::Thread => hx_thread::emit_thread(thread_program(db, instance).as_ref()?),
-        Emit::Cuda => cuda_source(db, instance).as_ref()?.text.clone(),
+        // Without the marks of lines, which are for profilers.
+        Emit::Cuda => {
+            let marked = cuda_source(db, instance).as_ref()?;
+            let program = thread_program(db, instance).as_ref()?;
+            // What has a text with marks has one without.
+            hx_codegen::cuda(program, instance.arch(db)).map_or_else(|_| marked.text.clone(), |plain| plain.text)
+        }
     })
 }
 

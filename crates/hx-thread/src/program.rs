@@ -17,6 +17,8 @@ pub struct ThreadProgram {
     pub grid: Vec<Expr>,
     /// Threads of a block.
     pub threads: u32,
+    /// Blocks that should fit a multiprocessor together, as far as registers go.
+    pub blocks: u32,
     /// What a launch must satisfy.
     pub requires: Vec<Requirement>,
     pub shared: Vec<SharedBuffer>,

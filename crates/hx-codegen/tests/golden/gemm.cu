@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
                 asm volatile(
                     "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                     : "=r"(fa[i * 4]), "=r"(fa[i * 4 + 1]), "=r"(fa[i * 4 + 2]), "=r"(fa[i * 4 + 3])
-                    : "r"(sa + (i * 1024 + (thread >> 6) * 4096 + ((thread & 31) & 15) * 64 + ((ks * 2 + ((thread & 31) >> 4)) ^ ((((thread & 31) & 15) >> 1) & 3)) * 16))
+                    : "r"(sa + (i * 1024 + (thread >> 6) * 4096 + (thread & 15) * 64 + ((ks * 2 + ((thread & 31) >> 4)) ^ (((thread & 15) >> 1) & 3)) * 16))
                     : "memory");
             }
             // copy sb -> fb
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
                 asm volatile(
                     "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                     : "=r"(fb[j * 4]), "=r"(fb[j * 4 + 1]), "=r"(fb[j * 4 + 2]), "=r"(fb[j * 4 + 3])
-                    : "r"(sb + (j * 1024 + ((thread & 31) >> 4) * 512 + ((thread >> 5) & 1) * 4096 + ((thread & 31) & 7) * 64 + ((ks * 2 + (((thread & 31) >> 3) & 1)) ^ (((thread & 31) & 7) >> 1)) * 16))
+                    : "r"(sb + (j * 1024 + ((thread & 31) >> 4) * 512 + (thread & 7) * 64 + ((thread >> 5) & 1) * 4096 + ((ks * 2 + (((thread & 31) >> 3) & 1)) ^ ((thread & 7) >> 1)) * 16))
                     : "memory");
             }
             // gemm acc += fa @ fb.t()
@@ -111,15 +111,15 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
                 "{ .reg .pred p; setp.ne.b32 p, %3, 0; @p st.global.v2.b32 [%2], {%0, %1}; }"
                 :
                 : "f"(acc[i * 32 + j * 4]), "f"(acc[i * 32 + j * 4 + 1]),
-                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2)) + (block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2))),
-                  "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) < m && block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2 < n))
+                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2)) + (block_x * 128 + j * 8 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64))),
+                  "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) < m && block_x * 128 + j * 8 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64 < n))
                 : "memory");
             asm volatile(
                 "{ .reg .pred p; setp.ne.b32 p, %3, 0; @p st.global.v2.b32 [%2], {%0, %1}; }"
                 :
                 : "f"(acc[i * 32 + j * 4 + 2]), "f"(acc[i * 32 + j * 4 + 3]),
-                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8) + (block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2))),
-                  "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8 < m && block_x * 128 + j * 8 + ((thread >> 5) & 1) * 64 + ((thread & 31) & 3) * 2 < n))
+                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8) + (block_x * 128 + j * 8 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64))),
+                  "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8 < m && block_x * 128 + j * 8 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64 < n))
                 : "memory");
         }
     }

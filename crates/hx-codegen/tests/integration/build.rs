@@ -143,6 +143,7 @@ pub(crate) fn kernel(
         threads: 128,
         requires: Vec::new(),
         shared: Vec::new(),
+        blocks: 1,
         shared_bytes: 0,
         registers,
         body,

@@ -121,6 +121,7 @@ impl Kernel {
             threads,
             requires: Vec::new(),
             shared: Vec::new(),
+            blocks: 1,
             shared_bytes: 0,
             registers: Vec::new(),
             body: Vec::new(),

@@ -50,7 +50,8 @@ impl Lowering<'_> {
         let shape = &self.program.tensor(register).shape;
         let mut guard = in_tile(shape, &at, &choice.tile, &facts).and(self.in_bounds(memory, &at, &facts));
         // The lanes of a collective instruction act together; those that repeat an address are part of it.
-        let collective = hx_target::catalogue().copy(&choice.row).is_some_and(hx_target::CopyRow::is_collective);
+        let collective =
+            hx_target::catalogue().copy(&choice.row).is_some_and(hx_target::CopyRow::is_collective);
         if !is_load && !collective {
             guard = lowest_of_replicas(&thread, &self.facts).and(guard);
         }

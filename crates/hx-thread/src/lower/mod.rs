@@ -71,10 +71,31 @@ pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram
         threads: program.threads,
         requires: program.requires.clone(),
         shared: shared.chain(scratch).collect(),
+        blocks: blocks(program, solution),
         shared_bytes: solution.shared_bytes,
         registers: registers.chain(temporaries).collect(),
         body,
     })
+}
+
+/// Threads of a multiprocessor that hide the latency of global memory where nothing else is computed meanwhile. Measured on an H200
+/// with row normalizations of 8192 elements: 512 threads reach 0.69 of the copy bandwidth, 768 reach 0.87.
+const MEMORY_BOUND_THREADS: u32 = 768;
+/// 32-bit words of a thread's largest tensor with which that many threads do not spill.
+const MEMORY_BOUND_WORDS: i64 = 48;
+
+/// A kernel without matrix products waits for memory: as many of its blocks should run together as its tensors allow.
+fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
+    let multiplies = program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Gemm { .. }));
+    let words = |(tensor, held): (&TensorId, &hx_tile::Distribution)| {
+        held.layout.mode(1).size() * i64::from(program.tensor(*tensor).dtype.bits()) / 32
+    };
+    let largest = solution.registers.iter().map(words).max().unwrap_or(0);
+    if multiplies || largest > MEMORY_BOUND_WORDS {
+        1
+    } else {
+        (MEMORY_BOUND_THREADS / program.threads).max(1)
+    }
 }
 
 fn param(param: &TileParam) -> Param {
