@@ -345,7 +345,7 @@ static BUILTINS: &[Builtin] = &[
     function("empty", Host, FILLED, "A tensor to be written."),
     function("full", Host, &[required("dtype"), required("shape"), required("x")], "A tensor of one number."),
     function("load", Host, &[required("path")], "Reads a `.npy` or `.safetensors` file."),
-    function("save", Host, &[required("path"), required("x")], "Writes a `.npy` file."),
+    function("save", Host, &[required("path"), required("x")], "Writes a `.npy` file, or of names and tensors a `.safetensors` file."),
     function("assert_eq", Host, &[required("x"), required("y")], "Fails the test unless both are equal."),
     function(
         "assert_close",

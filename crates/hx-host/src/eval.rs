@@ -18,9 +18,11 @@ use hx_hir::{
 };
 use la_arena::ArenaMap;
 
+use crate::archive::Archive;
 use crate::device::Device;
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
+use crate::tensor::Tensor;
 use crate::value::Value;
 
 pub use error::{At, EvalError};
@@ -177,6 +179,9 @@ impl<'a> Frame<'_, 'a> {
             }
             Expr::Index { base, args } => {
                 let base = self.expr(*base)?;
+                if let Value::Archive(archive) = &base {
+                    return self.tensor_of(id, archive, args);
+                }
                 let indices = self.indices(args)?;
                 self.at(id, operators::index(&base, &indices))
             }
@@ -266,6 +271,24 @@ impl<'a> Frame<'_, 'a> {
         let value = self.session.run(item, None);
         self.session.const_depth -= 1;
         value
+    }
+
+    /// `load("x.safetensors")["w"]`.
+    fn tensor_of(&mut self, id: ExprId, archive: &Archive, args: &[ExprId]) -> EvalResult<Value> {
+        let &[arg] = args else {
+            let count = args.len();
+            let error = HostError::index(format!("a file of tensors takes one name, and has {count}"));
+            return Err(self.fail(id, error));
+        };
+        let name = match self.expr(arg)? {
+            Value::Str(text) => text,
+            other => {
+                let error = HostError::ty(format!("found {}, the name of a tensor is needed", other.kind()));
+                return Err(self.fail(arg, error));
+            }
+        };
+        let tensor = self.at(arg, archive.tensor(&name))?;
+        Ok(Value::Tensor(Tensor::from_host(tensor)))
     }
 
     fn int(&mut self, id: ExprId) -> EvalResult<i64> {

@@ -4,6 +4,7 @@
 //! It knows no flags, no terminal and no GPU. Start at [`Tensor`] for data and at [`compare::assert_close`] for how
 //! results are judged.
 
+pub mod archive;
 pub mod arith;
 pub mod bench;
 pub mod compare;

@@ -31,7 +31,8 @@ pub fn save(path: &Path, tensor: &HostTensor) -> HostResult<()> {
     std::fs::write(path, bytes).map_err(|e| cannot("write", path, &e))
 }
 
-fn cannot(what: &str, path: &Path, e: &io::Error) -> HostError {
+/// What the system said of a file, under the code that stands for it.
+pub(crate) fn cannot(what: &str, path: &Path, e: &io::Error) -> HostError {
     let (code, reason) = match e.kind() {
         io::ErrorKind::NotFound if what == "read" => (&codes::FILE_NOT_FOUND, "no such file".to_owned()),
         io::ErrorKind::NotFound => (&codes::IO_ERROR, "no such folder".to_owned()),

@@ -1,5 +1,6 @@
 //! Tests of tensors, arithmetic, files and comparison, without the evaluator.
 
+mod archives;
 mod arithmetic;
 mod benches;
 mod comparison;

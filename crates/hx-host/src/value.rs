@@ -1,8 +1,11 @@
 //! Values of the host language, and conversions between them.
 
+use std::sync::Arc;
+
 use hx_dtype::DType;
 use hx_layout::Layout;
 
+use crate::archive::Archive;
 use crate::dense::{Class, Dense, Numbers};
 use crate::error::{HostError, HostResult};
 use crate::show::show_tensor;
@@ -26,6 +29,8 @@ pub enum Value {
     /// `start..end`, whole numbers.
     Range(i64, i64),
     Layout(Layout),
+    /// An open `.safetensors` file.
+    Archive(Arc<Archive>),
     /// `auto`.
     Auto,
     /// `_`, a mode that a tiler keeps.
@@ -47,6 +52,7 @@ impl Value {
             Value::List(v) => format!("a list of {}", v.len()),
             Value::Range(..) => "a range".to_owned(),
             Value::Layout(_) => "a layout".to_owned(),
+            Value::Archive(_) => "a file of tensors".to_owned(),
             Value::Auto => "`auto`".to_owned(),
             Value::Wildcard => "`_`".to_owned(),
         }
@@ -178,6 +184,7 @@ impl std::fmt::Display for Value {
             Value::List(v) => enclose("[", v, "]", Value::brief),
             Value::Range(a, b) => format!("{a}..{b}"),
             Value::Layout(l) => l.to_string(),
+            Value::Archive(a) => a.to_string(),
             Value::Auto => "auto".to_owned(),
             Value::Wildcard => "_".to_owned(),
         };

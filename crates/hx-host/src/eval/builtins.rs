@@ -1,12 +1,14 @@
 //! The built-in functions of the host, by name; most are methods of tensors too.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use hx_base::codes;
 use hx_dtype::DType;
 
 use super::Session;
 use super::call::Args;
+use crate::archive::{self, Archive};
 use crate::arith::{self, Binary, Unary, floor_div};
 use crate::compare::{Tolerance, assert_close, assert_equal};
 use crate::dense::{Class, Dense, Numbers, element_count};
@@ -39,8 +41,7 @@ pub(super) fn function(session: &mut Session<'_>, name: &str, args: &mut Args) -
         "load" => load(args.required("path")?.str()?)?,
         "save" => {
             let path = args.required("path")?;
-            let tensor = args.required("x")?.tensor()?;
-            npy::save(Path::new(path.str()?), &tensor.to_host())?;
+            save(path.str()?, &args.required("x")?)?;
             Value::Unit
         }
         "assert_eq" => {
@@ -235,11 +236,30 @@ fn fresh(name: &str, args: &mut Args) -> HostResult<Value> {
 
 fn load(path: &str) -> HostResult<Value> {
     if path.ends_with(".safetensors") {
-        return Err(
-            HostError::unsupported("`.safetensors` files are not read yet").help("convert it to `.npy`")
-        );
+        return Ok(Value::Archive(Arc::new(Archive::open(Path::new(path))?)));
     }
     Ok(Value::Tensor(Tensor::from_host(npy::load(Path::new(path))?)))
+}
+
+/// One tensor into an `.npy` file, or `[("w", w), ("b", b)]` into a `.safetensors` file.
+fn save(path: &str, value: &Value) -> HostResult<()> {
+    let file = Path::new(path);
+    if !path.ends_with(".safetensors") {
+        return npy::save(file, &value.tensor()?.to_host());
+    }
+    let refuse = || {
+        let error = HostError::ty(format!("found {}, a list of names and tensors is needed", value.kind()));
+        error.help(format!("`save({path:?}, [(\"w\", w)])` writes `w` under its name"))
+    };
+    let Value::List(pairs) = value else { return Err(refuse()) };
+    let pair = |pair: &Value| match pair {
+        Value::Tuple(parts) => match parts.as_slice() {
+            [Value::Str(name), x] => Ok((name.clone(), x.tensor()?.to_host())),
+            _ => Err(refuse()),
+        },
+        _ => Err(refuse()),
+    };
+    archive::save(file, &pairs.iter().map(pair).collect::<HostResult<Vec<_>>>()?)
 }
 
 fn equal(x: &Value, y: &Value) -> HostResult<Value> {
@@ -273,6 +293,7 @@ fn length(x: &Value) -> HostResult<Value> {
     let count = match x {
         Value::Tensor(t) if !t.shape().is_empty() => t.shape()[0],
         Value::List(v) | Value::Tuple(v) => v.len(),
+        Value::Archive(file) => file.names().len(),
         Value::Str(s) => s.chars().count(),
         Value::Range(a, b) => return Ok(Value::Int((b - a).max(0))),
         other => return Err(HostError::ty(format!("{} has no length", other.kind()))),

@@ -147,6 +147,9 @@ pub(super) fn field(base: &Value, name: &str) -> HostResult<Value> {
         (Value::Tensor(t), "size") => Ok(Value::Int(t.len() as i64)),
         (Value::Tensor(_), _) => Err(HostError::ty(format!("a tensor has no field `{name}`"))
             .help("it has `T`, `shape`, `dtype`, `rank` and `size`")),
+        (Value::Archive(file), "names") => {
+            Ok(Value::List(file.names().iter().cloned().map(Value::Str).collect()))
+        }
         (other, _) => Err(HostError::ty(format!("{} has no field `{name}`", other.kind()))),
     }
 }

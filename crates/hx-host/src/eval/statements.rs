@@ -6,6 +6,7 @@ use super::{At, EvalError, EvalResult, Frame, operators};
 use crate::dense::show_shape;
 use crate::error::HostError;
 use crate::index::Index;
+use crate::tensor::Tensor;
 use crate::value::Value;
 
 impl Frame<'_, '_> {
@@ -52,6 +53,13 @@ impl Frame<'_, '_> {
             Value::List(values) | Value::Tuple(values) => {
                 for value in values {
                     self.round(pat, value, body)?;
+                }
+            }
+            Value::Archive(file) => {
+                for name in file.names() {
+                    let tensor = self.at(iterable, file.tensor(name))?;
+                    let pair = vec![Value::Str(name.clone()), Value::Tensor(Tensor::from_host(tensor))];
+                    self.round(pat, Value::Tuple(pair), body)?;
                 }
             }
             Value::Tensor(t) if !t.shape().is_empty() => {

@@ -399,3 +399,41 @@ fn brief_values() {
     assert_eq!(Value::Tuple(vec![Value::Int(64), Value::Str("a".into())]).brief(), r#"(64, "a")"#);
     assert_eq!(Value::Tuple(vec![Value::Int(64)]).brief(), "(64,)");
 }
+
+#[test]
+fn files_of_tensors() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("x.safetensors").display().to_string();
+    check_main(
+        &format!(
+            r#"
+        let path = "{path}";
+        save(path, [("w", arange(bf16, [2, 3])), ("b", cast([0.5, 2], f8e4m3)), ("n", 7)]);
+        let file = load(path);
+        print(file.names, len(file), file["w"].sum(), file["n"], file["b"]);
+        for (name, x) in file {{ print(name, x.dtype, x.shape); }}
+        "#
+        ),
+        expect![[r#"
+            ["n", "w", "b"] 3 15.0 i64[]
+            7 f8e4m3[2]
+            [0.5, 2.0]
+            n i64 ()
+            w bf16 (2, 3)
+            b f8e4m3 (2,)
+        "#]],
+    );
+    check_main(
+        r#"save("x.safetensors", ones(f32, 2));"#,
+        expect![[r#"
+            HX0614 at `save("x.safetensors", ones(f32, 2))`: found a tensor f32[2], a list of names and tensors is needed
+              help: `save("x.safetensors", [("w", w)])` writes `w` under its name
+        "#]],
+    );
+    check_main(
+        &format!("let f = load(\"{path}\"); print(f[0]);"),
+        expect![[r#"
+            HX0614 at `0`: found an integer, the name of a tensor is needed
+        "#]],
+    );
+}
