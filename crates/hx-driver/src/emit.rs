@@ -10,7 +10,7 @@ use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_layout::Layout;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
-use hx_worker::{CompileError, CompileJob, Compiler, Limits, Want, WorkerClient, disassemble};
+use hx_worker::{CompileError, CompileJob, Compiled, Compiler, Limits, Want, WorkerClient, disassemble};
 
 use crate::launch::{absence_error, stopped_at};
 use crate::machine::Setup;
@@ -96,7 +96,7 @@ pub fn parse_override(text: &str) -> Result<(Name, CtValue), String> {
 }
 
 /// The chosen kernels of a file; all where none is named.
-fn kernels<'db>(
+pub(crate) fn kernels<'db>(
     db: &'db dyn Db,
     file: SourceFile,
     name: Option<&str>,
@@ -135,12 +135,12 @@ pub fn emit(
                 hx_compile::emit(db, instance, stage).map_err(|stop| found(db, instance, stop))?
             }
             EmitKind::Ptx => {
-                let code = compile(db, instance, Want::Ptx, setup, &mut warnings)?;
+                let code = compile(db, instance, Want::Ptx, setup, &mut warnings)?.code;
                 // The text ends with a zero byte, as C strings do.
                 String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned()
             }
             EmitKind::Sass => {
-                let code = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
+                let code = compile(db, instance, Want::Cubin, setup, &mut warnings)?.code;
                 disassemble(&setup.search, &code, &["-plr"])
                     .map_err(|a| EmitError::Host(absence_error(&a)))?
             }
@@ -150,7 +150,7 @@ pub fn emit(
     Ok(out)
 }
 
-fn instance<'db>(
+pub(crate) fn instance<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
     overrides: &Overrides,
@@ -177,20 +177,20 @@ fn instance<'db>(
 }
 
 /// The findings of an instance that does not get to the wanted stage.
-fn found<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
+pub(crate) fn found<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
     match stopped_at(db, instance, stop) {
         LaunchError::Found(errors) => EmitError::Found(errors),
         LaunchError::Refused { error, .. } => EmitError::Host(*error),
     }
 }
 
-fn compile<'db>(
+pub(crate) fn compile<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
     want: Want,
     setup: &Setup,
     warnings: &mut Vec<String>,
-) -> Result<Vec<u8>, EmitError> {
+) -> Result<Compiled, EmitError> {
     let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
     let name = format!("{}.cu", source.symbol);
     let job = CompileJob { want, ..CompileJob::new(source.text.clone(), name, instance.arch(db).name()) };
@@ -200,7 +200,7 @@ fn compile<'db>(
     match outcome {
         Ok(outcome) => {
             warnings.extend(outcome.cache_warnings.iter().map(ToString::to_string));
-            Ok(outcome.compiled.code)
+            Ok(outcome.compiled)
         }
         Err(CompileError::Absent(absence)) => Err(EmitError::Host(absence_error(&absence))),
         Err(CompileError::Refused { log, .. }) => {

@@ -7,6 +7,7 @@
 //! Start at [`Machine`] for where kernels run, then [`run_main`] and [`test`].
 
 mod bench;
+mod build;
 mod check;
 mod doctor;
 mod emit;
@@ -20,6 +21,7 @@ mod tests;
 
 pub use bench::record::{BenchFile, Change, Roofs, Verdict as ChangeVerdict, WorkRecord, changes};
 pub use bench::{BenchOptions, BenchReport, list_benches, run_benches};
+pub use build::{BuildKind, BuildRequest, Built, build, parse_facts};
 pub use check::check;
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};

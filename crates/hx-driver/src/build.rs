@@ -1,0 +1,383 @@
+//! `hx build`: one instance of a kernel as code, with a description of its launch that other programs read.
+//!
+//! The description is JSON. Its expressions are Python's: `//` floors as the language's `/` does, and only integers,
+//! `min`, `max` and the names of dimensions, strides and scalars occur.
+
+use std::collections::BTreeMap;
+
+use hx_base::SourceFile;
+use hx_codegen::{CudaSource, LaunchParam};
+use hx_compile::{Db, Instance, cuda_source, tile_program};
+use hx_hir::{Name, kernel_signature};
+use hx_lower::LaunchFacts;
+use hx_worker::Want;
+use hx_worker::log::KernelResources;
+use serde::Serialize;
+
+use crate::emit::{EmitError, Overrides, compile, found, instance, kernels};
+use crate::machine::Setup;
+
+/// Changes with every incompatible change of the description.
+const FORMAT: u32 = 1;
+
+/// What is built.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum BuildKind {
+    /// Machine code, which a driver loads.
+    #[default]
+    Cubin,
+    /// Assembly of the virtual machine, which a driver compiles.
+    Ptx,
+    /// CUDA C++.
+    Cuda,
+}
+
+impl BuildKind {
+    /// Everything, by name.
+    pub const NAMES: [&str; 3] = ["cubin", "ptx", "cuda"];
+
+    /// The kind of that name.
+    pub fn parse(name: &str) -> Option<BuildKind> {
+        [BuildKind::Cubin, BuildKind::Ptx, BuildKind::Cuda].into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            BuildKind::Cubin => "cubin",
+            BuildKind::Ptx => "ptx",
+            BuildKind::Cuda => "cuda",
+        }
+    }
+
+    /// The ending of its files.
+    pub fn extension(self) -> &'static str {
+        match self {
+            BuildKind::Cubin => "cubin",
+            BuildKind::Ptx => "ptx",
+            BuildKind::Cuda => "cu",
+        }
+    }
+}
+
+/// What to build.
+#[derive(Clone, Debug)]
+pub struct BuildRequest {
+    /// The kernel; it may be left out where a file has one.
+    pub kernel: Option<String>,
+    /// Compile-time arguments that replace the defaults.
+    pub overrides: Overrides,
+    /// What every launch keeps; nothing leaves all facts at their best.
+    pub facts: Option<Vec<Fact>>,
+    pub kind: BuildKind,
+}
+
+/// Something that a built kernel may rely on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fact {
+    /// `k%16`: a dimension or stride is a multiple.
+    Divides(Name, u32),
+    /// `a@16`: a tensor's pointer is aligned to so many bytes.
+    Aligned(Name, u32),
+}
+
+/// A built kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Built {
+    pub kernel: Name,
+    /// Machine code or text.
+    pub code: Vec<u8>,
+    /// JSON that refers to the code by a file name which [`Built::description`] puts in.
+    description: Description,
+    /// What could not be done on the way, such as writing the cache.
+    pub warnings: Vec<String>,
+}
+
+/// `k%16,m%8,a@4`, or `all`, or `none`.
+///
+/// # Errors
+/// What is wrong with it, as text.
+pub fn parse_facts(text: &str) -> Result<Option<Vec<Fact>>, String> {
+    match text.trim() {
+        "all" => return Ok(None),
+        "none" | "" => return Ok(Some(Vec::new())),
+        _ => {}
+    }
+    let fact = |part: &str| {
+        let (name, number, make): (_, _, fn(Name, u32) -> Fact) =
+            match (part.split_once('%'), part.split_once('@')) {
+                (Some((name, number)), None) => (name, number, Fact::Divides),
+                (None, Some((name, number))) => (name, number, Fact::Aligned),
+                _ => return Err(format!("found `{part}`, expected `NAME%DIVISOR` or `POINTER@BYTES`")),
+            };
+        let parsed = number.trim().parse::<u32>().ok();
+        let allowed = parsed.filter(|n| n.is_power_of_two() && *n <= LaunchFacts::MAX);
+        let number = allowed.ok_or_else(|| {
+            format!("found `{}` in `{part}`, expected 1, 2, 4, 8 or {}", number.trim(), LaunchFacts::MAX)
+        })?;
+        Ok(make(Name::new(name.trim()), number))
+    };
+    text.split(',').map(|part| fact(part.trim())).collect::<Result<_, _>>().map(Some)
+}
+
+/// Builds one instance.
+///
+/// # Errors
+/// A kernel that is not there or has errors, and whatever keeps the compiler from running.
+pub fn build(
+    db: &dyn Db,
+    file: SourceFile,
+    request: &BuildRequest,
+    setup: &Setup,
+) -> Result<Built, EmitError> {
+    let chosen = kernels(db, file, request.kernel.as_deref())?;
+    let &[kernel] = chosen.as_slice() else {
+        let names: Vec<String> = chosen.iter().map(|k| format!("`{}`", k.name(db))).collect();
+        let path = file.path(db);
+        return Err(EmitError::Usage(match names.len() {
+            0 => format!("`{path}` has no kernel"),
+            _ => format!("`{path}` has {}; `--kernel NAME` says which", names.join(", ")),
+        }));
+    };
+    let best = instance(db, kernel, &request.overrides, setup)?;
+    let instance = match &request.facts {
+        None => best,
+        Some(facts) => {
+            let pointers = kernel_signature(db, kernel).params.iter().map(|p| p.name.clone());
+            let facts = launch_facts(pointers, facts);
+            Instance::new(db, kernel, best.args(db).clone(), best.arch(db), facts)
+        }
+    };
+    let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
+    check_names(source, request.facts.as_deref().unwrap_or_default())?;
+    let mut warnings = Vec::new();
+    let mut resources = None;
+    let code = match request.kind {
+        BuildKind::Cuda => source.text.clone().into_bytes(),
+        BuildKind::Ptx => compile(db, instance, Want::Ptx, setup, &mut warnings)?.code,
+        BuildKind::Cubin => {
+            let compiled = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
+            resources = compiled.kernels.into_iter().find(|k| k.symbol == source.symbol);
+            compiled.code
+        }
+    };
+    let description = describe(db, instance, source, request.kind, resources)?;
+    Ok(Built { kernel: kernel.name(db).clone(), code, description, warnings })
+}
+
+/// What is not named is not known, but for pointers: whoever allocates aligns them.
+fn launch_facts(pointers: impl Iterator<Item = Name>, facts: &[Fact]) -> LaunchFacts {
+    let mut out = LaunchFacts::none();
+    out.align.extend(pointers.map(|name| (name, LaunchFacts::MAX)));
+    for fact in facts {
+        match fact {
+            Fact::Divides(name, divisor) => out.dims.insert(name.clone(), *divisor),
+            Fact::Aligned(name, bytes) => out.align.insert(name.clone(), *bytes),
+        };
+    }
+    out
+}
+
+/// Facts of things that the launch does not have are mistakes.
+fn check_names(source: &CudaSource, facts: &[Fact]) -> Result<(), EmitError> {
+    let params = &source.launch.params;
+    for fact in facts {
+        let (what, name) = match fact {
+            Fact::Divides(name, _) => ("dimension or stride", name),
+            Fact::Aligned(name, _) => ("tensor", name),
+        };
+        let names: Vec<String> = params
+            .iter()
+            .filter_map(|param| match (fact, param) {
+                (Fact::Divides(..), LaunchParam::Symbol(symbol)) => Some(symbol.to_string()),
+                (Fact::Aligned(..), LaunchParam::Tensor(tensor)) => Some(tensor.name.clone()),
+                _ => None,
+            })
+            .collect();
+        if !names.iter().any(|n| n == name.as_str()) {
+            let near = hx_base::nearest(name, names.iter().map(String::as_str));
+            let hint = match near {
+                Some(near) => format!("; perhaps `{near}` is meant"),
+                None => format!("; it has {}", names.join(", ")),
+            };
+            return Err(EmitError::Usage(format!("the launch has no {what} `{name}`{hint}")));
+        }
+    }
+    Ok(())
+}
+
+/// The launch as other programs read it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Description {
+    format: u32,
+    hx: &'static str,
+    kernel: String,
+    /// Name of the kernel in the code.
+    symbol: String,
+    target: &'static str,
+    kind: &'static str,
+    /// Name of the code's file, beside this one.
+    code: String,
+    /// Every compile-time argument.
+    arguments: BTreeMap<String, String>,
+    /// In the order in which the kernel takes them.
+    params: Vec<Parameter>,
+    grid: [String; 3],
+    cluster: [u32; 3],
+    threads: u32,
+    /// Dynamic shared memory of a block.
+    shared_bytes: u32,
+    requires: Vec<Condition>,
+    facts: Facts,
+    /// Of machine code.
+    resources: Option<KernelResources>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Parameter {
+    /// A pointer to device memory.
+    Tensor {
+        name: String,
+        dtype: String,
+        mutable: bool,
+        shape: Vec<String>,
+        /// In elements.
+        stride: Vec<String>,
+        /// Bytes to which the pointer must be aligned.
+        align: u32,
+    },
+    /// A number by value.
+    Scalar { name: String, dtype: String },
+    /// A dimension or stride, by value as a signed 32-bit integer.
+    Symbol { name: String, dtype: &'static str },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Condition {
+    /// As written in the kernel's header.
+    text: String,
+    /// With compile-time arguments put in.
+    python: String,
+}
+
+/// What the code relies on besides the requirements.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+struct Facts {
+    /// A divisor of each dimension and stride.
+    dims: BTreeMap<String, u32>,
+}
+
+impl Built {
+    /// The launch as JSON, for code that lies in a file of that name beside it.
+    ///
+    /// # Errors
+    /// Never: the description holds texts and integers only.
+    pub fn description(&self, code: &str) -> Result<String, String> {
+        let description = Description { code: code.to_owned(), ..self.description.clone() };
+        serde_json::to_string_pretty(&description).map(|text| text + "\n").map_err(|e| e.to_string())
+    }
+
+    /// What the machine code needs of the hardware, where it was made.
+    pub fn resources(&self) -> Option<&KernelResources> {
+        self.description.resources.as_ref()
+    }
+}
+
+fn describe<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    source: &CudaSource,
+    kind: BuildKind,
+    resources: Option<KernelResources>,
+) -> Result<Description, EmitError> {
+    let lowered = tile_program(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
+    let launch = &source.launch;
+    let facts = instance.facts(db);
+    let mut dims = BTreeMap::new();
+    let mut params = Vec::with_capacity(launch.params.len());
+    for param in &launch.params {
+        params.push(match param {
+            LaunchParam::Tensor(tensor) => Parameter::Tensor {
+                name: tensor.name.clone(),
+                dtype: tensor.dtype.to_string(),
+                mutable: tensor.mutable,
+                shape: tensor.shape.iter().map(|e| python(&e.to_string())).collect(),
+                stride: tensor.stride.iter().map(|e| python(&e.to_string())).collect(),
+                align: tensor.align,
+            },
+            LaunchParam::Scalar { name, dtype } => {
+                Parameter::Scalar { name: name.clone(), dtype: dtype.to_string() }
+            }
+            LaunchParam::Symbol(symbol) => {
+                let name = symbol.to_string();
+                let divisor = facts.divisor(&name);
+                if divisor > 1 {
+                    dims.insert(name.clone(), divisor);
+                }
+                Parameter::Symbol { name, dtype: "i32" }
+            }
+        });
+    }
+    let axis = |at: usize| launch.grid.get(at).map_or_else(|| "1".to_owned(), |e| python(&e.to_string()));
+    let requires = launch.requires.iter();
+    Ok(Description {
+        format: FORMAT,
+        hx: env!("CARGO_PKG_VERSION"),
+        kernel: instance.kernel(db).name(db).to_string(),
+        symbol: source.symbol.clone(),
+        target: instance.arch(db).name(),
+        kind: kind.name(),
+        code: String::new(),
+        arguments: lowered.args.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        params,
+        grid: [axis(0), axis(1), axis(2)],
+        cluster: [1, 1, 1],
+        threads: launch.threads,
+        shared_bytes: launch.shared_bytes,
+        requires: requires
+            .map(|r| Condition { text: r.text.clone(), python: python(&r.cond.to_string()) })
+            .collect(),
+        facts: Facts { dims },
+        resources,
+    })
+}
+
+/// Text of integers and conditions in Python's notation. Operands of the operators are in parentheses where that matters,
+/// and every operator stands between spaces.
+fn python(text: &str) -> String {
+    match text {
+        "true" => return "True".to_owned(),
+        "false" => return "False".to_owned(),
+        _ => {}
+    }
+    text.replace(" / ", " // ").replace(" && ", " and ").replace(" || ", " or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_as_written() {
+        assert_eq!(parse_facts("all"), Ok(None));
+        assert_eq!(parse_facts("none"), Ok(Some(Vec::new())));
+        let facts = parse_facts("k%16, m % 8,a@4").map(Option::unwrap_or_default);
+        let expected =
+            vec![Fact::Divides("k".into(), 16), Fact::Divides("m".into(), 8), Fact::Aligned("a".into(), 4)];
+        assert_eq!(facts, Ok(expected));
+        assert_eq!(parse_facts("k%3"), Err("found `3` in `k%3`, expected 1, 2, 4, 8 or 16".to_owned()));
+        assert_eq!(parse_facts("k"), Err("found `k`, expected `NAME%DIVISOR` or `POINTER@BYTES`".to_owned()));
+        let known =
+            launch_facts(["a".into(), "b".into()].into_iter(), &parse_facts("k%16,a@4").unwrap().unwrap());
+        assert_eq!((known.divisor("k"), known.divisor("m")), (16, 1));
+        assert_eq!((known.alignment("a"), known.alignment("b")), (4, 16));
+    }
+
+    #[test]
+    fn expressions_in_python() {
+        assert_eq!(python("(m + 127) / 128"), "(m + 127) // 128");
+        assert_eq!(python("k % 32 == 0 && (m < 4 || n != 1)"), "k % 32 == 0 and (m < 4 or n != 1)");
+        assert_eq!(python("true"), "True");
+    }
+}
