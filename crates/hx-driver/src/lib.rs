@@ -19,7 +19,10 @@ mod test;
 #[cfg(test)]
 mod tests;
 
-pub use bench::record::{BenchFile, Change, Roofs, Verdict as ChangeVerdict, WorkRecord, changes};
+pub use bench::record::{
+    AgainstRecord, BenchFile, BenchRecord, Change, GroupRecord, MissingRecord, Roofs,
+    Verdict as ChangeVerdict, WorkRecord, changes,
+};
 pub use bench::{BenchOptions, BenchReport, list_benches, run_benches};
 pub use build::{BuildKind, BuildRequest, Built, build, parse_facts};
 pub use check::check;

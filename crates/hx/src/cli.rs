@@ -1,5 +1,7 @@
 //! The flags of every verb.
 
+mod bench;
+mod build;
 mod fmt;
 mod layout;
 
@@ -9,6 +11,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use hx_driver::DeviceChoice;
 use hx_target::Arch;
 
+pub(crate) use bench::BenchArgs;
+pub(crate) use build::BuildArgs;
 pub(crate) use fmt::FmtArgs;
 pub(crate) use layout::{JudgeArgs, LayoutArgs, LayoutVerb, ShowArgs, WhyArgs};
 
@@ -52,8 +56,12 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Run the `main { … }` of a file.
     Run(RunArgs),
+    /// Compile a kernel to a file, with a description of its launch for other programs.
+    Build(BuildArgs),
     /// Run tests.
     Test(TestArgs),
+    /// Time kernels on the GPU, against baselines in the same run.
+    Bench(BenchArgs),
     /// Lay out the text of files in the one style.
     Fmt(FmtArgs),
     /// Compute with layouts, draw them, and ask where those of a kernel come from.

@@ -1,5 +1,7 @@
 //! One module for each verb, and what they share.
 
+pub(crate) mod bench;
+pub(crate) mod build;
 pub(crate) mod check;
 pub(crate) mod doctor;
 pub(crate) mod explain;

@@ -102,7 +102,7 @@ fn execute(args: &TestArgs, loaded: &Loaded, listing: &Listing, output: &Output)
 }
 
 /// Tells paths from filters: what exists or looks like a file is a path, and `path::title` names both.
-fn paths_and_names(what: &[String]) -> (Vec<String>, Vec<String>) {
+pub(super) fn paths_and_names(what: &[String]) -> (Vec<String>, Vec<String>) {
     let is_path = |text: &str| Path::new(text).exists() || text.ends_with(".hx") || text == "std";
     let (mut paths, mut names) = (Vec::new(), Vec::new());
     let mut named_files = Vec::new();

@@ -97,6 +97,7 @@ impl Solved<'_> {
             self.lowered.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let args = if args.is_empty() { String::new() } else { format!("<{}>", args.join(", ")) };
         let mut out = format!("kernel {}{args}: {} threads, {arch}\n", program.name, program.threads);
+        out.push_str("assuming that all dimensions and strides are multiples of 16\n");
         for &tensor in tensors {
             self.tensor(tensor, &mut out);
         }

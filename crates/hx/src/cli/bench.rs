@@ -1,0 +1,63 @@
+//! The flags of `hx bench`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{DeviceArgs, seconds};
+
+#[derive(Args, Debug)]
+pub(crate) struct BenchArgs {
+    /// Files and folders (the current folder if none is given), and parts of names that choose benches.
+    #[arg(value_name = "PATHS|FILTER")]
+    pub what: Vec<String>,
+    /// The filter is a whole name.
+    #[arg(long)]
+    pub exact: bool,
+    /// Leave out benches whose name contains this.
+    #[arg(long, value_name = "FILTER")]
+    pub skip: Vec<String>,
+    /// Show the names of the benches and run nothing.
+    #[arg(long)]
+    pub list: bool,
+    /// Compile the kernels of the benches for the target, into the cache, and time nothing.
+    #[arg(long)]
+    pub no_run: bool,
+    /// Write the results to this file as JSON, every sample included; `-` is stdout, which then has nothing else.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Compare with the results in this file, which an earlier `--json` wrote.
+    #[arg(long, value_name = "FILE")]
+    pub compare: Option<PathBuf>,
+    /// Reported runs of each kernel, at most.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeats: Option<u32>,
+    /// Runs before the reported ones, at least.
+    #[arg(long, value_name = "N")]
+    pub warmup: Option<u32>,
+    /// Leave the L2 cache as the run before left it, instead of overwriting it before each run.
+    #[arg(long)]
+    pub warm_l2: bool,
+    /// Copies of every tensor that repeated runs take in turn.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub rotate: u16,
+    /// What the machine could compute at most, in TFLOP/s.
+    #[arg(long, value_name = "TFLOPS", value_parser = positive)]
+    pub roof_tflops: Option<f64>,
+    /// What the machine could move at most, in GB/s.
+    #[arg(long, value_name = "GBS", value_parser = positive)]
+    pub roof_gbs: Option<f64>,
+    /// What random functions start from where a call names no seed.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Seconds after which one bench is stopped.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<f64>,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let parsed = text.parse::<f64>().ok().filter(|x| x.is_finite() && *x > 0.0);
+    parsed.ok_or_else(|| "expected a positive number".to_owned())
+}

@@ -1,0 +1,32 @@
+//! The flags of `hx build`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use super::TargetArgs;
+
+#[derive(Args, Debug)]
+pub(crate) struct BuildArgs {
+    /// The file.
+    pub file: String,
+    /// The kernel; it may be left out where the file has one.
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+    /// Replace a compile-time argument, as in BM=128 or T=bf16.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+    /// What every launch keeps, as in k%16,m%8,a@16: divisors of dimensions and strides, alignments of pointers. `all`
+    /// assumes 16 of everything, `none` nothing but aligned pointers.
+    #[arg(long, value_name = "FACTS", default_value = "all")]
+    pub facts: String,
+    /// cubin, ptx or cuda.
+    #[arg(long, value_name = "KIND", default_value = "cubin", value_parser = PossibleValuesParser::new(hx_driver::BuildKind::NAMES))]
+    pub emit: String,
+    /// The file of the code; the launch is described beside it, in a file that ends in `.json`.
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub target: TargetArgs,
+}

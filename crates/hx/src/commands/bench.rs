@@ -1,0 +1,243 @@
+//! `hx bench`.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use hx_base::{Diagnostic, codes};
+use hx_driver::{
+    AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, Change, ChangeVerdict, Filter, Machine,
+    Roofs, Timing, WorkRecord, changes, list_benches, open_compiler, run_benches,
+};
+use hx_worker::TimePlan;
+
+use super::run::lacks_environment;
+use super::test::paths_and_names;
+use super::{Loaded, announce, load, machine, machine_warnings, setup};
+use crate::Exit;
+use crate::cli::BenchArgs;
+use crate::output::Output;
+
+pub(crate) fn run(args: BenchArgs, output: &Output) -> Exit {
+    benched(&args, output).unwrap_or_else(|exit| exit)
+}
+
+fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
+    let (paths, names) = paths_and_names(&args.what);
+    let loaded = load(&paths, output)?;
+    let filter = Filter { names, exact: args.exact, skip: args.skip.clone() };
+    let listing = list_benches(&loaded.db, &loaded.files, &filter);
+    output.diagnostics(&loaded.db, &listing.diagnostics);
+    let bad = listing.diagnostics.iter().any(Diagnostic::is_error) || !listing.broken.is_empty();
+    if args.list {
+        let names = listing.cases.iter().map(|c| &c.name).chain(&listing.broken);
+        output.result(&names.map(|name| format!("{name}\n")).collect::<String>());
+    }
+    if listing.cases.is_empty() {
+        if bad {
+            return Err(Exit::Bad);
+        }
+        output.remark("no bench matches");
+        return Err(Exit::NoTest);
+    }
+    if args.list {
+        return Ok(if bad { Exit::Bad } else { Exit::Good });
+    }
+    // Read first: a missing file is to be told before minutes of timing.
+    let before = args.compare.as_deref().map(BenchFile::load).transpose().map_err(|error| {
+        output.placeless(&error);
+        Exit::Bad
+    })?;
+    let machine = open(args, &loaded, output)?;
+    let mut session = Run {
+        args,
+        loaded: &loaded,
+        output,
+        file: BenchFile::new(env!("CARGO_PKG_VERSION"), &machine, !args.warm_l2),
+        roofs: Roofs { flops: args.roof_tflops.map(|t| t * 1e12), bytes: args.roof_gbs.map(|g| g * 1e9) },
+        exit: if bad { Exit::Bad } else { Exit::Good },
+    };
+    let options = options(args, &loaded);
+    let stop = AtomicBool::new(false);
+    run_benches(&loaded.db, &listing.cases, &machine, &options, &stop, |report| session.take(report));
+    machine_warnings(&machine, output);
+    if let Some(before) = &before {
+        tell_changes(&changes(before, &session.file), before, args, output);
+    }
+    if let Some(path) = &args.json {
+        write(path, &session.file, output)?;
+    }
+    Ok(session.exit)
+}
+
+/// The machine to time on, or to compile for.
+fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, Exit> {
+    let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
+    if args.no_run {
+        return announce(open_compiler(&setup), output);
+    }
+    let machine = machine(&setup, output)?;
+    if !machine.is_gpu() {
+        let help = ["`hx test` checks results on any machine; `hx doctor` shows what is missing".to_owned()];
+        let text = "benches need a GPU; the simulator does not time";
+        output.placeless_parts(&codes::NO_GPU, text, &[], &help);
+        return Err(Exit::Environment);
+    }
+    Ok(machine)
+}
+
+fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions {
+    let manifest = loaded.manifest.as_ref();
+    let usual = TimePlan::default();
+    let plan = TimePlan {
+        repeats: args.repeats.unwrap_or(usual.repeats),
+        warmup: args.warmup.unwrap_or(usual.warmup),
+        flush_l2: !args.warm_l2,
+        ..usual
+    };
+    BenchOptions {
+        seed: args.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
+        timeout: args.timeout.or(manifest.and_then(|m| m.timeout)).map(Duration::from_secs_f64),
+        timing: Timing { plan, rotate: usize::from(args.rotate) },
+    }
+}
+
+/// The state of one run.
+struct Run<'a> {
+    args: &'a BenchArgs,
+    loaded: &'a Loaded,
+    output: &'a Output,
+    file: BenchFile,
+    roofs: Roofs,
+    exit: Exit,
+}
+
+impl Run<'_> {
+    fn take(&mut self, report: BenchReport) {
+        let name = &report.case.name;
+        for line in &report.output {
+            self.output.remark(&format!("  | {line}"));
+        }
+        let groups = match report.outcome {
+            Ok(groups) => groups,
+            Err(found) => {
+                self.output.remark(&format!("bench {name} failed"));
+                self.output.diagnostics(&self.loaded.db, &found);
+                let lacks = lacks_environment(&found) && self.exit != Exit::Bad;
+                self.exit = if lacks { Exit::Environment } else { Exit::Bad };
+                return;
+            }
+        };
+        match self.file.add(name, &groups, &self.roofs) {
+            Ok(record) => {
+                let text = if self.args.no_run { format!("{name}: compiled\n") } else { show(record) };
+                results(self.args, &text, self.output);
+            }
+            Err(error) => {
+                self.output.placeless(&error);
+                self.exit = Exit::Bad;
+            }
+        }
+    }
+}
+
+/// Text that is a result, unless stdout is for JSON.
+fn results(args: &BenchArgs, text: &str, output: &Output) {
+    if args.json.as_deref() == Some(Path::new("-")) {
+        output.remark(text.trim_end());
+    } else {
+        output.result(text);
+    }
+}
+
+/// A bench as a table: a line for each work, and below it how it compares.
+fn show(record: &BenchRecord) -> String {
+    let works = || record.groups.iter().flat_map(|g| g.measures.iter().chain(&g.baselines));
+    let width = works().map(|w| w.label.chars().count()).max().unwrap_or(0);
+    let mut out = format!("{}\n", record.name);
+    for group in &record.groups {
+        for work in &group.measures {
+            out += &line(work, width);
+            for against in &work.against {
+                out += &format!("    {}\n", comparison(against));
+            }
+        }
+        for work in &group.baselines {
+            out += &line(work, width);
+        }
+        for missing in &group.missing {
+            out += &format!("  {:width$}  not measured: {}\n", missing.label, missing.reason);
+        }
+    }
+    out
+}
+
+/// `  matmul  412.3 µs [410.9, 415.0]  333.3 TFLOP/s  34% of the roof`
+fn line(work: &WorkRecord, width: usize) -> String {
+    let mut parts = vec![format!("  {:width$}", work.label)];
+    if let (Some(median), Some(low), Some(high)) = (work.median_us, work.low_us, work.high_us) {
+        parts.push(format!("{:>10} µs [{}, {}]", micros(median), micros(low), micros(high)));
+    }
+    parts.extend(work.tflops.map(|t| format!("{t:.1} TFLOP/s")));
+    parts.extend(work.gbs.map(|g| format!("{g:.0} GB/s")));
+    parts.extend(work.roof_share.map(|s| format!("{:.1}% of the roof", s * 100.0)));
+    parts.join("  ") + "\n"
+}
+
+/// `0.453× cublas::gemm, results differ by 0.25 at most (1.0 ulp)`
+fn comparison(against: &AgainstRecord) -> String {
+    let what = if against.by == "bandwidth" { " by bandwidth" } else { "" };
+    let mut text = match against.ratio {
+        Some(ratio) => format!("{ratio:.3}× {}{what}", against.baseline),
+        None => format!("beside {}", against.baseline),
+    };
+    if against.compared {
+        text += &match (against.max_difference, against.max_ulps) {
+            (Some(0.0), _) => ", same result".to_owned(),
+            (Some(absolute), Some(ulps)) => {
+                format!(", results differ by {absolute:.3e} at most ({ulps:.1} ulp)")
+            }
+            _ => ", results differ: NaN or infinity on one side only".to_owned(),
+        };
+    }
+    text
+}
+
+fn micros(us: f64) -> String {
+    if us >= 1000.0 { format!("{us:.1}") } else { format!("{us:.2}") }
+}
+
+fn tell_changes(changes: &[Change], before: &BenchFile, args: &BenchArgs, output: &Output) {
+    let mut text = format!("compared with {} (hx {}):\n", before.device, before.hx);
+    if changes.is_empty() {
+        text += "  no work stands in both\n";
+    }
+    for change in changes {
+        let percent = (change.after / change.before - 1.0) * 100.0;
+        let verdict = match change.verdict {
+            ChangeVerdict::Faster => "faster",
+            ChangeVerdict::Slower => "slower",
+            ChangeVerdict::Same => "no clear change",
+        };
+        let (was, is) = (micros(change.before), micros(change.after));
+        let label = format!("{} {}", change.name, change.label);
+        text += &format!("  {label}: {was} µs, now {is} µs ({percent:+.1}%, {verdict})\n");
+    }
+    results(args, &text, output);
+}
+
+fn write(path: &Path, file: &BenchFile, output: &Output) -> Result<(), Exit> {
+    let text = file.to_json().map_err(|error| {
+        output.placeless(&error);
+        Exit::Bad
+    })?;
+    if path == Path::new("-") {
+        output.result(&text);
+        return Ok(());
+    }
+    std::fs::write(path, text).map_err(|error| {
+        let message = format!("cannot write `{}`: {error}", path.display());
+        output.placeless_parts(&codes::IO_ERROR, &message, &[], &[]);
+        Exit::Bad
+    })
+}

@@ -1,0 +1,87 @@
+//! `hx build`.
+
+use std::path::Path;
+
+use hx_base::{Diagnostic, codes};
+use hx_driver::{BuildKind, BuildRequest, Built, EmitError, Overrides, build, parse_facts, parse_override};
+
+use super::{load, setup};
+use crate::Exit;
+use crate::cli::BuildArgs;
+use crate::output::Output;
+
+pub(crate) fn run(args: BuildArgs, output: &Output) -> Exit {
+    built(&args, output).unwrap_or_else(|exit| exit)
+}
+
+fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
+    let usage = |text: String| {
+        output.usage(&text);
+        Exit::Usage
+    };
+    let mut overrides = Overrides::new();
+    for text in &args.set {
+        overrides.push(parse_override(text).map_err(|reason| usage(format!("--set {text}: {reason}")))?);
+    }
+    let facts = parse_facts(&args.facts).map_err(|reason| usage(format!("--facts: {reason}")))?;
+    let kind = BuildKind::parse(&args.emit).unwrap_or_default();
+    let loaded = load(std::slice::from_ref(&args.file), output)?;
+    let &[file] = loaded.files.as_slice() else {
+        return Err(usage(format!("`{}` is a folder; `hx build` takes one file", args.file)));
+    };
+    let setup = setup(None, &args.target, loaded.manifest.as_ref(), output)?;
+    let front = hx_driver::front_diagnostics(&loaded.db, file);
+    output.diagnostics(&loaded.db, &front);
+    if front.iter().any(Diagnostic::is_error) {
+        return Err(Exit::Bad);
+    }
+    let request = BuildRequest { kernel: args.kernel.clone(), overrides, facts, kind };
+    let built = build(&loaded.db, file, &request, &setup).map_err(|error| match error {
+        EmitError::Usage(text) => usage(text),
+        EmitError::Found(found) => {
+            output.diagnostics(&loaded.db, &found);
+            Exit::Bad
+        }
+        EmitError::Host(error) => {
+            output.placeless(&error);
+            let lacks = error.code == &codes::MISSING_NVRTC || error.code == &codes::NO_GPU;
+            if lacks { Exit::Environment } else { Exit::Bad }
+        }
+    })?;
+    for warning in &built.warnings {
+        output.placeless_parts(&codes::CACHE_UNWRITABLE, warning, &[], &[]);
+    }
+    write(&built, kind, args, output)?;
+    Ok(Exit::Good)
+}
+
+fn write(built: &Built, kind: BuildKind, args: &BuildArgs, output: &Output) -> Result<(), Exit> {
+    let failed = |path: &Path, reason: String| {
+        let text = format!("cannot write `{}`: {reason}", path.display());
+        output.placeless_parts(&codes::IO_ERROR, &text, &[], &[]);
+        Exit::Bad
+    };
+    let mut code = args.output.clone();
+    if code.extension().is_none() {
+        code.set_extension(kind.extension());
+    }
+    let launch = code.with_extension("json");
+    if launch == code {
+        output.usage("the description of the launch ends in `.json`, the code needs another name");
+        return Err(Exit::Usage);
+    }
+    let name = code.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let description = built.description(&name).map_err(|reason| failed(&launch, reason))?;
+    if let Some(folder) = code.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        std::fs::create_dir_all(folder).map_err(|e| failed(folder, e.to_string()))?;
+    }
+    std::fs::write(&code, &built.code).map_err(|e| failed(&code, e.to_string()))?;
+    std::fs::write(&launch, description).map_err(|e| failed(&launch, e.to_string()))?;
+    let uses = built.resources().map_or_else(String::new, |r| {
+        let spilled = r.spill_store_bytes + r.spill_load_bytes;
+        let spills = if spilled > 0 { format!(", {spilled} bytes of spills") } else { String::new() };
+        format!(" ({} registers{spills})", r.registers)
+    });
+    output.remark(&format!("built `{}`: {} and {}{uses}", built.kernel, code.display(), launch.display()));
+    Ok(())
+}
