@@ -226,9 +226,9 @@ fn operand(cursor: &mut Cursor<'_>, depth: usize) -> Result<Side, LayoutError> {
 }
 
 fn layout(cursor: &mut Cursor<'_>) -> Result<Side, LayoutError> {
-    let shape = cursor.tree(&mut |c| Ok(Tree::Leaf(monomial(c)?)), &Tree::Node, 0)?;
+    let shape = tree(cursor)?;
     cursor.expect(":")?;
-    let stride = cursor.tree(&mut |c| Ok(Tree::Leaf(monomial(c)?)), &Tree::Node, 0)?;
+    let stride = tree(cursor)?;
     let (mut extents, mut strides) = (Vec::new(), Vec::new());
     shape.leaves(&mut extents);
     stride.leaves(&mut strides);
@@ -239,6 +239,19 @@ fn layout(cursor: &mut Cursor<'_>) -> Result<Side, LayoutError> {
         return Err(cursor.error("shape and stride do not make a layout"));
     }
     Ok(Side::Layout(extents.into_iter().zip(strides).collect()))
+}
+
+/// A tuple of monomials; `(M*K)` is `M*K`, as in the language.
+fn tree(cursor: &mut Cursor<'_>) -> Result<Tree, LayoutError> {
+    let start = cursor.position();
+    if cursor.eat("(")
+        && let Ok(only) = monomial(cursor)
+        && cursor.eat(")")
+    {
+        return Ok(Tree::Leaf(only));
+    }
+    cursor.rewind(start);
+    cursor.tree(&mut |c| Ok(Tree::Leaf(monomial(c)?)), &Tree::Node, 0)
 }
 
 fn monomial(cursor: &mut Cursor<'_>) -> Result<Monomial, LayoutError> {

@@ -1,5 +1,8 @@
 //! The binary as people meet it: streams, exit codes, the last line.
 
+mod fmt;
+mod layout;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
