@@ -147,7 +147,7 @@ pub struct GemmChoice {
 /// How a conversion is made: `values` neighbours at a time.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConvertChoice {
-    /// The row of the catalogue; nothing for a plain move.
+    /// The row of the catalogue; nothing for a plain move, and for conversions that are written one element at a time.
     pub row: Option<String>,
     /// `[value, issue]` → position among the thread's values of the source.
     pub src: Layout,

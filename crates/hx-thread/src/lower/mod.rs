@@ -16,8 +16,8 @@ use hx_tile::{
 };
 
 use crate::{
-    Body, Convert, Fill, Group, Multiply, Param, RegId, RegisterArray, Registers, SharedBuffer, Stmt,
-    TensorParam, ThreadProgram,
+    Body, Compute, Convert, Fill, Group, Multiply, Param, RegId, RegisterArray, Registers, SharedBuffer,
+    Stmt, TensorParam, ThreadProgram,
 };
 use layout::{registers, unrolled};
 
@@ -257,11 +257,15 @@ impl<'p> Lowering<'p> {
     ) -> Result<Body, LowerError> {
         let var = self.counter("i", op, 0);
         let counter = [counted(&var, choice.dst.mode(1).size())];
-        let convert = Stmt::Convert(Convert {
-            row: choice.row.clone(),
-            dst: registers(self.array(op, dst)?, &choice.dst, &counter),
-            src: registers(self.array(op, src)?, &choice.src, &counter),
-        });
+        let (from, to) = (self.program.tensor(src).dtype, self.program.tensor(dst).dtype);
+        let dst = registers(self.array(op, dst)?, &choice.dst, &counter);
+        let src = registers(self.array(op, src)?, &choice.src, &counter);
+        let convert = if choice.row.is_none() && from != to {
+            let value = hx_tile::Scalar::Input { index: 0, dtype: from }.cast(to);
+            Stmt::Compute(Compute { dst, inputs: vec![src], value })
+        } else {
+            Stmt::Convert(Convert { row: choice.row.clone(), dst, src })
+        };
         Ok(unrolled(&[(var, choice.dst.mode(1).size())], vec![convert]))
     }
 
