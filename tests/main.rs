@@ -8,4 +8,5 @@ mod layouts;
 mod manual;
 mod real_input;
 mod road;
+mod standard_library;
 mod support;

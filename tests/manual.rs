@@ -199,20 +199,15 @@ fn pages_about_codes_are_fresh() {
             let severity = code.severity.as_str();
             let _ = writeln!(
                 index,
-                "| [{id}]({page}.md#{id}) | {} | {severity} | {} |",
+                "| [{id}]({page}.md#{anchor}) | {} | {severity} | {} |",
                 code.name,
                 code.summary,
-                id = code.id
+                id = code.id,
+                anchor = slug(&heading(code)),
             );
             let explanation = code.explanation().replace("```hx fails", &format!("```hx,fails={}", code.id));
-            let _ = write!(
-                text,
-                "\n## {id}: {} {{#{id}}}\n\n*{severity}: {}.*\n\n{}",
-                code.name,
-                code.summary,
-                explanation,
-                id = code.id
-            );
+            let _ =
+                write!(text, "\n## {}\n\n*{severity}: {}.*\n\n{explanation}", heading(code), code.summary,);
         }
         expect_file![folder.join(format!("{page}.md"))].assert_eq(&text);
     }
@@ -220,6 +215,16 @@ fn pages_about_codes_are_fresh() {
     let covered =
         hx_base::all_codes().all(|code| FAMILIES.iter().any(|(prefix, ..)| code.id.starts_with(prefix)));
     assert!(covered, "a code is of no family");
+}
+
+fn heading(code: &hx_base::Code) -> String {
+    format!("{}: {}", code.id, code.name)
+}
+
+/// The name that a heading gets as the target of links, from mdBook and from others.
+fn slug(heading: &str) -> String {
+    let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
 /// Every page can be reached, and every link leads somewhere.
@@ -236,9 +241,14 @@ fn links_lead_somewhere() {
             if target.starts_with("http") || target.starts_with('#') {
                 continue;
             }
-            let file = target.split('#').next().unwrap_or_default();
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
             let path = page.with_file_name(file);
             assert!(path.exists(), "{} links to `{target}`", page.display());
+            let has_anchor = anchor.is_empty() || {
+                let text = read(&path);
+                text.lines().any(|line| line.starts_with('#') && slug(line.trim_start_matches('#')) == anchor)
+            };
+            assert!(has_anchor, "{} links to `{target}`, which has no such heading", page.display());
             if page.ends_with("SUMMARY.md") {
                 linked.insert(path);
             }

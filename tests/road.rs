@@ -129,6 +129,7 @@ impl Half {
 }
 
 /// Runs every launch of a case on the simulator and compares every element.
+#[expect(clippy::print_stderr, reason = "the harness shows it where a test fails")]
 fn check(name: &str) {
     let case = CASES.iter().find(|case| case.name == name).expect("the case is listed");
     for &size in case.sizes {
@@ -247,7 +248,7 @@ fn compiled_by_nvrtc() {
     for case in CASES {
         let mut seen = BTreeSet::new();
         for &size in case.sizes {
-            let text = with_instance(case, size, |db, instance| cuda_text(db, instance));
+            let text = with_instance(case, size, cuda_text);
             if !seen.insert(text.clone()) {
                 continue;
             }
@@ -269,7 +270,7 @@ fn cuda_text(db: &Database, instance: Instance<'_>) -> String {
 #[test]
 fn machine_code() {
     let Some((compiler, mut worker)) = support::compiler("road::machine_code") else { return };
-    let text = with_instance(&CASES[0], [64, 64, 16], |db, instance| cuda_text(db, instance));
+    let text = with_instance(&CASES[0], [64, 64, 16], cuda_text);
     let job = CompileJob::new(text, "road.cu", Arch::Sm90a.name());
     let compiled = compiler.compile(&mut worker, &job, &LIMITS).expect("the text compiles").compiled;
     let sass = match disassemble(&support::search_env(), &compiled.code, &[]) {

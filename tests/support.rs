@@ -131,7 +131,6 @@ pub(crate) fn search_env() -> SearchEnv {
 }
 
 /// Says why a test is skipped, past the capture of the test harness, which would hide it.
-#[expect(clippy::explicit_write, reason = "`eprintln` is captured")]
 pub(crate) fn skip(test: &str, reason: &str, required_by: &str) {
     use std::io::Write as _;
     let required = std::env::var_os(required_by).is_some_and(|value| value == "1");
