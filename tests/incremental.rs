@@ -1,0 +1,142 @@
+//! Edits of a file with the shipped matmul and a second kernel, in the real database: what runs again when everything about the
+//! file is asked anew, and what stays the same. Each query by itself is tested where it lives.
+
+use std::sync::Arc;
+
+use expect_test::{Expect, expect};
+use hx_base::testing::{EventLog, MemorySystem};
+use hx_compile::{check_file, cuda_source, default_instance};
+use hx_hir::file_items;
+use hx_target::Arch;
+use hx_worker::{Cache, CompileJob};
+use hx_workspace::Database;
+
+const MATMUL: &str = include_str!("../std/matmul.hx");
+
+const SECOND: &str = "
+kernel twice(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    let i = block_idx;
+    let r = register_tensor(f32, [256]);
+    copy(global_view(x[i * 256..], (256) : (1)), r);
+    copy(r, global_view(y[i * 256..], (256) : (1)));
+}
+";
+
+/// What an edit must not run without need: inference and everything behind it.
+const COUNTED: [&str; 6] =
+    ["infer_body", "tile_program", "solution", "thread_program", "synchronization", "cuda_source"];
+
+/// Asks for everything about a file: its diagnostics, and the CUDA text and the cache key of each kernel.
+fn ask(db: &Database, file: hx_base::SourceFile) -> Vec<(String, String)> {
+    let found = check_file(db, file, Arch::Sm90a);
+    assert!(!found.iter().any(|found| found.is_error()), "{found:?}");
+    let texts = file_items(db, file).kernels().map(|kernel| {
+        let instance = default_instance(db, kernel, Arch::Sm90a).expect("every parameter has a default");
+        let source = cuda_source(db, instance).as_ref().expect("the kernel has CUDA text");
+        let job = CompileJob::new(source.text.clone(), format!("{}.cu", source.symbol), Arch::Sm90a.name());
+        (source.text.clone(), Cache::key(&job, (13, 0)))
+    });
+    texts.collect()
+}
+
+/// Asks, edits, asks again: how often the counted queries ran, and the answers before and after.
+fn check(edit: impl FnOnce(&str) -> String, expected: Expect) -> [Vec<(String, String)>; 2] {
+    let log = EventLog::default();
+    let mut db = Database::with_events(Arc::new(MemorySystem::default()), Some(log.callback()));
+    let text = format!("{MATMUL}{SECOND}");
+    let file = db.set_overlay("a.hx", &text);
+    let before = ask(&db, file);
+    log.take();
+    let edited = edit(&text);
+    assert_ne!(edited, text, "the edit changes nothing");
+    db.set_overlay("a.hx", &edited);
+    let after = ask(&db, file);
+    let counts = log.take_counts();
+    let counted = |line: &&str| COUNTED.iter().any(|name| line.split(' ').next() == Some(name));
+    expected.assert_eq(&counts.lines().filter(counted).map(|line| format!("{line}\n")).collect::<String>());
+    [before, after]
+}
+
+#[test]
+fn whitespace_infers_nothing() {
+    let edit = |text: &str| text.replace("gemm(rc, ra, rb);", "gemm( rc,ra , rb ); // multiply");
+    let [before, after] = check(edit, expect![[""]]);
+    assert!(before == after);
+}
+
+/// The CUDA text names lines of the kernel, so a line more within it is written anew, from the same thread program.
+#[test]
+fn a_line_more_within_a_kernel_solves_nothing() {
+    let edit = |text: &str| text.replace("gemm(rc, ra, rb);", "gemm(rc, ra,\n            rb);");
+    let [before, after] = check(edit, expect![[r#"
+        cuda_source × 1
+    "#]]);
+    assert!(before[1] == after[1]);
+}
+
+#[test]
+fn an_edited_body_solves_its_kernel_alone() {
+    let edit = |text: &str| {
+        text.replace("let r = register_tensor(f32, [256]);\n", "let r = register_tensor(f32, [128]);\n")
+            .replace("256", "128")
+    };
+    let [before, after] = check(
+        edit,
+        expect![[r#"
+        cuda_source × 1
+        infer_body × 1
+        solution × 1
+        synchronization × 1
+        thread_program × 1
+        tile_program × 1
+    "#]],
+    );
+    assert!(before[0] == after[0]);
+    assert!(before[1] != after[1]);
+}
+
+/// What is inferred are the new items.
+#[test]
+fn an_item_added_above_solves_nothing() {
+    let edit = |text: &str| format!("const A = 1;\n\nfn f(x: f32) -> f32 {{\n    x + 1.0\n}}\n\n{text}");
+    let [before, after] = check(
+        edit,
+        expect![[r#"
+        infer_body × 2
+    "#]],
+    );
+    assert!(before == after, "neither the CUDA text nor the cache key may change");
+}
+
+#[test]
+fn a_comment_above_changes_no_text() {
+    let [before, after] = check(|text| format!("// a comment\n\n{text}"), expect![[""]]);
+    assert!(before == after);
+}
+
+#[test]
+fn an_edited_test_solves_nothing() {
+    let [before, after] = check(
+        |text| text.replace("ulp: 4", "ulp: 2"),
+        expect![[r#"
+        infer_body × 1
+    "#]],
+    );
+    assert!(before == after);
+}
+
+#[test]
+fn a_broken_item_beside_solves_nothing() {
+    // The file has an error now, so only the kernels are asked for.
+    let log = EventLog::default();
+    let mut db = Database::with_events(Arc::new(MemorySystem::default()), Some(log.callback()));
+    let file = db.set_overlay("a.hx", MATMUL);
+    let [before] = ask(&db, file).try_into().expect("one kernel");
+    log.take();
+    db.set_overlay("a.hx", &format!("kernel half(\n\n{MATMUL}"));
+    let kernel = file_items(&db, file).kernels().find(|kernel| kernel.name(&db) == "matmul");
+    let instance = default_instance(&db, kernel.expect("it is still there"), Arch::Sm90a);
+    let source = cuda_source(&db, instance.expect("every parameter has a default")).as_ref();
+    assert_eq!(source.expect("it still has CUDA text").text, before.0);
+    assert!(!log.take_counts().contains("solution"));
+}
