@@ -1,6 +1,6 @@
 //! What is known of symbols, and what follows from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Atom, Expr, Monomial, Symbol, gcd};
 
@@ -12,6 +12,8 @@ pub struct Facts {
     lower: BTreeMap<Symbol, i64>,
     /// Greatest value (inclusive), which may depend on other symbols.
     upper: BTreeMap<Symbol, Expr>,
+    /// Expressions that are at least 0 by statement.
+    nonnegative: BTreeSet<Expr>,
 }
 
 /// How many bounds a proof may replace one after the other.
@@ -31,6 +33,14 @@ impl Facts {
 
     pub fn at_least(&mut self, symbol: Symbol, lower: i64) {
         self.lower.insert(symbol, lower);
+    }
+
+    /// States `low <= high`, whatever the form of the two.
+    pub fn ordered(&mut self, low: &Expr, high: &Expr) {
+        let difference = high.clone() - low.clone();
+        if difference.as_const().is_none() {
+            self.nonnegative.insert(difference);
+        }
     }
 
     /// The stated divisors, in order.
@@ -135,7 +145,11 @@ impl Facts {
     fn proves_nonnegative(&self, difference: Expr) -> bool {
         let mut d = difference.simplify(self);
         for _ in 0..PROOF_STEPS {
-            if self.range(&d).0.is_some_and(|lo| lo >= 0) {
+            let holds = |d: &Expr| self.range(d).0.is_some_and(|lo| lo >= 0);
+            // What is at least something that is at least 0 is so too.
+            if holds(&d)
+                || self.nonnegative.iter().any(|known| holds(&(d.clone() - known.clone()).simplify(self)))
+            {
                 return true;
             }
             let Some(next) = self.replace_worst(&d) else { return false };

@@ -59,6 +59,18 @@ fn a_ragged_edge_is_not_proven() {
 }
 
 #[test]
+fn what_is_stated_of_two_expressions_is_used() {
+    let mut facts = Facts::default();
+    let blocks = dim("m").ceil_div(&c(8), &facts);
+    facts.at_most(Symbol::BlockIdx(0), blocks.clone() - c(1));
+    let block = Expr::symbol(Symbol::BlockIdx(0));
+    assert!(!facts.proves_lt(&block, &dim("t")));
+    facts.ordered(&blocks, &dim("t"));
+    assert!(facts.proves_lt(&block, &dim("t")));
+    assert!(!facts.proves_lt(&(block + c(1)), &dim("t")));
+}
+
+#[test]
 fn text_reads_as_source() {
     let thread = Expr::symbol(Symbol::Thread);
     let lane = Expr::atom(Atom::Mod(thread.clone(), c(32)));

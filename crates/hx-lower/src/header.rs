@@ -326,6 +326,7 @@ impl<'db> Cx<'db> {
                 };
                 at_most(facts, &low, &high);
                 at_least(facts, &high, &low);
+                facts.ordered(&low, &high);
                 Ok(())
             }
             _ => Ok(()),
