@@ -146,10 +146,9 @@ impl Facts {
         let mut d = difference.simplify(self);
         for _ in 0..PROOF_STEPS {
             let holds = |d: &Expr| self.range(d).0.is_some_and(|lo| lo >= 0);
-            // What is at least something that is at least 0 is so too.
-            if holds(&d)
-                || self.nonnegative.iter().any(|known| holds(&(d.clone() - known.clone()).simplify(self)))
-            {
+            // What is at least something that is at least 0 is so too. Both are read with all that is known by now.
+            let renewed = |e: Expr| e.substitute(self, &|_| None);
+            if holds(&d) || self.nonnegative.iter().any(|known| holds(&renewed(d.clone() - known.clone()))) {
                 return true;
             }
             let Some(next) = self.replace_worst(&d) else { return false };
