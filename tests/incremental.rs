@@ -68,9 +68,12 @@ fn whitespace_infers_nothing() {
 #[test]
 fn a_line_more_within_a_kernel_solves_nothing() {
     let edit = |text: &str| text.replace("gemm(rc, ra, rb);", "gemm(rc, ra,\n            rb);");
-    let [before, after] = check(edit, expect![[r#"
+    let [before, after] = check(
+        edit,
+        expect![[r#"
         cuda_source × 1
-    "#]]);
+    "#]],
+    );
     assert!(before[1] == after[1]);
 }
 

@@ -145,7 +145,11 @@ fn session(page: &Path, shown: &str) -> String {
 fn printed(command: &str, shown: &[&str]) -> String {
     let args = command.strip_prefix("cargo run -q -- ").or_else(|| command.strip_prefix("hx "));
     let args = args.unwrap_or_else(|| panic!("`{command}` is no command of hx"));
-    let args: Vec<&str> = args.split_whitespace().collect();
+    // Every second part stands in quotes.
+    let parts = args.split('\'').enumerate();
+    let args: Vec<&str> = parts
+        .flat_map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
+        .collect();
     let sandbox = Sandbox::new();
     let mut process = sandbox.command(&args, &[("HX_DEVICE", "sim")]);
     let output = process.current_dir(root()).output().expect("the command starts");
@@ -273,15 +277,50 @@ fn the_architecture_page_maps_every_crate() {
     }
 }
 
+/// The page of the standard library has every kernel of it.
+#[test]
+fn the_page_of_the_standard_library_has_every_kernel() {
+    let page = read(&root().join("book/src/standard-library.md"));
+    for entry in std::fs::read_dir(root().join("std")).expect("there is a standard library") {
+        let path = entry.expect("it can be listed").path();
+        let module = path.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+        let text = read(&path);
+        for line in text.lines().filter_map(|line| line.strip_prefix("kernel ")) {
+            let name: String = line.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            assert!(
+                page.contains(&format!("`std::{module}::{name}`")),
+                "the page leaves out `{module}::{name}`"
+            );
+        }
+    }
+}
+
 /// The page of the command line names every flag.
 #[test]
 fn the_command_line_page_has_every_flag() {
     let page = read(&root().join("book/src/cli.md"));
-    for verb in ["check", "run", "test", "explain", "doctor"] {
-        let help = Sandbox::new().run(&[verb, "--help"]).stdout;
+    let mut verbs = vec![Vec::new()];
+    while let Some(verb) = verbs.pop() {
+        let args: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = Sandbox::new().run(&args).stdout;
+        // A verb may have verbs of its own.
+        let listed =
+            help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+        for name in listed.filter_map(|line| line.split_whitespace().next()) {
+            verbs.push([&verb[..], &[name.to_owned()]].concat());
+        }
+        assert!(
+            verb.last().is_none_or(|name| page.contains(name)),
+            "the page leaves out `hx {}`",
+            verb.join(" ")
+        );
         let words = help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
         for flag in words.filter(|word| word.starts_with("--") && word.len() > 2) {
-            assert!(page.contains(&format!("`{flag}")), "the page leaves out `{flag}` of `hx {verb}`");
+            assert!(
+                page.contains(&format!("`{flag}")),
+                "the page leaves out `{flag}` of `hx {}`",
+                verb.join(" ")
+            );
         }
     }
 }

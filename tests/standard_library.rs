@@ -21,6 +21,19 @@ fn tests_pass() {
     assert!(ran.stdout.ends_with(" passed, 0 failed, 0 skipped\n"), "{}", ran.text());
 }
 
+/// Constructs that the library does not use, each against a reference.
+#[test]
+fn kernels_of_single_constructs_pass() {
+    let ran = Sandbox::new().run(&[
+        "test",
+        support::repository("tests/kernels").to_str().expect("UTF-8"),
+        "--device",
+        "sim",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.stdout.ends_with(" passed, 0 failed, 0 skipped\n"), "{}", ran.text());
+}
+
 #[test]
 fn kernels_compile() {
     if support::compiler("standard_library::kernels_compile").is_none() {

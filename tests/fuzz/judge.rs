@@ -1,0 +1,183 @@
+//! What is asked of one input.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+use hx_base::{Diagnostic, SourceFile};
+use hx_compile::check_file;
+use hx_fmt::FormatError;
+use hx_syntax::TextRange;
+use hx_target::Arch;
+use hx_workspace::Database;
+
+/// What is wrong with how an input was handled. Faults of one kind have one cause, most likely.
+#[derive(Clone, Debug)]
+pub(super) struct Fault {
+    pub(super) kind: String,
+    pub(super) details: String,
+}
+
+impl Fault {
+    pub(super) fn new(kind: impl Into<String>, details: impl Into<String>) -> Fault {
+        Fault { kind: kind.into(), details: details.into() }
+    }
+}
+
+thread_local! {
+    /// What the panic of this thread said, while it judges.
+    static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
+    static JUDGES: RefCell<bool> = const { RefCell::new(false) };
+}
+
+/// Keeps the panics of judging threads for their reports; all others go on as before.
+fn catch_messages() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !JUDGES.with_borrow(|judges| *judges) {
+                return before(info);
+            }
+            let place = info.location().map(ToString::to_string).unwrap_or_default();
+            let payload = info.payload();
+            let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+            PANIC.set(Some((place, text)));
+        }));
+    });
+}
+
+/// After so many inputs the database starts anew, since it forgets nothing.
+const RENEWAL: usize = 400;
+
+/// Judges one input after the other. The database stays, so that edits of a file are tried as well.
+pub(super) struct Judge {
+    db: Database,
+    used: usize,
+}
+
+impl Judge {
+    pub(super) fn new() -> Judge {
+        catch_messages();
+        Judge { db: Database::default(), used: 0 }
+    }
+
+    /// What is wrong with how a text is handled; nothing if all is well.
+    pub(super) fn judge(&mut self, text: &str) -> Option<Fault> {
+        self.used += 1;
+        if self.used > RENEWAL {
+            *self = Judge::new();
+        }
+        JUDGES.set(true);
+        let caught = catch_unwind(AssertUnwindSafe(|| self.demands(text)));
+        JUDGES.set(false);
+        match caught {
+            Ok(demands) => demands.err(),
+            Err(_) => {
+                let (place, text) = PANIC.take().unwrap_or_default();
+                // What was cut short is in an unknown state. A database that cannot even be dropped is leaked.
+                let old = std::mem::take(&mut self.db);
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
+                Some(Fault::new(format!("panicked at {place}"), text))
+            }
+        }
+    }
+
+    fn demands(&mut self, text: &str) -> Result<(), Fault> {
+        lexing(text)?;
+        let good = parsing(text)?;
+        hx_syntax::completeness(text);
+        let formatted = formatting(text, good)?;
+        let codes = self.checking(text)?;
+        match formatted {
+            Some(formatted) if formatted != text => {
+                let after = self.checking(&formatted)?;
+                if codes == after {
+                    return Ok(());
+                }
+                let details = format!("before: {codes:?}\nafter: {after:?}\n{formatted}");
+                Err(Fault::new("formatting changes what the checker finds", details))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The codes found, sorted.
+    fn checking(&mut self, text: &str) -> Result<Vec<&'static str>, Fault> {
+        let file = self.db.set_overlay("fuzz.hx", text);
+        let found = check_file(&self.db, file, Arch::Sm90a);
+        for diagnostic in found {
+            self.diagnostic(diagnostic, file, text)?;
+        }
+        let mut codes: Vec<&'static str> = found.iter().map(|found| found.code.id).collect();
+        codes.sort_unstable();
+        Ok(codes)
+    }
+
+    /// Places lie in the text, between characters; the drawing succeeds; no finding blames the compiler.
+    fn diagnostic(&self, found: &Diagnostic, file: SourceFile, text: &str) -> Result<(), Fault> {
+        let labels = std::iter::once(&found.primary).chain(&found.secondary);
+        let edits = found.fixes.iter().flat_map(|fix| &fix.edits);
+        let places = labels.map(|label| (label.file, label.range)).chain(edits.map(|edit| (edit.file, edit.range)));
+        let outside = |range: TextRange| text.get(usize::from(range.start())..usize::from(range.end())).is_none();
+        for (_, range) in places.filter(|(of, range)| *of == file && outside(*range)) {
+            let kind = format!("{} has a place that is not in the text", found.code.id);
+            return Err(Fault::new(kind, format!("{range:?}: {}", found.message)));
+        }
+        if found.code == &hx_base::codes::INTERNAL_ERROR || found.code == &hx_base::codes::UNSOUND_SOLUTION {
+            return Err(Fault::new(format!("{}: {}", found.code.name, found.message), String::new()));
+        }
+        hx_report::render(&self.db, found, hx_report::Config::default());
+        Ok(())
+    }
+}
+
+/// Every byte belongs to one token, and tokens are whole characters.
+fn lexing(text: &str) -> Result<(), Fault> {
+    let mut at = 0;
+    for token in hx_syntax::lex(text) {
+        let end = at + usize::from(token.len);
+        if end == at || text.get(at..end).is_none() {
+            return Err(Fault::new("a token is empty or splits a character", format!("{token:?} at {at}")));
+        }
+        at = end;
+    }
+    if at == text.len() { Ok(()) } else { Err(Fault::new("tokens do not cover the text", at.to_string())) }
+}
+
+/// The tree has the text; errors lie in it. Whether there are none.
+fn parsing(text: &str) -> Result<bool, Fault> {
+    let parse = hx_syntax::parse(text);
+    let cell = hx_syntax::parse_cell(text);
+    for (name, root, errors) in
+        [("file", parse.syntax_node(), parse.errors()), ("cell", cell.syntax_node(), cell.errors())]
+    {
+        if root.text() != text {
+            return Err(Fault::new(format!("the tree of a {name} has another text"), root.text().to_string()));
+        }
+        for error in errors {
+            if text.get(usize::from(error.range.start())..usize::from(error.range.end())).is_none() {
+                return Err(Fault::new(format!("an error of a {name} is not in the text"), format!("{error:?}")));
+            }
+        }
+    }
+    Ok(parse.is_ok())
+}
+
+/// The formatter takes what parses and nothing else, and leaves its own output alone.
+fn formatting(text: &str, good: bool) -> Result<Option<String>, Fault> {
+    match hx_fmt::format(text) {
+        Ok(formatted) if good => match hx_fmt::format(&formatted) {
+            Ok(again) if again == formatted => Ok(Some(formatted)),
+            Ok(again) => {
+                let details = format!("once:\n{formatted}\ntwice:\n{again}");
+                Err(Fault::new("formatting is not idempotent", details))
+            }
+            Err(error) => Err(Fault::new("formatting adds an error", format!("{error}\n{formatted}"))),
+        },
+        Ok(_) => Err(Fault::new("a text with a syntax error is formatted", String::new())),
+        Err(FormatError::Syntax(_)) if !good => Ok(None),
+        Err(error) => Err(Fault::new("a good text is not formatted", error.to_string())),
+    }
+}
