@@ -52,7 +52,12 @@ fn no_text_breaks_the_front_end() {
     let corpus = Corpus::read(&root());
     let outcome = run::run(&plan, corpus);
     if plan.until.is_some() || plan.count == 1 {
-        run::say(&format!("{} inputs from seed {}, {} failures", outcome.done, plan.seed, outcome.failures.len()));
+        run::say(&format!(
+            "{} inputs from seed {}, {} failures",
+            outcome.done,
+            plan.seed,
+            outcome.failures.len()
+        ));
     }
     assert!(outcome.failures.is_empty(), "{}", report(&outcome, plan.seed));
 }

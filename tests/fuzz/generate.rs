@@ -12,17 +12,109 @@ pub(super) struct Corpus {
 
 /// Tokens that programs rarely have, and that the compiler must survive.
 const ODD_TOKENS: &[&str] = &[
-    "0", "1", "-1", "2147483648", "9223372036854775807", "9223372036854775808", "0x", "1e999", "1.0e-400", "0..", "..=", "_",
-    "'", "\"", "\"\\u{110000}\"", "/*", "*/", "///", "//!", "#[", "∘", "·", "ᵀ", "…", "×", "→", "\u{feff}", "\0", "\r", "\r\n",
-    "\u{2028}", "\u{202e}", "é", "𝔸", "swizzle<", "swizzle<3, 3, 3>", "(4, (2, 4)) : (8, (1, 2))", "u4", "f8e4m3", "auto",
-    "new", "mut", "shared", "register", "warp_groups", "pipeline", "where", "measure", "baseline", "consumer", "each", "==", "=",
-    "<", ">", "|", "||", "@", "?", "$", "\\", "`", ";", ",", ":", "::", "->", "=>", "&", "!", "~", "^",
+    "0",
+    "1",
+    "-1",
+    "2147483648",
+    "9223372036854775807",
+    "9223372036854775808",
+    "0x",
+    "1e999",
+    "1.0e-400",
+    "0..",
+    "..=",
+    "_",
+    "'",
+    "\"",
+    "\"\\u{110000}\"",
+    "/*",
+    "*/",
+    "///",
+    "//!",
+    "#[",
+    "∘",
+    "·",
+    "ᵀ",
+    "…",
+    "×",
+    "→",
+    "\u{feff}",
+    "\0",
+    "\r",
+    "\r\n",
+    "\u{2028}",
+    "\u{202e}",
+    "é",
+    "𝔸",
+    "swizzle<",
+    "swizzle<3, 3, 3>",
+    "(4, (2, 4)) : (8, (1, 2))",
+    "u4",
+    "f8e4m3",
+    "auto",
+    "new",
+    "mut",
+    "shared",
+    "register",
+    "warp_groups",
+    "pipeline",
+    "where",
+    "measure",
+    "baseline",
+    "consumer",
+    "each",
+    "==",
+    "=",
+    "<",
+    ">",
+    "|",
+    "||",
+    "@",
+    "?",
+    "$",
+    "\\",
+    "`",
+    ";",
+    ",",
+    ":",
+    "::",
+    "->",
+    "=>",
+    "&",
+    "!",
+    "~",
+    "^",
 ];
 
 /// Numbers around the limits of what shapes, strides and threads may be.
 const NUMBERS: &[&str] = &[
-    "0", "1", "2", "3", "5", "7", "8", "16", "31", "32", "33", "48", "100", "127", "128", "129", "255", "1000", "1024", "1025",
-    "4096", "65536", "1000000", "2147483647", "2147483648", "4294967296", "9223372036854775807",
+    "0",
+    "1",
+    "2",
+    "3",
+    "5",
+    "7",
+    "8",
+    "16",
+    "31",
+    "32",
+    "33",
+    "48",
+    "100",
+    "127",
+    "128",
+    "129",
+    "255",
+    "1000",
+    "1024",
+    "1025",
+    "4096",
+    "65536",
+    "1000000",
+    "2147483647",
+    "2147483648",
+    "4294967296",
+    "9223372036854775807",
 ];
 
 impl Corpus {
@@ -92,8 +184,29 @@ impl Corpus {
     /// Something repeated so often that it nests deeply.
     fn nest(&self, random: &mut Random) -> String {
         let opening = [
-            "(", "[", "{", "-", "!", "f(", "a[", "if x {", "(1, ", "|x| ", "a + (", "1 :", "a ∘ ", "/*", "t.", "<", "let x = ",
-            "use a::{", "for i in 0..4 {", "while true {", "cast(", "where(x, ", "else if x {",
+            "(",
+            "[",
+            "{",
+            "-",
+            "!",
+            "f(",
+            "a[",
+            "if x {",
+            "(1, ",
+            "|x| ",
+            "a + (",
+            "1 :",
+            "a ∘ ",
+            "/*",
+            "t.",
+            "<",
+            "let x = ",
+            "use a::{",
+            "for i in 0..4 {",
+            "while true {",
+            "cast(",
+            "where(x, ",
+            "else if x {",
         ];
         let around = ["", "const A = ", "fn f() { ", "kernel k() grid [1] threads 32 { ", "test \"t\" { "];
         let depth = [3, 40, 200, 1000, 5000][below(random, 5)];
@@ -110,7 +223,8 @@ impl Corpus {
 
     fn mutate(&self, program: String, random: &mut Random) -> String {
         let mut tokens = split(&program);
-        for _ in 0..=below(random, [1, 2, 4, 12][below(random, 4)]) {
+        let most = [1, 2, 4, 12][below(random, 4)];
+        for _ in 0..=below(random, most) {
             self.mistake(&mut tokens, random);
         }
         let mut text = tokens.concat();
@@ -156,18 +270,26 @@ impl Corpus {
                 tokens.splice(at..at, donor[from..end].iter().cloned());
             }
             // Names for names and numbers for numbers keep the program near to a good one.
-            9 => replace_alike(tokens, random, |token| token.starts_with(|c: char| c.is_ascii_digit()), |random| {
-                NUMBERS[below(random, NUMBERS.len())].to_owned()
-            }),
+            9 => replace_alike(
+                tokens,
+                random,
+                |token| token.starts_with(|c: char| c.is_ascii_digit()),
+                |random| NUMBERS[below(random, NUMBERS.len())].to_owned(),
+            ),
             10 => {
                 let is_name = |token: &str| token.starts_with(|c: char| c.is_alphabetic() || c == '_');
                 let names: Vec<String> = tokens.iter().filter(|token| is_name(token)).cloned().collect();
                 if !names.is_empty() {
-                    replace_alike(tokens, random, is_name, |random| names[below(random, names.len())].clone());
+                    replace_alike(tokens, random, is_name, |random| {
+                        names[below(random, names.len())].clone()
+                    });
                 }
             }
             _ => {
-                let signs = ["+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "@", "&&", "||", "..", ",", ":"];
+                let signs = [
+                    "+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "@", "&&", "||", "..", ",",
+                    ":",
+                ];
                 let is_sign = |token: &str| signs.contains(&token);
                 replace_alike(tokens, random, is_sign, |random| signs[below(random, signs.len())].to_owned());
             }

@@ -119,8 +119,10 @@ impl Judge {
     fn diagnostic(&self, found: &Diagnostic, file: SourceFile, text: &str) -> Result<(), Fault> {
         let labels = std::iter::once(&found.primary).chain(&found.secondary);
         let edits = found.fixes.iter().flat_map(|fix| &fix.edits);
-        let places = labels.map(|label| (label.file, label.range)).chain(edits.map(|edit| (edit.file, edit.range)));
-        let outside = |range: TextRange| text.get(usize::from(range.start())..usize::from(range.end())).is_none();
+        let places =
+            labels.map(|label| (label.file, label.range)).chain(edits.map(|edit| (edit.file, edit.range)));
+        let outside =
+            |range: TextRange| text.get(usize::from(range.start())..usize::from(range.end())).is_none();
         for (_, range) in places.filter(|(of, range)| *of == file && outside(*range)) {
             let kind = format!("{} has a place that is not in the text", found.code.id);
             return Err(Fault::new(kind, format!("{range:?}: {}", found.message)));
@@ -154,11 +156,17 @@ fn parsing(text: &str) -> Result<bool, Fault> {
         [("file", parse.syntax_node(), parse.errors()), ("cell", cell.syntax_node(), cell.errors())]
     {
         if root.text() != text {
-            return Err(Fault::new(format!("the tree of a {name} has another text"), root.text().to_string()));
+            return Err(Fault::new(
+                format!("the tree of a {name} has another text"),
+                root.text().to_string(),
+            ));
         }
         for error in errors {
             if text.get(usize::from(error.range.start())..usize::from(error.range.end())).is_none() {
-                return Err(Fault::new(format!("an error of a {name} is not in the text"), format!("{error:?}")));
+                return Err(Fault::new(
+                    format!("an error of a {name} is not in the text"),
+                    format!("{error:?}"),
+                ));
             }
         }
     }

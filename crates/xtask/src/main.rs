@@ -7,6 +7,7 @@ use std::{path::PathBuf, process::ExitCode};
 mod book;
 mod codegen;
 mod cuda;
+mod fuzz;
 mod test;
 mod tidy;
 
@@ -32,6 +33,11 @@ const COMMANDS: &[Command] = &[
         name: "cuda",
         about: "put the CUDA compiler library and the disassemblers under target/cuda",
         run: cuda::run,
+    },
+    Command {
+        name: "fuzz",
+        about: "put random and broken texts through the front end (`--seconds N`, `--seed S`)",
+        run: fuzz::run,
     },
     Command {
         name: "test",
