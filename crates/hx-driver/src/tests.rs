@@ -1,5 +1,6 @@
 //! Launches end to end on the simulator: a file in memory in, verdicts with their diagnostics out.
 
+mod benches;
 mod launches;
 mod listing;
 

@@ -137,9 +137,11 @@ impl<'a> Launcher<'a> {
         let timings = gpu.cuda.worker().time(gpu.info.ordinal, &wire, self.timing.plan, &limits);
         let timings = timings.map_err(|e| self.worker_error(&e))?;
         let times = timings.iter().map(|timing| {
-            let us = |q| timing.quantile(q).map(|ms| ms * 1e3);
-            let samples = timing.gpu_ms.iter().map(|ms| f64::from(*ms) * 1e3).collect();
-            let (low, median, high) = (us(0.2)?, us(0.5)?, us(0.8)?);
+            // Nanoseconds are finer than the events tell, and shorter to write.
+            let us = |ms: f64| (ms * 1e6).round() / 1e3;
+            let quantile = |q| timing.quantile(q).map(us);
+            let samples = timing.gpu_ms.iter().map(|ms| us(f64::from(*ms))).collect();
+            let (low, median, high) = (quantile(0.2)?, quantile(0.5)?, quantile(0.8)?);
             Some(Times { samples, median, low, high })
         });
         let times: Option<Vec<Times>> = times.collect();

@@ -115,7 +115,7 @@ fn a_kernel_against_the_library() {
         let c = empty(f32, [4, 4]);
         measure flops 2 * 4 * 4 * 4 bytes 3 * 64 { scale<BY = 1>(a, c) }
         assert_eq(c, a);
-        baseline cublas::gemm(a, a.T, c)
+        baseline cublas::gemm(a, a.T, c);
         baseline copy(1000)
     }"#;
     check(
@@ -163,7 +163,7 @@ fn a_loop_compares_like_with_like() {
             for by in [2, 3] {
                 measure { scale<BY = by>(x, y) }
                 measure { for i in 0..2 { scale<BY = by>(x, y) } scale(x, y); scale(x, y); }
-                baseline scale(x, y)
+                baseline scale(x, y);
                 print("timed");
             }
         }"#,
@@ -192,10 +192,10 @@ fn baselines_may_come_first() {
         r#"bench "b" {
             let x = ones(f16, 8);
             let (y, z) = (empty(f16, 8), empty(f16, 8));
-            baseline copy(x)
+            baseline copy(x);
             measure bytes 32 { scale(x, y) }
             measure { scale(x, z) }
-            baseline copy(x)
+            baseline copy(x);
             measure { scale(x, z) }
         }"#,
         expect![[r#"

@@ -1,7 +1,10 @@
 //! The binary as people meet it: streams, exit codes, the last line.
 
+mod bench;
+mod build;
 mod fmt;
 mod layout;
+mod testing;
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,0 +1,230 @@
+//! Benches: their cases, and their results as files. The clock is made up, as no test needs a GPU.
+
+use std::sync::atomic::AtomicBool;
+
+use expect_test::{Expect, expect};
+use hx_host::bench::{Group, Step, Times};
+use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest};
+use hx_host::eval::{Options, Session};
+use hx_host::{HostError, HostResult};
+
+use super::{SIMULATOR, open, show};
+use crate::{BenchFile, BenchOptions, Filter, Roofs, changes, list_benches, run_benches};
+
+const KERNEL: &str = "kernel k<B = 1>(x: f32[n]) grid [1] threads 32 { }\n";
+
+/// Every step takes this many microseconds, give or take one.
+struct Clock(f64);
+
+impl Device for Clock {
+    fn launch(&mut self, _: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+        Ok(LaunchReport { written: vec![0], ..LaunchReport::default() })
+    }
+
+    fn can_time(&self) -> HostResult<()> {
+        Ok(())
+    }
+
+    fn time(&mut self, works: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
+        let times = |steps: &Vec<Step>| {
+            let median = self.0 * steps.len() as f64;
+            let (low, high) = (median - 1.0, median + 1.0);
+            Times { samples: vec![low, median, high], median, low, high }
+        };
+        Ok(works.iter().map(times).collect())
+    }
+}
+
+/// The groups of the first bench of a text.
+fn timed(text: &str, micros: f64) -> Vec<Group> {
+    let (db, file) = open(text);
+    let listing = list_benches(&db, &[file], &Filter::default());
+    let item = listing.cases[0].test.find(&db).expect("a bench");
+    let (mut lines, mut device) = (Vec::<String>::new(), Clock(micros));
+    let mut session = Session::new(&db, &mut device, &mut lines, Options::default());
+    session.bench(item, None).expect("it runs")
+}
+
+fn record(text: &str, micros: f64) -> BenchFile {
+    let mut file = BenchFile::new("0.1.0", &SIMULATOR, true);
+    let roofs = Roofs { flops: Some(1e6), bytes: Some(4e6) };
+    file.add("t.hx::b", &timed(text, micros), &roofs).expect("numbers");
+    file
+}
+
+#[test]
+fn results_as_a_file() {
+    let text = format!(
+        "{KERNEL}bench \"b\" {{ let x = ones(f32, 4); measure flops 8 bytes 20 {{ k<B = 4>(x) }} baseline k(x); baseline copy(8) }}"
+    );
+    let file = record(&text, 10.0);
+    let json = file.to_json().expect("plain numbers");
+    expect![[r#"
+        {
+          "format": 1,
+          "hx": "0.1.0",
+          "device": "sim",
+          "target": "sm_90a",
+          "cold_l2": true,
+          "benches": [
+            {
+              "name": "t.hx::b",
+              "groups": [
+                {
+                  "measures": [
+                    {
+                      "label": "k<B = 4>",
+                      "median_us": 10.0,
+                      "low_us": 9.0,
+                      "high_us": 11.0,
+                      "samples_us": [
+                        9.0,
+                        10.0,
+                        11.0
+                      ],
+                      "flops": 8.0,
+                      "bytes": 20.0,
+                      "tflops": 8.000000000000001e-7,
+                      "gbs": 0.0020000000000000005,
+                      "roof_share": 0.8000000000000002,
+                      "against": [
+                        {
+                          "baseline": "k",
+                          "ratio": 1.0,
+                          "by": "time",
+                          "max_difference": 0.0,
+                          "max_ulps": 0.0,
+                          "compared": true
+                        },
+                        {
+                          "baseline": "copy",
+                          "ratio": 1.25,
+                          "by": "bandwidth",
+                          "max_difference": null,
+                          "max_ulps": null,
+                          "compared": false
+                        }
+                      ]
+                    }
+                  ],
+                  "baselines": [
+                    {
+                      "label": "k",
+                      "median_us": 10.0,
+                      "low_us": 9.0,
+                      "high_us": 11.0,
+                      "samples_us": [
+                        9.0,
+                        10.0,
+                        11.0
+                      ],
+                      "flops": null,
+                      "bytes": null,
+                      "tflops": null,
+                      "gbs": null,
+                      "roof_share": null,
+                      "against": []
+                    },
+                    {
+                      "label": "copy",
+                      "median_us": 10.0,
+                      "low_us": 9.0,
+                      "high_us": 11.0,
+                      "samples_us": [
+                        9.0,
+                        10.0,
+                        11.0
+                      ],
+                      "flops": null,
+                      "bytes": 16.0,
+                      "tflops": null,
+                      "gbs": 0.0016000000000000003,
+                      "roof_share": 0.4000000000000001,
+                      "against": []
+                    }
+                  ],
+                  "missing": []
+                }
+              ]
+            }
+          ]
+        }
+    "#]]
+    .assert_eq(&json);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("results.json");
+    std::fs::write(&path, &json).expect("writable");
+    assert_eq!(BenchFile::load(&path).expect("it was written"), file);
+    std::fs::write(&path, json.replace("\"format\": 1", "\"format\": 7")).expect("writable");
+    let error = BenchFile::load(&path).expect_err("another format").to_string();
+    assert!(
+        error.ends_with("holds no results of `hx bench`: its format is 7, this version reads 1"),
+        "{error}"
+    );
+    let missing: HostError = BenchFile::load(&folder.path().join("nothing")).expect_err("no file");
+    assert_eq!(missing.code.id, "HX0606");
+}
+
+#[test]
+fn what_changed_between_two_files() {
+    let text = format!(
+        "{KERNEL}bench \"b\" {{ let x = ones(f32, 4); measure {{ k(x) }} measure {{ k(x); k(x) }} measure {{ k(x) }} }}"
+    );
+    let check = |before: f64, after: f64, want: Expect| {
+        let found = changes(&record(&text, before), &record(&text, after));
+        let line =
+            |c: &crate::Change| format!("{} {} {} {} {:?}\n", c.name, c.label, c.before, c.after, c.verdict);
+        want.assert_eq(&found.iter().map(line).collect::<String>());
+    };
+    check(
+        10.0,
+        10.5,
+        expect![[r#"
+            t.hx::b k 10 10.5 Same
+            t.hx::b k + k 20 21 Same
+            t.hx::b k 10 10.5 Same
+        "#]],
+    );
+    check(
+        10.0,
+        5.0,
+        expect![[r#"
+            t.hx::b k 10 5 Faster
+            t.hx::b k + k 20 10 Faster
+            t.hx::b k 10 5 Faster
+        "#]],
+    );
+    check(
+        10.0,
+        11.5,
+        expect![[r#"
+            t.hx::b k 10 11.5 Same
+            t.hx::b k + k 20 23 Slower
+            t.hx::b k 10 11.5 Same
+        "#]],
+    );
+}
+
+#[test]
+fn benches_have_cases_and_need_a_gpu() {
+    let text = format!(
+        "{KERNEL}bench \"b\" for n in [1, 2] {{ let x = ones(f32, n); measure {{ k(x) }} }}\ntest \"b\" {{ }}"
+    );
+    let (db, file) = open(&text);
+    let filter = Filter { names: vec!["[2]".to_owned()], ..Filter::default() };
+    let listing = list_benches(&db, &[file], &filter);
+    let names: Vec<&str> = listing.cases.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["t.hx::b[2]"]);
+    let mut out = String::new();
+    let options = BenchOptions::default();
+    run_benches(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+        let found = report.outcome.expect_err("the simulator does not time");
+        out += &format!("{}\n{}", report.case.name, show(&db, &found));
+    });
+    expect![[r#"
+        t.hx::b[2]
+        HX0609 `bench "b" for n in [1, 2] { let x = ones(f32, n); measure { k(x) } }`: benches need a GPU; the simulator does not time
+          help: `hx test` checks results on any machine
+    "#]]
+    .assert_eq(&out);
+}

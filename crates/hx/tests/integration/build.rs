@@ -1,0 +1,317 @@
+//! `hx build`. CUDA text needs no compiler; machine code is built where there is one.
+
+use std::path::Path;
+
+use expect_test::{Expect, expect};
+
+use super::{check, hx};
+
+const KERNELS: (&str, &str) = (
+    "k.hx",
+    "kernel twice<B = 64, T: type = f16>(x: T[m, n] : [ldx, 1], y: mut T[m, n], by: f32)\n\
+     \x20   where n % B == 0 && m < 1000\n\
+     \x20   grid [n / B, m]\n\
+     \x20   threads 32\n\
+     {\n\
+     \x20   let [b, row] = block_idx;\n\
+     \x20   let r = register_tensor(T, [1, B]);\n\
+     \x20   copy(tile(x, [1, B])[.., .., row, b], r);\n\
+     \x20   copy(r + r, tile(y, [1, B])[.., .., row, b]);\n\
+     }\n\
+     kernel nothing(x: f32[n]) grid [1] threads 32 { }\n",
+);
+
+/// Builds in a folder with the kernels; shows a file that came out, without the toolchain's version.
+fn built(args: &[&str], file: &str, want: &Expect) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join(KERNELS.0), KERNELS.1).expect("writable");
+    let output = hx(folder.path(), args);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}");
+    let text = std::fs::read_to_string(folder.path().join(file)).expect("it was built");
+    let version = format!("\"hx\": \"{}\"", env!("CARGO_PKG_VERSION"));
+    want.assert_eq(&text.replace(&version, "\"hx\": \"VERSION\""));
+}
+
+#[test]
+fn the_launch_is_described_for_other_programs() {
+    built(
+        &["build", "k.hx", "--kernel", "twice", "--set", "B=128", "--emit", "cuda", "-o", "out/twice"],
+        "out/twice.json",
+        &expect![[r#"
+            {
+              "format": 1,
+              "hx": "VERSION",
+              "kernel": "twice",
+              "symbol": "twice",
+              "target": "sm_90a",
+              "kind": "cuda",
+              "code": "twice.cu",
+              "arguments": {
+                "B": "128",
+                "T": "f16"
+              },
+              "params": [
+                {
+                  "kind": "tensor",
+                  "name": "x",
+                  "dtype": "f16",
+                  "mutable": false,
+                  "shape": [
+                    "m",
+                    "n"
+                  ],
+                  "stride": [
+                    "ldx",
+                    "1"
+                  ],
+                  "align": 16
+                },
+                {
+                  "kind": "tensor",
+                  "name": "y",
+                  "dtype": "f16",
+                  "mutable": true,
+                  "shape": [
+                    "m",
+                    "n"
+                  ],
+                  "stride": [
+                    "n",
+                    "1"
+                  ],
+                  "align": 16
+                },
+                {
+                  "kind": "scalar",
+                  "name": "by",
+                  "dtype": "f32"
+                },
+                {
+                  "kind": "symbol",
+                  "name": "m",
+                  "dtype": "i32"
+                },
+                {
+                  "kind": "symbol",
+                  "name": "n",
+                  "dtype": "i32"
+                },
+                {
+                  "kind": "symbol",
+                  "name": "ldx",
+                  "dtype": "i32"
+                }
+              ],
+              "grid": [
+                "n // 128",
+                "m",
+                "1"
+              ],
+              "cluster": [
+                1,
+                1,
+                1
+              ],
+              "threads": 32,
+              "shared_bytes": 0,
+              "requires": [
+                {
+                  "text": "n % B == 0 && m < 1000",
+                  "python": "n % 128 == 0 and m < 1000"
+                }
+              ],
+              "facts": {
+                "dims": {
+                  "ldx": 16,
+                  "m": 16,
+                  "n": 16
+                }
+              },
+              "resources": null
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn facts_are_what_the_launch_keeps() {
+    built(
+        &["build", "k.hx", "--kernel", "nothing", "--facts", "n%8,x@4", "--emit", "cuda", "-o", "n.cu"],
+        "n.json",
+        &expect![[r#"
+            {
+              "format": 1,
+              "hx": "VERSION",
+              "kernel": "nothing",
+              "symbol": "nothing",
+              "target": "sm_90a",
+              "kind": "cuda",
+              "code": "n.cu",
+              "arguments": {},
+              "params": [
+                {
+                  "kind": "tensor",
+                  "name": "x",
+                  "dtype": "f32",
+                  "mutable": false,
+                  "shape": [
+                    "n"
+                  ],
+                  "stride": [
+                    "1"
+                  ],
+                  "align": 4
+                },
+                {
+                  "kind": "symbol",
+                  "name": "n",
+                  "dtype": "i32"
+                }
+              ],
+              "grid": [
+                "1",
+                "1",
+                "1"
+              ],
+              "cluster": [
+                1,
+                1,
+                1
+              ],
+              "threads": 32,
+              "shared_bytes": 0,
+              "requires": [],
+              "facts": {
+                "dims": {
+                  "n": 8
+                }
+              },
+              "resources": null
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn mistakes_in_what_is_asked_for() {
+    check(
+        &[KERNELS],
+        &["build", "k.hx", "-o", "k"],
+        expect![[r#"
+            exit 2
+            --
+            error: `k.hx` has `twice`, `nothing`; `--kernel NAME` says which
+
+            For more information, try '--help'.
+        "#]],
+    );
+    check(
+        &[KERNELS],
+        &["build", "k.hx", "--kernel", "twize", "-o", "k"],
+        expect![[r#"
+            exit 2
+            --
+            error: `k.hx` has no kernel `twize`; perhaps `twice` is meant
+
+            For more information, try '--help'.
+        "#]],
+    );
+    check(
+        &[KERNELS],
+        &["build", "k.hx", "--kernel", "twice", "--facts", "ld%8", "-o", "k"],
+        expect![[r#"
+            exit 2
+            --
+            error: the launch has no dimension or stride `ld`; perhaps `ldx` is meant
+
+            For more information, try '--help'.
+        "#]],
+    );
+    check(
+        &[KERNELS],
+        &["build", "k.hx", "--kernel", "twice", "--facts", "n%3", "-o", "k"],
+        expect![[r#"
+            exit 2
+            --
+            error: --facts: found `3` in `n%3`, expected 1, 2, 4, 8 or 16
+
+            For more information, try '--help'.
+        "#]],
+    );
+    check(
+        &[KERNELS],
+        &["build", "k.hx", "--kernel", "twice", "--set", "C=3", "-o", "k"],
+        expect![[r#"
+            exit 2
+            --
+            error: `twice` has no compile-time parameter `C`
+
+            For more information, try '--help'.
+        "#]],
+    );
+    check(
+        &[KERNELS],
+        &["build", "k.hx", "--kernel", "nothing", "--emit", "cuda", "-o", "k.json"],
+        expect![[r#"
+            exit 2
+            --
+            error: the description of the launch ends in `.json`, the code needs another name
+
+            For more information, try '--help'.
+        "#]],
+    );
+    check(
+        &[("bad.hx", "kernel k(x: f32[n]) grid [1] threads 32 { fil(x, 0.0); }")],
+        &["build", "bad.hx", "--emit", "cuda", "-o", "k"],
+        expect![[r#"
+            exit 1
+            --
+            error[HX0101]: nothing in scope is called `fil`
+               ╭─[ bad.hx:1:43 ]
+               │
+             1 │ kernel k(x: f32[n]) grid [1] threads 32 { fil(x, 0.0); }
+               │                                           ─┬─
+               │                                            ╰─── here
+               │
+               │ Help 1: `fill` is near in spelling
+               │
+               │ Help 2: replace it by `fill`
+               │         1 - kernel k(x: f32[n]) grid [1] threads 32 { fil(x, 0.0); }
+               │         1 + kernel k(x: f32[n]) grid [1] threads 32 { fill(x, 0.0); }
+            ───╯
+
+        "#]],
+    );
+}
+
+#[test]
+fn machine_code_is_an_elf_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let written = |name: &str| folder.path().join(name);
+    std::fs::write(written(KERNELS.0), KERNELS.1).expect("writable");
+    let output = hx(folder.path(), &["build", "k.hx", "--kernel", "twice", "-o", "twice"]);
+    if output.status.code() == Some(3) {
+        assert!(std::env::var_os("HX_REQUIRE_NVRTC").is_none_or(|v| v != "1"), "there is no CUDA compiler");
+        skipped("machine_code_is_an_elf_file");
+        return;
+    }
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains(" registers)"), "{errors}");
+    let read = |path: &Path| std::fs::read(path).expect("it was built");
+    assert!(read(&written("twice.cubin")).starts_with(b"\x7fELF"));
+    let launch: serde_json::Value = serde_json::from_slice(&read(&written("twice.json"))).expect("JSON");
+    assert_eq!(launch["resources"]["spill_store_bytes"], 0);
+    let output = hx(folder.path(), &["build", "k.hx", "--kernel", "twice", "--emit", "ptx", "-o", "twice"]);
+    assert!(output.status.success());
+    let text = String::from_utf8(read(&written("twice.ptx"))).expect("text");
+    assert!(text.contains(".entry twice("), "{text}");
+}
+
+/// Says that a test was skipped, past the capture of the test harness, which would hide it.
+#[expect(clippy::explicit_write, reason = "`eprintln` is captured")]
+fn skipped(test: &str) {
+    use std::io::Write as _;
+    writeln!(std::io::stderr(), "skipped: {test}: there is no CUDA compiler").expect("stderr is open");
+}
