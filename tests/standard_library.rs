@@ -26,7 +26,7 @@ fn tests_pass() {
 fn kernels_of_single_constructs_pass() {
     let ran = Sandbox::new().run(&[
         "test",
-        support::repository("tests/kernels").to_str().expect("UTF-8"),
+        support::root().join("tests/kernels").to_str().expect("UTF-8"),
         "--device",
         "sim",
     ]);
@@ -42,7 +42,9 @@ fn kernels_compile() {
     let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
     let nvrtc = found.library.to_str().expect("a path in UTF-8");
     for arch in Arch::ALL {
-        let args = ["test", "std", "--no-run", "--target", arch.name(), "--nvrtc", nvrtc];
+        let own = support::root().join("tests/kernels");
+        let own = own.to_str().expect("a path in UTF-8");
+        let args = ["test", "std", own, "--no-run", "--target", arch.name(), "--nvrtc", nvrtc];
         let ran = Sandbox::new().run(&args);
         assert_eq!(ran.code, 0, "{}", ran.text());
         assert!(ran.stdout.lines().last().is_some_and(|line| line.starts_with("0 passed, 0 failed, ")));

@@ -45,6 +45,10 @@ test "f32 f64" for (m, n, k) in [(32, 32, 16), (40, 33, 20)] {
     let d = empty(f32, [m, n]);
     gemm_tf32(a, b, d);
     assert_close(d, a @ b.T, rtol: 1e-2, atol: 2e-2);
+    gemm_tf32<BK = 4>(a, b, d);
+    assert_close(d, a @ b.T, rtol: 1e-2, atol: 2e-2);
+    gemm_tf32<BK = 8>(a, b, d);
+    assert_close(d, a @ b.T, rtol: 1e-2, atol: 2e-2);
     let x = randn(f64, [m, k], seed: 1);
     let y = randn(f64, [n, k], seed: 2);
     let z = empty(f64, [m, n]);
@@ -55,6 +59,12 @@ test "f32 f64" for (m, n, k) in [(32, 32, 16), (40, 33, 20)] {
     let e = empty(f32, [m, n]);
     gemm_any<T = bf16, A = f32>(h, g, e);
     assert_close(e, h @ g.T, rtol: 1e-5, atol: 1e-5);
+    gemm_any<T = bf16, A = f32, BK = 8>(h, g, e);
+    assert_close(e, h @ g.T, rtol: 1e-5, atol: 1e-5);
+    let p = cast(a, f16);
+    let q = cast(b, f16);
+    gemm_any<T = f16, A = f32, BK = 8>(p, q, e);
+    assert_close(e, p @ q.T, rtol: 1e-5, atol: 1e-5);
 }
 
 kernel misc(x: f32[m, n], table: i32[t], y: mut f32[m, n], alpha: f32, flag: i32)
