@@ -11,6 +11,7 @@ mod build;
 mod check;
 mod doctor;
 mod emit;
+mod history;
 mod launch;
 mod machine;
 mod run;
@@ -28,10 +29,11 @@ pub use build::{BuildKind, BuildRequest, Built, build, parse_facts};
 pub use check::check;
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};
+pub use history::History;
 pub use launch::{Launcher, Timing, absence_error};
 pub use machine::{
     Cuda, DeviceChoice, Gpu, Machine, MachineError, Setup, UnknownDevice, open_compiler, open_machine,
 };
 pub use run::{RunOutcome, front_diagnostics, run_main};
 pub use settings::{cache_folder, setup};
-pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, list_tests, run_tests};
+pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, case_place, list_tests, run_tests};

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use hx_base::{Diagnostic, SourceFile, codes};
-use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, file_items};
+use hx_base::{Diagnostic, SourceFile, TextSize, codes};
+use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, file_items, item_range};
 use hx_host::Value;
 use hx_host::device::NoDevice;
 use hx_host::eval::{Options, Session, Surroundings};
@@ -136,6 +136,24 @@ pub(crate) fn list(db: &Database, files: &[SourceFile], filter: &Filter, kind: I
     listing
 }
 
+/// Where a case's `test` stands.
+pub fn case_place(db: &Database, case: &Case) -> Option<(SourceFile, TextSize)> {
+    let range = item_range(db, case.test.find(db)?);
+    let text = case.test.file.text(db).get(std::ops::Range::<usize>::from(range))?;
+    // Comments, attributes and blank lines stand before it and belong to it.
+    let mut before = 0;
+    for line in text.split_inclusive('\n') {
+        let code = line.trim_start();
+        if !code.is_empty() && !code.starts_with("//") && !code.starts_with("#[") {
+            before += line.len() - code.len();
+            break;
+        }
+        before += line.len();
+    }
+    let at = u32::try_from(before.min(text.len())).ok()?;
+    Some((case.test.file, range.start() + TextSize::from(at)))
+}
+
 /// `path::title`, with a number where several tests of a file have one title.
 fn title(db: &dyn HirDb, path: &str, item: Item<'_>) -> String {
     let key = item.key(db);
@@ -188,7 +206,8 @@ impl Surroundings for Captured<'_> {
     }
 }
 
-/// Runs cases and hands their reports to `each`, in the order of the cases whatever the order of their ends.
+/// Runs cases and hands their reports to `each`, in the order of the cases whatever the order of their ends. Once `stop` is
+/// true no case begins, and those that it cut short have no report.
 pub fn run_tests(
     db: &Database,
     cases: &[Case],
@@ -204,10 +223,13 @@ pub fn run_tests(
         for _ in 0..jobs {
             let (db, send, next) = (db.clone(), send.clone(), &next);
             let work = move || {
-                loop {
+                while !stop.load(Ordering::Relaxed) {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(at) else { return };
                     let report = run_guarded(&db, case, machine, options, stop);
+                    if stop.load(Ordering::Relaxed) && was_stopped(&report) {
+                        return;
+                    }
                     if send.send((at, report)).is_err() {
                         return;
                     }
@@ -226,7 +248,14 @@ pub fn run_tests(
                 told += 1;
             }
         }
+        // After a stop some are missing in between.
+        waiting.into_values().for_each(each);
     });
+}
+
+/// Whether the case ended because it was told to, and not of itself.
+fn was_stopped(report: &CaseReport) -> bool {
+    matches!(&report.verdict, Verdict::Failed(found) if found.iter().any(|d| d.code == &codes::TIME_LIMIT))
 }
 
 /// A panic of the compiler is a failure of the case and of nothing else.
@@ -250,7 +279,7 @@ pub(crate) fn panicked(db: &Database, case: &Case, panic: &(dyn Any + Send)) -> 
     let text = panic.downcast_ref::<String>().cloned();
     let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
     let message = format!("the compiler panicked: {}", text.unwrap_or_else(|| "no reason given".to_owned()));
-    let range = case.test.find(db).map(|item| hx_hir::item_range(db, item)).unwrap_or_default();
+    let range = case.test.find(db).map(|item| item_range(db, item)).unwrap_or_default();
     Diagnostic::new(&codes::INTERNAL_ERROR, case.test.file, range, message)
 }
 

@@ -221,7 +221,8 @@ fn worst(shape: &[usize], xs: &[f64], ys: &[f64], distances: &[Distance], dtype:
     let measured = |d: &&(usize, Distance)| !d.1.error.is_nan();
     let all: Vec<(usize, Distance)> = distances.iter().copied().enumerate().filter(|(_, d)| !d.ok).collect();
     let by = |a: &&(usize, Distance), b: &&(usize, Distance)| a.1.ulps.total_cmp(&b.1.ulps);
-    let Some(&(i, d)) = all.iter().filter(measured).max_by(by) else {
+    // Of equals the last is taken, so in reverse the first.
+    let Some(&(i, d)) = all.iter().rev().filter(measured).max_by(by) else {
         return "worst: NaN on one side only".to_owned();
     };
     let relative = d.error / ys[i].abs();
@@ -285,8 +286,9 @@ fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> V
 fn common_factor(xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option<String> {
     let largest = bad.iter().copied().max_by(|&a, &b| ys[a].abs().total_cmp(&ys[b].abs()))?;
     let factor = xs[largest] / ys[largest];
-    let rounded =
-        [-1.0, 2.0, 0.5, 3.0, 4.0, 0.25].into_iter().find(|f: &f64| (factor - f).abs() <= 0.02 * f.abs())?;
+    let rounded = [-1.0, 2.0, 0.5, 1.5, 3.0, 4.0, 0.25]
+        .into_iter()
+        .find(|f: &f64| (factor - f).abs() <= 0.02 * f.abs())?;
     let loose = Judge {
         tolerance: Tolerance { ulp: Some(judge.tolerance.ulp.unwrap_or(0.0).max(8.0)), ..judge.tolerance },
         ..*judge

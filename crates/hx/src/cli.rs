@@ -22,7 +22,7 @@ pub(crate) use layout::{JudgeArgs, LayoutArgs, LayoutVerb, ShowArgs, WhyArgs};
     name = "hx",
     version = concat!(env!("CARGO_PKG_VERSION"), " (the hx kernel language toolchain)"),
     after_help = "Exit codes: 0 good, 1 the checked thing is bad, 2 usage, 3 the environment lacks what was required, \
-                  4 no test matched, 101 compiler bug.",
+                  4 no test matched, 101 compiler bug, 130 Ctrl-C.",
     disable_help_subcommand = true
 )]
 pub(crate) struct Cli {
@@ -147,7 +147,10 @@ pub(crate) struct TestArgs {
     /// Show the names of the tests and run nothing.
     #[arg(long)]
     pub list: bool,
-    /// human, or json: one object for each test.
+    /// Run only those that failed when they were last run.
+    #[arg(long)]
+    pub failed: bool,
+    /// human; json, one object for each test; or junit, one XML document.
     #[arg(long, value_enum, default_value_t = TestFormat::Human, value_name = "FORMAT")]
     pub format: TestFormat,
     /// Compile the kernels that the tests launch for the target, into the cache, and run nothing.
@@ -176,6 +179,7 @@ pub(crate) struct TestArgs {
 pub(crate) enum TestFormat {
     Human,
     Json,
+    Junit,
 }
 
 #[derive(Args, Debug)]

@@ -45,15 +45,14 @@ fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
                     loaded.manifest = opened.manifest;
                 }
             }
-            // The standard library is a folder of the binary.
-            Err(_) if path.trim_end_matches('/') == "std" => {
-                let files = loaded.db.workspace().files(&loaded.db);
-                let std = files.iter().copied().filter(|f| f.kind(&loaded.db) == FileKind::Std);
-                loaded.files.extend(std.filter(|f| !loaded.files.contains(f)).collect::<Vec<_>>());
-            }
             Err(error) => {
-                output.placeless_parts(error.code(), &error.to_string(), &[], &[]);
-                failed = true;
+                let std = std_files(&loaded.db, path);
+                if std.is_empty() {
+                    output.placeless_parts(error.code(), &error.to_string(), &[], &[]);
+                    failed = true;
+                }
+                let fresh: Vec<_> = std.into_iter().filter(|f| !loaded.files.contains(f)).collect();
+                loaded.files.extend(fresh);
             }
         }
     }
@@ -66,6 +65,15 @@ fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
         return Err(Exit::Bad);
     }
     Ok(loaded)
+}
+
+/// The standard library is a folder of the binary: `std` is all of it, `std/matmul.hx` a file of it.
+fn std_files(db: &Database, path: &str) -> Vec<SourceFile> {
+    let path = path.trim_end_matches('/');
+    let meant = |file: &SourceFile| {
+        file.kind(db) == FileKind::Std && (path == "std" || file.path(db) == path)
+    };
+    db.workspace().files(db).iter().copied().filter(meant).collect()
 }
 
 /// The settings of a command.

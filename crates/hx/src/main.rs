@@ -2,11 +2,12 @@
 //!
 //! Results go to stdout, diagnostics and progress to stderr; JSON diagnostics are results. Exit codes: 0 good; 1 the
 //! checked thing is bad; 2 usage; 3 the environment lacks what was required; 4 no test matched; 101 a compiler bug, with a
-//! report file. `hx worker` is the only process that loads CUDA.
+//! report file; 130 Ctrl-C. `hx worker` is the only process that loads CUDA.
 
 mod cli;
 mod commands;
 mod crash;
+mod interrupt;
 mod output;
 
 use std::process::ExitCode;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         return hx_runtime::serve(std::io::stdin(), std::io::stdout());
     }
     crash::install();
+    interrupt::install();
     let output = Output::new(cli.color, cli.message_format);
     let run = move || crash::guard(&output, || dispatch(cli, &output));
     match std::thread::Builder::new().name("hx".to_owned()).stack_size(STACK).spawn(run) {
@@ -45,22 +47,37 @@ enum Exit {
     NoTest,
     /// The compiler panicked.
     Bug,
+    /// Ctrl-C.
+    Interrupted,
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
             Exit::Good => 0,
             Exit::Bad => 1,
             Exit::Usage => 2,
             Exit::Environment => 3,
             Exit::NoTest => 4,
             Exit::Bug => 101,
-        })
+            Exit::Interrupted => 130,
+        }
     }
 }
 
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// Runs the verb. One that Ctrl-C cut short has not found what its own exit code would say.
 fn dispatch(cli: Cli, output: &Output) -> Exit {
+    let exit = execute(cli, output);
+    if interrupt::requested() { Exit::Interrupted } else { exit }
+}
+
+fn execute(cli: Cli, output: &Output) -> Exit {
     match cli.command {
         None => {
             output.result(&Cli::command().render_help().to_string());

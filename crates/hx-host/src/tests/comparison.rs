@@ -69,7 +69,7 @@ fn failures_tell_the_pattern() {
         expect![[r#"
             56 of 64 elements of f16[8, 8] are not within ulp: 1 of the reference
               first at [0, 1]: got 1.0, expected 8.0
-              worst at [7, 0]: absolute 49.00, relative 7.00, 1568 ulp of f16 (got 56.0, expected 7.0)
+              worst at [0, 7]: absolute 49.00, relative 0.88, 1568 ulp of f16 (got 7.0, expected 56.0)
               wrong: scattered: 88% of the whole tensor
               the result agrees with the reference transposed"#]],
     );

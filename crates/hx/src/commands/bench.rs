@@ -1,7 +1,6 @@
 //! `hx bench`.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use hx_base::{Diagnostic, codes};
@@ -58,8 +57,8 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
         exit: if bad { Exit::Bad } else { Exit::Good },
     };
     let options = options(args, &loaded);
-    let stop = AtomicBool::new(false);
-    run_benches(&loaded.db, &listing.cases, &machine, &options, &stop, |report| session.take(report));
+    let stop = crate::interrupt::flag();
+    run_benches(&loaded.db, &listing.cases, &machine, &options, stop, |report| session.take(report));
     machine_warnings(&machine, output);
     if let Some(before) = &before {
         tell_changes(&changes(before, &session.file), before, args, output);

@@ -1,7 +1,6 @@
 //! `hx run`.
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, codes};
@@ -9,9 +8,9 @@ use hx_driver::{RunOutcome, run_main};
 use hx_host::eval::{Options, Surroundings};
 
 use super::{load, machine, machine_warnings, setup};
-use crate::Exit;
 use crate::cli::RunArgs;
 use crate::output::Output;
+use crate::{Exit, interrupt};
 
 /// Prints as the program goes.
 struct Live<'a> {
@@ -25,7 +24,7 @@ impl Surroundings for Live<'_> {
     }
 
     fn stopped(&self) -> bool {
-        self.deadline.is_some_and(|at| Instant::now() >= at)
+        interrupt::requested() || self.deadline.is_some_and(|at| Instant::now() >= at)
     }
 }
 
@@ -49,9 +48,13 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let options = Options { args: args.args, seed: args.seed, unchecked: false };
     let mut live = Live { output, deadline };
-    let stop = AtomicBool::new(false);
-    let outcome = run_main(&loaded.db, file, &machine, options, &mut live, &stop, deadline);
+    let stop = interrupt::flag();
+    let outcome = run_main(&loaded.db, file, &machine, options, &mut live, stop, deadline);
     machine_warnings(&machine, output);
+    if interrupt::requested() {
+        output.remark("interrupted");
+        return Err(Exit::Interrupted);
+    }
     let found = match outcome {
         RunOutcome::Finished => return Ok(Exit::Good),
         RunOutcome::Refused(found) | RunOutcome::Failed(found) => found,

@@ -1,0 +1,127 @@
+//! Which tests failed when they were last run, kept in the cache folder for `hx test --failed`.
+//!
+//! Names of tests begin with paths as they were given, so each folder that `hx test` is run in has a history of its own.
+//! It is a convenience: what cannot be read counts as nothing, and what cannot be written is a warning.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// The failed tests of one folder.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// Nothing where there is no cache.
+    file: Option<PathBuf>,
+    folder: String,
+    failed: BTreeSet<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    /// Two folders whose names hash alike are told apart.
+    folder: String,
+    failed: BTreeSet<String>,
+}
+
+impl History {
+    /// Reads the history of tests run in `folder`.
+    pub fn open(cache: Option<&Path>, folder: &Path) -> History {
+        let folder = folder.to_string_lossy().into_owned();
+        let file = cache.map(|cache| cache.join("tests").join(format!("{:016x}.json", hash(&folder))));
+        let stored = file.as_ref().and_then(|file| {
+            let text = std::fs::read_to_string(file).ok()?;
+            serde_json::from_str::<Stored>(&text).ok().filter(|stored| stored.folder == folder)
+        });
+        History { file, folder, failed: stored.map(|stored| stored.failed).unwrap_or_default() }
+    }
+
+    /// Whether the test failed last time. A test and its cases stand for each other, since a test whose text has errors
+    /// has no cases.
+    pub fn has_failed(&self, name: &str) -> bool {
+        let part_of = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|r| r.starts_with('['));
+        self.failed.iter().any(|f| f == name || part_of(f, name) || part_of(name, f))
+    }
+
+    /// Forgets the tests of a file that are not among those it has now.
+    pub fn keep_known(&mut self, path: &str, known: &BTreeSet<&str>) {
+        let of_file = |name: &str| name.strip_prefix(path).is_some_and(|rest| rest.starts_with("::"));
+        self.failed.retain(|name| !of_file(name) || known.contains(name.as_str()));
+    }
+
+    /// Notes how a test ended.
+    pub fn record(&mut self, name: &str, failed: bool) {
+        if failed {
+            self.failed.insert(name.to_owned());
+        } else {
+            self.failed.remove(name);
+        }
+    }
+
+    /// Writes the history, whole or not at all.
+    ///
+    /// # Errors
+    /// What the system says, as text.
+    pub fn save(&self) -> Result<(), String> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let stored = Stored { folder: self.folder.clone(), failed: self.failed.clone() };
+        let write = || -> std::io::Result<()> {
+            let text = serde_json::to_string_pretty(&stored).map_err(std::io::Error::other)?;
+            if let Some(parent) = file.parent() {
+                std::fs::create_dir_all(parent)?;
+            }
+            let fresh = file.with_extension(format!("{}.tmp", std::process::id()));
+            std::fs::write(&fresh, text)?;
+            std::fs::rename(&fresh, file)
+        };
+        write().map_err(|e| format!("`{}` cannot be written: {e}", file.display()))
+    }
+}
+
+/// FNV-1a.
+fn hash(text: &str) -> u64 {
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_remembered_for_each_folder() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let open = |folder: &str| History::open(Some(cache.path()), Path::new(folder));
+        let mut history = open("/a");
+        assert!(!history.has_failed("t.hx::x[1]"));
+        history.record("t.hx::x[1]", true);
+        history.record("t.hx::y", true);
+        history.record("u.hx::z", true);
+        history.record("t.hx::y", false);
+        history.save().expect("writable");
+        let mut again = open("/a");
+        assert!(again.has_failed("t.hx::x[1]") && again.has_failed("t.hx::x") && again.has_failed("u.hx::z"));
+        assert!(
+            !again.has_failed("t.hx::y") && !again.has_failed("t.hx::x[12]") && !again.has_failed("t.hx::x2")
+        );
+        assert!(!open("/b").has_failed("t.hx::x[1]"));
+        again.keep_known("t.hx", &BTreeSet::from(["t.hx::other"]));
+        assert!(!again.has_failed("t.hx::x[1]") && again.has_failed("u.hx::z"));
+    }
+
+    #[test]
+    fn a_damaged_history_is_empty_and_none_is_no_error() {
+        let cache = tempfile::tempdir().expect("a folder");
+        let mut history = History::open(Some(cache.path()), Path::new("/a"));
+        history.record("t", true);
+        history.save().expect("writable");
+        let file = history.file.clone().expect("there is a cache");
+        std::fs::write(&file, "{").expect("writable");
+        assert!(!History::open(Some(cache.path()), Path::new("/a")).has_failed("t"));
+        assert_eq!(History::open(None, Path::new("/a")).save(), Ok(()));
+        // A file where the folder belongs.
+        std::fs::write(cache.path().join("f"), "").expect("writable");
+        let blocked = History::open(Some(&cache.path().join("f")), Path::new("/a"));
+        assert!(blocked.save().is_err());
+    }
+}

@@ -1,0 +1,159 @@
+//! The JUnit form of a test run, as build servers read it: one suite for each file, one case for each test.
+
+use std::fmt::Write as _;
+
+/// One test.
+pub(super) struct Case {
+    /// `path::title[case]`.
+    pub name: String,
+    pub seconds: f64,
+    pub outcome: Outcome,
+    /// Lines that it printed.
+    pub output: Vec<String>,
+}
+
+/// How it ended.
+pub(super) enum Outcome {
+    Passed,
+    /// With the reason.
+    Skipped(String),
+    Failed {
+        message: String,
+        kind: &'static str,
+        /// The whole report.
+        text: String,
+    },
+}
+
+/// The whole document.
+pub(super) fn document(cases: &[Case]) -> String {
+    let mut suites: Vec<(&str, Vec<(&str, &Case)>)> = Vec::new();
+    for case in cases {
+        let (path, title) = case.name.split_once("::").unwrap_or(("", &case.name));
+        match suites.iter_mut().find(|(suite, _)| *suite == path) {
+            Some((_, members)) => members.push((title, case)),
+            None => suites.push((path, vec![(title, case)])),
+        }
+    }
+    let all: Vec<&Case> = cases.iter().collect();
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(out, "<testsuites {}>", numbers(&all));
+    for (path, members) in &suites {
+        let of_suite: Vec<&Case> = members.iter().map(|(_, case)| *case).collect();
+        let _ = writeln!(out, "  <testsuite name=\"{}\" {}>", escaped(path), numbers(&of_suite));
+        members.iter().for_each(|(title, case)| element(&mut out, path, title, case));
+        out += "  </testsuite>\n";
+    }
+    out += "</testsuites>\n";
+    out
+}
+
+fn numbers(cases: &[&Case]) -> String {
+    let count = |test: &dyn Fn(&Outcome) -> bool| cases.iter().filter(|c| test(&c.outcome)).count();
+    let failed = count(&|o| matches!(o, Outcome::Failed { .. }));
+    let skipped = count(&|o| matches!(o, Outcome::Skipped(_)));
+    let seconds: f64 = cases.iter().map(|c| c.seconds).sum();
+    let total = cases.len();
+    format!(
+        "tests=\"{total}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\" time=\"{seconds:.6}\""
+    )
+}
+
+fn element(out: &mut String, path: &str, title: &str, case: &Case) {
+    let _ = write!(
+        out,
+        "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.6}\"",
+        escaped(path),
+        escaped(title),
+        case.seconds
+    );
+    if matches!(case.outcome, Outcome::Passed) && case.output.is_empty() {
+        *out += "/>\n";
+        return;
+    }
+    *out += ">\n";
+    match &case.outcome {
+        Outcome::Passed => {}
+        Outcome::Skipped(reason) => {
+            let _ = writeln!(out, "      <skipped message=\"{}\"/>", escaped(reason));
+        }
+        Outcome::Failed { message, kind, text } => {
+            let (message, text) = (escaped(message), escaped_text(text));
+            let _ = writeln!(out, "      <failure message=\"{message}\" type=\"{kind}\">{text}</failure>");
+        }
+    }
+    if !case.output.is_empty() {
+        let lines: String = case.output.iter().map(|line| format!("{line}\n")).collect();
+        let _ = writeln!(out, "      <system-out>{}</system-out>", escaped_text(&lines));
+    }
+    *out += "    </testcase>\n";
+}
+
+/// Text for between tags. What XML cannot hold at all is replaced.
+fn escaped_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out += "&amp;",
+            '<' => out += "&lt;",
+            '>' => out += "&gt;",
+            '\t' | '\n' => out.push(c),
+            '\r' => out += "&#13;",
+            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text for an attribute, where a plain end of line would become a space.
+fn escaped(text: &str) -> String {
+    escaped_text(text).replace('"', "&quot;").replace('\n', "&#10;").replace('\t', "&#9;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document() {
+        let case = |name: &str, outcome, output: &[&str]| Case {
+            name: name.to_owned(),
+            seconds: 0.25,
+            outcome,
+            output: output.iter().map(|l| (*l).to_owned()).collect(),
+        };
+        let failed = Outcome::Failed {
+            message: "1 < 2 & \"so\"\non".to_owned(),
+            kind: "assertion-failed",
+            text: "a <b>\n\u{1b}[0m".to_owned(),
+        };
+        expect_test::expect![[r#"
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuites tests="4" failures="1" errors="0" skipped="1" time="1.000000">
+              <testsuite name="a.hx" tests="3" failures="1" errors="0" skipped="0" time="0.750000">
+                <testcase classname="a.hx" name="x[1]" time="0.250000"/>
+                <testcase classname="a.hx" name="x[2]" time="0.250000">
+                  <failure message="1 &lt; 2 &amp; &quot;so&quot;&#10;on" type="assertion-failed">a &lt;b&gt;
+            �[0m</failure>
+                </testcase>
+                <testcase classname="a.hx" name="y" time="0.250000">
+                  <system-out>one
+            </system-out>
+                </testcase>
+              </testsuite>
+              <testsuite name="b.hx" tests="1" failures="0" errors="0" skipped="1" time="0.250000">
+                <testcase classname="b.hx" name="z" time="0.250000">
+                  <skipped message="needs sm_90a"/>
+                </testcase>
+              </testsuite>
+            </testsuites>
+        "#]]
+        .assert_eq(&document(&[
+            case("a.hx::x[1]", Outcome::Passed, &[]),
+            case("b.hx::z", Outcome::Skipped("needs sm_90a".to_owned()), &[]),
+            case("a.hx::x[2]", failed, &[]),
+            case("a.hx::y", Outcome::Passed, &["one"]),
+        ]));
+    }
+}

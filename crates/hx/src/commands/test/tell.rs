@@ -1,0 +1,184 @@
+//! How `hx test` tells what it found: lines for people, objects for programs, or a JUnit file at the end.
+
+use std::time::Duration;
+
+use hx_base::{Diagnostic, line_index};
+use hx_driver::{CaseReport, Listing, Machine, TestOptions, Verdict, case_place};
+
+use super::junit::{self, Outcome};
+use super::{Counts, Loaded};
+use crate::cli::{TestArgs, TestFormat};
+use crate::output::Output;
+
+/// Tells the tests of one run, in their order.
+pub(super) struct Teller<'a> {
+    pub args: &'a TestArgs,
+    pub loaded: &'a Loaded,
+    pub output: &'a Output,
+    /// What the JUnit file will hold.
+    pub cases: Vec<junit::Case>,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(args: &'a TestArgs, loaded: &'a Loaded, output: &'a Output) -> Teller<'a> {
+        Teller { args, loaded, output, cases: Vec::new() }
+    }
+
+    /// The names alone.
+    pub(super) fn list(&self, listing: &Listing) {
+        let db = &self.loaded.db;
+        let mut text = String::new();
+        if self.args.format != TestFormat::Json {
+            let names = listing.cases.iter().map(|c| &c.name).chain(&listing.broken);
+            text.extend(names.map(|name| format!("{name}\n")));
+            return self.output.result(&text);
+        }
+        for case in &listing.cases {
+            let place = case_place(db, case).map(|(file, at)| {
+                let at = line_index(db, file).line_col(at);
+                serde_json::json!({ "path": file.path(db), "line": at.line + 1, "column": at.col + 1 })
+            });
+            let object = serde_json::json!({ "type": "case", "name": case.name, "place": place });
+            text += &format!("{object}\n");
+        }
+        for name in &listing.broken {
+            text += &format!("{}\n", serde_json::json!({ "type": "broken", "name": name }));
+        }
+        self.output.result(&text);
+    }
+
+    /// A test that cannot run because its text has errors.
+    pub(super) fn broken(&mut self, name: &str) {
+        let reason = "it has errors";
+        match self.args.format {
+            TestFormat::Json => {
+                let object =
+                    serde_json::json!({ "type": "test", "name": name, "result": "failed", "reason": reason });
+                self.output.result(&format!("{object}\n"));
+            }
+            TestFormat::Human => {
+                self.output
+                    .result(&format!("test {name} ... {} ({reason})\n", self.output.paint("FAILED", false)));
+            }
+            TestFormat::Junit => self.cases.push(junit::Case {
+                name: name.to_owned(),
+                seconds: 0.0,
+                outcome: Outcome::Failed { message: reason.to_owned(), kind: "broken", text: String::new() },
+                output: Vec::new(),
+            }),
+        }
+    }
+
+    /// A test that ran, or was skipped.
+    pub(super) fn case(&mut self, report: &CaseReport, machine: &Machine, options: &TestOptions) {
+        let rerun = self.rerun(&report.case.name, machine, options);
+        match self.args.format {
+            TestFormat::Json => self.output.result(&self.json(report, options, &rerun)),
+            TestFormat::Junit => self.cases.push(self.junit(report, options, &rerun)),
+            TestFormat::Human => self.human(report, options, &rerun),
+        }
+    }
+
+    fn human(&self, report: &CaseReport, options: &TestOptions, rerun: &str) {
+        let (name, time, output) = (&report.case.name, show_time(report.time), self.output);
+        let line = match &report.verdict {
+            Verdict::Passed => format!("test {name} ... {} ({time})", output.paint("ok", true)),
+            Verdict::Failed(_) => format!("test {name} ... {} ({time})", output.paint("FAILED", false)),
+            Verdict::Skipped(reason) => format!("test {name} ... skipped ({reason})"),
+        };
+        output.result(&format!("{line}\n"));
+        if matches!(report.verdict, Verdict::Failed(_)) || self.args.nocapture {
+            report.output.iter().for_each(|line| output.remark(&format!("  | {line}")));
+        }
+        if let Verdict::Failed(found) = &report.verdict {
+            output.diagnostics(&self.loaded.db, found);
+            if report.uses_seed {
+                output.remark(&format!("  seed: {}", options.seed));
+            }
+            output.remark(&format!("  rerun: {rerun}\n"));
+        }
+    }
+
+    fn json(&self, report: &CaseReport, options: &TestOptions, rerun: &str) -> String {
+        let (result, reason, found) = match &report.verdict {
+            Verdict::Passed => ("passed", None, [].as_slice()),
+            Verdict::Failed(found) => ("failed", found.first().map(|d| d.message.clone()), found.as_slice()),
+            Verdict::Skipped(reason) => ("skipped", Some(reason.clone()), [].as_slice()),
+        };
+        let parse = |d: &Diagnostic| {
+            let line = hx_report::json(&self.loaded.db, d);
+            serde_json::from_str::<serde_json::Value>(&line).unwrap_or_default()
+        };
+        let diagnostics: Vec<_> = found.iter().map(parse).collect();
+        let object = serde_json::json!({
+            "type": "test",
+            "name": report.case.name,
+            "result": result,
+            "reason": reason,
+            "seconds": report.time.as_secs_f64(),
+            "seed": options.seed,
+            "rerun": rerun,
+            "output": report.output,
+            "diagnostics": diagnostics,
+        });
+        format!("{object}\n")
+    }
+
+    fn junit(&self, report: &CaseReport, options: &TestOptions, rerun: &str) -> junit::Case {
+        let outcome = match &report.verdict {
+            Verdict::Passed => Outcome::Passed,
+            Verdict::Skipped(reason) => Outcome::Skipped(reason.clone()),
+            Verdict::Failed(found) => {
+                let plain = hx_report::Config::default();
+                let mut text: String =
+                    found.iter().map(|d| hx_report::render(&self.loaded.db, d, plain)).collect();
+                if report.uses_seed {
+                    text += &format!("seed: {}\n", options.seed);
+                }
+                text += &format!("rerun: {rerun}\n");
+                Outcome::Failed {
+                    message: found.first().map(|d| d.message.clone()).unwrap_or_default(),
+                    kind: found.first().map_or("", |d| d.code.name),
+                    text,
+                }
+            }
+        };
+        junit::Case {
+            name: report.case.name.clone(),
+            seconds: report.time.as_secs_f64(),
+            outcome,
+            output: report.output.clone(),
+        }
+    }
+
+    /// The line that runs one test again, the same way.
+    fn rerun(&self, name: &str, machine: &Machine, options: &TestOptions) -> String {
+        let quoted = format!("'{}'", name.replace('\'', r"'\''"));
+        let target = match self.args.device.target.target {
+            Some(arch) if !machine.is_gpu() => format!(" --target {arch}"),
+            _ => String::new(),
+        };
+        format!("hx test {quoted} --exact --device {}{target} --seed {}", machine.flag(), options.seed)
+    }
+
+    /// The end of every run; its last line for people has the three numbers.
+    pub(super) fn counts(&mut self, counts: &Counts) {
+        let Counts { passed, failed, skipped } = counts;
+        let text = match self.args.format {
+            TestFormat::Json => {
+                let object = serde_json::json!({
+                    "type": "summary", "passed": passed, "failed": failed, "skipped": skipped
+                });
+                format!("{object}\n")
+            }
+            TestFormat::Junit => junit::document(&std::mem::take(&mut self.cases)),
+            TestFormat::Human => format!("{passed} passed, {failed} failed, {skipped} skipped\n"),
+        };
+        self.output.result(&text);
+    }
+}
+
+fn show_time(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 { format!("{:.0} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
+}

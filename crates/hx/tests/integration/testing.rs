@@ -1,0 +1,364 @@
+//! `hx test` as people meet it: choosing tests, the forms of the report, what is remembered, Ctrl-C.
+
+use std::path::Path;
+
+use expect_test::{Expect, expect};
+
+use super::hx;
+
+const MIXED: &str = r#"
+/// Sums.
+test "sums" for n in [1, 2] { assert_eq(ones(f32, n).sum(), n); }
+test "a < b" { print("before"); assert(1 == 2, "no & \"never\""); }
+"#;
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).expect("writable");
+    }
+    folder
+}
+
+/// The exit code and stdout, without times.
+fn check(folder: &Path, args: &[&str], want: Expect) {
+    let output = hx(folder, &[&["test", "--device", "sim"], args].concat());
+    let mut shown = String::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let line = match line.rsplit_once(" (") {
+            Some((head, tail)) if tail.ends_with("ms)") || tail.ends_with(" s)") => head,
+            _ => line,
+        };
+        // Times differ from run to run.
+        let mut rest = line;
+        while let Some((head, tail)) = rest.split_once("time=\"") {
+            shown += head;
+            rest = tail.split_once('"').map_or("", |(_, tail)| tail.trim_start());
+        }
+        shown += &format!("{}\n", rest.trim_end());
+    }
+    let code = output.status.code().map_or("none".to_owned(), |c| c.to_string());
+    want.assert_eq(&format!("exit {code}\n{shown}"));
+}
+
+#[test]
+fn failed_tests_run_again() {
+    let folder = folder(&[("a.hx", MIXED), ("b.hx", "test \"fine\" { assert(true); }\n")]);
+    let at = folder.path();
+    check(
+        at,
+        &["--failed"],
+        expect![[r#"
+        exit 4
+        0 passed, 0 failed, 0 skipped
+    "#]],
+    );
+    check(
+        at,
+        &[],
+        expect![[r#"
+        exit 1
+        test a.hx::sums[1] ... ok
+        test a.hx::sums[2] ... ok
+        test a.hx::a < b ... FAILED
+        test b.hx::fine ... ok
+        3 passed, 1 failed, 0 skipped
+    "#]],
+    );
+    check(
+        at,
+        &["--failed"],
+        expect![[r#"
+        exit 1
+        test a.hx::a < b ... FAILED
+        0 passed, 1 failed, 0 skipped
+    "#]],
+    );
+    // What did not run keeps what was known of it.
+    check(
+        at,
+        &["b.hx"],
+        expect![[r#"
+        exit 0
+        test b.hx::fine ... ok
+        1 passed, 0 failed, 0 skipped
+    "#]],
+    );
+    check(
+        at,
+        &["--failed", "--list"],
+        expect![[r#"
+        exit 0
+        a.hx::a < b
+    "#]],
+    );
+    check(
+        at,
+        &["--failed", "b.hx"],
+        expect![[r#"
+        exit 4
+        0 passed, 0 failed, 0 skipped
+    "#]],
+    );
+    std::fs::write(at.join("a.hx"), MIXED.replace("1 == 2", "1 == 1")).expect("writable");
+    check(
+        at,
+        &["--failed"],
+        expect![[r#"
+        exit 0
+        test a.hx::a < b ... ok
+        1 passed, 0 failed, 0 skipped
+    "#]],
+    );
+    check(
+        at,
+        &["--failed"],
+        expect![[r#"
+        exit 4
+        0 passed, 0 failed, 0 skipped
+    "#]],
+    );
+    // A test with errors stands for its cases.
+    std::fs::write(at.join("a.hx"), MIXED.replace("ones(f32, n)", "one(f32, n)")).expect("writable");
+    check(
+        at,
+        &["--message-format", "short"],
+        expect![[r#"
+        exit 1
+        test a.hx::sums ... FAILED (it has errors)
+        test a.hx::a < b ... FAILED
+        test b.hx::fine ... ok
+        1 passed, 2 failed, 0 skipped
+    "#]],
+    );
+    std::fs::write(at.join("a.hx"), MIXED).expect("writable");
+    check(
+        at,
+        &["--failed", "--list"],
+        expect![[r#"
+        exit 0
+        a.hx::sums[1]
+        a.hx::sums[2]
+        a.hx::a < b
+    "#]],
+    );
+}
+
+#[test]
+fn junit() {
+    let folder = folder(&[("a.hx", MIXED)]);
+    check(
+        folder.path(),
+        &["--format", "junit"],
+        expect![[r#"
+        exit 1
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites tests="3" failures="1" errors="0" skipped="0" >
+          <testsuite name="a.hx" tests="3" failures="1" errors="0" skipped="0" >
+            <testcase classname="a.hx" name="sums[1]" />
+            <testcase classname="a.hx" name="sums[2]" />
+            <testcase classname="a.hx" name="a &lt; b" >
+              <failure message="no &amp; &quot;never&quot;" type="assertion-failed">error[HX0612]: no &amp; "never"
+           ╭─[ a.hx:4:40 ]
+           │
+         4 │ test "a &lt; b" { print("before"); assert(1 == 2, "no &amp; \"never\""); }
+           │                                        ───┬──
+           │                                           ╰──── here
+           │
+           │ Note 1: `1 == 2` does not hold
+           │
+           │ Note 2: left: 1
+           │
+           │ Note 3: right: 2
+        ───╯
+        rerun: hx test 'a.hx::a &lt; b' --exact --device sim --seed 0
+        </failure>
+              <system-out>before
+        </system-out>
+            </testcase>
+          </testsuite>
+        </testsuites>
+    "#]],
+    );
+}
+
+#[test]
+fn lists_for_programs() {
+    let folder = folder(&[("a.hx", MIXED)]);
+    check(
+        folder.path(),
+        &["--list", "--format", "json"],
+        expect![[r#"
+        exit 0
+        {"name":"a.hx::sums[1]","place":{"column":1,"line":3,"path":"a.hx"},"type":"case"}
+        {"name":"a.hx::sums[2]","place":{"column":1,"line":3,"path":"a.hx"},"type":"case"}
+        {"name":"a.hx::a < b","place":{"column":1,"line":4,"path":"a.hx"},"type":"case"}
+    "#]],
+    );
+}
+
+#[test]
+fn choosing() {
+    let folder = folder(&[("a.hx", MIXED)]);
+    let at = folder.path();
+    check(
+        at,
+        &["--skip", "sums", "--list"],
+        expect![[r#"
+        exit 0
+        a.hx::a < b
+    "#]],
+    );
+    check(
+        at,
+        &["--skip", "a.hx::sums[1]", "--exact", "--list"],
+        expect![[r#"
+        exit 0
+        a.hx::sums[2]
+        a.hx::a < b
+    "#]],
+    );
+    check(
+        at,
+        &["sums", "a <", "--list"],
+        expect![[r#"
+        exit 0
+        a.hx::sums[1]
+        a.hx::sums[2]
+        a.hx::a < b
+    "#]],
+    );
+    check(
+        at,
+        &["sums", "--exact"],
+        expect![[r#"
+        exit 4
+        0 passed, 0 failed, 0 skipped
+    "#]],
+    );
+}
+
+/// A wrong kernel, as its author meets it.
+#[test]
+fn a_failure_says_all_of_it() {
+    let text = r#"
+kernel double(x: f16[m, n], y: mut f16[m, n])
+    grid [cdiv(m, 64), cdiv(n, 64)]
+    threads 128
+{
+    let [bm, bn] = block_idx;
+    let r = register_tensor(f16, [64, 64]);
+    copy(global_view(x[bm * 64.., bn * 64..], (64, 64) : (n, 1)), r);
+    copy(r + r + r, global_view(y[bm * 64.., bn * 64..], (64, 64) : (n, 1)));
+}
+test "it's double" {
+    let x = full(f16, [96, 70], 1.5);
+    let y = empty(f16, [96, 70]);
+    double(x, y);
+    x[..64, ..] *= 1.5;
+    print(randn(f16, [1, 1]).shape);
+    assert_close(y, x * 2, ulp: 1);
+}
+"#;
+    let folder = folder(&[("w.hx", text)]);
+    let output = hx(folder.path(), &["test", "--device", "sim", "--seed", "7", "--target", "sm_80"]);
+    expect![[r#"
+        device: simulator (sm_80)
+          | (1, 1)
+        error[HX0612]: 2240 of 6720 elements of f16[96, 70] are not within ulp: 1 of the reference
+            ╭─[ w.hx:17:5 ]
+            │
+         17 │     assert_close(y, x * 2, ulp: 1);
+            │     ───────────────┬──────────────
+            │                    ╰──────────────── here
+            │
+            │ Note 1: first at [64, 0]: got 4.5, expected 3.0
+            │
+            │ Note 2: worst at [64, 0]: absolute 1.50, relative 0.50, 384 ulp of f16 (got 4.5, expected 3.0)
+            │
+            │ Note 3: wrong: rows 64..96, the last 32
+            │
+            │ Note 4: all of them are 1.5 times the reference
+        ────╯
+
+          seed: 7
+          rerun: hx test 'w.hx::it'\''s double' --exact --device sim --target sm_80 --seed 7
+
+    "#]]
+    .assert_eq(&String::from_utf8_lossy(&output.stderr));
+    // The line that it gives does what it says.
+    let name = "w.hx::it's double";
+    let again = ["test", name, "--exact", "--device", "sim", "--target", "sm_80", "--seed", "7"];
+    let again = hx(folder.path(), &again);
+    assert_eq!(again.status.code(), Some(1));
+    assert_eq!(again.stderr, output.stderr);
+}
+
+#[test]
+fn the_report_is_the_same_for_any_number_of_jobs() {
+    let text: String = (0..12)
+        .map(|i| format!("test \"t{i}\" {{ print({i}, randn(f32, [1, 2])); for _ in 0..{} {{ }} assert({i} % 3 > 0); }}\n", (12 - i) * 500))
+        .collect();
+    let folder = folder(&[("t.hx", &text)]);
+    let run = |jobs: &str| {
+        let output = hx(folder.path(), &["test", "--device", "sim", "-j", jobs, "--format", "json"]);
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        let without_time = |l: &str| {
+            let (head, tail) = l.split_once("\"seconds\":").unwrap_or((l, ""));
+            format!("{head}{}\n", tail.split_once(',').unwrap_or_default().1)
+        };
+        (stdout.lines().map(without_time).collect::<String>(), output.stderr)
+    };
+    let one = run("1");
+    assert_eq!(one.0.lines().count(), 13);
+    assert!(one == run("2") && one == run("7"));
+}
+
+/// Starts, waits until the process has said something, and sends it SIGINT.
+#[cfg(unix)]
+fn interrupted(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    use std::process::{Command, Stdio};
+
+    let mut child = Command::new(env!("CARGO_BIN_EXE_hx"))
+        .args(args)
+        .current_dir(folder)
+        .env("HX_CACHE_DIR", folder.join("cache"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut said = String::new();
+    stdout.read_line(&mut said).expect("readable");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill starts");
+    assert!(sent.success());
+    stdout.read_to_string(&mut said).expect("readable");
+    let mut errors = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut errors).expect("readable");
+    (child.wait().expect("it ended").code(), said, errors)
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_in_order() {
+    let text = "test \"first\" { assert(1 == 2); }\ntest \"second\" { while true { } }\ntest \"third\" { }\n";
+    let folder = folder(&[("t.hx", text), ("m.hx", "main { print(\"on\"); while true { } }\n")]);
+    let (code, stdout, stderr) =
+        interrupted(folder.path(), &["test", "-j", "1", "--device", "sim", "--message-format", "short"]);
+    assert_eq!(code, Some(130));
+    assert!(stdout.ends_with("0 passed, 1 failed, 0 skipped\n"), "{stdout}");
+    assert!(stderr.ends_with("interrupted: 1 of 3 tests ended\n"), "{stderr}");
+    // What is known by then is known the next time.
+    check(
+        folder.path(),
+        &["--failed", "--list"],
+        expect![[r#"
+        exit 0
+        t.hx::first
+    "#]],
+    );
+    let (code, stdout, stderr) = interrupted(folder.path(), &["run", "m.hx", "--device", "sim"]);
+    assert_eq!((code, stdout.as_str()), (Some(130), "on\n"));
+    assert!(stderr.ends_with("interrupted\n"), "{stderr}");
+}
