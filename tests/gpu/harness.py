@@ -3,7 +3,7 @@
 
 A kernel is a file of code (`.cubin` or `.ptx`) and a description of its launch (`.json`). The code is loaded with the
 CUDA driver through `ctypes`, so that PyTorch is the only thing needed besides. Everything is timed with CUDA events, the
-contenders in turn, each run after the L2 cache was overwritten. See README.md in this folder.
+contenders in turn, each run after the L2 cache was emptied. See README.md in this folder.
 """
 
 from __future__ import annotations
@@ -545,7 +545,7 @@ def parser():
     p.add_argument("--bytes", metavar="EXPR", help="bytes read and written, over the dimensions")
     p.add_argument("--repeats", type=int, default=100)
     p.add_argument("--warmup-ms", type=float, default=200.0)
-    p.add_argument("--warm-l2", action="store_true", help="do not overwrite the L2 cache before each run")
+    p.add_argument("--warm-l2", action="store_true", help="do not empty the L2 cache before each run")
     p.add_argument("--no-time", action="store_true", help="only compare the results")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--json", metavar="FILE", help="write every sample to this file")

@@ -1,7 +1,7 @@
 //! Timing works on a device, in turn, and running steps once.
 //!
 //! A round runs every work once. Everything of the reported rounds is put on the stream before anything is waited for,
-//! so that the device never idles between an event and what it times: the overwriting of the cache, which is not timed,
+//! so that the device never idles between an event and what it times: the emptying of the cache, which is not timed,
 //! takes longer than the host needs to enqueue what follows.
 
 #![allow(unsafe_code)]
@@ -14,6 +14,7 @@ use cudarc::driver::sys;
 use hx_worker::protocol::{GemmRequest, RemoteError, Step, TimePlan, Work};
 
 use crate::cublaslt::{Cublas, Gemm, WORKSPACE_BYTES};
+use crate::flush::Flush;
 use crate::gpu::{DeviceMemory, Gpu, bad, fault};
 use crate::launch::{Prepared, prepare};
 
@@ -159,30 +160,6 @@ fn record(event: sys::CUevent, stream: sys::CUstream) -> Result<(), RemoteError>
 fn wait(stream: sys::CUstream, during: &str) -> Result<(), RemoteError> {
     // SAFETY: the stream is that of the current context.
     unsafe { result::stream::synchronize(stream) }.map_err(|error| fault(during, error))
-}
-
-/// Memory whose overwriting leaves nothing else in the L2 cache.
-struct Flush {
-    memory: DeviceMemory,
-    bytes: usize,
-}
-
-impl Flush {
-    fn new(gpu: &Gpu) -> Result<Flush, RemoteError> {
-        // Twice the cache: it need not replace the oldest line first.
-        let memory = gpu.alloc(2 * gpu.info.l2_bytes)?;
-        let bytes = usize::try_from(memory.bytes()).map_err(|_| bad("a cache past the address space"))?;
-        Ok(Flush { memory, bytes })
-    }
-
-    fn start(&self, stream: sys::CUstream) -> Result<(), RemoteError> {
-        if self.bytes == 0 {
-            return Ok(());
-        }
-        // SAFETY: the memory is live, `bytes` long, and outlives the stream's work, which is waited for.
-        unsafe { result::memset_d8_async(self.memory.address(), 0x5a, self.bytes, stream) }
-            .map_err(|error| fault("overwriting the cache", error))
-    }
 }
 
 /// Events in pairs, destroyed in the end.

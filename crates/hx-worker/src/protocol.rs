@@ -208,7 +208,7 @@ pub struct TimePlan {
     pub repeats: u32,
     /// Fewer rounds are reported where they would take longer than so many milliseconds, but at least five.
     pub budget_ms: u32,
-    /// Overwrite the L2 cache before each reported run.
+    /// Empty the L2 cache before each reported run.
     pub flush_l2: bool,
 }
 

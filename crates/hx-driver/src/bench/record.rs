@@ -41,7 +41,7 @@ pub struct BenchFile {
     pub device: String,
     /// The architecture that kernels were compiled for.
     pub target: String,
-    /// Whether the L2 cache was overwritten before each run.
+    /// Whether the L2 cache was emptied before each run.
     pub cold_l2: bool,
     pub benches: Vec<BenchRecord>,
 }

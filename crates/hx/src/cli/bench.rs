@@ -35,7 +35,7 @@ pub(crate) struct BenchArgs {
     /// Runs before the reported ones, at least.
     #[arg(long, value_name = "N")]
     pub warmup: Option<u32>,
-    /// Leave the L2 cache as the run before left it, instead of overwriting it before each run.
+    /// Leave the L2 cache as the run before left it, instead of emptying it before each run.
     #[arg(long)]
     pub warm_l2: bool,
     /// Copies of every tensor that repeated runs take in turn.

@@ -1,0 +1,105 @@
+//! Emptying the L2 cache of everything that a timed run could find there.
+//!
+//! A buffer larger than the cache is read. Writing it would replace what is in the cache as well, but would leave lines
+//! that have yet to go to memory, and the next run would pay for that. Where the driver does not translate the reading
+//! kernel, the buffer is written all the same.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_void};
+
+use cudarc::driver::{result, sys};
+use hx_worker::protocol::RemoteError;
+
+use crate::gpu::{DeviceMemory, Gpu, bad, fault};
+
+/// The reading kernel as text, which the driver translates for its device.
+const READ: &str = include_str!("read.ptx");
+const READ_SYMBOL: &str = "read_memory";
+const THREADS: u32 = 256;
+/// Blocks for each multiprocessor: enough loads are under way to fill the memory's pipe.
+const BLOCKS_EACH: u32 = 16;
+/// The buffer in sizes of the cache. Which line is replaced is the hardware's choice and need not be the oldest; and the
+/// device has to be busy for as long as the host needs to enqueue what follows.
+const CACHES: u64 = 4;
+
+/// Memory whose reading leaves nothing else in the cache.
+pub(crate) struct Flush {
+    memory: DeviceMemory,
+    bytes: usize,
+    blocks: u32,
+    read: Option<Reader>,
+}
+
+/// The loaded kernel, unloaded in the end.
+struct Reader {
+    module: sys::CUmodule,
+    function: sys::CUfunction,
+}
+
+impl Reader {
+    fn load() -> Option<Reader> {
+        let text = CString::new(READ).ok()?;
+        let symbol = CString::new(READ_SYMBOL).ok()?;
+        // SAFETY: the image is a text that ends in zero and outlives the call, which copies it; a context is current.
+        let module = unsafe { result::module::load_data(text.as_ptr().cast()) }.ok()?;
+        // SAFETY: the module was loaded just now.
+        match unsafe { result::module::get_function(module, symbol) } {
+            Ok(function) => Some(Reader { module, function }),
+            Err(_) => {
+                // SAFETY: nothing of the module is in use.
+                let _ = unsafe { result::module::unload(module) };
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // SAFETY: the module came from `load`; the stream was waited for, or its context is lost.
+        let _ = unsafe { result::module::unload(self.module) };
+    }
+}
+
+impl Flush {
+    /// Memory and kernel for a device, whose context is current.
+    pub(crate) fn new(gpu: &Gpu) -> Result<Flush, RemoteError> {
+        let memory = gpu.alloc(CACHES * gpu.info.l2_bytes)?;
+        memory.zero()?;
+        let bytes = usize::try_from(memory.bytes()).map_err(|_| bad("a cache past the address space"))?;
+        let blocks = BLOCKS_EACH * gpu.info.multiprocessors.max(1);
+        Ok(Flush { memory, bytes, blocks, read: Reader::load() })
+    }
+
+    /// Puts it on the stream.
+    pub(crate) fn start(&self, stream: sys::CUstream) -> Result<(), RemoteError> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        let done = match &self.read {
+            Some(read) => self.read(read, stream),
+            // SAFETY: the memory is live, `bytes` long, and outlives the stream's work, which is waited for.
+            None => unsafe { result::memset_d8_async(self.memory.address(), 0x5a, self.bytes, stream) },
+        };
+        done.map_err(|error| fault("emptying the cache", error))
+    }
+
+    fn read(&self, read: &Reader, stream: sys::CUstream) -> Result<(), result::DriverError> {
+        let mut memory: u64 = self.memory.address();
+        let mut quads: u64 = self.memory.bytes() / 16;
+        let mut arguments: [*mut c_void; 2] = [(&raw mut memory).cast(), (&raw mut quads).cast()];
+        // SAFETY: the kernel takes two 64-bit numbers, which the driver copies before the call returns; it reads `quads`
+        // times 16 bytes of live memory, which outlives the stream's work, and writes at its start at most.
+        unsafe {
+            result::launch_kernel(
+                read.function,
+                (self.blocks, 1, 1),
+                (THREADS, 1, 1),
+                0,
+                stream,
+                &mut arguments,
+            )
+        }
+    }
+}
