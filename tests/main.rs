@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod fuzz;
+mod gpu;
 mod incremental;
 mod layouts;
 mod manual;

@@ -1,6 +1,6 @@
 //! `hx doctor`: what the machine has, and what each missing part disables.
 
-use hx_worker::toolkit::{find_nvdisasm, find_nvrtc};
+use hx_worker::toolkit::{find_cublaslt, find_nvdisasm, find_nvrtc};
 use hx_worker::{Absence, WorkerClient};
 
 use crate::machine::{Setup, arch_for, probe};
@@ -97,6 +97,12 @@ pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
             out.push(Finding::missing("worker", &absence, "nothing is compiled for a GPU, and none is used"));
         }
     }
+    out.push(match find_cublaslt(&setup.search) {
+        Ok(path) => Finding::good("cublaslt", format!("`{}`", path.display())),
+        Err(absence) => {
+            Finding::missing("cublaslt", &absence, "`cublas::gemm`, the baseline of matrix products")
+        }
+    });
     out.push(match find_nvdisasm(&setup.search) {
         Ok(path) => Finding::good("nvdisasm", format!("`{}`", path.display())),
         Err(absence) => Finding::missing("nvdisasm", &absence, "`--emit sass`"),
