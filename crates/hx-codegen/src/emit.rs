@@ -14,6 +14,7 @@ use hx_tile::Origin;
 use crate::access::Array;
 use crate::expr::Printer;
 use crate::launch::{CudaSource, LaunchDescription};
+use crate::log;
 use crate::names::{Names, kernel_symbol};
 use crate::storage::{pointee, scalar};
 
@@ -206,6 +207,9 @@ impl<'a> Emitter<'a> {
             });
         }
         params.extend(self.symbol_params.iter().map(|name| format!("int {name}")));
+        if !self.program.log.is_empty() {
+            params.push(log::parameter());
+        }
         self.statement(&format!(
             "extern \"C\" __global__ void __launch_bounds__({}, {}) {symbol}(\n    {}) {{",
             self.program.threads,
@@ -250,6 +254,7 @@ impl<'a> Emitter<'a> {
             };
             lines.push(format!("{} {}[{}]{initial};{note}", storage.c_type, array.name, array.words.max(1)));
         }
+        lines.extend(log::declarations(&self.program.log));
         for line in lines {
             self.statement(&line);
         }
@@ -325,7 +330,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// The statements of a scope; what is declared and known in it ends with it.
-    fn body(&mut self, body: &Body) -> Result<(), MalformedProgram> {
+    pub(crate) fn body(&mut self, body: &Body) -> Result<(), MalformedProgram> {
         let (outer, names, line) = (self.printer.scope(), self.names.enter(), self.line);
         for stmt in body {
             self.stmt(stmt)?;
@@ -391,6 +396,8 @@ impl<'a> Emitter<'a> {
             Stmt::Multiply(m) => self.multiply(m),
             Stmt::Convert(c) => self.convert(c),
             Stmt::Fill(f) => self.fill(f),
+            Stmt::Log(log) => self.log(log),
+            Stmt::Put(put) => self.put(put),
         }
     }
 

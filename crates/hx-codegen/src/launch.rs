@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_thread::{Param, TensorParam, ThreadProgram};
+use hx_thread::{LOG_WORD, Param, TensorParam, ThreadProgram, areas_word};
 use hx_tile::Requirement;
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 
@@ -40,6 +40,9 @@ pub enum LaunchParam {
     Scalar { name: String, dtype: DType },
     /// A dimension or stride, by value as a signed 32-bit integer.
     Symbol(Symbol),
+    /// The address of a buffer for prints and assertions; see [`hx_thread::LogPlan`]. At least so many bytes of zeros keep nothing
+    /// but the counts.
+    Log { bytes: u64 },
 }
 
 impl LaunchDescription {
@@ -48,8 +51,11 @@ impl LaunchDescription {
             Param::Tensor(t) => LaunchParam::Tensor(t.clone()),
             Param::Scalar { name, dtype } => LaunchParam::Scalar { name: name.clone(), dtype: *dtype },
         });
+        let symbols = program.symbols.iter().cloned().map(LaunchParam::Symbol);
+        let log = (!program.log.is_empty())
+            .then(|| LaunchParam::Log { bytes: areas_word(&program.log) as u64 * LOG_WORD });
         LaunchDescription {
-            params: params.chain(program.symbols.iter().cloned().map(LaunchParam::Symbol)).collect(),
+            params: params.chain(symbols).chain(log).collect(),
             grid: program.grid.clone(),
             threads: program.threads,
             shared_bytes: program.shared_bytes,
@@ -96,6 +102,12 @@ impl Serialize for LaunchParam {
                 let mut s = serializer.serialize_struct("Symbol", 2)?;
                 s.serialize_field("kind", "symbol")?;
                 s.serialize_field("name", &symbol.to_string())?;
+                s.end()
+            }
+            LaunchParam::Log { bytes } => {
+                let mut s = serializer.serialize_struct("Log", 2)?;
+                s.serialize_field("kind", "log")?;
+                s.serialize_field("bytes", bytes)?;
                 s.end()
             }
         }

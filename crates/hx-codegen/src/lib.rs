@@ -11,6 +11,7 @@ mod emit;
 mod expr;
 mod instruction;
 mod launch;
+mod log;
 mod names;
 mod storage;
 

@@ -6,6 +6,7 @@ use crate::flight::Flight;
 use crate::formula::{Env, Failure, Test};
 use crate::global::{Overlay, Tensor};
 use crate::launch::Config;
+use crate::log::BlockLog;
 use crate::report::Counters;
 use crate::shared::SharedMemory;
 use hx_target::WARP;
@@ -62,6 +63,7 @@ pub(crate) struct Block<'a> {
     /// By site.
     pub(crate) counters: Vec<Counters>,
     pub(crate) barriers: u64,
+    pub(crate) log: BlockLog,
     pub(crate) scratch: Scratch,
     steps: u32,
 }
@@ -72,6 +74,7 @@ impl<'a> Block<'a> {
         tensors: &'a [Option<Tensor>],
         config: &'a Config<'a>,
         index: [u32; 3],
+        log: BlockLog,
     ) -> Block<'a> {
         let mut env = Env::new(code.slots, code.lanes, code.threads);
         for (slot, i) in env.slots.iter_mut().zip(index) {
@@ -90,6 +93,7 @@ impl<'a> Block<'a> {
             overlays: tensors.iter().map(|_| Overlay::default()).collect(),
             counters: vec![Counters::default(); code.sites.len()],
             barriers: 0,
+            log,
             scratch: Scratch {
                 offsets: vec![0; code.threads],
                 mask: vec![true; code.threads],
@@ -106,7 +110,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    fn body(&mut self, steps: &'a [Step]) -> Result<(), SimError> {
+    pub(crate) fn body(&mut self, steps: &'a [Step]) -> Result<(), SimError> {
         for step in steps {
             self.poll()?;
             match step {
@@ -148,6 +152,8 @@ impl<'a> Block<'a> {
                 Step::AsyncCopy(c) => self.async_copy(c)?,
                 Step::Commit { site } => self.commit(*site),
                 Step::Wait { site, groups } => self.wait(*site, *groups),
+                Step::Log { entry, body } => self.log_step(*entry, body)?,
+                Step::Put(p) => self.put(p)?,
             }
         }
         Ok(())

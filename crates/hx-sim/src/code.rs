@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use hx_dtype::DType;
+use hx_thread::LogEntry;
 use hx_tile::{OpId, Origin};
 
 use crate::compute::Compute;
@@ -27,6 +28,8 @@ pub(crate) struct Code {
     pub(crate) granule: usize,
     /// Whether some copy is asynchronous.
     pub(crate) asynchronous: bool,
+    /// What the program prints and asserts.
+    pub(crate) log: Vec<LogEntry>,
     pub(crate) body: Vec<Step>,
 }
 
@@ -65,11 +68,35 @@ pub(crate) struct Shared {
 
 #[derive(Debug)]
 pub(crate) enum Step {
-    SetSlot { site: SiteId, slot: u32, value: Formula },
-    SetLanes { site: SiteId, lanes: u32, value: Formula },
-    For { site: SiteId, slot: u32, start: Formula, end: Formula, body: Vec<Step> },
-    If { site: SiteId, test: Test, then: Vec<Step>, otherwise: Vec<Step> },
-    While { site: SiteId, test: Test, body: Vec<Step>, text: String },
+    SetSlot {
+        site: SiteId,
+        slot: u32,
+        value: Formula,
+    },
+    SetLanes {
+        site: SiteId,
+        lanes: u32,
+        value: Formula,
+    },
+    For {
+        site: SiteId,
+        slot: u32,
+        start: Formula,
+        end: Formula,
+        body: Vec<Step>,
+    },
+    If {
+        site: SiteId,
+        test: Test,
+        then: Vec<Step>,
+        otherwise: Vec<Step>,
+    },
+    While {
+        site: SiteId,
+        test: Test,
+        body: Vec<Step>,
+        text: String,
+    },
     Barrier,
     LoadInteger(Box<LoadInteger>),
     Transfer(Box<Transfer>),
@@ -79,8 +106,34 @@ pub(crate) enum Step {
     Compute(Box<Compute>),
     LaneExchange(Box<LaneExchange>),
     AsyncCopy(Box<AsyncCopy>),
-    Commit { site: SiteId },
-    Wait { site: SiteId, groups: usize },
+    Commit {
+        site: SiteId,
+    },
+    Wait {
+        site: SiteId,
+        groups: usize,
+    },
+    /// `entry` is a position in [`Code::log`].
+    Log {
+        entry: usize,
+        body: Vec<Step>,
+    },
+    Put(Box<Put>),
+}
+
+/// One element of a print or an assertion for each thread whose guard holds.
+#[derive(Debug)]
+pub(crate) struct Put {
+    pub(crate) site: SiteId,
+    /// Position in [`Code::log`].
+    pub(crate) entry: usize,
+    pub(crate) value: Regs,
+    pub(crate) position: Formula,
+    pub(crate) guard: Test,
+    /// Bytes of an element.
+    pub(crate) width: usize,
+    /// Elements of the record.
+    pub(crate) elements: u64,
 }
 
 /// Registers of every thread that an instruction names.

@@ -10,7 +10,7 @@ use hx_dtype::DType;
 use hx_index::{Cond, EvalError, Expr, Symbol};
 use hx_thread::{Address, Body, Memory, Param, RegId, Registers, Stmt, ThreadProgram};
 
-use crate::code::{Array, Code, Exchange, Fill, LoadInteger, Product, Regs, Shared, Site, SiteId, Step};
+use crate::code::{Array, Code, Exchange, Fill, LoadInteger, Product, Put, Regs, Shared, Site, SiteId, Step};
 use crate::error::{Fault, SimError};
 use crate::formula::{Binding, Compiler, Formula, Test};
 
@@ -46,6 +46,7 @@ pub(crate) fn compile(
         lanes: 0,
         granule: 16,
         asynchronous: false,
+        logging: None,
         exchanges: BTreeMap::new(),
         products: BTreeMap::new(),
     };
@@ -61,6 +62,7 @@ pub(crate) fn compile(
         shared_bytes: program.shared_bytes as usize,
         granule: c.granule,
         asynchronous: c.asynchronous,
+        log: program.log.clone(),
         body,
     })
 }
@@ -134,6 +136,8 @@ struct Compilation<'a> {
     lanes: u32,
     granule: usize,
     asynchronous: bool,
+    /// The entry whose elements are handed out here.
+    logging: Option<usize>,
     exchanges: BTreeMap<String, Arc<Exchange>>,
     products: BTreeMap<String, Arc<Product>>,
 }
@@ -237,6 +241,17 @@ impl<'a> Compilation<'a> {
                     out.push(Step::While { site, test, body: self.body(body)?, text });
                 }
                 Stmt::Assign { var, value } => out.push(self.assign(var, value)?),
+                Stmt::Log(l) => {
+                    let entry = l.entry as usize;
+                    if entry >= self.program.log.len() {
+                        return self.malformed(format!("there is no entry {entry} to print or assert"));
+                    }
+                    let outer = self.logging.replace(entry);
+                    let body = self.body(&l.body);
+                    self.logging = outer;
+                    out.push(Step::Log { entry, body: body? });
+                }
+                Stmt::Put(p) => out.push(Step::Put(Box::new(self.put(p)?))),
                 Stmt::LoadInteger { var, address } => {
                     let (local, load) = self.load_integer(var, address)?;
                     hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
@@ -312,6 +327,27 @@ impl<'a> Compilation<'a> {
         let changes = self.changing.contains(var);
         let load = LoadInteger { site: self.site, slot, tensor: p as usize, offset, dtype: t.dtype };
         Ok((Local { binding: Binding::Slot(slot), fixed: false, changes }, load))
+    }
+
+    fn put(&mut self, p: &hx_thread::Put) -> Result<Put, SimError> {
+        let entry = p.entry as usize;
+        let info = self.program.log.get(entry).filter(|_| self.logging == Some(entry));
+        let Some(value) = info.and_then(|info| info.value.as_ref()) else {
+            return self
+                .malformed(format!("an element for entry {entry} where it is not printed or asserted"));
+        };
+        let regs = self.regs(&p.value)?;
+        self.expect_values("print", "registers", p.value.offsets.len(), 1)?;
+        self.expect_type("print", &p.value, value.dtype)?;
+        Ok(Put {
+            site: self.site,
+            entry,
+            value: regs,
+            position: self.formula(&p.position)?,
+            guard: self.test(&p.guard)?,
+            width: value.element_bytes() as usize,
+            elements: value.elements(),
+        })
     }
 
     fn new_slot(&mut self) -> u32 {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hx_index::{EvalError, Expr, Symbol};
-use hx_thread::{Param, ThreadProgram};
+use hx_thread::{LogContents, LogPlan, Param, ThreadProgram};
 use rayon::prelude::*;
 
 use crate::block::Block;
@@ -13,6 +13,7 @@ use crate::code::Code;
 use crate::compile::compile;
 use crate::error::{Fault, SimError};
 use crate::global::{Clash, History, Overlay, Tensor, merge};
+use crate::log::{BlockLog, LaunchLog};
 use crate::report::{Counters, Report};
 
 /// Blocks that run before their changes are brought together, which bounds the memory for them.
@@ -73,6 +74,21 @@ pub fn run(
     arguments: &mut [Argument],
     config: &Config<'_>,
 ) -> Result<Report, SimError> {
+    run_with_log(program, symbols, arguments, config, &mut LogContents::default())
+}
+
+/// As [`run`]; `log` becomes what the blocks printed and asserted, up to the first error where the run ends with one. An assertion
+/// that does not hold ends nothing.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_log(
+    program: &ThreadProgram,
+    symbols: &BTreeMap<Symbol, i64>,
+    arguments: &mut [Argument],
+    config: &Config<'_>,
+    log: &mut LogContents,
+) -> Result<Report, SimError> {
     let mut symbols = symbols.clone();
     let numbers = bind_scalars(program, arguments, &mut symbols)?;
     let lookup = |s: &Symbol| symbols.get(s).copied();
@@ -84,8 +100,10 @@ pub fn run(
     let grid = grid(program, &lookup)?;
     let code = compile(program, &symbols, &numbers)?;
     let mut tensors = Vec::new();
+    let mut told = LaunchLog::new(LogPlan::new(program, grid, &lookup));
     let launched = take_tensors(program, arguments, &lookup, &mut tensors)
-        .and_then(|()| run_grid(&code, grid, &mut tensors, config));
+        .and_then(|()| run_grid(&code, grid, &mut tensors, config, &mut told));
+    *log = told.contents(program);
     for (argument, tensor) in arguments.iter_mut().zip(tensors) {
         if let (Argument::Tensor { bytes, .. }, Some(tensor)) = (argument, tensor) {
             *bytes = tensor.bytes;
@@ -200,6 +218,12 @@ fn strides_differ(shape: &[i64], found: &[i64], want: &[i64]) -> bool {
         || found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
 }
 
+/// A block that ran, to its end or to an error.
+struct Ran {
+    log: BlockLog,
+    outcome: Result<Outcome, SimError>,
+}
+
 /// What one block did.
 struct Outcome {
     overlays: Vec<Overlay>,
@@ -212,6 +236,7 @@ fn run_grid(
     grid: [u64; 3],
     tensors: &mut [Option<Tensor>],
     config: &Config<'_>,
+    log: &mut LaunchLog,
 ) -> Result<Report, SimError> {
     let blocks = grid[0] * grid[1] * grid[2];
     let mut histories: Vec<History> = tensors.iter().map(|_| History::default()).collect();
@@ -220,7 +245,9 @@ fn run_grid(
     let mut first = 0;
     while first < blocks {
         let last = (first + BATCH).min(blocks);
-        for (number, outcome) in (first..last).zip(run_batch(code, grid, first..last, tensors, config)) {
+        let batch = run_batch(code, grid, first..last, tensors, config, log.plan());
+        for (number, Ran { log: told, outcome }) in (first..last).zip(batch) {
+            log.merge(&code.log, &told);
             let outcome = outcome?;
             report.barriers += outcome.barriers;
             for (total, here) in totals.iter_mut().zip(outcome.counters) {
@@ -256,29 +283,32 @@ fn run_batch(
     blocks: std::ops::Range<u64>,
     tensors: &[Option<Tensor>],
     config: &Config<'_>,
-) -> Vec<Result<Outcome, SimError>> {
+    plan: &LogPlan,
+) -> Vec<Ran> {
     // Blocks after one that failed need not run: its error is what the caller gets.
     let failed = AtomicU32::new(u32::MAX);
-    let outcomes: Vec<Option<Result<Outcome, SimError>>> = (blocks.start as u32..blocks.end as u32)
+    let ran: Vec<Option<Ran>> = (blocks.start as u32..blocks.end as u32)
         .into_par_iter()
         .map(|number| {
             if number > failed.load(Ordering::Relaxed) {
                 return None;
             }
-            let outcome = run_block(code, block_index(grid, u64::from(number)), tensors, config);
-            if outcome.is_err() {
+            let log = BlockLog::new(&code.log, plan, u64::from(number));
+            let ran = run_block(code, block_index(grid, u64::from(number)), tensors, config, log);
+            if ran.outcome.is_err() {
                 failed.fetch_min(number, Ordering::Relaxed);
             }
-            Some(outcome)
+            Some(ran)
         })
         .collect();
-    let cancelled = |o: &Option<Result<Outcome, SimError>>| {
-        matches!(o, Some(Err(SimError { fault: Fault::Cancelled, .. })))
-    };
-    if outcomes.iter().any(cancelled) {
-        return vec![Err(Fault::Cancelled.into())];
+    let is_cancelled = |ran: &Ran| matches!(ran.outcome, Err(SimError { fault: Fault::Cancelled, .. }));
+    let cancelled = ran.iter().flatten().any(is_cancelled);
+    let mut ran: Vec<Ran> = ran.into_iter().map_while(|ran| ran).collect();
+    if let Some(last) = ran.last_mut().filter(|_| cancelled) {
+        // Which block noticed first is chance.
+        last.outcome = Err(Fault::Cancelled.into());
     }
-    outcomes.into_iter().map_while(|o| o).collect()
+    ran
 }
 
 fn run_block(
@@ -286,13 +316,15 @@ fn run_block(
     index: [u32; 3],
     tensors: &[Option<Tensor>],
     config: &Config<'_>,
-) -> Result<Outcome, SimError> {
+    log: BlockLog,
+) -> Ran {
     if (config.cancel)() {
-        return Err(Fault::Cancelled.into());
+        return Ran { log, outcome: Err(Fault::Cancelled.into()) };
     }
-    let mut block = Block::new(code, tensors, config, index);
-    block.run()?;
-    Ok(Outcome { overlays: block.overlays, counters: block.counters, barriers: block.barriers })
+    let mut block = Block::new(code, tensors, config, index, log);
+    let result = block.run();
+    let Block { overlays, counters, barriers, log, .. } = block;
+    Ran { log, outcome: result.map(|()| Outcome { overlays, counters, barriers }) }
 }
 
 fn block_index(grid: [u64; 3], number: u64) -> [u32; 3] {

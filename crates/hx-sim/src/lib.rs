@@ -13,6 +13,8 @@
 //! error, and after it other threads need a barrier. Copies that nobody waited for are counted ([`Counters::unwaited`]). A `while`
 //! that changes nothing, or runs more often than [`Config::while_limit`], ends the run.
 //!
+//! What a kernel prints and which assertions failed is in the log of [`run_with_log`], also when the run ends with an error.
+//!
 //! The crate knows no instruction by name, only rows of the catalogue, and nothing of CUDA text or incremental queries.
 //! Start at [`run`].
 
@@ -28,6 +30,7 @@ mod flight;
 mod formula;
 mod global;
 mod launch;
+mod log;
 mod operators;
 mod report;
 mod shared;
@@ -37,5 +40,5 @@ mod tests;
 mod transfer;
 
 pub use error::{Access, Copying, Fault, Place, SimError};
-pub use launch::{Argument, Config, run};
+pub use launch::{Argument, Config, run, run_with_log};
 pub use report::{Counters, Report};

@@ -4,6 +4,8 @@ use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
 use hx_tile::{OpId, Origin, Requirement, Scalar};
 
+use crate::LogEntry;
+
 /// One kernel, as every thread runs it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ThreadProgram {
@@ -26,6 +28,8 @@ pub struct ThreadProgram {
     pub shared_bytes: u32,
     /// Indexed by [`RegId`].
     pub registers: Vec<RegisterArray>,
+    /// What it prints and asserts. If there is anything, the kernel takes the address of a buffer as its last argument.
+    pub log: Vec<LogEntry>,
     pub body: Body,
 }
 
@@ -128,6 +132,29 @@ pub enum Stmt {
         var: Symbol,
         address: Address,
     },
+    Log(Log),
+    Put(Put),
+}
+
+/// One execution of a print or an assertion. Control flow leads all threads here together, or none.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Log {
+    /// Position in [`ThreadProgram::log`].
+    pub entry: u32,
+    /// Loops around the [`Stmt::Put`]s of this entry, which stand nowhere else.
+    pub body: Body,
+}
+
+/// One element for each thread whose guard holds: into the record of a print, or to be true for an assertion.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Put {
+    /// That of the [`Log`] around.
+    pub entry: u32,
+    /// One value.
+    pub value: Registers,
+    /// Row-major position in the entry's tensor. No two threads put the same one.
+    pub position: Expr,
+    pub guard: Cond,
 }
 
 /// An expression within each thread: one element from others.

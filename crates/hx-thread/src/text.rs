@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use hx_index::Cond;
 
-use crate::{Address, Memory, Param, Registers, Stmt, ThreadProgram};
+use crate::{Address, LogKind, Memory, Param, Registers, Stmt, ThreadProgram};
 
 /// The program as text, one instruction a line.
 pub fn emit_thread(program: &ThreadProgram) -> String {
@@ -131,12 +131,36 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
             Stmt::LoadInteger { var, address } => {
                 let _ = writeln!(out, "{indent}let {var} = {}", address_text(program, address));
             }
+            Stmt::Log(l) => {
+                let _ = writeln!(out, "{indent}{}", log_text(program, l.entry));
+                body_text(program, &l.body, depth + 1, out);
+            }
+            Stmt::Put(p) => {
+                let guard = match &p.guard {
+                    Cond::True => String::new(),
+                    guard => format!(" if {guard}"),
+                };
+                let value = registers_text(program, &p.value);
+                let _ = writeln!(out, "{indent}[{}] <- {value}{guard}", p.position);
+            }
             Stmt::Fill(f) => {
                 let value = program.array(f.dst.array).dtype.decode(f.bits);
                 let _ = writeln!(out, "{indent}fill {} = {value:?}", registers_text(program, &f.dst));
             }
         }
     }
+}
+
+/// `print "after" f32[4, 8]`.
+fn log_text(program: &ThreadProgram, entry: u32) -> String {
+    let Some(entry) = program.log.get(entry as usize) else { return format!("entry {entry}") };
+    let word = match entry.kind {
+        LogKind::Print => "print",
+        LogKind::Assert => "assert",
+    };
+    let text = if entry.text.is_empty() { String::new() } else { format!(" {:?}", entry.text) };
+    let value = entry.value.as_ref().map_or(String::new(), |v| format!(" {}{:?}", v.dtype, v.shape));
+    format!("{word}{text}{value}")
 }
 
 fn address_text(program: &ThreadProgram, address: &Address) -> String {

@@ -168,6 +168,11 @@ pub enum OpKind {
     Map(Map),
     /// `dst` has extent 1 along `axis`: all elements of `src` along it, combined by an associative and commutative operator.
     Reduce { dst: TensorId, src: TensorId, axis: usize, operator: Operator },
+    /// Tells the host a text and the elements of a register tensor after it, or the text alone.
+    Print { text: String, src: Option<TensorId>, uniform: bool },
+    /// Every element of a `bool` tensor should hold; where one does not, the launch fails when it has ended. `uniform`, as of a
+    /// print: the only element is a number or truth value of the block and no tensor of the source.
+    Assert { cond: TensorId, message: String, uniform: bool },
 }
 
 // `value` of a fill is a literal of the source, never NaN.
@@ -250,6 +255,8 @@ impl OpKind {
             OpKind::Wait { .. } => "wait",
             OpKind::Map(_) => "elementwise",
             OpKind::Reduce { .. } => "reduce",
+            OpKind::Print { .. } => "print",
+            OpKind::Assert { .. } => "assert",
         }
     }
 
@@ -262,6 +269,8 @@ impl OpKind {
             OpKind::Cast { dst, src } => vec![*dst, *src],
             OpKind::Map(map) => std::iter::once(map.dst).chain(map.inputs.iter().copied()).collect(),
             OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
+            OpKind::Print { src, .. } => src.iter().copied().collect(),
+            OpKind::Assert { cond, .. } => vec![*cond],
             OpKind::Sync | OpKind::CopyAsync { .. } | OpKind::Commit | OpKind::Wait { .. } => Vec::new(),
         }
     }

@@ -123,6 +123,15 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Reduce { dst, src, axis, operator } => {
             format!("{} = reduce({}, axis: {axis}, {})", name(dst), name(src), operator.name())
         }
+        OpKind::Print { text, src, .. } => {
+            let text = (!text.is_empty()).then(|| format!("{text:?}"));
+            let parts: Vec<String> = text.into_iter().chain(src.as_ref().map(name)).collect();
+            format!("print({})", parts.join(", "))
+        }
+        OpKind::Assert { cond, message, .. } => {
+            let message = if message.is_empty() { String::new() } else { format!(", {message:?}") };
+            format!("assert({}{message})", name(cond))
+        }
     }
 }
 

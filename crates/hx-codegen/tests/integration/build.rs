@@ -146,6 +146,7 @@ pub(crate) fn kernel(
         blocks: 1,
         shared_bytes: 0,
         registers,
+        log: Vec::new(),
         body,
     }
 }

@@ -174,7 +174,10 @@ impl Tracer<'_> {
             | Stmt::Convert(_)
             | Stmt::Fill(_)
             | Stmt::Compute(_)
-            | Stmt::Exchange(_) => {}
+            | Stmt::Exchange(_)
+            // They read registers and write a buffer that no other statement touches.
+            | Stmt::Log(_)
+            | Stmt::Put(_) => {}
         }
     }
 

@@ -124,6 +124,7 @@ impl Kernel {
             blocks: 1,
             shared_bytes: 0,
             registers: Vec::new(),
+            log: Vec::new(),
             body: Vec::new(),
         };
         Kernel { program, ops: 0 }

@@ -169,7 +169,7 @@ impl Lowering<'_> {
 }
 
 /// Whether a coordinate is in a tensor whose tile covers more than it.
-fn in_tile(shape: &[i64], at: &[Expr], tile: &[i64], facts: &Facts) -> Cond {
+pub(super) fn in_tile(shape: &[i64], at: &[Expr], tile: &[i64], facts: &Facts) -> Cond {
     let ragged = at.iter().zip(shape).zip(tile).filter(|((_, extent), covered)| covered != extent);
     ragged.fold(Cond::True, |guard, ((coordinate, extent), _)| {
         guard.and(Cond::cmp(CmpOp::Lt, coordinate.clone(), Expr::constant(*extent), facts))
@@ -177,7 +177,7 @@ fn in_tile(shape: &[i64], at: &[Expr], tile: &[i64], facts: &Facts) -> Cond {
 }
 
 /// Of threads that hold the same element, the lowest stores it.
-fn lowest_of_replicas(modes: &[TileMode], facts: &Facts) -> Cond {
+pub(super) fn lowest_of_replicas(modes: &[TileMode], facts: &Facts) -> Cond {
     let flat: Vec<(i64, i64)> = modes.iter().map(|m| (m.extent, 0)).collect();
     let digits = digits(&Expr::symbol(Symbol::Thread), &flat, facts);
     modes

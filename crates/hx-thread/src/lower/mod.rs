@@ -4,6 +4,7 @@ mod address;
 mod copy;
 mod elementwise;
 mod layout;
+mod log;
 mod reduce;
 mod scalar;
 
@@ -16,8 +17,8 @@ use hx_tile::{
 };
 
 use crate::{
-    Body, Compute, Convert, Fill, Group, Multiply, Param, RegId, RegisterArray, Registers, SharedBuffer,
-    Stmt, TensorParam, ThreadProgram,
+    Body, Compute, Convert, Fill, Group, LogEntry, Multiply, Param, RegId, RegisterArray, Registers,
+    SharedBuffer, Stmt, TensorParam, ThreadProgram,
 };
 use layout::{registers, unrolled};
 
@@ -36,7 +37,7 @@ pub struct LowerError {
 pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram, LowerError> {
     let lowering = Lowering::new(program, solution);
     let body = lowering.stmts(&program.body)?;
-    let Lowering { arrays, temporaries, buffers, scratch, .. } = lowering;
+    let Lowering { arrays, temporaries, buffers, scratch, log, .. } = lowering;
     let registers = arrays.keys().map(|t| {
         let (tensor, values) = (program.tensor(*t), solution.registers[t].layout.mode(1).size());
         RegisterArray { name: tensor.name.clone(), dtype: tensor.dtype, len: values as u32 }
@@ -74,6 +75,7 @@ pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram
         blocks: blocks(program, solution),
         shared_bytes: solution.shared_bytes,
         registers: registers.chain(temporaries).collect(),
+        log,
         body,
     })
 }
@@ -143,6 +145,7 @@ struct Lowering<'p> {
     buffers: BTreeMap<TensorId, u32>,
     /// Shared memory of reductions across warps.
     scratch: BTreeMap<OpId, u32>,
+    log: Vec<LogEntry>,
     facts: Facts,
 }
 
@@ -165,7 +168,8 @@ impl<'p> Lowering<'p> {
             reductions(|r| !r.lanes.is_empty() || r.across.is_some()).zip(arrays.len() as u32..);
         let temporaries = temporaries.map(|(op, i)| (op, RegId(i))).collect();
         let scratch = reductions(|r| r.across.is_some()).zip(buffers.len() as u32..).collect();
-        Lowering { program, solution, arrays, temporaries, buffers, scratch, facts }
+        let log = log::entries(program);
+        Lowering { program, solution, arrays, temporaries, buffers, scratch, log, facts }
     }
 
     fn stmts(&self, stmts: &[TileStmt]) -> Result<Body, LowerError> {
@@ -205,6 +209,8 @@ impl<'p> Lowering<'p> {
             (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, *value),
             (OpKind::Commit, _) => Ok(vec![Stmt::Commit]),
             (OpKind::Wait { groups }, _) => Ok(vec![Stmt::Wait { groups: *groups }]),
+            (OpKind::Print { src, .. }, _) => self.log(op, *src),
+            (OpKind::Assert { cond, .. }, _) => self.log(op, Some(*cond)),
             (OpKind::CopyAsync { src, dst }, Some(Choice::Copy(choice))) => {
                 self.copy_async(op, src, dst, choice)
             }

@@ -1,0 +1,132 @@
+//! Prints and assertions: plain stores and counters in the buffer that the host reads, in the format of `hx_thread`.
+//!
+//! All threads of a block know where its next record begins, so they need no barrier and no memory in common. Counters change only
+//! where a record finds no room or an assertion fails.
+
+use hx_index::Expr;
+use hx_thread::{
+    FAILURE_SHIFTS, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, Log, LogEntry, LogKind, Put, areas_word,
+    assertion_word, record_bytes,
+};
+
+use crate::access::Elements;
+use crate::emit::{Emitter, MalformedProgram};
+use crate::storage::pointee;
+
+type Result<T> = std::result::Result<T, MalformedProgram>;
+
+/// The parameter that holds the buffer's address.
+const BUFFER: &str = "hx_log";
+
+/// The declaration of the parameter.
+pub(crate) fn parameter() -> String {
+    format!("unsigned long long* {BUFFER}")
+}
+
+/// What stands at the beginning of a kernel that prints or asserts.
+pub(crate) fn declarations(log: &[LogEntry]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if log.is_empty() {
+        return lines;
+    }
+    lines.push(
+        "const unsigned long long hx_block = blockIdx.x + (unsigned long long)gridDim.x * \
+         (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);"
+            .to_owned(),
+    );
+    if log.iter().any(|e| e.kind == LogKind::Print) {
+        let first = areas_word(log);
+        let area =
+            |word: usize| format!("hx_block < {BUFFER}[{LOG_BLOCKS}] ? {BUFFER}[{word} + hx_block] : 0");
+        lines.push(format!("unsigned long long hx_next = {}; // the next record", area(first)));
+        lines.push(format!("const unsigned long long hx_end = {};", area(first + 1)));
+    }
+    for (entry, _) in log.iter().enumerate().filter(|(_, e)| e.kind == LogKind::Assert) {
+        lines.push(format!("unsigned {} = 0;", runs(entry)));
+    }
+    lines
+}
+
+/// The counter of the executions of an assertion.
+fn runs(entry: usize) -> String {
+    format!("hx_runs_{entry}")
+}
+
+impl Emitter<'_> {
+    fn entry(&self, entry: u32) -> Result<&LogEntry> {
+        let missing = || MalformedProgram::Missing(format!("entry {entry} to print or assert"));
+        self.program.log.get(entry as usize).ok_or_else(missing)
+    }
+
+    pub(crate) fn log(&mut self, log: &Log) -> Result<()> {
+        let info = self.entry(log.entry)?;
+        let (kind, size) = (info.kind, record_bytes(info));
+        match kind {
+            LogKind::Assert => self.block("", |e| {
+                e.body(&log.body)?;
+                let runs = runs(log.entry as usize);
+                e.statement(&format!("{runs} += {runs} < {LAST_RUN}u;"));
+                Ok(())
+            }),
+            LogKind::Print => self.block("", |e| {
+                e.statement(&format!("const bool hx_kept = hx_next + {size} <= hx_end;"));
+                let number = u64::from(log.entry) + 1;
+                e.statement(&format!(
+                    "if (threadIdx.x == 0) {{ if (hx_kept) {BUFFER}[hx_next / {LOG_WORD}] = {number}; \
+                     else atomicAdd({BUFFER} + {LOG_DROPPED}, 1ull); }}"
+                ));
+                if !log.body.is_empty() {
+                    e.block("if (hx_kept)", |e| e.body(&log.body))?;
+                }
+                e.statement(&format!("hx_next += {size};"));
+                Ok(())
+            }),
+        }
+    }
+
+    pub(crate) fn put(&mut self, put: &Put) -> Result<()> {
+        let info = self.entry(put.entry)?;
+        let kind = info.kind;
+        let missing = || MalformedProgram::Missing(format!("the tensor of entry {}", put.entry));
+        let value = info.value.clone().ok_or_else(missing)?;
+        let (_, array) = self.array(&put.value)?;
+        if array.dtype != value.dtype {
+            return Err(MalformedProgram::Types { left: array.dtype, right: value.dtype });
+        }
+        if put.value.offsets.len() != 1 {
+            let (row, operand, found) = ("print".to_owned(), "value", put.value.offsets.len());
+            return Err(MalformedProgram::Operands { row, operand, expected: 1, found });
+        }
+        let elements = Elements { array: &array, base: &put.value.base, offsets: &put.value.offsets };
+        let element = elements.value(0, &mut self.printer);
+        let guard = match &put.guard {
+            hx_index::Cond::True => None,
+            guard => Some(self.cond(guard)?),
+        };
+        let text = match kind {
+            LogKind::Print => {
+                let at = put.position.scale(value.element_bytes() as i64) + Expr::constant(LOG_WORD as i64);
+                let at = self.expr(&at)?.text;
+                let c_type = pointee(value.dtype);
+                let cut = if value.dtype.bits() < 32 { format!("({c_type})") } else { String::new() };
+                let store =
+                    format!("*({c_type}*)((unsigned char*){BUFFER} + hx_next + {at}) = {cut}{element};");
+                guard.map_or(store.clone(), |guard| format!("if ({guard}) {store}"))
+            }
+            LogKind::Assert => {
+                let word = assertion_word(&self.program.log, put.entry as usize);
+                let [block, run] = FAILURE_SHIFTS;
+                let runs = runs(put.entry as usize);
+                let at = self.expr(&put.position)?.operand(crate::expr::Binding::Prefix);
+                let guard = guard.map_or(String::new(), |guard| format!("({guard}) && "));
+                format!(
+                    "if ({guard}!{element}) {{ atomicAdd({BUFFER} + {word}, 1ull); atomicMax({BUFFER} + {}, \
+                     ~(hx_block << {block} | (unsigned long long){runs} << {run} | (unsigned long long){at})); }}",
+                    word + 1
+                )
+            }
+        };
+        self.statement(&text);
+        Ok(())
+    }
+}

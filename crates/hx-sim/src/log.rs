@@ -1,0 +1,176 @@
+//! Prints and assertions of a block, kept in the format of the buffer that a GPU fills.
+//!
+//! They count no instructions and no bytes: what is measured is the kernel without them.
+
+use hx_thread::{LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind, LogPlan, ThreadProgram};
+use hx_thread::{assertion_word, failure_key, record_bytes};
+
+use crate::block::Block;
+use crate::code::{Put, SiteId, Step};
+use crate::error::{Fault, SimError};
+use crate::formula::Test;
+
+/// What one block has told so far.
+#[derive(Debug, Default)]
+pub(crate) struct BlockLog {
+    /// The block's number in the grid.
+    number: u64,
+    /// Bytes that the block may keep.
+    room: u64,
+    /// Bytes that it would have kept with more room.
+    next: u64,
+    bytes: Vec<u8>,
+    dropped: u64,
+    /// Where the elements of the open record go, if it is kept.
+    payload: Option<usize>,
+    /// By entry.
+    tallies: Vec<Tally>,
+}
+
+/// What became of one assertion.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// Executions so far.
+    runs: u32,
+    failures: u64,
+    /// The complement of the least key of a failure.
+    first: u64,
+}
+
+impl BlockLog {
+    pub(crate) fn new(entries: &[LogEntry], plan: &LogPlan, number: u64) -> BlockLog {
+        let room = plan.area(number).len() as u64;
+        BlockLog { number, room, tallies: vec![Tally::default(); entries.len()], ..BlockLog::default() }
+    }
+
+    fn open(&mut self, entry: usize, size: u64) {
+        self.payload = None;
+        if self.next + size > self.room {
+            self.dropped += 1;
+            return;
+        }
+        let at = self.next as usize;
+        self.bytes.resize(at + size as usize, 0);
+        self.bytes[at..at + LOG_WORD as usize].copy_from_slice(&(entry as u64 + 1).to_le_bytes());
+        self.payload = Some(at + LOG_WORD as usize);
+    }
+}
+
+/// The buffer of the whole launch in the making.
+#[derive(Debug)]
+pub(crate) struct LaunchLog {
+    plan: LogPlan,
+    buffer: Vec<u8>,
+}
+
+impl LaunchLog {
+    pub(crate) fn new(plan: LogPlan) -> LaunchLog {
+        LaunchLog { buffer: plan.buffer(), plan }
+    }
+
+    pub(crate) fn plan(&self) -> &LogPlan {
+        &self.plan
+    }
+
+    pub(crate) fn merge(&mut self, entries: &[LogEntry], block: &BlockLog) {
+        let area = self.plan.area(block.number);
+        if let Some(area) = self.buffer.get_mut(area).and_then(|a| a.get_mut(..block.bytes.len())) {
+            area.copy_from_slice(&block.bytes);
+        }
+        self.update(LOG_DROPPED, |dropped| dropped + block.dropped);
+        let tallies = entries.iter().zip(&block.tallies).enumerate();
+        for (entry, (_, tally)) in tallies.filter(|(_, (info, _))| info.kind == LogKind::Assert) {
+            let word = assertion_word(entries, entry);
+            self.update(word, |failures| failures + tally.failures);
+            self.update(word + 1, |first| first.max(tally.first));
+        }
+    }
+
+    fn update(&mut self, word: usize, f: impl FnOnce(u64) -> u64) {
+        let at = word * LOG_WORD as usize;
+        if let Some(bytes) = self.buffer.get_mut(at..at + LOG_WORD as usize) {
+            let value = bytes.try_into().map_or(0, u64::from_le_bytes);
+            bytes.copy_from_slice(&f(value).to_le_bytes());
+        }
+    }
+
+    pub(crate) fn contents(&self, program: &ThreadProgram) -> LogContents {
+        self.plan.read(program, &self.buffer)
+    }
+}
+
+impl<'a> Block<'a> {
+    pub(crate) fn log_step(&mut self, entry: usize, body: &'a [Step]) -> Result<(), SimError> {
+        let info = &self.code.log[entry];
+        let size = record_bytes(info);
+        match info.kind {
+            LogKind::Print => {
+                self.log.open(entry, size);
+                self.body(body)?;
+                self.log.next += size;
+            }
+            LogKind::Assert => {
+                self.body(body)?;
+                let runs = &mut self.log.tallies[entry].runs;
+                *runs = runs.saturating_add(1);
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn put(&mut self, p: &'a Put) -> Result<(), SimError> {
+        // An error ends the block, so the scratch need not come back then.
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let base = self.base(p.site, &p.value)?;
+        match &p.guard {
+            Test::Const(true) => scratch.mask.fill(true),
+            guard => {
+                guard.lanes(&mut self.env, None, &mut scratch.mask).map_err(|f| self.failed(p.site, f))?;
+            }
+        }
+        if scratch.mask.contains(&true) {
+            self.expect_written(p.site, &p.value, base)?;
+            let mask = Some(&scratch.mask[..]);
+            let done = p.position.lanes(&mut self.env, mask, &mut scratch.offsets);
+            done.map_err(|f| self.failed(p.site, f))?;
+            let first = (base + p.value.offsets[0]) * self.code.threads;
+            for (thread, (position, active)) in scratch.offsets.iter().zip(&scratch.mask).enumerate() {
+                if *active {
+                    let bits = self.registers[p.value.array].bits[first + thread];
+                    self.put_element(p, thread, *position, bits)?;
+                }
+            }
+        }
+        self.scratch = scratch;
+        Ok(())
+    }
+
+    fn put_element(&mut self, p: &Put, thread: usize, position: i64, bits: u64) -> Result<(), SimError> {
+        let position = match u64::try_from(position).ok().filter(|at| *at < p.elements) {
+            Some(position) => position,
+            None => return Err(self.outside(p.site, thread, position, p.elements)),
+        };
+        let log = &mut self.log;
+        match self.code.log[p.entry].kind {
+            LogKind::Print => {
+                if let Some(payload) = log.payload {
+                    let at = payload + position as usize * p.width;
+                    log.bytes[at..at + p.width].copy_from_slice(&bits.to_le_bytes()[..p.width]);
+                }
+            }
+            LogKind::Assert if bits == 0 => {
+                let tally = &mut log.tallies[p.entry];
+                tally.failures += 1;
+                tally.first = tally.first.max(!failure_key(log.number, tally.runs, position));
+            }
+            LogKind::Assert => {}
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn outside(&self, site: SiteId, thread: usize, position: i64, elements: u64) -> SimError {
+        let text = format!("position {position} of a record of {elements} elements");
+        self.error(site, Some(thread), Fault::Malformed(text))
+    }
+}

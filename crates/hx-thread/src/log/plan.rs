@@ -1,0 +1,319 @@
+//! How much of the buffer each block gets, and the buffer's way back to values.
+//!
+//! What a block prints mostly depends on the launch alone: trip counts and conditions on the block's index. So its control flow is
+//! run here without its work, and the block gets just what it will need. Where data decide, a block gets an equal share of the rest.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use hx_index::{Cond, Expr, Symbol};
+
+use super::{
+    Failed, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogKind, POSITION_BITS, Printed, RUN_BITS,
+    areas_word, assertion_word, record_bytes,
+};
+use crate::{Stmt, ThreadProgram};
+
+/// Bytes that the areas of all blocks take together at most.
+const MOST_BYTES: u64 = 32 << 20;
+/// Bytes that a block gets at most where nobody knows what it needs.
+const MOST_UNKNOWN: u64 = 4 << 20;
+/// Blocks that have an area at most: those with higher numbers keep nothing.
+const MOST_BLOCKS: u64 = 1 << 20;
+/// Statements followed for all blocks together.
+const MOST_STEPS: u64 = 1 << 22;
+
+/// The buffer of one launch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LogPlan {
+    grid: [u64; 3],
+    /// Of all words before the areas, in bytes.
+    head: u64,
+    /// Where the area of each block begins, and where the last one ends, in bytes from the start of the buffer.
+    areas: Vec<u64>,
+}
+
+impl LogPlan {
+    /// The plan for a launch of `program` on this grid; `symbols` gives dimensions, strides and integer arguments.
+    pub fn new(program: &ThreadProgram, grid: [u64; 3], symbols: &dyn Fn(&Symbol) -> Option<i64>) -> LogPlan {
+        let prints = program.log.iter().any(|e| e.kind == LogKind::Print);
+        let blocks = grid.iter().product::<u64>().min(if prints { MOST_BLOCKS } else { 0 });
+        let wanted = wanted(program, grid, blocks, symbols);
+        let head = (areas_word(&program.log) as u64 + if prints { blocks + 1 } else { 0 }) * LOG_WORD;
+        let known: u64 = wanted.iter().flatten().sum();
+        let unknown = wanted.iter().filter(|w| w.is_none()).count() as u64;
+        let largest = program.log.iter().map(record_bytes).max().unwrap_or(0);
+        let share = MOST_BYTES.saturating_sub(known) / unknown.max(1);
+        let share = (share.min(MOST_UNKNOWN) / LOG_WORD * LOG_WORD).max(largest);
+        let (mut areas, mut at) = (Vec::new(), head);
+        if prints {
+            areas.push(at);
+        }
+        for bytes in wanted {
+            let left = head + MOST_BYTES - at;
+            at += bytes.unwrap_or(share).min(left);
+            areas.push(at);
+        }
+        LogPlan { grid, head, areas }
+    }
+
+    /// Bytes of the buffer.
+    pub fn bytes(&self) -> u64 {
+        self.areas.last().copied().unwrap_or(self.head)
+    }
+
+    /// The buffer as the kernel gets it.
+    pub fn buffer(&self) -> Vec<u8> {
+        let mut buffer = vec![0; self.bytes() as usize];
+        put(&mut buffer, LOG_BLOCKS, self.areas.len().saturating_sub(1) as u64);
+        let first = self.head as usize / LOG_WORD as usize - self.areas.len();
+        for (i, at) in self.areas.iter().enumerate() {
+            put(&mut buffer, first + i, *at);
+        }
+        buffer
+    }
+
+    /// The bytes of the buffer that block number `block` may write.
+    pub fn area(&self, block: u64) -> std::ops::Range<usize> {
+        let at = |i: u64| self.areas.get(i as usize).map(|at| *at as usize);
+        at(block).zip(at(block + 1)).map_or(0..0, |(start, end)| start..end)
+    }
+
+    /// What a kernel left in its buffer.
+    pub fn read(&self, program: &ThreadProgram, buffer: &[u8]) -> LogContents {
+        let mut contents = LogContents { dropped: get(buffer, LOG_DROPPED), ..LogContents::default() };
+        for (entry, info) in program.log.iter().enumerate() {
+            let word = assertion_word(&program.log, entry);
+            if info.kind == LogKind::Assert && get(buffer, word) > 0 {
+                contents.failed.push(self.failure(
+                    program,
+                    entry,
+                    [get(buffer, word), !get(buffer, word + 1)],
+                ));
+            }
+        }
+        for block in 0..self.areas.len().saturating_sub(1) as u64 {
+            let area = buffer.get(self.area(block)).unwrap_or_default();
+            self.read_area(program, block, area, &mut contents.printed);
+        }
+        contents
+    }
+
+    fn read_area(&self, program: &ThreadProgram, block: u64, mut area: &[u8], out: &mut Vec<Printed>) {
+        // An area ends with its bytes, or before a zero.
+        while let Some(number) = get(area, 0).checked_sub(1) {
+            let entry = number as usize;
+            let Some(info) = program.log.get(entry) else { return };
+            let bytes = record_bytes(info) as usize;
+            let Some(payload) = area.get(LOG_WORD as usize..bytes) else { return };
+            let bytes_of = |value: &super::LogValue| {
+                let (width, count) = (value.element_bytes() as usize, value.elements() as usize);
+                let mut packed = vec![0; hx_dtype::packed_bytes(value.dtype, count)];
+                for (i, element) in payload.chunks_exact(width).take(count).enumerate() {
+                    let mut bits = [0; 8];
+                    bits[..width].copy_from_slice(element);
+                    hx_dtype::store(value.dtype, &mut packed, i, u64::from_le_bytes(bits));
+                }
+                packed
+            };
+            let bytes_of = info.value.as_ref().map_or_else(Vec::new, bytes_of);
+            out.push(Printed { block: self.index(block), entry, bytes: bytes_of });
+            area = &area[bytes..];
+        }
+    }
+
+    fn failure(&self, program: &ThreadProgram, entry: usize, [count, key]: [u64; 2]) -> Failed {
+        let mut rest = (key & ((1 << POSITION_BITS) - 1)) as i64;
+        let shape = program.log[entry].value.as_ref().map_or(&[][..], |v| &v.shape);
+        let mut coordinate: Vec<i64> = shape
+            .iter()
+            .rev()
+            .map(|extent| {
+                let c = rest % extent.max(&1);
+                rest /= extent.max(&1);
+                c
+            })
+            .collect();
+        coordinate.reverse();
+        let above = key >> POSITION_BITS;
+        let run = (above & ((1 << RUN_BITS) - 1)) as u32;
+        Failed { entry, count, block: self.index(above >> RUN_BITS), run, coordinate }
+    }
+
+    /// Index of a block along x, y and z.
+    fn index(&self, number: u64) -> [u32; 3] {
+        let [x, y, _] = self.grid.map(|extent| extent.max(1));
+        [number % x, number / x % y, number / x / y].map(|i| i as u32)
+    }
+}
+
+/// Word number `word` of a buffer; 0 past its end.
+fn get(buffer: &[u8], word: usize) -> u64 {
+    let at = word * LOG_WORD as usize;
+    let bytes = buffer.get(at..at + LOG_WORD as usize).and_then(|b| b.try_into().ok());
+    bytes.map_or(0, u64::from_le_bytes)
+}
+
+fn put(buffer: &mut [u8], word: usize, value: u64) {
+    let at = word * LOG_WORD as usize;
+    if let Some(bytes) = buffer.get_mut(at..at + LOG_WORD as usize) {
+        bytes.copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// Bytes that each of the first `blocks` blocks prints; nothing where data decide.
+fn wanted(
+    program: &ThreadProgram,
+    grid: [u64; 3],
+    blocks: u64,
+    symbols: &dyn Fn(&Symbol) -> Option<i64>,
+) -> Vec<Option<u64>> {
+    let mut out = Vec::with_capacity(blocks as usize);
+    let mut steps = MOST_STEPS;
+    for number in 0..blocks {
+        let block = [number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]];
+        let index_read = Cell::new(false);
+        let mut run = DryRun {
+            program,
+            symbols,
+            block,
+            index_read: &index_read,
+            vars: BTreeMap::new(),
+            steps,
+            bytes: 0,
+        };
+        let bytes = run.body(&program.body).map(|()| run.bytes);
+        steps = run.steps;
+        out.push(bytes);
+        if number == 0 && !index_read.get() {
+            // The same for all blocks.
+            out.resize(blocks as usize, bytes);
+            break;
+        }
+    }
+    out
+}
+
+/// Control flow without work.
+struct DryRun<'r> {
+    program: &'r ThreadProgram,
+    symbols: &'r dyn Fn(&Symbol) -> Option<i64>,
+    block: [u64; 3],
+    /// Set once the index of the block matters.
+    index_read: &'r Cell<bool>,
+    /// Local integers; nothing for one that data decide.
+    vars: BTreeMap<Symbol, Option<i64>>,
+    /// Statements that may still be followed.
+    steps: u64,
+    bytes: u64,
+}
+
+impl DryRun<'_> {
+    fn lookup(&self, symbol: &Symbol) -> Option<i64> {
+        match symbol {
+            Symbol::BlockIdx(axis) => {
+                self.index_read.set(true);
+                self.block.get(usize::from(*axis)).map(|i| *i as i64)
+            }
+            _ => match self.vars.get(symbol) {
+                Some(value) => *value,
+                None => (self.symbols)(symbol),
+            },
+        }
+    }
+
+    fn value(&self, e: &Expr) -> Option<i64> {
+        e.eval(&|s: &Symbol| self.lookup(s)).ok()
+    }
+
+    /// Nothing if data decide what is printed.
+    fn body(&mut self, body: &[Stmt]) -> Option<()> {
+        for stmt in body {
+            self.steps = self.steps.checked_sub(1)?;
+            self.stmt(stmt)?;
+        }
+        Some(())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) -> Option<()> {
+        match stmt {
+            Stmt::Group(group) => return self.body(&group.body),
+            Stmt::Log(log) => {
+                let entry = self.program.log.get(log.entry as usize)?;
+                if entry.kind == LogKind::Print {
+                    self.bytes += record_bytes(entry);
+                }
+            }
+            Stmt::Let { var, value } | Stmt::Assign { var, value } => {
+                let value = self.value(value);
+                self.vars.insert(var.clone(), value);
+            }
+            Stmt::LoadInteger { var, .. } => {
+                self.vars.insert(var.clone(), None);
+            }
+            Stmt::For { var, start, end, body, .. } if prints(self.program, body) => {
+                for value in self.value(start)?..self.value(end)? {
+                    self.vars.insert(var.clone(), Some(value));
+                    self.body(body)?;
+                }
+            }
+            Stmt::If { cond, then, otherwise } => return self.branch(cond, then, otherwise),
+            Stmt::While { body, .. } if prints(self.program, body) => return None,
+            Stmt::For { body, .. } | Stmt::While { body, .. } => self.forget(body),
+            Stmt::Put(_)
+            | Stmt::Barrier
+            | Stmt::Transfer(_)
+            | Stmt::Multiply(_)
+            | Stmt::Convert(_)
+            | Stmt::Fill(_)
+            | Stmt::Compute(_)
+            | Stmt::Exchange(_)
+            | Stmt::AsyncCopy(_)
+            | Stmt::Commit
+            | Stmt::Wait { .. } => {}
+        }
+        Some(())
+    }
+
+    fn branch(&mut self, cond: &Cond, then: &[Stmt], otherwise: &[Stmt]) -> Option<()> {
+        match cond.eval(&|s: &Symbol| self.lookup(s)).ok() {
+            Some(true) => self.body(then),
+            Some(false) => self.body(otherwise),
+            None if prints(self.program, then) || prints(self.program, otherwise) => None,
+            None => {
+                self.forget(then);
+                self.forget(otherwise);
+                Some(())
+            }
+        }
+    }
+
+    /// Of integers that a body changes nothing is known when it was not followed.
+    fn forget(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            match stmt {
+                Stmt::Assign { var, .. } => {
+                    self.vars.insert(var.clone(), None);
+                }
+                Stmt::Group(group) => self.forget(&group.body),
+                Stmt::For { body, .. } | Stmt::While { body, .. } => self.forget(body),
+                Stmt::If { then, otherwise, .. } => {
+                    self.forget(then);
+                    self.forget(otherwise);
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a body prints anything.
+fn prints(program: &ThreadProgram, body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match stmt {
+        Stmt::Log(log) => program.log.get(log.entry as usize).is_some_and(|e| e.kind == LogKind::Print),
+        Stmt::Group(group) => prints(program, &group.body),
+        Stmt::For { body, .. } | Stmt::While { body, .. } => prints(program, body),
+        Stmt::If { then, otherwise, .. } => prints(program, then) || prints(program, otherwise),
+        _ => false,
+    })
+}

@@ -1,0 +1,57 @@
+//! Prints and assertions: every thread hands out the elements that it holds, the lowest of those that hold the same one.
+
+use hx_index::Expr;
+use hx_tile::{Op, OpKind, TensorId, TileProgram, tile_modes};
+
+use super::copy::{in_tile, lowest_of_replicas};
+use super::layout::unrolled;
+use super::{LowerError, Lowering};
+use crate::{Body, Log, LogEntry, LogKind, LogValue, Put, Stmt};
+
+/// What the program prints and asserts, in the order of the text.
+pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
+    let value = |tensor: TensorId, uniform: bool| {
+        let info = program.tensor(tensor);
+        LogValue { dtype: info.dtype, shape: info.shape.clone(), uniform }
+    };
+    let entry = |op: &Op| {
+        let (kind, text, value) = match &op.kind {
+            OpKind::Print { text, src, uniform } => (LogKind::Print, text, src.map(|t| value(t, *uniform))),
+            OpKind::Assert { cond, message, uniform } => {
+                (LogKind::Assert, message, Some(value(*cond, *uniform)))
+            }
+            _ => return None,
+        };
+        Some(LogEntry { op: op.id, origin: op.origin, kind, text: text.clone(), value })
+    };
+    program.ops(1.0).into_iter().filter_map(|(op, _)| entry(op)).collect()
+}
+
+impl Lowering<'_> {
+    /// The tensor's elements under the operation's entry.
+    pub(super) fn log(&self, op: &Op, tensor: Option<TensorId>) -> Result<Body, LowerError> {
+        let entry = self.log.iter().position(|e| e.op == op.id);
+        let entry = entry.ok_or_else(|| self.error(op, "the operation tells nothing"))? as u32;
+        let Some(tensor) = tensor else { return Ok(vec![Stmt::Log(Log { entry, body: Vec::new() })]) };
+        let walk = self.walk(op, tensor)?;
+        let held = self.solution.registers.get(&tensor).ok_or_else(|| self.error(op, "no layout"))?;
+        let irregular = || self.error(op, "a layout runs over the end of a dimension");
+        let threads = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
+        let shape = &self.program.tensor(tensor).shape;
+        let inside = in_tile(shape, &walk.at, &held.tile, &walk.facts);
+        let position = walk
+            .at
+            .iter()
+            .zip(shape)
+            .fold(Expr::default(), |sum, (at, extent)| sum.scale(*extent) + at.clone());
+        let put = Put {
+            entry,
+            value: self.own(op, tensor, &walk)?,
+            position,
+            guard: lowest_of_replicas(&threads, &self.facts).and(inside),
+        };
+        let mut body = walk.setup;
+        body.extend(unrolled(&walk.loops, vec![Stmt::Put(put)]));
+        Ok(vec![Stmt::Log(Log { entry, body })])
+    }
+}
