@@ -180,7 +180,7 @@ pub(crate) fn instance<'db>(
 pub(crate) fn found<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
     match stopped_at(db, instance, stop) {
         LaunchError::Found(errors) => EmitError::Found(errors),
-        LaunchError::Refused { error, .. } => EmitError::Host(*error),
+        other => EmitError::Host(other.into_parts().0),
     }
 }
 

@@ -112,5 +112,14 @@ pub struct NoDevice;
 impl Device for NoDevice {
     fn launch(&mut self, _: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         Err(LaunchError::call(HostError::unsupported("kernels cannot be launched here")))
+    /// The same after the kernel had printed something.
+    After { printed: Vec<String>, error: Box<LaunchError> },
     }
 }
+    /// The error of a launch that printed before it failed.
+    #[must_use]
+    pub fn after(self, printed: Vec<String>) -> LaunchError {
+        if printed.is_empty() { self } else { LaunchError::After { printed, error: Box::new(self) } }
+    }
+
+            LaunchError::After { error, .. } => error.into_parts(),

@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use hx_base::{Code, codes};
 use hx_codegen::{CudaSource, LaunchParam};
-use hx_compile::{Db, Instance, cuda_source};
+use hx_compile::{Db, Instance, cuda_source, thread_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
+use hx_thread::{LogContents, LogPlan};
 use hx_worker::{
     Absence, Arg, CompileError, CompileJob, Compiled, Component, Launch, Limits, RemoteError, WorkerError,
 };
@@ -23,19 +24,24 @@ const OUT_OF_MEMORY: u32 = 2;
 const GRID_LIMITS: [i64; 3] = [(1 << 31) - 1, 65535, 65535];
 
 impl<'a> Launcher<'a> {
+    /// Runs the kernel and writes its results back; gives what it printed.
     pub(super) fn run_on_gpu(
         &self,
         gpu: &Gpu,
         instance: Instance<'a>,
         bound: &Bound,
-    ) -> Result<(), LaunchError> {
+    ) -> Result<Vec<String>, LaunchError> {
         let db = self.db;
         let source = cuda_text(db, instance)?;
         let grid = grid_of(source, bound)?;
         if grid.contains(&0) {
             // Nothing runs, as on the simulator; the driver would refuse an empty grid.
-            return Ok(());
+            return Ok(Vec::new());
         }
+        let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
+        let lookup = |s: &Symbol| bound.symbols.get(s).copied();
+        let plan = (!program.log.is_empty()).then(|| LogPlan::new(program, grid.map(u64::from), &lookup));
+        let log = plan.as_ref().map_or_else(Vec::new, LogPlan::buffer);
         let buffers: Vec<Option<Vec<u8>>> = bound
             .params
             .iter()
@@ -45,9 +51,12 @@ impl<'a> Launcher<'a> {
             })
             .collect::<Result<_, _>>()
             .map_err(LaunchError::call)?;
-        let args = arguments(&source.launch.params, bound, |position, tensor| {
-            let data = buffers[position].as_deref().unwrap_or_default();
-            Arg::Buffer { data, writable: tensor.mutable }
+        let args = arguments(&source.launch.params, bound, |memory| match memory {
+            Memory::Tensor(position, tensor) => {
+                let data = buffers[position].as_deref().unwrap_or_default();
+                Arg::Buffer { data, writable: tensor.mutable }
+            }
+            Memory::Log(_) => Arg::Buffer { data: &log, writable: true },
         })?;
         let compiled = self.compile(&gpu.cuda, source)?;
         let launch = Launch {
@@ -63,12 +72,19 @@ impl<'a> Launcher<'a> {
         let cancelled = || self.stopped();
         let result =
             gpu.cuda.worker().launch(&launch, &self.limits(&cancelled)).map_err(|e| self.worker_error(&e))?;
+        let at = source.launch.params.iter().position(|p| matches!(p, LaunchParam::Log { .. }));
+        let told = result.outputs.iter().find(|(position, _)| Some(**position) == at);
+        let contents = match (&plan, told) {
+            (Some(plan), Some((_, bytes))) => plan.read(program, bytes),
+            _ => LogContents::default(),
+        };
+        let ((), printed) = self.told(instance, program, &contents).finish(Ok(()))?;
         for (position, bytes) in &result.outputs {
             if let Some(BoundParam::Tensor(t)) = bound.params.get(*position) {
                 t.write_back(bytes).map_err(LaunchError::call)?;
             }
         }
-        Ok(())
+        Ok(printed)
     }
 
     /// The machine code of a kernel, from the cache or from the compiler.
@@ -173,16 +189,25 @@ pub(super) fn grid_of(source: &CudaSource, bound: &Bound) -> Result<[u32; 3], La
     Ok(grid)
 }
 
-/// The kernel's arguments in the order in which it takes them; `tensor` gives those in memory, by position.
+/// An argument that lies in memory.
+pub(super) enum Memory<'t> {
+    /// A tensor, by position.
+    Tensor(usize, &'t BoundTensor),
+    /// A buffer for prints and assertions, of at least so many bytes.
+    Log(u64),
+}
+
+/// The kernel's arguments in the order in which it takes them; `memory` gives those that are addresses.
 pub(super) fn arguments<'b>(
     params: &[LaunchParam],
     bound: &Bound,
-    mut tensor: impl FnMut(usize, &BoundTensor) -> Arg<'b>,
+    mut memory: impl FnMut(Memory<'_>) -> Arg<'b>,
 ) -> Result<Vec<Arg<'b>>, LaunchError> {
     let mut args = Vec::with_capacity(params.len());
     for (position, param) in params.iter().enumerate() {
         args.push(match (param, bound.params.get(position)) {
-            (LaunchParam::Tensor(_), Some(BoundParam::Tensor(t))) => tensor(position, t),
+            (LaunchParam::Tensor(_), Some(BoundParam::Tensor(t))) => memory(Memory::Tensor(position, t)),
+            (LaunchParam::Log { bytes }, _) => memory(Memory::Log(*bytes)),
             (LaunchParam::Scalar { dtype, .. }, Some(BoundParam::Int(value))) => {
                 Arg::Value(scalar_bytes(*dtype, hx_host::tensor::encode_int(*dtype, *value)))
             }

@@ -14,7 +14,7 @@ use hx_host::device::{LaunchError, LaunchRequest};
 use hx_host::{HostError, HostResult, Tensor};
 use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, Work};
 
-use super::cuda::{absence_error, arguments, cuda_text, grid_of, internal};
+use super::cuda::{Memory as Place, absence_error, arguments, cuda_text, grid_of, internal};
 use super::{Bound, BoundTensor, Launcher, bind, find_kernel, instance};
 use crate::machine::Gpu;
 
@@ -44,6 +44,8 @@ enum Content {
     Packed { buffer: u64, offset: usize, shape: Vec<usize>, strides: Vec<usize> },
     /// One side of a copy, by the position of its work and step.
     Scratch { work: usize, step: usize, written: bool },
+    /// What kernels print, which nobody reads.
+    Log { bytes: u64 },
 }
 
 impl Content {
@@ -189,8 +191,18 @@ impl<'a> Launcher<'a> {
         memory: &mut Memory,
     ) -> Result<Launch<'p>, LaunchError> {
         let mut failed = None;
-        let args = arguments(&plan.source.launch.params, &plan.bound, |_, tensor| {
-            match self.upload(gpu, Content::of(tensor), variant, memory, || tensor.bytes()) {
+        let args = arguments(&plan.source.launch.params, &plan.bound, |wanted| {
+            let uploaded = match wanted {
+                Place::Tensor(_, tensor) => {
+                    self.upload(gpu, Content::of(tensor), variant, memory, || tensor.bytes())
+                }
+                // Only the counts: the run before the timed ones has shown the rest.
+                Place::Log(bytes) => {
+                    let zeros = || Ok(vec![0; bytes as usize]);
+                    self.upload(gpu, Content::Log { bytes }, variant, memory, zeros)
+                }
+            };
+            match uploaded {
                 Ok(buffer) => Arg::Resident { buffer, offset: 0 },
                 Err(error) => {
                     failed.get_or_insert(error);

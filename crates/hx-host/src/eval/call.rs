@@ -158,7 +158,12 @@ impl<'a> Frame<'_, 'a> {
         }
         self.poll(id)?;
         let request = LaunchRequest { kernel, generics, args: values };
-        match self.session.device.launch(&request) {
+        let mut launched = self.session.device.launch(&request);
+        while let Err(LaunchError::After { printed, error }) = launched {
+            printed.iter().for_each(|line| self.session.surroundings.print(line));
+            launched = Err(*error);
+        }
+        match launched {
             Ok(report) => {
                 if let Some(recording) = &mut self.session.recording {
                     recording.launched(&request, &report);
@@ -193,6 +198,11 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
+            // Unpacked above.
+            Err(error @ LaunchError::After { .. }) => {
+                let (error, found) = error.into_parts();
+                Err(EvalError { found, ..self.fail(id, error) })
+            }
     /// `assert(condition, "message")`; a comparison that fails shows both sides.
     fn assert(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let [condition, rest @ ..] = args else {
