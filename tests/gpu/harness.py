@@ -155,9 +155,22 @@ class Description:
                 out.append(ctypes.c_uint64(next(pointers).data_ptr()))
             elif param["kind"] == "symbol":
                 out.append(ctypes.c_int32(env[param["name"]]))
+            elif param["kind"] == "log":
+                out.append(ctypes.c_uint64(log_address(param["bytes"])))
             else:
                 out.append(c_scalar(param["dtype"], env[param["name"]]))
         return out
+
+
+_LOGS = []
+
+
+def log_address(size):
+    """Memory for what a kernel prints and asserts, which nobody reads here. It is never given back."""
+    import torch
+
+    _LOGS.append(torch.zeros(size, dtype=torch.uint8, device="cuda"))
+    return _LOGS[-1].data_ptr()
 
 
 _C_TYPES = {

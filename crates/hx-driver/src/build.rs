@@ -251,6 +251,8 @@ enum Parameter {
     Scalar { name: String, dtype: String },
     /// A dimension or stride, by value as a signed 32-bit integer.
     Symbol { name: String, dtype: &'static str },
+    /// A pointer to at least so many bytes of zeros, into which the kernel counts what it prints and asserts.
+    Log { bytes: u64 },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -317,6 +319,7 @@ fn describe<'db>(
                 }
                 Parameter::Symbol { name, dtype: "i32" }
             }
+            LaunchParam::Log { bytes } => Parameter::Log { bytes: *bytes },
         });
     }
     let axis = |at: usize| launch.grid.get(at).map_or_else(|| "1".to_owned(), |e| python(&e.to_string()));
