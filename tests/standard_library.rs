@@ -50,3 +50,57 @@ fn kernels_compile() {
         assert!(ran.stdout.lines().last().is_some_and(|line| line.starts_with("0 passed, 0 failed, ")));
     }
 }
+
+/// What each kernel is made of at the size it is measured at: accesses of 16 bytes, matrix instructions, and no spills.
+#[test]
+fn machine_code_is_wide_and_does_not_spill() {
+    if support::compiler("standard_library::machine_code_is_wide_and_does_not_spill").is_none() {
+        return;
+    }
+    if let Err(absence) = hx_worker::toolkit::find_nvdisasm(&support::search_env()) {
+        support::skip(
+            "standard_library::machine_code_is_wide_and_does_not_spill",
+            &absence.to_string(),
+            "HX_REQUIRE_NVRTC",
+        );
+        return;
+    }
+    let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
+    let nvrtc = found.library.to_str().expect("a path in UTF-8").to_owned();
+    let wide = ["LDG.E.128", "STG.E.128"];
+    let cases: [(&str, &str, &str, &[&str]); 8] = [
+        ("softmax", "softmax", "BN=8192", &wide),
+        ("norm", "rmsnorm", "BN=8192", &wide),
+        ("norm", "layernorm", "BN=8192", &wide),
+        ("transpose", "transpose", "BM=64", &["LDG.E.128", "STS.128", "STG.E.128"]),
+        ("gemv", "gemv", "BM=4", &["LDG.E.128"]),
+        ("elementwise", "add", "B=2048", &wide),
+        ("elementwise", "silu", "B=2048", &wide),
+        (
+            "matmul_pipelined",
+            "matmul_pipelined",
+            "BM=128",
+            &[
+                "LDGSTS.E.BYPASS.128",
+                "LDSM.16.M88.4",
+                "HMMA.16816.F32",
+                "STSM.16.M88.4",
+                "LDS.128",
+                "STG.E.128",
+            ],
+        ),
+    ];
+    for (file, kernel, set, wanted) in cases {
+        let path = format!("std/{file}.hx");
+        let args = ["check", &path, "--kernel", kernel, "--set", set, "--emit", "sass", "--nvrtc", &nvrtc];
+        let ran = Sandbox::new().run(&args);
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        let has = |name: &str| ran.stdout.lines().any(|line| line.contains(&format!(" {name} ")));
+        for name in wanted {
+            assert!(has(name), "{kernel}: no {name}");
+        }
+        for spill in ["LDL", "STL"] {
+            assert!(!ran.stdout.contains(&format!(" {spill}")), "{kernel} spills");
+        }
+    }
+}

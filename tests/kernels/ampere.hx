@@ -2,7 +2,11 @@
 
 fn square(x: f32) -> f32 { x * x }
 
-kernel gemm_any<BM = 32, BN = 32, BK = 16, T: type = f32, A: type = f32>(a: T[m, k], b: T[n, k], c: mut A[m, n])
+kernel gemm_any<BM = 32, BN = 32, BK = 16, T: type = f32, A: type = f32>(
+    a: T[m, k],
+    b: T[n, k],
+    c: mut A[m, n],
+)
     grid [cdiv(m, BM), cdiv(n, BN)]
     threads 128
 {
@@ -118,11 +122,57 @@ kernel pinned(x: f16[m, n], y: mut f16[m, n])
     copy(q, tile(y, [64, 64])[.., .., bm, bn]);
 }
 
+/// From the fragment of a product to another distribution, again and again.
+kernel moved(x: f16[64, 16], w: f16[64, 16], y: mut f32[64, 64])
+    grid [1]
+    threads 128
+{
+    let c = register_tensor(f32, [64, 64]);
+    let total = register_tensor(f32, [64, 64], layout: ((32, 4), (2, 16)) : ((128, 1), (64, 4)));
+    fill(total, 0.0);
+    for _ in 0..3 {
+        fill(c, 0.0);
+        gemm(c, load(x), load(w));
+        let d = rearrange(c, ((32, 4), (2, 16)) : ((128, 1), (64, 4)));
+        total = total + d;
+    }
+    copy(total, y);
+}
+
+test "moved between threads" {
+    let x = randn(f16, [64, 16], seed: 1);
+    let w = randn(f16, [64, 16], seed: 2);
+    let y = empty(f32, [64, 64]);
+    moved(x, w, y);
+    assert_close(y, (x @ w.T) * 3.0, rtol: 1e-5, atol: 1e-5);
+}
+
+/// The swizzle is the user's, and so is a layout that narrows every access.
+kernel pinned_shared(x: f16[m, n], y: mut f16[m, n])
+    grid [cdiv(m, 64), cdiv(n, 64)]
+    threads 128
+{
+    let [bm, bn] = block_idx;
+    let s = shared_tensor(f16, [64, 64], layout: swizzle<3, 3, 3> ∘ (64, 64) : (64, 1));
+    let t = shared_tensor(f16, [64, 64], layout: (64, (8, 8)) : (8, (1, 512)));
+    copy(tile(x, [64, 64])[.., .., bm, bn], s);
+    sync();
+    copy(s, t);
+    sync();
+    let u = shared_tensor(f16, [64, 64], layout: (64, 64) : (1, 66));
+    copy(t, u);
+    sync();
+    copy(u, tile(y, [64, 64])[.., .., bm, bn]);
+}
+
 test "pinned" for (m, n) in [(64, 64), (100, 72)] {
     let x = randn(f16, [m, n], seed: 1);
     let y = empty(f16, [m, n]);
     pinned(x, y);
     assert_eq(y, x);
+    let z = empty(f16, [m, n]);
+    pinned_shared(x, z);
+    assert_eq(z, x);
 }
 
 kernel reductions<T: type = f32>(x: T[m, n], s: mut T[m, 1], mx: mut T[1, n])

@@ -128,7 +128,7 @@ impl<'a> Infer<'a> {
             Some(Resolution::Item(key)) => self.item(id, &key.clone()),
             Some(Resolution::Builtin(b)) => match b.name() {
                 "block_idx" => self.block_idx(),
-                "auto" => Ty::Layout(None),
+                "auto" | "swizzle" => Ty::Layout(None),
                 name if b.get().params.is_some() => {
                     self.report(TypeProblem::FunctionAsValue { expr: id, name: name.into() })
                 }

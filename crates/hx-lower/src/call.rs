@@ -146,7 +146,8 @@ impl<'db> Cx<'db> {
             }
             ("cdiv", [Some(a), Some(b)]) => self.cdiv(*a, *b),
             ("min" | "max", [Some(a), Some(b), None]) => self.extreme(id, name == "min", *a, *b),
-            ("assert", [Some(condition), _]) => self.assert(id, *condition),
+            ("print", _) => self.print(id, args),
+            ("assert", [Some(condition), message]) => self.assert(*condition, *message),
             ("rearrange", [Some(t), Some(layout)]) => self.rearrange(id, *t, *layout, hint),
             ("copy_async", [Some(src), Some(dst), None, None]) => self.copy_async(id, *src, *dst),
             ("commit", _) => {
@@ -207,17 +208,6 @@ impl<'db> Cx<'db> {
                 let message = format!("found {} and {}, wanted two numbers", x.what(), y.what());
                 self.fail(&codes::NO_SUCH_OPERATION, id, message)
             }
-        }
-    }
-
-    /// An assertion that is decided at compile time costs nothing; others need the run-time buffer.
-    fn assert(&mut self, id: ExprId, condition: ExprId) -> Lower<Value> {
-        match self.eval(condition)? {
-            Value::Bool(hx_index::Cond::True) => Ok(Value::Unit),
-            Value::Bool(hx_index::Cond::False) => {
-                self.fail(&codes::CONSTANT_ERROR, condition, "the assertion does not hold for this instance")
-            }
-            _ => self.unsupported(id, "an `assert` on run-time values"),
         }
     }
 

@@ -351,7 +351,7 @@ fn renumber(lazy: &Lazy, inputs: &mut Vec<TensorId>) -> Scalar {
 }
 
 /// A condition on block-uniform integers as a truth value for each element.
-fn condition(cond: &Cond) -> Scalar {
+pub(crate) fn condition(cond: &Cond) -> Scalar {
     let integer = |x: &Expr| Scalar::Integer { value: x.clone(), dtype: DType::I64 };
     let all = |conds: &[Cond], operator| {
         let mut parts = conds.iter().map(condition);

@@ -7,6 +7,7 @@
 
 mod call;
 mod cx;
+mod debug;
 mod elementwise;
 mod error;
 mod finish;

@@ -4,7 +4,7 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{Arg, ExprId};
 use hx_index::Expr;
-use hx_layout::Layout;
+use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{OpKind, TensorId, TensorKind, View};
 
 use crate::cx::{Cx, shape_text};
@@ -25,16 +25,31 @@ impl Cx<'_> {
     ) -> Lower<Value> {
         let (dtype, extents) = (self.dtype(dtype), self.static_shape(shape));
         let (dtype, extents) = (dtype?, extents?);
-        let pinned = layout.map(|l| self.pinned(l)).transpose()?.flatten();
-        let kind = if shared { TensorKind::Shared { pinned } } else { TensorKind::Register { pinned } };
+        let kind = if shared {
+            TensorKind::Shared { pinned: layout.map(|l| self.pinned(l)).transpose()?.flatten() }
+        } else {
+            TensorKind::Register {
+                pinned: layout.map(|l| self.pinned_distribution(l)).transpose()?.flatten(),
+            }
+        };
         let hint = hint.unwrap_or(if shared { "shared" } else { "register" });
         Ok(Value::Tensor(self.new_tensor(hint, dtype, extents, kind, id)))
     }
 
-    fn pinned(&mut self, id: ExprId) -> Lower<Option<Layout>> {
+    /// A thread-value layout.
+    fn pinned_distribution(&mut self, id: ExprId) -> Lower<Option<Layout>> {
+        match self.pinned(id)? {
+            Some(pin) if !pin.swizzle.is_identity() => {
+                self.fail(&codes::LAYOUT_ALGEBRA, id, "a thread-value layout has no swizzle")
+            }
+            pin => Ok(pin.map(|pin| pin.layout)),
+        }
+    }
+
+    fn pinned(&mut self, id: ExprId) -> Lower<Option<ComposedLayout>> {
         match self.eval(id)? {
             Value::Auto => Ok(None),
-            Value::Layout(l) => match l.to_layout() {
+            Value::Layout(l) => match l.to_composed() {
                 Some(layout) => Ok(Some(layout)),
                 None => self.fail(
                     &codes::NOT_CONSTANT,
@@ -349,6 +364,23 @@ impl Cx<'_> {
         Ok(Value::Tensor(permuted(&result, &order)))
     }
 
+    /// Moves values between threads: written to shared memory and read again. Where a loop may come back, what was read before is out
+    /// of the way first.
+    fn through_shared(&mut self, id: ExprId, src: TensorId, dst: TensorId, dtype: DType, shape: Vec<i64>) {
+        let hint = format!("{}_exchange", self.tensors[src.0 as usize].name);
+        let kind = TensorKind::Shared { pinned: None };
+        let shared = self.new_tensor(&hint, dtype, shape.clone(), kind, id);
+        let view = View::whole(shared.view.base, &shape);
+        if self.depth > 0 {
+            self.emit(OpKind::Sync, id);
+        }
+        let write = OpKind::Copy { src: self.whole(src), dst: view.clone() };
+        self.emit(write, id);
+        self.emit(OpKind::Sync, id);
+        let read = OpKind::Copy { src: view, dst: self.whole(dst) };
+        self.emit(read, id);
+    }
+
     /// `rearrange(t, layout)`: the same values in a tensor of its own, whose layout is pinned, or left open by `auto`.
     pub(crate) fn rearrange(
         &mut self,
@@ -358,7 +390,7 @@ impl Cx<'_> {
         hint: Option<&str>,
     ) -> Lower<Value> {
         let tensor = self.tensor(t)?;
-        let pinned = self.pinned(layout)?;
+        let pinned = self.pinned_distribution(layout)?;
         let Some((src, shape)) = self.register_of(&tensor) else {
             let message = format!("found a {} tensor, wanted a register one for `rearrange`", tensor.space());
             return self.fail(&codes::WRONG_MEMORY, t, message);
@@ -375,8 +407,12 @@ impl Cx<'_> {
         }
         let hint =
             hint.map_or_else(|| format!("{}_rearranged", self.base_name(tensor.view.base)), str::to_owned);
-        let result = self.new_tensor(&hint, tensor.dtype, shape, TensorKind::Register { pinned }, id);
-        if let Some((dst, _)) = self.register_of(&result) {
+        let moves = pinned.is_some();
+        let result = self.new_tensor(&hint, tensor.dtype, shape.clone(), TensorKind::Register { pinned }, id);
+        let Some((dst, _)) = self.register_of(&result) else { return Ok(Value::Tensor(result)) };
+        if moves {
+            self.through_shared(id, src, dst, tensor.dtype, shape);
+        } else {
             self.emit(OpKind::Cast { dst, src }, id);
         }
         Ok(Value::Tensor(permuted(&result, &order)))

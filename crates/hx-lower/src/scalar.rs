@@ -112,7 +112,7 @@ impl<'db> Cx<'db> {
             Resolution::Builtin(b) if b.name() == "auto" => Value::Auto,
             Resolution::Builtin(b) if b.name() == "block_idx" => self.block_idx(),
             Resolution::Builtin(b) if b.name() == "swizzle" => {
-                return self.unsupported(id, "a swizzle in a kernel");
+                return self.swizzle(id);
             }
             Resolution::Builtin(b) => {
                 let message = format!("found the function `{}`, wanted a value: call it", b.name());
@@ -169,7 +169,13 @@ impl<'db> Cx<'db> {
             return self.elementwise(id, op, (lhs, a), (rhs, b));
         }
         match (op, &a, &b) {
-            (BinaryOp::Compose, ..) => self.unsupported(id, "`∘` in a kernel"),
+            (BinaryOp::Compose, Value::Swizzle(swizzle), Value::Layout(layout))
+                if layout.swizzle.is_identity() =>
+            {
+                Ok(Value::Layout(SymLayout { swizzle: *swizzle, ..layout.clone() }))
+            }
+            (BinaryOp::Compose, Value::Layout(x), Value::Layout(y)) => self.compose(id, x, y),
+            (BinaryOp::Compose, ..) => self.no_operation(id, "∘", &a, &b),
             (BinaryOp::Arith(op), Value::Int(a), Value::Int(b)) => {
                 self.int_op(id, op, a, b, rhs).map(Value::Int)
             }
@@ -291,6 +297,47 @@ impl<'db> Cx<'db> {
         })
     }
 
+    /// `swizzle<bits, base, shift>`.
+    fn swizzle(&mut self, id: ExprId) -> Lower<Value> {
+        let store = self.store();
+        let HirExpr::Path { generics, .. } = &store[id] else { return Ok(Value::Error) };
+        let mut numbers = Vec::with_capacity(3);
+        for generic in generics {
+            numbers.push(self.const_int(generic.value, "a number of a swizzle")?);
+        }
+        let &[bits, base, shift] = numbers.as_slice() else {
+            let message = format!("found {} numbers, wanted `swizzle<bits, base, shift>`", numbers.len());
+            return self.fail(&codes::WRONG_ARGUMENT_COUNT, id, message);
+        };
+        let small = |x: i64| u32::try_from(x).ok();
+        let made = small(bits).zip(small(base)).zip(i32::try_from(shift).ok());
+        let made = made.and_then(|((bits, base), shift)| hx_layout::Swizzle::new(bits, base, shift).ok());
+        match made {
+            Some(swizzle) => Ok(Value::Swizzle(swizzle)),
+            None => {
+                let message = format!(
+                    "`swizzle<{bits}, {base}, {shift}>` is none: the shift is at least the number of bits"
+                );
+                self.fail(&codes::LAYOUT_ALGEBRA, id, message)
+            }
+        }
+    }
+
+    /// `x ∘ y` of layouts whose integers are known.
+    fn compose(&mut self, id: ExprId, x: &SymLayout, y: &SymLayout) -> Lower<Value> {
+        let (Some(outer), Some(inner)) = (x.to_layout(), y.to_layout()) else {
+            return self.fail(
+                &codes::NOT_CONSTANT,
+                id,
+                "only layouts of known integers without swizzles compose",
+            );
+        };
+        match outer.compose(&inner) {
+            Ok(layout) => Ok(Value::Layout(SymLayout::from_layout(&layout))),
+            Err(error) => self.fail(&codes::LAYOUT_ALGEBRA, id, error.to_string()),
+        }
+    }
+
     fn layout(&mut self, id: ExprId, shape: ExprId, stride: ExprId) -> Lower<Value> {
         let (shape, stride) = (self.expr_tuple(shape)?, self.expr_tuple(stride)?);
         if !shape.congruent(&stride) {
@@ -300,7 +347,7 @@ impl<'db> Cx<'db> {
                 "the shape and the stride of a layout nest differently",
             );
         }
-        Ok(Value::Layout(SymLayout { shape, stride }))
+        Ok(Value::Layout(SymLayout { shape, stride, swizzle: hx_layout::Swizzle::identity() }))
     }
 
     fn expr_tuple(&mut self, id: ExprId) -> Lower<ExprTuple> {

@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr};
-use hx_layout::{IntTuple, Layout};
+use hx_layout::{ComposedLayout, IntTuple, Layout, Swizzle};
 use hx_tile::{Base, Scalar, View, ViewMode};
 use smol_str::SmolStr;
 
@@ -26,6 +26,7 @@ pub(crate) enum Value {
     DType(DType),
     Auto,
     Layout(SymLayout),
+    Swizzle(Swizzle),
     Tuple(Vec<Value>),
     Array(Vec<Value>),
     Range {
@@ -52,6 +53,7 @@ impl Value {
             Value::DType(d) => format!("the element type `{d}`"),
             Value::Auto => "`auto`".into(),
             Value::Layout(_) => "a layout".into(),
+            Value::Swizzle(_) => "a swizzle".into(),
             Value::Tuple(parts) => format!("a tuple of {}", parts.len()),
             Value::Array(parts) => format!("an array of {}", parts.len()),
             Value::Range { .. } => "a range".into(),
@@ -138,19 +140,28 @@ impl ExprTuple {
 pub(crate) struct SymLayout {
     pub(crate) shape: ExprTuple,
     pub(crate) stride: ExprTuple,
+    /// Acts on what the layout maps to.
+    pub(crate) swizzle: Swizzle,
 }
 
 impl SymLayout {
-    fn from_layout(layout: &Layout) -> SymLayout {
+    pub(crate) fn from_layout(layout: &Layout) -> SymLayout {
         SymLayout {
             shape: ExprTuple::from_ints(layout.shape()),
             stride: ExprTuple::from_ints(layout.stride()),
+            swizzle: Swizzle::identity(),
         }
     }
 
-    /// The layout, if all its integers are known.
+    /// The layout, if all its integers are known and it has no swizzle.
     pub(crate) fn to_layout(&self) -> Option<Layout> {
-        Layout::new(self.shape.to_ints()?, self.stride.to_ints()?).ok()
+        self.to_composed().filter(|l| l.swizzle.is_identity()).map(|l| l.layout)
+    }
+
+    /// The layout with its swizzle, if all its integers are known.
+    pub(crate) fn to_composed(&self) -> Option<ComposedLayout> {
+        let layout = Layout::new(self.shape.to_ints()?, self.stride.to_ints()?).ok()?;
+        Some(ComposedLayout::swizzled(self.swizzle, layout))
     }
 }
 

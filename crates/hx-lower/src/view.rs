@@ -285,6 +285,9 @@ impl Cx<'_> {
         let Value::Layout(l) = self.eval(layout)? else {
             return self.fail(&codes::TYPE_MISMATCH, layout, "wanted a layout, `shape : stride`");
         };
+        if !l.swizzle.is_identity() {
+            return self.fail(&codes::LAYOUT_ALGEBRA, layout, "a view of global memory has no swizzle");
+        }
         let strides = self.base_strides(t.view.base);
         let buffer: Vec<Expr> =
             t.view.modes.iter().map(|m| &m.factor * strides.get(m.dim).unwrap_or(&Expr::default())).collect();

@@ -2,7 +2,7 @@
 
 use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
-use hx_layout::Layout;
+use hx_layout::{ComposedLayout, Layout};
 
 use crate::{Map, View};
 
@@ -98,8 +98,8 @@ pub struct Tensor {
 pub enum TensorKind {
     /// Held in registers, element by thread; `pinned` is the user's thread-value layout.
     Register { pinned: Option<Layout> },
-    /// Held in shared memory; `pinned` is the user's memory layout.
-    Shared { pinned: Option<Layout> },
+    /// Held in shared memory; `pinned` is the user's memory layout, with its swizzle.
+    Shared { pinned: Option<ComposedLayout> },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

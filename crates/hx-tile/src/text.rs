@@ -23,10 +23,10 @@ pub fn emit_tile(program: &TileProgram) -> String {
     for id in program.tensor_ids() {
         let t = program.tensor(id);
         let (space, pin) = match &t.kind {
-            TensorKind::Register { pinned } => ("register", pinned),
-            TensorKind::Shared { pinned } => ("shared", pinned),
+            TensorKind::Register { pinned } => ("register", pinned.as_ref().map(ToString::to_string)),
+            TensorKind::Shared { pinned } => ("shared", pinned.as_ref().map(|l| l.source_form())),
         };
-        let pin = pin.as_ref().map_or(String::new(), |l| format!(" layout {l}"));
+        let pin = pin.map_or(String::new(), |l| format!(" layout {l}"));
         let _ = writeln!(out, "  {space} {}: {}{:?}{pin}", t.name, t.dtype, t.shape);
     }
     stmts_text(program, &program.body, 1, &mut out);

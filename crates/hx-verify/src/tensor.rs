@@ -84,7 +84,7 @@ impl Check<'_> {
         }
         match &info.kind {
             TensorKind::Shared { pinned: Some(pin) }
-                if (0..pin.size()).any(|i| pin.eval(i) != place.layout.eval(i)) =>
+                if (0..pin.size()).any(|i| pin.eval(i) != place.swizzle.apply(place.layout.eval(i))) =>
             {
                 Err(format!("`{}` is pinned to `{pin}`, and got `{}`", info.name, place.layout))
             }

@@ -1,7 +1,7 @@
 //! One shared tensor: which instructions its accesses use, and the layout that serves them all at least cost.
 
 use hx_dtype::DType;
-use hx_layout::{Layout, Swizzle};
+use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Arch, Space, catalogue};
 use hx_tile::{Conflicts, Op, OpId, TensorId, TensorKind, TileProgram, View};
 
@@ -88,6 +88,9 @@ pub(crate) fn solve(
 ) -> Result<Buffer, Failure> {
     let shape = &program.tensor(tensor).shape;
     let dtype = program.tensor(tensor).dtype;
+    if let Some(pin) = pin_of(program, tensor) {
+        fits(program, tensor, pin)?;
+    }
     let options: Vec<Vec<Candidate>> =
         uses.iter().map(|u| candidates(program, tensor, u, dtype, arch)).collect::<Result<_, _>>()?;
     let mut best: Option<Buffer> = None;
@@ -111,6 +114,26 @@ pub(crate) fn solve(
     let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses))?;
     explain(&mut buffer, &options);
     Ok(buffer)
+}
+
+/// Whether a pinned layout is one of the tensor: a mode for each dimension, and no place taken twice.
+fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result<(), Failure> {
+    let info = program.tensor(tensor);
+    let extents: Vec<i64> = pin.layout.modes().iter().map(Layout::size).collect();
+    let problem = if extents != info.shape {
+        format!("its modes have the extents {extents:?}")
+    } else if !pin.layout.is_injective().unwrap_or(false) {
+        "it puts several elements in one place".to_string()
+    } else {
+        return Ok(());
+    };
+    let message = format!(
+        "the layout `{}` pinned to `{}` of shape {:?} does not fit: {problem}",
+        pin.source_form(),
+        info.name,
+        info.shape
+    );
+    Err(Failure::new(FailureKind::Conflict, message).part(None, Some(tensor), "pinned here"))
 }
 
 /// Every instruction that can serve a use, cheapest first.
@@ -250,9 +273,13 @@ fn place(
     let info = program.tensor(tensor);
     let bits = info.dtype.bits();
     let vector = chosen.iter().map(|c| c.access.width).max().unwrap_or(1);
-    let layouts = match &info.kind {
-        TensorKind::Shared { pinned: Some(layout) } => vec![layout.clone()],
-        _ => materialize::candidates(&constraint, vector.max(i64::from(32 / bits.min(32)))),
+    let pin = pin_of(program, tensor);
+    let layouts = match pin {
+        Some(pin) if uses.iter().zip(chosen).all(|(u, c)| meets(program, u, &c.access, pin)) => {
+            vec![pin.layout.clone()]
+        }
+        Some(_) => return None,
+        None => materialize::candidates(&constraint, vector.max(i64::from(32 / bits.min(32)))),
     };
     let mut best: Option<Buffer> = None;
     for layout in layouts {
@@ -261,7 +288,7 @@ fn place(
             .zip(chosen)
             .map(|(u, c)| (requests(program, u, &c.access, &layout, bits), u.trips))
             .collect();
-        let swizzle = swizzle::best(&layout, &requests, vector, bits);
+        let swizzle = pin.map_or_else(|| swizzle::best(&layout, &requests, vector, bits), |pin| pin.swizzle);
         let bytes = swizzle::footprint(&layout, swizzle) * i64::from(bits) / 8;
         let cost: f64 = chosen
             .iter()
@@ -281,6 +308,44 @@ fn place(
         }
     }
     best
+}
+
+/// The layout that the user pinned.
+fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
+    match &program.tensor(tensor).kind {
+        TensorKind::Shared { pinned } => pinned.as_ref(),
+        TensorKind::Register { .. } => None,
+    }
+}
+
+/// Whether the elements of each address of an access follow each other under a pinned layout, from a multiple of their number on.
+fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayout) -> bool {
+    if access.width == 1 {
+        return true;
+    }
+    let modes = pin.layout.modes();
+    let offsets: Vec<i64> = u.view.offsets.iter().map(|o| o.as_const().unwrap_or(0)).collect();
+    let at = |coordinate: &[i64]| {
+        let mut place = offsets.clone();
+        for (c, mode) in coordinate.iter().zip(&u.view.modes) {
+            place[mode.dim] += c * mode.factor.as_const().unwrap_or(1);
+        }
+        pin.swizzle.apply(place.iter().zip(&modes).map(|(c, m)| m.eval(*c)).sum())
+    };
+    (0..i64::from(program.threads)).all(|thread| {
+        (0..access.issues()).all(|issue| {
+            let mut coordinate = access.coordinate(thread, issue);
+            if coordinate.iter().zip(&u.shape).any(|(c, extent)| c >= extent) {
+                return true;
+            }
+            let first = at(&coordinate);
+            first % access.width == 0
+                && (1..access.width).all(|i| {
+                    coordinate[access.dim] += 1;
+                    at(&coordinate) == first + i
+                })
+        })
+    })
 }
 
 /// The lane addresses of a use under a layout; offsets that are known only at run time count as 0.

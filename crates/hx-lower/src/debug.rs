@@ -1,0 +1,159 @@
+//! `print` and `assert`: whatever is shown or asserted becomes a register tensor, a number one of a single element.
+
+use hx_base::codes;
+use hx_dtype::{DType, Operator};
+use hx_hir::{Arg, Expr as HirExpr, ExprId};
+use hx_index::{Cond, Expr};
+use hx_tile::{OpKind, Scalar, TensorId};
+
+use crate::cx::Cx;
+use crate::elementwise::{Lazy, condition};
+use crate::error::Lower;
+use crate::value::{Tensor, Value};
+
+impl Cx<'_> {
+    /// `print("text", x, …)`: an operation for each value, with the texts before it.
+    pub(crate) fn print(&mut self, id: ExprId, args: &[Arg]) -> Lower<Value> {
+        let mut texts: Vec<String> = Vec::new();
+        let mut result = Ok(Value::Unit);
+        for arg in args {
+            let at = arg.value;
+            let shown = self.eval(at).and_then(|value| self.shown(at, value));
+            match shown {
+                Ok(Shown::Text(text)) => texts.push(text),
+                Ok(Shown::Tensor(src, uniform)) => {
+                    let text = std::mem::take(&mut texts).join(" ");
+                    self.emit(OpKind::Print { text, src: Some(src), uniform }, at);
+                }
+                Err(reported) => result = Err(reported),
+            }
+        }
+        if !texts.is_empty() || args.is_empty() {
+            self.emit(OpKind::Print { text: texts.join(" "), src: None, uniform: true }, id);
+        }
+        result
+    }
+
+    fn shown(&mut self, at: ExprId, value: Value) -> Lower<Shown> {
+        let int = |value: Expr| Scalar::Integer { value, dtype: DType::I64 };
+        let number = match value {
+            Value::Str(text) => return Ok(Shown::Text(text.to_string())),
+            Value::DType(dtype) => return Ok(Shown::Text(dtype.to_string())),
+            Value::Tensor(t) => return self.held(at, &t).map(|id| Shown::Tensor(id, false)),
+            Value::Lazy(lazy) => {
+                let id = self.named(at, lazy);
+                return Ok(Shown::Tensor(id, false));
+            }
+            Value::Array(parts) | Value::Tuple(parts) if all_ints(&parts).is_some() => {
+                let parts = all_ints(&parts).unwrap_or_default();
+                let id = self.list(at, &parts);
+                return Ok(Shown::Tensor(id, false));
+            }
+            Value::Int(x) => int(x),
+            Value::Float(x) => Scalar::constant(x, DType::F64),
+            Value::Scalar(scalar) => scalar,
+            Value::Bool(cond) => condition(&cond),
+            other => {
+                let message = format!("found {}, wanted something that can be printed", other.what());
+                return self.fail(&codes::TYPE_MISMATCH, at, message);
+            }
+        };
+        let id = self.single(at, number);
+        Ok(Shown::Tensor(id, true))
+    }
+
+    /// An assertion that is decided at compile time costs nothing; any other is checked when the kernel runs.
+    pub(crate) fn assert(&mut self, at: ExprId, message: Option<ExprId>) -> Lower<Value> {
+        let message = message.map_or(Ok(String::new()), |message| self.text(message));
+        let (value, message) = (self.eval(at)?, message?);
+        let (cond, uniform) = match value {
+            Value::Bool(Cond::True) => return Ok(Value::Unit),
+            Value::Bool(Cond::False) => {
+                let colon = if message.is_empty() { "" } else { ": " };
+                let text = format!("the assertion does not hold for this instance{colon}{message}");
+                return self.fail(&codes::CONSTANT_ERROR, at, text);
+            }
+            Value::Bool(cond) => (self.single(at, condition(&cond)), true),
+            Value::Scalar(scalar) if scalar.dtype() == DType::Bool => (self.single(at, scalar), true),
+            Value::Lazy(lazy) if lazy.value.dtype() == DType::Bool => (self.named(at, lazy), false),
+            Value::Tensor(t) if t.dtype == DType::Bool => (self.held(at, &t)?, false),
+            Value::Lazy(_) | Value::Tensor(_) => {
+                let error = self
+                    .error(&codes::TYPE_MISMATCH, at, "found elements that are numbers, wanted truth values")
+                    .help("compare them, as in `x != 0.0`");
+                return Err(self.report(error));
+            }
+            other => {
+                let message = format!("found {}, wanted truth values", other.what());
+                return self.fail(&codes::TYPE_MISMATCH, at, message);
+            }
+        };
+        self.emit(OpKind::Assert { cond, message, uniform }, at);
+        Ok(Value::Unit)
+    }
+
+    fn text(&mut self, id: ExprId) -> Lower<String> {
+        match self.eval(id)? {
+            Value::Str(text) => Ok(text.to_string()),
+            other => {
+                self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a string", other.what()))
+            }
+        }
+    }
+
+    /// The register tensor that holds a tensor's elements, loaded if it is in memory.
+    fn held(&mut self, at: ExprId, t: &Tensor) -> Lower<TensorId> {
+        if t.view.modes.is_empty() {
+            return self.unsupported(at, "a tensor without modes here");
+        }
+        let held = self.in_registers(at, t, None)?;
+        match self.whole_register(&held) {
+            Some(id) => Ok(id),
+            None => self.unsupported(at, "a transposed or partial register tensor here"),
+        }
+    }
+
+    /// The expression as a register tensor, named like a variable where it is one.
+    fn named(&mut self, at: ExprId, lazy: Lazy) -> TensorId {
+        let hint = match &self.store()[at] {
+            HirExpr::Path { path, .. } => path.to_string(),
+            _ => "shown".to_owned(),
+        };
+        let (id, _) = self.new_register(&hint, lazy.value.dtype(), lazy.shape, at);
+        self.emit(OpKind::Map(hx_tile::Map { dst: id, inputs: lazy.inputs, value: lazy.value }), at);
+        id
+    }
+
+    fn single(&mut self, at: ExprId, value: Scalar) -> TensorId {
+        self.named(at, Lazy { shape: vec![1], inputs: Vec::new(), value })
+    }
+
+    /// Integers as a tensor of one mode.
+    fn list(&mut self, at: ExprId, parts: &[Expr]) -> TensorId {
+        let int = |value: Expr, dtype: DType| Scalar::Integer { value, dtype };
+        let last = int(parts.last().cloned().unwrap_or_default(), DType::I64);
+        let earlier = parts.iter().enumerate().rev().skip(1);
+        let value = earlier.fold(last, |rest, (i, part)| {
+            let here = [Scalar::Index { axis: 0 }, int(Expr::constant(i as i64), DType::I32)];
+            let here = Scalar::apply(Operator::Eq, DType::I32, here);
+            Scalar::apply(Operator::Select, DType::I64, [here, int(part.clone(), DType::I64), rest])
+        });
+        self.named(at, Lazy { shape: vec![parts.len() as i64], inputs: Vec::new(), value })
+    }
+}
+
+/// What an argument of `print` gives.
+enum Shown {
+    Text(String),
+    /// With whether it is a number of the block.
+    Tensor(TensorId, bool),
+}
+
+/// The values, if all are integers and there are some.
+fn all_ints(parts: &[Value]) -> Option<Vec<Expr>> {
+    let ints = parts.iter().map(|part| match part {
+        Value::Int(x) => Some(x.clone()),
+        _ => None,
+    });
+    ints.collect::<Option<Vec<Expr>>>().filter(|parts| !parts.is_empty())
+}
