@@ -45,12 +45,19 @@ fn what_cannot_be_compiled_yet_says_so() {
             error[HX0208]: `gather` cannot be compiled yet
                           let g = gather(a, s);
                                   ^^^^^^^^^^^^
-            error[HX0208]: `print` cannot be compiled yet
-                          print(x);
-                          ^^^^^^^^
-            error[HX0208]: an `assert` on run-time values cannot be compiled yet
-                          assert(m > 3);
-                          ^^^^^^^^^^^^^
+            error[HX0208]: a transposed or partial register tensor here cannot be compiled yet
+                          print(x.T);
+                                ^^^
+            error[HX0203]: found a range, wanted something that can be printed
+                          print(..);
+                                ^^
+            error[HX0203]: found an integer, wanted a string
+                          assert(x, 3);
+                                    ^
+            error[HX0203]: found elements that are numbers, wanted truth values
+                          assert(x);
+                                 ^
+              help: compare them, as in `x != 0.0`
             error[HX0204]: found elements of type `f32`, wanted `f16`
                           copy_async(s, c);
                                      ^ this is `f32`
