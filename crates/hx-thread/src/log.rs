@@ -16,6 +16,8 @@
 //! [`record_bytes`]. A block appends while there is room; after the first record that does not fit, none does.
 
 mod plan;
+#[cfg(test)]
+mod tests;
 
 use hx_dtype::DType;
 use hx_tile::{OpId, Origin};
