@@ -55,7 +55,7 @@ pub fn run_benches(
 ) {
     for case in cases {
         let deadline = options.timeout.map(|limit| Instant::now() + limit);
-        let mut captured = Captured { lines: Vec::new(), deadline, stop };
+        let mut captured = Captured::new(deadline, stop);
         let run = AssertUnwindSafe(|| run_case(db, case, machine, options, &mut captured));
         let outcome = catch_unwind(run).unwrap_or_else(|panic| Err(vec![panicked(db, case, &*panic)]));
         each(BenchReport { case: case.clone(), outcome, output: captured.lines });

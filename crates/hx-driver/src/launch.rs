@@ -4,8 +4,10 @@
 //! own places.
 
 mod bind;
+mod code;
 mod cuda;
 mod instance;
+mod log;
 mod simulate;
 mod time;
 
@@ -17,7 +19,7 @@ use hx_base::{Diagnostic, codes};
 use hx_compile::{Db, Instance, Stop, instance_diagnostics};
 use hx_hir::{Item, Kernel, item_range};
 use hx_host::bench::{GemmRequest, Step, Times};
-use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
+use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
 use hx_host::{HostError, HostResult, Tensor};
 use hx_index::Symbol;
 use hx_target::Arch;
@@ -25,8 +27,10 @@ use hx_target::Arch;
 use crate::machine::Machine;
 use crate::run::front_diagnostics;
 
+use code::Launched;
 pub use cuda::absence_error;
 use cuda::cuda_text;
+use simulate::Simulated;
 pub use time::Timing;
 
 /// Errors of other files that are shown for a kernel that cannot be built because of them.
@@ -40,6 +44,7 @@ pub struct Launcher<'a> {
     deadline: Option<Instant>,
     stop: &'a AtomicBool,
     timing: Timing,
+    last: Option<Launched<'a>>,
 }
 
 impl std::fmt::Debug for Launcher<'_> {
@@ -92,7 +97,7 @@ impl<'a> Launcher<'a> {
         deadline: Option<Instant>,
         stop: &'a AtomicBool,
     ) -> Launcher<'a> {
-        Launcher { db, machine, arch: machine.arch(), deadline, stop, timing: Timing::default() }
+        Launcher { db, machine, arch: machine.arch(), deadline, stop, timing: Timing::default(), last: None }
     }
 
     /// The same with another way of timing.
@@ -116,15 +121,24 @@ impl<'a> Launcher<'a> {
     }
 }
 
-impl Device for Launcher<'_> {
+impl<'a> Device for Launcher<'a> {
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         let kernel = find_kernel(self.db, request)?;
         let prepared = bind::bind(self.db, kernel, request)?;
         let sources = prepared.sources.clone();
         let (instance, bound) = instance::choose(self.db, kernel, self.arch, prepared)?;
+        let mut launched = Launched { instance, extra_wavefronts: None };
+        let (mut table, mut printed) = (None, Vec::new());
         match self.machine {
-            Machine::Simulator { .. } => self.simulate(instance, &bound)?,
-            Machine::Gpu(gpu) => self.run_on_gpu(gpu, instance, &bound)?,
+            Machine::Simulator { .. } => {
+                let Simulated { report, table: text, printed: lines } = self.simulate(instance, &bound)?;
+                let all = report.ops.values().chain([&report.other]);
+                let extra = all.map(|c| c.wavefronts.saturating_sub(c.ideal_wavefronts)).sum();
+                launched.extra_wavefronts = Some(extra);
+                table = Some(text);
+                printed = lines;
+            }
+            Machine::Gpu(gpu) => printed = self.run_on_gpu(gpu, instance, &bound)?,
             Machine::CompileOnly(cuda) => {
                 self.compile(cuda, cuda_text(self.db, instance)?)?;
             }
@@ -132,7 +146,8 @@ impl Device for Launcher<'_> {
         let mutable = |p: &BoundParam| matches!(p, BoundParam::Tensor(t) if t.mutable);
         let params = bound.params.iter().zip(&sources);
         let written = params.filter(|(p, _)| mutable(p)).map(|(_, source)| *source).collect();
-        Ok(LaunchReport { written, ..LaunchReport::default() })
+        self.last = Some(launched);
+        Ok(LaunchReport { printed, written, table })
     }
 
     fn gemm(&mut self, request: &GemmRequest) -> Result<(), LaunchError> {
@@ -141,6 +156,10 @@ impl Device for Launcher<'_> {
             Machine::Gpu(gpu) => self.multiply(gpu, request),
             Machine::CompileOnly(_) => Ok(()),
         }
+    }
+
+    fn code(&mut self, question: &CodeQuestion) -> HostResult<CodeAnswer> {
+        self.answer(question)
     }
 
     fn can_time(&self) -> HostResult<()> {

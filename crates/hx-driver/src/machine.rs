@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use hx_base::codes;
@@ -81,6 +81,8 @@ pub enum Machine {
     Simulator {
         arch: Arch,
         instead_of: Option<String>,
+        /// For what only the CUDA compiler knows of a kernel, such as its spills.
+        compiler: Option<Box<OnDemand>>,
     },
     Gpu(Box<Gpu>),
     /// Kernels are compiled for a GPU, into the cache, and not run.
@@ -103,6 +105,28 @@ pub struct Cuda {
     pub(crate) cublaslt: Result<PathBuf, Absence>,
     worker: Mutex<WorkerClient>,
     warnings: Mutex<BTreeSet<String>>,
+}
+
+/// A CUDA compiler that is looked for when it is first needed.
+#[derive(Debug)]
+pub struct OnDemand {
+    setup: Setup,
+    cuda: OnceLock<Cuda>,
+}
+
+impl OnDemand {
+    /// The compiler of a setup, which need not be there.
+    pub fn new(setup: Setup) -> OnDemand {
+        OnDemand { setup, cuda: OnceLock::new() }
+    }
+
+    pub(crate) fn get(&self) -> &Cuda {
+        self.cuda.get_or_init(|| {
+            let compiler = Compiler::new(&self.setup.search, self.setup.cache.clone());
+            let worker = WorkerClient::new(self.setup.worker.clone());
+            Cuda::new(self.setup.target, compiler, worker, &self.setup.search)
+        })
+    }
 }
 
 /// Why the machine that was asked for cannot be used.
@@ -130,8 +154,8 @@ impl Machine {
     /// One line for people: which machine, and why.
     pub fn describe(&self) -> String {
         match self {
-            Machine::Simulator { arch, instead_of: None } => format!("device: simulator ({arch})"),
-            Machine::Simulator { arch, instead_of: Some(reason) } => {
+            Machine::Simulator { arch, instead_of: None, .. } => format!("device: simulator ({arch})"),
+            Machine::Simulator { arch, instead_of: Some(reason), .. } => {
                 format!("device: simulator ({arch}), as {reason}")
             }
             Machine::Gpu(gpu) => {
@@ -159,7 +183,10 @@ impl Machine {
     /// What should be told once at the end of a command, such as a cache that cannot be written.
     pub fn warnings(&self) -> Vec<String> {
         let cuda = match self {
-            Machine::Simulator { .. } => return Vec::new(),
+            Machine::Simulator { compiler, .. } => match compiler.as_ref().and_then(|c| c.cuda.get()) {
+                Some(cuda) => cuda,
+                None => return Vec::new(),
+            },
             Machine::Gpu(gpu) => &gpu.cuda,
             Machine::CompileOnly(cuda) => cuda,
         };
@@ -193,7 +220,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// # Errors
 /// When a GPU was asked for and there is none, or what its use needs is missing.
 pub fn open_machine(setup: &Setup) -> Result<Machine, MachineError> {
-    let simulator = |instead_of| Ok(Machine::Simulator { arch: setup.target, instead_of });
+    let simulator = |instead_of| {
+        let compiler = Some(Box::new(OnDemand::new(setup.clone())));
+        Ok(Machine::Simulator { arch: setup.target, instead_of, compiler })
+    };
     let wanted = match setup.device {
         DeviceChoice::Sim => return simulator(None),
         DeviceChoice::Auto => None,

@@ -93,6 +93,8 @@ pub struct CaseReport {
     pub time: Duration,
     /// Whether it made random numbers from the seed of the run.
     pub uses_seed: bool,
+    /// Why assertions could not be judged, one reason for each.
+    pub unjudged: Vec<String>,
 }
 
 /// Finds the tests of files. Cases are evaluated, kernels are not.
@@ -194,11 +196,22 @@ pub(crate) struct Captured<'a> {
     pub lines: Vec<String>,
     pub deadline: Option<Instant>,
     pub stop: &'a AtomicBool,
+    pub unjudged: Vec<String>,
+}
+
+impl<'a> Captured<'a> {
+    pub(crate) fn new(deadline: Option<Instant>, stop: &'a AtomicBool) -> Captured<'a> {
+        Captured { lines: Vec::new(), deadline, stop, unjudged: Vec::new() }
+    }
 }
 
 impl Surroundings for Captured<'_> {
     fn print(&mut self, line: &str) {
         self.lines.push(line.to_owned());
+    }
+
+    fn unjudged(&mut self, reason: &str) {
+        self.unjudged.push(reason.to_owned());
     }
 
     fn stopped(&self) -> bool {
@@ -290,6 +303,7 @@ fn failed(case: &Case, found: Vec<Diagnostic>) -> CaseReport {
         output: Vec::new(),
         time: Duration::ZERO,
         uses_seed: false,
+        unjudged: Vec::new(),
     }
 }
 
@@ -311,7 +325,7 @@ fn run_case(
     };
     let Some(item) = case.test.find(db) else { return failed(case, vec![gone()]) };
     let deadline = options.timeout.map(|limit| Instant::now() + limit);
-    let mut captured = Captured { lines: Vec::new(), deadline, stop };
+    let mut captured = Captured::new(deadline, stop);
     let mut launcher = Launcher::new(db, machine, deadline, stop);
     let seed = case_seed(options.seed, &case.name);
     let unchecked = matches!(machine, Machine::CompileOnly(_));
@@ -334,7 +348,14 @@ fn run_case(
         },
     };
     let uses_seed = session.unseeded_draws() > 0;
-    CaseReport { case: case.clone(), verdict, output: captured.lines, time: Duration::ZERO, uses_seed }
+    CaseReport {
+        case: case.clone(),
+        verdict,
+        output: captured.lines,
+        time: Duration::ZERO,
+        uses_seed,
+        unjudged: captured.unjudged,
+    }
 }
 
 /// The seed of one case: different cases draw different numbers, and the same everywhere (FNV-1a over the name).

@@ -1,6 +1,7 @@
 //! Launches end to end on the simulator: a file in memory in, verdicts with their diagnostics out.
 
 mod benches;
+mod code;
 mod launches;
 mod listing;
 
@@ -16,7 +17,7 @@ use hx_workspace::Database;
 
 use crate::{Filter, Machine, RunOutcome, TestOptions, Verdict, list_tests, run_main, run_tests};
 
-const SIMULATOR: Machine = Machine::Simulator { arch: Arch::Sm90a, instead_of: None };
+const SIMULATOR: Machine = Machine::Simulator { arch: Arch::Sm90a, instead_of: None, compiler: None };
 
 fn open(text: &str) -> (Database, SourceFile) {
     let mut db = Database::new(Arc::new(MemorySystem::new([("t.hx", text)])));
@@ -48,6 +49,7 @@ fn check(text: &str, want: Expect) {
     run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
         let name = &report.case.name;
         report.output.iter().for_each(|line| out += &format!("| {line}\n"));
+        report.unjudged.iter().for_each(|reason| out += &format!("not judged: {reason}\n"));
         match report.verdict {
             Verdict::Passed => out += &format!("{name}: passed\n"),
             Verdict::Skipped(reason) => out += &format!("{name}: skipped ({reason})\n"),

@@ -353,6 +353,21 @@ static BUILTINS: &[Builtin] = &[
         &[required("x"), required("y"), named("rtol"), named("atol"), named("ulp")],
         "Fails the test unless `x` is near `y`.",
     ),
+    // The code of the kernel that was launched last.
+    function(
+        "uses",
+        Host,
+        &[required("instruction")],
+        "Whether the last kernel's code has an instruction whose name begins so.",
+    ),
+    function("conflicts", Host, &[], "Extra wavefronts that bank conflicts cost a block of the last kernel."),
+    function("spills", Host, &[], "Bytes that each thread of the last kernel spills."),
+    function(
+        "bytes_per_access",
+        Host,
+        &[required("tensor")],
+        "Bytes of the narrowest access to a tensor of the last kernel, by name.",
+    ),
     function("mean", Host, HOST_REDUCE, "The mean of all elements, or along `axis:`."),
     function("prod", Host, HOST_REDUCE, "The product of all elements, or along `axis:`."),
     function("any", Host, HOST_REDUCE, "Whether some element holds, of all or along `axis:`."),

@@ -22,6 +22,11 @@ pub trait Device {
         Err(LaunchError::call(error.help("`a @ b` computes the product in f64 on any machine")))
     }
 
+    /// What is known of the code of the kernel that was launched last.
+    fn code(&mut self, _: &CodeQuestion) -> HostResult<CodeAnswer> {
+        Ok(CodeAnswer::Unknown("kernels have no code here".to_owned()))
+    }
+
     /// Whether kernels can be timed here, or why not.
     fn can_time(&self) -> HostResult<()> {
         let error = HostError::new(&codes::NO_GPU, "benches need a GPU; the simulator does not time");
@@ -56,6 +61,28 @@ pub struct LaunchArg {
     pub temporary: bool,
 }
 
+/// A question about the code of a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CodeQuestion {
+    /// Whether there is an instruction whose dotted name begins with these parts.
+    Uses(String),
+    /// Wavefronts of shared memory beyond the fewest, of one block.
+    Conflicts,
+    /// Bytes that each thread stores and loads because registers ran out.
+    Spills,
+    /// Bytes of the narrowest access to a tensor.
+    BytesPerAccess(String),
+}
+
+/// What is known of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CodeAnswer {
+    Bool(bool),
+    Int(i64),
+    /// Nothing, for this reason.
+    Unknown(String),
+}
+
 /// What a launch left behind besides its results.
 #[derive(Clone, Debug, Default)]
 pub struct LaunchReport {
@@ -63,6 +90,8 @@ pub struct LaunchReport {
     pub printed: Vec<String>,
     /// Arguments that the kernel writes, by position in the request.
     pub written: Vec<usize>,
+    /// What the simulator counted, as a table.
+    pub table: Option<String>,
 }
 
 /// Which part of a launch is at fault.
@@ -83,6 +112,8 @@ pub enum LaunchError {
     Refused { error: Box<HostError>, place: LaunchPlace },
     /// The kernel is at fault, at places of its own.
     Found(Vec<Diagnostic>),
+    /// The same after the kernel had printed something.
+    After { printed: Vec<String>, error: Box<LaunchError> },
 }
 
 impl LaunchError {
@@ -91,11 +122,18 @@ impl LaunchError {
         LaunchError::Refused { error: Box::new(error), place: LaunchPlace::Call }
     }
 
+    /// The error of a launch that printed before it failed.
+    #[must_use]
+    pub fn after(self, printed: Vec<String>) -> LaunchError {
+        if printed.is_empty() { self } else { LaunchError::After { printed, error: Box::new(self) } }
+    }
+
     /// The error, and the findings that say more than it.
     pub fn into_parts(self) -> (HostError, Vec<Diagnostic>) {
         match self {
             LaunchError::Refused { error, .. } => (*error, Vec::new()),
             LaunchError::Found(found) => (HostError::ty("a kernel failed"), found),
+            LaunchError::After { error, .. } => error.into_parts(),
         }
     }
 
@@ -112,14 +150,5 @@ pub struct NoDevice;
 impl Device for NoDevice {
     fn launch(&mut self, _: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         Err(LaunchError::call(HostError::unsupported("kernels cannot be launched here")))
-    /// The same after the kernel had printed something.
-    After { printed: Vec<String>, error: Box<LaunchError> },
     }
 }
-    /// The error of a launch that printed before it failed.
-    #[must_use]
-    pub fn after(self, printed: Vec<String>) -> LaunchError {
-        if printed.is_empty() { self } else { LaunchError::After { printed, error: Box::new(self) } }
-    }
-
-            LaunchError::After { error, .. } => error.into_parts(),

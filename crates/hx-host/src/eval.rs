@@ -19,7 +19,7 @@ use hx_hir::{
 use la_arena::ArenaMap;
 
 use crate::archive::Archive;
-use crate::device::Device;
+use crate::device::{Device, LaunchReport};
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::tensor::Tensor;
@@ -48,6 +48,12 @@ pub struct Options {
 pub trait Surroundings {
     /// Takes one printed line, without its end.
     fn print(&mut self, line: &str);
+
+    /// Takes what is known of a launch that ended.
+    fn launched(&mut self, _kernel: &str, _report: &LaunchReport) {}
+
+    /// Takes the reason why an assertion could not be judged.
+    fn unjudged(&mut self, _reason: &str) {}
 
     /// True when the evaluation should end as soon as possible.
     fn stopped(&self) -> bool {

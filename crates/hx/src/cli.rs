@@ -126,6 +126,9 @@ pub(crate) struct RunArgs {
     /// Seconds after which the run is stopped.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
+    /// Show what the simulator counted for each operation of each launch; runs on the simulator.
+    #[arg(long)]
+    pub report: bool,
     #[command(flatten)]
     pub device: DeviceArgs,
     /// The program's `args`.

@@ -119,4 +119,9 @@ family! {
     /// baseline it is runs without the comparison. It is looked for at `HX_CUBLASLT`, in the project's `target/cuda`, in
     /// `CUDA_HOME`, on the loader's path, and in the Python environment on `PATH`.
     MISSING_CUBLAS = "HX0629", "missing-cublas", Error, "the matrix library was not found";
+
+    /// A fact of a kernel's code was asked for that nothing here can tell: `spills()` is known once the CUDA compiler has
+    /// made machine code, and there is no compiler. In an `assert` this is no failure: the assertion is skipped, and the
+    /// report counts it with the reason.
+    UNKNOWN_FACT = "HX0630", "unknown-fact", Error, "a fact of a kernel's code is not known";
 }

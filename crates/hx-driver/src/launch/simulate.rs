@@ -5,14 +5,26 @@ use hx_compile::{Instance, thread_program, tile_program};
 use hx_hir::{Item, signature_source_map};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
-use hx_lower::LaunchFacts;
-use hx_sim::{Argument, Config, Fault, SimError};
+use hx_sim::{Argument, Config, Fault, Report, SimError};
+use hx_thread::LogContents;
 use hx_tile::Origin;
 
 use super::{Bound, BoundParam, Launcher, stopped_at};
 
+/// Tensors go into memory of their own, which a GPU's driver aligns at least so; sectors are counted as they are there.
+const ALLOCATION_ALIGN: u32 = 256;
+
+/// What a launch left besides its results.
+pub(super) struct Simulated {
+    pub report: Report,
+    /// The report as text.
+    pub table: String,
+    pub printed: Vec<String>,
+}
+
 impl<'a> Launcher<'a> {
-    pub(super) fn simulate(&self, instance: Instance<'a>, bound: &Bound) -> Result<(), LaunchError> {
+    /// Runs the kernel and writes its results back.
+    pub(super) fn simulate(&self, instance: Instance<'a>, bound: &Bound) -> Result<Simulated, LaunchError> {
         let db = self.db;
         let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
         let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
@@ -22,8 +34,10 @@ impl<'a> Launcher<'a> {
                 || deadline.is_some_and(|at| std::time::Instant::now() >= at)
         };
         let config = Config { cancel: &cancel, ..Config::default() };
-        hx_sim::run(program, &bound.symbols, &mut arguments, &config)
-            .map_err(|e| self.fault(instance, &e))?;
+        let mut log = LogContents::default();
+        let ran = hx_sim::run_with_log(program, &bound.symbols, &mut arguments, &config, &mut log);
+        let told = self.told(instance, program, &log);
+        let (report, printed) = told.finish(ran.map_err(|e| self.fault(instance, &e)))?;
         for (param, argument) in bound.params.iter().zip(&arguments) {
             if let (BoundParam::Tensor(t), Argument::Tensor { bytes, .. }) = (param, argument)
                 && t.mutable
@@ -31,7 +45,8 @@ impl<'a> Launcher<'a> {
                 t.write_back(bytes).map_err(LaunchError::call)?;
             }
         }
-        Ok(())
+        let table = report.table(program);
+        Ok(Simulated { report, table, printed })
     }
 
     fn fault(&self, instance: Instance<'a>, error: &SimError) -> LaunchError {
@@ -82,7 +97,7 @@ impl<'a> Launcher<'a> {
     }
 
     /// The place of an operation.
-    fn origin(&self, instance: Instance<'a>, origin: Origin) -> Option<(SourceFile, TextRange)> {
+    pub(super) fn origin(&self, instance: Instance<'a>, origin: Origin) -> Option<(SourceFile, TextRange)> {
         let lowered = tile_program(self.db, instance).as_ref().ok()?;
         lowered.origins.get(origin.0 as usize)?.place.range(self.db)
     }
@@ -102,7 +117,7 @@ fn argument(param: &BoundParam) -> Result<Argument, LaunchError> {
             bytes: t.bytes().map_err(LaunchError::call)?,
             shape: t.shape.clone(),
             stride: t.stride.clone(),
-            base_align: LaunchFacts::MAX,
+            base_align: ALLOCATION_ALIGN,
         },
     })
 }

@@ -12,6 +12,7 @@ use crate::archive::{self, Archive};
 use crate::arith::{self, Binary, Unary, floor_div};
 use crate::compare::{Tolerance, assert_close, assert_equal};
 use crate::dense::{Class, Dense, Numbers, element_count};
+use crate::device::{CodeAnswer, CodeQuestion};
 use crate::error::{HostError, HostResult};
 use crate::npy;
 use crate::random::{self, Seed};
@@ -44,6 +45,7 @@ pub(super) fn function(session: &mut Session<'_>, name: &str, args: &mut Args) -
             save(path.str()?, &args.required("x")?)?;
             Value::Unit
         }
+        "uses" | "conflicts" | "spills" | "bytes_per_access" => code(session, name, args)?,
         "assert_eq" => {
             let (x, y) = (args.required("x")?, args.required("y")?);
             args.finish()?;
@@ -64,6 +66,25 @@ pub(super) fn function(session: &mut Session<'_>, name: &str, args: &mut Args) -
     };
     args.finish()?;
     Ok(value)
+}
+
+/// What is known of the code of the kernel that was launched last.
+fn code(session: &mut Session<'_>, name: &str, args: &mut Args) -> HostResult<Value> {
+    let question = match name {
+        "uses" => CodeQuestion::Uses(args.required("instruction")?.str()?.to_owned()),
+        "bytes_per_access" => CodeQuestion::BytesPerAccess(args.required("tensor")?.str()?.to_owned()),
+        "conflicts" => CodeQuestion::Conflicts,
+        _ => CodeQuestion::Spills,
+    };
+    args.finish()?;
+    match session.device.code(&question)? {
+        CodeAnswer::Bool(b) => Ok(Value::Bool(b)),
+        CodeAnswer::Int(i) => Ok(Value::Int(i)),
+        CodeAnswer::Unknown(reason) => {
+            let error = HostError::new(&codes::UNKNOWN_FACT, format!("`{name}` is not known: {reason}"));
+            Err(error.help("in an `assert` this is a skip that is counted, and no failure"))
+        }
+    }
 }
 
 /// Functions that depend on their arguments alone.

@@ -1,5 +1,6 @@
 //! Calls: of built-in functions, of kernels, and of methods.
 
+use hx_base::codes;
 use hx_hir::{Arg, BuiltinId, Expr, ExprId, Item, ItemKey, ItemKind, Name, Resolution, body_source_map};
 
 use super::{EvalError, EvalResult, Frame, builtins, operators};
@@ -97,7 +98,18 @@ impl<'a> Frame<'_, 'a> {
     }
 
     fn builtin(&mut self, id: ExprId, builtin: BuiltinId, args: &[Arg]) -> EvalResult<Value> {
-        let name = builtin.name();
+        let result = self.called(id, builtin.name(), args);
+        match &result {
+            // An assertion about what nobody here knows neither holds nor fails.
+            Err(e) if e.error.code == &codes::UNKNOWN_FACT && builtin.name().starts_with("assert") => {
+                self.session.surroundings.unjudged(&e.error.message);
+                Ok(Value::Unit)
+            }
+            _ => result,
+        }
+    }
+
+    fn called(&mut self, id: ExprId, name: &str, args: &[Arg]) -> EvalResult<Value> {
         if name == "assert" {
             return self.assert(id, args);
         }
@@ -171,6 +183,7 @@ impl<'a> Frame<'_, 'a> {
                 for line in &report.printed {
                     self.session.surroundings.print(line);
                 }
+                self.session.surroundings.launched(&request.kernel.name, &report);
                 Ok(Value::Unit)
             }
             Err(LaunchError::Refused { error, place }) => {
@@ -183,6 +196,11 @@ impl<'a> Frame<'_, 'a> {
             }
             Err(LaunchError::Found(found)) => {
                 let error = HostError::ty(format!("the kernel `{}` failed", request.kernel.name));
+                Err(EvalError { found, ..self.fail(id, error) })
+            }
+            // Unpacked above.
+            Err(error @ LaunchError::After { .. }) => {
+                let (error, found) = error.into_parts();
                 Err(EvalError { found, ..self.fail(id, error) })
             }
         }
@@ -198,11 +216,6 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-            // Unpacked above.
-            Err(error @ LaunchError::After { .. }) => {
-                let (error, found) = error.into_parts();
-                Err(EvalError { found, ..self.fail(id, error) })
-            }
     /// `assert(condition, "message")`; a comparison that fails shows both sides.
     fn assert(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let [condition, rest @ ..] = args else {

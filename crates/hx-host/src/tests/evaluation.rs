@@ -5,9 +5,9 @@ use hx_base::testing::EventLog;
 use hx_base::{SourceFile, Workspace};
 use hx_hir::{Item, file_items};
 
-use crate::device::{Device, LaunchError, LaunchReport, LaunchRequest};
-use crate::error::HostError;
-use crate::eval::{EvalError, Options, Session};
+use crate::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest};
+use crate::error::{HostError, HostResult};
+use crate::eval::{EvalError, Options, Session, Surroundings};
 use crate::value::Value;
 
 #[salsa::db]
@@ -56,7 +56,19 @@ impl Device for Scaler {
             y.value.tensor()?.assign(&dense)
         };
         run().map_err(LaunchError::call)?;
-        Ok(LaunchReport { printed: vec![format!("{} ran", request.kernel.name)], written: vec![1] })
+        let printed = vec![format!("{} ran", request.kernel.name)];
+        Ok(LaunchReport { printed, written: vec![1], ..LaunchReport::default() })
+    }
+
+    fn code(&mut self, question: &CodeQuestion) -> HostResult<CodeAnswer> {
+        Ok(match question {
+            CodeQuestion::Uses(name) => CodeAnswer::Bool(name == "fma"),
+            CodeQuestion::Conflicts => CodeAnswer::Int(3),
+            CodeQuestion::BytesPerAccess(name) => {
+                return Err(HostError::call(format!("there is no tensor `{name}`")));
+            }
+            CodeQuestion::Spills => CodeAnswer::Unknown("nobody counted".to_owned()),
+        })
     }
 }
 
@@ -435,5 +447,65 @@ fn files_of_tensors() {
         expect![[r#"
             HX0614 at `0`: found an integer, the name of a tensor is needed
         "#]],
+    );
+}
+
+/// Counts assertions that were not judged.
+#[derive(Default)]
+struct Unjudged(Vec<String>);
+
+impl Surroundings for Unjudged {
+    fn print(&mut self, line: &str) {
+        self.0.push(format!("printed {line}"));
+    }
+
+    fn unjudged(&mut self, reason: &str) {
+        self.0.push(format!("not judged: {reason}"));
+    }
+}
+
+#[test]
+fn what_nobody_knows_is_neither_true_nor_false() {
+    let text = r#"
+        main {
+            print(uses("fma"), uses("mul"), conflicts());
+            assert(spills() == 0);
+            assert(uses("fma") && spills() > 0, "whatever");
+            assert_eq(spills(), 1);
+            assert(uses("mul") && spills() == 0);
+        }
+    "#;
+    let (db, file) = database(text);
+    let main = Item::Main(file_items(&db, file).main().expect("a main"));
+    let (mut seen, mut device) = (Unjudged::default(), Scaler);
+    let mut session = Session::new(&db, &mut device, &mut seen, Options::default());
+    let error = session.run(main, None).expect_err("the last assertion fails without it");
+    seen.0.push(show_error(&db, text, &error));
+    expect![[r#"
+        printed true false 3
+        not judged: `spills` is not known: nobody counted
+        not judged: `spills` is not known: nobody counted
+        not judged: `spills` is not known: nobody counted
+        HX0612 at `uses("mul") && spills() == 0`: `uses("mul") && spills() == 0` does not hold
+    "#]]
+    .assert_eq(&seen.0.join("\n"));
+    check_main(
+        "let n = spills();",
+        expect![[r#"
+        HX0630 at `spills()`: `spills` is not known: nobody counted
+          help: in an `assert` this is a skip that is counted, and no failure
+    "#]],
+    );
+    check_main(
+        "assert(bytes_per_access(\"x\") == 16);",
+        expect![[r#"
+        HX0614 at `bytes_per_access("x")`: there is no tensor `x`
+    "#]],
+    );
+    check_main(
+        "uses();",
+        expect![[r#"
+        HX0614 at `uses()`: `uses` lacks its argument `instruction`
+    "#]],
     );
 }

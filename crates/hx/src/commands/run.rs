@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, codes};
-use hx_driver::{RunOutcome, run_main};
+use hx_driver::{DeviceChoice, RunOutcome, run_main};
+use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
 
 use super::{load, machine, machine_warnings, setup};
@@ -16,11 +17,25 @@ use crate::{Exit, interrupt};
 struct Live<'a> {
     output: &'a Output,
     deadline: Option<Instant>,
+    /// Tell what the simulator counted.
+    report: bool,
+    launches: usize,
 }
 
 impl Surroundings for Live<'_> {
     fn print(&mut self, line: &str) {
         self.output.result(&format!("{line}\n"));
+    }
+
+    fn launched(&mut self, kernel: &str, report: &LaunchReport) {
+        self.launches += 1;
+        if let (true, Some(table)) = (self.report, &report.table) {
+            self.output.result(&format!("launch {} of `{kernel}`\n{table}", self.launches));
+        }
+    }
+
+    fn unjudged(&mut self, reason: &str) {
+        self.output.remark(&format!("an assertion was skipped: {reason}"));
     }
 
     fn stopped(&self) -> bool {
@@ -42,12 +57,20 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     }
     let loaded = load(std::slice::from_ref(&args.file), output)?;
     let &[file] = loaded.files.as_slice() else { return Err(no_file()) };
-    let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
+    let device = match args.device.device {
+        Some(DeviceChoice::Cuda(_)) if args.report => {
+            output.usage("`--report` tells what the simulator counts; it cannot stand with `--device cuda`");
+            return Err(Exit::Usage);
+        }
+        _ if args.report => Some(DeviceChoice::Sim),
+        device => device,
+    };
+    let setup = setup(device, &args.device.target, loaded.manifest.as_ref(), output)?;
     let machine = machine(&setup, output)?;
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let options = Options { args: args.args, seed: args.seed, unchecked: false };
-    let mut live = Live { output, deadline };
+    let mut live = Live { output, deadline, report: args.report, launches: 0 };
     let stop = interrupt::flag();
     let outcome = run_main(&loaded.db, file, &machine, options, &mut live, stop, deadline);
     machine_warnings(&machine, output);

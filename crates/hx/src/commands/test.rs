@@ -3,7 +3,7 @@
 mod junit;
 mod tell;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ struct Counts {
     passed: usize,
     failed: usize,
     skipped: usize,
+    /// Assertions that could not be judged, by reason.
+    unjudged: BTreeMap<String, usize>,
 }
 
 pub(crate) fn run(args: TestArgs, output: &Output) -> Exit {
@@ -111,6 +113,9 @@ fn execute(
                 only_environment &= lacks_environment(found);
             }
         }
+        for reason in &report.unjudged {
+            *counts.unjudged.entry(reason.clone()).or_default() += 1;
+        }
         if !matches!(report.verdict, Verdict::Skipped(_)) {
             history.record(&report.case.name, matches!(report.verdict, Verdict::Failed(_)));
         }
@@ -125,6 +130,10 @@ fn execute(
         counts.failed += all.saturating_sub(told);
     }
     machine_warnings(&machine, output);
+    for (reason, count) in &counts.unjudged {
+        let s = if *count == 1 { " was" } else { "s were" };
+        output.remark(&format!("{count} assertion{s} skipped: {reason}"));
+    }
     teller.counts(&counts);
     Ok(match counts.failed {
         0 => broken_files(listing).unwrap_or(Exit::Good),

@@ -362,3 +362,66 @@ fn ctrl_c_ends_in_order() {
     assert_eq!((code, stdout.as_str()), (Some(130), "on\n"));
     assert!(stderr.ends_with("interrupted\n"), "{stderr}");
 }
+
+const SCALE: &str = r#"
+kernel scale(x: f32[n], y: mut f32[n])
+    grid [cdiv(n, 512)]
+    threads 128
+{
+    let [b] = block_idx;
+    let r = register_tensor(f32, [512]);
+    copy(global_view(x[b * 512..], (512) : (1)), r);
+    copy(r * 2.0, global_view(y[b * 512..], (512) : (1)));
+}
+"#;
+
+#[test]
+fn a_skipped_assertion_is_counted() {
+    let test = r#"
+test "code" {
+    let x = ones(f32, 1024);
+    let y = empty(f32, 1024);
+    scale(x, y);
+    assert(uses("ld.global.v4") && bytes_per_access("r") == 16);
+    assert(spills() == 0);
+}
+"#;
+    let folder = folder(&[("c.hx", &format!("{SCALE}{test}"))]);
+    // A compiler that is not there, and then the one of this machine, if it has one.
+    let missing = ["test", "--device", "sim", "--nvrtc", "nowhere"];
+    let output = hx(folder.path(), &missing);
+    assert_eq!(output.status.code(), Some(0));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains(", 1 assertion skipped)\n1 passed, 0 failed, 0 skipped\n"), "{stdout}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("1 assertion was skipped: `spills` is not known: "), "{stderr}");
+    let json = hx(folder.path(), &[missing.as_slice(), &["--format", "json"]].concat());
+    let json = String::from_utf8_lossy(&json.stdout).into_owned();
+    assert!(json.contains("\"skipped_assertions\":[\"`spills` is not known: "), "{json}");
+    // With a compiler it is judged.
+    let output = hx(folder.path(), &["test", "--device", "sim"]);
+    assert_eq!(output.status.code(), Some(0));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let judged = !String::from_utf8_lossy(&output.stdout).contains("assertion skipped");
+    assert!(judged || stderr.contains("the CUDA compiler"), "{stderr}");
+    assert!(judged || std::env::var_os("HX_REQUIRE_NVRTC").is_none_or(|v| v != "1"), "{stderr}");
+}
+
+#[test]
+fn the_report_of_the_simulator() {
+    let main = "main { let x = ones(f32, 1024); let y = empty(f32, 1024); scale(x, y); print(y.sum()); }\n";
+    let folder = folder(&[("r.hx", &format!("{SCALE}{main}"))]);
+    let output = hx(folder.path(), &["run", "r.hx", "--report"]);
+    expect![[r#"
+        launch 1 of `scale`
+        op  instructions   bytes  redundant  sectors  ideal  wavefronts  ideal  operation
+        #0             8  4096 B                 128    128                     copy(x[block_idx.x * 512 + 0..512], r)
+        #1            32                                                        value = (r * 2.0)
+        #2             8  4096 B                 128    128                     copy(value, y[block_idx.x * 512 + 0..512])
+                      48  8192 B                 256    256                     in all
+        2 blocks of 128 threads, 0 barriers
+        2048.0
+    "#]].assert_eq(&String::from_utf8_lossy(&output.stdout));
+    let wrong = hx(folder.path(), &["run", "r.hx", "--report", "--device", "cuda"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}

@@ -81,6 +81,11 @@ impl<'a> Teller<'a> {
 
     fn human(&self, report: &CaseReport, options: &TestOptions, rerun: &str) {
         let (name, time, output) = (&report.case.name, show_time(report.time), self.output);
+        let time = match report.unjudged.len() {
+            0 => time,
+            1 => format!("{time}, 1 assertion skipped"),
+            n => format!("{time}, {n} assertions skipped"),
+        };
         let line = match &report.verdict {
             Verdict::Passed => format!("test {name} ... {} ({time})", output.paint("ok", true)),
             Verdict::Failed(_) => format!("test {name} ... {} ({time})", output.paint("FAILED", false)),
@@ -119,6 +124,7 @@ impl<'a> Teller<'a> {
             "seed": options.seed,
             "rerun": rerun,
             "output": report.output,
+            "skipped_assertions": report.unjudged,
             "diagnostics": diagnostics,
         });
         format!("{object}\n")
@@ -163,7 +169,7 @@ impl<'a> Teller<'a> {
 
     /// The end of every run; its last line for people has the three numbers.
     pub(super) fn counts(&mut self, counts: &Counts) {
-        let Counts { passed, failed, skipped } = counts;
+        let Counts { passed, failed, skipped, .. } = counts;
         let text = match self.args.format {
             TestFormat::Json => {
                 let object = serde_json::json!({

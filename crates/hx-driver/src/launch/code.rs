@@ -1,0 +1,207 @@
+//! What tests assert about the code of a kernel: its instructions, bank conflicts, spills and the width of its accesses.
+//!
+//! Layouts and instructions are the compiler's own choices and known without a GPU; spills are what the CUDA compiler
+//! reports, so without it they are unknown, which is an answer of its own.
+
+use std::collections::BTreeSet;
+
+use hx_base::{codes, nearest};
+use hx_codegen::CudaSource;
+use hx_compile::{Instance, solution, tile_program};
+use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
+use hx_host::{HostError, HostResult};
+use hx_target::catalogue;
+use hx_tile::{Base, Choice, CopyChoice, OpKind, Solution, TileProgram, View};
+use hx_worker::log::kernel_resources;
+
+use super::{Launcher, cuda_text, stopped_at};
+use crate::machine::{Cuda, Machine};
+
+/// The instance that a launcher launched last, and what it counted.
+#[derive(Clone, Copy)]
+pub(super) struct Launched<'a> {
+    pub instance: Instance<'a>,
+    /// Wavefronts of shared memory beyond the fewest, as the simulator counted them.
+    pub extra_wavefronts: Option<u64>,
+}
+
+impl<'a> Launcher<'a> {
+    pub(super) fn answer(&self, question: &CodeQuestion) -> HostResult<CodeAnswer> {
+        let Some(last) = self.last else {
+            let error = HostError::call("no kernel was launched before this");
+            return Err(error.help("launch one first: this speaks of the last one"));
+        };
+        let (db, instance) = (self.db, last.instance);
+        let stop = |error: LaunchError| error.into_parts().0;
+        let lowered = tile_program(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
+        let solved = solution(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
+        match question {
+            CodeQuestion::Uses(name) => uses(name, solved, cuda_text(db, instance).map_err(stop)?),
+            CodeQuestion::Conflicts => {
+                let conflicts = copies(solved).filter_map(|c| c.conflicts);
+                let planned: u64 = conflicts.map(|c| c.wavefronts.saturating_sub(c.ideal)).sum();
+                // What the plan has no count for, such as partial results of a reduction, the simulator has seen.
+                let extra = if planned > 0 { planned } else { last.extra_wavefronts.unwrap_or(0) };
+                Ok(CodeAnswer::Int(i64::try_from(extra).unwrap_or(i64::MAX)))
+            }
+            CodeQuestion::BytesPerAccess(name) => bytes_per_access(name, &lowered.program, solved),
+            CodeQuestion::Spills => self.spills(cuda_text(db, instance).map_err(stop)?),
+        }
+    }
+
+    /// Bytes that each thread stores and loads because registers ran out.
+    fn spills(&self, source: &CudaSource) -> HostResult<CodeAnswer> {
+        let cuda: &Cuda = match self.machine {
+            Machine::Gpu(gpu) => &gpu.cuda,
+            Machine::CompileOnly(cuda) => cuda,
+            Machine::Simulator { compiler: Some(compiler), .. } => compiler.get(),
+            Machine::Simulator { compiler: None, .. } => {
+                return Ok(CodeAnswer::Unknown("the CUDA compiler is not used here".to_owned()));
+            }
+        };
+        let compiled = match self.compile(cuda, source) {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                let (error, _) = error.into_parts();
+                let absent = error.code == &codes::MISSING_NVRTC;
+                return if absent { Ok(CodeAnswer::Unknown(error.message)) } else { Err(error) };
+            }
+        };
+        let kernels = kernel_resources(&compiled.log);
+        Ok(match kernels.iter().find(|k| k.symbol == source.symbol) {
+            Some(found) => {
+                CodeAnswer::Int(i64::from(found.spill_store_bytes) + i64::from(found.spill_load_bytes))
+            }
+            None => CodeAnswer::Unknown("the CUDA compiler reported no resources".to_owned()),
+        })
+    }
+}
+
+fn copies(solution: &Solution) -> impl Iterator<Item = &CopyChoice> {
+    solution.choices.values().filter_map(|c| if let Choice::Copy(copy) = c { Some(copy) } else { None })
+}
+
+/// Whether the dotted parts of `asked` are the first parts of the name.
+fn begins(name: &str, asked: &str) -> bool {
+    name.strip_prefix(asked).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<CodeAnswer> {
+    let known = known_names();
+    if !known.iter().any(|name| begins(name, asked)) {
+        let error = HostError::call(format!("there is no instruction `{asked}` in the catalogue"));
+        let heads = known.iter().map(|name| name.split('.').next().unwrap_or(name));
+        let near = nearest(asked, known.iter().map(String::as_str).chain(heads));
+        return Err(match near {
+            Some(near) => error.help(format!("perhaps `{near}` is meant")),
+            None => error,
+        });
+    }
+    let mut rows = solution.choices.values().filter_map(|choice| match choice {
+        Choice::Copy(c) => Some(c.row.as_str()),
+        Choice::Gemm(c) => Some(c.row.as_str()),
+        Choice::Convert(c) => c.row.as_deref(),
+        Choice::Map(_) | Choice::Reduce(_) => None,
+    });
+    let found =
+        rows.any(|row| begins(row, asked)) || opcodes(&source.text).iter().any(|op| begins(op, asked));
+    Ok(CodeAnswer::Bool(found))
+}
+
+/// Every row of the catalogue, by its own name and by its instructions.
+fn known_names() -> BTreeSet<String> {
+    let all = catalogue();
+    let mut known = BTreeSet::new();
+    let mut add = |name: &str, ptx: &str| {
+        if !name.is_empty() {
+            known.insert(name.to_owned());
+        }
+        known.extend(instructions(ptx).map(str::to_owned));
+    };
+    all.copies.iter().for_each(|r| add(&r.name, &r.ptx));
+    all.gemms.iter().for_each(|r| add(&r.name, &r.ptx));
+    all.converts.iter().for_each(|r| add(&r.name, &r.ptx));
+    all.exchanges.iter().for_each(|r| add(&r.name, &r.ptx));
+    all.groups.iter().for_each(|r| add(&r.name, &r.ptx));
+    all.computes.iter().for_each(|r| add("", r.ptx.as_deref().unwrap_or_default()));
+    known
+}
+
+/// The instructions in the inline assembly of a CUDA text.
+fn opcodes(text: &str) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    for part in text.split("asm").skip(1) {
+        let Some(inside) = part.trim_start().trim_start_matches("volatile").trim_start().strip_prefix('(')
+        else {
+            continue;
+        };
+        // Neighbouring literals are one text; the operands begin at a colon outside of them.
+        let mut rest = inside.trim_start();
+        while let Some(literal) = rest.strip_prefix('"') {
+            let Some((ptx, after)) = literal.split_once('"') else { break };
+            found.extend(instructions(ptx));
+            rest = after.trim_start();
+        }
+    }
+    found
+}
+
+/// The first word of each statement of a PTX text, past braces, guards and declarations.
+fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
+    ptx.split([';', '\n']).filter_map(|statement| {
+        let mut words = statement.split(|c: char| c.is_whitespace() || c == '{' || c == '}' || c == '\\');
+        words
+            .find(|word| !word.is_empty() && !word.starts_with('@'))
+            .filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
+    })
+}
+
+/// The fewest bytes that an access to the tensor covers, over all copies that move it.
+fn bytes_per_access(name: &str, program: &TileProgram, solution: &Solution) -> HostResult<CodeAnswer> {
+    let name_of = |view: &View| match view.base {
+        Base::Global(param) => program.tensor_param(param).map_or("", |p| p.name.as_str()),
+        Base::Shared(tensor) | Base::Register(tensor) => program.tensor(tensor).name.as_str(),
+    };
+    let mut moved = BTreeSet::new();
+    let mut narrowest: Option<u32> = None;
+    for (op, _) in program.ops(1.0) {
+        let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst }) = &op.kind else { continue };
+        let sides = [name_of(src), name_of(dst)];
+        moved.extend(sides);
+        if let Some(Choice::Copy(copy)) = solution.choices.get(&op.id)
+            && sides.contains(&name)
+        {
+            narrowest = Some(narrowest.map_or(copy.bytes, |n| n.min(copy.bytes)));
+        }
+    }
+    match narrowest {
+        Some(bytes) => Ok(CodeAnswer::Int(i64::from(bytes))),
+        None => {
+            let error = HostError::call(format!("no copy of `{}` moves a tensor `{name}`", program.name));
+            Err(match nearest(name, moved.iter().copied()) {
+                Some(near) => error.help(format!("perhaps `{near}` is meant")),
+                None => error.note(format!(
+                    "copies move {}",
+                    moved.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")
+                )),
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_of_a_text() {
+        let text = "// asm (not this)\nasm(\"{ .reg .pred p; setp.ne.b32 p, %2, 0; @p ld.global.b32 %0, [%1]; }\" : \"=r\"(x));\n\
+                    asm volatile(\n  \"st.shared.b16 [%0], \"\n  \"%1;\" :: \"r\"(a.asm_));\n  y = asm2;";
+        assert_eq!(
+            opcodes(text).into_iter().collect::<Vec<_>>(),
+            ["ld.global.b32", "setp.ne.b32", "st.shared.b16"]
+        );
+        assert!(begins("ld.global.v4.b32", "ld.global") && begins("ld", "ld"));
+        assert!(!begins("ldmatrix.x4", "ld") && !begins("ld.global", "ld.glob"));
+    }
+}
