@@ -2,6 +2,7 @@
 
 mod environment;
 mod files;
+mod forms;
 mod launches;
 mod resources;
 mod texts;

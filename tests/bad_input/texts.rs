@@ -611,8 +611,7 @@ fn what_the_compiler_cannot_do_yet() {
             exit 1
             --- stderr
             a.hx:2:19: error[HX0209]: found extents that are known only at run time
-            a.hx:3:5: error[HX0208]: `print` cannot be compiled yet
-            2 errors
+            1 error
         "#]],
     );
 }
