@@ -25,3 +25,11 @@ test "gemv" for (m, k) in [(64, 1024), (10, 3000), (7, 136)] {
     gemv(a, x, y);
     assert_close(y, a @ x, ulp: 2);
 }
+
+bench "gemv 8192 × 8192" {
+    let a = randn(f16, [8192, 8192]);
+    let x = randn(f16, [8192]);
+    let y = empty(f16, [8192]);
+    measure bytes 2 * 8192 * 8192 { gemv(a, x, y) }
+    baseline copy(2147483648)
+}

@@ -47,3 +47,11 @@ test "matmul_pipelined" for (m, n, k) in [(128, 128, 128), (256, 128, 320), (200
     matmul_pipelined<BM = 64, BN = 96, BK = 48, STAGES = 3>(a, b, d);
     assert_close(d, a @ b.T, ulp: 4);
 }
+
+bench "matmul_pipelined 4096" {
+    let a = randn(f16, [4096, 4096]);
+    let b = randn(f16, [4096, 4096]);
+    let c = empty(f16, [4096, 4096]);
+    measure flops 2 * 4096 * 4096 * 4096 { matmul_pipelined(a, b, c) }
+    baseline cublas::gemm(a, b.T, c)
+}

@@ -49,3 +49,13 @@ test "layernorm" for (m, n) in [(1, 1024), (5, 1000), (9, 80)] {
     let c = xb - mean(xb, axis: 1, keepdims: true);
     assert_close(y, c / sqrt(mean(c * c, axis: 1, keepdims: true) + 1e-5) * w + b, ulp: 2);
 }
+
+bench "normalization 8192 × 8192" {
+    let x = randn(f16, [8192, 8192]);
+    let w = randn(f16, [8192]);
+    let b = randn(f16, [8192]);
+    let y = empty(f16, [8192, 8192]);
+    measure bytes 2 * 2 * 8192 * 8192 { rmsnorm<BN = 8192>(x, w, y, 1e-5) }
+    measure bytes 2 * 2 * 8192 * 8192 { layernorm<BN = 8192>(x, w, b, y, 1e-5) }
+    baseline copy(2147483648)
+}

@@ -36,3 +36,10 @@ test "softmax of f32 and bf16 rows, several to a block" for (m, n) in [(4, 256),
     let f = exp(b - max(b, axis: 1, keepdims: true));
     assert_close(z, f / sum(f, axis: 1, keepdims: true), ulp: 2);
 }
+
+bench "softmax 8192 × 8192" {
+    let x = randn(f16, [8192, 8192]);
+    let y = empty(f16, [8192, 8192]);
+    measure bytes 2 * 2 * 8192 * 8192 { softmax<BN = 8192>(x, y) }
+    baseline copy(2147483648)
+}

@@ -22,3 +22,10 @@ test "transpose" for (m, n) in [(64, 64), (128, 192), (100, 72), (77, 33)] {
     transpose<BM = 32, BN = 32>(z, zt);
     assert_eq(zt, z.T);
 }
+
+bench "transpose 8192 × 8192" {
+    let x = randn(f16, [8192, 8192]);
+    let y = empty(f16, [8192, 8192]);
+    measure bytes 2 * 2 * 8192 * 8192 { transpose(x, y) }
+    baseline copy(2147483648)
+}
