@@ -74,8 +74,10 @@ impl LaunchLog {
 
     pub(crate) fn merge(&mut self, entries: &[LogEntry], block: &BlockLog) {
         let area = self.plan.area(block.number);
-        if let Some(area) = self.buffer.get_mut(area).and_then(|a| a.get_mut(..block.bytes.len())) {
-            area.copy_from_slice(&block.bytes);
+        // A record that an error cut short is not told.
+        let whole = block.bytes.get(..block.next as usize).unwrap_or(&block.bytes);
+        if let Some(area) = self.buffer.get_mut(area).and_then(|a| a.get_mut(..whole.len())) {
+            area.copy_from_slice(whole);
         }
         self.update(LOG_DROPPED, |dropped| dropped + block.dropped);
         let tallies = entries.iter().zip(&block.tallies).enumerate();

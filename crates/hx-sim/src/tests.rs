@@ -8,6 +8,7 @@ mod elementwise;
 mod errors;
 mod expressions;
 mod formulas;
+mod log;
 mod matmul;
 mod memory;
 mod softmax;

@@ -95,7 +95,13 @@ fn what_data_decide_shares_the_rest() {
 
 #[test]
 fn room_ends_with_the_budget() {
-    areas([5, 2], vec![log(4)], expect!["33554552 bytes: [4194312, 4194312, 4194312, 4194312, 4194312, 4194312, 4194312, 4194248, 0, 0]"]);
+    areas(
+        [5, 2],
+        vec![log(4)],
+        expect![
+            "33554552 bytes: [4194312, 4194312, 4194312, 4194312, 4194312, 4194312, 4194312, 4194248, 0, 0]"
+        ],
+    );
     areas([0, 2], vec![log(4)], expect!["40 bytes: []"]);
 }
 
@@ -181,7 +187,8 @@ fn a_buffer_is_read_back() {
             ],
             dropped: 7,
         }
-    "#]].assert_debug_eq(&plan.read(&program, &buffer));
+    "#]]
+    .assert_debug_eq(&plan.read(&program, &buffer));
 
     // Whatever is in a buffer, reading it ends.
     for byte in [1, 2, 0x80, 0xff] {
