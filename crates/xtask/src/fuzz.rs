@@ -73,12 +73,16 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     } else {
         format!("; if the process died, it was at one of these cases: {}", at_work.join(", "))
     };
-    Err(format!("something was found, or the suite does not build{died}"))
+    let kept = trace.display();
+    Err(format!(
+        "something was found, or the suite does not build; failing inputs are kept in `{kept}`{died}"
+    ))
 }
 
 /// The inputs that threads were at work on when the process ended.
 fn at_work(trace: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(trace).into_iter().flatten().flatten();
+    let entries = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("thread-"));
     let mut cases: Vec<String> =
         entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok()).collect();
     cases.sort();
