@@ -3,6 +3,7 @@
 mod build;
 mod elementwise;
 mod errors;
+mod log;
 mod programs;
 
 use expect_test::expect_file;
@@ -93,6 +94,11 @@ fn every_conversion() {
 #[test]
 fn exchanges_of_every_width() {
     check(&elementwise::exchanges());
+}
+
+#[test]
+fn prints_and_assertions() {
+    check(&log::prints());
 }
 
 /// Statements that the compiler attributes to lines are one line each, and all of them are marked.
