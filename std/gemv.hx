@@ -1,7 +1,7 @@
 //! Matrix times vector.
 
 /// y[m] = a[m, k] · x[k]. A block takes `BM` rows and walks K in steps of `BK`.
-kernel gemv<BM = 4, BK = 1024, T: type = f16>(a: T[m, k], x: T[k], y: mut T[m])
+kernel gemv<BM = 8, BK = 1024, T: type = f16>(a: T[m, k], x: T[k], y: mut T[m])
     grid [cdiv(m, BM)]
     threads 128
 {
