@@ -4,6 +4,7 @@ mod benches;
 mod code;
 mod launches;
 mod listing;
+mod prints;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

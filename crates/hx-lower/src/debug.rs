@@ -95,9 +95,7 @@ impl Cx<'_> {
     fn text(&mut self, id: ExprId) -> Lower<String> {
         match self.eval(id)? {
             Value::Str(text) => Ok(text.to_string()),
-            other => {
-                self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a string", other.what()))
-            }
+            other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a string", other.what())),
         }
     }
 

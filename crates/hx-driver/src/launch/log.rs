@@ -48,7 +48,8 @@ impl<'a> Launcher<'a> {
             let what = printed_text(&program.log[p.entry], &sources[p.entry], &p.bytes);
             format!("{} block {block}: {what}", program.name)
         };
-        let mut printed: Vec<String> = contents.printed.iter().map(line).collect();
+        let texts: Vec<String> = contents.printed.iter().map(line).collect();
+        let mut printed: Vec<String> = texts.iter().flat_map(|t| t.lines()).map(str::to_owned).collect();
         if contents.dropped > 0 {
             let (s, were) = if contents.dropped == 1 { ("", "was") } else { ("s", "were") };
             printed.push(format!(
@@ -76,8 +77,7 @@ impl<'a> Launcher<'a> {
         failed: &Failed,
         axes: usize,
     ) -> Diagnostic {
-        let (file, range) =
-            self.origin(instance, entry.origin).unwrap_or_else(|| self.kernel_name(instance));
+        let (file, range) = self.origin(instance, entry.origin).unwrap_or_else(|| self.kernel_name(instance));
         let broken = format!("`{source}` does not hold");
         let mut found = if entry.text.is_empty() {
             Diagnostic::new(&codes::ASSERTION_FAILED, file, range, broken)

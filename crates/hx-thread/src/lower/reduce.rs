@@ -20,8 +20,8 @@ struct Reduction<'o> {
     /// Elements of the result that each thread holds.
     values: i64,
     array: RegId,
-    /// One element beside the result.
-    scratch: RegId,
+    /// One element beside the result, where threads exchange.
+    scratch: Option<RegId>,
     identity: u64,
 }
 
@@ -45,10 +45,7 @@ impl Lowering<'_> {
             dst,
             values: held.layout.mode(1).size(),
             array: self.array(op, dst)?,
-            scratch: *self
-                .temporaries
-                .get(&op.id)
-                .ok_or_else(|| self.error(op, "no register to exchange"))?,
+            scratch: self.temporaries.get(&op.id).copied(),
             identity,
         };
         let mut body = self.within_thread(&r, src, axis, choice)?;
@@ -100,12 +97,18 @@ impl Lowering<'_> {
         Ok(body)
     }
 
+    /// What another thread has.
+    fn other(&self, r: &Reduction<'_>) -> Result<Registers, LowerError> {
+        let array = r.scratch.ok_or_else(|| self.error(r.op, "no register to exchange"))?;
+        Ok(Registers { array, base: Expr::default(), offsets: vec![0] })
+    }
+
     fn between_lanes(&self, r: &Reduction<'_>, mask: u32) -> Result<Body, LowerError> {
         let row =
             catalogue().exchanges.first().ok_or_else(|| self.error(r.op, "no exchange between lanes"))?;
         let var = self.counter("i", r.op, 29);
         let own = Registers { array: r.array, base: counted(&var, r.values), offsets: vec![0] };
-        let other = Registers { array: r.scratch, base: Expr::default(), offsets: vec![0] };
+        let other = self.other(r)?;
         let exchange =
             Stmt::Exchange(Exchange { row: row.name.clone(), dst: other.clone(), src: own.clone(), mask });
         Ok(unrolled(&[(var, r.values)], vec![exchange, self.combine(r, own, other)]))
@@ -145,7 +148,7 @@ impl Lowering<'_> {
         let address =
             |part: Expr| Address { memory: Memory::Shared(buffer), offset: part.scale(rows) + row.clone() };
         let own = self.own(r.op, r.dst, &walk)?;
-        let other = Registers { array: r.scratch, base: Expr::default(), offsets: vec![0] };
+        let other = self.other(r)?;
         let transfer = |row: String, registers: Registers, part: Expr, guard: Cond| {
             Stmt::Transfer(Transfer { row, registers, address: address(part), guard, pad: 0 })
         };
