@@ -9,6 +9,7 @@ mod gpu;
 mod incremental;
 mod layouts;
 mod manual;
+mod printing;
 mod real_input;
 mod road;
 mod standard_library;

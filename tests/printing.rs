@@ -1,0 +1,80 @@
+//! `print` and `assert` in kernels, from outside: the same text every time, findings at the assertions, code for every architecture.
+//!
+//! On a GPU the same file says the same: its first lines have the command that compares the two.
+
+use expect_test::expect;
+use hx_target::Arch;
+
+use crate::support::{self, Sandbox};
+
+fn file() -> String {
+    support::root().join("tests/gpu/print.hx").display().to_string()
+}
+
+#[test]
+fn what_is_printed_is_the_same_every_time() {
+    let run = || Sandbox::new().run(&["run", &file(), "--device", "sim", "--message-format", "short"]);
+    let (once, again) = (run(), run());
+    assert_eq!((&once.stdout, &once.stderr), (&again.stdout, &again.stderr));
+    let starting = |start: &str| -> String {
+        let lines = once.stdout.lines().filter(|line| line.starts_with(start));
+        lines.map(|line| format!("{line}\n")).collect()
+    };
+    expect![[r#"
+        until block [0]: left = 3
+        until block [0]: left = 1
+        until block [2]: left = 7
+        until block [2]: left = 5
+        until block [2]: left = 3
+        until block [2]: left = 1
+        until block [3]: left = 1
+    "#]]
+    .assert_eq(&starting("until"));
+    expect![[r#"
+        product block [0, 0]: s = f32[32, 16]
+        product block [0, 0]: s[8..16, 8..16].T = f32[8, 8]
+        product block [0, 0]: sum(acc, axis: 1) = f32[32, 1]
+        product block [0, 0]: cast(acc, bf16) = bf16[32, 16]
+        product block [0, 1]: after ki = 0
+        product block [0, 1]: acc = f32[32, 16]
+        product block [0, 1]: after ki = 1
+        product block [0, 1]: acc = f32[32, 16]
+    "#]]
+    .assert_eq(&starting("product"));
+    expect!["crowd: 32 more prints were dropped, for want of room; `if` around a print picks a block"]
+        .assert_eq(&once.stdout.lines().last().unwrap_or_default());
+    expect![[r#"
+        device: simulator (sm_90a)
+        $ROOT/tests/gpu/print.hx:73:16: error[HX0612]: an element is too large
+        $ROOT/tests/gpu/print.hx:74:16: error[HX0612]: `sum(r, axis: 1) < limit * 16.0` does not hold
+        $ROOT/tests/gpu/print.hx:77:12: error[HX0612]: three blocks are too many
+        3 errors
+    "#]]
+    .assert_eq(&once.stderr);
+}
+
+#[test]
+fn results_are_those_without_prints() {
+    let ran = Sandbox::new().run(&["test", &file(), "--device", "sim"]);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.stdout.ends_with("\n8 passed, 0 failed, 0 skipped\n"), "{}", ran.text());
+    for arch in Arch::ALL {
+        let ran = Sandbox::new().run(&["check", &file(), "--verify", "--target", arch.name()]);
+        assert_eq!(ran.code, 0, "{}", ran.text());
+    }
+}
+
+#[test]
+fn printing_kernels_compile() {
+    if support::compiler("printing::printing_kernels_compile").is_none() {
+        return;
+    }
+    let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
+    let nvrtc = found.library.to_str().expect("a path in UTF-8");
+    for arch in Arch::ALL {
+        let args = ["test", &file(), "--no-run", "--target", arch.name(), "--nvrtc", nvrtc];
+        let ran = Sandbox::new().run(&args);
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        assert!(ran.stdout.ends_with("\n0 passed, 0 failed, 8 skipped\n"), "{}", ran.text());
+    }
+}
