@@ -202,6 +202,6 @@ mod tests {
             ["ld.global.b32", "setp.ne.b32", "st.shared.b16"]
         );
         assert!(begins("ld.global.v4.b32", "ld.global") && begins("ld", "ld"));
-        assert!(!begins("ldmatrix.x4", "ld") && !begins("ld.global", "ld.glob"));
+        assert!(!begins("ldfoo.x4", "ld") && !begins("ld.global", "ld.glob"));
     }
 }
