@@ -1,7 +1,7 @@
 //! Thread-value layouts while they are being solved: modes as steps along the dimensions of a tile.
 
 use hx_layout::{Layout, LayoutError};
-use hx_tile::{Distribution, Reason, TileMode, modes_layout, tile_modes};
+use hx_tile::{Distribution, Reason, TileMode, modes_layout};
 
 /// A thread-value layout over a tile, which is at least the tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,16 +26,6 @@ impl Tv {
         let tile = shape.iter().enumerate().map(|(d, extent)| reach(d).max(*extent)).collect();
         let drop_units = |modes: Vec<TileMode>| modes.into_iter().filter(|m| m.extent != 1).collect();
         Tv { tile, thread: drop_units(thread), value: drop_units(value) }
-    }
-
-    /// The layout that a user pinned, read over the tensor's shape.
-    pub(crate) fn pinned(layout: &Layout, shape: &[i64]) -> Option<Tv> {
-        if layout.rank() != 2 {
-            return None;
-        }
-        let thread = tile_modes(&layout.mode(0), shape)?;
-        let value = tile_modes(&layout.mode(1), shape)?;
-        Some(Tv::covering(shape, thread, value))
     }
 
     pub(crate) fn values(&self) -> i64 {

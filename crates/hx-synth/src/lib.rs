@@ -12,6 +12,7 @@ mod component;
 mod cost;
 mod distribution;
 mod failure;
+mod pinned;
 mod propagate;
 mod reduce;
 mod shared;

@@ -16,7 +16,7 @@ use crate::component::{Component, components};
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::propagate::{self, Known, Layouts};
-use crate::{cost, reduce, shared};
+use crate::{cost, pinned, reduce, shared};
 
 /// Bytes to which each shared buffer is placed.
 const SHARED_ALIGN: u32 = 128;
@@ -76,10 +76,9 @@ fn solve_component<'p>(
     for &tensor in &component.tensors {
         let info = program.tensor(tensor);
         if let TensorKind::Register { pinned: Some(layout) } = &info.kind {
-            let tv = Tv::pinned(layout, &info.shape).filter(|tv| tv.threads() == i64::from(program.threads));
-            let tv = tv.ok_or_else(|| {
+            let tv = pinned::read(layout, &info.shape, i64::from(program.threads)).map_err(|problem| {
                 let message = format!(
-                    "the pinned layout `{layout}` of `{}` is no thread-value layout of {} threads over {:?}",
+                    "the pinned layout `{layout}` of `{}` is no thread-value layout of {} threads over {:?}: {problem}",
                     info.name, program.threads, info.shape
                 );
                 Failure::new(FailureKind::Conflict, message).part(None, Some(tensor), "pinned here")

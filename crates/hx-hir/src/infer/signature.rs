@@ -85,7 +85,7 @@ impl<'a> Infer<'a> {
         for (i, param) in params.iter().enumerate() {
             let ty = match self.type_of(param.ty, None) {
                 Some(Ty::Tensor(t)) => Ty::Tensor(TensorTy { param: Some(i as u32), ..t }),
-                Some(_) if self.params[i] != Ty::Unknown => continue,
+                Some(_) if !matches!(self.params[i], Ty::Unknown | Ty::Tensor(_)) => continue,
                 other => other.unwrap_or(Ty::Error),
             };
             self.params[i] = ty;
@@ -97,7 +97,16 @@ impl<'a> Infer<'a> {
     }
 
     fn scalar_param(&self, param: &Param) -> Ty {
-        let TypeRef::Named { shape: None, .. } = &self.store[param.ty] else { return Ty::Unknown };
+        match &self.store[param.ty] {
+            TypeRef::Named { shape: None, .. } => {}
+            // A shape that mentions its own tensor, or a later one, finds a tensor of which nothing more is known.
+            TypeRef::Named { shape: Some(shape), space, mutable, .. } => {
+                let space = space.unwrap_or(MemorySpace::Global);
+                let (elem, shape) = (Elem::Unknown, vec![None; shape.len()]);
+                return Ty::Tensor(TensorTy { elem, shape, space, mutable: *mutable, param: None });
+            }
+            _ => return Ty::Unknown,
+        }
         match self.names.types.get(param.ty) {
             Some(Resolution::DType(dtype)) if dtype.is_int() => {
                 Ty::Int(Some(Value::symbol(Symbol::Scalar(param.name.clone()))))

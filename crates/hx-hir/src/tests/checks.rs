@@ -398,3 +398,18 @@ fn assignments() {
         "#]],
     );
 }
+
+#[test]
+fn a_shape_cannot_mention_its_own_tensor() {
+    check(
+        "kernel k(x: f16[x], y: f16[z], z: f16[m]) grid [1] threads 32 {}",
+        expect![[r#"
+        error[HX0203]: found a global tensor, wanted an integer
+          kernel k(x: f16[x], y: f16[z], z: f16[m]) grid [1] threads 32 {}
+                          ^
+        error[HX0203]: found a global tensor, wanted an integer
+          kernel k(x: f16[x], y: f16[z], z: f16[m]) grid [1] threads 32 {}
+                                     ^
+    "#]],
+    );
+}

@@ -1,0 +1,108 @@
+//! Thread-value layouts that the user pinned: read as steps along the dimensions of a tensor, and refused where they do
+//! not deal it out. It knows nothing of how other layouts are found.
+
+use hx_layout::Layout;
+use hx_tile::tile_modes;
+
+use crate::distribution::Tv;
+
+/// More values than this, over all threads, and a larger tile are no register tensor of any device.
+const LIMIT: i64 = 1 << 22;
+
+/// The layout over a tensor of that shape, or what is wrong with it. Indices past the end of the last dimension are held
+/// and mean nothing, as where threads do not divide a tensor.
+pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, String> {
+    if layout.rank() != 2 {
+        return Err(format!("it has {} modes, wanted thread and value", layout.rank()));
+    }
+    let found = layout.mode(0).size();
+    if found != threads {
+        return Err(format!("its thread mode has {found} elements"));
+    }
+    let volume: i64 = shape.iter().product();
+    if layout.size() > LIMIT || volume > LIMIT || layout.cosize() > LIMIT || layout.min_index() < 0 {
+        return Err("its indices lie far outside".to_owned());
+    }
+    let modes = |mode| tile_modes(&layout.mode(mode), shape);
+    let (Some(thread), Some(value)) = (modes(0), modes(1)) else {
+        return Err("a mode runs over the end of a dimension".to_owned());
+    };
+    let tv = Tv::covering(shape, thread, value);
+    dealt(layout, &tv, shape)?;
+    Ok(tv)
+}
+
+/// Every element is held, no thread holds one twice, and the steps are those of the layout.
+fn dealt(layout: &Layout, tv: &Tv, shape: &[i64]) -> Result<(), String> {
+    let (threads, values) = (layout.mode(0), layout.mode(1));
+    let mut held = vec![false; shape.iter().product::<i64>() as usize];
+    // The thread that was last seen with each index; threads count from 1.
+    let mut last = vec![0; layout.cosize() as usize];
+    for thread in 0..threads.size() {
+        for value in 0..values.size() {
+            let index = threads.eval(thread) + values.eval(value);
+            if tv.coordinate(thread, value) != coordinate(index, shape) {
+                return Err(format!("index {index} lies outside"));
+            }
+            if std::mem::replace(&mut last[index as usize], thread + 1) == thread + 1 {
+                return Err(format!("thread {thread} holds index {index} twice"));
+            }
+            if let Some(held) = held.get_mut(index as usize) {
+                *held = true;
+            }
+        }
+    }
+    match held.iter().position(|held| !held) {
+        Some(index) => Err(format!("no thread holds element {:?}", coordinate(index as i64, shape))),
+        None => Ok(()),
+    }
+}
+
+/// The coordinate of a colexicographic index, which may lie past the end of the last dimension.
+fn coordinate(index: i64, shape: &[i64]) -> Vec<i64> {
+    let mut rest = index;
+    let mut at: Vec<i64> = Vec::with_capacity(shape.len());
+    for (d, extent) in shape.iter().enumerate() {
+        let is_last = d + 1 == shape.len();
+        at.push(if is_last { rest } else { rest % extent });
+        rest /= extent;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    fn check(layout: &str, shape: &[i64], threads: i64, want: Expect) {
+        let layout: Layout = layout.parse().expect("a layout");
+        let answer = match read(&layout, shape, threads) {
+            Ok(tv) => format!("{} threads, {} values, tile {:?}", tv.threads(), tv.values(), tv.tile),
+            Err(problem) => problem,
+        };
+        want.assert_eq(&answer);
+    }
+
+    #[test]
+    fn pinned_layouts_deal_a_tensor_out() {
+        check("(64,4):(1,64)", &[256], 64, expect!["64 threads, 4 values, tile [256]"]);
+        check("((8,8),4):((1,32),8)", &[32, 8], 64, expect!["64 threads, 4 values, tile [32, 8]"]);
+        check("(64,2):(1,64)", &[96], 64, expect!["64 threads, 2 values, tile [128]"]);
+        check("((32,2),8):((1,0),32)", &[256], 64, expect!["64 threads, 8 values, tile [256]"]);
+    }
+
+    #[test]
+    fn others_are_refused_with_the_reason() {
+        check("(64,2,2):(1,64,128)", &[256], 64, expect!["it has 3 modes, wanted thread and value"]);
+        check("(32,8):(1,32)", &[256], 64, expect!["its thread mode has 32 elements"]);
+        check("(64,8):(1,64)", &[256], 64, expect!["index 256 lies outside"]);
+        check("(64,4):(1,3)", &[256], 64, expect!["no thread holds element [73]"]);
+        check("(64,4):(8,4)", &[256], 64, expect!["index 256 lies outside"]);
+        check("(64,4):(1,1000000000000)", &[256], 64, expect!["its indices lie far outside"]);
+        check("(64,4):(1000,1)", &[256], 64, expect!["a mode runs over the end of a dimension"]);
+        check("(64,4):(1,0)", &[64], 64, expect!["thread 0 holds index 0 twice"]);
+        check("(64,3):(1,64)", &[16, 16], 64, expect!["no thread holds element [0, 12]"]);
+    }
+}
