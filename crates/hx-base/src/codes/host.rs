@@ -54,6 +54,10 @@ family! {
     /// An `assert`, `assert_eq` or `assert_close` does not hold. A failed comparison shows the first wrong coordinate, the
     /// worst error, how many elements are wrong and in which pattern.
     ///
+    /// In a kernel, an `assert` is checked for every element while the kernel runs, and fails the launch when it has ended: the
+    /// notes have the first block, the first coordinate in it, and for how many elements it failed in all. What the kernel
+    /// wrote is discarded.
+    ///
     /// ```hx
     /// test "doubling" {
     ///     let x = arange(f32, 8);
