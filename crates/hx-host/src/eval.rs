@@ -8,6 +8,7 @@
 mod bench;
 mod builtins;
 mod call;
+mod closures;
 mod error;
 mod layouts;
 mod operators;
@@ -25,6 +26,7 @@ use crate::index::Index;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
+pub use closures::Closure;
 pub use error::{At, EvalError};
 
 /// The result of evaluating part of a body.
@@ -169,6 +171,9 @@ impl<'a> Frame<'_, 'a> {
         match &body.store[id] {
             Expr::Missing => Err(self.fail(id, HostError::unsupported("something is missing here"))),
             Expr::Literal(literal) => self.at(id, literal_value(literal)),
+            Expr::Path { generics, .. } if matches!(self.names.exprs.get(id), Some(Resolution::Builtin(b)) if b.name() == "swizzle") => {
+                self.swizzle(id, generics)
+            }
             Expr::Path { generics, .. } if !generics.is_empty() => Err(self
                 .fail(id, HostError::ty("a kernel with compile-time arguments is only called, not a value"))),
             Expr::Path { .. } => self.path(id),
@@ -199,10 +204,7 @@ impl<'a> Frame<'_, 'a> {
                 let values: EvalResult<Vec<Value>> = elements.iter().map(|e| self.expr(*e)).collect();
                 values.map(Value::List)
             }
-            Expr::Layout { shape, stride } => {
-                let (shape, stride) = (self.expr(*shape)?, self.expr(*stride)?);
-                self.at(id, layouts::layout(&shape, &stride))
-            }
+            Expr::Layout { shape, stride } => self.layout(id, *shape, *stride),
             Expr::Range { start: Some(start), end: Some(end) } => {
                 let (start, end) = (self.int(*start)?, self.int(*end)?);
                 Ok(Value::Range(start, end))
@@ -212,9 +214,7 @@ impl<'a> Frame<'_, 'a> {
             }
             Expr::New => Err(self.fail(id, HostError::ty("`new` only stands in an index"))),
             Expr::Wildcard => Ok(Value::Wildcard),
-            Expr::Closure { .. } => {
-                Err(self.fail(id, HostError::unsupported("closures are only evaluated in kernels")))
-            }
+            Expr::Closure { params, body } => Ok(self.closure(params, *body)),
             Expr::If { condition, then, otherwise } => {
                 if self.condition(*condition)? {
                     self.expr(*then)

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use hx_dtype::DType;
-use hx_layout::Layout;
 
 use crate::archive::Archive;
 use crate::dense::{Class, Dense, Numbers};
 use crate::error::{HostError, HostResult};
+use crate::eval::Closure;
 use crate::show::show_tensor;
 use crate::tensor::Tensor;
 
@@ -28,7 +28,10 @@ pub enum Value {
     List(Vec<Value>),
     /// `start..end`, whole numbers.
     Range(i64, i64),
-    Layout(Layout),
+    /// A layout of any kind, a swizzle or a tiler.
+    Layout(Box<hx_layout::expr::Value>),
+    /// `|a, b| a + b`.
+    Closure(Arc<Closure>),
     /// An open `.safetensors` file.
     Archive(Arc<Archive>),
     /// `auto`.
@@ -51,7 +54,8 @@ impl Value {
             Value::Tuple(v) => format!("a tuple of {}", v.len()),
             Value::List(v) => format!("a list of {}", v.len()),
             Value::Range(..) => "a range".to_owned(),
-            Value::Layout(_) => "a layout".to_owned(),
+            Value::Layout(l) => l.kind().to_owned(),
+            Value::Closure(_) => "a closure".to_owned(),
             Value::Archive(_) => "a file of tensors".to_owned(),
             Value::Auto => "`auto`".to_owned(),
             Value::Wildcard => "`_`".to_owned(),
@@ -184,6 +188,7 @@ impl std::fmt::Display for Value {
             Value::List(v) => enclose("[", v, "]", Value::brief),
             Value::Range(a, b) => format!("{a}..{b}"),
             Value::Layout(l) => l.to_string(),
+            Value::Closure(_) => "a closure".to_owned(),
             Value::Archive(a) => a.to_string(),
             Value::Auto => "auto".to_owned(),
             Value::Wildcard => "_".to_owned(),

@@ -202,7 +202,15 @@ fn compile_time(value: &Value) -> Result<CtValue, HostError> {
         Value::Float(x) => CtValue::Float(Float::new(*x)),
         Value::Bool(b) => CtValue::Bool(*b),
         Value::DType(d) => CtValue::DType(*d),
-        Value::Layout(l) => CtValue::Layout(l.clone()),
+        Value::Layout(l) => match &**l {
+            hx_layout::expr::Value::Layout(l) => CtValue::Layout(l.layout.clone()),
+            other => {
+                return Err(HostError::unsupported(format!(
+                    "{} is no compile-time argument yet, only a layout `shape : stride` is",
+                    other.kind()
+                )));
+            }
+        },
         Value::Auto => CtValue::Auto,
         Value::Tuple(v) => CtValue::Tuple(v.iter().map(compile_time).collect::<Result<_, _>>()?),
         other => return Err(HostError::ty(format!("{} is no compile-time value", other.kind()))),
@@ -265,7 +273,7 @@ fn param(
     let strides = match layout.map(|l| &header.signature.store[l]) {
         None => None,
         Some(Expr::Array(strides)) => Some(strides),
-        Some(Expr::Path { .. }) if is_auto(header, *layout) => None,
+        Some(Expr::Path { .. }) if is_auto(header, *layout, args) => None,
         Some(_) => {
             let error = HostError::unsupported(format!(
                 "`{name}` has a compile-time layout, which cannot be launched yet"
@@ -290,9 +298,19 @@ fn param(
     }))
 }
 
-fn is_auto(header: &Header<'_>, layout: Option<ExprId>) -> bool {
-    let resolution = layout.and_then(|l| header.resolution(l));
-    matches!(resolution, Some(Resolution::Builtin(b)) if b.name() == "auto")
+/// Whether a layout is `auto`, written or as the value of a compile-time parameter.
+fn is_auto(header: &Header<'_>, layout: Option<ExprId>, args: &CtArgs) -> bool {
+    match layout.and_then(|l| header.resolution(l)) {
+        Some(Resolution::Builtin(b)) => b.name() == "auto",
+        Some(Resolution::Generic(i)) => {
+            let generic = &header.signature.generics[*i as usize];
+            match args.get(&generic.name) {
+                Some(given) => matches!(given, CtValue::Auto),
+                None => is_auto(header, generic.default, args),
+            }
+        }
+        _ => false,
+    }
 }
 
 fn row_major(extents: &[i64]) -> Vec<i64> {

@@ -337,3 +337,44 @@ fn main_runs_with_arguments() {
     "#]],
     );
 }
+
+#[test]
+fn a_layout_may_be_left_to_the_compiler() {
+    check(
+        r#"
+kernel moved<W: layout = auto, L: layout = auto>(x: f32[n, m] : W, y: mut f32[n, m] : auto)
+    grid [1]
+    threads 128
+{
+    let r = register_tensor(f32, [32, 32]);
+    copy(global_view(x, (32, 32) : (m, 1)), r);
+    let s = shared_tensor(f32, [32, 32], layout: L);
+    copy(r, s);
+    sync();
+    let t = register_tensor(f32, [32, 32]);
+    copy(s, t);
+    copy(t, global_view(y, (32, 32) : (m, 1)));
+}
+test "auto" {
+    let x = randn(f32, [32, 32]);
+    let y = empty(f32, [32, 32]);
+    moved(x, y);
+    assert_eq(x, y);
+    moved<W = auto, L = blocked_product((4, 8) : (1, 4), (8, 4) : (1, 8))>(x, y);
+    assert_eq(x, y);
+    moved<L = (32, 32) : (33, 1)>(x.T, y);
+    assert_eq(x.T, y);
+}
+test "a block" { let x = zeros(f32, [32, 32]); let y = empty(f32, [32, 32]); moved<W = (8, 8) : (8, 1)>(x, y); }
+test "swizzled" { let x = zeros(f32, [32, 32]); let y = empty(f32, [32, 32]); moved<L = swizzle<3, 2, 3> ∘ (32, 32) : (32, 1)>(x, y); }
+"#,
+        expect![[r#"
+            t.hx::auto: passed
+            t.hx::a block: failed
+            HX0614 `x`: `x` has a compile-time layout, which cannot be launched yet
+              at `f32[n, m] : W`: declared here
+            t.hx::swizzled: failed
+            HX0614 `swizzle<3, 2, 3> ∘ (32, 32) : (32, 1)`: a composed layout is no compile-time argument yet, only a layout `shape : stride` is
+        "#]],
+    );
+}

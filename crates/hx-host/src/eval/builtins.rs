@@ -6,8 +6,8 @@ use std::sync::Arc;
 use hx_base::codes;
 use hx_dtype::DType;
 
-use super::Session;
 use super::call::Args;
+use super::{Session, layouts};
 use crate::archive::{self, Archive};
 use crate::arith::{self, Binary, Unary, floor_div};
 use crate::compare::{Tolerance, assert_close, assert_equal};
@@ -133,12 +133,8 @@ fn computed(name: &str, args: &mut Args) -> HostResult<Value> {
             arith::binary(Binary::Pow, &a.dense()?, &b.dense()?).map(Value::from_dense)
         }
         "size" => match args.required("l")? {
-            Value::Layout(l) => Ok(Value::Int(l.size())),
+            Value::Layout(l) => layouts::field(&l, "size"),
             other => Ok(Value::Int(other.dense()?.data.len() as i64)),
-        },
-        "cosize" => match args.required("l")? {
-            Value::Layout(l) => Ok(Value::Int(l.cosize())),
-            other => Err(HostError::ty(format!("found {}, a layout is needed", other.kind()))),
         },
         "len" => length(&args.required("x")?),
         "int" => to_int(&args.required("x")?),
@@ -149,6 +145,9 @@ fn computed(name: &str, args: &mut Args) -> HostResult<Value> {
             }
             if let Some(op) = Unary::by_name(name) {
                 return arith::unary(op, &args.required("x")?.dense()?).map(Value::from_dense);
+            }
+            if let Some(result) = layouts::function(name, args) {
+                return result;
             }
             Err(HostError::unsupported(format!("`{name}` is not evaluated on the host yet")))
         }

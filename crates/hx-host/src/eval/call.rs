@@ -3,6 +3,7 @@
 use hx_base::codes;
 use hx_hir::{Arg, BuiltinId, Expr, ExprId, Item, ItemKey, ItemKind, Name, Resolution, body_source_map};
 
+use super::closures::{self, Failure};
 use super::{EvalError, EvalResult, Frame, builtins, operators};
 use crate::device::{LaunchArg, LaunchError, LaunchPlace, LaunchRequest};
 use crate::error::{HostError, HostResult};
@@ -58,9 +59,12 @@ impl<'a> Frame<'_, 'a> {
     pub(super) fn call(&mut self, id: ExprId, callee: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let body = self.body;
         let Expr::Path { path, generics } = &body.store[callee] else {
-            return Err(self.fail(callee, HostError::ty("only functions and kernels are called, by name")));
+            return self.applied(id, callee, args);
         };
         match self.names.exprs.get(callee) {
+            Some(Resolution::Builtin(builtin)) if builtin.name() == "swizzle" => {
+                self.applied(id, callee, args)
+            }
             Some(Resolution::Builtin(builtin)) => self.builtin(id, *builtin, args),
             Some(Resolution::Item(key)) => {
                 match key.kind {
@@ -92,9 +96,21 @@ impl<'a> Frame<'_, 'a> {
                         .fail(callee, HostError::ty(format!("the {} `{path}` is not called", kind.word())))),
                 }
             }
+            Some(Resolution::Local(_)) => self.applied(id, callee, args),
             Some(_) => Err(self.fail(callee, HostError::ty(format!("`{path}` is no function")))),
             None => Err(self.fail(callee, HostError::ty(format!("`{path}` means nothing here")))),
         }
+    }
+
+    /// A value in the place of a function: layouts take coordinates.
+    fn applied(&mut self, id: ExprId, callee: ExprId, args: &[Arg]) -> EvalResult<Value> {
+        let called = self.expr(callee)?;
+        let Value::Layout(layout) = &called else {
+            let error = HostError::ty(format!("{} is no function", called.kind()));
+            return Err(self.fail(callee, error.help("functions and kernels are called by name")));
+        };
+        let places: Vec<ExprId> = args.iter().map(|a| a.value).collect();
+        self.apply(id, layout, &places)
     }
 
     fn builtin(&mut self, id: ExprId, builtin: BuiltinId, args: &[Arg]) -> EvalResult<Value> {
@@ -117,6 +133,12 @@ impl<'a> Frame<'_, 'a> {
             return self.gemm(id, args);
         }
         let mut bound = self.args(name, None, args)?;
+        if matches!(name, "reduce" | "scan") {
+            return closures::along(self.session, name, &mut bound).map_err(|failure| match failure {
+                Failure::Call(error) => self.fail(id, error),
+                Failure::Inside(error) => *error,
+            });
+        }
         let result = builtins::function(self.session, name, &mut bound);
         self.at(id, result)
     }

@@ -1,22 +1,155 @@
-//! Layout values, which the host passes to kernels as compile-time arguments.
+//! Layout values: literals with their labels, the functions of the algebra, and conversions to and from its values.
+//!
+//! What the functions do is `hx-layout`'s; nothing is computed here.
 
-use hx_layout::{IntTuple, Layout};
+use hx_hir::{Expr, ExprId, GenericArg};
+use hx_layout::expr::{self as algebra, Value as Algebra};
 
+use super::call::Args;
+use super::{EvalResult, Frame};
 use crate::error::{HostError, HostResult};
 use crate::value::Value;
 
-/// `shape : stride`.
-pub(super) fn layout(shape: &Value, stride: &Value) -> HostResult<Value> {
-    let made = Layout::new(ints(shape)?, ints(stride)?);
-    made.map(Value::Layout).map_err(|e| HostError::ty(e.to_string()))
+/// Functions of the algebra by the names that the language has for them, and how their parameters are called.
+const FUNCTIONS: &[(&str, &[&str], &[&str])] = &[
+    ("blocked_product", &["a", "b"], &[]),
+    ("coalesce", &["l"], &["by"]),
+    ("column_major", &["shape"], &[]),
+    ("compatible", &["a", "b"], &[]),
+    ("complement", &["l"], &["size"]),
+    ("compose", &["a", "b"], &[]),
+    ("congruent", &["a", "b"], &[]),
+    ("cosize", &["l"], &[]),
+    ("crd2idx", &["shape", "coord"], &[]),
+    ("depth", &["l"], &[]),
+    ("divide", &["l", "tiler"], &[]),
+    ("downcast", &["l", "n"], &[]),
+    ("filter", &["l"], &[]),
+    ("flat_divide", &["l", "tiler"], &[]),
+    ("flat_product", &["l", "by"], &[]),
+    ("flatten", &["l"], &[]),
+    ("idx2crd", &["shape", "index"], &[]),
+    ("inverse", &["l"], &[]),
+    ("is_injective", &["l"], &[]),
+    ("left_inverse", &["l"], &[]),
+    ("linear", &["l"], &[]),
+    ("max_common_layout", &["a", "b"], &[]),
+    ("max_common_vector", &["a", "b"], &[]),
+    ("mode", &["l", "i"], &[]),
+    ("nullspace", &["l"], &[]),
+    ("product", &["l", "by"], &[]),
+    ("raked_product", &["a", "b"], &[]),
+    ("rank", &["l"], &[]),
+    ("recast", &["l", "old_bits", "new_bits"], &[]),
+    ("right_inverse", &["l"], &[]),
+    ("row_major", &["shape"], &[]),
+    ("table", &["l"], &[]),
+    ("tiled_divide", &["l", "tiler"], &[]),
+    ("tiled_product", &["l", "by"], &[]),
+    ("to_layout", &["l"], &[]),
+    ("upcast", &["l", "n"], &[]),
+    ("zipped_divide", &["l", "tiler"], &[]),
+    ("zipped_product", &["l", "by"], &[]),
+];
+
+/// Calls a function of the algebra; nothing where there is none of that name.
+pub(super) fn function(name: &str, args: &mut Args) -> Option<HostResult<Value>> {
+    let &(_, required, optional) = FUNCTIONS.iter().find(|(known, ..)| *known == name)?;
+    let mut called = || {
+        let mut values = Vec::with_capacity(required.len() + optional.len());
+        for param in required {
+            values.push(to_algebra(&args.required(param)?)?);
+        }
+        for param in optional {
+            values.extend(args.optional(param).map(|v| to_algebra(&v)).transpose()?);
+        }
+        from_algebra(algebra::call(name, &values).map_err(HostError::ty)?)
+    };
+    Some(called())
 }
 
-fn ints(value: &Value) -> HostResult<IntTuple> {
-    match value {
-        Value::Int(i) => Ok(IntTuple::Int(*i)),
-        Value::Tuple(values) => values.iter().map(ints).collect::<HostResult<_>>().map(IntTuple::Tuple),
-        other => {
-            Err(HostError::ty(format!("found {}, an integer or a tuple of integers is needed", other.kind())))
+/// `a ∘ b`.
+pub(super) fn compose(a: &Value, b: &Value) -> HostResult<Value> {
+    from_algebra(algebra::compose(&to_algebra(a)?, &to_algebra(b)?).map_err(HostError::ty)?)
+}
+
+/// Whether two layouts are the same function.
+pub(super) fn equal(a: &Algebra, b: &Algebra) -> HostResult<bool> {
+    algebra::equal(a, b).map_err(HostError::ty)
+}
+
+/// `l.shape`, `l.stride`, `l.size`, `l.rank`.
+pub(super) fn field(layout: &Algebra, name: &str) -> HostResult<Value> {
+    from_algebra(algebra::call(name, std::slice::from_ref(layout)).map_err(HostError::ty)?)
+}
+
+/// A host value as the algebra has it: integers, `_`, tuples and layouts.
+fn to_algebra(value: &Value) -> HostResult<Algebra> {
+    Ok(match value {
+        Value::Int(i) => Algebra::Int(*i),
+        Value::Wildcard => Algebra::Keep,
+        Value::Tuple(parts) | Value::List(parts) => {
+            Algebra::List(parts.iter().map(|part| Ok((None, to_algebra(part)?))).collect::<HostResult<_>>()?)
         }
+        Value::Layout(layout) => (**layout).clone(),
+        other => return Err(HostError::ty(format!("{} is no part of a layout", other.kind()))),
+    })
+}
+
+fn from_algebra(value: Algebra) -> HostResult<Value> {
+    Ok(match value {
+        Algebra::Int(i) => Value::Int(i),
+        Algebra::Bool(b) => Value::Bool(b),
+        Algebra::Keep => Value::Wildcard,
+        Algebra::List(parts) => {
+            Value::Tuple(parts.into_iter().map(|(_, part)| from_algebra(part)).collect::<HostResult<_>>()?)
+        }
+        Algebra::Text(text) => Value::Str(text),
+        layout => Value::Layout(Box::new(layout)),
+    })
+}
+
+impl Frame<'_, '_> {
+    /// `(warp: 4, lane: 8) : (32, 1)`.
+    pub(super) fn layout(&mut self, id: ExprId, shape: ExprId, stride: ExprId) -> EvalResult<Value> {
+        let (shape, stride) = (self.labeled(shape)?, self.labeled(stride)?);
+        let made = algebra::layout(&shape, &stride).map_err(HostError::ty).and_then(from_algebra);
+        self.at(id, made)
+    }
+
+    /// A tuple with the labels of its entries.
+    fn labeled(&mut self, id: ExprId) -> EvalResult<Algebra> {
+        let body = self.body;
+        if let Expr::Tuple(fields) = &body.store[id] {
+            let mut parts = Vec::with_capacity(fields.len());
+            for field in fields {
+                parts.push((field.label.as_ref().map(ToString::to_string), self.labeled(field.value)?));
+            }
+            return Ok(Algebra::List(parts));
+        }
+        let value = self.expr(id)?;
+        self.at(id, to_algebra(&value))
+    }
+
+    /// `swizzle<3, 3, 3>`.
+    pub(super) fn swizzle(&mut self, id: ExprId, generics: &[GenericArg]) -> EvalResult<Value> {
+        let mut numbers = Vec::with_capacity(generics.len());
+        for generic in generics {
+            let value = self.int(generic.value)?;
+            numbers.push(Algebra::Int(value));
+        }
+        let made = algebra::call("swizzle", &numbers).map_err(HostError::ty).and_then(from_algebra);
+        self.at(id, made)
+    }
+
+    /// `l(i)` and `l((i, j))`: where a layout takes a coordinate.
+    pub(super) fn apply(&mut self, id: ExprId, layout: &Algebra, args: &[ExprId]) -> EvalResult<Value> {
+        let mut coord = Vec::with_capacity(args.len());
+        for arg in args {
+            let value = self.expr(*arg)?;
+            coord.push(self.at(*arg, to_algebra(&value))?);
+        }
+        let value = algebra::apply(layout, &coord).map_err(HostError::ty).and_then(from_algebra);
+        self.at(id, value)
     }
 }

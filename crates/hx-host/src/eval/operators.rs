@@ -50,7 +50,8 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
             let (x, y) = operands("@", a, b)?;
             matmul(&x, &y).map(Value::from_dense)
         }
-        BinaryOp::Compose | BinaryOp::Logic(_) => {
+        BinaryOp::Compose => super::layouts::compose(a, b),
+        BinaryOp::Logic(_) => {
             Err(HostError::unsupported(format!("`{}` is not evaluated on the host yet", op.text())))
         }
     }
@@ -104,7 +105,7 @@ pub(super) fn same(a: &Value, b: &Value) -> HostResult<bool> {
         (Value::Str(x), Value::Str(y)) => x == y,
         (Value::DType(x), Value::DType(y)) => x == y,
         (Value::Range(a, b), Value::Range(c, d)) => (a, b) == (c, d),
-        (Value::Layout(x), Value::Layout(y)) => x == y,
+        (Value::Layout(x), Value::Layout(y)) => super::layouts::equal(x, y)?,
         (Value::Tuple(x) | Value::List(x), Value::Tuple(y) | Value::List(y)) => {
             x.len() == y.len() && {
                 let all: HostResult<Vec<bool>> = x.iter().zip(y).map(|(x, y)| same(x, y)).collect();
@@ -147,6 +148,9 @@ pub(super) fn field(base: &Value, name: &str) -> HostResult<Value> {
         (Value::Tensor(t), "size") => Ok(Value::Int(t.len() as i64)),
         (Value::Tensor(_), _) => Err(HostError::ty(format!("a tensor has no field `{name}`"))
             .help("it has `T`, `shape`, `dtype`, `rank` and `size`")),
+        (Value::Layout(layout), "shape" | "stride" | "size" | "cosize" | "rank") => {
+            super::layouts::field(layout, name)
+        }
         (Value::Archive(file), "names") => {
             Ok(Value::List(file.names().iter().cloned().map(Value::Str).collect()))
         }

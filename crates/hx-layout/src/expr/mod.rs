@@ -7,12 +7,14 @@
 mod convert;
 mod functions;
 mod read;
+mod values;
 
 use std::fmt;
 
 use crate::{ComposedLayout, LayoutError, LinearError, LinearLayout, Swizzle, Tiler, labels::Labeled};
 
 pub use read::{eval_expr, sides};
+pub use values::{apply, call, compose, equal, layout};
 
 /// What an expression stands for.
 #[derive(Clone, PartialEq, Eq, Debug)]

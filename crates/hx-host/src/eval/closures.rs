@@ -1,0 +1,174 @@
+//! Closures, and the functions of the host that take one: `reduce` and `scan` along an axis.
+//!
+//! An operator is called on whole slices, and works on them as the host's arithmetic does, element by element.
+
+use std::sync::Arc;
+
+use hx_hir::{ExprId, ItemKey, PatId, body_names, body_of};
+use la_arena::ArenaMap;
+
+use super::call::Args;
+use super::{At, EvalError, EvalResult, Frame, Session};
+use crate::error::{HostError, HostResult};
+use crate::index::Index;
+use crate::reduce::axis_of;
+use crate::tensor::Tensor;
+use crate::value::Value;
+
+/// A closure with what it saw where it was written.
+#[derive(Clone, Debug)]
+pub struct Closure {
+    key: ItemKey,
+    params: Vec<PatId>,
+    body: ExprId,
+    locals: ArenaMap<PatId, Value>,
+}
+
+impl Frame<'_, '_> {
+    pub(super) fn closure(&self, params: &[PatId], body: ExprId) -> Value {
+        let (key, locals) = (self.key.clone(), self.locals.clone());
+        Value::Closure(Arc::new(Closure { key, params: params.to_vec(), body, locals }))
+    }
+}
+
+impl Session<'_> {
+    /// The closure's value for these arguments.
+    pub(super) fn apply(&mut self, closure: &Closure, args: Vec<Value>) -> EvalResult<Value> {
+        let db = self.db;
+        let gone = |what: String| EvalError {
+            item: closure.key.clone(),
+            at: At::Expr(closure.body),
+            error: Box::new(HostError::call(what)),
+            found: Vec::new(),
+        };
+        let Some(item) = closure.key.find(db) else {
+            return Err(gone("the text of this closure is gone".to_owned()));
+        };
+        if args.len() != closure.params.len() {
+            let (given, wanted) = (args.len(), closure.params.len());
+            let s = if wanted == 1 { "" } else { "s" };
+            return Err(gone(format!("this closure takes {wanted} value{s}, and is called with {given}")));
+        }
+        let mut frame = Frame {
+            key: closure.key.clone(),
+            body: body_of(db, item),
+            names: body_names(db, item),
+            locals: closure.locals.clone(),
+            session: self,
+        };
+        frame.poll(closure.body)?;
+        for (pat, value) in closure.params.iter().zip(args) {
+            frame.bind(*pat, value)?;
+        }
+        frame.expr(closure.body)
+    }
+}
+
+/// What a call of `reduce` or `scan` was given.
+struct Along {
+    /// The tensors that move together.
+    tensors: Vec<Tensor>,
+    /// They were a tuple, so the operator takes and gives tuples.
+    tuple: bool,
+    axis: usize,
+    extent: usize,
+    op: Arc<Closure>,
+}
+
+impl Along {
+    fn new(args: &mut Args) -> HostResult<Along> {
+        let (t, axis, op) = (args.required("t")?, args.required("axis")?.int()?, args.required("op")?);
+        let Value::Closure(op) = op else {
+            let error = HostError::ty(format!("found {}, an operator is needed", op.kind()));
+            return Err(error.help("write it as a closure: `op: |a, b| a + b`"));
+        };
+        let (tensors, tuple) = match &t {
+            Value::Tuple(parts) => (parts.iter().map(Value::tensor).collect::<HostResult<Vec<_>>>()?, true),
+            one => (vec![one.tensor()?], false),
+        };
+        let Some(first) = tensors.first() else {
+            return Err(HostError::ty("an empty tuple has nothing to combine"));
+        };
+        if let Some(odd) = tensors.iter().find(|t| t.shape() != first.shape()) {
+            let (a, b) = (Value::Tensor(first.clone()).brief(), Value::Tensor(odd.clone()).brief());
+            return Err(HostError::shape(format!("tensors that move together have one shape: {a} and {b}")));
+        }
+        let axis = axis_of(axis, first.shape().len())?;
+        let extent = first.shape()[axis];
+        Ok(Along { tensors, tuple, axis, extent, op })
+    }
+
+    /// The slice at a position of the axis, as the operator takes it.
+    fn slice(&self, at: usize) -> HostResult<Value> {
+        let mut indices = vec![Index::Range(None, None); self.axis];
+        indices.push(Index::At(at as i64));
+        let slice = |t: &Tensor| t.index(&indices).and_then(Value::from_view);
+        if self.tuple {
+            return self.tensors.iter().map(slice).collect::<HostResult<_>>().map(Value::Tuple);
+        }
+        slice(&self.tensors[0])
+    }
+
+    /// The slices one after the other along the axis again.
+    fn stack(&self, slices: Vec<Value>) -> HostResult<Value> {
+        let one = |slices: Vec<Value>| {
+            let stacked = Tensor::from_dense(Value::List(slices).dense()?);
+            let rank = stacked.shape().len();
+            // The new dimension comes first and belongs to where the axis was.
+            let mut order: Vec<usize> = (1..rank).collect();
+            order.insert(self.axis.min(order.len()), 0);
+            Ok(Value::Tensor(Tensor::from_host(stacked.permute(&order)?.to_host())))
+        };
+        if !self.tuple {
+            return one(slices);
+        }
+        let part = |i: usize| {
+            let of = |slice: &Value| match slice {
+                Value::Tuple(parts) if parts.len() == self.tensors.len() => Ok(parts[i].clone()),
+                other => Err(HostError::ty(format!(
+                    "the operator gives {}, a tuple of {} is needed",
+                    other.kind(),
+                    self.tensors.len()
+                ))),
+            };
+            one(slices.iter().map(of).collect::<HostResult<_>>()?)
+        };
+        (0..self.tensors.len()).map(part).collect::<HostResult<_>>().map(Value::Tuple)
+    }
+}
+
+/// `reduce(t, axis: 1, op: |a, b| …)`: the axis goes away. `scan`: every prefix, the axis stays.
+pub(super) fn along(session: &mut Session<'_>, name: &str, args: &mut Args) -> Result<Value, Failure> {
+    let along = Along::new(args)?;
+    args.finish()?;
+    if along.extent == 0 {
+        return Err(HostError::shape(format!("`{name}` along an axis without elements has no value")).into());
+    }
+    let mut sum = along.slice(0)?;
+    let mut prefixes = vec![sum.clone()];
+    for at in 1..along.extent {
+        sum = session.apply(&along.op, vec![sum, along.slice(at)?])?;
+        if name == "scan" {
+            prefixes.push(sum.clone());
+        }
+    }
+    Ok(if name == "scan" { along.stack(prefixes)? } else { sum })
+}
+
+/// An error of the call, or one inside the closure, which has a place of its own.
+pub(super) enum Failure {
+    Call(HostError),
+    Inside(Box<EvalError>),
+}
+
+impl From<HostError> for Failure {
+    fn from(error: HostError) -> Failure {
+        Failure::Call(error)
+    }
+}
+
+impl From<EvalError> for Failure {
+    fn from(error: EvalError) -> Failure {
+        Failure::Inside(Box::new(error))
+    }
+}
