@@ -405,6 +405,10 @@ test "code" {
     let judged = !String::from_utf8_lossy(&output.stdout).contains("assertion skipped");
     assert!(judged || stderr.contains("the CUDA compiler"), "{stderr}");
     assert!(judged || std::env::var_os("HX_REQUIRE_NVRTC").is_none_or(|v| v != "1"), "{stderr}");
+    // What the cache holds needs no compiler any more.
+    let again = hx(folder.path(), &missing);
+    let skips = String::from_utf8_lossy(&again.stdout).contains("assertion skipped");
+    assert_eq!(skips, !judged);
 }
 
 #[test]
