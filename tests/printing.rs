@@ -42,7 +42,7 @@ fn what_is_printed_is_the_same_every_time() {
     "#]]
     .assert_eq(&starting("product"));
     expect!["crowd: 32 more prints were dropped, for want of room; `if` around a print picks a block"]
-        .assert_eq(&once.stdout.lines().last().unwrap_or_default());
+        .assert_eq(once.stdout.lines().last().unwrap_or_default());
     expect![[r#"
         device: simulator (sm_90a)
         $ROOT/tests/gpu/print.hx:73:16: error[HX0612]: an element is too large
@@ -51,6 +51,60 @@ fn what_is_printed_is_the_same_every_time() {
         3 errors
     "#]]
     .assert_eq(&once.stderr);
+}
+
+/// A kernel with statements where its product is done.
+fn kernel(statements: &str) -> Sandbox {
+    let text = format!(
+        "kernel k(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [1] threads 64 {{
+            let (ra, rb) = (load(tile(a, [32, 16])[.., .., 0, 0]), load(tile(b, [16, 16])[.., .., 0, 0]));
+            let acc = register_tensor(f32, [32, 16]);
+            fill(acc, 0.0);
+            gemm(acc, ra, rb);
+            {statements}
+            copy(acc, tile(c, [32, 16])[.., .., 0, 0]);
+        }}"
+    );
+    Sandbox::with("k.hx", &text)
+}
+
+#[test]
+fn prints_leave_layouts_as_they_are_and_show_in_every_stage() {
+    let emit = |sandbox: &Sandbox, stage: &str| {
+        let ran = sandbox.run(&["check", "k.hx", "--emit", stage]);
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        ran.stdout
+    };
+    let (plain, printing) =
+        (kernel(""), kernel("print(\"done\", acc); assert(sum(acc, axis: 1) < 9.0, \"small\");"));
+    let layouts: Vec<String> = emit(&plain, "layouts").lines().map(str::to_owned).collect();
+    let own = emit(&printing, "layouts");
+    let tensor = |line: &&String| line.contains(": register");
+    for line in layouts.iter().filter(tensor) {
+        assert!(own.lines().any(|l| l == line), "{line}\n{own}");
+    }
+    assert!(!emit(&plain, "cuda").contains("hx_log"));
+    let shown = |stage: &str, around: &str, count: usize| -> String {
+        let text = emit(&printing, stage);
+        let lines = text.lines().skip_while(|line| !line.contains(around)).take(count);
+        lines.map(|line| format!("{}\n", line.trim_start())).collect()
+    };
+    expect![[r##"
+        #4 print("done", acc)
+        #5 reduced = reduce(acc, axis: 1, +)
+        #6 shown = (reduced < 9.0)
+        #7 assert(shown, "small")
+    "##]].assert_eq(&shown("tile", "print(", 4));
+    expect![[r#"
+        // #4 print("done", acc)
+        print "done" f32[32, 16]
+        let row = (thread / 32) * 16 + ((thread / 4) % 8)
+        let col = (thread % 4) * 2
+        for l in 0..2 unroll
+        for j in 0..2 unroll
+        for i in 0..2 unroll
+        [col + i + j * 128 + l * 8 + row * 16] <- acc[i + j * 2 + l * 4 + {0}]
+    "#]].assert_eq(&shown("thread", "// #4", 8));
 }
 
 #[test]
