@@ -22,8 +22,10 @@ pub enum FailureKind {
     Conflict,
     /// No instruction of the target does what an operation asks.
     NoInstruction,
-    /// More shared memory, threads or registers than a block has.
+    /// More shared memory or threads than a block has.
     Resource,
+    /// A register tensor that no block has the registers for.
+    Registers,
     /// The caller asked to stop.
     Cancelled,
 }

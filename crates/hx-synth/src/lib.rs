@@ -16,6 +16,7 @@ mod pinned;
 mod propagate;
 mod reduce;
 mod shared;
+mod size;
 mod solve;
 #[cfg(test)]
 mod tests;

@@ -16,7 +16,7 @@ use crate::component::{Component, components};
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::propagate::{self, Known, Layouts};
-use crate::{cost, pinned, reduce, shared};
+use crate::{cost, pinned, reduce, shared, size};
 
 /// Bytes to which each shared buffer is placed.
 const SHARED_ALIGN: u32 = 128;
@@ -26,6 +26,7 @@ const SHARED_ALIGN: u32 = 128;
 /// # Errors
 /// A [`Failure`] that says what conflicts or lacks an instruction, or that `cancelled` returned true.
 pub fn solve(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Result<Solution, Failure> {
+    size::check(program, arch)?;
     let mut solution = Solution::default();
     let mut known = Layouts::new();
     for component in components(program) {

@@ -1,6 +1,6 @@
 //! Layouts that do not exist, and layouts that are wrong.
 
-use hx_base::{Diagnostic, codes};
+use hx_base::{Diagnostic, Severity, codes};
 use hx_lower::Lowered;
 use hx_synth::{Failure, FailureKind};
 
@@ -18,6 +18,7 @@ pub(super) fn failure(
         FailureKind::Conflict => &codes::LAYOUT_CONFLICT,
         FailureKind::NoInstruction => &codes::NO_INSTRUCTION,
         FailureKind::Resource => &codes::TOO_MUCH_SHARED_MEMORY,
+        FailureKind::Registers => &codes::TOO_MANY_REGISTERS,
         FailureKind::Cancelled => return None,
     };
     let place = |op, tensor| {
@@ -29,7 +30,9 @@ pub(super) fn failure(
     let (file, range) = place(failure.op, None)
         .or_else(|| failure.parts.iter().find_map(|part| place(part.op, part.tensor)))
         .unwrap_or_else(|| places.kernel());
-    let mut found = Diagnostic::new(code, file, range, failure.message.clone());
+    // Whatever the level of the code, a kernel without a solution does not run.
+    let found = Diagnostic::new(code, file, range, failure.message.clone());
+    let mut found = found.with_severity(Severity::Error);
     for part in &failure.parts {
         found = match place(part.op, part.tensor) {
             Some(at) if at == (file, range) && found.primary.message.is_empty() => {

@@ -1,5 +1,6 @@
 mod build;
 mod matmul;
 mod rows;
+mod size;
 mod staged;
 mod wrong;

@@ -1,0 +1,24 @@
+//! Tensors too large for any device.
+
+use hx_dtype::DType;
+use hx_target::Arch;
+use hx_tile::Tensor;
+
+use super::build::{self, Matmul};
+use crate::size;
+
+#[test]
+fn only_absurd_sizes_are_refused() {
+    let check = |tensor: Tensor| {
+        let mut program = build::matmul(&Matmul::default());
+        program.tensors.push(tensor);
+        size::check(&program, Arch::Sm90a).map_err(|failure| failure.message)
+    };
+    assert_eq!(check(build::register("r", DType::F32, &[256, 256])), Ok(()));
+    assert_eq!(check(build::shared("s", DType::F16, &[512, 512])), Ok(()));
+    let message = check(build::register("r", DType::F32, &[4096, 4096]));
+    let wanted = "`r` of type f32 and shape [4096, 4096] does not fit the registers of 128 threads";
+    assert_eq!(message, Err(wanted.to_owned()));
+    assert!(check(build::register("r", DType::F32, &[i64::MAX, 2])).is_err());
+    assert!(check(build::shared("s", DType::U4, &[i64::MAX])).is_err());
+}
