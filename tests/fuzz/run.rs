@@ -26,7 +26,7 @@ pub(super) struct Plan {
     pub(super) jobs: usize,
     /// An input that takes longer hangs.
     pub(super) limit: Duration,
-    /// A folder in which each thread notes the number of its input, for when the whole process dies, and in which failing
+    /// A folder in which each thread notes its input, for when the whole process dies, and in which failing
     /// inputs are kept: the programs that inputs are made of change, and with them what a number means.
     pub(super) trace: Option<PathBuf>,
 }
@@ -120,10 +120,11 @@ impl Shared {
             if case >= end {
                 break;
             }
-            if let Some(folder) = &plan.trace {
-                let _ = std::fs::write(folder.join(format!("thread-{job}")), case.to_string());
-            }
             let text = self.corpus.case(plan.seed, case);
+            if let Some(folder) = &plan.trace {
+                let noted = format!("// case {case}\n{text}");
+                let _ = std::fs::write(folder.join(format!("thread-{job}.hx")), noted);
+            }
             *locked(&self.current[job]) = Some((case, Instant::now()));
             let fault = judge.judge(&text);
             *locked(&self.current[job]) = None;
@@ -133,7 +134,7 @@ impl Shared {
             }
         }
         if let Some(folder) = &plan.trace {
-            let _ = std::fs::remove_file(folder.join(format!("thread-{job}")));
+            let _ = std::fs::remove_file(folder.join(format!("thread-{job}.hx")));
         }
     }
 

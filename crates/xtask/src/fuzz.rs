@@ -71,7 +71,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let died = if at_work.is_empty() {
         String::new()
     } else {
-        format!("; if the process died, it was at one of these cases: {}", at_work.join(", "))
+        format!("; if the process died, it was at one of these: {}", at_work.join(", "))
     };
     let kept = trace.display();
     Err(format!(
@@ -82,11 +82,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 /// The inputs that threads were at work on when the process ended.
 fn at_work(trace: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(trace).into_iter().flatten().flatten();
-    let entries = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("thread-"));
-    let mut cases: Vec<String> =
-        entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok()).collect();
-    cases.sort();
-    cases
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut inputs: Vec<String> = names.filter(|name| name.starts_with("thread-")).collect();
+    inputs.sort();
+    inputs
 }
 
 #[cfg(test)]
