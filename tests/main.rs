@@ -10,6 +10,7 @@ mod incremental;
 mod layouts;
 mod manual;
 mod printing;
+mod pictures;
 mod real_input;
 mod road;
 mod standard_library;
