@@ -36,7 +36,7 @@ pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
 /// Cycles of one execution of a copy to or from global memory.
 pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64 {
     let Some(param) = global::param_of(program, view) else { return 0.0 };
-    let bits = i64::from(param.dtype.bits());
+    let bits = i128::from(param.dtype.bits());
     let strides: Vec<i64> = global::strides(param, view)
         .iter()
         .map(|s| s.eval(&|symbol| sample(symbol)).unwrap_or(SAMPLE_DIM))
@@ -45,9 +45,12 @@ pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64
     let mut sectors = BTreeSet::new();
     for lane in 0..i64::from(lanes) {
         let at = access.coordinate(lane, 0);
-        let offset: i64 = at.iter().zip(&strides).map(|(c, s)| c * s).sum();
-        let (first, last) = (offset * bits / 8, ((offset + access.width) * bits + 7) / 8 - 1);
-        sectors.extend(first.div_euclid(SECTOR)..=last.div_euclid(SECTOR));
+        // A stride may be any integer, so the bytes need more bits than it has.
+        let offset: i128 = at.iter().zip(&strides).map(|(c, s)| i128::from(*c) * i128::from(*s)).sum();
+        let width = i128::from(access.width);
+        let (first, last) = (offset * bits / 8, ((offset + width) * bits + 7) / 8 - 1);
+        let sector = i128::from(SECTOR);
+        sectors.extend(first.div_euclid(sector)..=last.div_euclid(sector));
     }
     let warps = f64::from(program.threads.div_ceil(WARP));
     let instructions = access.issues() as f64 * warps;
