@@ -52,7 +52,8 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
             let marked = cuda_source(db, instance).as_ref()?;
             let program = thread_program(db, instance).as_ref()?;
             // What has a text with marks has one without.
-            hx_codegen::cuda(program, instance.arch(db)).map_or_else(|_| marked.text.clone(), |plain| plain.text)
+            hx_codegen::cuda(program, instance.arch(db))
+                .map_or_else(|_| marked.text.clone(), |plain| plain.text)
         }
     })
 }

@@ -164,7 +164,8 @@ impl<'a> Teller<'a> {
             Some(arch) if !machine.is_gpu() => format!(" --target {arch}"),
             _ => String::new(),
         };
-        format!("hx test {quoted} --exact --device {}{target} --seed {}", machine.flag(), options.seed)
+        let limit = self.args.timeout.map_or(String::new(), |seconds| format!(" --timeout {seconds}"));
+        format!("hx test {quoted} --exact --device {}{target} --seed {}{limit}", machine.flag(), options.seed)
     }
 
     /// The end of every run; its last line for people has the three numbers.
