@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     float in_f32[4];
     float out_f32[28];
     double in_f64[4];
-    double out_f64[24];
+    double out_f64[26];
     // loads
     #pragma unroll
     for (int i = 0; i < 1; ++i) {
@@ -172,8 +172,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_f32[2] = in_f32[1] * in_f32[2];
     // ($0 / $1)
     out_f32[3] = in_f32[1] / in_f32[2];
+    // ($0 % $1)
+    out_f32[4] = (float)((double)in_f32[1] - floor((double)in_f32[1] / (double)in_f32[2]) * (double)in_f32[2]);
     // -$0
-    out_f32[4] = -in_f32[1];
+    out_f32[5] = -in_f32[1];
     // ($0 < $1)
     out_bool[0] = hx_insert(out_bool[0], in_f32[1] < in_f32[2], 0, 8);
     // ($0 <= $1)
@@ -183,23 +185,23 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // ($0 != $1)
     out_bool[0] = hx_insert(out_bool[0], in_f32[1] != in_f32[2], 24, 8);
     // abs($0)
-    asm("abs.f32 %0, %1;" : "=f"(out_f32[5]) : "f"(in_f32[1]));
+    asm("abs.f32 %0, %1;" : "=f"(out_f32[6]) : "f"(in_f32[1]));
     // min($0, $1)
-    asm("min.f32 %0, %1, %2;" : "=f"(out_f32[6]) : "f"(in_f32[1]), "f"(in_f32[2]));
+    asm("min.f32 %0, %1, %2;" : "=f"(out_f32[7]) : "f"(in_f32[1]), "f"(in_f32[2]));
     // max($0, $1)
-    asm("max.f32 %0, %1, %2;" : "=f"(out_f32[7]) : "f"(in_f32[1]), "f"(in_f32[2]));
+    asm("max.f32 %0, %1, %2;" : "=f"(out_f32[8]) : "f"(in_f32[1]), "f"(in_f32[2]));
     // fma($0, $1, $2)
-    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(out_f32[8]) : "f"(in_f32[1]), "f"(in_f32[2]), "f"(in_f32[3]));
+    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(out_f32[9]) : "f"(in_f32[1]), "f"(in_f32[2]), "f"(in_f32[3]));
     // sqrt($0)
-    asm("sqrt.rn.f32 %0, %1;" : "=f"(out_f32[9]) : "f"(in_f32[1]));
+    asm("sqrt.rn.f32 %0, %1;" : "=f"(out_f32[10]) : "f"(in_f32[1]));
     // floor($0)
-    asm("cvt.rmi.f32.f32 %0, %1;" : "=f"(out_f32[10]) : "f"(in_f32[1]));
+    asm("cvt.rmi.f32.f32 %0, %1;" : "=f"(out_f32[11]) : "f"(in_f32[1]));
     // ceil($0)
-    asm("cvt.rpi.f32.f32 %0, %1;" : "=f"(out_f32[11]) : "f"(in_f32[1]));
+    asm("cvt.rpi.f32.f32 %0, %1;" : "=f"(out_f32[12]) : "f"(in_f32[1]));
     // round($0)
-    asm("cvt.rni.f32.f32 %0, %1;" : "=f"(out_f32[12]) : "f"(in_f32[1]));
+    asm("cvt.rni.f32.f32 %0, %1;" : "=f"(out_f32[13]) : "f"(in_f32[1]));
     // where($0, $1, $2)
-    out_f32[13] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_f32[2] : in_f32[3];
+    out_f32[14] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_f32[2] : in_f32[3];
     // ($0 + $1)
     out_f64[0] = in_f64[1] + in_f64[2];
     // ($0 - $1)
@@ -208,8 +210,10 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_f64[2] = in_f64[1] * in_f64[2];
     // ($0 / $1)
     out_f64[3] = in_f64[1] / in_f64[2];
+    // ($0 % $1)
+    out_f64[4] = in_f64[1] - floor(in_f64[1] / in_f64[2]) * in_f64[2];
     // -$0
-    out_f64[4] = -in_f64[1];
+    out_f64[5] = -in_f64[1];
     // ($0 < $1)
     out_bool[1] = hx_insert(out_bool[1], in_f64[1] < in_f64[2], 0, 8);
     // ($0 <= $1)
@@ -219,25 +223,25 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // ($0 != $1)
     out_bool[1] = hx_insert(out_bool[1], in_f64[1] != in_f64[2], 24, 8);
     // abs($0)
-    asm("abs.f64 %0, %1;" : "=d"(out_f64[5]) : "d"(in_f64[1]));
+    asm("abs.f64 %0, %1;" : "=d"(out_f64[6]) : "d"(in_f64[1]));
     // min($0, $1)
-    asm("min.f64 %0, %1, %2;" : "=d"(out_f64[6]) : "d"(in_f64[1]), "d"(in_f64[2]));
+    asm("min.f64 %0, %1, %2;" : "=d"(out_f64[7]) : "d"(in_f64[1]), "d"(in_f64[2]));
     // max($0, $1)
-    asm("max.f64 %0, %1, %2;" : "=d"(out_f64[7]) : "d"(in_f64[1]), "d"(in_f64[2]));
+    asm("max.f64 %0, %1, %2;" : "=d"(out_f64[8]) : "d"(in_f64[1]), "d"(in_f64[2]));
     // fma($0, $1, $2)
-    asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(out_f64[8]) : "d"(in_f64[1]), "d"(in_f64[2]), "d"(in_f64[3]));
+    asm("fma.rn.f64 %0, %1, %2, %3;" : "=d"(out_f64[9]) : "d"(in_f64[1]), "d"(in_f64[2]), "d"(in_f64[3]));
     // sqrt($0)
-    asm("sqrt.rn.f64 %0, %1;" : "=d"(out_f64[9]) : "d"(in_f64[1]));
+    asm("sqrt.rn.f64 %0, %1;" : "=d"(out_f64[10]) : "d"(in_f64[1]));
     // floor($0)
-    asm("cvt.rmi.f64.f64 %0, %1;" : "=d"(out_f64[10]) : "d"(in_f64[1]));
+    asm("cvt.rmi.f64.f64 %0, %1;" : "=d"(out_f64[11]) : "d"(in_f64[1]));
     // ceil($0)
-    asm("cvt.rpi.f64.f64 %0, %1;" : "=d"(out_f64[11]) : "d"(in_f64[1]));
+    asm("cvt.rpi.f64.f64 %0, %1;" : "=d"(out_f64[12]) : "d"(in_f64[1]));
     // round($0)
-    asm("cvt.rni.f64.f64 %0, %1;" : "=d"(out_f64[12]) : "d"(in_f64[1]));
+    asm("cvt.rni.f64.f64 %0, %1;" : "=d"(out_f64[13]) : "d"(in_f64[1]));
     // where($0, $1, $2)
-    out_f64[13] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_f64[2] : in_f64[3];
+    out_f64[14] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_f64[2] : in_f64[3];
     // exp2($0)
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out_f32[14]) : "f"(in_f32[1]));
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(out_f32[15]) : "f"(in_f32[1]));
     // ($0 + $1)
     out_i32[0] = (int)((unsigned)in_i32[1] + (unsigned)in_i32[2]);
     // ($0 - $1)
@@ -437,43 +441,43 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
         out_bf16[0] = hx_insert(out_bf16[0], hx_v0, 0, 16);
     }
     // exp($0)
-    out_f32[15] = expf(in_f32[1]);
+    out_f32[16] = expf(in_f32[1]);
     // log($0)
-    out_f32[16] = logf(in_f32[1]);
+    out_f32[17] = logf(in_f32[1]);
     // log2($0)
-    out_f32[17] = log2f(in_f32[1]);
+    out_f32[18] = log2f(in_f32[1]);
     // tanh($0)
-    out_f32[18] = tanhf(in_f32[1]);
+    out_f32[19] = tanhf(in_f32[1]);
     // sigmoid($0)
-    out_f32[19] = 1.0f / (1.0f + expf(-in_f32[1]));
+    out_f32[20] = 1.0f / (1.0f + expf(-in_f32[1]));
     // sin($0)
-    out_f32[20] = sinf(in_f32[1]);
+    out_f32[21] = sinf(in_f32[1]);
     // cos($0)
-    out_f32[21] = cosf(in_f32[1]);
+    out_f32[22] = cosf(in_f32[1]);
     // erf($0)
-    out_f32[22] = erff(in_f32[1]);
+    out_f32[23] = erff(in_f32[1]);
     // rsqrt($0)
-    out_f32[23] = rsqrtf(in_f32[1]);
+    out_f32[24] = rsqrtf(in_f32[1]);
     // exp($0)
-    out_f64[14] = exp(in_f64[1]);
+    out_f64[15] = exp(in_f64[1]);
     // log($0)
-    out_f64[15] = log(in_f64[1]);
+    out_f64[16] = log(in_f64[1]);
     // log2($0)
-    out_f64[16] = log2(in_f64[1]);
+    out_f64[17] = log2(in_f64[1]);
     // tanh($0)
-    out_f64[17] = tanh(in_f64[1]);
+    out_f64[18] = tanh(in_f64[1]);
     // sigmoid($0)
-    out_f64[18] = 1.0 / (1.0 + exp(-in_f64[1]));
+    out_f64[19] = 1.0 / (1.0 + exp(-in_f64[1]));
     // sin($0)
-    out_f64[19] = sin(in_f64[1]);
+    out_f64[20] = sin(in_f64[1]);
     // cos($0)
-    out_f64[20] = cos(in_f64[1]);
+    out_f64[21] = cos(in_f64[1]);
     // erf($0)
-    out_f64[21] = erf(in_f64[1]);
+    out_f64[22] = erf(in_f64[1]);
     // rsqrt($0)
-    out_f64[22] = rsqrt(in_f64[1]);
+    out_f64[23] = rsqrt(in_f64[1]);
     // exp2($0)
-    out_f64[23] = exp2(in_f64[1]);
+    out_f64[24] = exp2(in_f64[1]);
     // ($0 * $1)
     out_i8[0] = hx_insert(out_i8[0], (int)(signed char)(int)((unsigned)((int)(signed char)hx_extract(in_i8[0], 8, 8)) * (unsigned)((int)(signed char)hx_extract(in_i8[0], 16, 8))), 0, 8);
     // ($0 - $1)
@@ -498,7 +502,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
         asm("cvt.f32.f16 %0, %1;" : "=f"(hx_v0) : "h"((unsigned short)(in_f16[0] >> 16)));
         float hx_v1;
         asm("max.f32 %0, %1, %2;" : "=f"(hx_v1) : "f"(hx_v0), "f"(-0.5f));
-        out_f32[24] = hx_v1 * hx_v1;
+        out_f32[25] = hx_v1 * hx_v1;
     }
     // stores
     #pragma unroll
@@ -603,13 +607,13 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
             : "memory");
     }
     #pragma unroll
-    for (int i = 0; i < 12; ++i) {
+    for (int i = 0; i < 13; ++i) {
         asm volatile(
             "st.global.v4.b32 [%4], {%0, %1, %2, %3};"
             :
             : "r"(__double2loint(out_f64[i * 2])), "r"(__double2hiint(out_f64[i * 2])),
               "r"(__double2loint(out_f64[i * 2 + 1])), "r"(__double2hiint(out_f64[i * 2 + 1])),
-              "l"(out_f64_t + (thread * 24 + i * 2))
+              "l"(out_f64_t + (thread * 26 + i * 2))
             : "memory");
     }
 }
