@@ -70,9 +70,8 @@ fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
 /// The standard library is a folder of the binary: `std` is all of it, `std/matmul.hx` a file of it.
 fn std_files(db: &Database, path: &str) -> Vec<SourceFile> {
     let path = path.trim_end_matches('/');
-    let meant = |file: &SourceFile| {
-        file.kind(db) == FileKind::Std && (path == "std" || file.path(db) == path)
-    };
+    let meant =
+        |file: &SourceFile| file.kind(db) == FileKind::Std && (path == "std" || file.path(db) == path);
     db.workspace().files(db).iter().copied().filter(meant).collect()
 }
 

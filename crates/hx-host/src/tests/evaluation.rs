@@ -537,28 +537,49 @@ fn layouts_are_computed_with() {
             5 (1, 2) (2,4):(1,2) (2,4):(4,1)
         "#]],
     );
-    check_main("print(compose(4 : 2, (8, 2) : (1, 3)));", expect![[r#"
+    check_main(
+        "print(compose(4 : 2, (8, 2) : (1, 3)));",
+        expect![[r#"
         (8,2):(2,6)
-    "#]]);
-    check_main("print((4, 2) : 1);", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print((4, 2) : 1);",
+        expect![[r#"
         HX0614 at `(4, 2) : 1`: shape `(4,2)` and stride `1` differ in structure
-    "#]]);
-    check_main("print(inverse(4 : 2));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(inverse(4 : 2));",
+        expect![[r#"
         HX0614 at `inverse(4 : 2)`: `4:2` is no permutation of 0..4: it reaches 0..1; `right_inverse` or `left_inverse` may do
-    "#]]);
-    check_main("print(f16 ∘ 4 : 1);", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(f16 ∘ 4 : 1);",
+        expect![[r#"
         HX0614 at `f16 ∘ 4 : 1`: an element type is no part of a layout
-    "#]]);
-    check_main("let x = 3; print(x(1));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "let x = 3; print(x(1));",
+        expect![[r#"
         HX0614 at `x`: an integer is no function
           help: functions and kernels are called by name
-    "#]]);
-    check_main("print(swizzle<3, 3>);", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(swizzle<3, 3>);",
+        expect![[r#"
         HX0614 at `swizzle<3, 3>`: `swizzle` takes 3 arguments, and 2 were given
-    "#]]);
-    check_main("print(coalesce(4 : 1, 2, 3));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(coalesce(4 : 1, 2, 3));",
+        expect![[r#"
         HX0614 at `coalesce(4 : 1, 2, 3)`: `coalesce` has 1 argument too many
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -586,29 +607,53 @@ fn closures_combine_slices() {
             (f64[3], f64[3])
         "#]],
     );
-    check_main("print(reduce(ones(f32, 3), 0, |a, b| a + c));", expect![[r#"
+    check_main(
+        "print(reduce(ones(f32, 3), 0, |a, b| a + c));",
+        expect![[r#"
         HX0614 at `c`: this name means nothing here
-    "#]]);
-    check_main("print(reduce(ones(f32, 3), 0, |a, b| a + f16));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, 3), 0, |a, b| a + f16));",
+        expect![[r#"
         HX0614 at `a + f16`: `+` is not defined on a float and an element type
-    "#]]);
-    check_main("print(reduce(ones(f32, 3), 1, |a, b| a + b));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, 3), 1, |a, b| a + b));",
+        expect![[r#"
         HX0614 at `reduce(ones(f32, 3), 1, |a, b| a + b)`: axis 1 does not exist in a tensor of rank 1
-    "#]]);
-    check_main("print(reduce(ones(f32, 3), 0, 1));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, 3), 0, 1));",
+        expect![[r#"
         HX0614 at `reduce(ones(f32, 3), 0, 1)`: found an integer, an operator is needed
           help: write it as a closure: `op: |a, b| a + b`
-    "#]]);
-    check_main("print(reduce(ones(f32, [0, 3]), 0, |a, b| a + b));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, [0, 3]), 0, |a, b| a + b));",
+        expect![[r#"
         HX0615 at `reduce(ones(f32, [0, 3]), 0, |a, b| a + b)`: `reduce` along an axis without elements has no value
-    "#]]);
-    check_main("print(reduce(ones(f32, 3), 0, |a| a));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, 3), 0, |a| a));",
+        expect![[r#"
         HX0614 at `a`: this closure takes 1 value, and is called with 2
-    "#]]);
-    check_main("print(scan((ones(f32, 3), ones(f32, 2)), 0, |a, b| a));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(scan((ones(f32, 3), ones(f32, 2)), 0, |a, b| a));",
+        expect![[r#"
         HX0615 at `scan((ones(f32, 3), ones(f32, 2)), 0, |a, b| a)`: tensors that move together have one shape: f32[3] and f32[2]
-    "#]]);
-    check_main("print(scan((ones(f32, 3), ones(f32, 3)), 0, |(a, b), (c, d)| a + b + c + d));", expect![[r#"
+    "#]],
+    );
+    check_main(
+        "print(scan((ones(f32, 3), ones(f32, 3)), 0, |(a, b), (c, d)| a + b + c + d));",
+        expect![[r#"
         HX0614 at `(a, b)`: found a float, the pattern takes apart 2 values
-    "#]]);
+    "#]],
+    );
 }
