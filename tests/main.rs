@@ -4,13 +4,14 @@
 //! failure. Random data depend on `HX_TEST_SEED`, which every failure names.
 
 mod bad_input;
+mod formatted;
 mod fuzz;
 mod gpu;
 mod incremental;
 mod layouts;
 mod manual;
-mod printing;
 mod pictures;
+mod printing;
 mod real_input;
 mod road;
 mod standard_library;
