@@ -6,6 +6,7 @@ mod benches;
 mod comparison;
 mod evaluation;
 mod files;
+mod layouts;
 mod tensors;
 
 use hx_dtype::DType;

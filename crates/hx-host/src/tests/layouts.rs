@@ -1,0 +1,154 @@
+//! Layout values of the host, and closures over slices.
+
+use expect_test::expect;
+
+use super::evaluation::check_main;
+
+#[test]
+fn layouts_are_computed_with() {
+    check_main(
+        r#"
+        let a = (4, (2, 4)) : (8, (1, 2));
+        print(a, a.shape, a.stride, a.size, a.rank, cosize(a), size(a));
+        print(compose((4, 8) : (8, 1), 8 : 2), (4, 8) : (8, 1) ∘ (2, 2) : (1, 4), compose(a, (2, _)));
+        print(complement(4 : 2, 32), complement(4 : 2, size: 24), coalesce((2, 4) : (1, 2)), coalesce(a, by: (1, 1)));
+        print(inverse((2, 4) : (4, 1)), right_inverse(a), left_inverse(4 : 2));
+        print(divide(16 : 1, 4 : 2), product(4 : 1, by: 2 : 1), zipped_divide((8, 8) : (8, 1), (2, 4)));
+        let s = swizzle<3, 3, 3> ∘ (8, 64) : (64, 1);
+        print(s, s((1, 0)), a(5), a((1, _)), swizzle<3, 3, 3>(64));
+        print((warp: 4, lane: 8) : (32, 1), coalesce((warp: 4, lane: 8) : (8, 1)));
+        print((2, 4) : (1, 2) == 8 : 1, a == a ∘ 32 : 1, 4 : 1 != 4 : 2, row_major((2, 3)), table(4 : 2));
+        print(crd2idx((2, 3), (1, 2)), idx2crd((2, 3), 5), mode(a, 1), to_layout(linear((2, 4) : (4, 1))));
+        "#,
+        expect![[r#"
+            (4,(2,4)):(8,(1,2)) (4, (2, 4)) (8, (1, 2)) 32 2 32 32
+            (2,4):(16,1) (2,2):(8,1) (2,(2,4)):(8,(1,2))
+            (2,4):(1,8) (2,3):(1,8) 8:1 (4,8):(8,1)
+            (4,2):(2,1) (8,4):(4,1) (2,4):(0,1)
+            (4,(2,2)):(2,(1,8)) (4,2):(1,4) ((2,4),(4,2)):((8,1),(16,4))
+            swizzle<3, 3, 3> ∘ (8,64):(64,1) 72 9 (((2,4),):((1,2),), 8) 72
+            (warp: 4, lane: 8):(32,1) (warp: 4, lane: 8):(8,1)
+            true true true (2,3):(3,1) (0, 2, 4, 6)
+            5 (1, 2) (2,4):(1,2) (2,4):(4,1)
+        "#]],
+    );
+    check_main(
+        "print(compose(4 : 2, (8, 2) : (1, 3)));",
+        expect![[r#"
+        (8,2):(2,6)
+    "#]],
+    );
+    check_main(
+        "print((4, 2) : 1);",
+        expect![[r#"
+        HX0614 at `(4, 2) : 1`: shape `(4,2)` and stride `1` differ in structure
+    "#]],
+    );
+    check_main(
+        "print(inverse(4 : 2));",
+        expect![[r#"
+        HX0614 at `inverse(4 : 2)`: `4:2` is no permutation of 0..4: it reaches 0..1; `right_inverse` or `left_inverse` may do
+    "#]],
+    );
+    check_main(
+        "print(f16 ∘ 4 : 1);",
+        expect![[r#"
+        HX0614 at `f16 ∘ 4 : 1`: an element type is no part of a layout
+    "#]],
+    );
+    check_main(
+        "let x = 3; print(x(1));",
+        expect![[r#"
+        HX0614 at `x`: an integer is no function
+          help: functions and kernels are called by name
+    "#]],
+    );
+    check_main(
+        "print(swizzle<3, 3>);",
+        expect![[r#"
+        HX0614 at `swizzle<3, 3>`: `swizzle` takes 3 arguments, and 2 were given
+    "#]],
+    );
+    check_main(
+        "print(coalesce(4 : 1, 2, 3));",
+        expect![[r#"
+        HX0614 at `coalesce(4 : 1, 2, 3)`: `coalesce` has 1 argument too many
+    "#]],
+    );
+}
+
+#[test]
+fn closures_combine_slices() {
+    check_main(
+        r#"
+        let x = reshape(arange(f32, 6), [2, 3]);
+        let by = 10;
+        print(reduce(x, axis: 1, op: |a, b| a * by + b), reduce(x, 0, |a, b| max(a, b)), reduce([3, 1, 2], 0, |a, b| a - b));
+        print(scan(x, axis: 1, op: |a, b| a + b), scan(x, axis: -2, op: |a, b| a + b).shape);
+        let (a, b) = scan((full(f32, [1, 4], 0.5), ones(f32, [1, 4])), axis: 1, op: |(a0, b0), (a1, b1)| (a0 * a1, b0 * a1 + b1));
+        print(a, b);
+        print(reduce((x, -x), axis: 0, op: |(a0, b0), (a1, b1)| (a0 + a1, min(b0, b1))));
+        "#,
+        expect![[r#"
+            f64[2]
+            [ 12.0, 345.0] f64[3]
+            [3.0, 4.0, 5.0] 0
+            f64[2, 3]
+            [[ 0.0,  1.0,  3.0],
+             [ 3.0,  7.0, 12.0]] (2, 3)
+            f64[1, 4]
+            [[   0.5,   0.25,  0.125, 0.0625]] f64[1, 4]
+            [[  1.0,   1.5,  1.75, 1.875]]
+            (f64[3], f64[3])
+        "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, 3), 0, |a, b| a + c));",
+        expect![[r#"
+        HX0614 at `c`: this name means nothing here
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, 3), 0, |a, b| a + f16));",
+        expect![[r#"
+        HX0614 at `a + f16`: `+` is not defined on a float and an element type
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, 3), 1, |a, b| a + b));",
+        expect![[r#"
+        HX0614 at `reduce(ones(f32, 3), 1, |a, b| a + b)`: axis 1 does not exist in a tensor of rank 1
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, 3), 0, 1));",
+        expect![[r#"
+        HX0614 at `reduce(ones(f32, 3), 0, 1)`: found an integer, an operator is needed
+          help: write it as a closure: `op: |a, b| a + b`
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, [0, 3]), 0, |a, b| a + b));",
+        expect![[r#"
+        HX0615 at `reduce(ones(f32, [0, 3]), 0, |a, b| a + b)`: `reduce` along an axis without elements has no value
+    "#]],
+    );
+    check_main(
+        "print(reduce(ones(f32, 3), 0, |a| a));",
+        expect![[r#"
+        HX0614 at `a`: this closure takes 1 value, and is called with 2
+    "#]],
+    );
+    check_main(
+        "print(scan((ones(f32, 3), ones(f32, 2)), 0, |a, b| a));",
+        expect![[r#"
+        HX0615 at `scan((ones(f32, 3), ones(f32, 2)), 0, |a, b| a)`: tensors that move together have one shape: f32[3] and f32[2]
+    "#]],
+    );
+    check_main(
+        "print(scan((ones(f32, 3), ones(f32, 3)), 0, |(a, b), (c, d)| a + b + c + d));",
+        expect![[r#"
+        HX0614 at `(a, b)`: found a float, the pattern takes apart 2 values
+    "#]],
+    );
+}
