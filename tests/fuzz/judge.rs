@@ -129,7 +129,8 @@ impl Judge {
             labels.map(|label| (label.file, label.range)).chain(edits.map(|edit| (edit.file, edit.range)));
         let outside =
             |range: TextRange| text.get(usize::from(range.start())..usize::from(range.end())).is_none();
-        for (_, range) in places.filter(|(of, range)| *of == file && outside(*range)) {
+        let mut ours = places.filter(|(of, _)| *of == file).map(|(_, range)| range);
+        if let Some(range) = ours.find(|range| outside(*range)) {
             let kind = format!("{} has a place that is not in the text", found.code.id);
             return Err(Fault::new(kind, format!("{range:?}: {}", found.message)));
         }

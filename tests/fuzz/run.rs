@@ -59,7 +59,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A line for people, past the capture of the test harness.
-#[expect(clippy::explicit_write, reason = "`eprintln` is captured")]
 pub(super) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "fuzz: {text}");
 }

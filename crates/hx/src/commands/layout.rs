@@ -83,7 +83,7 @@ fn drawing(value: &Value, args: &ShowArgs) -> Result<Drawing, ExprError> {
 fn no_value(text: &str, error: &ExprError, output: &Output) -> Exit {
     let mut db = Database::default();
     let file = db.set_overlay(EXPRESSION, text);
-    let start = text.floor_char_boundary(error.at.min(text.len()));
+    let start = (0..=error.at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     let length = text[start..].chars().next().map_or(0, char::len_utf8);
     let offset = |at: usize| TextSize::try_from(at).unwrap_or_default();
     let range = TextRange::at(offset(start), offset(length));
