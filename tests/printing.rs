@@ -94,7 +94,8 @@ fn prints_leave_layouts_as_they_are_and_show_in_every_stage() {
         #5 reduced = reduce(acc, axis: 1, +)
         #6 shown = (reduced < 9.0)
         #7 assert(shown, "small")
-    "##]].assert_eq(&shown("tile", "print(", 4));
+    "##]]
+    .assert_eq(&shown("tile", "print(", 4));
     expect![[r#"
         // #4 print("done", acc)
         print "done" f32[32, 16]
@@ -104,7 +105,8 @@ fn prints_leave_layouts_as_they_are_and_show_in_every_stage() {
         for j in 0..2 unroll
         for i in 0..2 unroll
         [col + i + j * 128 + l * 8 + row * 16] <- acc[i + j * 2 + l * 4 + {0}]
-    "#]].assert_eq(&shown("thread", "// #4", 8));
+    "#]]
+    .assert_eq(&shown("thread", "// #4", 8));
 }
 
 #[test]
