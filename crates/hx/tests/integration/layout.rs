@@ -467,3 +467,20 @@ fn a_broken_kernel_shows_its_errors() {
         "#]],
     );
 }
+
+#[test]
+fn the_public_cases_pass() {
+    let vectors = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors");
+    let mut shown = String::new();
+    for name in ["layout_public.jsonl", "linear_public.jsonl", "isl_public.jsonl"] {
+        let output = hx(&vectors, &["layout", "check", name]);
+        shown += &format!("{name}: exit {}, ", output.status.code().unwrap_or(-1));
+        shown += String::from_utf8_lossy(&output.stdout).lines().last().unwrap_or_default();
+        shown.push('\n');
+    }
+    expect![[r#"
+        layout_public.jsonl: exit 0, 622 passed, 0 failed
+        linear_public.jsonl: exit 0, 160 passed, 0 failed
+        isl_public.jsonl: exit 0, 68 passed, 0 failed
+    "#]].assert_eq(&shown);
+}
