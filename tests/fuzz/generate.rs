@@ -146,6 +146,10 @@ impl Corpus {
             12..30 => self.soup(&mut random),
             30..33 => self.nest(&mut random),
             33..36 => self.whole(&mut random),
+            36..60 => {
+                let program = self.program(&mut random);
+                self.shuffle(&program, &mut random)
+            }
             _ => {
                 let program = self.program(&mut random);
                 self.mutate(program, &mut random)
@@ -269,30 +273,48 @@ impl Corpus {
                 let end = (from + 1 + below(random, 30)).min(donor.len());
                 tokens.splice(at..at, donor[from..end].iter().cloned());
             }
-            // Names for names and numbers for numbers keep the program near to a good one.
-            9..=12 => replace_alike(
-                tokens,
-                random,
-                |token| token.starts_with(|c: char| c.is_ascii_digit()),
-                |random| NUMBERS[below(random, NUMBERS.len())].to_owned(),
-            ),
-            13..=16 => {
-                let is_name = |token: &str| token.starts_with(|c: char| c.is_alphabetic() || c == '_');
-                let names: Vec<String> = tokens.iter().filter(|token| is_name(token)).cloned().collect();
-                if !names.is_empty() {
-                    replace_alike(tokens, random, is_name, |random| {
-                        names[below(random, names.len())].clone()
-                    });
+            _ => alike(tokens, random),
+        }
+    }
+
+    /// Lines left out, doubled and moved, which often leaves a program without a syntax error.
+    fn shuffle(&self, program: &str, random: &mut Random) -> String {
+        let mut lines: Vec<&str> = program.split_inclusive('\n').collect();
+        for _ in 0..=below(random, 3) {
+            let (from, to) = (below(random, lines.len()), below(random, lines.len()));
+            if lines.is_empty() {
+                break;
+            }
+            match below(random, 3) {
+                0 => {
+                    lines.remove(from);
                 }
+                1 => lines.insert(to, lines[from]),
+                _ => lines.swap(from, to),
             }
-            _ => {
-                let signs = [
-                    "+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "@", "&&", "||", "..", ",",
-                    ":",
-                ];
-                let is_sign = |token: &str| signs.contains(&token);
-                replace_alike(tokens, random, is_sign, |random| signs[below(random, signs.len())].to_owned());
-            }
+        }
+        let mut tokens = split(&lines.concat());
+        for _ in 0..below(random, 3) {
+            alike(&mut tokens, random);
+        }
+        tokens.concat()
+    }
+}
+
+/// A token becomes another of its kind: names for names and numbers for numbers keep a program near to a good one.
+fn alike(tokens: &mut [String], random: &mut Random) {
+    const SIGNS: &[&str] =
+        &["+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "@", "&&", "||", "..", ",", ":"];
+    let is_number = |token: &str| token.starts_with(|c: char| c.is_ascii_digit());
+    let is_name = |token: &str| token.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    let pick = |from: &[&str], random: &mut Random| from[below(random, from.len())].to_owned();
+    match below(random, 3) {
+        0 => replace_alike(tokens, random, is_number, |random| pick(NUMBERS, random)),
+        1 => replace_alike(tokens, random, |token| SIGNS.contains(&token), |random| pick(SIGNS, random)),
+        _ => {
+            let names: Vec<String> = tokens.iter().filter(|token| is_name(token)).cloned().collect();
+            let pick = |random: &mut Random| names[below(random, names.len())].clone();
+            replace_alike(tokens, random, is_name, pick);
         }
     }
 }
