@@ -51,6 +51,9 @@ fn catch_messages() {
 /// After so many inputs the database starts anew, since it forgets nothing.
 const RENEWAL: usize = 400;
 
+/// Every so many inputs, what is found after edits is compared with what is found afresh.
+const FRESH: usize = 16;
+
 /// So many findings of an input are drawn. A drawing takes as long as its line, and broken texts have long lines.
 const DRAWN: usize = 5;
 
@@ -93,6 +96,13 @@ impl Judge {
         hx_syntax::completeness(text);
         let formatted = formatting(text, good)?;
         let codes = self.checking(text)?;
+        if self.used.is_multiple_of(FRESH) {
+            let fresh = Judge::new().checking(text)?;
+            if codes != fresh {
+                let details = format!("after edits: {codes:?}\nfresh: {fresh:?}");
+                return Err(Fault::new("edits before change what the checker finds", details));
+            }
+        }
         match formatted {
             Some(formatted) if formatted != text => {
                 let after = self.checking(&formatted)?;
