@@ -23,7 +23,9 @@ impl Facts {
     /// States that `divisor` divides `symbol`, besides what was known.
     pub fn divisible(&mut self, symbol: Symbol, divisor: i64) {
         let known = self.divisors.entry(symbol).or_insert(1);
-        *known = *known / gcd(*known, divisor) * divisor;
+        let both = (*known / gcd(*known, divisor)).checked_mul(divisor);
+        // What does not fit is forgotten: either of the two is still true.
+        *known = both.unwrap_or_else(|| (*known).max(divisor));
     }
 
     /// States `0 <= symbol <= upper` (a lower bound other than 0 is set by [`Facts::at_least`]).
@@ -63,7 +65,9 @@ impl Facts {
     }
 
     fn term_divisor(&self, monomial: &Monomial, coefficient: i64) -> i64 {
-        monomial.iter().fold(coefficient.saturating_abs(), |p, a| p.saturating_mul(self.atom_divisor(a)))
+        // A product that does not fit is left at what still divides.
+        let start = coefficient.checked_abs().unwrap_or(1 << 62);
+        monomial.iter().fold(start, |p, a| p.checked_mul(self.atom_divisor(a)).unwrap_or(p))
     }
 
     fn atom_divisor(&self, atom: &Atom) -> i64 {

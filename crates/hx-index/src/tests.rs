@@ -38,6 +38,19 @@ fn a_whole_number_of_tiles_is_the_dimension() {
 }
 
 #[test]
+fn divisors_that_do_not_fit_are_forgotten() {
+    let mut facts = Facts::default();
+    facts.divisible(Symbol::Dim("k".into()), 16);
+    facts.divisible(Symbol::Dim("k".into()), i64::MAX);
+    assert_eq!(facts.divisor(&dim("k")), i64::MAX);
+    let mut facts = Facts::default();
+    facts.divisible(Symbol::Dim("k".into()), 1 << 40);
+    assert_eq!(facts.divisor(&(&dim("k") * &dim("k"))), 1 << 40);
+    assert_eq!(facts.divisor(&c(i64::MIN)), 1 << 62);
+    assert_eq!(crate::gcd(i64::MIN, 0), 1 << 62);
+}
+
+#[test]
 fn a_loop_over_whole_tiles_stays_inside() {
     let mut facts = Facts::default();
     facts.divisible(Symbol::Dim("k".into()), 16);
