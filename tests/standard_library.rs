@@ -24,14 +24,12 @@ fn tests_pass() {
 /// Constructs that the library does not use, each against a reference.
 #[test]
 fn kernels_of_single_constructs_pass() {
-    let ran = Sandbox::new().run(&[
-        "test",
-        support::root().join("tests/kernels").to_str().expect("UTF-8"),
-        "--device",
-        "sim",
-    ]);
-    assert_eq!(ran.code, 0, "{}", ran.text());
-    assert!(ran.stdout.ends_with(" passed, 0 failed, 0 skipped\n"), "{}", ran.text());
+    for folder in ["tests/kernels", "tests/kernels_sm_89"] {
+        let folder = support::root().join(folder);
+        let ran = Sandbox::new().run(&["test", folder.to_str().expect("a path in UTF-8"), "--device", "sim"]);
+        assert_eq!(ran.code, 0, "{}", ran.text());
+        assert!(ran.stdout.ends_with(" passed, 0 failed, 0 skipped\n"), "{}", ran.text());
+    }
 }
 
 #[test]
@@ -42,9 +40,10 @@ fn kernels_compile() {
     let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
     let nvrtc = found.library.to_str().expect("a path in UTF-8");
     for arch in Arch::ALL {
-        let own = support::root().join("tests/kernels");
-        let own = own.to_str().expect("a path in UTF-8");
-        let args = ["test", "std", own, "--no-run", "--target", arch.name(), "--nvrtc", nvrtc];
+        let [own, newer] = ["tests/kernels", "tests/kernels_sm_89"].map(|f| support::root().join(f));
+        let [own, newer] = [&own, &newer].map(|f| f.to_str().expect("a path in UTF-8"));
+        let mut args = vec!["test", "std", own, "--no-run", "--target", arch.name(), "--nvrtc", nvrtc];
+        args.extend((arch.number() >= 89).then_some(newer));
         let ran = Sandbox::new().run(&args);
         assert_eq!(ran.code, 0, "{}", ran.text());
         assert!(ran.stdout.lines().last().is_some_and(|line| line.starts_with("0 passed, 0 failed, ")));

@@ -136,6 +136,14 @@ impl DType {
         matches!(self, DType::I1 | DType::I2 | DType::I4 | DType::I8 | DType::I16 | DType::I32 | DType::I64)
     }
 
+    /// Whether a matrix product may take elements of this type and of `other` as its two operands: of one type, of the two formats of
+    /// 8-bit floats, or integers of one width of at most 8 bits, signed or not.
+    pub const fn multiplies_with(self, other: DType) -> bool {
+        let narrow = self.bits() <= 8 && self.bits() == other.bits();
+        let floats = self.is_float() && other.is_float();
+        self as u8 == other as u8 || narrow && (floats || self.is_int() && other.is_int())
+    }
+
     /// The stored bits that belong to an element: the low [`bits`](Self::bits) ones.
     #[inline]
     pub const fn mask(self) -> u64 {
@@ -185,6 +193,16 @@ mod tests {
             "half".parse::<DType>().map_err(|e| e.to_string()),
             Err("`half` is not an element type".into())
         );
+    }
+
+    #[test]
+    fn operands_of_products() {
+        for (a, b) in [(DType::I8, DType::U8), (DType::U4, DType::I4), (DType::F8E4m3, DType::F8E5m2)] {
+            assert!(a.multiplies_with(b) && b.multiplies_with(a) && a.multiplies_with(a));
+        }
+        for (a, b) in [(DType::I8, DType::F8E4m3), (DType::F16, DType::Bf16), (DType::I8, DType::I4)] {
+            assert!(!a.multiplies_with(b) && !b.multiplies_with(a));
+        }
     }
 
     #[test]

@@ -424,7 +424,7 @@ impl Cx<'_> {
         let (tc, ta, tb) = (tensors.0?, tensors.1?, tensors.2?);
         self.want_mutable(c, &tc)?;
         self.gemm_shapes([(c, &tc), (a, &ta), (b, &tb)])?;
-        if ta.dtype != tb.dtype {
+        if !ta.dtype.multiplies_with(tb.dtype) {
             return self.bad_dtype(b, tb.dtype, a, ta.dtype);
         }
         let Some(acc) = self.whole_register(&tc) else {

@@ -136,10 +136,20 @@ impl Lanes {
         for (offset, places) in m.c.offsets.iter().zip(m.row.c.chunks_exact(self.count)) {
             let held = &mut file.bits[(base + offset) * self.threads + self.first..][..self.count];
             for (bits, place) in held.iter_mut().zip(places) {
-                *bits = dtype.encode(c[*place as usize]);
+                *bits = sum_bits(dtype, c[*place as usize]);
             }
         }
     }
+}
+
+/// The bits of a sum of products: rounded once to a float; integers wrap. Sums of narrow integers are exact in `f64`.
+fn sum_bits(dtype: DType, sum: f64) -> u64 {
+    if dtype.is_int() { sum as i64 as u64 & dtype.mask() } else { dtype.encode(sum) }
+}
+
+/// An integer element as a number.
+fn integer(dtype: DType, bits: u64) -> i64 {
+    if dtype.is_signed() { dtype.sign_extend(bits) } else { (bits & dtype.mask()) as i64 }
 }
 
 /// `c[m][n] += a[m][k] · b[k][n]`, in the order of k.
@@ -153,7 +163,7 @@ fn product([_, columns, depth]: [usize; 3], c: &mut [f64], a: &[f64], b: &[f64])
     }
 }
 
-/// `c += x · y` for each thread, rounded once to the accumulator's type.
+/// `c += x · y` for each thread, rounded once to the accumulator's type; integers wrap.
 fn fused([dtype, x_type, y_type]: [DType; 3], c: &mut [u64], x: &[u64], y: &[u64]) {
     let lanes = c.iter_mut().zip(x.iter().zip(y));
     match (dtype, x_type, y_type) {
@@ -168,6 +178,12 @@ fn fused([dtype, x_type, y_type]: [DType; 3], c: &mut [u64], x: &[u64], y: &[u64
             for (c, (x, y)) in lanes {
                 let (x, y) = (x_type.decode(*x) as f32, y_type.decode(*y) as f32);
                 *c = u64::from(x.mul_add(y, f32::from_bits(*c as u32)).to_bits());
+            }
+        }
+        _ if dtype.is_int() => {
+            for (c, (x, y)) in lanes {
+                let product = integer(x_type, *x).wrapping_mul(integer(y_type, *y));
+                *c = (*c as i64).wrapping_add(product) as u64 & dtype.mask();
             }
         }
         _ => {

@@ -33,23 +33,46 @@ fn fragments_cover_their_tiles_once() {
     }
 }
 
-/// PTX ISA 9.7.14.5.8: rows and columns of the fragments of m16n8k16, as the figures give them.
+/// PTX ISA 9.7.14.5: the fragments of every warp-level product of 8 columns, as the figures give them. A register of 32 bits holds
+/// neighbours along K; registers go down 8 rows first, then along K.
 #[test]
-fn m16n8k16_is_the_documented_fragment() {
-    for row in catalogue().gemms.iter().filter(|r| r.shape == [16, 8, 16]) {
+fn warp_products_have_the_documented_fragments() {
+    let mut kinds = std::collections::BTreeSet::new();
+    for row in catalogue().gemms.iter().filter(|r| r.threads == 32 && r.shape[0] == 16) {
+        kinds.insert((row.a.dtype.bits(), row.shape[2]));
+        let per = i64::from(32 / row.a.dtype.bits());
         for lane in 0..32 {
             let (group, quad) = (lane / 4, lane % 4);
             let at = |fragment: &crate::Fragment, v: i64| fragment.layout.eval(lane + 32 * v);
-            for v in 0..8 {
-                let (m, k) = (group + 8 * (v / 2 % 2), quad * 2 + v % 2 + 8 * (v / 4));
+            for v in 0..row.a.values() {
+                let register = v / per;
+                let (m, k) = (group + 8 * (register % 2), quad * per + v % per + 4 * per * (register / 2));
                 assert_eq!(at(&row.a, v), m + 16 * k, "{} A lane {lane} value {v}", row.name);
             }
-            for v in 0..4 {
-                let (n, k) = (group, quad * 2 + v % 2 + 8 * (v / 2));
+            for v in 0..row.b.values() {
+                let (n, k) = (group, quad * per + v % per + 4 * per * (v / per));
                 assert_eq!(at(&row.b, v), n + 8 * k, "{} B lane {lane} value {v}", row.name);
+            }
+            for v in 0..row.c.values() {
                 let (m, n) = (group + 8 * (v / 2), quad * 2 + v % 2);
                 assert_eq!(at(&row.c, v), m + 16 * n, "{} C lane {lane} value {v}", row.name);
             }
+        }
+    }
+    let kinds: Vec<_> = kinds.into_iter().collect();
+    assert_eq!(kinds, [(4, 32), (4, 64), (8, 16), (8, 32), (16, 8), (16, 16), (32, 4), (32, 8)]);
+}
+
+/// PTX ISA 9.7.14.5: the fragments of m8n8k4 in double precision.
+#[test]
+fn m8n8k4_is_the_documented_fragment() {
+    let row = catalogue().gemms.iter().find(|r| r.shape == [8, 8, 4]).expect("there is one");
+    for lane in 0..32 {
+        let (group, quad) = (lane / 4, lane % 4);
+        assert_eq!(row.a.layout.eval(lane), group + 8 * quad, "A lane {lane}");
+        assert_eq!(row.b.layout.eval(lane), group + 8 * quad, "B lane {lane}");
+        for v in 0..2 {
+            assert_eq!(row.c.layout.eval(lane + 32 * v), group + 8 * (2 * quad + v), "C lane {lane}");
         }
     }
 }

@@ -252,7 +252,9 @@ impl<'a> Infer<'a> {
                 });
             }
         }
-        if tb.elem.differs(&ta.elem) {
+        let multiply =
+            |a: &Elem, b: &Elem| matches!((a, b), (Elem::Known(a), Elem::Known(b)) if a.multiplies_with(*b));
+        if tb.elem.differs(&ta.elem) && !multiply(&ta.elem, &tb.elem) {
             let (found, wanted) = (tb.elem.clone(), ta.elem.clone());
             self.report(TypeProblem::DTypes { expr: b.0, found, other: a.0, wanted });
         }

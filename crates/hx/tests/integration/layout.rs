@@ -482,5 +482,6 @@ fn the_public_cases_pass() {
         layout_public.jsonl: exit 0, 622 passed, 0 failed
         linear_public.jsonl: exit 0, 160 passed, 0 failed
         isl_public.jsonl: exit 0, 68 passed, 0 failed
-    "#]].assert_eq(&shown);
+    "#]]
+    .assert_eq(&shown);
 }

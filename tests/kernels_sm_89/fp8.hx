@@ -1,0 +1,50 @@
+//! Floats of 8 bits, for architectures from `sm_89` on.
+
+/// c[m, n] = a[m, k] · b[n, k]ᵀ.
+kernel product<BM = 32, BN = 32, BK = 64, A: type = f8e4m3, B: type = f8e4m3>(
+    a: A[m, k],
+    b: B[n, k],
+    c: mut f32[m, n],
+)
+    grid [cdiv(m, BM), cdiv(n, BN)]
+    threads 128
+{
+    let [bm, bn] = block_idx;
+    let sa = shared_tensor(A, [BM, BK]);
+    let sb = shared_tensor(B, [BN, BK]);
+    let rc = register_tensor(f32, [BM, BN]);
+    fill(rc, 0.0);
+    for ki in 0..cdiv(k, BK) {
+        copy(tile(a, [BM, BK])[.., .., bm, ki], sa);
+        copy(tile(b, [BN, BK])[.., .., bn, ki], sb);
+        sync();
+        gemm(rc, sa, sb);
+        sync();
+    }
+    copy(rc, tile(c, [BM, BN])[.., .., bm, bn]);
+}
+
+test "products" for (m, n, k) in [(32, 32, 64), (100, 72, 80), (33, 17, 50)] {
+    let a = randn(f8e4m3, [m, k], seed: 1);
+    let b = randn(f8e4m3, [n, k], seed: 2);
+    let p = randn(f8e5m2, [m, k], seed: 3);
+    let q = randn(f8e5m2, [n, k], seed: 4);
+    let c = empty(f32, [m, n]);
+    product(a, b, c);
+    assert_close(c, a @ b.T, rtol: 1e-5, atol: 1e-5);
+    product(p, q, c);
+    assert_close(c, p @ q.T, rtol: 1e-5, atol: 1e-5);
+    product(a, q, c);
+    assert_close(c, a @ q.T, rtol: 1e-5, atol: 1e-5);
+    product(p, b, c);
+    assert_close(c, p @ b.T, rtol: 1e-5, atol: 1e-5);
+    // No matrix instruction takes 16 steps.
+    product<BK = 16>(a, b, c);
+    assert_close(c, a @ b.T, rtol: 1e-5, atol: 1e-5);
+    product<BK = 16>(p, q, c);
+    assert_close(c, p @ q.T, rtol: 1e-5, atol: 1e-5);
+    product<BK = 16>(a, q, c);
+    assert_close(c, a @ q.T, rtol: 1e-5, atol: 1e-5);
+    product<BK = 16>(p, b, c);
+    assert_close(c, p @ b.T, rtol: 1e-5, atol: 1e-5);
+}
