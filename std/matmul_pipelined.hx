@@ -48,6 +48,30 @@ test "matmul_pipelined" for (m, n, k) in [(128, 128, 128), (256, 128, 320), (200
     assert_close(d, a @ b.T, ulp: 4);
 }
 
+test "matmul_pipelined of other types" for (m, n, k) in [(128, 128, 128), (72, 88, 100), (33, 50, 40)] {
+    let a = randn(bf16, [m, k], seed: 1);
+    let b = randn(bf16, [n, k], seed: 2);
+    let c = empty(bf16, [m, n]);
+    matmul_pipelined(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+    let d = randn(f32, [m, k], seed: 3);
+    let e = randn(f32, [n, k], seed: 4);
+    let f = empty(f32, [m, n]);
+    matmul_pipelined<BM = 64, BN = 64, BK = 16, STAGES = 3>(d, e, f);
+    assert_close(f, d @ e.T, rtol: 1e-5, atol: 1e-4);
+}
+
+test "matmul_pipelined moves 16 bytes at a time, free of bank conflicts" {
+    let a = randn(f16, [128, 128], seed: 1);
+    let b = randn(f16, [128, 128], seed: 2);
+    let c = empty(f16, [128, 128]);
+    matmul_pipelined(a, b, c);
+    assert(uses("cp.async.cg.16") && uses("ldmatrix.x4") && uses("stmatrix.x4"));
+    assert(bytes_per_access("a") == 16 && bytes_per_access("b") == 16 && bytes_per_access("c") == 16);
+    assert(conflicts() == 0);
+    assert(spills() == 0);
+}
+
 bench "matmul_pipelined 4096" {
     let a = randn(f16, [4096, 4096]);
     let b = randn(f16, [4096, 4096]);

@@ -37,6 +37,14 @@ test "softmax of f32 and bf16 rows, several to a block" for (m, n) in [(4, 256),
     assert_close(z, f / sum(f, axis: 1, keepdims: true), ulp: 2);
 }
 
+test "softmax moves 16 bytes at a time" {
+    let x = randn(f16, [4, 1024], seed: 1);
+    let y = empty(f16, [4, 1024]);
+    softmax(x, y);
+    assert(bytes_per_access("x") == 16 && bytes_per_access("y") == 16);
+    assert(spills() == 0);
+}
+
 bench "softmax 8192 × 8192" {
     let x = randn(f16, [8192, 8192]);
     let y = empty(f16, [8192, 8192]);

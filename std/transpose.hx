@@ -13,14 +13,24 @@ kernel transpose<BM = 64, BN = 64, T: type = f16>(x: T[m, n], y: mut T[n, m])
 }
 
 test "transpose" for (m, n) in [(64, 64), (128, 192), (100, 72), (77, 33)] {
-    let x = randn(f16, [m, n], seed: 1);
-    let y = empty(f16, [n, m]);
+    for T in [f16, bf16, f32, f64, i32, u8] {
+        let x = cast(64.0 * randn(f64, [m, n], seed: 1), T);
+        let y = empty(T, [n, m]);
+        transpose(x, y);
+        assert_eq(y, x.T);
+        let z = empty(T, [n, m]);
+        transpose<BM = 32, BN = 32>(x, z);
+        assert_eq(z, x.T);
+    }
+}
+
+test "transpose moves 16 bytes at a time, free of bank conflicts" {
+    let x = randn(f16, [192, 128], seed: 1);
+    let y = empty(f16, [128, 192]);
     transpose(x, y);
-    assert_eq(y, x.T);
-    let z = randn(f32, [m, n], seed: 2);
-    let zt = empty(f32, [n, m]);
-    transpose<BM = 32, BN = 32>(z, zt);
-    assert_eq(zt, z.T);
+    assert(bytes_per_access("x") == 16 && bytes_per_access("y") == 16);
+    assert(conflicts() == 0);
+    assert(spills() == 0);
 }
 
 bench "transpose 8192 × 8192" {
