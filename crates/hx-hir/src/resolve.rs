@@ -32,6 +32,16 @@ pub enum Resolution {
     Kind(Kind),
 }
 
+impl Resolution {
+    /// The item that is meant, if one is.
+    pub fn item(&self) -> Option<&ItemKey> {
+        match self {
+            Resolution::Item(key) => Some(key),
+            _ => None,
+        }
+    }
+}
+
 /// The kinds of compile-time values that are no element types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Kind {

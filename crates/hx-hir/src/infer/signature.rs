@@ -6,8 +6,8 @@ use la_arena::ArenaMap;
 
 use super::{Infer, TypeProblem, scalar_ty};
 use crate::{
-    Db, Elem, Expr, ExprId, GenericParam, Item, Kind, MemorySpace, Param, Predicate, Resolution, TensorTy,
-    Ty, TypeRef, TypeRefId, fn_signature, kernel_signature, signature_names,
+    Db, Elem, Expr, ExprId, GenericParam, Item, ItemKey, Kind, MemorySpace, Param, Predicate, Resolution,
+    TensorTy, Ty, TypeRef, TypeRefId, fn_signature, kernel_signature, signature_names,
 };
 
 /// The types of a signature.
@@ -24,7 +24,7 @@ pub struct SignatureTypes {
 }
 
 /// The types of the signature of a kernel or function; nothing for other items.
-#[salsa::tracked]
+#[salsa::tracked(cycle_result = signature_circle)]
 pub fn signature_types<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureTypes {
     let names = &signature_names(db, item).names;
     match item {
@@ -48,6 +48,54 @@ pub fn signature_types<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureTypes 
         }
         _ => SignatureTypes::default(),
     }
+}
+
+/// What is known of a signature whose types call functions whose signatures lead back to it: nothing but that.
+fn signature_circle<'db>(db: &'db dyn Db, _id: salsa::Id, item: Item<'db>) -> SignatureTypes {
+    let (generics, params) = match item {
+        Item::Kernel(kernel) => {
+            let sig = kernel_signature(db, kernel);
+            (sig.generics.len(), sig.params.len())
+        }
+        Item::Function(function) => {
+            let sig = fn_signature(db, function);
+            (sig.generics.len(), sig.params.len())
+        }
+        _ => (0, 0),
+    };
+    let calls = mentioned(db, item);
+    let on_circle =
+        calls.iter().filter(|(_, key)| key.find(db).is_some_and(|called| leads_to(db, called, item)));
+    let problems =
+        on_circle.map(|(expr, key)| TypeProblem::Recursion { expr: *expr, name: key.name.clone() });
+    SignatureTypes {
+        generics: vec![Ty::Error; generics],
+        params: vec![Ty::Error; params],
+        ret: Some(Ty::Error),
+        problems: problems.collect(),
+        ..SignatureTypes::default()
+    }
+}
+
+/// The items that a signature mentions, each where it does.
+fn mentioned<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<(ExprId, ItemKey)> {
+    let names = signature_names(db, item).names.exprs.iter();
+    names.filter_map(|(expr, found)| Some((expr, found.item()?.clone()))).collect()
+}
+
+/// Whether the signature of `from` is that of `to`, or mentions an item whose signature leads there.
+fn leads_to<'db>(db: &'db dyn Db, from: Item<'db>, to: Item<'db>) -> bool {
+    let (mut seen, mut next) = (vec![from], 0);
+    while let Some(item) = seen.get(next).copied() {
+        if item == to {
+            return true;
+        }
+        next += 1;
+        for (_, key) in mentioned(db, item) {
+            seen.extend(key.find(db).filter(|found| !seen.contains(found)));
+        }
+    }
+    false
 }
 
 impl<'a> Infer<'a> {

@@ -144,6 +144,44 @@ fn host_and_device_have_their_own_names() {
 }
 
 #[test]
+fn a_signature_cannot_need_itself() {
+    check(
+        "fn flip(x: f32[flip(4)]) -> f32 { 1.0 }\n",
+        expect![[r#"
+        warning[HX0106]: nothing uses `x`
+          fn flip(x: f32[flip(4)]) -> f32 { 1.0 }
+                  ^
+          fix: rename it to `_x` (`x` → `_x`)
+        error[HX0108]: `flip` needs itself
+          fn flip(x: f32[flip(4)]) -> f32 { 1.0 }
+                         ^^^^
+    "#]],
+    );
+    check(
+        "fn f(x: f32[g(4)]) -> f32 { 1.0 }\nfn g(x: f32[f(4)]) -> f32 { 1.0 }\nkernel k(x: f32[f(2)]) grid [1] threads 32 { }\n",
+        expect![[r#"
+            warning[HX0106]: nothing uses `x`
+              fn f(x: f32[g(4)]) -> f32 { 1.0 }
+                   ^
+              fix: rename it to `_x` (`x` → `_x`)
+            error[HX0108]: `g` needs itself
+              fn f(x: f32[g(4)]) -> f32 { 1.0 }
+                          ^
+            warning[HX0106]: nothing uses `x`
+              fn g(x: f32[f(4)]) -> f32 { 1.0 }
+                   ^
+              fix: rename it to `_x` (`x` → `_x`)
+            error[HX0108]: `f` needs itself
+              fn g(x: f32[f(4)]) -> f32 { 1.0 }
+                          ^
+            error[HX0203]: found a floating-point number, wanted an integer
+              kernel k(x: f32[f(2)]) grid [1] threads 32 { }
+                              ^^^^
+        "#]],
+    );
+}
+
+#[test]
 fn a_constant_cannot_need_itself() {
     check(
         "const A = B + 1;\nconst B = A + 1;\n",
