@@ -5,8 +5,9 @@ use hx_tile::{Tensor, TensorId, TensorKind, TileProgram};
 
 use crate::failure::{Failure, FailureKind};
 
-/// Bytes of one register tensor in one thread: many times what there are registers for, so nothing that runs is refused.
-const THREAD_BYTES: i64 = 16 << 10;
+/// Bytes of one register tensor in one thread: twice the 255 registers that a thread can have, so nothing that runs well is
+/// refused.
+const THREAD_BYTES: i64 = 2 << 10;
 
 /// So many times a block's shared memory is searched, for a message that counts all tensors.
 const SHARED_TIMES: i64 = 16;
