@@ -216,3 +216,79 @@ test "strided" {
     strided(x, yt);
     assert_eq(y, x);
 }
+
+fn scaled(x: f32, by: f32) -> f32 { x * by }
+
+fn is_less(x: f32, y: f32) -> bool { x < y }
+
+/// A function of numbers, on tensors of different shapes and of another type than its result.
+kernel lifted(x: f32[m, n], y: mut f32[m, n], z: mut f32[m, n])
+    grid [1]
+    threads 64
+{
+    let t = load(tile(x, [16, 32])[.., .., 0, 0]);
+    let top = max(t, axis: 1);
+    copy(scaled(t, top), tile(y, [16, 32])[.., .., 0, 0]);
+    let low = is_less(t, top);
+    copy(where(low, t, 0.0), tile(z, [16, 32])[.., .., 0, 0]);
+}
+
+test "lifted" {
+    let x = randn(f32, [16, 32], seed: 1);
+    let y = empty(f32, [16, 32]);
+    let z = empty(f32, [16, 32]);
+    lifted(x, y, z);
+    let top = max(x, axis: 1, keepdims: true);
+    assert_close(y, x * top, rtol: 1e-6, atol: 1e-6);
+    assert_eq(z, where(x < top, x, 0.0));
+}
+
+/// Results that several threads hold: each is stored once, by one of them.
+kernel replicated(x: f16[m, n], y: mut f16[m, 1])
+    grid [1]
+    threads 160
+{
+    let s = shared_tensor(f16, [80, 1]);
+    copy(max(load(tile(x, [80, 32])[.., .., 0, 0]), axis: 1), s);
+    sync();
+    copy(s, tile(y, [80, 1])[.., .., 0, 0]);
+}
+
+/// The parts of a sum meet in shared memory, and each thread wants every result.
+kernel summed(x: bf16[m, n], w: bf16[k, n], y: mut f32[1, k])
+    grid [1]
+    threads 96
+{
+    let total = sum(load(tile(x, [4, 4])[.., .., 0, 0]), axis: 0);
+    let c = register_tensor(f32, [1, 16]);
+    fill(c, 0.0);
+    gemm(c, total, load(tile(w, [16, 4])[.., .., 0, 0]));
+    copy(c, tile(y, [1, 16])[.., .., 0, 0]);
+}
+
+/// Unsigned numbers beside the identity of `min`, which has every bit set.
+kernel least(x: u64[m, n], y: mut u64[1, m])
+    grid [1]
+    threads 32
+{
+    let s = shared_tensor(u64, [64, 12]);
+    copy(tile(x, [64, 12])[.., .., 0, 0], s);
+    sync();
+    copy(min(load(s.T), axis: 0), tile(y, [1, 64])[.., .., 0, 0]);
+}
+
+test "reductions that threads share" {
+    let x = randn(f16, [80, 32], seed: 1);
+    let y = empty(f16, [80, 1]);
+    replicated(x, y);
+    assert_eq(y, max(x, axis: 1, keepdims: true));
+    let a = cast(floor(uniform(f64, [4, 4], seed: 2) * 5.0), bf16);
+    let w = cast(floor(uniform(f64, [16, 4], seed: 3) * 5.0), bf16);
+    let c = empty(f32, [1, 16]);
+    summed(a, w, c);
+    assert_eq(c, sum(a, axis: 0, keepdims: true) @ w.T);
+    let u = cast(floor(uniform(f64, [64, 12], seed: 4) * 9.0), u64);
+    let v = empty(u64, [1, 64]);
+    least(u, v);
+    assert_eq(v, min(u, axis: 1, keepdims: true).T);
+}

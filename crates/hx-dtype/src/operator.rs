@@ -144,6 +144,11 @@ impl Operator {
             Operator::Not => return u64::from(arg(0) == 0),
             _ => {}
         }
+        if dtype == DType::U64
+            && let Some(value) = self.unsigned(arg(0), arg(1))
+        {
+            return value;
+        }
         if dtype == DType::Bool || !dtype.is_float() {
             let operands = [0, 1, 2].map(|i| signed(dtype, arg(i)));
             return self.integer(dtype, operands);
@@ -207,6 +212,21 @@ impl Operator {
             _ => f64::NAN,
         };
         dtype.encode(value)
+    }
+
+    /// What the sign of the highest of 64 bits makes a difference to.
+    fn unsigned(self, x: u64, y: u64) -> Option<u64> {
+        Some(match self {
+            Operator::Div if y != 0 => x / y,
+            Operator::Rem if y != 0 => x % y,
+            Operator::Min => x.min(y),
+            Operator::Max => x.max(y),
+            Operator::Shr => x >> y.min(63),
+            Operator::Lt => u64::from(x < y),
+            Operator::Le => u64::from(x <= y),
+            Operator::Abs => x,
+            _ => return None,
+        })
     }
 
     fn integer(self, dtype: DType, [x, y, z]: [i64; 3]) -> u64 {
@@ -324,6 +344,19 @@ mod tests {
         assert_eq!(i32(Operator::Rem, -7, 2), 1);
         assert_eq!(i32(Operator::Add, i64::from(i32::MAX), 1), i64::from(i32::MIN));
         assert_eq!(i32(Operator::Lt, -1, 0), 1);
+    }
+
+    #[test]
+    fn the_highest_bit_of_u64_is_no_sign() {
+        let u64 = |operator: Operator, x: u64, y: u64| operator.eval(DType::U64, &[x, y]);
+        assert_eq!(u64(Operator::Min, u64::MAX, 3), 3);
+        assert_eq!(u64(Operator::Max, u64::MAX, 3), u64::MAX);
+        assert_eq!(u64(Operator::Lt, u64::MAX, 3), 0);
+        assert_eq!(u64(Operator::Div, u64::MAX, 2), i64::MAX as u64);
+        assert_eq!(u64(Operator::Rem, u64::MAX, 10), 5);
+        assert_eq!(u64(Operator::Shr, u64::MAX, 63), 1);
+        assert_eq!(u64(Operator::Abs, u64::MAX, 0), u64::MAX);
+        assert_eq!(u64(Operator::Div, 1, 0), u64::MAX);
     }
 
     #[test]

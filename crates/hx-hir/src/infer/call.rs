@@ -409,17 +409,32 @@ impl<'a> Infer<'a> {
             return Ty::Error;
         };
         let wanted = &signature_types(self.db, item).params;
-        let mut lifted = None;
+        let mut lifted: Option<(ExprId, TensorTy)> = None;
         for (wanted, (at, found)) in wanted.iter().zip(given.iter().flatten()) {
-            if let (Some(t), false) = (self.argument(*at, found, wanted), matches!(wanted, Ty::Tensor(_))) {
-                lifted = Some(t);
-            }
+            let (Some(t), false) = (self.argument(*at, found, wanted), matches!(wanted, Ty::Tensor(_)))
+            else {
+                continue;
+            };
+            lifted = match lifted {
+                None => Some((*at, t)),
+                Some((first, known)) => match self.broadcast(id, (first, &known.shape), (*at, &t.shape)) {
+                    Some(shape) => Some((first, TensorTy { shape, ..known })),
+                    None => return Ty::Error,
+                },
+            };
         }
         let given: Vec<Ty> = given.into_iter().flatten().map(|(_, ty)| ty).collect();
         match (self.returned(function, generics, &given), lifted) {
             // A function of numbers works on every element.
-            (Ty::Int(_) | Ty::Float(_) | Ty::Bool, Some(t)) => {
-                Ty::Tensor(TensorTy { space: MemorySpace::Register, mutable: true, param: None, ..t })
+            (number @ (Ty::Int(_) | Ty::Float(_) | Ty::Bool), Some((_, t))) => {
+                let elem = match number {
+                    Ty::Float(Some(elem @ Elem::Known(_))) => elem,
+                    Ty::Bool => Elem::Known(DType::Bool),
+                    // The type of an integer says nothing of its width.
+                    Ty::Int(_) if matches!(t.elem, Elem::Known(dtype) if !dtype.is_int()) => Elem::Unknown,
+                    _ => t.elem.clone(),
+                };
+                Ty::Tensor(TensorTy { elem, space: MemorySpace::Register, mutable: true, param: None, ..t })
             }
             (ty, _) => ty,
         }

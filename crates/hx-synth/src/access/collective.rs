@@ -14,8 +14,8 @@ use crate::distribution::{Placed, Tv, cut, split_placed};
 pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Option<Access> {
     let lanes = i64::from(row.threads);
     let (lane_modes, warp_modes) = split_thread(&tv.thread, lanes)?;
-    if !row.is_load() && warp_modes.iter().any(|m| m.is_still() && m.extent > 1) {
-        // Warps that hold the same would all store it, and a collective instruction cannot be left to one of them.
+    if !row.is_load() && tv.thread.iter().any(|m| m.is_still() && m.extent > 1) {
+        // Threads that hold the same would all store it, and a collective instruction cannot be left to one of them.
         return None;
     }
     // The values of one register word are neighbours in registers.

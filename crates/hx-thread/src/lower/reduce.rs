@@ -1,12 +1,14 @@
 //! Reductions: within each thread, between the lanes of a warp, then between warps through shared memory.
 
+use std::collections::BTreeSet;
+
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_target::{Space, catalogue};
-use hx_tile::{Across, Op, ReduceChoice, Scalar, TensorId, index, tile_modes};
+use hx_tile::{Across, Op, ReduceChoice, Scalar, TensorId, TileMode, index, tile_modes};
 
 use super::elementwise::element;
-use super::layout::{digits, unrolled};
+use super::layout::unrolled;
 use super::scalar::{hardware, identity};
 use super::{LowerError, Lowering, counted};
 use crate::{Address, Body, Compute, Exchange, Fill, Memory, RegId, Registers, Stmt, Transfer};
@@ -120,15 +122,7 @@ impl Lowering<'_> {
         let irregular = || self.error(r.op, "a layout runs over the end of a dimension");
         let modes = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
         let thread = Expr::symbol(Symbol::Thread);
-        let flat: Vec<(i64, i64)> = modes.iter().map(|m| (m.extent, 0)).collect();
-        let mut writes = Cond::True;
-        let mut unit = 1;
-        for (mode, digit) in modes.iter().zip(digits(&thread, &flat, &self.facts)) {
-            if mode.is_still() && mode.extent > 1 && !across.digits.contains(&(unit, mode.extent)) {
-                writes = writes.and(Cond::cmp(CmpOp::Eq, digit, Expr::default(), &self.facts));
-            }
-            unit *= mode.extent;
-        }
+        let writes = self.one_of_alike(r, &modes, across)?;
         let rows: i64 = held.tile.iter().product();
         let (mut part, mut parts) = (Expr::default(), 1);
         for (unit, extent) in &across.digits {
@@ -166,6 +160,46 @@ impl Lowering<'_> {
         body.push(Stmt::Barrier);
         body.extend(unrolled(&walk.loops, gather));
         Ok(body)
+    }
+
+    /// Of the threads that hold the same rows and the same part, the lowest.
+    fn one_of_alike(
+        &self,
+        r: &Reduction<'_>,
+        modes: &[TileMode],
+        across: &Across,
+    ) -> Result<Cond, LowerError> {
+        // The digits of the thread number, as fine as both the layout of the result and the parts cut them.
+        let mut cuts = BTreeSet::from([1]);
+        let mut still = Vec::new();
+        let mut unit = 1;
+        for mode in modes {
+            if mode.is_still() {
+                still.push(unit..unit * mode.extent);
+            }
+            unit *= mode.extent;
+            cuts.insert(unit);
+        }
+        cuts.extend(across.digits.iter().flat_map(|&(unit, extent)| [unit, unit * extent]));
+        let cuts: Vec<i64> = cuts.into_iter().collect();
+        let thread = Expr::symbol(Symbol::Thread);
+        let mut alone = Cond::True;
+        for pair in cuts.windows(2) {
+            let [low, high] = [pair[0], pair[1]];
+            if high % low != 0 {
+                return Err(
+                    self.error(r.op, "the parts of the reduction and its result cut the threads unevenly")
+                );
+            }
+            let is_part = across.digits.iter().any(|&(unit, extent)| unit <= low && high <= unit * extent);
+            if is_part || !still.iter().any(|still| still.start <= low && high <= still.end) {
+                continue;
+            }
+            let digit =
+                thread.div(&Expr::constant(low), &self.facts).rem(&Expr::constant(high / low), &self.facts);
+            alone = alone.and(Cond::cmp(CmpOp::Eq, digit, Expr::default(), &self.facts));
+        }
+        Ok(alone)
     }
 
     /// The instruction that moves one element between shared memory and registers.
