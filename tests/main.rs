@@ -12,6 +12,7 @@ mod layouts;
 mod manual;
 mod pictures;
 mod printing;
+mod random_programs;
 mod real_input;
 mod road;
 mod standard_library;

@@ -8,6 +8,7 @@ mod book;
 mod codegen;
 mod cuda;
 mod fuzz;
+mod programs;
 mod test;
 mod tidy;
 
@@ -38,6 +39,11 @@ const COMMANDS: &[Command] = &[
         name: "fuzz",
         about: "put random and broken texts through the front end (`--seconds N`, `--seed S`)",
         run: fuzz::run,
+    },
+    Command {
+        name: "programs",
+        about: "run random tile programs, or write them for a GPU (`--count N`, `--seed S`, `--out DIR`)",
+        run: programs::run,
     },
     Command {
         name: "test",

@@ -1,0 +1,225 @@
+//! Random tile programs agree with a reference: a kernel of loads, products, reductions, casts, transposes and the rest is
+//! compiled, its layouts are verified, and what it computes on the simulator is compared with the same on whole tensors, in
+//! f64. All elements are small integers, so the comparison is exact.
+//!
+//! A kernel and its reference are one `.hx` file, so `cargo xtask programs --out FOLDER` writes them for `hx test` on a GPU.
+//! `HX_RANDOM_PROGRAMS=N` runs more of them, `HX_RANDOM_SEED=S` others. Start at `draw.rs` for what is drawn, then `write.rs`.
+
+mod draw;
+mod judge;
+mod program;
+mod shrink;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hx_target::catalogue;
+use judge::{Fault, judge};
+use program::Program;
+use write::{PARTS, write};
+
+/// How many programs a test run tries.
+const COUNT: u64 = 150;
+
+/// From so many programs on, each row of the catalogue has to occur.
+const MANY: u64 = 2000;
+
+/// Programs of a hundred that the solver may refuse: it does not exchange values between threads where layouts disagree.
+const REFUSED: u64 = 20;
+
+/// A program that takes longer hangs. Most take a tenth of a second; the rest is for slow and busy machines.
+const LIMIT: Duration = Duration::from_secs(120);
+
+fn given(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+/// A failure with its smallest program.
+struct Failure {
+    case: u64,
+    text: String,
+    fault: Fault,
+}
+
+/// What a run saw.
+#[derive(Default)]
+struct Seen {
+    failures: Vec<Failure>,
+    /// Programs that use a part of the language, or a row of the catalogue.
+    parts: BTreeMap<&'static str, u64>,
+    rows: BTreeMap<String, u64>,
+    slowest: (Duration, u64),
+    /// Kinds of refusals, with the number of programs.
+    refused: BTreeMap<String, u64>,
+}
+
+#[test]
+fn random_programs_agree() {
+    let seed = given("HX_RANDOM_SEED").unwrap_or(1);
+    let one = given("HX_RANDOM_CASE");
+    let count = if one.is_some() { 1 } else { given("HX_RANDOM_PROGRAMS").unwrap_or(COUNT) };
+    let first = one.or_else(|| given("HX_RANDOM_FIRST")).unwrap_or(0);
+    if let Some(folder) = std::env::var_os("HX_RANDOM_OUT") {
+        return write_all(&PathBuf::from(folder), seed, first, count);
+    }
+    let seen = run(seed, first, count);
+    let failures = report(&seen, seed);
+    say(&coverage(&seen, seed, count));
+    assert!(seen.failures.is_empty(), "{failures}");
+    if count >= COUNT {
+        let refused: u64 = seen.refused.values().sum();
+        assert!(
+            refused * 100 <= count * REFUSED,
+            "{refused} of {count} programs are refused: {:#?}",
+            seen.refused
+        );
+        let rare = |part: &&&str| seen.parts.get(**part).copied().unwrap_or(0) * 20 < count;
+        let rare: Vec<_> = PARTS.iter().filter(rare).collect();
+        assert!(rare.is_empty(), "in less than 5 % of the programs: {rare:?}");
+    }
+}
+
+/// The same seed and number give the same program.
+#[test]
+fn programs_are_repeatable() {
+    for case in 0..20 {
+        let [a, b] = [0, 1].map(|_| write(&draw::program(5, case)).text);
+        assert_eq!(a, b);
+    }
+}
+
+/// A program that fails is made smaller as long as it fails.
+#[test]
+fn failures_become_small() {
+    let program = draw::program(1, 3);
+    let has = |program: &Program| write(program).text.contains("sum(");
+    let with_sum = (0..200).map(|case| draw::program(1, case)).find(has).unwrap_or(program);
+    let small = shrink::shrink(&with_sum, has);
+    assert!(has(&small) && small.kept().count() <= 2, "{}", write(&small).text);
+}
+
+fn say(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+fn write_all(folder: &Path, seed: u64, first: u64, count: u64) {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    for case in first..first + count {
+        let written = write(&draw::program(seed, case));
+        std::fs::write(folder.join(format!("random_{case}.hx")), written.text).expect("files can be written");
+    }
+}
+
+fn run(seed: u64, first: u64, count: u64) -> Seen {
+    let next = AtomicU64::new(first);
+    let seen = Mutex::new(Seen::default());
+    let lock = || seen.lock().unwrap_or_else(PoisonError::into_inner);
+    let one = given("HX_RANDOM_CASE");
+    let jobs = given("HX_RANDOM_JOBS").unwrap_or(2).clamp(1, 64);
+    let limit = given("HX_RANDOM_LIMIT").map_or(LIMIT, Duration::from_secs);
+    let told = Mutex::new(Instant::now());
+    thread::scope(|scope| {
+        for _ in 0..jobs {
+            scope.spawn(|| {
+                loop {
+                    let case = next.fetch_add(1, Ordering::Relaxed);
+                    if case >= first + count {
+                        return;
+                    }
+                    let program = draw::program(seed, case);
+                    let written = write(&program);
+                    let judged = judge(&written, limit);
+                    // Refusals are shown in full only where they are asked for.
+                    let (refused, fault) = match judged.fault {
+                        Some(fault) if fault.is_refusal() && one.is_none() => (Some(fault.kind), None),
+                        fault => (None, fault),
+                    };
+                    let failure = fault.map(|fault| smallest(case, &program, fault, limit));
+                    let mut seen = lock();
+                    refused.into_iter().for_each(|kind| *seen.refused.entry(kind).or_default() += 1);
+                    written.parts.iter().for_each(|part| *seen.parts.entry(part).or_default() += 1);
+                    judged.rows.into_iter().for_each(|row| *seen.rows.entry(row).or_default() += 1);
+                    seen.slowest = seen.slowest.max((judged.time, case));
+                    if let Some(failure) = &failure {
+                        say(&format!("case {case}: {}", failure.fault.kind));
+                    }
+                    seen.failures.extend(failure);
+                    let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+                    if told.elapsed() > Duration::from_secs(30) {
+                        *told = Instant::now();
+                        say(&format!("{} programs, {} failures", case - first, seen.failures.len()));
+                    }
+                }
+            });
+        }
+    });
+    seen.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn smallest(case: u64, program: &Program, fault: Fault, limit: Duration) -> Failure {
+    let mut tries = 60;
+    let fails = |program: &Program| {
+        tries -= 1;
+        tries > 0 && judge(&write(program), limit).fault.is_some_and(|found| found.kind == fault.kind)
+    };
+    // What does not end is left as it is: each try leaves a busy thread behind.
+    let small = if fault.kind == "does not end" { program.clone() } else { shrink::shrink(program, fails) };
+    let written = write(&small);
+    let fault = judge(&written, limit).fault.unwrap_or(fault);
+    Failure { case, text: written.text, fault }
+}
+
+fn report(seen: &Seen, seed: u64) -> String {
+    let mut text = String::new();
+    for Failure { case, text: program, fault } in &seen.failures {
+        let _ = writeln!(text, "case {case}: {}\n{}\n{program}", fault.kind, fault.details);
+        let _ = writeln!(text, "again: cargo xtask programs --seed {seed} --case {case}\n");
+    }
+    text
+}
+
+/// How often each part of the language and each row of the catalogue occurred.
+fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
+    let (time, case) = seen.slowest;
+    let mut text = format!("random programs: {count} from seed {seed}, {} failures", seen.failures.len());
+    let _ = writeln!(text, "; the slowest is {case}, {} ms", time.as_millis());
+    for (kind, count) in &seen.refused {
+        let _ = writeln!(text, "refused {count}: {kind}");
+    }
+    let rows = catalogue();
+    let names = rows.copies.iter().map(|r| r.name.clone()).chain(rows.gemms.iter().map(|r| r.name.clone()));
+    let names = names.chain(rows.converts.iter().map(|r| r.name.clone()));
+    let names = names.chain(rows.exchanges.iter().map(|r| r.name.clone()));
+    let names = names.chain(rows.groups.iter().map(|r| r.name.clone()));
+    let names = names.chain(rows.computes.iter().map(|r| format!("{}.{}", r.operator, r.dtype)));
+    let names: BTreeSet<String> = names.collect();
+    if count >= COUNT {
+        let parts: Vec<String> = PARTS
+            .iter()
+            .map(|part| format!("{part} {}", seen.parts.get(part).copied().unwrap_or(0)))
+            .collect();
+        let _ = writeln!(text, "parts: {}", parts.join(", "));
+        let count = |name: &String| seen.rows.get(name).copied().unwrap_or(0);
+        let never: Vec<&str> = names.iter().filter(|name| count(name) == 0).map(String::as_str).collect();
+        let often = names.iter().filter(|name| count(name) >= 10).count();
+        let _ = writeln!(
+            text,
+            "rows: {often} of {} at least ten times; never: {}",
+            names.len(),
+            never.join(", ")
+        );
+    }
+    if count >= MANY {
+        let rows: Vec<String> = seen.rows.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let _ = writeln!(text, "{}", rows.join(", "));
+    }
+    text
+}

@@ -1,0 +1,667 @@
+//! Drawing programs: each follows from a seed and a number.
+
+use hx_dtype::DType;
+
+use super::program::{
+    Binary, Compare, Feed, Fold, Input, Node, Op, POINTS, Program, Range, Shape, Step, Store, Value,
+    ViewKind, Way, exact, is_unsigned,
+};
+use crate::support::Random;
+
+/// Threads of a block.
+const THREADS: &[i64] = &[32, 64, 96, 128, 128, 160, 192, 256];
+
+/// Extents that matrix instructions like, and others.
+const EVEN: &[i64] = &[8, 16, 16, 24, 32, 32, 40, 48, 64, 64, 80, 96];
+const ODD: &[i64] = &[1, 2, 3, 4, 5, 6, 7, 10, 12, 20, 33, 36, 50, 56, 100];
+
+/// Element types, as often as they are drawn.
+const TYPES: &[DType] = &[
+    DType::F16,
+    DType::F16,
+    DType::F16,
+    DType::Bf16,
+    DType::Bf16,
+    DType::F32,
+    DType::F32,
+    DType::F32,
+    DType::F64,
+    DType::I32,
+    DType::I32,
+    DType::I64,
+    DType::U32,
+    DType::U64,
+];
+
+/// Elements of a tile for each thread, at most.
+const PER_THREAD: i64 = 64;
+
+/// Elements of a tile, at most.
+const ELEMENTS: i64 = 6144;
+
+/// Program number `case` of a seed.
+pub(super) fn program(seed: u64, case: u64) -> Program {
+    let mut random = Random::new(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95));
+    let threads = THREADS[below(&mut random, THREADS.len())];
+    let mut draw = Draw { random, threads, extents: Vec::new(), steps: Vec::new() };
+    for _ in 0..3 {
+        let extent = draw.extent();
+        draw.extents.push(extent);
+    }
+    let blocks = 1 + draw.below(3) as i64;
+    let wanted = 3 + draw.below(7);
+    let first = draw.shape();
+    let dtype = draw.dtype();
+    draw.load(first, dtype, None);
+    while draw.steps.len() < wanted {
+        draw.step();
+    }
+    Program { name: format!("random_{case}"), threads, blocks, steps: draw.steps }
+}
+
+fn below(random: &mut Random, n: usize) -> usize {
+    (random.next() % n.max(1) as u64) as usize
+}
+
+struct Draw {
+    random: Random,
+    threads: i64,
+    extents: Vec<i64>,
+    steps: Vec<Step>,
+}
+
+impl Draw {
+    fn below(&mut self, n: usize) -> usize {
+        below(&mut self.random, n)
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
+    /// True so many times of a hundred.
+    fn percent(&mut self, n: usize) -> bool {
+        self.below(100) < n
+    }
+
+    fn extent(&mut self) -> i64 {
+        if self.percent(75) { self.pick(EVEN) } else { self.pick(ODD) }
+    }
+
+    fn fits(&self, shape: Shape) -> bool {
+        shape[0] * shape[1] <= ELEMENTS.min(self.threads * PER_THREAD)
+    }
+
+    fn shape(&mut self) -> Shape {
+        loop {
+            let extents = self.extents.clone();
+            let mut shape = [self.pick(&extents), self.pick(&extents)];
+            if self.percent(5) {
+                shape[self.below(2)] = 1;
+            }
+            if self.fits(shape) {
+                return shape;
+            }
+            let at = self.below(self.extents.len());
+            self.extents[at] = self.extent();
+        }
+    }
+
+    fn dtype(&mut self) -> DType {
+        self.pick(TYPES)
+    }
+
+    fn value(&self, at: usize) -> Value {
+        self.steps[at].value
+    }
+
+    fn push(&mut self, op: Op, from: Vec<usize>, value: Value) -> usize {
+        let store = self.pick(&[Store::Direct, Store::Direct, Store::ThroughShared, Store::Transposed]);
+        let stored = self.part_of(value.shape);
+        self.steps.push(Step { op, from, value, store, stored, kept: true });
+        self.steps.len() - 1
+    }
+
+    /// Rows and columns that exist: often all.
+    fn part_of(&mut self, shape: Shape) -> Shape {
+        shape.map(|extent| match self.below(5) {
+            0 => 1 + self.below(extent as usize) as i64,
+            1 => (extent - 1).max(1),
+            2 => (extent / 2).max(1),
+            _ => extent,
+        })
+    }
+
+    /// A tile that is there, rather a late one.
+    fn any(&mut self) -> usize {
+        let count = self.steps.len();
+        if self.percent(70) { count - 1 - self.below(count.min(2)) } else { self.below(count) }
+    }
+
+    fn any_where(&mut self, good: impl Fn(&Value) -> bool) -> Option<usize> {
+        let fitting: Vec<usize> = (0..self.steps.len()).filter(|&at| good(&self.steps[at].value)).collect();
+        if fitting.is_empty() { None } else { Some(self.pick(&fitting)) }
+    }
+
+    fn step(&mut self) {
+        match self.below(100) {
+            0..8 => {
+                let (shape, dtype) = (self.shape(), self.dtype());
+                self.load(shape, dtype, None);
+            }
+            8..13 => self.fill(),
+            13..36 => self.map(),
+            36..46 => self.cast(),
+            46..57 => self.reduce(),
+            57..68 => self.gemm(),
+            68..74 => self.product(),
+            74..84 => self.stage(),
+            84..90 => self.rearrange(),
+            90..95 => self.repeat(),
+            _ => self.branch(),
+        }
+    }
+
+    fn small(&mut self, dtype: DType) -> Range {
+        let high = self.pick(&[1, 2, 3, 4, 7]);
+        if is_unsigned(dtype) { Range::new(0, high) } else { Range::new(-high, high) }
+    }
+
+    fn input(&mut self, tile: Shape, dtype: DType) -> Input {
+        let range = self.small(dtype);
+        let extent = self.part_of(tile);
+        let transposed = self.percent(20);
+        let around =
+            (!transposed && self.percent(15)).then(|| [8 * self.below(3) as i64, 2 + self.below(7) as i64]);
+        let view = if !transposed && self.percent(25) { ViewKind::GlobalView } else { ViewKind::Tile };
+        let pad = self.percent(12).then(|| self.below(4) as i64);
+        Input { dtype, tile, extent, per_block: self.percent(60), transposed, around, pad, range, view }
+    }
+
+    /// A tile from global memory, with elements no greater than asked for.
+    fn load(&mut self, shape: Shape, dtype: DType, most: Option<i64>) -> usize {
+        let mut input = self.input(shape, dtype);
+        if let Some(most) = most {
+            input.range = Range::new(input.range.low.max(-most), input.range.high.min(most));
+            input.pad = input.pad.filter(|pad| *pad <= most);
+        }
+        if shape[0] == 1 && self.percent(40) {
+            input =
+                Input { per_block: false, transposed: false, around: None, view: ViewKind::Vector, ..input };
+        }
+        let mut way = self.pick(&[Way::Load, Way::Load, Way::Copy, Way::Shared, Way::Async]);
+        if way == Way::Async && (input.pad.is_some() || input.view == ViewKind::Vector || !input.is_aligned())
+        {
+            way = Way::Shared;
+        }
+        let pad = input.pad.unwrap_or(0);
+        let range = input.range.union(Range::new(pad, pad));
+        self.push(Op::Load { input, way }, Vec::new(), Value { shape, dtype, range })
+    }
+
+    fn fill(&mut self) {
+        let (shape, dtype) = (self.shape(), self.dtype());
+        let value = self.below(5) as i64;
+        let pin = if self.percent(50) { self.distribution(shape) } else { None };
+        let range = Range::new(value, value);
+        self.push(Op::Fill { value, pin }, Vec::new(), Value { shape, dtype, range });
+    }
+
+    fn map(&mut self) {
+        let first = self.any();
+        let Value { shape, dtype, .. } = self.value(first);
+        let mut from = vec![first];
+        let mut out = shape;
+        let joins = |a: Shape, b: Shape| (0..2).all(|i| a[i] == b[i] || a[i] == 1 || b[i] == 1);
+        for _ in 0..self.below(3) {
+            let threads = self.threads;
+            let fits = |v: &Value| {
+                let joined = [out[0].max(v.shape[0]), out[1].max(v.shape[1])];
+                v.dtype == dtype
+                    && joins(out, v.shape)
+                    && joined[0] * joined[1] <= ELEMENTS.min(threads * PER_THREAD)
+            };
+            let other = match self.any_where(fits) {
+                Some(other) if self.percent(70) => other,
+                _ => {
+                    let broadcast = [[1, out[1]], [out[0], 1], out][self.below(3)];
+                    self.load(broadcast, dtype, None)
+                }
+            };
+            let shape = self.value(other).shape;
+            out = [out[0].max(shape[0]), out[1].max(shape[1])];
+            from.push(other);
+        }
+        let args: Vec<Value> = from.iter().map(|&at| self.value(at)).collect();
+        let function = self.percent(15);
+        let depth = 1 + self.below(3);
+        let (mut node, mut range) = self.node(&args, dtype, depth, !function, out);
+        // Every argument occurs, and the shape is that of all of them.
+        for (at, arg) in args.iter().enumerate() {
+            if !mentions(&node, at) {
+                let op = self.pick(&[Binary::Add, Binary::Max, Binary::Min]);
+                (node, range) = self.binary(dtype, op, (node, range), (Node::Arg(at), arg.range));
+            }
+        }
+        self.push(Op::Map { node, function }, from, Value { shape: out, dtype, range });
+    }
+
+    /// An expression of the arguments that stays exact, and its range.
+    fn node(
+        &mut self,
+        args: &[Value],
+        dtype: DType,
+        depth: usize,
+        index: bool,
+        shape: Shape,
+    ) -> (Node, Range) {
+        if depth == 0 || self.percent(10) {
+            return self.leaf(args, dtype, index, shape);
+        }
+        let signed = !is_unsigned(dtype);
+        let inner = self.node(args, dtype, depth - 1, index, shape);
+        match self.below(16) {
+            0 if signed => (Node::Neg(inner.0.into()), inner.1.map(|x| -x)),
+            1 if signed => {
+                let range = Range::new(0, inner.1.magnitude());
+                (Node::Abs(inner.0.into()), range)
+            }
+            2 | 3 => self.rem(inner),
+            4 if dtype.is_float() => {
+                let rounding = self.pick(&["floor", "ceil", "round"]);
+                let range = Range::new(inner.1.low.div_euclid(2) - 1, inner.1.high.div_euclid(2) + 1);
+                (Node::Half(rounding, inner.0.into()), range)
+            }
+            4 => {
+                let by = self.pick(&[2, 3, 5]);
+                (Node::Quotient(inner.0.into(), by), inner.1.map(|x| x.div_euclid(by)))
+            }
+            5 if dtype.is_float() => {
+                let inner = self.fitted(dtype, inner, 8);
+                (Node::Ratio(inner.0.into(), self.pick(&[2, 3, 4])), inner.1)
+            }
+            6 if dtype.is_float() => {
+                let point = self.below(POINTS.len());
+                let value = POINTS[point].1;
+                let one = (Node::Point(point, inner.0.into()), Range::new(value, value));
+                let other = self.leaf(args, dtype, index, shape);
+                self.binary(dtype, Binary::Add, one, other)
+            }
+            7 | 8 => {
+                let conditions = (0..1 + self.below(2)).map(|_| {
+                    let compare = self.pick(&[
+                        Compare::Lt,
+                        Compare::Le,
+                        Compare::Gt,
+                        Compare::Ge,
+                        Compare::Eq,
+                        Compare::Ne,
+                    ]);
+                    let (a, _) = self.leaf(args, dtype, index, shape);
+                    let (b, _) = self.leaf(args, dtype, index, shape);
+                    (compare, a, b)
+                });
+                let conditions = conditions.collect();
+                let other = self.node(args, dtype, depth - 1, index, shape);
+                let range = inner.1.union(other.1);
+                (Node::Select(conditions, inner.0.into(), other.0.into()), range)
+            }
+            9 if dtype.is_float() => {
+                let a = self.fitted(dtype, inner, 16 * 16);
+                let other = self.leaf(args, dtype, index, shape);
+                let b = self.fitted(dtype, other, 16 * 16);
+                let last = self.leaf(args, dtype, index, shape);
+                let c = self.fitted(dtype, last, 16);
+                let range = a.1.zip(b.1, |x, y| x * y).zip(c.1, |x, y| x + y);
+                (Node::Fma(a.0.into(), b.0.into(), c.0.into()), range)
+            }
+            _ => {
+                let other = self.node(args, dtype, depth - 1, index, shape);
+                let op = self.pick(&[Binary::Add, Binary::Sub, Binary::Mul, Binary::Min, Binary::Max]);
+                let op = if op == Binary::Sub && !signed { Binary::Add } else { op };
+                self.binary(dtype, op, inner, other)
+            }
+        }
+    }
+
+    fn leaf(&mut self, args: &[Value], dtype: DType, index: bool, shape: Shape) -> (Node, Range) {
+        match self.below(10) {
+            0 => {
+                // Numbers alone would be computed at compile time.
+                let (x, at) = (self.below(6) as i64, self.below(args.len()));
+                let op = self.pick(&[Binary::Add, Binary::Mul, Binary::Min, Binary::Max]);
+                self.binary(dtype, op, (Node::Arg(at), args[at].range), (Node::Const(x), Range::new(x, x)))
+            }
+            1 if index => {
+                let axis = self.below(2);
+                (Node::Index(axis), Range::new(0, shape[axis] - 1))
+            }
+            _ => {
+                let at = self.below(args.len());
+                debug_assert_eq!(args[at].dtype, dtype);
+                (Node::Arg(at), args[at].range)
+            }
+        }
+    }
+
+    fn rem(&mut self, inner: (Node, Range)) -> (Node, Range) {
+        let by = self.pick(&[2, 3, 4, 5, 7, 8, 10]);
+        (Node::Rem(inner.0.into(), by), Range::new(0, by - 1))
+    }
+
+    /// Made small enough that `factor` times as much is exact.
+    fn fitted(&mut self, dtype: DType, inner: (Node, Range), factor: i64) -> (Node, Range) {
+        if inner.1.magnitude().saturating_mul(factor) <= exact(dtype) { inner } else { self.rem(inner) }
+    }
+
+    fn binary(&mut self, dtype: DType, op: Binary, a: (Node, Range), b: (Node, Range)) -> (Node, Range) {
+        let compute = |x: i64, y: i64| match op {
+            Binary::Add => x.saturating_add(y),
+            Binary::Sub => x.saturating_sub(y),
+            Binary::Mul => x.saturating_mul(y),
+            Binary::Min => x.min(y),
+            Binary::Max => x.max(y),
+        };
+        let comparing = matches!(op, Binary::Min | Binary::Max);
+        let (mut a, mut b) = (a, b);
+        if !comparing && a.1.zip(b.1, compute).magnitude() > exact(dtype) {
+            a = self.rem(a);
+            b = if matches!(b.0, Node::Const(_)) { b } else { self.rem(b) };
+        }
+        let range = a.1.zip(b.1, compute);
+        (Node::Binary(op, a.0.into(), b.0.into()), range)
+    }
+
+    fn cast(&mut self) {
+        let at = self.any();
+        let Value { shape, dtype, range } = self.value(at);
+        let to = self.dtype();
+        if to == dtype || is_unsigned(to) && range.low < 0 {
+            return;
+        }
+        let range = if range.magnitude() <= exact(to) {
+            range
+        } else if dtype.is_float() && to.is_float() && range.magnitude() <= 1 << 14 {
+            // Rounded once, as the reference does it.
+            let bound = (range.magnitude() as u64).next_power_of_two() as i64;
+            Range::new(if range.low < 0 { -bound } else { 0 }, bound)
+        } else {
+            return;
+        };
+        self.push(Op::Cast, vec![at], Value { shape, dtype: to, range });
+    }
+
+    fn reduce(&mut self) {
+        let at = self.any();
+        let Value { shape, dtype, range } = self.value(at);
+        let axis = self.below(2);
+        let mut fold = self.pick(&[Fold::Sum, Fold::Sum, Fold::Max, Fold::Min]);
+        if fold == Fold::Sum && range.magnitude() * shape[axis] > exact(dtype) {
+            fold = Fold::Max;
+        }
+        let range = match fold {
+            Fold::Sum => range.map(|x| x * shape[axis]),
+            Fold::Max | Fold::Min => range,
+        };
+        let mut out = shape;
+        out[axis] = 1;
+        let closure = self.percent(25);
+        self.push(Op::Reduce { axis, fold, closure }, vec![at], Value { shape: out, dtype, range });
+    }
+
+    /// A tile of that magnitude at most: the given one, or a remainder of it.
+    fn shrunk(&mut self, at: usize, most: i64) -> usize {
+        let value = self.value(at);
+        if value.range.magnitude() <= most {
+            return at;
+        }
+        let node = Node::Rem(Node::Arg(0).into(), most + 1);
+        let range = Range::new(0, most);
+        self.push(Op::Map { node, function: false }, vec![at], Value { range, ..value })
+    }
+
+    fn gemm(&mut self) {
+        let floats = |v: &Value| v.dtype.is_float();
+        let Some(a) = self.any_where(floats) else { return };
+        let a = self.shrunk(a, 15);
+        let Value { shape: [m, k], dtype, range } = self.value(a);
+        let other = self.any_where(|v| v.dtype == dtype && v.shape[1] == k);
+        let b = match other {
+            Some(b) if self.percent(40) => self.shrunk(b, 15),
+            _ => {
+                let n = self.shape()[0];
+                if !self.fits([n, k]) {
+                    return;
+                }
+                self.load([n, k], dtype, Some(7))
+            }
+        };
+        let n = self.value(b).shape[0];
+        if !self.fits([m, n]) || m * n * k > 1 << 18 {
+            return;
+        }
+        let out = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let product = range.zip(self.value(b).range, |x, y| x * y).map(|x| x * k);
+        let start = self.any_where(|v| v.dtype == out && v.shape == [m, n] && v.range.magnitude() < 1 << 20);
+        let start = match start.filter(|_| self.percent(50)) {
+            None if self.percent(25) => Some(self.load([m, n], out, None)),
+            start => start,
+        };
+        let init = if start.is_some() { None } else { Some(self.below(3) as i64) };
+        let begins = start.map_or(Range::new(0, init.unwrap_or(0)), |c| self.value(c).range);
+        let range = product.union(Range::new(0, 0)).zip(begins, |x, y| x + y);
+        let staged = [self.percent(30), self.percent(30)];
+        let tf32 = dtype == DType::F32 && k % 4 == 0 && self.percent(50);
+        let warps = self.warps([m, n], dtype);
+        let from = [a, b].into_iter().chain(start).collect();
+        self.push(Op::Gemm { init, staged, warps, tf32 }, from, Value { shape: [m, n], dtype: out, range });
+    }
+
+    /// An arrangement of the warps that the tile allows.
+    fn warps(&mut self, [m, n]: Shape, dtype: DType) -> Option<[i64; 2]> {
+        let warps = self.threads / 32;
+        let along_m = self.pick(&[1, 2, 3, 4]);
+        let fits = warps % along_m == 0 && m % (16 * along_m) == 0 && n % (8 * (warps / along_m)) == 0;
+        (fits && dtype.bits() == 16 && self.percent(40)).then(|| [along_m, warps / along_m])
+    }
+
+    fn product(&mut self) {
+        let dtype = self.pick(&[DType::F16, DType::F16, DType::Bf16, DType::F32, DType::F64]);
+        let [m, n] = self.shape();
+        let k = self.pick(&[4, 8, 16, 16, 24, 32, 48]);
+        if !self.fits([m, k]) || !self.fits([n, k]) || m * n * k > 1 << 17 {
+            return;
+        }
+        let steps = 1 + self.below(4) as i64;
+        let last = self.part_of([k, 1])[0];
+        let [mut a, mut b] = [[m, k], [n, k]].map(|tile| {
+            let input = self.input(tile, dtype);
+            // What lies beyond K counts as zero on both sides.
+            Input { extent: [input.extent[0], last], pad: None, view: ViewKind::Tile, around: None, ..input }
+        });
+        if steps > 1 {
+            // The tile that `extent` speaks of is the last one along K too.
+            a.transposed = false;
+            b.transposed = false;
+        }
+        let pipelined = a.is_aligned() && b.is_aligned();
+        let feed = match self.below(3) {
+            0 => Feed::Registers,
+            1 if pipelined => Feed::Pipeline { stages: 2 + self.below(3) as i64 },
+            _ => Feed::Shared,
+        };
+        let (init, scale) = (self.below(3) as i64, feed == Feed::Registers && self.percent(50));
+        let out = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let factor = if scale { 2 } else { 1 };
+        let range = a.range.zip(b.range, |x, y| x * y * factor).map(|x| x * k * steps);
+        let range = range.union(Range::new(0, 0)).map(|x| x + init);
+        let value = Value { shape: [m, n], dtype: out, range };
+        self.push(Op::Product { a, b, steps, feed, init, scale }, Vec::new(), value);
+    }
+
+    fn stage(&mut self) {
+        let at = self.any();
+        let value = self.value(at);
+        let [rows, columns] = value.shape;
+        let transposed = self.percent(50);
+        let pin = match self.below(8) {
+            0 => Some(format!("({rows}, {columns}) : ({}, 1)", columns + self.pick(&[0, 1, 2, 8]))),
+            1 => Some(format!("({rows}, {columns}) : (1, {})", rows + self.pick(&[0, 1, 2, 8]))),
+            2 if rows % 8 == 0 && columns % 64 == 0 => {
+                let bits = 1 + self.below(3);
+                Some(format!("swizzle<{bits}, 3, 3> ∘ ({rows}, {columns}) : ({columns}, 1)"))
+            }
+            _ => None,
+        };
+        let shape = if transposed { [columns, rows] } else { value.shape };
+        let permute = self.percent(30);
+        self.push(Op::Stage { transposed, permute, pin }, vec![at], Value { shape, ..value });
+    }
+
+    fn rearrange(&mut self) {
+        let at = self.any();
+        let value = self.value(at);
+        let layout = if self.percent(60) { self.distribution(value.shape) } else { None };
+        self.push(Op::Rearrange { layout }, vec![at], value);
+    }
+
+    /// A thread-value layout of the tile, in a random order of its factors; nothing where each thread would hold too much.
+    fn distribution(&mut self, [rows, columns]: Shape) -> Option<String> {
+        let mut digits: Vec<(i64, i64)> = Vec::new();
+        for (extent, stride) in [(rows, 1), (columns, rows)] {
+            let (mut rest, mut step) = (extent, stride);
+            for factor in [2, 2, 2, 2, 2, 2, 2, 3, 5, 7, 11] {
+                if rest % factor == 0 {
+                    digits.push((factor, step));
+                    rest /= factor;
+                    step *= factor;
+                }
+            }
+            if rest > 1 {
+                digits.push((rest, step));
+            }
+        }
+        for i in (1..digits.len()).rev() {
+            let j = self.below(i + 1);
+            digits.swap(i, j);
+        }
+        let (mut threads, mut values) = (Vec::new(), Vec::new());
+        let mut left = self.threads;
+        for digit in digits {
+            if left % digit.0 == 0 && self.percent(80) {
+                left /= digit.0;
+                threads.push(digit);
+            } else {
+                values.push(digit);
+            }
+        }
+        let held: i64 = values.iter().map(|digit| digit.0).product();
+        if held > 128 {
+            return None;
+        }
+        if left > 1 {
+            let at = self.below(threads.len() + 1);
+            threads.insert(at, (left, 0));
+        }
+        let mode = |digits: &[(i64, i64)], of: fn(&(i64, i64)) -> i64| {
+            let entries: Vec<String> = digits.iter().map(|digit| of(digit).to_string()).collect();
+            match entries.as_slice() {
+                [one] => one.clone(),
+                all => format!("({})", all.join(", ")),
+            }
+        };
+        if values.is_empty() {
+            values.push((1, 0));
+        }
+        let [a, b] = [&threads, &values].map(|digits| mode(digits, |digit| digit.0));
+        let [c, d] = [&threads, &values].map(|digits| mode(digits, |digit| digit.1));
+        (!threads.is_empty()).then(|| format!("({a}, {b}) : ({c}, {d})"))
+    }
+
+    fn repeat(&mut self) {
+        let at = self.any();
+        let value = self.value(at);
+        let dtype = value.dtype;
+        let at = self.shrunk(at, exact(dtype) / 4);
+        let start = self.value(at);
+        let other = self.any_where(|v| v.dtype == dtype && v.shape == value.shape);
+        let mut from = vec![at];
+        from.extend(other);
+        let args: Vec<Value> = from.iter().map(|&at| self.value(at)).collect();
+        let drawn = self.node(&args[args.len() - 1..], dtype, 1, true, value.shape);
+        let (step, added) = self.fitted(dtype, shifted(drawn, args.len() - 1), 8);
+        let count = 1 + self.below(4) as i64;
+        let acc = Box::new(Node::Arg(0));
+        let total = start.range.zip(added, |x, y| x + y * count).union(start.range);
+        let (node, range) = match self.below(3) {
+            0 if total.magnitude() <= exact(dtype) => (Node::Binary(Binary::Add, acc, step.into()), total),
+            1 => (Node::Binary(Binary::Max, acc, step.into()), start.range.union(added)),
+            _ => {
+                let by = self.pick(&[3, 5, 8]);
+                let sum = Node::Binary(Binary::Add, acc, step.into());
+                (Node::Rem(sum.into(), by), start.range.union(Range::new(0, by - 1)))
+            }
+        };
+        let at_launch = self.percent(50);
+        self.push(Op::Repeat { node, count, at_launch }, from, Value { range, ..value });
+    }
+
+    fn branch(&mut self) {
+        let at = self.any();
+        let value = self.value(at);
+        let args = [value];
+        let (yes, a) = self.node(&args, value.dtype, 1, true, value.shape);
+        let (no, b) = self.node(&args, value.dtype, 1, true, value.shape);
+        let flag = self.percent(50);
+        let range = a.union(b);
+        self.push(Op::Branch { yes, no, flag }, vec![at], Value { range, ..value });
+    }
+}
+
+/// The expression with its only argument under another number.
+fn shifted((node, range): (Node, Range), by: usize) -> (Node, Range) {
+    (renumbered(&node, by), range)
+}
+
+fn renumbered(node: &Node, by: usize) -> Node {
+    let again = |node: &Node| Box::new(renumbered(node, by));
+    match node {
+        Node::Arg(at) => Node::Arg(at + by),
+        Node::Const(_) | Node::Index(_) => node.clone(),
+        Node::Neg(x) => Node::Neg(again(x)),
+        Node::Abs(x) => Node::Abs(again(x)),
+        Node::Binary(op, x, y) => Node::Binary(*op, again(x), again(y)),
+        Node::Rem(x, n) => Node::Rem(again(x), *n),
+        Node::Quotient(x, n) => Node::Quotient(again(x), *n),
+        Node::Half(how, x) => Node::Half(how, again(x)),
+        Node::Ratio(x, n) => Node::Ratio(again(x), *n),
+        Node::Fma(x, y, z) => Node::Fma(again(x), again(y), again(z)),
+        Node::Point(at, x) => Node::Point(*at, again(x)),
+        Node::Select(conditions, x, y) => {
+            let conditions =
+                conditions.iter().map(|(how, a, b)| (*how, renumbered(a, by), renumbered(b, by))).collect();
+            Node::Select(conditions, again(x), again(y))
+        }
+    }
+}
+
+fn mentions(node: &Node, at: usize) -> bool {
+    match node {
+        Node::Arg(arg) => *arg == at,
+        Node::Const(_) | Node::Index(_) => false,
+        Node::Neg(x)
+        | Node::Abs(x)
+        | Node::Rem(x, _)
+        | Node::Quotient(x, _)
+        | Node::Half(_, x)
+        | Node::Ratio(x, _)
+        | Node::Point(_, x) => mentions(x, at),
+        Node::Binary(_, x, y) => mentions(x, at) || mentions(y, at),
+        Node::Fma(x, y, z) => [x, y, z].into_iter().any(|x| mentions(x, at)),
+        Node::Select(conditions, x, y) => {
+            conditions.iter().any(|(_, a, b)| mentions(a, at) || mentions(b, at))
+                || mentions(x, at)
+                || mentions(y, at)
+        }
+    }
+}

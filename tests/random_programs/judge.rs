@@ -1,0 +1,167 @@
+//! One program on the simulator: layouts that the verifier accepts, and the results of the reference.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hx_base::Diagnostic;
+use hx_base::testing::MemorySystem;
+use hx_compile::{CtArgs, Instance, LaunchFacts, solution, tile_program, violations};
+use hx_driver::{Filter, Machine, TestOptions, Verdict, list_tests, run_tests};
+use hx_hir::{Name, file_items};
+use hx_target::Arch;
+use hx_tile::{Choice, OpKind, Solution, TileProgram};
+use hx_workspace::Database;
+
+use super::write::Written;
+
+/// Stack of a judging thread: what `hx` itself gives.
+const STACK: usize = 256 << 20;
+
+const ARCH: Arch = Arch::Sm90a;
+
+/// What became of a program.
+pub(super) struct Judged {
+    pub(super) fault: Option<Fault>,
+    /// Rows of the catalogue that its solution uses.
+    pub(super) rows: BTreeSet<String>,
+    pub(super) time: Duration,
+}
+
+/// What is wrong. Faults of one kind have one cause, most likely.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Fault {
+    pub(super) kind: String,
+    pub(super) details: String,
+}
+
+impl Fault {
+    /// The solver found no layouts, which is better than wrong ones.
+    pub(super) fn is_refusal(&self) -> bool {
+        ["HX0301", "HX0302"].iter().any(|code| self.kind.starts_with(code))
+    }
+
+    fn new(kind: &str, details: impl Into<String>) -> Fault {
+        Fault { kind: kind.to_owned(), details: details.into() }
+    }
+}
+
+/// Judges a program in a thread of its own, which is left behind if it takes longer than `limit`.
+pub(super) fn judge(written: &Written, limit: Duration) -> Judged {
+    let (send, receive) = mpsc::channel();
+    let (text, dims) = (written.text.clone(), written.dims.clone());
+    let start = Instant::now();
+    let work = move || {
+        let _ = send.send(judge_here(&text, &dims));
+    };
+    let handle = thread::Builder::new().stack_size(STACK).spawn(work).expect("threads can be started");
+    let (fault, rows) = match receive.recv_timeout(limit) {
+        Ok(judged) => judged,
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            let details = format!("it takes longer than {} s", limit.as_secs());
+            (Some(Fault::new("does not end", details)), BTreeSet::new())
+        }
+        Err(mpsc::RecvTimeoutError::Disconnected) => {
+            let panic = handle.join().err();
+            let text = panic.as_ref().and_then(|p| p.downcast_ref::<String>().cloned());
+            let text = text.or_else(|| Some((*panic.as_ref()?.downcast_ref::<&str>()?).to_owned()));
+            (Some(Fault::new("panic", text.unwrap_or_default())), BTreeSet::new())
+        }
+    };
+    Judged { fault, rows, time: start.elapsed() }
+}
+
+fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTreeSet<String>) {
+    let system = MemorySystem::new([("random.hx", text)]);
+    let mut db = Database::new(Arc::new(system));
+    let file = db.open("random.hx").expect("the file is there").files[0];
+    let listing = list_tests(&db, &[file], &Filter::default());
+    if let Some(found) = listing.diagnostics.iter().find(|found| found.is_error()) {
+        return (Some(fault_of(&db, found)), BTreeSet::new());
+    }
+    let machine = Machine::Simulator { arch: ARCH, instead_of: None, compiler: None };
+    let options = TestOptions { seed: 0, timeout: None, jobs: 1 };
+    let mut fault = None;
+    run_tests(&db, &listing.cases, &machine, &options, &AtomicBool::new(false), |report| {
+        if let Verdict::Failed(found) = report.verdict {
+            fault = found.first().map(|found| fault_of(&db, found));
+        }
+    });
+    let kernel = file_items(&db, file).kernels().next().expect("the file has a kernel");
+    let dims = dims.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
+    let facts = LaunchFacts { dims: dims.collect(), ..LaunchFacts::all_16() };
+    let instance = Instance::new(&db, kernel, CtArgs::new(), ARCH, facts);
+    if let Some(violation) = violations(&db, instance).first() {
+        let fault =
+            Fault::new(&format!("unsound: {}", shape_of(&violation.message)), violation.message.clone());
+        return (Some(fault), BTreeSet::new());
+    }
+    let rows = match (tile_program(&db, instance), solution(&db, instance)) {
+        (Ok(lowered), Ok(solution)) => rows(&lowered.program, solution),
+        _ => BTreeSet::new(),
+    };
+    (fault, rows)
+}
+
+fn fault_of(db: &Database, found: &Diagnostic) -> Fault {
+    let details = hx_report::render(db, found, hx_report::Config::default());
+    Fault { kind: format!("{}: {}", found.code.id, shape_of(&found.message)), details }
+}
+
+/// The message without its numbers and names.
+fn shape_of(message: &str) -> String {
+    let mut out = String::new();
+    let mut quoted = false;
+    for c in message.chars() {
+        match c {
+            '`' => {
+                quoted = !quoted;
+                out.push_str(if quoted { "`" } else { "…`" });
+            }
+            _ if quoted => {}
+            '0'..='9' if out.ends_with('#') => {}
+            '0'..='9' => out.push('#'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The rows of the catalogue that a solution is made of, by name; of elementwise expressions `operator.type`.
+fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
+    let mut rows = BTreeSet::new();
+    for choice in solution.choices.values() {
+        match choice {
+            Choice::Copy(copy) => {
+                rows.insert(copy.row.clone());
+            }
+            Choice::Gemm(gemm) => {
+                rows.insert(gemm.row.clone());
+            }
+            Choice::Convert(convert) => rows.extend(convert.row.clone()),
+            Choice::Reduce(reduce) if !reduce.lanes.is_empty() => {
+                rows.insert("shfl.bfly.b32".to_owned());
+            }
+            Choice::Map(_) | Choice::Reduce(_) => {}
+        }
+    }
+    for (op, _) in program.ops(1.0) {
+        match &op.kind {
+            OpKind::Map(map) => {
+                let mut operators = Vec::new();
+                map.value.operators(&mut operators);
+                rows.extend(operators.into_iter().map(|(op, dtype)| format!("{op:?}.{dtype}")));
+            }
+            OpKind::Reduce { dst, operator, .. } => {
+                rows.insert(format!("{operator:?}.{}", program.tensor(*dst).dtype));
+            }
+            OpKind::Commit | OpKind::Wait { .. } => {
+                rows.insert(op.kind.name().to_owned());
+            }
+            _ => {}
+        }
+    }
+    rows
+}

@@ -1,0 +1,289 @@
+//! A random program as data: steps that each make one tile, and what is known of the numbers in it.
+//!
+//! Every element is an integer that its type holds exactly, so sums come out the same in any order and results are compared
+//! with `==`. [`Range`] is what guarantees it: it follows every operation.
+
+use hx_dtype::DType;
+
+/// Rows and columns of a tile.
+pub(super) type Shape = [i64; 2];
+
+/// What elements may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Range {
+    pub(super) low: i64,
+    pub(super) high: i64,
+}
+
+impl Range {
+    pub(super) fn new(a: i64, b: i64) -> Range {
+        Range { low: a.min(b), high: a.max(b) }
+    }
+
+    pub(super) fn magnitude(self) -> i64 {
+        self.low.abs().max(self.high.abs())
+    }
+
+    pub(super) fn union(self, other: Range) -> Range {
+        Range::new(self.low.min(other.low), self.high.max(other.high))
+    }
+
+    pub(super) fn of_all(values: &[i64]) -> Range {
+        let low = values.iter().copied().min().unwrap_or(0);
+        let high = values.iter().copied().max().unwrap_or(0);
+        Range::new(low, high)
+    }
+
+    pub(super) fn map(self, f: impl Fn(i64) -> i64) -> Range {
+        Range::new(f(self.low), f(self.high))
+    }
+
+    pub(super) fn zip(self, other: Range, f: impl Fn(i64, i64) -> i64) -> Range {
+        let [a, b] = [[self.low, self.high], [other.low, other.high]];
+        Range::of_all(&[f(a[0], b[0]), f(a[0], b[1]), f(a[1], b[0]), f(a[1], b[1])])
+    }
+}
+
+/// The greatest magnitude up to which every integer is exact.
+pub(super) fn exact(dtype: DType) -> i64 {
+    match dtype {
+        DType::Bf16 => 1 << 8,
+        DType::F16 | DType::Tf32 => 1 << 11,
+        DType::F32 => 1 << 24,
+        DType::I32 | DType::U32 => 1 << 30,
+        _ => 1 << 50,
+    }
+}
+
+pub(super) fn is_unsigned(dtype: DType) -> bool {
+    matches!(dtype, DType::U32 | DType::U64)
+}
+
+/// A tile in registers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Value {
+    pub(super) shape: Shape,
+    pub(super) dtype: DType,
+    pub(super) range: Range,
+}
+
+/// A kernel of one block shape and its steps; the number of a step is the name of its tile.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) name: String,
+    pub(super) threads: i64,
+    pub(super) blocks: i64,
+    pub(super) steps: Vec<Step>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) op: Op,
+    /// The steps whose tiles it takes.
+    pub(super) from: Vec<usize>,
+    pub(super) value: Value,
+    /// How the tile is stored, if nothing else takes it.
+    pub(super) store: Store,
+    /// Rows and columns of the last block that are stored.
+    pub(super) stored: Shape,
+    /// False once the shrinker left it out.
+    pub(super) kept: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Store {
+    Direct,
+    ThroughShared,
+    Transposed,
+}
+
+/// A tensor in global memory. Each block reads one tile of it, or all read the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Input {
+    pub(super) dtype: DType,
+    pub(super) tile: Shape,
+    /// Rows and columns of the last tile that exist.
+    pub(super) extent: Shape,
+    pub(super) per_block: bool,
+    /// Stored by columns, and seen through `.T`.
+    pub(super) transposed: bool,
+    /// Columns of a wider tensor that it is part of, to its left and right.
+    pub(super) around: Option<[i64; 2]>,
+    /// What is read where nothing exists.
+    pub(super) pad: Option<i64>,
+    pub(super) range: Range,
+    pub(super) view: ViewKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ViewKind {
+    Tile,
+    GlobalView,
+    /// A tensor of one dimension, with a new one before or after it.
+    Vector,
+}
+
+impl Input {
+    /// Whether an asynchronous copy can be aligned: pieces of 4 bytes that exist as a whole.
+    pub(super) fn is_aligned(&self) -> bool {
+        let even = |n: i64| n * i64::from(self.dtype.bits()) % 32 == 0;
+        let [rows, columns] = self.extent;
+        let along = if self.transposed { [rows, self.tile[0]] } else { [columns, self.tile[1]] };
+        let total = if self.transposed && self.per_block { self.tile[0] } else { 0 };
+        let wide = self.around.is_none_or(|around| around.iter().all(|&n| even(n)));
+        even(along[0]) && even(along[1]) && even(total) && wide
+    }
+}
+
+/// How a tile gets from global memory to registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    Load,
+    Copy,
+    Shared,
+    Async,
+}
+
+/// How the operands of a product with a loop over K get to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Feed {
+    Registers,
+    Shared,
+    Pipeline { stages: i64 },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fold {
+    Sum,
+    Max,
+    Min,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Op {
+    Load {
+        input: Input,
+        way: Way,
+    },
+    Fill {
+        value: i64,
+        pin: Option<String>,
+    },
+    Map {
+        node: Node,
+        function: bool,
+    },
+    Cast,
+    Reduce {
+        axis: usize,
+        fold: Fold,
+        closure: bool,
+    },
+    /// From A, B and perhaps what C begins with.
+    Gemm {
+        init: Option<i64>,
+        staged: [bool; 2],
+        warps: Option<[i64; 2]>,
+        tf32: bool,
+    },
+    /// All of K, tile by tile.
+    Product {
+        a: Input,
+        b: Input,
+        steps: i64,
+        feed: Feed,
+        init: i64,
+        scale: bool,
+    },
+    /// Through shared memory.
+    Stage {
+        transposed: bool,
+        permute: bool,
+        pin: Option<String>,
+    },
+    Rearrange {
+        layout: Option<String>,
+    },
+    /// The tile, changed so many times by an expression of itself (argument 0) and others.
+    Repeat {
+        node: Node,
+        count: i64,
+        at_launch: bool,
+    },
+    /// One of two expressions, by a parameter.
+    Branch {
+        yes: Node,
+        no: Node,
+        flag: bool,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Min,
+    Max,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Compare {
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Eq,
+    Ne,
+}
+
+/// An elementwise expression.
+#[derive(Clone, Debug)]
+pub(super) enum Node {
+    Arg(usize),
+    Const(i64),
+    /// The coordinate along an axis.
+    Index(usize),
+    Neg(Box<Node>),
+    Abs(Box<Node>),
+    Binary(Binary, Box<Node>, Box<Node>),
+    Rem(Box<Node>, i64),
+    /// Of integers, rounded down.
+    Quotient(Box<Node>, i64),
+    /// Half of a floating-point number, by `floor`, `ceil` or `round`.
+    Half(&'static str, Box<Node>),
+    /// `x * n / n`.
+    Ratio(Box<Node>, i64),
+    Fma(Box<Node>, Box<Node>, Box<Node>),
+    /// A row of [`POINTS`].
+    Point(usize, Box<Node>),
+    /// All conditions hold, or not.
+    Select(Vec<(Compare, Node, Node)>, Box<Node>, Box<Node>),
+}
+
+/// Functions at a point where they are exact: the text with `{z}` for a zero that the compiler cannot see, and the value.
+pub(super) const POINTS: &[(&str, i64)] = &[
+    ("exp({z})", 1),
+    ("exp2({z})", 1),
+    ("log({z} + 1.0)", 0),
+    ("log2({z} + 1.0)", 0),
+    ("sqrt({z} + 9.0)", 3),
+    ("rsqrt({z} + 1.0)", 1),
+    ("tanh({z})", 0),
+    ("sigmoid({z}) * 2.0", 1),
+    ("erf({z})", 0),
+    ("sin({z})", 0),
+    ("cos({z})", 1),
+];
+
+impl Program {
+    /// Steps whose tiles nothing else takes: the results.
+    pub(super) fn results(&self) -> Vec<usize> {
+        let used = |at: usize| self.kept().any(|(_, step)| step.from.contains(&at));
+        self.kept().map(|(at, _)| at).filter(|&at| !used(at)).collect()
+    }
+
+    pub(super) fn kept(&self) -> impl Iterator<Item = (usize, &Step)> {
+        self.steps.iter().enumerate().filter(|(_, step)| step.kept)
+    }
+}

@@ -1,0 +1,112 @@
+//! Making a failing program smaller.
+
+use super::program::{Input, Op, Program, Store, Way};
+
+/// The smallest program found that still fails: steps are left out with all that follows from them, and what remains is made
+/// plainer.
+pub(super) fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
+    let mut best = program.clone();
+    loop {
+        let before = (best.kept().count(), plainness(&best));
+        for at in (0..best.steps.len()).rev() {
+            let smaller = without(&best, at);
+            if best.steps[at].kept && smaller.kept().count() > 0 && fails(&smaller) {
+                best = smaller;
+            }
+        }
+        for candidate in plainer(&best) {
+            let mut next = best.clone();
+            candidate(&mut next);
+            if plainness(&next) < plainness(&best) && fails(&next) {
+                best = next;
+            }
+        }
+        if (best.kept().count(), plainness(&best)) == before {
+            return best;
+        }
+    }
+}
+
+/// Without a step and all steps that take its tile; where only one of them does, and both tiles are alike, that one takes
+/// what the step took.
+fn without(program: &Program, at: usize) -> Program {
+    let mut smaller = program.clone();
+    let step = &program.steps[at];
+    let stand_in = step.from.first().copied().filter(|&from| {
+        let (a, b) = (program.steps[from].value, step.value);
+        a.shape == b.shape
+            && a.dtype == b.dtype
+            && a.range.magnitude() <= b.range.magnitude()
+            && a.range.low >= b.range.low
+    });
+    smaller.steps[at].kept = false;
+    for later in at + 1..smaller.steps.len() {
+        let step = &mut smaller.steps[later];
+        if let Some(from) = stand_in {
+            step.from.iter_mut().filter(|taken| **taken == at).for_each(|taken| *taken = from);
+        }
+        let from = step.from.clone();
+        if from.iter().any(|&from| !smaller.steps[from].kept) {
+            smaller.steps[later].kept = false;
+        }
+    }
+    smaller
+}
+
+type Change = Box<dyn Fn(&mut Program)>;
+
+fn plainer(program: &Program) -> Vec<Change> {
+    let mut changes: Vec<Change> = vec![Box::new(|p| p.blocks = 1)];
+    for at in 0..program.steps.len() {
+        changes.push(Box::new(move |p| p.steps[at].store = Store::Direct));
+        changes.push(Box::new(move |p| p.steps[at].stored = p.steps[at].value.shape));
+        changes.push(Box::new(move |p| {
+            if let Op::Load { input, way } = &mut p.steps[at].op {
+                *way = Way::Load;
+                plain(input);
+            }
+        }));
+        changes.push(Box::new(move |p| {
+            if let Op::Product { a, b, .. } = &mut p.steps[at].op {
+                plain(a);
+                plain(b);
+            }
+        }));
+        changes.push(Box::new(move |p| match &mut p.steps[at].op {
+            Op::Gemm { staged, .. } => *staged = [false; 2],
+            Op::Stage { pin, .. } | Op::Fill { pin, .. } => *pin = None,
+            Op::Rearrange { layout } => *layout = None,
+            _ => {}
+        }));
+    }
+    changes
+}
+
+fn plain(input: &mut Input) {
+    let fits = input.pad.is_none_or(|pad| (input.range.low..=input.range.high).contains(&pad));
+    input.pad = input.pad.filter(|_| !fits);
+    input.extent = input.tile;
+    (input.transposed, input.around) = (false, None);
+}
+
+/// How much there is to make plainer.
+fn plainness(program: &Program) -> usize {
+    let of = |input: &Input| {
+        usize::from(input.pad.is_some())
+            + usize::from(input.extent != input.tile)
+            + usize::from(input.transposed)
+            + usize::from(input.around.is_some())
+    };
+    let steps = program.kept().map(|(_, step)| {
+        let op = match &step.op {
+            Op::Load { input, way } => of(input) + usize::from(*way != Way::Load),
+            Op::Product { a, b, .. } => of(a) + of(b),
+            Op::Gemm { staged, .. } => usize::from(*staged != [false; 2]),
+            Op::Stage { pin, .. } | Op::Fill { pin, .. } => usize::from(pin.is_some()),
+            Op::Rearrange { layout } => usize::from(layout.is_some()),
+            _ => 0,
+        };
+        op + usize::from(step.store != Store::Direct) + usize::from(step.stored != step.value.shape)
+    });
+    steps.sum::<usize>() + program.blocks as usize
+}

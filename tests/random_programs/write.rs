@@ -1,0 +1,644 @@
+//! A program as text: a kernel, and a test that computes the same on whole tiles with host arithmetic in f64.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use hx_dtype::DType;
+
+use super::program::{
+    Binary, Compare, Feed, Fold, Input, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
+};
+
+/// A program's text and what is in it.
+pub(super) struct Written {
+    pub(super) text: String,
+    /// What the launch binds.
+    pub(super) dims: BTreeMap<String, i64>,
+    /// The parts of the language that it uses.
+    pub(super) parts: BTreeSet<&'static str>,
+}
+
+/// Every part that a run must have covered.
+pub(super) const PARTS: &[&str] = &[
+    "copy",
+    "load",
+    "fill",
+    "elementwise",
+    "broadcast",
+    "where",
+    "index",
+    "function",
+    "cast",
+    "reduce axis 0",
+    "reduce axis 1",
+    "reduce with a closure",
+    "gemm",
+    "gemm onto a tile",
+    "gemm from shared memory",
+    "chained gemm",
+    "loop over K",
+    "pipeline",
+    "copy_async",
+    "shared memory",
+    "transpose",
+    "rearrange",
+    "pinned registers",
+    "pinned shared memory",
+    "loop",
+    "if",
+    "padding",
+    "ragged",
+    "strided",
+    "vector",
+    "global_view",
+    "several blocks",
+];
+
+pub(super) fn write(program: &Program) -> Written {
+    let mut writer = Writer {
+        program,
+        functions: String::new(),
+        params: Vec::new(),
+        args: Vec::new(),
+        kernel: Vec::new(),
+        before: Vec::new(),
+        tiles: Vec::new(),
+        after: Vec::new(),
+        selectors: BTreeMap::new(),
+        dims: BTreeMap::new(),
+        parts: BTreeSet::new(),
+    };
+    for (at, step) in program.kept() {
+        writer.step(at, step);
+    }
+    for at in program.results() {
+        writer.result(at, &program.steps[at]);
+    }
+    if program.blocks > 1 {
+        writer.parts.insert("several blocks");
+    }
+    writer.finish()
+}
+
+struct Writer<'p> {
+    program: &'p Program,
+    functions: String,
+    /// Of the kernel, and what the test gives for them.
+    params: Vec<String>,
+    args: Vec<String>,
+    kernel: Vec<String>,
+    /// Statements of the test before the launch, for each block, and after it.
+    before: Vec<String>,
+    tiles: Vec<String>,
+    after: Vec<String>,
+    /// Matrices of zeros and ones that pick a tile's rows or columns, by tile, extent, and whether blocks differ.
+    selectors: BTreeMap<(i64, i64, bool), String>,
+    dims: BTreeMap<String, i64>,
+    parts: BTreeSet<&'static str>,
+}
+
+impl Writer<'_> {
+    fn finish(self) -> Written {
+        let Program { name, threads, blocks, .. } = self.program;
+        let lines = |lines: &[String], indent: &str| -> String {
+            lines.iter().flat_map(|l| l.lines()).map(|line| format!("{indent}{line}\n")).collect()
+        };
+        let mut text = format!("//! A random program.\n\n{}", self.functions);
+        let params = lines(&self.params.iter().map(|p| format!("{p},")).collect::<Vec<_>>(), "    ");
+        let _ = write!(text, "kernel {name}(\n{params})\n    grid [{blocks}]\n    threads {threads}\n{{\n");
+        let _ = write!(text, "    let [b] = block_idx;\n{}}}\n\n", lines(&self.kernel, "    "));
+        let _ = write!(text, "test \"{name}\" {{\n{}", lines(&self.before, "    "));
+        let _ = writeln!(text, "    {name}({});", self.args.join(", "));
+        let _ = writeln!(text, "    for b in 0..{blocks} {{\n{}    }}", lines(&self.tiles, "        "));
+        let _ = write!(text, "{}}}\n", lines(&self.after, "    "));
+        Written { text, dims: self.dims, parts: self.parts }
+    }
+
+    fn emit(&mut self, line: impl Into<String>) {
+        self.kernel.push(line.into());
+    }
+
+    /// What the tile is on the host.
+    fn expect(&mut self, at: usize, value: &str) {
+        self.tiles.push(format!("let v{at} = {value};"));
+    }
+
+    fn step(&mut self, at: usize, step: &Step) {
+        let Value { shape, dtype, .. } = step.value;
+        let first = step.from.first().copied().unwrap_or(0);
+        match &step.op {
+            Op::Load { input, way } => self.load(at, input, *way),
+            Op::Fill { value, pin } => {
+                self.parts.insert("fill");
+                let layout = pin.as_ref().map_or(String::new(), |pin| format!(", layout: {pin}"));
+                if pin.is_some() {
+                    self.parts.insert("pinned registers");
+                }
+                let tensor = format!("register_tensor({dtype}, [{}]{layout})", list(shape));
+                self.emit(format!("let v{at} = {tensor};\nfill(v{at}, {});", number(*value, dtype)));
+                self.expect(at, &format!("full(f64, [{}], {value}.0)", list(shape)));
+            }
+            Op::Map { node, function } => self.map(at, step, node, *function),
+            Op::Cast => {
+                self.parts.insert("cast");
+                self.emit(format!("let v{at} = cast(v{first}, {dtype});"));
+                self.expect(at, &format!("cast(cast(v{first}, {dtype}), f64)"));
+            }
+            Op::Reduce { axis, fold, closure } => self.reduce(at, first, *axis, *fold, *closure),
+            Op::Gemm { init, staged, warps, tf32 } => self.gemm(at, step, *init, *staged, *warps, *tf32),
+            Op::Product { .. } => self.product(at, step),
+            Op::Stage { transposed, permute, pin } => {
+                self.stage(at, first, *transposed, *permute, pin.as_deref());
+            }
+            Op::Rearrange { layout } => {
+                self.parts.insert("rearrange");
+                let to = layout.as_deref().unwrap_or("auto");
+                self.emit(format!("let v{at} = rearrange(v{first}, {to});"));
+                self.expect(at, &format!("v{first}"));
+            }
+            Op::Repeat { node, count, at_launch } => self.repeat(at, step, node, *count, *at_launch),
+            Op::Branch { yes, no, flag } => self.branch(at, step, yes, no, *flag),
+        }
+    }
+
+    /// A tensor of the test with random integers, and its parameter.
+    fn input(&mut self, name: &str, at: usize, input: &Input, shape: Shape, dims: [String; 2]) {
+        let Input { dtype, range, .. } = *input;
+        let random = |shape: String| {
+            let seed = at * 2 + name.len() % 2 + usize::from(name.starts_with('w'));
+            let draw = format!("uniform(f64, [{shape}], seed: {seed}) * {}.0", range.high - range.low + 1);
+            format!("cast(floor({draw}) + {}, {dtype})", float(range.low))
+        };
+        let (stored, names) = if input.transposed {
+            ([shape[1], shape[0]], [dims[1].clone(), dims[0].clone()])
+        } else {
+            (shape, dims)
+        };
+        if input.view == ViewKind::Vector {
+            self.parts.insert("vector");
+            self.params.push(format!("{name}: {dtype}[{}]", names[1]));
+            self.before.push(format!("let {name} = {};", random(stored[1].to_string())));
+            self.dims.insert(names[1].clone(), stored[1]);
+        } else if let Some([left, right]) = input.around {
+            self.parts.insert("strided");
+            let ld = format!("l{at}");
+            self.params.push(format!("{name}: {dtype}[{}, {}] : [{ld}, 1]", names[0], names[1]));
+            let wide = left + stored[1] + right;
+            self.before.push(format!("let {name}_wide = {};", random(format!("{}, {wide}", stored[0]))));
+            self.before.push(format!("let {name} = {name}_wide[.., {left}..{}];", left + stored[1]));
+            self.dims.extend([(names[0].clone(), stored[0]), (names[1].clone(), stored[1]), (ld, wide)]);
+        } else {
+            self.params.push(format!("{name}: {dtype}[{}, {}]", names[0], names[1]));
+            self.before.push(format!("let {name} = {};", random(list(stored))));
+            self.dims.extend([(names[0].clone(), stored[0]), (names[1].clone(), stored[1])]);
+        }
+        self.args.push(name.to_owned());
+    }
+
+    /// Rows of the whole tensor.
+    fn rows(&self, input: &Input) -> i64 {
+        if input.per_block {
+            (self.program.blocks - 1) * input.tile[0] + input.extent[0]
+        } else {
+            input.extent[0]
+        }
+    }
+
+    /// A matrix that picks rows of a tensor for a tile, `tile × extent`.
+    fn selector(&mut self, tile: i64, extent: i64, per_block: bool) -> String {
+        if let Some(name) = self.selectors.get(&(tile, extent, per_block)) {
+            return name.clone();
+        }
+        let name = format!("s{}", self.selectors.len());
+        let moved = if per_block { format!(" + b * {tile}.0") } else { String::new() };
+        let rows = format!("arange(f64, [{tile}])[.., new]{moved}");
+        let line = format!("let {name} = where({rows} == arange(f64, [{extent}])[new, ..], 1.0, 0.0);");
+        self.tiles.push(line);
+        self.selectors.insert((tile, extent, per_block), name.clone());
+        name
+    }
+
+    fn load(&mut self, at: usize, input: &Input, way: Way) {
+        let Input { dtype, tile, per_block, .. } = *input;
+        let (name, rows) = (format!("x{at}"), self.rows(input));
+        let extent = [rows, input.extent[1]];
+        self.input(&name, at, input, extent, [format!("m{at}"), format!("n{at}")]);
+        if input.extent != tile {
+            self.parts.insert("ragged");
+        }
+        let pad = input.pad.map_or(String::new(), |pad| format!(", pad: {}", number(pad, dtype)));
+        if input.pad.is_some() {
+            self.parts.insert("padding");
+        }
+        let turned = if input.transposed { format!("{name}.T") } else { name.clone() };
+        let block = if per_block { "b" } else { "0" };
+        let view = match input.view {
+            ViewKind::Tile => format!("tile({turned}, [{}]{pad})[.., .., {block}, 0]", list(tile)),
+            ViewKind::Vector => format!("tile({name}, [{}]{pad})[.., 0][new, ..]", tile[1]),
+            ViewKind::GlobalView => {
+                self.parts.insert("global_view");
+                let from = if per_block { format!("b * {}", tile[0]) } else { "0".to_owned() };
+                let ld = if input.around.is_some() { format!("l{at}") } else { format!("n{at}") };
+                format!("global_view({name}[{from}.., ..], ({}) : ({ld}, 1){pad})", list(tile))
+            }
+        };
+        let shared = format!("let s{at} = shared_tensor({dtype}, [{}]);", list(tile));
+        match way {
+            Way::Load => {
+                self.parts.insert("load");
+                self.emit(format!("let v{at} = load({view});"));
+            }
+            Way::Copy => {
+                self.parts.insert("copy");
+                self.emit(format!(
+                    "let v{at} = register_tensor({dtype}, [{}]);\ncopy({view}, v{at});",
+                    list(tile)
+                ));
+            }
+            Way::Shared => {
+                self.parts.insert("shared memory");
+                self.emit(format!("{shared}\ncopy({view}, s{at});\nsync();\nlet v{at} = load(s{at});"));
+            }
+            Way::Async => {
+                self.parts.insert("copy_async");
+                self.emit(format!("{shared}\ncopy_async({view}, s{at});\ncommit();\nwait(0);\nsync();"));
+                self.emit(format!("let v{at} = load(s{at});"));
+            }
+        }
+        let (left, right) =
+            (self.selector(tile[0], rows, per_block), self.selector(tile[1], input.extent[1], false));
+        let whole = match (input.view, input.transposed) {
+            (ViewKind::Vector, _) => format!("cast({name}, f64)[new, ..]"),
+            (_, true) => format!("cast({name}, f64).T"),
+            (_, false) => format!("cast({name}, f64)"),
+        };
+        let value = format!("{left} @ {whole} @ {right}.T");
+        match input.pad {
+            None => self.expect(at, &value),
+            Some(pad) => {
+                let there = format!("{left} @ ones(f64, [{}]) @ {right}.T == 1.0", list(extent));
+                self.expect(at, &format!("where({there}, {value}, {pad}.0)"));
+            }
+        }
+    }
+
+    fn map(&mut self, at: usize, step: &Step, node: &Node, function: bool) {
+        self.parts.insert("elementwise");
+        let Value { shape, dtype, .. } = step.value;
+        let args: Vec<Shape> = step.from.iter().map(|&from| self.program.steps[from].value.shape).collect();
+        if args.iter().any(|&arg| arg != shape) {
+            self.parts.insert("broadcast");
+        }
+        let names: Vec<String> = step.from.iter().map(|from| format!("v{from}")).collect();
+        if function {
+            self.parts.insert("function");
+            let own: Vec<String> = (0..args.len()).map(|i| format!("a{i}")).collect();
+            let body = self.device(node, dtype, &own, "");
+            let params: Vec<String> = own.iter().map(|name| format!("{name}: {dtype}")).collect();
+            let header = format!("fn f{at}({}) -> {dtype}", params.join(", "));
+            let _ = write!(self.functions, "{header} {{\n    {body}\n}}\n\n");
+            self.emit(format!("let v{at} = f{at}({});", names.join(", ")));
+        } else {
+            let like = args.iter().position(|&arg| arg == shape);
+            let like = like.map_or_else(|| names.join(" + "), |i| names[i].clone());
+            let text = self.device(node, dtype, &names, &like);
+            self.emit(format!("let v{at} = {text};"));
+        }
+        let text = host(node, &names, shape);
+        self.expect(at, &text);
+    }
+
+    /// The expression in a kernel; `like` has its shape.
+    fn device(&mut self, node: &Node, dtype: DType, args: &[String], like: &str) -> String {
+        let mut text = |node: &Node| self.device(node, dtype, args, like);
+        match node {
+            Node::Arg(at) => args[*at].clone(),
+            Node::Const(x) => number(*x, dtype),
+            Node::Index(axis) => {
+                self.parts.insert("index");
+                match dtype {
+                    DType::I32 => format!("index({like}, {axis})"),
+                    _ => format!("cast(index({like}, {axis}), {dtype})"),
+                }
+            }
+            Node::Neg(x) => format!("(-{})", text(x)),
+            Node::Abs(x) => format!("abs({})", text(x)),
+            Node::Binary(op, x, y) => binary(*op, &text(x), &text(y)),
+            Node::Rem(x, n) => format!("({} % {})", text(x), number(*n, dtype)),
+            Node::Quotient(x, n) => format!("({} / {})", text(x), number(*n, dtype)),
+            Node::Half(how, x) => format!("{how}({} * 0.5)", text(x)),
+            Node::Ratio(x, n) => format!("({} * {n}.0 / {n}.0)", text(x)),
+            Node::Fma(x, y, z) => format!("fma({}, {}, {})", text(x), text(y), text(z)),
+            Node::Point(at, x) => {
+                let x = text(x);
+                POINTS[*at].0.replace("{z}", &format!("({x} - {x})"))
+            }
+            Node::Select(conditions, x, y) => {
+                let all: Vec<String> = conditions
+                    .iter()
+                    .map(|(how, a, b)| format!("({} {} {})", text(a), compare(*how), text(b)))
+                    .collect();
+                let text = format!("where({}, {}, {})", all.join(" && "), text(x), text(y));
+                self.parts.insert("where");
+                text
+            }
+        }
+    }
+
+    fn reduce(&mut self, at: usize, from: usize, axis: usize, fold: Fold, closure: bool) {
+        self.parts.insert(if axis == 0 { "reduce axis 0" } else { "reduce axis 1" });
+        let (name, operator) = match fold {
+            Fold::Sum => ("sum", "a + b"),
+            Fold::Max => ("max", "max(a, b)"),
+            Fold::Min => ("min", "min(a, b)"),
+        };
+        if closure {
+            self.parts.insert("reduce with a closure");
+            self.emit(format!("let v{at} = reduce(v{from}, {axis}, |a, b| {operator});"));
+        } else {
+            self.emit(format!("let v{at} = {name}(v{from}, axis: {axis});"));
+        }
+        self.expect(at, &format!("{name}(v{from}, axis: {axis}, keepdims: true)"));
+    }
+
+    fn gemm(
+        &mut self,
+        at: usize,
+        step: &Step,
+        init: Option<i64>,
+        staged: [bool; 2],
+        warps: Option<[i64; 2]>,
+        tf32: bool,
+    ) {
+        self.parts.insert("gemm");
+        let Value { shape, dtype, .. } = step.value;
+        let operands = [step.from[0], step.from[1]];
+        if operands.iter().any(|&from| self.follows_gemm(from)) {
+            self.parts.insert("chained gemm");
+        }
+        let mut names = operands.map(|from| format!("v{from}"));
+        for (i, from) in operands.into_iter().enumerate() {
+            let Value { shape, dtype, .. } = self.program.steps[from].value;
+            let kind = if tf32 { DType::Tf32 } else { dtype };
+            if tf32 {
+                names[i] = format!("cast({}, tf32)", names[i]);
+            }
+            if staged[i] {
+                self.parts.insert("gemm from shared memory");
+                let shared = format!("{}{at}", ["p", "q"][i]);
+                self.emit(format!("let {shared} = shared_tensor({kind}, [{}]);", list(shape)));
+                self.emit(format!("copy({}, {shared});", names[i]));
+                names[i] = shared;
+            }
+        }
+        if staged != [false; 2] {
+            self.emit("sync();");
+        }
+        let begin = match (init, step.from.get(2)) {
+            (None, Some(&from)) => {
+                self.parts.insert("gemm onto a tile");
+                self.emit(format!("let v{at} = v{from};"));
+                format!("v{from}")
+            }
+            (init, _) => {
+                let init = init.unwrap_or(0);
+                self.emit(format!("let v{at} = register_tensor({dtype}, [{}]);", list(shape)));
+                self.emit(format!("fill(v{at}, {});", number(init, dtype)));
+                format!("{init}.0")
+            }
+        };
+        let pinned = warps.map_or(String::new(), |[m, n]| format!(", warps: [{m}, {n}]"));
+        self.emit(format!("gemm(v{at}, {}, {}{pinned});", names[0], names[1]));
+        self.expect(at, &format!("v{} @ v{}.T + {begin}", operands[0], operands[1]));
+    }
+
+    /// Whether a product leads to the tile without a way through memory.
+    fn follows_gemm(&self, at: usize) -> bool {
+        let step = &self.program.steps[at];
+        match step.op {
+            Op::Gemm { .. } | Op::Product { .. } => true,
+            Op::Load { .. } | Op::Fill { .. } | Op::Stage { .. } | Op::Rearrange { .. } => false,
+            _ => step.from.iter().any(|&from| self.follows_gemm(from)),
+        }
+    }
+
+    fn product(&mut self, at: usize, step: &Step) {
+        let Op::Product { a, b, steps, feed, init, scale } = &step.op else { return };
+        self.parts.insert("loop over K");
+        let Value { shape: [m, n], dtype: out, .. } = step.value;
+        let (dtype, bk) = (a.dtype, a.tile[1]);
+        let k = (steps - 1) * bk + a.extent[1];
+        let kd = format!("k{at}");
+        let extents = [[self.rows(a), k], [self.rows(b), k]];
+        self.input(&format!("x{at}"), at, a, extents[0], [format!("m{at}"), kd.clone()]);
+        self.input(&format!("w{at}"), at, b, extents[1], [format!("n{at}"), kd.clone()]);
+        let view = |name: &str, input: &Input, step: &str| {
+            let turned = if input.transposed { format!("{name}{at}.T") } else { format!("{name}{at}") };
+            let block = if input.per_block { "b" } else { "0" };
+            format!("tile({turned}, [{}])[.., .., {block}, {step}]", list(input.tile))
+        };
+        let (va, vb) = (view("x", a, "k"), view("w", b, "k"));
+        self.emit(format!("let v{at} = register_tensor({out}, [{m}, {n}]);"));
+        self.emit(format!("fill(v{at}, {});", number(*init, out)));
+        let shared = |stages: &str| {
+            format!(
+                "let p{at} = shared_tensor({dtype}, [{m}, {bk}{stages}]);\n\
+                 let q{at} = shared_tensor({dtype}, [{n}, {bk}{stages}]);"
+            )
+        };
+        let each = format!("for k in 0..cdiv({kd}, {bk}) {{");
+        match feed {
+            Feed::Registers => {
+                let twice = if *scale { " * 2.0" } else { "" };
+                self.emit(format!("{each}\n    gemm(v{at}, load({va}){twice}, load({vb}));\n}}"));
+            }
+            Feed::Shared => {
+                self.parts.insert("gemm from shared memory");
+                self.emit(shared(""));
+                let copies = format!("    copy({va}, p{at});\n    copy({vb}, q{at});\n    sync();");
+                self.emit(format!("{each}\n{copies}\n    gemm(v{at}, p{at}, q{at});\n    sync();\n}}"));
+            }
+            Feed::Pipeline { stages } => {
+                self.parts.insert("pipeline");
+                self.emit(shared(&format!(", {stages}")));
+                let copies = |step: &str, stage: &str, indent: &str| {
+                    let (va, vb) = (view("x", a, step), view("w", b, step));
+                    format!(
+                        "{indent}copy_async({va}, p{at}[.., .., {stage}]);\n\
+                         {indent}copy_async({vb}, q{at}[.., .., {stage}]);\n{indent}commit();"
+                    )
+                };
+                self.emit(format!("for k in 0..{} {{\n{}\n}}", stages - 1, copies("k", "k", "    ")));
+                self.emit(format!("{each}\n    wait({});\n    sync();", stages - 2));
+                self.emit(format!("    let next = k + {};", stages - 1));
+                self.emit(copies("next", &format!("next % {stages}"), "    "));
+                let stage = format!("k % {stages}");
+                self.emit(format!(
+                    "    gemm(v{at}, p{at}[.., .., {stage}], q{at}[.., .., {stage}]);\n}}\nwait(0);"
+                ));
+            }
+        }
+        let tile = |writer: &mut Self, name: &str, input: &Input, rows: i64| {
+            let selector = writer.selector(input.tile[0], rows, input.per_block);
+            let turned = if input.transposed { ".T" } else { "" };
+            format!("({selector} @ cast({name}{at}, f64){turned})")
+        };
+        let left = tile(self, "x", a, extents[0][0]);
+        let right = tile(self, "w", b, extents[1][0]);
+        let twice = if *scale { " * 2.0" } else { "" };
+        self.expect(at, &format!("{left} @ {right}.T{twice} + {init}.0"));
+    }
+
+    fn stage(&mut self, at: usize, from: usize, transposed: bool, permute: bool, pin: Option<&str>) {
+        self.parts.insert("shared memory");
+        let Value { shape, dtype, .. } = self.program.steps[from].value;
+        let layout = pin.map_or(String::new(), |pin| format!(", layout: {pin}"));
+        if pin.is_some() {
+            self.parts.insert("pinned shared memory");
+        }
+        self.emit(format!("let s{at} = shared_tensor({dtype}, [{}]{layout});", list(shape)));
+        self.emit(format!("copy(v{from}, s{at});\nsync();"));
+        let (seen, expected) = match (transposed, permute) {
+            (true, true) => (format!("permute(s{at}, [1, 0])"), format!("v{from}.T")),
+            (true, false) => (format!("s{at}.T"), format!("v{from}.T")),
+            (false, _) => (format!("s{at}"), format!("v{from}")),
+        };
+        if transposed {
+            self.parts.insert("transpose");
+        }
+        self.emit(format!("let v{at} = load({seen});"));
+        self.expect(at, &expected);
+    }
+
+    fn repeat(&mut self, at: usize, step: &Step, node: &Node, count: i64, at_launch: bool) {
+        self.parts.insert("loop");
+        let Value { shape, dtype, .. } = step.value;
+        let mut names: Vec<String> = step.from.iter().map(|from| format!("v{from}")).collect();
+        let first = names[0].clone();
+        names[0] = format!("v{at}");
+        let text = self.device(node, dtype, &names, &names[0]);
+        let trips = if at_launch {
+            self.params.push(format!("c{at}: i32"));
+            self.args.push(count.to_string());
+            format!("c{at}")
+        } else {
+            count.to_string()
+        };
+        self.emit(format!("let v{at} = {first};\nfor _ in 0..{trips} {{\n    v{at} = {text};\n}}"));
+        self.expect(at, &first);
+        let text = host(node, &names, shape);
+        self.tiles.push(format!("for _ in 0..{count} {{\n    v{at} = {text};\n}}"));
+    }
+
+    fn branch(&mut self, at: usize, step: &Step, yes: &Node, no: &Node, flag: bool) {
+        self.parts.insert("if");
+        let Value { shape, dtype, .. } = step.value;
+        let names = [format!("v{}", step.from[0])];
+        let [a, b] = [yes, no].map(|node| self.device(node, dtype, &names, &names[0]));
+        self.params.push(format!("c{at}: i32"));
+        self.args.push(u8::from(flag).to_string());
+        let (first, own) = (&names[0], format!("v{at}"));
+        self.emit(format!("let {own} = {first};"));
+        self.emit(format!("if c{at} == 1 {{\n    {own} = {a};\n}} else {{\n    {own} = {b};\n}}"));
+        self.expect(at, &host(if flag { yes } else { no }, &names, shape));
+    }
+
+    /// Stores a tile and compares the whole tensor.
+    fn result(&mut self, at: usize, step: &Step) {
+        let Value { shape, dtype, .. } = step.value;
+        let [rows, columns] = step.stored;
+        let total = (self.program.blocks - 1) * shape[0] + rows;
+        if step.stored != shape {
+            self.parts.insert("ragged");
+        }
+        let (rd, cd) = (format!("r{at}"), format!("d{at}"));
+        self.dims.extend([(rd.clone(), total), (cd.clone(), columns)]);
+        let turned = step.store == Store::Transposed;
+        let (dims, stored) = if turned { ([cd, rd], [columns, total]) } else { ([rd, cd], [total, columns]) };
+        self.params.push(format!("y{at}: mut {dtype}[{}, {}]", dims[0], dims[1]));
+        self.args.push(format!("y{at}"));
+        self.before.push(format!("let y{at} = empty({dtype}, [{}]);", list(stored)));
+        let seen = if turned { format!("y{at}.T") } else { format!("y{at}") };
+        let view = format!("tile({seen}, [{}])[.., .., b, 0]", list(shape));
+        if step.store == Store::ThroughShared {
+            self.parts.insert("shared memory");
+            self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(shape)));
+            self.emit(format!("copy(v{at}, o{at});\nsync();\ncopy(o{at}, {view});"));
+        } else {
+            self.parts.insert("copy");
+            self.emit(format!("copy(v{at}, {view});"));
+        }
+        self.before.push(format!("let e{at} = zeros(f64, [{total}, {columns}]);"));
+        let (left, right) = (self.selector(shape[0], total, true), self.selector(shape[1], columns, false));
+        self.tiles.push(format!("e{at} = e{at} + {left}.T @ v{at} @ {right};"));
+        let seen = if turned { format!("y{at}.T") } else { format!("y{at}") };
+        self.after.push(format!("assert_eq({seen}, e{at});"));
+    }
+}
+
+/// The expression on the host, in the shape that it has in the kernel.
+fn host(node: &Node, args: &[String], shape: Shape) -> String {
+    format!("{} + zeros(f64, [{}])", host_node(node, args, shape), list(shape))
+}
+
+fn host_node(node: &Node, args: &[String], shape: Shape) -> String {
+    let text = |node: &Node| host_node(node, args, shape);
+    match node {
+        Node::Arg(at) => args[*at].clone(),
+        Node::Const(x) => float(*x),
+        Node::Index(0) => format!("arange(f64, [{}])[.., new]", shape[0]),
+        Node::Index(_) => format!("arange(f64, [{}])[new, ..]", shape[1]),
+        Node::Neg(x) => format!("(-{})", text(x)),
+        Node::Abs(x) => format!("abs({})", text(x)),
+        Node::Binary(op, x, y) => binary(*op, &text(x), &text(y)),
+        Node::Rem(x, n) => {
+            let x = text(x);
+            format!("({x} - floor({x} / {n}.0) * {n}.0)")
+        }
+        Node::Quotient(x, n) => format!("floor({} / {n}.0)", text(x)),
+        Node::Half(how, x) => format!("{how}({} * 0.5)", text(x)),
+        Node::Ratio(x, _) => text(x),
+        Node::Fma(x, y, z) => format!("({} * {} + {})", text(x), text(y), text(z)),
+        Node::Point(at, x) => format!("({0} - {0} + {1}.0)", text(x), POINTS[*at].1),
+        Node::Select(conditions, x, y) => {
+            let (x, y) = (text(x), text(y));
+            conditions.iter().rev().fold(x, |x, (how, a, b)| {
+                format!("where({} {} {}, {x}, {y})", text(a), compare(*how), text(b))
+            })
+        }
+    }
+}
+
+fn binary(op: Binary, x: &str, y: &str) -> String {
+    match op {
+        Binary::Add => format!("({x} + {y})"),
+        Binary::Sub => format!("({x} - {y})"),
+        Binary::Mul => format!("({x} * {y})"),
+        Binary::Min => format!("min({x}, {y})"),
+        Binary::Max => format!("max({x}, {y})"),
+    }
+}
+
+fn compare(how: Compare) -> &'static str {
+    match how {
+        Compare::Lt => "<",
+        Compare::Le => "<=",
+        Compare::Gt => ">",
+        Compare::Ge => ">=",
+        Compare::Eq => "==",
+        Compare::Ne => "!=",
+    }
+}
+
+fn list([rows, columns]: Shape) -> String {
+    format!("{rows}, {columns}")
+}
+
+/// A literal of a kernel.
+fn number(x: i64, dtype: DType) -> String {
+    if dtype.is_float() { float(x) } else { x.to_string() }
+}
+
+fn float(x: i64) -> String {
+    if x < 0 { format!("({x}.0)") } else { format!("{x}.0") }
+}
