@@ -14,6 +14,7 @@ mod pictures;
 mod printing;
 mod random_programs;
 mod real_input;
+mod repl;
 mod road;
 mod standard_library;
 mod support;

@@ -17,7 +17,10 @@ pub trait Db: salsa::Database {
 /// Parses a file: always a tree, and the errors. Nodes are made anew by each `tree()`, so keep the result, not the nodes.
 #[salsa::tracked(lru = 256)]
 pub fn parse(db: &dyn Db, file: SourceFile) -> Parse {
-    hx_syntax::parse(file.text(db))
+    match file.kind(db) {
+        FileKind::Cell => hx_syntax::parse_cell_file(file.text(db)),
+        FileKind::Std | FileKind::Workspace => hx_syntax::parse(file.text(db)),
+    }
 }
 
 /// Where the lines of a file begin. Lines and columns count from zero, columns in bytes; UTF-16 is a conversion away.
@@ -57,11 +60,15 @@ pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Optio
     if segments[0] == "std" {
         return files.get(&(FileKind::Std, relative)).copied();
     }
-    let mut folder = from.path(db);
+    // A cell stands in the current folder, whatever it is called.
+    let (kind, mut folder) = match from.kind(db) {
+        FileKind::Cell => (FileKind::Workspace, ""),
+        kind => (kind, from.path(db)),
+    };
     loop {
         folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
         let path = if folder.is_empty() { relative.clone() } else { format!("{folder}/{relative}") };
-        let found = files.get(&(from.kind(db), path)).copied();
+        let found = files.get(&(kind, path)).copied();
         if found.is_some() || folder.is_empty() {
             return found;
         }

@@ -18,7 +18,7 @@ pub use ::line_index::{LineCol, LineIndex, WideEncoding, WideLineCol};
 pub use code::{Code, all_codes, code, nearest_code};
 pub use db::{Db, line_index, module_files, parse, resolve_module, syntax_diagnostics};
 pub use diagnostic::{Applicability, Diagnostic, Edit, Fix, Label, Severity, sort_diagnostics};
-pub use source::{FileKind, SourceFile, Workspace};
+pub use source::{FileKind, Scope, SourceFile, Workspace};
 pub use spelling::nearest;
 pub use system::{DirEntry, System, SystemError};
 pub use text_size::{TextRange, TextSize};

@@ -13,6 +13,8 @@ pub enum FileKind {
     Std,
     /// A file of the user.
     Workspace,
+    /// An entry of the REPL: items and statements, and the names of the entries before it.
+    Cell,
 }
 
 /// One `.hx` file. Files compare by when they became known.
@@ -28,17 +30,59 @@ pub struct SourceFile {
     /// Where the file comes from.
     #[returns(copy)]
     pub kind: FileKind,
+    /// Of a cell: whose names it sees besides its own, nearest first. Nothing for other files.
+    #[returns(copy)]
+    pub outer: Option<Scope>,
+}
+
+/// One link of what a cell sees: a cell or file before it, and what that one's place in the session sees in turn.
+///
+/// Each link is an input of its own that never changes, so a new cell touches nothing that an earlier one has read.
+#[salsa::input(debug)]
+#[derive(PartialOrd, Ord)]
+pub struct Scope {
+    /// The cell, or a file that was loaded.
+    #[returns(copy)]
+    pub file: SourceFile,
+    /// What came before it.
+    #[returns(copy)]
+    pub before: Option<Scope>,
+}
+
+impl Scope {
+    /// Puts a cell or file after what was there.
+    pub fn after(db: &dyn Db, before: Option<Scope>, file: SourceFile) -> Scope {
+        Scope::builder(file, before).durability(Durability::HIGH).new(db)
+    }
+
+    /// The files of the chain, nearest first.
+    pub fn files(db: &dyn Db, scope: Option<Scope>) -> impl Iterator<Item = SourceFile> {
+        std::iter::successors(scope, |scope| scope.before(db)).map(|scope| scope.file(db))
+    }
 }
 
 impl SourceFile {
     /// A file of the standard library; `path` begins with `std/`. Its text has high durability.
     pub fn std(db: &dyn Db, path: impl Into<String>, text: impl Into<Arc<str>>) -> SourceFile {
-        SourceFile::builder(path.into(), text.into(), FileKind::Std).durability(Durability::HIGH).new(db)
+        let file = SourceFile::builder(path.into(), text.into(), FileKind::Std, None);
+        file.durability(Durability::HIGH).new(db)
+    }
+
+    /// An entry of the REPL that was accepted. It never changes: what it says is the next cell's to replace.
+    pub fn cell(
+        db: &dyn Db,
+        path: impl Into<String>,
+        text: impl Into<Arc<str>>,
+        outer: Option<Scope>,
+    ) -> SourceFile {
+        let file = SourceFile::builder(path.into(), text.into(), FileKind::Cell, outer);
+        file.durability(Durability::HIGH).new(db)
     }
 
     /// A file of the user. Its text has low durability, its path and kind never change.
     pub fn workspace(db: &dyn Db, path: impl Into<String>, text: impl Into<Arc<str>>) -> SourceFile {
-        SourceFile::builder(path.into(), text.into(), FileKind::Workspace)
+        SourceFile::builder(path.into(), text.into(), FileKind::Workspace, None)
+            .outer_durability(Durability::HIGH)
             .path_durability(Durability::HIGH)
             .kind_durability(Durability::HIGH)
             .text_durability(Durability::LOW)

@@ -180,6 +180,21 @@ impl Machine {
         matches!(self, Machine::Gpu(_))
     }
 
+    /// Starts the worker of a GPU where there is none, and gets the device ready. What keeps it from that shows at the next
+    /// launch.
+    pub fn warm(&self) {
+        if let Machine::Gpu(gpu) = self {
+            let _ = gpu.cuda.worker().warm(gpu.info.ordinal, &Limits::within(PROBE_LIMIT));
+        }
+    }
+
+    /// Whether the worker of a GPU is gone, so that the next launch starts another one.
+    pub fn lost_its_worker(&self) -> bool {
+        // Where the lock is held the worker is at work.
+        let Machine::Gpu(gpu) = self else { return false };
+        gpu.cuda.worker.try_lock().is_ok_and(|worker| !worker.is_running())
+    }
+
     /// What should be told once at the end of a command, such as a cache that cannot be written.
     pub fn warnings(&self) -> Vec<String> {
         let cuda = match self {

@@ -6,8 +6,8 @@
 use hx_syntax::ast::{self, AstNode as _};
 
 use crate::{
-    Bench, Const, Db, ExprId, ExprStore, FnSignature, Function, Item, Kernel, KernelSignature, Main, PatId,
-    SignatureSourceMap, SourceMap, Test, TypeRefId,
+    Bench, Cell, Const, Db, ExprId, ExprStore, FnSignature, Function, Item, Kernel, KernelSignature, Main,
+    PatId, SignatureSourceMap, SourceMap, Test, TypeRefId,
     collect::{Collector, node_range},
 };
 
@@ -130,6 +130,14 @@ fn lowered_main<'db>(db: &'db dyn Db, main: Main<'db>) -> Option<(Body, SourceMa
     Some(finish_body(Collector::default(), node.body(), None))
 }
 
+#[salsa::tracked]
+fn lowered_cell<'db>(db: &'db dyn Db, cell: Cell<'db>) -> Option<(Body, SourceMap)> {
+    let node = cell.syntax(db)?;
+    let mut c = Collector::default();
+    let root = c.cell_block(node);
+    Some((Body { store: c.store, root, cases: None, ty: None }, c.map))
+}
+
 /// The header of a kernel.
 #[salsa::tracked]
 pub fn kernel_signature<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> KernelSignature {
@@ -162,6 +170,7 @@ pub fn body_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Body {
         Item::Test(it) => pair(lowered_test(db, it)),
         Item::Bench(it) => pair(lowered_bench(db, it)),
         Item::Main(it) => pair(lowered_main(db, it)),
+        Item::Cell(it) => pair(lowered_cell(db, it)),
         Item::Use(_) => None,
     };
     body.unwrap_or_else(|| finish_body(Collector::default(), None, None).0)
@@ -177,6 +186,7 @@ pub fn body_source_map<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<&'db Sou
         Item::Test(it) => pair(lowered_test(db, it)),
         Item::Bench(it) => pair(lowered_bench(db, it)),
         Item::Main(it) => pair(lowered_main(db, it)),
+        Item::Cell(it) => pair(lowered_cell(db, it)),
         Item::Use(_) => None,
     }
 }

@@ -192,6 +192,14 @@ impl Collector {
         }
     }
 
+    /// The statements of a cell, as the block that they would be in a body.
+    pub(crate) fn cell_block(&mut self, cell: ast::Cell) -> ExprId {
+        let at = range(&cell);
+        let stmts = cell.statements().filter_map(|s| self.stmt(s)).collect();
+        let tail = self.opt_expr(cell.tail_expr());
+        self.alloc(Expr::Block(Block { stmts, tail }), at)
+    }
+
     fn block(&mut self, block: Option<ast::Block>) -> Expr {
         let Some(block) = block else { return Expr::Missing };
         let stmts = block.statements().filter_map(|s| self.stmt(s)).collect();

@@ -1,9 +1,12 @@
-//! What `use` brings into a file, and how paths lead to items of other files.
+//! What `use` brings into a file, how paths lead to items of other files, and what a cell sees of the cells before it.
 
-use hx_base::{SourceFile, resolve_module};
+use hx_base::{Scope, SourceFile, resolve_module};
 use hx_syntax::{TextRange, ast, ast::AstNode as _};
 
-use crate::{Db, Item, Name, Path, collect, file_items, item_named};
+use crate::{
+    Db, Expr, ExprStore, Item, Name, Pat, PatId, Path, StmtKind, body_of, collect, file_items, item_named,
+    item_names,
+};
 
 /// One name that a `use` brings in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,23 +62,89 @@ fn import_named(db: &dyn Db, file: SourceFile, name: Name) -> Option<Path> {
     imports(db, file).iter().find(|i| i.name == name).map(|i| i.path.clone())
 }
 
-/// The item or module that a path leads to, seen from a file: its own items first, then what `use` brings in, then files.
+/// The item or module that a path leads to, seen from a file: its own items first, then what `use` brings in; in a cell the
+/// same of the cells before it, nearest first; then files.
 pub fn resolve_path<'db>(db: &'db dyn Db, file: SourceFile, path: &Path) -> Option<PathTarget<'db>> {
     let (first, rest) = path.segments.split_first()?;
-    if rest.is_empty()
-        && let Some(item) = item_named(db, file, first.clone())
-    {
-        return Some(PathTarget::Item(item));
-    }
-    match import_named(db, file, first.clone()) {
-        Some(import) => {
+    for file in seen_files(db, file) {
+        if rest.is_empty()
+            && let Some(item) = item_named(db, file, first.clone())
+        {
+            return Some(PathTarget::Item(item));
+        }
+        if let Some(import) = import_named(db, file, first.clone()) {
             let mut full = import.segments;
             full.extend(rest.iter().cloned());
-            absolute_path(db, file, &full)
+            return absolute_path(db, file, &full);
         }
-        None if rest.is_empty() => None,
-        None => absolute_path(db, file, &path.segments),
     }
+    if rest.is_empty() { None } else { absolute_path(db, file, &path.segments) }
+}
+
+/// The files whose names a file sees as if they were its own: itself, and of a cell what came before it, nearest first.
+fn seen_files(db: &dyn Db, file: SourceFile) -> impl Iterator<Item = SourceFile> {
+    std::iter::once(file).chain(Scope::files(db, file.outer(db)))
+}
+
+/// The names that the statements of a cell bind for the cells after it, in order; nothing for other files.
+#[salsa::tracked]
+pub fn cell_bindings(db: &dyn Db, file: SourceFile) -> Vec<Name> {
+    let Some(cell) = file_items(db, file).cell() else { return Vec::new() };
+    let store = &body_of(db, Item::Cell(cell)).store;
+    let names = top_level_pats(store, body_of(db, Item::Cell(cell)).root);
+    names.into_iter().map(|(_, name)| name).collect()
+}
+
+/// The patterns by which the statements of a block themselves bind names, not those of inner blocks.
+pub fn top_level_pats(store: &ExprStore, root: crate::ExprId) -> Vec<(PatId, Name)> {
+    let Expr::Block(block) = &store[root] else { return Vec::new() };
+    let mut found = Vec::new();
+    for &stmt in &block.stmts {
+        let StmtKind::Let { pat, .. } = &store[stmt].kind else { continue };
+        let mut work = vec![*pat];
+        while let Some(pat) = work.pop() {
+            match &store[pat] {
+                Pat::Missing | Pat::Wildcard => {}
+                Pat::Bind(name) => found.push((pat, name.clone())),
+                Pat::Tuple(parts) | Pat::Array(parts) => work.extend(parts.iter().rev()),
+            }
+        }
+    }
+    found
+}
+
+/// Whether a name that a cell does not define itself means a value that an earlier cell bound, and no item since.
+pub fn is_binding(db: &dyn Db, file: SourceFile, name: &Name) -> bool {
+    let is_item =
+        |file| item_named(db, file, name.clone()).is_some() || import_named(db, file, name.clone()).is_some();
+    if is_item(file) {
+        return false;
+    }
+    for file in Scope::files(db, file.outer(db)) {
+        // In one cell a value shadows an item, as in a body.
+        if cell_bindings(db, file).contains(name) {
+            return true;
+        }
+        if is_item(file) {
+            return false;
+        }
+    }
+    false
+}
+
+/// The names of items, imports and, where they are wanted, values that a file sees without paths; nearest first, each once.
+pub fn names_in_scope(db: &dyn Db, file: SourceFile, with_bindings: bool) -> Vec<Name> {
+    let mut out: Vec<Name> = Vec::new();
+    for file in seen_files(db, file) {
+        let bindings = if with_bindings { cell_bindings(db, file).as_slice() } else { &[] };
+        let imported = imports(db, file).iter().map(|i| &i.name);
+        for name in bindings.iter().chain(item_names(db, file)).chain(imported) {
+            if !out.contains(name) {
+                out.push(name.clone());
+            }
+        }
+    }
+    out
 }
 
 /// The item or module of a path that names its file, as in `use`.

@@ -51,7 +51,7 @@ pub fn infer_body<'db>(db: &'db dyn Db, item: Item<'db>) -> Inference {
             let found = cx.expr(body.root);
             cx.check_const(body.root, &found, body.ty);
         }
-        Item::Test(_) | Item::Bench(_) | Item::Main(_) => cx.host(),
+        Item::Test(_) | Item::Bench(_) | Item::Main(_) | Item::Cell(_) => cx.host(),
         Item::Use(_) => {}
     }
     cx.out
@@ -121,6 +121,8 @@ impl<'a> Infer<'a> {
             // The name means nothing, which has been reported.
             None => Ty::Error,
             Some(Resolution::Local(pat)) => self.out.pats.get(*pat).cloned().unwrap_or(Ty::Unknown),
+            // Only host code sees one, and its values have types when it runs.
+            Some(Resolution::Binding(_)) => Ty::Unknown,
             Some(Resolution::Param(i)) => self.params.get(*i as usize).cloned().unwrap_or(Ty::Unknown),
             Some(Resolution::Generic(i)) => self.generics.get(*i as usize).cloned().unwrap_or(Ty::Unknown),
             Some(Resolution::Dim(name)) => self.dim(name),

@@ -121,6 +121,8 @@ items! {
     Bench: Bench, "bench";
     /// What `hx run` executes.
     Main: Main, "main";
+    /// The statements of an entry of the REPL.
+    Cell: Cell, "cell";
 }
 
 /// The identity of an item as plain data: it may be kept in results and across revisions.
@@ -171,6 +173,11 @@ impl<'db> FileItems<'db> {
         self.items.iter().find_map(|item| if let Item::Main(it) = item { Some(*it) } else { None })
     }
 
+    /// The statements of a cell, if it has some.
+    pub fn cell(&self) -> Option<Cell<'db>> {
+        self.items.iter().find_map(|item| if let Item::Cell(it) = item { Some(*it) } else { None })
+    }
+
     /// The items that are called by a name (`const`, `fn`, `kernel`).
     pub fn named(&self) -> impl Iterator<Item = Item<'db>> {
         let named = |item: &Item<'db>| matches!(item, Item::Const(_) | Item::Function(_) | Item::Kernel(_));
@@ -182,13 +189,23 @@ impl<'db> FileItems<'db> {
 #[salsa::tracked]
 pub fn file_items<'db>(db: &'db dyn Db, file: SourceFile) -> FileItems<'db> {
     let tree = hx_base::parse(db, file).tree();
+    let cell = tree.cell();
+    let nodes = match &cell {
+        Some(cell) => cell.items(),
+        None => tree.items(),
+    };
     let mut seen: Vec<(ItemKind, Name)> = Vec::new();
     let mut items = Vec::new();
-    for node in tree.items() {
+    for node in nodes {
         let (kind, name) = identify(&node);
         let nth = seen.iter().filter(|(k, n)| *k == kind && *n == name).count() as u32;
         items.push(Item::make(db, file, kind, name.clone(), nth, node.syntax()));
         seen.push((kind, name));
+    }
+    // The statements come last: they see every item of their cell.
+    if let Some(cell) = cell.filter(|cell| cell.statements().next().is_some() || cell.tail_expr().is_some()) {
+        let kind = ItemKind::Cell;
+        items.push(Item::make(db, file, kind, kind.word().into(), 0, cell.syntax()));
     }
     FileItems { items }
 }
@@ -244,6 +261,7 @@ pub fn item_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
         Item::Test(it) => it.green(db).text_len(),
         Item::Bench(it) => it.green(db).text_len(),
         Item::Main(it) => it.green(db).text_len(),
+        Item::Cell(it) => it.green(db).text_len(),
     };
     TextRange::at(item.offset(db), len)
 }

@@ -34,10 +34,13 @@ pub use expr::{
     MeasureKind, MemorySpace, Name, Pat, PatId, Path, RoleKind, Stmt, StmtId, StmtKind, TupleField, TypeRef,
     TypeRefId, UnaryOp, WarpRole,
 };
-pub use import::{Import, PathTarget, absolute_path, imports, resolve_path};
+pub use import::{
+    Import, PathTarget, absolute_path, cell_bindings, imports, is_binding, names_in_scope, resolve_path,
+    top_level_pats,
+};
 pub use infer::{Inference, SignatureTypes, TypeProblem, infer_body, signature_types};
 pub use item::{
-    Bench, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,
+    Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,
     item_named, item_names, item_range,
 };
 pub use resolve::{Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, signature_names};

@@ -10,7 +10,7 @@ use la_arena::ArenaMap;
 use crate::{
     Block, BuiltinId, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel, Name,
     Param, Pat, PatId, Path, PathTarget, Place, Predicate, StmtId, StmtKind, TypeRef, TypeRefId, body_of,
-    builtin, fn_signature, kernel_signature, resolve_path,
+    builtin, fn_signature, is_binding, kernel_signature, resolve_path,
 };
 
 /// What a name means.
@@ -18,6 +18,8 @@ use crate::{
 pub enum Resolution {
     /// A local, by the pattern that introduces it.
     Local(PatId),
+    /// A value that an earlier cell of the session bound, by its name.
+    Binding(Name),
     /// A run-time parameter, by position.
     Param(u32),
     /// A compile-time parameter, by position.
@@ -157,11 +159,12 @@ fn function_names<'db>(db: &'db dyn Db, function: Function<'db>) -> SignatureNam
 pub fn body_names<'db>(db: &'db dyn Db, item: Item<'db>) -> Names {
     let place = match item {
         Item::Kernel(_) | Item::Function(_) => Place::Device,
-        Item::Test(_) | Item::Bench(_) | Item::Main(_) => Place::Host,
+        Item::Test(_) | Item::Bench(_) | Item::Main(_) | Item::Cell(_) => Place::Host,
         Item::Const(_) | Item::Use(_) => Place::Both,
     };
     let body = body_of(db, item);
     let mut resolver = Resolver::new(db, item.file(db), place, &body.store);
+    resolver.sees_bindings = matches!(item, Item::Cell(_));
     let (generics, params) = match item {
         Item::Kernel(it) => {
             let sig = kernel_signature(db, it);
@@ -192,6 +195,8 @@ struct Resolver<'a> {
     db: &'a dyn Db,
     file: SourceFile,
     place: Place,
+    /// The statements of a cell see the values that earlier cells bound; items never do.
+    sees_bindings: bool,
     store: &'a ExprStore,
     scopes: Vec<Vec<(Name, Resolution)>>,
     names: Names,
@@ -199,7 +204,8 @@ struct Resolver<'a> {
 
 impl<'a> Resolver<'a> {
     fn new(db: &'a dyn Db, file: SourceFile, place: Place, store: &'a ExprStore) -> Resolver<'a> {
-        Resolver { db, file, place, store, scopes: vec![Vec::new()], names: Names::default() }
+        let (scopes, names) = (vec![Vec::new()], Names::default());
+        Resolver { db, file, place, sees_bindings: false, store, scopes, names }
     }
 
     fn bind(&mut self, name: Name, to: Resolution) {
@@ -320,6 +326,12 @@ impl<'a> Resolver<'a> {
             && let Some(found) = self.scoped(name)
         {
             return Some(found);
+        }
+        if let Some(name) = path.as_name()
+            && self.sees_bindings
+            && is_binding(self.db, self.file, name)
+        {
+            return Some(Resolution::Binding(name.clone()));
         }
         match resolve_path(self.db, self.file, path) {
             Some(PathTarget::Item(item)) => return Some(Resolution::Item(item.key(self.db))),

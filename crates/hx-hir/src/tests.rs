@@ -1,5 +1,6 @@
 //! Tests: text in, diagnostics and types out.
 
+mod cells;
 mod checks;
 mod hosts;
 mod incremental;

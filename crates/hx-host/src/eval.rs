@@ -9,6 +9,7 @@ mod bench;
 mod builtins;
 mod call;
 mod closures;
+mod environment;
 mod error;
 mod layouts;
 mod operators;
@@ -27,6 +28,7 @@ use crate::tensor::Tensor;
 use crate::value::Value;
 
 pub use closures::Closure;
+pub use environment::{Checkpoint, Environment};
 pub use error::{At, EvalError};
 
 /// The result of evaluating part of a body.
@@ -79,6 +81,8 @@ pub struct Session<'a> {
     /// Random calls without a seed so far.
     draws: u64,
     const_depth: usize,
+    /// While a cell runs.
+    environment: Option<Environment>,
     /// While a bench runs.
     recording: Option<bench::Recording>,
 }
@@ -109,7 +113,16 @@ impl<'a> Session<'a> {
         surroundings: &'a mut dyn Surroundings,
         options: Options,
     ) -> Session<'a> {
-        Session { db, device, surroundings, options, draws: 0, const_depth: 0, recording: None }
+        Session {
+            db,
+            device,
+            surroundings,
+            options,
+            draws: 0,
+            const_depth: 0,
+            environment: None,
+            recording: None,
+        }
     }
 
     /// How many tensors were made from the session's seed instead of one of their own.
@@ -197,7 +210,12 @@ impl<'a> Frame<'_, 'a> {
                 self.at(id, operators::index(&base, &indices))
             }
             Expr::Tuple(fields) => {
-                let values: EvalResult<Vec<Value>> = fields.iter().map(|f| self.expr(f.value)).collect();
+                // In a tuple `_` is the mode that a tiler keeps, in cells too.
+                let field = |this: &mut Self, value| match body.store[value] {
+                    Expr::Wildcard => Ok(Value::Wildcard),
+                    _ => this.expr(value),
+                };
+                let values: EvalResult<Vec<Value>> = fields.iter().map(|f| field(self, f.value)).collect();
                 values.map(|v| if v.is_empty() { Value::Unit } else { Value::Tuple(v) })
             }
             Expr::Array(elements) => {
@@ -213,6 +231,12 @@ impl<'a> Frame<'_, 'a> {
                 Err(self.fail(id, HostError::ty("a range without both ends only stands in an index")))
             }
             Expr::New => Err(self.fail(id, HostError::ty("`new` only stands in an index"))),
+            Expr::Wildcard if self.key.kind == ItemKind::Cell => {
+                let last = self.session.environment.as_ref().and_then(|e| e.last.clone());
+                last.ok_or_else(|| {
+                    self.fail(id, HostError::ty("no value came before this one, so `_` is none"))
+                })
+            }
             Expr::Wildcard => Ok(Value::Wildcard),
             Expr::Closure { params, body } => Ok(self.closure(params, *body)),
             Expr::If { condition, then, otherwise } => {
@@ -236,6 +260,10 @@ impl<'a> Frame<'_, 'a> {
                 Some(value) => Ok(value.clone()),
                 None => Err(self.fail(id, HostError::ty("this variable has no value yet"))),
             },
+            Resolution::Binding(name) => {
+                let bound = self.session.environment.as_ref().and_then(|e| e.values.get(name));
+                bound.cloned().ok_or_else(|| self.fail(id, HostError::ty("this variable has no value yet")))
+            }
             Resolution::DType(dtype) => Ok(Value::DType(*dtype)),
             Resolution::Builtin(builtin) => match builtin.name() {
                 "args" => {

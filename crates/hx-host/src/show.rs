@@ -53,8 +53,13 @@ pub fn show_bits(dtype: DType, bits: u64) -> String {
 
 /// `f16[100, 72]` and the elements, with a word on NaN, infinities and memory never written.
 pub fn show_tensor(tensor: &Tensor) -> String {
+    show_tensor_at(tensor, "")
+}
+
+/// The same with a word behind the shape on where the tensor is.
+pub fn show_tensor_at(tensor: &Tensor, place: &str) -> String {
     let (dtype, shape) = (tensor.dtype(), tensor.shape());
-    let mut out = format!("{dtype}{}", show_shape(shape));
+    let mut out = format!("{dtype}{}{place}", show_shape(shape));
     if element_count(shape).is_err() {
         return out + " (too large to look at)";
     }

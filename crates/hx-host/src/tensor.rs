@@ -81,7 +81,33 @@ struct Buffer {
     dtype: DType,
     /// Distinguishes buffers, so that overlapping arguments can be found.
     id: u64,
-    bytes: RwLock<Vec<u8>>,
+    /// Copied at a write while someone else holds the content, too.
+    bytes: RwLock<Arc<Vec<u8>>>,
+}
+
+impl Buffer {
+    fn new(dtype: DType, bytes: Arc<Vec<u8>>) -> Arc<Buffer> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Arc::new(Buffer { dtype, id: NEXT.fetch_add(1, Ordering::Relaxed), bytes: RwLock::new(bytes) })
+    }
+}
+
+/// The content of a buffer at some time, for whoever may want it back.
+#[derive(Debug)]
+pub(crate) struct Saved {
+    dtype: DType,
+    bytes: Arc<Vec<u8>>,
+    /// The buffer that the views of the content share once there is one.
+    buffer: Option<Arc<Buffer>>,
+}
+
+impl Saved {
+    /// A view of the saved content, shaped as that one.
+    pub(crate) fn view(&mut self, like: &Tensor) -> Tensor {
+        let Saved { dtype, bytes, buffer } = self;
+        let buffer = buffer.get_or_insert_with(|| Buffer::new(*dtype, Arc::clone(bytes)));
+        Tensor { buffer: Arc::clone(buffer), ..like.clone() }
+    }
 }
 
 /// A view of a host buffer.
@@ -98,10 +124,8 @@ pub struct Tensor {
 impl Tensor {
     /// A tensor over memory of its own.
     pub fn from_host(host: HostTensor) -> Tensor {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let strides = row_major(&host.shape);
-        let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let buffer = Arc::new(Buffer { dtype: host.dtype, id, bytes: RwLock::new(host.data) });
+        let buffer = Buffer::new(host.dtype, Arc::new(host.data));
         Tensor { buffer, shape: host.shape, strides, offset: 0 }
     }
 
@@ -400,7 +424,14 @@ impl Tensor {
     }
 
     fn write<R>(&self, f: impl FnOnce(&mut [u8]) -> R) -> R {
-        f(&mut self.buffer.bytes.write().unwrap_or_else(PoisonError::into_inner))
+        let mut bytes = self.buffer.bytes.write().unwrap_or_else(PoisonError::into_inner);
+        f(Arc::make_mut(&mut *bytes).as_mut_slice())
+    }
+
+    /// The content of the whole buffer as it is now.
+    pub(crate) fn save(&self) -> Saved {
+        let bytes = self.buffer.bytes.read().unwrap_or_else(PoisonError::into_inner);
+        Saved { dtype: self.dtype(), bytes: Arc::clone(&bytes), buffer: None }
     }
 }
 

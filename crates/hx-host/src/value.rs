@@ -62,6 +62,17 @@ impl Value {
         }
     }
 
+    /// The same value over other tensors.
+    pub(crate) fn map_tensors(&self, map: &mut dyn FnMut(&Tensor) -> Tensor) -> Value {
+        match self {
+            Value::Tensor(t) => Value::Tensor(map(t)),
+            Value::Tuple(v) => Value::Tuple(v.iter().map(|v| v.map_tensors(map)).collect()),
+            Value::List(v) => Value::List(v.iter().map(|v| v.map_tensors(map)).collect()),
+            Value::Closure(c) => Value::Closure(Arc::new(c.map_tensors(map))),
+            other => other.clone(),
+        }
+    }
+
     /// As a number or tensor of numbers; nested lists of numbers are tensors.
     pub fn dense(&self) -> HostResult<Dense> {
         match self {

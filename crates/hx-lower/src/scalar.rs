@@ -118,7 +118,7 @@ impl<'db> Cx<'db> {
                 let message = format!("found the function `{}`, wanted a value: call it", b.name());
                 return self.fail(&codes::WRONG_KIND, id, message);
             }
-            Resolution::Module(_) | Resolution::Kind(_) => {
+            Resolution::Module(_) | Resolution::Kind(_) | Resolution::Binding(_) => {
                 return self.fail(&codes::WRONG_KIND, id, format!("`{path}` is no value"));
             }
         })

@@ -68,6 +68,7 @@ pub(crate) fn source_file(p: &mut Parser<'_>) {
 
 /// An entry of the REPL: items and statements.
 pub(crate) fn cell(p: &mut Parser<'_>) {
+    p.is_in_cell = true;
     let m = p.start();
     while !p.at_end() {
         if items::is_at_item(p) {
@@ -77,6 +78,13 @@ pub(crate) fn cell(p: &mut Parser<'_>) {
         }
     }
     m.complete(p, CELL);
+}
+
+/// An entry of the REPL as a file.
+pub(crate) fn cell_file(p: &mut Parser<'_>) {
+    let m = p.start();
+    cell(p);
+    m.complete(p, SOURCE_FILE);
 }
 
 /// A name that is introduced here.

@@ -126,9 +126,15 @@ pub fn parse(text: &str) -> Parse {
     Parse::new(green, errors)
 }
 
-/// Parses one entry of the REPL: items and statements in any order, with no `;` needed after the last.
+/// Parses one entry of the REPL: items and statements in any order, with no `;` needed at the end of a line.
 pub fn parse_cell(text: &str) -> Parse<ast::Cell> {
     let (green, errors) = parse_with(text, grammar::cell);
+    Parse::new(green, errors)
+}
+
+/// The same as a file: a tree whose root holds one [`ast::Cell`], so that whatever reads files reads accepted cells too.
+pub fn parse_cell_file(text: &str) -> Parse {
+    let (green, errors) = parse_with(text, grammar::cell_file);
     Parse::new(green, errors)
 }
 

@@ -69,6 +69,8 @@ pub(crate) struct Parser<'t> {
     at: usize,
     looks: Cell<u32>,
     depth: u32,
+    /// The text is an entry of the REPL, where the end of a line ends an item or statement.
+    pub(crate) is_in_cell: bool,
     events: Vec<Event>,
     errors: Vec<SyntaxError>,
     /// The token that the last error was about: one error for each token is enough.
@@ -92,6 +94,7 @@ impl<'t> Parser<'t> {
             at: 0,
             looks,
             depth: 0,
+            is_in_cell: false,
             events: Vec::new(),
             errors: Vec::new(),
             last_error: None,

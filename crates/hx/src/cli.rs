@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod fmt;
 mod layout;
+mod repl;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub(crate) use bench::BenchArgs;
 pub(crate) use build::BuildArgs;
 pub(crate) use fmt::FmtArgs;
 pub(crate) use layout::{JudgeArgs, LayoutArgs, LayoutVerb, ShowArgs, WhyArgs};
+pub(crate) use repl::ReplArgs;
 
 /// The toolchain of the hx kernel language: tile-level GPU kernels with inferred layouts.
 #[derive(Parser, Debug)]
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Fmt(FmtArgs),
     /// Compute with layouts, draw them, and ask where those of a kernel come from.
     Layout(LayoutArgs),
+    /// Read statements and items, and evaluate each at once; input from a pipe runs as a script.
+    Repl(ReplArgs),
     /// Explain an error code.
     Explain(ExplainArgs),
     /// List what the machine has, and what each missing part disables.
@@ -76,7 +80,7 @@ pub(crate) enum Command {
 }
 
 /// Where kernels are compiled for.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 pub(crate) struct TargetArgs {
     /// The architecture: sm_80, sm_89 or sm_90a.
     #[arg(long, value_name = "ARCH", value_parser = str::parse::<Arch>)]
@@ -87,7 +91,7 @@ pub(crate) struct TargetArgs {
 }
 
 /// Where kernels run.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 pub(crate) struct DeviceArgs {
     /// auto, sim, cuda or cuda:N; auto takes the GPU if there is one.
     #[arg(long, value_name = "DEVICE", value_parser = str::parse::<DeviceChoice>)]

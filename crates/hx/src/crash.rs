@@ -36,6 +36,13 @@ pub(crate) fn guard(output: &Output, command: impl FnOnce() -> Exit) -> ExitCode
 }
 
 fn report(output: &Output) {
+    let notes = write_report();
+    let help = ["this is a bug of hx; please report it with that file and the program".to_owned()];
+    output.placeless_parts(&codes::INTERNAL_ERROR, "the compiler panicked", &notes, &help);
+}
+
+/// Writes what is known of the last panic to a file; the notes tell what and where.
+pub(crate) fn write_report() -> Vec<String> {
     let panic = LAST.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
     let args: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
     let version = env!("CARGO_PKG_VERSION");
@@ -46,6 +53,5 @@ fn report(output: &Output) {
         Ok(()) => format!("the report is in `{}`", path.display()),
         Err(e) => format!("the report could not be written to `{}`: {e}", path.display()),
     });
-    let help = ["this is a bug of hx; please report it with that file and the program".to_owned()];
-    output.placeless_parts(&codes::INTERNAL_ERROR, "the compiler panicked", &notes, &help);
+    notes
 }

@@ -90,6 +90,7 @@ fn execute(cli: Cli, output: &Output) -> Exit {
         Some(Command::Test(args)) => commands::test::run(args, output),
         Some(Command::Fmt(args)) => commands::fmt::run(&args, output),
         Some(Command::Layout(args)) => commands::layout::run(&args, output),
+        Some(Command::Repl(args)) => commands::repl::run(&args, output),
         Some(Command::Explain(args)) => commands::explain::run(&args, output),
         Some(Command::Doctor(args)) => commands::doctor::run(args, output),
         Some(Command::Worker) => Exit::Usage,

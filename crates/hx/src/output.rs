@@ -111,6 +111,12 @@ impl Output {
         self.error_text(&format!("error: {text}\n\nFor more information, try '--help'.\n"));
     }
 
+    /// The same for a session, which has a screen of its own.
+    pub(crate) fn style(&self) -> hx_repl::Style {
+        let color = self.config.color && std::io::stdout().is_terminal();
+        hx_repl::Style { color, diagnostics: self.config.color }
+    }
+
     /// A word in colour, for results of tests.
     pub(crate) fn paint(&self, text: &str, good: bool) -> String {
         if self.config.color && std::io::stdout().is_terminal() {

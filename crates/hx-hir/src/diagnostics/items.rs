@@ -6,7 +6,7 @@ use hx_syntax::ast;
 use super::Reporter;
 use crate::{
     Db, Item, Name, Pat, Resolution, StmtKind, absolute_path, body_names, body_of, body_source_map, collect,
-    file_items, imports, item_range, signature_source_map,
+    file_items, imports, item_range, signature_source_map, top_level_pats,
 };
 
 pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
@@ -44,7 +44,7 @@ fn item_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
         Item::Function(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
         Item::Const(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
         Item::Use(it) => it.syntax(at.db).into_iter().flat_map(|n| n.attrs()).collect(),
-        Item::Test(_) | Item::Bench(_) | Item::Main(_) => Vec::new(),
+        Item::Test(_) | Item::Bench(_) | Item::Main(_) | Item::Cell(_) => Vec::new(),
     };
     for attr in attrs {
         let (Some(path), Some(name)) = (attr.path(), attr.text()) else { continue };
@@ -64,8 +64,16 @@ fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
             Applicability::Maybe,
         )
     };
+    // What a cell binds is there for the cells to come.
+    let lasting = match at.item {
+        Item::Cell(_) => top_level_pats(&body.store, body.root),
+        _ => Vec::new(),
+    };
     for (id, pat) in body.store.pats.iter() {
         let Pat::Bind(name) = pat else { continue };
+        if lasting.iter().any(|(pat, _)| *pat == id) {
+            continue;
+        }
         let used = names.exprs.values().any(|r| *r == Resolution::Local(id));
         if !used && !name.starts_with('_') {
             out.push(unused(at.pat(id), name));

@@ -4,7 +4,7 @@ use hx_base::{Applicability, Diagnostic, codes};
 use hx_dtype::DType;
 
 use super::{Reporter, nearest};
-use crate::{NameProblem, Path, Place, builtins, imports, item_names};
+use crate::{NameProblem, Path, Place, builtins, is_binding, names_in_scope};
 
 pub(super) fn report(at: &Reporter<'_>, problems: &[NameProblem], out: &mut Vec<Diagnostic>) {
     out.extend(problems.iter().map(|p| diagnostic(at, p)));
@@ -28,6 +28,14 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
                     name,
                     Applicability::Maybe,
                 );
+            }
+            if !matches!(at.item, crate::Item::Cell(_))
+                && let Some(name) = path.as_name()
+                && is_binding(at.db, at.file(), name)
+            {
+                found = found
+                    .note(format!("`{name}` is a value of the session, which items do not see"))
+                    .help(format!("pass it as an argument, or define a constant: `const {name} = …;`"));
             }
             if at.in_signature && path.segments.len() == 1 {
                 found = found.note("a dimension is bound where its name stands alone in a parameter's shape");
@@ -97,15 +105,16 @@ fn range_of_path(at: &Reporter<'_>, range: hx_base::TextRange, path: &Path) -> h
 
 fn suggestion(at: &Reporter<'_>, path: &Path, called: bool, scope: &[crate::Name]) -> Option<String> {
     let name = path.as_name()?;
-    let host = matches!(at.item, crate::Item::Test(_) | crate::Item::Bench(_) | crate::Item::Main(_));
+    use crate::Item;
+    let cell = matches!(at.item, Item::Cell(_));
+    let host = cell || matches!(at.item, Item::Test(_) | Item::Bench(_) | Item::Main(_));
     let place = if host { Place::Host } else { Place::Device };
-    let file = at.file();
+    let named = names_in_scope(at.db, at.file(), cell);
     let builtin = builtins().map(|b| b.get()).filter(|b| b.place == place || b.place == Place::Both);
     let builtin = builtin.filter(|b| b.params.is_some() == called);
     let candidates = scope
         .iter()
-        .chain(item_names(at.db, file))
-        .chain(imports(at.db, file).iter().map(|i| &i.name))
+        .chain(&named)
         .map(|n| n.as_str())
         .chain(builtin.map(|b| b.name))
         .chain(DType::ALL.iter().map(|d| d.name()));

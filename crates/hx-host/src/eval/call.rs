@@ -96,7 +96,7 @@ impl<'a> Frame<'_, 'a> {
                         .fail(callee, HostError::ty(format!("the {} `{path}` is not called", kind.word())))),
                 }
             }
-            Some(Resolution::Local(_)) => self.applied(id, callee, args),
+            Some(Resolution::Local(_) | Resolution::Binding(_)) => self.applied(id, callee, args),
             Some(_) => Err(self.fail(callee, HostError::ty(format!("`{path}` is no function")))),
             None => Err(self.fail(callee, HostError::ty(format!("`{path}` means nothing here")))),
         }

@@ -24,6 +24,14 @@ pub struct Closure {
     locals: ArenaMap<PatId, Value>,
 }
 
+impl Closure {
+    /// The same closure, having seen other tensors.
+    pub(crate) fn map_tensors(&self, map: &mut dyn FnMut(&Tensor) -> Tensor) -> Closure {
+        let locals = self.locals.iter().map(|(pat, value)| (pat, value.map_tensors(map))).collect();
+        Closure { locals, ..self.clone() }
+    }
+}
+
 impl Frame<'_, '_> {
     pub(super) fn closure(&self, params: &[PatId], body: ExprId) -> Value {
         let (key, locals) = (self.key.clone(), self.locals.clone());

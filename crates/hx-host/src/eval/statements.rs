@@ -128,6 +128,12 @@ impl Frame<'_, '_> {
                     self.locals.insert(*pat, new);
                     Ok(())
                 }
+                Some(Resolution::Binding(name)) => {
+                    if let Some(environment) = &mut self.session.environment {
+                        environment.values.insert(name.clone(), new);
+                    }
+                    Ok(())
+                }
                 _ => Err(self.fail(place, HostError::ty("only variables and parts of tensors are assigned"))),
             },
             Expr::Index { base, args } => {

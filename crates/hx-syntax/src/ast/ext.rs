@@ -1,8 +1,9 @@
 //! Accessors that a grammar rule cannot say.
 
 use super::{
-    AstNode, Attr, Bench, ClosureExpr, Expr, FloatNumber, IntNumber, Item, Literal, MeasureQuantity, Name,
-    NameRef, NamedType, Param, Path, Pattern, RangeExpr, StringLit, Test, Type, WarpRole, support,
+    AstNode, Attr, Bench, Cell, ClosureExpr, Expr, FloatNumber, IntNumber, Item, Literal, MeasureQuantity,
+    Name, NameRef, NamedType, Param, Path, Pattern, RangeExpr, SourceFile, StringLit, Test, Type, WarpRole,
+    support,
 };
 use crate::{SyntaxKind, SyntaxToken, T};
 
@@ -44,6 +45,13 @@ pub enum RoleKind {
 pub enum MeasureKind {
     Flops,
     Bytes,
+}
+
+impl SourceFile {
+    /// The entry of the REPL that this file is, if it is one.
+    pub fn cell(&self) -> Option<Cell> {
+        support::child(self.syntax())
+    }
 }
 
 impl Name {

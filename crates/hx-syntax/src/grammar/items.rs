@@ -145,13 +145,20 @@ pub(super) fn attributes(p: &mut Parser<'_>) {
     }
 }
 
+/// Where an item of a cell needs no `;`.
+fn is_at_line_end_of_cell(p: &Parser<'_>) -> bool {
+    p.is_in_cell && !p.at(T![;]) && p.is_after_line_end()
+}
+
 // test use
 // use std::gemm::{gemm, split_k as sk, a::{b, c}};
 // use std::math;
 fn use_(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![use]);
     use_tree(p);
-    p.expect(T![;]);
+    if !is_at_line_end_of_cell(p) {
+        p.expect(T![;]);
+    }
     m.complete(p, USE);
 }
 
@@ -208,7 +215,9 @@ fn const_(p: &mut Parser<'_>, m: Marker) {
     if p.expect(T![=]) {
         expressions::expr(p);
     }
-    statements::end_of_statement(p);
+    if !is_at_line_end_of_cell(p) {
+        statements::end_of_statement(p);
+    }
     m.complete(p, CONST);
 }
 

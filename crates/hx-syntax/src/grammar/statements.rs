@@ -91,9 +91,9 @@ pub(super) fn end_of_statement(p: &mut Parser<'_>) {
     p.eat(T![;]);
 }
 
-/// At the end of a cell the `;` may be missing.
+/// In a cell the `;` may be missing where the text or the line ends.
 fn end_of(p: &mut Parser<'_>, end: End) {
-    if end == End::OfCell && p.at_end() {
+    if end == End::OfCell && !p.at(T![;]) && p.is_after_line_end() {
         return;
     }
     end_of_statement(p);

@@ -18,6 +18,10 @@ fn complete() {
         "let a = 1; let b = 2",
         "if c { 1 } else { 2 }",
         "use std::math::LOG2E;",
+        "use std::math",
+        "const N = 4",
+        "let a = 1\nlet b = 2\na",
+        "use std::math\nx = 2",
     ] {
         assert_eq!(completeness(text), Completeness::Complete, "{text}");
     }
@@ -48,7 +52,6 @@ fn incomplete() {
         "(4, 8) :",
         "scan(x, op: |a, b|",
         "warp_groups {",
-        "use std::math",
     ] {
         assert_eq!(completeness(text), Completeness::Incomplete, "{text}");
     }

@@ -350,16 +350,13 @@ fn a_missing_semicolon() {
     check_cell(
         "let x = 1\nlet y = 2\nf(x)\ng(y) h(z);",
         expect![[r#"
-        HX0001 9..9: found the keyword `let` where `;` was expected
-        HX0001 19..19: found `f` where `;` was expected
-        HX0001 24..24: found `g` where `;` was expected
-        HX0001 30..31: found `h` where `;` was expected
-        (cell
-          (let_stmt let x = 1)
-          (let_stmt let y = 2)
-          (expr_stmt (call_expr f (arg_list ( (arg x) ))))
-          (expr_stmt (call_expr g (arg_list ( (arg y) ))) (error h ( z )) ;))
-    "#]],
+            HX0001 30..31: found `h` where `;` was expected
+            (cell
+              (let_stmt let x = 1)
+              (let_stmt let y = 2)
+              (expr_stmt (call_expr f (arg_list ( (arg x) ))))
+              (expr_stmt (call_expr g (arg_list ( (arg y) ))) (error h ( z )) ;))
+        "#]],
     );
 }
 

@@ -1,0 +1,92 @@
+//! The device of an evaluation: a machine that is waited for only when the first kernel is launched.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hx_compile::Db;
+use hx_driver::{Launcher, Machine};
+use hx_hir::Name;
+use hx_host::bench::{GemmRequest, Step, Times};
+use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
+use hx_host::{HostError, HostResult};
+
+use crate::machines::Machines;
+
+/// How long one launch took on this side, compiling and copies included.
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "the command that times an entry tells it")]
+pub(crate) struct Launched {
+    pub kernel: Name,
+    pub time: Duration,
+}
+
+/// Opens the machine at the first launch.
+pub(crate) struct LateDevice<'a> {
+    db: &'a dyn Db,
+    machines: &'a Machines,
+    machine: &'a OnceCell<Arc<Machine>>,
+    deadline: Option<Instant>,
+    stop: &'a AtomicBool,
+    launcher: Option<Launcher<'a>>,
+    pub launches: Vec<Launched>,
+}
+
+impl<'a> LateDevice<'a> {
+    /// `machine` holds the machine as long as it is in use.
+    pub(crate) fn new(
+        db: &'a dyn Db,
+        machines: &'a Machines,
+        machine: &'a OnceCell<Arc<Machine>>,
+        deadline: Option<Instant>,
+        stop: &'a AtomicBool,
+    ) -> LateDevice<'a> {
+        LateDevice { db, machines, machine, deadline, stop, launcher: None, launches: Vec::new() }
+    }
+
+    fn launcher(&mut self) -> Result<&mut Launcher<'a>, LaunchError> {
+        if self.launcher.is_none() {
+            let gave_up =
+                || self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|at| Instant::now() >= at);
+            let opened =
+                self.machines.wait(&gave_up).ok_or_else(|| LaunchError::call(HostError::stopped()))?;
+            let opened = opened.map_err(|error| LaunchError::call(error.0))?;
+            let machine: &'a Machine = self.machine.get_or_init(|| opened);
+            self.launcher = Some(Launcher::new(self.db, machine, self.deadline, self.stop));
+        }
+        self.launcher.as_mut().ok_or_else(|| LaunchError::call(HostError::stopped()))
+    }
+}
+
+impl Device for LateDevice<'_> {
+    fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+        let launcher = self.launcher()?;
+        let start = Instant::now();
+        let report = launcher.launch(request)?;
+        self.launches.push(Launched { kernel: request.kernel.name.clone(), time: start.elapsed() });
+        Ok(report)
+    }
+
+    fn gemm(&mut self, request: &GemmRequest) -> Result<(), LaunchError> {
+        self.launcher()?.gemm(request)
+    }
+
+    fn code(&mut self, question: &CodeQuestion) -> HostResult<CodeAnswer> {
+        match &mut self.launcher {
+            Some(launcher) => launcher.code(question),
+            None => NoDevice.code(question),
+        }
+    }
+
+    fn can_time(&self) -> HostResult<()> {
+        match &self.launcher {
+            Some(launcher) => launcher.can_time(),
+            None => NoDevice.can_time(),
+        }
+    }
+
+    fn time(&mut self, works: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
+        self.launcher()?.time(works)
+    }
+}

@@ -1,0 +1,17 @@
+//! The REPL: cells, commands, line editing, and the evaluation that cannot take the session down.
+//!
+//! Everything that is computed comes from the crates below: this one decides what an entry means, runs it where it can be
+//! given up, and shows what came of it. It knows no flags. Start at [`Session`]; [`run_script`] drives it from a stream.
+
+mod device;
+mod machines;
+mod screen;
+mod script;
+mod session;
+mod show;
+mod work;
+
+pub use machines::Machines;
+pub use screen::{Screen, Style};
+pub use script::run_script;
+pub use session::{Config, Outcome, Session};

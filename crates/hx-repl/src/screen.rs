@@ -1,0 +1,83 @@
+//! Where results, remarks and diagnostics go, and whether in colour.
+
+use std::io::Write;
+
+use hx_base::{Code, Db, Diagnostic};
+use hx_host::HostError;
+use hx_report::Config;
+
+/// How text looks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Style {
+    /// Results with ANSI colours.
+    pub color: bool,
+    /// Diagnostics with ANSI colours.
+    pub diagnostics: bool,
+}
+
+/// Two streams: results on one, everything else on the other. A stream that is gone ends nothing.
+pub struct Screen<'a> {
+    out: &'a mut dyn Write,
+    err: &'a mut dyn Write,
+    style: Style,
+}
+
+impl std::fmt::Debug for Screen<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Screen").field("style", &self.style).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Screen<'a> {
+    /// A screen on two streams.
+    pub fn new(out: &'a mut dyn Write, err: &'a mut dyn Write, style: Style) -> Screen<'a> {
+        Screen { out, err, style }
+    }
+
+    /// How it looks.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// A result, which may have several lines.
+    pub fn result(&mut self, text: &str) {
+        let _ = writeln!(self.out, "{}", text.trim_end_matches('\n'));
+        let _ = self.out.flush();
+    }
+
+    /// A line for people.
+    pub fn remark(&mut self, text: &str) {
+        let _ = writeln!(self.err, "{text}");
+        let _ = self.err.flush();
+    }
+
+    /// Findings with their places.
+    pub fn diagnostics(&mut self, db: &dyn Db, found: &[Diagnostic]) {
+        let config = Config { color: self.style.diagnostics, ascii: false };
+        for diagnostic in found {
+            let text = hx_report::render(db, diagnostic, config);
+            let _ = writeln!(self.err, "{}", text.trim_end());
+        }
+        let _ = self.err.flush();
+    }
+
+    /// A finding without a place.
+    pub fn placeless(&mut self, error: &HostError) {
+        let help: Vec<String> = error.help.iter().cloned().collect();
+        self.report(error.code, &error.message, &error.notes, &help);
+    }
+
+    /// The same from its parts.
+    pub fn report(&mut self, code: &Code, message: &str, notes: &[String], help: &[String]) {
+        let config = Config { color: self.style.diagnostics, ascii: false };
+        let text = hx_report::render_placeless(code, message, notes, help, config);
+        let _ = write!(self.err, "{text}");
+        let _ = self.err.flush();
+    }
+
+    /// A mistake in a command.
+    pub fn usage(&mut self, text: &str) {
+        let _ = writeln!(self.err, "error: {text}");
+        let _ = self.err.flush();
+    }
+}

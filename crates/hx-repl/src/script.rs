@@ -1,0 +1,65 @@
+//! A session that is read from a stream: entries end where the parser says so.
+
+use std::io::BufRead;
+
+use hx_base::codes;
+use hx_syntax::{Completeness, completeness};
+
+use crate::screen::Screen;
+use crate::session::{Outcome, Session};
+
+/// Runs the entries of a stream one after the other. At the first that fails the script ends, unless `keep_going`; then the
+/// worst of their outcomes is that of the script.
+pub fn run_script(
+    session: &mut Session,
+    input: &mut dyn BufRead,
+    keep_going: bool,
+    screen: &mut Screen<'_>,
+) -> Outcome {
+    let mut worst = Outcome::Good;
+    let mut entry = String::new();
+    loop {
+        let line = match read_line(input) {
+            Ok(line) => line,
+            Err(reason) => {
+                screen.report(&codes::IO_ERROR, &format!("cannot read the input: {reason}"), &[], &[]);
+                return worst.max(Outcome::Failed);
+            }
+        };
+        let ended = line.is_none();
+        let is_command = entry.is_empty() && line.as_deref().is_some_and(is_command);
+        entry.push_str(line.as_deref().unwrap_or_default());
+        if !ended && !is_command && completeness(&entry) == Completeness::Incomplete {
+            continue;
+        }
+        let outcome = session.enter(&std::mem::take(&mut entry), screen);
+        match outcome {
+            Outcome::Quit => return worst,
+            Outcome::Interrupted => return outcome,
+            Outcome::Good => {}
+            Outcome::Failed | Outcome::Environment => {
+                worst = worst.max(outcome);
+                if !keep_going {
+                    return worst;
+                }
+            }
+        }
+        if ended {
+            return worst;
+        }
+    }
+}
+
+fn is_command(line: &str) -> bool {
+    line.trim_start().starts_with([':', '?'])
+}
+
+/// A line with its end; nothing at the end of the input.
+fn read_line(input: &mut dyn BufRead) -> Result<Option<String>, String> {
+    let mut bytes = Vec::new();
+    match input.read_until(b'\n', &mut bytes) {
+        Ok(0) => Ok(None),
+        Ok(_) => String::from_utf8(bytes).map(Some).map_err(|_| "it is no UTF-8 text".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}

@@ -1,0 +1,20 @@
+//! The flags of `hx repl`.
+
+use clap::Args;
+
+use super::{DeviceArgs, seconds};
+
+#[derive(Args, Debug, Default)]
+pub(crate) struct ReplArgs {
+    /// What random functions start from where a call names no seed.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Seconds after which one entry is stopped.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
+    pub timeout: Option<f64>,
+    /// In a script, go on after an entry that fails; the exit code still tells.
+    #[arg(long)]
+    pub keep_going: bool,
+    #[command(flatten)]
+    pub device: DeviceArgs,
+}
