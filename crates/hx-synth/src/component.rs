@@ -1,8 +1,10 @@
-//! Components: register tensors joined by operations that move nothing through memory (paper, algorithm 1, line 1).
+//! Components: register tensors tied by constraints (paper, algorithm 1, line 1).
 
 use std::collections::BTreeMap;
 
-use hx_tile::{Op, OpKind, TensorId, TileProgram};
+use hx_tile::{Op, OpKind, TensorId};
+
+use crate::constraints::System;
 
 /// Register tensors whose layouts depend on each other, with their operations in the order of the text.
 #[derive(Debug)]
@@ -16,40 +18,19 @@ pub(crate) struct Component<'p> {
 pub(crate) const UNKNOWN_TRIPS: f64 = 16.0;
 
 /// The components, in the order of their first tensor.
-pub(crate) fn components(program: &TileProgram) -> Vec<Component<'_>> {
-    let ops = program.ops(UNKNOWN_TRIPS);
-    let mut root: BTreeMap<TensorId, TensorId> =
-        program.tensor_ids().filter(|t| program.tensor(*t).is_register()).map(|t| (t, t)).collect();
-    for (op, _) in &ops {
-        let joined = op.kind.registers();
-        for pair in joined.windows(2) {
-            let (a, b) = (find(&root, pair[0]), find(&root, pair[1]));
-            root.insert(a.max(b), a.min(b));
+pub(crate) fn components<'p>(system: &System<'p>) -> Vec<Component<'p>> {
+    let mut out: Vec<Component<'p>> = Vec::new();
+    let mut of: BTreeMap<TensorId, usize> = BTreeMap::new();
+    for tensors in system.tied().into_values() {
+        of.extend(tensors.iter().map(|t| (*t, out.len())));
+        out.push(Component { tensors, ops: vec![] });
+    }
+    for (op, trips) in system.program.ops(UNKNOWN_TRIPS) {
+        if let Some(component) = op.kind.registers().first().and_then(|t| of.get(t)) {
+            out[*component].ops.push((op, trips));
         }
     }
-    let mut groups: BTreeMap<TensorId, Component<'_>> = BTreeMap::new();
-    for tensor in root.keys() {
-        let group = groups.entry(find(&root, *tensor)).or_insert(Component { tensors: vec![], ops: vec![] });
-        group.tensors.push(*tensor);
-    }
-    for (op, trips) in ops {
-        if let Some(tensor) = op.kind.registers().first()
-            && let Some(group) = groups.get_mut(&find(&root, *tensor))
-        {
-            group.ops.push((op, trips));
-        }
-    }
-    groups.into_values().collect()
-}
-
-fn find(root: &BTreeMap<TensorId, TensorId>, mut tensor: TensorId) -> TensorId {
-    while let Some(&up) = root.get(&tensor) {
-        if up == tensor {
-            break;
-        }
-        tensor = up;
-    }
-    tensor
+    out
 }
 
 impl<'p> Component<'p> {

@@ -4,7 +4,7 @@ use hx_layout::{Layout, LayoutError};
 use hx_tile::{Distribution, Reason, TileMode, modes_layout};
 
 /// A thread-value layout over a tile, which is at least the tensor.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Tv {
     pub(crate) tile: Vec<i64>,
     pub(crate) thread: Vec<TileMode>,
@@ -105,18 +105,45 @@ impl Tv {
         if self.threads() != wanted.threads() {
             return None;
         }
-        let held: Vec<Vec<i64>> = (0..self.values()).map(|v| self.coordinate(0, v)).collect();
-        let positions: Vec<i64> = (0..wanted.values())
-            .map(|v| {
-                let at = wanted.coordinate(0, v);
-                held.iter().position(|h| *h == at).map(|p| p as i64)
-            })
-            .collect::<Option<_>>()?;
-        // Threads add their own offset, so it is enough to compare the first value of each thread.
-        let same = (0..self.threads())
-            .all(|t| positions.first().is_none_or(|&p| self.coordinate(t, p) == wanted.coordinate(t, 0)));
-        same.then_some(positions)
+        // Coordinates as numbers, alike for both.
+        let mut radix = vec![1i64; self.tile.len()];
+        for d in 1..radix.len() {
+            radix[d] = radix[d - 1] * self.tile[d - 1].max(wanted.tile[d - 1]);
+        }
+        if offsets(&self.thread, &radix) != offsets(&wanted.thread, &radix) {
+            return None;
+        }
+        let mut held: Vec<(i64, i64)> = offsets(&self.value, &radix).into_iter().zip(0..).collect();
+        held.sort_unstable();
+        let position = |at: &i64| {
+            let first = held.partition_point(|(offset, _)| offset < at);
+            held.get(first).filter(|(offset, _)| offset == at).map(|(_, position)| *position)
+        };
+        offsets(&wanted.value, &radix).iter().map(position).collect()
     }
+
+    /// Thread and value modes as the language writes layouts.
+    pub(crate) fn text(&self) -> String {
+        match (self.thread_layout(), self.value_layout()) {
+            (Ok(t), Ok(v)) => format!("({t}, {v})"),
+            _ => "a layout too large to print".into(),
+        }
+    }
+}
+
+/// What each index over the modes walks, the first mode fastest, with coordinates counted in `radix`.
+fn offsets(modes: &[TileMode], radix: &[i64]) -> Vec<i64> {
+    let mut out = vec![0];
+    for mode in modes {
+        let step: i64 = mode.strides.iter().zip(radix).map(|(s, r)| s * r).sum();
+        let inner = out.len();
+        for digit in 1..mode.extent {
+            out.extend_from_within((digit as usize - 1) * inner..digit as usize * inner);
+            let last = out.len() - inner;
+            out[last..].iter_mut().for_each(|o| *o += step);
+        }
+    }
+    out
 }
 
 /// The modes of threads, cut where a warp ends.

@@ -1,20 +1,24 @@
 //! Synthesis: a layout for every tensor and an instruction for every operation of a tile program.
 //!
-//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V): register tensors that share a layout form components
-//! ([`component`]); each component gets an anchor, a gemm or the copy that moves most ([`anchor`]); the rest follows by propagation
-//! ([`propagate`]); accesses to shared memory make layout constraints that are unified, filled and swizzled ([`shared`]).
+//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V): operations become constraints ([`constraints`]); register
+//! tensors that constraints tie together form components ([`component`]); the search gives each component its anchors, gemms or the
+//! copies that move most ([`search`], [`anchor`]), and the rest follows from the constraints by a work-list; accesses to shared
+//! memory make layout constraints that are unified, filled and swizzled ([`shared`]).
 //! Instructions are rows of the catalogue; none is known by name. The crate knows nothing of incremental queries or CUDA text.
 //! Start at [`solve`].
 
 mod access;
 mod anchor;
+mod choices;
 mod component;
+mod constraints;
 mod cost;
 mod distribution;
 mod failure;
 mod pinned;
-mod propagate;
+mod pool;
 mod reduce;
+mod search;
 mod shared;
 mod size;
 mod solve;

@@ -3,9 +3,9 @@
 use hx_target::{Arch, WARP, catalogue};
 use hx_tile::{Across, Op, Reason, ReduceChoice, TensorId, TileProgram};
 
+use crate::constraints::Layouts;
 use crate::distribution::{at_warps, layout_of_table};
 use crate::failure::{Failure, FailureKind};
-use crate::propagate::Layouts;
 
 /// Threads along the axis: masks of lanes that exchange, and digits of the thread number that meet in shared memory.
 pub(crate) struct Steps {
@@ -42,7 +42,7 @@ pub(crate) fn choice(
     offset: u32,
     arch: Arch,
 ) -> Result<ReduceChoice, Failure> {
-    let (d, s) = (&known[&dst].tv, &known[&src].tv);
+    let (d, s) = (&known[dst].tv, &known[src].tv);
     let irregular = || {
         let message = "the results of the reduction lie in no regular order";
         Failure::new(FailureKind::Conflict, message).at(op.id)

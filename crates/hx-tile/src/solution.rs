@@ -21,6 +21,8 @@ pub struct Solution {
     pub cost: f64,
     /// The constraints that were solved, in the paper's notation, in order.
     pub constraints: Vec<Demand>,
+    /// Branches of the search that its budget left alone: with more, a cheaper solution might have been found.
+    pub unexplored: u64,
 }
 
 /// A constraint as text, with the operation that makes it.

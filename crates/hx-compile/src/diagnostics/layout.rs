@@ -3,6 +3,7 @@
 use hx_base::{Diagnostic, Severity, codes};
 use hx_lower::Lowered;
 use hx_synth::{Failure, FailureKind};
+use hx_tile::Solution;
 
 use super::Places;
 use crate::violations;
@@ -49,6 +50,15 @@ pub(super) fn failure(
     }
     found.help.extend(failure.help.iter().cloned());
     Some(found)
+}
+
+/// A search that stopped at its budget.
+pub(super) fn stopped(places: &Places<'_>, solution: &Solution) -> Option<Diagnostic> {
+    let left = solution.unexplored;
+    let (file, range) = places.kernel();
+    let message = format!("the search for layouts left {left} branches unexplored");
+    let found = Diagnostic::new(&codes::SEARCH_STOPPED, file, range, message);
+    (left > 0).then(|| found.help("a pinned layout, or `warps:` of a `gemm`, leaves less to search"))
 }
 
 /// What the independent checker says against a solution. It enumerates, so here it is asked in debug builds only.

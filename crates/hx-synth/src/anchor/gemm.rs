@@ -1,10 +1,13 @@
 //! The anchor of a component with matrix products: instruction and arrangement of warps (paper, algorithm 1, lines 7 to 11).
 
+use std::rc::Rc;
+
 use hx_target::{Arch, Fragment, GemmRow, catalogue};
 use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, tile_modes};
 
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
+use crate::pool::Pool;
 
 /// One way to make a gemm of one instruction.
 #[derive(Clone, Debug)]
@@ -16,9 +19,9 @@ pub(crate) struct Tiling {
     pub(crate) copies: i64,
     /// Issues along M, N and K.
     pub(crate) issues: [i64; 3],
-    pub(crate) a: Tv,
-    pub(crate) b: Tv,
-    pub(crate) c: Tv,
+    pub(crate) a: Rc<Tv>,
+    pub(crate) b: Rc<Tv>,
+    pub(crate) c: Rc<Tv>,
 }
 
 /// The tensors of a gemm and its shape.
@@ -41,7 +44,15 @@ impl<'p> Gemm<'p> {
 }
 
 /// All ways to tile the gemm, in the order of the catalogue and of the arrangement.
-pub(crate) fn tilings(program: &TileProgram, gemm: &Gemm<'_>, arch: Arch) -> Result<Vec<Tiling>, Failure> {
+///
+/// # Errors
+/// Where no instruction of the target does this product with these threads.
+pub(crate) fn tilings(
+    program: &TileProgram,
+    gemm: &Gemm<'_>,
+    arch: Arch,
+    pool: &Pool,
+) -> Result<Vec<Tiling>, Failure> {
     let dtypes = [gemm.a, gemm.b, gemm.c].map(|t| program.tensor(t).dtype);
     let threads = i64::from(program.threads);
     let [m, n, k] = gemm.shape;
@@ -67,7 +78,7 @@ pub(crate) fn tilings(program: &TileProgram, gemm: &Gemm<'_>, arch: Arch) -> Res
         for along_m in divisors(units) {
             for along_n in divisors(units / along_m) {
                 if gemm.pinned.is_none_or(|p| p == [along_m, along_n])
-                    && let Some(tiling) = tile(row, [along_m, along_n], units, [m, n, k])
+                    && let Some(tiling) = tile(row, [along_m, along_n], units, [m, n, k], pool)
                 {
                     out.push(tiling);
                 }
@@ -94,7 +105,13 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
 
 /// Tiles `C` with the instruction: lanes first, then warps along M and N, then issues. A row or column of tiles that the warps do
 /// not divide is covered beyond the tensor.
-fn tile(row: &'static GemmRow, [wm, wn]: [i64; 2], units: i64, [m, n, k]: [i64; 3]) -> Option<Tiling> {
+fn tile(
+    row: &'static GemmRow,
+    [wm, wn]: [i64; 2],
+    units: i64,
+    [m, n, k]: [i64; 3],
+    pool: &Pool,
+) -> Option<Tiling> {
     let [im, i_n, ik] = row.shape;
     let issues = [ceil_div(m, im * wm), ceil_div(n, i_n * wn), k / ik];
     let copies = units / (wm * wn);
@@ -127,6 +144,7 @@ fn tile(row: &'static GemmRow, [wm, wn]: [i64; 2], units: i64, [m, n, k]: [i64; 
         [warps_m, step(wn, 1, i_n), still(copies)],
         [step(issues[1], 1, i_n * wn), step(issues[0], 0, im * wm)],
     )?;
+    let [a, b, c] = [a, b, c].map(|tv| pool.keep(tv));
     Some(Tiling { row, arrangement: [wm, wn], copies, issues, a, b, c })
 }
 

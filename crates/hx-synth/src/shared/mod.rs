@@ -6,4 +6,4 @@ mod materialize;
 mod options;
 mod swizzle;
 
-pub(crate) use options::{Use, solve};
+pub(crate) use options::{Use, ideal, solve};

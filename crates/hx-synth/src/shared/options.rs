@@ -1,5 +1,7 @@
 //! One shared tensor: which instructions its accesses use, and the layout that serves them all at least cost.
 
+use std::rc::Rc;
+
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Arch, Space, catalogue};
@@ -31,28 +33,20 @@ pub(crate) struct Use<'p> {
 #[derive(Clone, Debug)]
 enum End<'p> {
     /// A register tensor with its layout.
-    Register(TensorId, Tv),
+    Register(Rc<Tv>),
     /// A view of global memory, of an asynchronous copy.
     Global(&'p View),
 }
 
 impl<'p> Use<'p> {
-    pub(crate) fn register(program: &TileProgram, transfer: Transfer<'p>, tv: Tv, trips: f64) -> Use<'p> {
+    pub(crate) fn register(program: &TileProgram, transfer: Transfer<'p>, tv: Rc<Tv>, trips: f64) -> Use<'p> {
         let shape = program.tensor(transfer.register).shape.clone();
-        let (view, end) = (transfer.memory, End::Register(transfer.register, tv));
+        let (view, end) = (transfer.memory, End::Register(tv));
         Use { op: transfer.op, view, shape, reads: transfer.is_load, end, trips }
     }
 
     pub(crate) fn asynchronous(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
         Use { op, view: dst, shape: src.shape(), reads: false, end: End::Global(src), trips }
-    }
-
-    /// The tensor at the other end.
-    pub(crate) fn other_name<'a>(&self, program: &'a TileProgram) -> &'a str {
-        match &self.end {
-            End::Register(tensor, _) => &program.tensor(*tensor).name,
-            End::Global(view) => global::param_of(program, view).map_or("?", |p| &p.name),
-        }
     }
 }
 
@@ -116,6 +110,17 @@ pub(crate) fn solve(
     Ok(buffer)
 }
 
+/// The least cycles of one execution of a use, whatever the layout of the tensor.
+pub(crate) fn ideal(
+    program: &TileProgram,
+    tensor: TensorId,
+    used: &Use<'_>,
+    arch: Arch,
+) -> Result<f64, Failure> {
+    let candidates = candidates(program, tensor, used, program.tensor(tensor).dtype, arch)?;
+    Ok(candidates.first().map_or(0.0, |c| c.cost))
+}
+
 /// Whether a pinned layout is one of the tensor: a mode for each dimension, and no place taken twice.
 fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result<(), Failure> {
     let info = program.tensor(tensor);
@@ -146,7 +151,7 @@ fn candidates(
 ) -> Result<Vec<Candidate>, Failure> {
     let shape = &program.tensor(tensor).shape;
     let accesses = match &u.end {
-        End::Register(_, tv) => register_accesses(u, tv, dtype, arch),
+        End::Register(tv) => register_accesses(u, tv, dtype, arch),
         End::Global(view) => async_accesses(program, u, view, dtype, arch)?,
     };
     let mut out = Vec::new();

@@ -1,0 +1,231 @@
+//! The instruction of every operation, once the layouts are known.
+
+use std::collections::BTreeMap;
+
+use hx_dtype::DType;
+use hx_target::{Arch, catalogue};
+use hx_tile::{
+    Choice, ConvertChoice, Demand, GemmChoice, MapChoice, OpKind, Reason, SharedLayout, Solution, TensorId,
+    TileProgram,
+};
+
+use crate::access::{Transfer, global};
+use crate::anchor::gemm::{Gemm, Tiling};
+use crate::constraints::{Layouts, broadcast};
+use crate::distribution::{Tv, layout_of_table};
+use crate::failure::{Failure, FailureKind};
+use crate::search::Cx;
+use crate::{component, reduce, shared};
+
+/// Bytes to which each shared buffer is placed.
+const SHARED_ALIGN: u32 = 128;
+
+/// The positions that the instructions of a gemm read, given the layouts its tensors ended up with.
+pub(crate) fn gemm(gemm: &Gemm<'_>, tiling: &Tiling, layouts: &Layouts) -> Result<GemmChoice, Failure> {
+    let [im, i_n, ik] = tiling.issues;
+    let (c_order, c_extents) = tiling.c_by_issue();
+    let positions = |tensor: TensorId, wanted: &Tv, extents: &[i64]| {
+        let table = layouts[tensor].tv.positions_of(wanted);
+        table.and_then(|t| layout_of_table(extents, &t)).ok_or_else(|| {
+            Failure::new(FailureKind::Conflict, "the values of a fragment lie in no regular order")
+                .at(gemm.op.id)
+        })
+    };
+    let [wm, wn] = tiling.arrangement;
+    let repeat =
+        if tiling.copies > 1 { format!("; {} times the same work", tiling.copies) } else { String::new() };
+    let text =
+        format!("lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{repeat}");
+    Ok(GemmChoice {
+        row: tiling.row.name.clone(),
+        arrangement: tiling.arrangement,
+        a: positions(gemm.a, &tiling.a, &[tiling.row.a.values(), im, ik])?,
+        b: positions(gemm.b, &tiling.b, &[tiling.row.b.values(), i_n, ik])?,
+        c: positions(gemm.c, &c_order, &c_extents)?,
+        issues: tiling.issues,
+        reason: Reason { text, from: vec![] },
+    })
+}
+
+/// The sides of the instruction that a gemm's constraints speak of.
+pub(crate) fn gemm_demand(gemm: &Gemm<'_>, tiling: &Tiling) -> Demand {
+    let row = &tiling.row;
+    let fragment = |name: &str, f: &hx_target::Fragment| format!("p_{name} = {}", f.layout);
+    let sides = [fragment("A", &row.a), fragment("B", &row.b), fragment("C", &row.c)].join(", ");
+    Demand { op: gemm.op.id, text: format!("with {}: {sides}", row.name) }
+}
+
+pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+    let (program, arch) = (cx.program(), cx.arch);
+    for (op, _) in program.ops(1.0) {
+        let Some(transfer) = Transfer::of(op).filter(|t| t.shared().is_none()) else { continue };
+        let info = program.tensor(transfer.register);
+        let (access, text) =
+            global::best(program, &transfer, &known[transfer.register].tv, info.dtype, arch)?;
+        solution.constraints.push(copy_demand(op.id, access.row));
+        let choice = access.to_choice(Reason { text, from: vec![] }).map_err(|e| too_large(e.to_string()))?;
+        solution.choices.insert(op.id, Choice::Copy(choice));
+    }
+    Ok(())
+}
+
+/// The sides of the instruction that a copy's constraint speaks of.
+fn copy_demand(op: hx_tile::OpId, row: &hx_target::CopyRow) -> Demand {
+    let sides = match (&row.memory, &row.register) {
+        (Some(p), Some(q)) => format!(": p = {p}, q = {q}"),
+        _ => String::new(),
+    };
+    Demand { op, text: format!("with {}{sides}", row.name) }
+}
+
+pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+    let (program, arch) = (cx.program(), cx.arch);
+    for (op, _) in program.ops(1.0) {
+        let OpKind::Cast { dst, src } = op.kind else { continue };
+        let (d, s) = (program.tensor(dst), program.tensor(src));
+        let values = known[dst].tv.values();
+        let table = cx.pool.positions(&known[src].tv, &known[dst].tv).unwrap_or_default();
+        let rows = catalogue().converts_of(s.dtype, d.dtype, arch);
+        let fits = |n: i64| {
+            values % n == 0 && table.chunks(n as usize).all(|c| c.windows(2).all(|w| w[1] == w[0] + 1))
+        };
+        let row = rows.filter(|r| fits(i64::from(r.values))).max_by_key(|r| r.values);
+        // What has no row is converted in C++, except for the 8-bit floats, which C++ does not know.
+        let plain = |t: DType| !matches!(t, DType::F8E4m3 | DType::F8E5m2);
+        if row.is_none() && s.dtype != d.dtype && !(plain(s.dtype) && plain(d.dtype)) {
+            let message = format!("no instruction of {arch} converts `{}` to `{}`", s.dtype, d.dtype);
+            return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id));
+        }
+        let step = row.map_or(1, |r| i64::from(r.values));
+        let irregular =
+            || Failure::new(FailureKind::Conflict, "the values of a cast lie in no regular order").at(op.id);
+        let extents = [step, values / step];
+        let identity: Vec<i64> = (0..values).collect();
+        let text = match row {
+            Some(r) if r.values > 1 => format!("{} elements at once into one register", r.values),
+            _ => "one element at once".to_string(),
+        };
+        solution.choices.insert(
+            op.id,
+            Choice::Convert(ConvertChoice {
+                row: row.map(|r| r.name.clone()),
+                src: layout_of_table(&extents, &table).ok_or_else(irregular)?,
+                dst: layout_of_table(&extents, &identity).ok_or_else(irregular)?,
+                reason: Reason { text, from: vec![] },
+            }),
+        );
+    }
+    Ok(())
+}
+
+pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+    let (program, arch) = (cx.program(), cx.arch);
+    let ops = program.ops(component::UNKNOWN_TRIPS);
+    let mut uses: BTreeMap<TensorId, Vec<shared::Use<'_>>> = BTreeMap::new();
+    for tensor in program.tensor_ids().filter(|t| !program.tensor(*t).is_register()) {
+        uses.insert(tensor, Vec::new());
+    }
+    for (op, trips) in ops {
+        if let OpKind::CopyAsync { src, dst } = &op.kind {
+            let hx_tile::Base::Shared(tensor) = dst.base else { continue };
+            uses.entry(tensor).or_default().push(shared::Use::asynchronous(op, src, dst, trips));
+        } else if let Some(transfer) = Transfer::of(op)
+            && let Some(tensor) = transfer.shared()
+        {
+            let tv = known[transfer.register].tv.clone();
+            uses.entry(tensor).or_default().push(shared::Use::register(program, transfer, tv, trips));
+        }
+    }
+    for (tensor, uses) in uses {
+        let buffer = shared::solve(program, tensor, &uses, arch, cx.cancelled)?;
+        let name = &program.tensor(tensor).name;
+        let from = buffer.accesses.iter().map(|a| a.0).collect();
+        for (op, access, constraint, conflicts, text) in &buffer.accesses {
+            solution.constraints.push(copy_demand(*op, access.row));
+            solution.constraints.push(Demand { op: *op, text: format!("m_{name} = {constraint}") });
+            let reason = Reason { text: text.clone(), from: vec![] };
+            let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
+            choice.conflicts = Some(*conflicts);
+            solution.choices.insert(*op, Choice::Copy(choice));
+        }
+        let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
+        solution.shared_bytes = offset + buffer.bytes;
+        solution.cost += buffer.cost;
+        let text = format!(
+            "the accesses unify to `{}`; fewest wavefronts of the orders and swizzles",
+            buffer.constraint
+        );
+        solution.shared.insert(
+            tensor,
+            SharedLayout {
+                layout: buffer.layout,
+                swizzle: buffer.swizzle,
+                offset,
+                bytes: buffer.bytes,
+                reason: Reason { text, from },
+            },
+        );
+    }
+    Ok(())
+}
+
+/// Whether the block has as much shared memory as the solution asks for.
+pub(crate) fn fits(program: &TileProgram, arch: Arch, solution: &Solution) -> Result<(), Failure> {
+    let limit = arch.limits().shared_bytes;
+    if solution.shared_bytes > limit {
+        let message =
+            format!("the block needs {} B of shared memory, and {arch} has {limit} B", solution.shared_bytes);
+        let mut failure = Failure::new(FailureKind::Resource, message);
+        for (tensor, layout) in &solution.shared {
+            failure = failure.part(
+                None,
+                Some(*tensor),
+                format!("`{}` takes {} B", program.tensor(*tensor).name, layout.bytes),
+            );
+        }
+        return Err(failure.help("smaller tiles or fewer stages"));
+    }
+    Ok(())
+}
+
+pub(crate) fn map(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+    let program = cx.program();
+    for (op, _) in program.ops(1.0) {
+        let OpKind::Map(map) = &op.kind else { continue };
+        let dst = &known[map.dst].tv;
+        let extents: Vec<i64> = dst.value.iter().map(|m| m.extent).collect();
+        let mut inputs = Vec::new();
+        for input in &map.inputs {
+            let wanted = cx.pool.project_values(dst, &broadcast(program, map, *input));
+            let table = cx.pool.positions(&known[*input].tv, &wanted);
+            inputs.push(table.and_then(|t| layout_of_table(&extents, &t)).ok_or_else(|| {
+                let message = "the operands of this expression lie in no common order";
+                Failure::new(FailureKind::Conflict, message).at(op.id)
+            })?);
+        }
+        let text =
+            format!("{} element{} of each thread", dst.values(), if dst.values() == 1 { "" } else { "s" });
+        solution
+            .choices
+            .insert(op.id, Choice::Map(MapChoice { inputs, reason: Reason { text, from: vec![] } }));
+    }
+    Ok(())
+}
+
+pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+    let (program, arch) = (cx.program(), cx.arch);
+    for (op, _) in program.ops(1.0) {
+        let OpKind::Reduce { dst, src, axis, .. } = op.kind else { continue };
+        let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
+        let choice = reduce::choice(program, op, [dst, src], axis, known, offset, arch)?;
+        if let Some(across) = &choice.across {
+            solution.shared_bytes = offset + across.bytes;
+        }
+        solution.choices.insert(op.id, Choice::Reduce(choice));
+    }
+    Ok(())
+}
+
+pub(crate) fn too_large(error: String) -> Failure {
+    Failure::new(FailureKind::Resource, format!("a layout is too large: {error}"))
+}

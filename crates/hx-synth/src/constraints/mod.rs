@@ -1,0 +1,160 @@
+//! What the operations of a program demand of layouts, as data (paper, section IV-A, figure 19).
+//!
+//! A [`System`] is built once for each program. It is solved by a work-list ([`worklist`]): a constraint fires when one of its
+//! sides is known and the other is not, and is checked when both are. What the work-list cannot decide, the instruction and
+//! arrangement of a gemm or the deal of a copy, the search does.
+
+mod text;
+pub(crate) mod worklist;
+
+use std::collections::BTreeMap;
+
+use hx_tile::{Base, Map, Op, OpId, OpKind, TensorId, TensorKind, TileProgram, View};
+
+pub(crate) use worklist::{Known, Layouts};
+
+/// A statement about layouts. *f* is the thread-value layout of a register tensor, *m* the layout of a memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Constraint {
+    /// *f* is what the user wrote.
+    Pinned { tensor: TensorId },
+    /// `f_a = f_b`: both sides of an elementwise operation or of a conversion, whatever the widths of their elements.
+    Equal { a: TensorId, b: TensorId },
+    /// `f_to = π ∘ f_from`, where π collapses the axes: the result of a reduction, and an operand that is broadcast. Only `to`
+    /// follows from it, since `from` could be dealt in many ways.
+    Project { from: TensorId, to: TensorId, axes: Vec<usize> },
+    /// Three equations along M, N and K between fragments of one instruction.
+    Gemm { c: TensorId, a: TensorId, b: TensorId },
+    /// `f ∘ q⁻¹ = m ∘ p⁻¹` for the two sides of one instruction.
+    Copy { register: TensorId, memory: Base },
+    /// A memory takes what an asynchronous copy brings from another: `m_to ∘ p⁻¹ = m_from ∘ p⁻¹`.
+    Move { from: Base, to: Base },
+}
+
+impl Constraint {
+    /// The register tensors that it ties to each other.
+    pub(crate) fn registers(&self) -> Vec<TensorId> {
+        match self {
+            Constraint::Pinned { tensor } => vec![*tensor],
+            Constraint::Equal { a, b } => vec![*a, *b],
+            Constraint::Project { from, to, .. } => vec![*from, *to],
+            Constraint::Gemm { c, a, b } => vec![*c, *a, *b],
+            Constraint::Copy { register, .. } => vec![*register],
+            Constraint::Move { .. } => vec![],
+        }
+    }
+}
+
+/// A constraint with the operation that makes it; a pin has none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Demanded {
+    pub(crate) op: Option<OpId>,
+    pub(crate) constraint: Constraint,
+}
+
+/// All constraints of a program, in the order of its text.
+#[derive(Debug)]
+pub(crate) struct System<'p> {
+    pub(crate) program: &'p TileProgram,
+    pub(crate) constraints: Vec<Demanded>,
+    /// For each tensor the constraints that name it.
+    touching: Vec<Vec<usize>>,
+}
+
+impl<'p> System<'p> {
+    pub(crate) fn of(program: &'p TileProgram) -> System<'p> {
+        let pins = program.tensor_ids().filter_map(|tensor| match program.tensor(tensor).kind {
+            TensorKind::Register { pinned: Some(_) } | TensorKind::Shared { pinned: Some(_) } => {
+                Some(Demanded { op: None, constraint: Constraint::Pinned { tensor } })
+            }
+            _ => None,
+        });
+        let mut constraints: Vec<Demanded> = pins.collect();
+        for (op, _) in program.ops(1.0) {
+            let demanded = demands(program, op).into_iter();
+            constraints.extend(demanded.map(|constraint| Demanded { op: Some(op.id), constraint }));
+        }
+        let mut touching = vec![Vec::new(); program.tensors.len()];
+        for (i, demanded) in constraints.iter().enumerate() {
+            for tensor in demanded.constraint.registers() {
+                let list: &mut Vec<usize> = &mut touching[tensor.0 as usize];
+                if list.last() != Some(&i) {
+                    list.push(i);
+                }
+            }
+        }
+        System { program, constraints, touching }
+    }
+
+    /// The sets of register tensors that constraints tie together, by their first tensor.
+    pub(crate) fn tied(&self) -> BTreeMap<TensorId, Vec<TensorId>> {
+        let registers = || self.program.tensor_ids().filter(|t| self.program.tensor(*t).is_register());
+        let mut root: BTreeMap<TensorId, TensorId> = registers().map(|t| (t, t)).collect();
+        for demanded in &self.constraints {
+            for pair in demanded.constraint.registers().windows(2) {
+                let (a, b) = (find(&root, pair[0]), find(&root, pair[1]));
+                root.insert(a.max(b), a.min(b));
+            }
+        }
+        let mut sets: BTreeMap<TensorId, Vec<TensorId>> = BTreeMap::new();
+        for tensor in registers() {
+            sets.entry(find(&root, tensor)).or_default().push(tensor);
+        }
+        sets
+    }
+}
+
+fn find(root: &BTreeMap<TensorId, TensorId>, mut tensor: TensorId) -> TensorId {
+    while let Some(&up) = root.get(&tensor) {
+        if up == tensor {
+            break;
+        }
+        tensor = up;
+    }
+    tensor
+}
+
+/// The constraints of one operation. An operation with layouts of its own kind, such as a scan, has its arm here.
+fn demands(program: &TileProgram, op: &Op) -> Vec<Constraint> {
+    match &op.kind {
+        OpKind::Copy { src, dst } => copy(src, dst).into_iter().collect(),
+        OpKind::CopyAsync { src, dst } => vec![Constraint::Move { from: src.base, to: dst.base }],
+        OpKind::Gemm { c, a, b, .. } => vec![Constraint::Gemm { c: *c, a: *a, b: *b }],
+        OpKind::Cast { dst, src } => vec![Constraint::Equal { a: *dst, b: *src }],
+        OpKind::Map(map) => elementwise(program, map),
+        OpKind::Reduce { dst, src, axis, .. } => {
+            vec![Constraint::Project { from: *src, to: *dst, axes: vec![*axis] }]
+        }
+        OpKind::Fill { .. }
+        | OpKind::Sync
+        | OpKind::Commit
+        | OpKind::Wait { .. }
+        // They read each element wherever it is held.
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => vec![],
+    }
+}
+
+fn copy(src: &View, dst: &View) -> Option<Constraint> {
+    match (src.register(), dst.register()) {
+        (None, Some(register)) => Some(Constraint::Copy { register, memory: src.base }),
+        (Some(register), None) => Some(Constraint::Copy { register, memory: dst.base }),
+        _ => None,
+    }
+}
+
+/// Equal extents first: what is broadcast follows from the whole.
+fn elementwise(program: &TileProgram, map: &Map) -> Vec<Constraint> {
+    let axes = |input: TensorId| broadcast(program, map, input);
+    let whole = map.inputs.iter().filter(|input| axes(**input).is_empty());
+    let equal = whole.map(|input| Constraint::Equal { a: map.dst, b: *input });
+    let partial = map.inputs.iter().filter(|input| !axes(**input).is_empty());
+    let project = partial.map(|input| Constraint::Project { from: map.dst, to: *input, axes: axes(*input) });
+    equal.chain(project).collect()
+}
+
+/// The axes along which an input of an expression is broadcast.
+pub(crate) fn broadcast(program: &TileProgram, map: &Map, input: TensorId) -> Vec<usize> {
+    let (from, to) = (&program.tensor(input).shape, &program.tensor(map.dst).shape);
+    (0..to.len()).filter(|d| from[*d] == 1 && to[*d] != 1).collect()
+}

@@ -1,0 +1,74 @@
+//! Constraints in the paper's notation.
+
+use hx_tile::{Base, Demand, OpId, TensorId, TensorKind};
+
+use super::{Constraint, Demanded, System};
+
+impl System<'_> {
+    /// Every constraint with the operation that makes it; a pin stands with the first operation that meets it.
+    pub(crate) fn demands(&self) -> Vec<Demand> {
+        let mut out = Vec::new();
+        for demanded in &self.constraints {
+            let Some(op) = demanded.op.or_else(|| self.meets(&demanded.constraint)) else { continue };
+            out.extend(self.texts(demanded).into_iter().map(|text| Demand { op, text }));
+        }
+        out
+    }
+
+    fn meets(&self, pin: &Constraint) -> Option<OpId> {
+        let Constraint::Pinned { tensor } = pin else { return None };
+        let names = |base: &Base| matches!(base, Base::Shared(t) | Base::Register(t) if t == tensor);
+        let meets = |d: &&Demanded| match &d.constraint {
+            Constraint::Copy { register, memory } => register == tensor || names(memory),
+            Constraint::Move { from, to } => names(from) || names(to),
+            other => other.registers().contains(tensor),
+        };
+        self.constraints.iter().filter(|d| d.op.is_some()).find(meets)?.op
+    }
+
+    fn name(&self, tensor: TensorId) -> &str {
+        &self.program.tensor(tensor).name
+    }
+
+    fn memory(&self, base: Base) -> &str {
+        match base {
+            Base::Global(p) => self.program.tensor_param(p).map_or("?", |p| &p.name),
+            Base::Shared(t) | Base::Register(t) => self.name(t),
+        }
+    }
+
+    /// One equation each.
+    fn texts(&self, demanded: &Demanded) -> Vec<String> {
+        let text = match &demanded.constraint {
+            Constraint::Pinned { tensor } => match &self.program.tensor(*tensor).kind {
+                TensorKind::Register { pinned: Some(layout) } => {
+                    format!("f_{} = {layout} (pinned)", self.name(*tensor))
+                }
+                TensorKind::Shared { pinned: Some(layout) } => {
+                    format!("m_{} = {} (pinned)", self.name(*tensor), layout.source_form())
+                }
+                _ => String::new(),
+            },
+            Constraint::Equal { a, b } => format!("f_{} = f_{}", self.name(*a), self.name(*b)),
+            Constraint::Project { from, to, axes } => {
+                let axes: Vec<String> = axes.iter().map(ToString::to_string).collect();
+                format!("f_{} = π_{} ∘ f_{}", self.name(*to), axes.join(","), self.name(*from))
+            }
+            Constraint::Gemm { c, a, b } => {
+                let [c, a, b] = [c, a, b].map(|t| self.name(*t));
+                return vec![
+                    format!("π_M ∘ f_{a} ∘ p_A⁻¹ = π_M ∘ f_{c} ∘ p_C⁻¹"),
+                    format!("π_N ∘ f_{b} ∘ p_B⁻¹ = π_N ∘ f_{c} ∘ p_C⁻¹"),
+                    format!("π_K ∘ f_{a} ∘ p_A⁻¹ = π_K ∘ f_{b} ∘ p_B⁻¹"),
+                ];
+            }
+            Constraint::Copy { register, memory } => {
+                format!("f_{} ∘ q⁻¹ = m_{} ∘ p⁻¹", self.name(*register), self.memory(*memory))
+            }
+            Constraint::Move { from, to } => {
+                format!("m_{} ∘ p⁻¹ = m_{} ∘ p⁻¹", self.memory(*to), self.memory(*from))
+            }
+        };
+        vec![text]
+    }
+}

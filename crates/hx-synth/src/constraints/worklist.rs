@@ -1,0 +1,152 @@
+//! The work-list: layouts that follow from those already known, constraint by constraint in the order of the text.
+
+use std::collections::BTreeSet;
+use std::ops::Index;
+use std::rc::Rc;
+
+use hx_tile::{OpId, Reason, TensorId};
+
+use super::{Constraint, System};
+use crate::distribution::Tv;
+use crate::failure::{Failure, FailureKind};
+use crate::pool::Pool;
+
+/// A layout with the reason for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) tv: Rc<Tv>,
+    pub(crate) reason: Reason,
+    /// The pinned tensor that it follows from alone, if it does.
+    pub(crate) pin: Option<TensorId>,
+}
+
+/// The layouts of a program's register tensors as far as they are known. Copies share what they know.
+#[derive(Clone, Debug)]
+pub(crate) struct Layouts(Vec<Option<Rc<Known>>>);
+
+impl Layouts {
+    pub(crate) fn new(tensors: usize) -> Layouts {
+        Layouts(vec![None; tensors])
+    }
+
+    pub(crate) fn get(&self, tensor: TensorId) -> Option<&Rc<Known>> {
+        self.0[tensor.0 as usize].as_ref()
+    }
+
+    pub(crate) fn set(&mut self, tensor: TensorId, known: Rc<Known>) {
+        self.0[tensor.0 as usize] = Some(known);
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (TensorId, &Rc<Known>)> {
+        self.0.iter().zip(0u32..).filter_map(|(known, i)| Some((TensorId(i), known.as_ref()?)))
+    }
+}
+
+impl Index<TensorId> for Layouts {
+    type Output = Known;
+
+    /// The layout of a tensor that is known.
+    fn index(&self, tensor: TensorId) -> &Known {
+        self.0[tensor.0 as usize].as_ref().expect("the layout of every register tensor is known by now")
+    }
+}
+
+/// What a constraint does when it is looked at.
+enum Fired {
+    Nothing,
+    Follows(TensorId, Known),
+    Conflict,
+}
+
+impl System<'_> {
+    /// Fires every constraint that the changed tensors make ready, until nothing follows any more. The answer is the constraints
+    /// whose sides are both known and disagree.
+    pub(crate) fn propagate(
+        &self,
+        pool: &Pool,
+        known: &mut Layouts,
+        changed: &[TensorId],
+    ) -> BTreeSet<usize> {
+        let touching = |tensor: TensorId| self.touching[tensor.0 as usize].iter().copied();
+        let mut ready: BTreeSet<usize> = changed.iter().flat_map(|t| touching(*t)).collect();
+        let mut conflicts = BTreeSet::new();
+        while let Some(next) = ready.pop_first() {
+            match self.fire(next, pool, known) {
+                Fired::Nothing => {}
+                Fired::Follows(tensor, layout) => {
+                    known.set(tensor, Rc::new(layout));
+                    ready.extend(touching(tensor));
+                }
+                Fired::Conflict => {
+                    conflicts.insert(next);
+                }
+            }
+        }
+        conflicts
+    }
+
+    fn fire(&self, index: usize, pool: &Pool, known: &Layouts) -> Fired {
+        let demanded = &self.constraints[index];
+        let from = demanded.op.into_iter().collect();
+        match &demanded.constraint {
+            Constraint::Equal { a, b } => match (known.get(*a), known.get(*b)) {
+                (None, None) => Fired::Nothing,
+                (Some(x), Some(y)) => agreed(pool.positions(&y.tv, &x.tv).is_some()),
+                (Some(x), None) => Fired::Follows(*b, equal(x, from)),
+                (None, Some(y)) => Fired::Follows(*a, equal(y, from)),
+            },
+            Constraint::Project { from: whole, to, axes } => match (known.get(*whole), known.get(*to)) {
+                (None, _) => Fired::Nothing,
+                (Some(x), Some(y)) => {
+                    let wanted = pool.project_values(&x.tv, axes);
+                    agreed(pool.positions(&y.tv, &wanted).is_some())
+                }
+                (Some(x), None) => {
+                    let text = format!("the projection of its operand along {axes:?}");
+                    let reason = Reason { text, from };
+                    Fired::Follows(*to, Known { tv: pool.project(&x.tv, axes), reason, pin: x.pin })
+                }
+            },
+            // Decided by the search, or by the memory.
+            Constraint::Pinned { .. }
+            | Constraint::Gemm { .. }
+            | Constraint::Copy { .. }
+            | Constraint::Move { .. } => Fired::Nothing,
+        }
+    }
+
+    /// The failure that a violated constraint stands for.
+    pub(crate) fn conflict(&self, index: usize, known: &Layouts) -> Failure {
+        let demanded = &self.constraints[index];
+        let (at, operand) = match &demanded.constraint {
+            Constraint::Equal { a, b } => (*a, *b),
+            Constraint::Project { from, to, .. } => (*from, *to),
+            _ => return Failure::new(FailureKind::Conflict, "no layout was found"),
+        };
+        let (Some(d), Some(s)) = (known.get(at), known.get(operand)) else {
+            return Failure::new(FailureKind::Conflict, "no layout was found");
+        };
+        let [at_name, operand_name] = [at, operand].map(|t| self.program.tensor(t).name.as_str());
+        let failure = Failure::new(
+            FailureKind::Conflict,
+            format!("`{at_name}` and `{operand_name}` are held by different threads here"),
+        );
+        let failure = demanded.op.into_iter().fold(failure, Failure::at);
+        let part = |failure: Failure, tensor: TensorId, name: &str, k: &Known| {
+            let text = format!("`{name}` is held as {}: {}", k.tv.text(), k.reason.text);
+            failure.part(k.reason.from.first().copied(), Some(tensor), text)
+        };
+        let failure = part(part(failure, at, at_name, d), operand, operand_name, s);
+        failure.help(format!("`rearrange({operand_name}, auto)` moves it to the threads that need it"))
+    }
+}
+
+fn agreed(yes: bool) -> Fired {
+    if yes { Fired::Nothing } else { Fired::Conflict }
+}
+
+/// Both sides are held alike.
+fn equal(known: &Known, from: Vec<OpId>) -> Known {
+    let reason = Reason { text: "elementwise: as its operand".into(), from };
+    Known { tv: known.tv.clone(), reason, pin: known.pin }
+}

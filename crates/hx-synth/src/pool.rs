@@ -1,0 +1,69 @@
+//! Layouts that were met in one run of the solver, each kept once, with what was computed of them.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use crate::distribution::Tv;
+
+/// Equal layouts are the same `Rc`, so that comparing and looking up cost nothing. Nothing is ever dropped before the pool is.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    layouts: RefCell<HashSet<Rc<Tv>>>,
+    projections: RefCell<HashMap<Projection, Rc<Tv>>>,
+    positions: RefCell<HashMap<[LayoutKey; 2], Option<Rc<[i64]>>>>,
+}
+
+/// A layout, the axes that are collapsed, and whether its values keep their number.
+type Projection = (LayoutKey, Vec<usize>, bool);
+
+/// Stands for a layout of the pool.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct LayoutKey(usize);
+
+pub(crate) fn key(tv: &Rc<Tv>) -> LayoutKey {
+    LayoutKey(Rc::as_ptr(tv) as usize)
+}
+
+impl Pool {
+    pub(crate) fn keep(&self, tv: Tv) -> Rc<Tv> {
+        let mut layouts = self.layouts.borrow_mut();
+        if let Some(known) = layouts.get(&tv) {
+            return known.clone();
+        }
+        let kept = Rc::new(tv);
+        layouts.insert(kept.clone());
+        kept
+    }
+
+    /// [`Tv::project`]
+    pub(crate) fn project(&self, tv: &Rc<Tv>, axes: &[usize]) -> Rc<Tv> {
+        self.projected(tv, axes, false)
+    }
+
+    /// [`Tv::project_values`]
+    pub(crate) fn project_values(&self, tv: &Rc<Tv>, axes: &[usize]) -> Rc<Tv> {
+        if axes.is_empty() { tv.clone() } else { self.projected(tv, axes, true) }
+    }
+
+    fn projected(&self, tv: &Rc<Tv>, axes: &[usize], values: bool) -> Rc<Tv> {
+        let projection = (key(tv), axes.to_vec(), values);
+        if let Some(known) = self.projections.borrow().get(&projection) {
+            return known.clone();
+        }
+        let made = self.keep(if values { tv.project_values(axes) } else { tv.project(axes) });
+        self.projections.borrow_mut().insert(projection, made.clone());
+        made
+    }
+
+    /// [`Tv::positions_of`]
+    pub(crate) fn positions(&self, held: &Rc<Tv>, wanted: &Rc<Tv>) -> Option<Rc<[i64]>> {
+        let pair = [key(held), key(wanted)];
+        if let Some(known) = self.positions.borrow().get(&pair) {
+            return known.clone();
+        }
+        let found: Option<Rc<[i64]>> = held.positions_of(wanted).map(Into::into);
+        self.positions.borrow_mut().insert(pair, found.clone());
+        found
+    }
+}

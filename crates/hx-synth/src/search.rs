@@ -1,0 +1,349 @@
+//! The search: which instruction and arrangement each gemm gets and how copies are dealt. Depth-first, with what is decided so far as
+//! a bound; the rest follows from the constraints.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use hx_target::Arch;
+use hx_tile::{Op, OpId, OpKind, Reason, TensorId, TileProgram};
+
+use crate::access::{Transfer, global};
+use crate::anchor::copy::{coalesced, deal_plain};
+use crate::anchor::gemm::{Gemm, Tiling, tilings};
+use crate::component::Component;
+use crate::constraints::{Known, Layouts, System};
+use crate::distribution::Tv;
+use crate::failure::{Failure, FailureKind};
+use crate::pool::{LayoutKey, Pool, key};
+use crate::{cost, reduce, shared};
+
+/// What every part of one run of the solver reads.
+pub(crate) struct Cx<'s, 'p> {
+    pub(crate) system: &'s System<'p>,
+    pub(crate) arch: Arch,
+    pub(crate) pool: Pool,
+    pub(crate) cancelled: &'s dyn Fn() -> bool,
+    /// Cycles of operations under layouts that were met before.
+    costs: RefCell<HashMap<(OpId, Vec<LayoutKey>), f64>>,
+}
+
+/// One complete choice for a component.
+#[derive(Clone, Debug)]
+pub(crate) struct Leaf<'p> {
+    pub(crate) layouts: Layouts,
+    pub(crate) tilings: Vec<(Gemm<'p>, Rc<Tiling>)>,
+    /// Estimated cycles, with every access to shared memory free of conflicts.
+    pub(crate) cost: f64,
+}
+
+/// Branches of one component that are looked at.
+const BUDGET: usize = 4096;
+
+impl<'s, 'p> Cx<'s, 'p> {
+    pub(crate) fn new(system: &'s System<'p>, arch: Arch, cancelled: &'s dyn Fn() -> bool) -> Cx<'s, 'p> {
+        Cx { system, arch, pool: Pool::default(), cancelled, costs: RefCell::default() }
+    }
+
+    pub(crate) fn program(&self) -> &'p TileProgram {
+        self.system.program
+    }
+
+    /// Cycles of all executions of the operations whose layouts are all known.
+    fn cost(
+        &self,
+        component: &Component<'p>,
+        known: &Layouts,
+        tilings: &[(Gemm<'p>, Rc<Tiling>)],
+    ) -> Result<f64, Failure> {
+        let mut cost = 0.0;
+        for (op, trips) in &component.ops {
+            if let OpKind::Gemm { .. } = &op.kind {
+                let tiling = tilings.iter().find(|(g, _)| g.op.id == op.id);
+                cost += trips * tiling.map_or(0.0, |(_, t)| cost::gemm(t, self.program().threads));
+                continue;
+            }
+            let layouts: Option<Vec<LayoutKey>> =
+                op.kind.registers().iter().map(|t| known.get(*t).map(|k| key(&k.tv))).collect();
+            let Some(layouts) = layouts else { continue };
+            let entry = (op.id, layouts);
+            let met = self.costs.borrow().get(&entry).copied();
+            let cycles = match met {
+                Some(cycles) => cycles,
+                None => {
+                    let cycles = self.cost_of(op, known)?;
+                    self.costs.borrow_mut().insert(entry, cycles);
+                    cycles
+                }
+            };
+            cost += trips * cycles;
+        }
+        Ok(cost)
+    }
+
+    /// Cycles of one execution of an operation without matrix instructions.
+    fn cost_of(&self, op: &'p Op, known: &Layouts) -> Result<f64, Failure> {
+        let program = self.program();
+        Ok(match &op.kind {
+            OpKind::Copy { .. } => {
+                let Some(transfer) = Transfer::of(op) else { return Ok(0.0) };
+                let dtype = program.tensor(transfer.register).dtype;
+                let tv = &known[transfer.register].tv;
+                match transfer.shared() {
+                    None => {
+                        let (access, _) = global::best(program, &transfer, tv, dtype, self.arch)?;
+                        cost::global(program, transfer.memory, &access)
+                    }
+                    Some(tensor) => {
+                        let used = shared::Use::register(program, transfer, tv.clone(), 1.0);
+                        shared::ideal(program, tensor, &used, self.arch)?
+                    }
+                }
+            }
+            OpKind::Map(map) => cost::map(program, &map.value, known[map.dst].tv.values()),
+            OpKind::Reduce { dst, src, axis, .. } => {
+                let (d, s) = (&known[*dst].tv, &known[*src].tv);
+                let steps = reduce::steps(program, s, *axis, self.arch);
+                let across = !steps.digits.is_empty();
+                cost::reduce(program, s.values(), d.values(), steps.lanes.len(), across)
+            }
+            _ => 0.0,
+        })
+    }
+}
+
+/// Finds the cheapest choices for a component, at most `keep` of them, cheapest first; of equal ones the first in the order of the
+/// catalogue, and of arrangements, stays first.
+///
+/// # Errors
+/// The first thing that stood in the way, if there is no choice at all.
+pub(crate) fn search<'p>(
+    cx: &Cx<'_, 'p>,
+    component: &Component<'p>,
+    start: Layouts,
+    keep: usize,
+) -> Result<Found<'p>, Failure> {
+    let program = cx.program();
+    let gemms: Vec<Gemm<'p>> = component.gemms().filter_map(|(op, _)| Gemm::of(program, op)).collect();
+    let mut ways: Vec<Vec<(Rc<Tiling>, f64)>> = Vec::new();
+    for gemm in &gemms {
+        let tilings = tilings(program, gemm, cx.arch, &cx.pool)?;
+        let costed = tilings.into_iter().map(|t| {
+            let cost = cost::gemm(&t, program.threads);
+            (Rc::new(t), cost)
+        });
+        let mut costed: Vec<(Rc<Tiling>, f64)> = costed.collect();
+        costed.sort_by(|a, b| a.1.total_cmp(&b.1));
+        ways.push(costed);
+    }
+    let trips = |op: OpId| component.ops.iter().find(|(o, _)| o.id == op).map_or(1.0, |(_, trips)| *trips);
+    let least = gemms.iter().zip(&ways).map(|(g, w)| trips(g.op.id) * w.first().map_or(0.0, |w| w.1));
+    let mut least: Vec<f64> = least.collect();
+    for i in (1..least.len()).rev() {
+        least[i - 1] += least[i];
+    }
+    least.push(0.0);
+    let mut search = Search {
+        cx,
+        component,
+        gemms,
+        ways,
+        least,
+        keep,
+        leaves: Vec::new(),
+        branches: 0,
+        left: 0,
+        failure: None,
+    };
+    search.descend(start, Vec::new())?;
+    if search.leaves.is_empty() {
+        let none = || Failure::new(FailureKind::Conflict, "no layout was found");
+        return Err(search.failure.unwrap_or_else(none));
+    }
+    Ok(Found { leaves: search.leaves, left: search.left })
+}
+
+/// What a search found.
+#[derive(Debug)]
+pub(crate) struct Found<'p> {
+    /// Cheapest first, at least one.
+    pub(crate) leaves: Vec<Leaf<'p>>,
+    /// Branches that the budget left alone.
+    pub(crate) left: u64,
+}
+
+/// Depth-first: the gemms in the order of the text, then anchors for what they do not reach.
+struct Search<'s, 'c, 'p> {
+    cx: &'s Cx<'c, 'p>,
+    component: &'s Component<'p>,
+    gemms: Vec<Gemm<'p>>,
+    /// For each gemm its tilings with their cycles, cheapest first.
+    ways: Vec<Vec<(Rc<Tiling>, f64)>>,
+    /// The least cycles of the gemms from each one on.
+    least: Vec<f64>,
+    keep: usize,
+    leaves: Vec<Leaf<'p>>,
+    branches: usize,
+    left: u64,
+    failure: Option<Failure>,
+}
+
+impl<'p> Search<'_, '_, 'p> {
+    /// Whether a branch of which this much is decided can still be among the kept.
+    fn promises(&self, bound: f64) -> bool {
+        self.leaves.len() < self.keep || self.leaves.last().is_some_and(|worst| bound < worst.cost)
+    }
+
+    fn descend(&mut self, known: Layouts, chosen: Vec<(Gemm<'p>, Rc<Tiling>)>) -> Result<(), Failure> {
+        if (self.cx.cancelled)() {
+            return Err(Failure::cancelled());
+        }
+        if let Some(gemm) = self.gemms.get(chosen.len()).copied() {
+            return self.gemm(gemm, known, chosen);
+        }
+        if let Some(missing) = self.component.tensors.iter().find(|t| known.get(**t).is_none()) {
+            return self.anchor(*missing, known, chosen);
+        }
+        let cost = self.cx.cost(self.component, &known, &chosen)?;
+        if self.promises(cost) {
+            let at = self.leaves.partition_point(|leaf| leaf.cost <= cost);
+            self.leaves.insert(at, Leaf { layouts: known, tilings: chosen, cost });
+            self.leaves.truncate(self.keep);
+        }
+        Ok(())
+    }
+
+    /// Goes on where the constraints hold and the cost may be among the least.
+    fn enter(
+        &mut self,
+        mut known: Layouts,
+        changed: &[TensorId],
+        chosen: Vec<(Gemm<'p>, Rc<Tiling>)>,
+    ) -> Result<(), Failure> {
+        if self.branches >= BUDGET && !self.leaves.is_empty() {
+            self.left += 1;
+            return Ok(());
+        }
+        self.branches += 1;
+        let conflicts = self.cx.system.propagate(&self.cx.pool, &mut known, changed);
+        if let Some(first) = conflicts.first() {
+            let system = self.cx.system;
+            self.failure.get_or_insert_with(|| system.conflict(*first, &known));
+            return Ok(());
+        }
+        match self.cx.cost(self.component, &known, &chosen) {
+            Ok(cost) if self.promises(cost + self.least[chosen.len()]) => self.descend(known, chosen),
+            Ok(_) => Ok(()),
+            Err(failure) => {
+                self.failure.get_or_insert(failure);
+                Ok(())
+            }
+        }
+    }
+
+    fn gemm(
+        &mut self,
+        gemm: Gemm<'p>,
+        known: Layouts,
+        chosen: Vec<(Gemm<'p>, Rc<Tiling>)>,
+    ) -> Result<(), Failure> {
+        let mut fits = false;
+        for i in 0..self.ways[chosen.len()].len() {
+            let tiling = self.ways[chosen.len()][i].0.clone();
+            let operands =
+                [(gemm.c, &tiling.c, "accumulator"), (gemm.a, &tiling.a, "A"), (gemm.b, &tiling.b, "B")];
+            let pool = &self.cx.pool;
+            let agree = |(t, tv, _): &(TensorId, &Rc<Tv>, &str)| {
+                known.get(*t).is_none_or(|k| pool.positions(&k.tv, tv).is_some())
+            };
+            if !operands.iter().all(agree) {
+                continue;
+            }
+            fits = true;
+            let mut next = known.clone();
+            let mut changed = Vec::new();
+            for (tensor, tv, what) in operands {
+                if next.get(tensor).is_none() {
+                    let text = format!("{what} fragment of `{}`", tiling.row.name);
+                    let reason = Reason { text, from: vec![gemm.op.id] };
+                    next.set(tensor, Rc::new(Known { tv: tv.clone(), reason, pin: None }));
+                    changed.push(tensor);
+                }
+            }
+            let chosen = chosen.iter().cloned().chain([(gemm, tiling)]).collect();
+            self.enter(next, &changed, chosen)?;
+        }
+        if !fits && self.failure.is_none() {
+            self.failure = Some(self.no_tiling_fits(&gemm, &known));
+        }
+        Ok(())
+    }
+
+    fn no_tiling_fits(&self, gemm: &Gemm<'_>, known: &Layouts) -> Failure {
+        let message =
+            "no instruction and arrangement of warps fits the layouts that this gemm's tensors already have";
+        let mut failure = Failure::new(FailureKind::Conflict, message).at(gemm.op.id);
+        for tensor in [gemm.c, gemm.a, gemm.b] {
+            if let Some(k) = known.get(tensor) {
+                let name = &self.cx.program().tensor(tensor).name;
+                let text = format!("`{name}` is fixed here: {}", k.reason.text);
+                failure = failure.part(k.reason.from.first().copied(), Some(tensor), text);
+            }
+        }
+        failure.help("`rearrange` moves a tensor to another layout")
+    }
+
+    /// Anchors what no gemm reaches, in the ways that a copy can be dealt.
+    fn anchor(
+        &mut self,
+        missing: TensorId,
+        known: Layouts,
+        chosen: Vec<(Gemm<'p>, Rc<Tiling>)>,
+    ) -> Result<(), Failure> {
+        let (tensor, ways, reason) = self.anchor_copy(missing, &known);
+        for tv in ways {
+            let mut next = known.clone();
+            let tv = self.cx.pool.keep(tv);
+            next.set(tensor, Rc::new(Known { tv, reason: reason.clone(), pin: None }));
+            self.enter(next, &[tensor], chosen.clone())?;
+        }
+        Ok(())
+    }
+
+    /// The copy that moves most bytes among those of tensors without a layout; global memory before shared.
+    fn anchor_copy(&self, missing: TensorId, known: &Layouts) -> (TensorId, Vec<Tv>, Reason) {
+        let program = self.cx.program();
+        let unknown = self.component.copies().filter_map(|(op, trips)| Some((Transfer::of(op)?, trips)));
+        let unknown = unknown.filter(|(t, _)| known.get(t.register).is_none());
+        let weight = |t: &Transfer<'_>, trips: f64| {
+            let tensor = program.tensor(t.register);
+            let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) * trips;
+            (t.shared().is_none(), bytes)
+        };
+        // The first of equal weight wins.
+        let mut heaviest: Option<(Transfer<'_>, (bool, f64))> = None;
+        for (transfer, trips) in unknown {
+            let w = weight(&transfer, trips);
+            if heaviest.as_ref().is_none_or(|(_, h)| w.0 & !h.0 || (w.0 == h.0 && w.1 > h.1)) {
+                heaviest = Some((transfer, w));
+            }
+        }
+        match heaviest {
+            Some((transfer, _)) => {
+                let dtype = program.tensor(transfer.register).dtype;
+                let (ways, text) = coalesced(program, &transfer, dtype, self.cx.arch);
+                (transfer.register, ways, Reason { text, from: vec![transfer.op.id] })
+            }
+            // Never moved: any layout does, best the one with the whole extent.
+            None => {
+                let unknown = self.component.tensors.iter().filter(|t| known.get(**t).is_none());
+                let largest = unknown.max_by_key(|t| (program.tensor(**t).size(), std::cmp::Reverse(**t)));
+                let tensor = *largest.unwrap_or(&missing);
+                let shape = &program.tensor(tensor).shape;
+                let tv = deal_plain(shape, i64::from(program.threads));
+                let text = "touched by no copy and no gemm".into();
+                (tensor, vec![tv], Reason { text, from: vec![] })
+            }
+        }
+    }
+}
