@@ -3,7 +3,7 @@
 //! Operands and templates come from the rows of the catalogue. It knows no control flow.
 
 use hx_dtype::DType;
-use hx_index::{Cond, Expr};
+use hx_index::{Atom, Cond, Expr};
 use hx_target::{CopyRow, Fragment, catalogue};
 use hx_thread::{Address, AsyncCopy, Convert, Exchange, Fill, Memory, Multiply, Param, Registers, Transfer};
 
@@ -222,7 +222,10 @@ impl Emitter<'_> {
             .program
             .memory_dtype(address.memory)
             .ok_or_else(|| MalformedProgram::Missing(format!("the tensor {:?}", address.memory)))?;
-        let bytes = |e: &Expr, facts| e.scale(i64::from(dtype.bits())).div(&Expr::constant(8), facts);
+        let bytes = |e: &Expr, facts| match dtype.bits() {
+            bits @ 8.. => scaled(e, i64::from(bits / 8)),
+            bits => e.scale(i64::from(bits)).div(&Expr::constant(8), facts),
+        };
         let (constraint, base, offset) = match address.memory {
             Memory::Global(p) => {
                 let offset = if dtype.bits() < 8 {
@@ -504,6 +507,22 @@ impl Emitter<'_> {
         self.statement(&format!("for (int hx_i = 0; hx_i < {count}; ++hx_i) {name}[{place}] = {value};"));
         Ok(())
     }
+}
+
+/// A value times a power of two, inside of bit operations where they stand: then what is xor-ed in stays a constant.
+fn scaled(e: &Expr, by: i64) -> Expr {
+    e.terms().fold(Expr::default(), |sum, (monomial, coefficient)| {
+        let term = match monomial.as_slice() {
+            [Atom::Xor(a, b)] if coefficient > 0 && coefficient.count_ones() == 1 => {
+                scaled(a, by * coefficient).xor(&scaled(b, by * coefficient))
+            }
+            [Atom::And(a, mask)] if coefficient > 0 && coefficient.count_ones() == 1 => {
+                scaled(a, by * coefficient).and(mask * by * coefficient)
+            }
+            _ => monomial.iter().fold(Expr::constant(coefficient), |p, a| &p * &Expr::atom(a.clone())).scale(by),
+        };
+        sum + term
+    })
 }
 
 fn elements<'a>(array: &'a Array, registers: &'a Registers) -> Elements<'a> {

@@ -11,6 +11,8 @@ use crate::distribution::{Placed, Tv, cut, split_placed};
 ///
 /// With *f* the layout of the tensor restricted to the lanes and values of one instruction, *q* the instruction's register side and
 /// *p* its memory side, the threads address *f ∘ q⁻¹ ∘ p*.
+///
+/// The matrices that one instruction moves may lie along any of the value modes: those that come first are tried first.
 pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Option<Access> {
     let lanes = i64::from(row.threads);
     let (lane_modes, warp_modes) = split_thread(&tv.thread, lanes)?;
@@ -30,12 +32,35 @@ pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Opt
     } else {
         return None;
     };
-    let (more, issue) = split_placed(&rest, atom.values / word)?;
-    let values: Vec<Placed> = std::iter::once(pair).chain(more).collect();
+    orders(&rest).into_iter().find_map(|order| {
+        let (more, issue) = split_placed(&order, atom.values / word)?;
+        let values: Vec<Placed> = std::iter::once(pair.clone()).chain(more).collect();
+        made(tv, row, atom, &lane_modes, &warp_modes, &values, issue)
+    })
+}
 
+/// The modes as they are, then with each of them put last, as where a warp has three tiles along N and matrices must come in pairs.
+fn orders(modes: &[Placed]) -> Vec<Vec<Placed>> {
+    let last = |i: usize| {
+        let others = modes.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, m)| m.clone());
+        others.chain([modes[i].clone()]).collect()
+    };
+    std::iter::once(modes.to_vec()).chain((0..modes.len().saturating_sub(1)).map(last)).collect()
+}
+
+/// The access whose instructions move these values.
+fn made(
+    tv: &Tv,
+    row: &'static CopyRow,
+    atom: &CopyAtom,
+    lane_modes: &[TileMode],
+    warp_modes: &[TileMode],
+    values: &[Placed],
+    issue: Vec<Placed>,
+) -> Option<Access> {
     let value_modes: Vec<TileMode> = values.iter().map(|p| p.mode.clone()).collect();
     let f = Layout::concat(&[
-        modes_layout(&lane_modes, &tv.tile).ok()?,
+        modes_layout(lane_modes, &tv.tile).ok()?,
         modes_layout(&value_modes, &tv.tile).ok()?,
     ]);
     let embedded = f.ok()?.compose(&atom.register.left_inverse().ok()?).ok()?;
@@ -48,7 +73,7 @@ pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Opt
     if line.extent != atom.access {
         return None;
     }
-    let thread = tile_modes(&addressed, &tv.tile)?.into_iter().chain(warp_modes).collect();
+    let thread = tile_modes(&addressed, &tv.tile)?.into_iter().chain(warp_modes.iter().cloned()).collect();
     let values = values.iter().map(|p| (p.mode.extent, p.position)).collect();
     Some(Access { row, tile: tv.tile.clone(), thread, dim, width: atom.access, values, issue })
 }

@@ -1,5 +1,6 @@
 //! One shared tensor: which instructions its accesses use, and the layout that serves them all at least cost.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use hx_dtype::DType;
@@ -7,7 +8,7 @@ use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Arch, Space, catalogue};
 use hx_tile::{Conflicts, Op, OpId, TensorId, TensorKind, TileProgram, View};
 
-use super::conflicts::Requests;
+use super::conflicts::{Places, Requests};
 use super::constraint::Constraint;
 use super::{materialize, swizzle};
 use crate::access::{Access, Transfer, collective, global, vector};
@@ -67,6 +68,8 @@ struct Candidate {
     access: Access,
     constraint: Constraint,
     cost: f64,
+    /// Made when first asked for.
+    places: OnceCell<Places>,
 }
 
 /// Combinations tried before the search stops with the best so far.
@@ -161,7 +164,7 @@ fn candidates(
         if let End::Global(view) = &u.end {
             cost += cost::global(program, view, &access);
         }
-        out.push(Candidate { access, constraint, cost: cost * u.trips });
+        out.push(Candidate { access, constraint, cost: cost * u.trips, places: OnceCell::new() });
     }
     // Equal costs keep the order of the catalogue.
     out.sort_by(|a, b| a.cost.total_cmp(&b.cost));
@@ -291,7 +294,10 @@ fn place(
         let requests: Vec<(Requests, f64)> = uses
             .iter()
             .zip(chosen)
-            .map(|(u, c)| (requests(program, u, &c.access, &layout, bits), u.trips))
+            .map(|(u, c)| {
+                let places = c.places.get_or_init(|| places(program, u, &c.access));
+                (Requests::new(places, &layout, bits), u.trips)
+            })
             .collect();
         let swizzle = pin.map_or_else(|| swizzle::best(&layout, &requests, vector, bits), |pin| pin.swizzle);
         let bytes = swizzle::footprint(&layout, swizzle) * i64::from(bits) / 8;
@@ -310,6 +316,11 @@ fn place(
             let accesses = counted.collect();
             let bytes = u32::try_from(bytes).ok()?;
             best = Some(Buffer { layout, swizzle, bytes, constraint: constraint.clone(), accesses, cost });
+        }
+        // Dense layouts come first: one without conflicts cannot be bettered.
+        let free = best.as_ref().is_some_and(|b| b.accesses.iter().all(|a| a.3.wavefronts == a.3.ideal));
+        if free {
+            break;
         }
     }
     best
@@ -353,8 +364,8 @@ fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayo
     })
 }
 
-/// The lane addresses of a use under a layout; offsets that are known only at run time count as 0.
-fn requests(program: &TileProgram, u: &Use<'_>, access: &Access, layout: &Layout, bits: u32) -> Requests {
+/// What the lanes of a use address; offsets that are known only at run time count as 0.
+fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
     let (shape, view) = (&u.shape, u.view);
     let offsets: Vec<i64> = view.offsets.iter().map(|o| o.as_const().unwrap_or(0)).collect();
     let factors: Vec<(usize, i64)> =
@@ -369,7 +380,7 @@ fn requests(program: &TileProgram, u: &Use<'_>, access: &Access, layout: &Layout
         }
         Some(out)
     };
-    Requests::new(access, layout, program.threads, bits, u.reads, &place)
+    Places::of(access, program.threads, u.reads, &place)
 }
 
 /// One line for each access: why it is no wider.

@@ -5,7 +5,7 @@ use hx_layout::Swizzle;
 use hx_tile::{Base, Op, SharedLayout, View};
 
 use super::layout::digits;
-use super::{LowerError, Lowering};
+use super::{LowerError, Lowering, is_counter};
 use crate::{Address, Memory};
 
 impl Lowering<'_> {
@@ -49,23 +49,88 @@ fn shared_offset(layout: &SharedLayout, coordinates: &[Expr], facts: &Facts) -> 
     swizzled(layout.swizzle, &linear, facts)
 }
 
-/// The swizzle of an offset. Terms that are whole blocks of the swizzle stay outside of it.
+/// The swizzle of an offset. Terms that are whole blocks of the swizzle stay outside of it. Where what the counters of unrolled loops
+/// add has no bit in common with the rest, it is swizzled on its own and xor-ed in: the rest is then computed once for each thread, and
+/// the counters become constants.
 fn swizzled(swizzle: Swizzle, offset: &Expr, facts: &Facts) -> Expr {
     if swizzle.is_identity() {
         return offset.clone();
     }
     let block = 1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs());
-    let (mut outside, mut inside) = (Expr::default(), Expr::default());
+    let (mut outside, mut thread, mut walked) = (Expr::default(), Expr::default(), Expr::default());
     for (monomial, coefficient) in offset.terms() {
         let term = monomial.iter().fold(Expr::constant(coefficient), |p, a| &p * &Expr::atom(a.clone()));
         if facts.divides(block, &term) {
             outside = outside + term;
+        } else if term.symbols().iter().all(is_counter) {
+            walked = walked + term;
         } else {
-            inside = inside + term;
+            thread = thread + term;
         }
     }
-    let read = inside.and(swizzle.source_mask());
+    let apart = bits(&thread, facts).zip(bits(&walked, facts)).is_some_and(|(a, b)| a & b == 0);
+    if apart {
+        outside + permuted(swizzle, &thread, facts).xor(&permuted(swizzle, &walked, facts))
+    } else {
+        outside + permuted(swizzle, &(thread + walked), facts)
+    }
+}
+
+fn permuted(swizzle: Swizzle, offset: &Expr, facts: &Facts) -> Expr {
+    let unread = bits(offset, facts).is_some_and(|bits| bits & swizzle.source_mask() == 0);
+    if unread {
+        return offset.clone();
+    }
+    let read = offset.and(swizzle.source_mask());
     let distance = Expr::constant(1i64 << swizzle.shift().unsigned_abs());
     let moved = if swizzle.shift() >= 0 { read.div(&distance, &Facts::default()) } else { &read * &distance };
-    outside + inside.xor(&moved)
+    offset.xor(&moved)
+}
+
+/// The bits that a value may have set; nothing where it has no known bounds.
+fn bits(value: &Expr, facts: &Facts) -> Option<i64> {
+    let span = |value: &Expr| {
+        let (Some(0..), Some(most)) = facts.range(value) else { return None };
+        let below = |bits: u32| (1i64 << bits.min(62)) - 1;
+        let low = facts.divisor(value).trailing_zeros();
+        Some(if most == 0 { 0 } else { below(64 - most.leading_zeros()) & !below(low) })
+    };
+    let terms = value.terms().map(|(monomial, coefficient)| {
+        span(&monomial.iter().fold(Expr::constant(coefficient), |p, a| &p * &Expr::atom(a.clone())))
+    });
+    let apart = terms.collect::<Option<Vec<i64>>>().and_then(|masks| {
+        masks.iter().try_fold(0, |all, mask| (all & mask == 0).then_some(all | mask))
+    });
+    // Terms that may carry into each other count as a whole.
+    apart.or_else(|| span(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use hx_index::Symbol;
+
+    use super::*;
+    use crate::lower::{COUNTED, LOCALS};
+
+    /// The address as text, checked against the swizzle at every value of its symbols.
+    fn check(swizzle: Swizzle, row: i64, steps: i64, expected: &str) {
+        let (thread, counter) = (Symbol::Var("row".into(), LOCALS), Symbol::Var("k".into(), LOCALS + COUNTED));
+        let mut facts = Facts::default();
+        facts.at_most(thread.clone(), Expr::constant(15));
+        facts.at_most(counter.clone(), Expr::constant(steps - 1));
+        let offset = Expr::symbol(thread.clone()).scale(row) + Expr::symbol(counter.clone()).scale(16);
+        let found = swizzled(swizzle, &offset, &facts);
+        assert_eq!(found.to_string(), expected);
+        for (t, k) in (0..16).flat_map(|t| (0..steps).map(move |k| (t, k))) {
+            let value = |s: &Symbol| Some(if *s == thread { t } else { k });
+            assert_eq!(found.eval(&value).unwrap(), swizzle.apply(t * row + k * 16), "{t} {k}");
+        }
+    }
+
+    #[test]
+    fn counters_are_swizzled_apart_where_they_share_no_bits() {
+        let swizzle = Swizzle::new(3, 3, 3).unwrap();
+        check(swizzle, 64, 4, "(row * 64 ^ (row * 64 & 448) / 8) ^ k * 16");
+        check(swizzle, 24, 4, "(row * 24 + k * 16) ^ (row * 24 + k * 16 & 448) / 8");
+    }
 }

@@ -1,7 +1,7 @@
 //! Copies between registers and a memory.
 
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_tile::{Base, CopyChoice, Op, TileMode, View, tile_modes};
+use hx_tile::{Base, CopyChoice, Op, TensorId, TileMode, View, tile_modes};
 
 use super::layout::{digits, unrolled};
 use super::{LowerError, Lowering};
@@ -10,6 +10,21 @@ use crate::{AsyncCopy, Body, Registers, Stmt, Transfer};
 /// Names of the thread's coordinates in tiles of rank 2 and otherwise.
 const PLANE: [&str; 2] = ["row", "col"];
 const COUNTERS: [&str; 6] = ["i", "j", "l", "p", "q", "s"];
+
+/// A copy with its parts as steps along the dimensions of the register tensor.
+#[derive(Clone, Copy)]
+pub(super) struct Ends<'c> {
+    pub(super) op: &'c Op,
+    pub(super) memory: &'c View,
+    pub(super) register: TensorId,
+    pub(super) is_load: bool,
+    pub(super) choice: &'c CopyChoice,
+    /// What threads address.
+    pub(super) thread: &'c [TileMode],
+    /// What successive instructions address, and the distance of their registers.
+    pub(super) issue: &'c [TileMode],
+    pub(super) steps: &'c [i64],
+}
 
 impl Lowering<'_> {
     /// The coordinates of a thread are computed once; loops over the issues add constants to them.
@@ -35,16 +50,36 @@ impl Lowering<'_> {
         }
 
         let mut facts = self.facts.clone();
-        let (mut body, mut at) = self.thread_coordinates(op, &thread, &choice.tile, &mut facts);
+        let (mut body, at) = self.thread_coordinates(op, &thread, &choice.tile, &mut facts);
+        let ends = Ends { op, memory, register, is_load, choice, thread: &thread, issue: &issue, steps: &steps };
+        body.extend(self.transfers(&ends, at, facts, None)?);
+        Ok(body)
+    }
+
+    /// The instructions of a copy from the threads' coordinates on. A fixed mode is at that step; it has no loop.
+    pub(super) fn transfers(
+        &self,
+        ends: &Ends<'_>,
+        mut at: Vec<Expr>,
+        mut facts: Facts,
+        fixed: Option<(usize, Expr)>,
+    ) -> Result<Body, LowerError> {
+        let Ends { op, memory, register, is_load, choice, thread, issue, steps } = *ends;
         let mut loops = Vec::new();
         let mut base = Expr::default();
-        for (j, (mode, step)) in issue.iter().zip(&steps).enumerate().filter(|(_, (m, _))| m.extent > 1) {
-            let (counter, counted) = self.step(op, j, mode.extent, &mut facts);
+        for (j, (mode, step)) in issue.iter().zip(steps).enumerate().filter(|(_, (m, _))| m.extent > 1) {
+            let counted = match &fixed {
+                Some((position, value)) if *position == j => value.clone(),
+                _ => {
+                    let (counter, counted) = self.step(op, j, mode.extent, &mut facts);
+                    loops.push((counter, mode.extent));
+                    counted
+                }
+            };
             base = base + counted.scale(*step);
             for (coordinate, stride) in at.iter_mut().zip(&mode.strides) {
                 *coordinate = coordinate.clone() + counted.scale(*stride);
             }
-            loops.push((counter, mode.extent));
         }
         let values = choice.register.mode(0);
         let shape = &self.program.tensor(register).shape;
@@ -53,7 +88,7 @@ impl Lowering<'_> {
         let collective =
             hx_target::catalogue().copy(&choice.row).is_some_and(hx_target::CopyRow::is_collective);
         if !is_load && !collective {
-            guard = lowest_of_replicas(&thread, &self.facts).and(guard);
+            guard = lowest_of_replicas(thread, &self.facts).and(guard);
         }
         let transfer = Transfer {
             row: choice.row.clone(),
@@ -68,8 +103,7 @@ impl Lowering<'_> {
         };
         // Loops run so that the first counter is innermost, as the values lie in registers.
         loops.reverse();
-        body.extend(unrolled(&loops, vec![Stmt::Transfer(transfer)]));
-        Ok(body)
+        Ok(unrolled(&loops, vec![Stmt::Transfer(transfer)]))
     }
 
     /// The asynchronous copy reads and writes the same coordinates of two memories.
@@ -112,7 +146,7 @@ impl Lowering<'_> {
 
     /// The counter of a loop over the mode at `position`, and its value.
     pub(super) fn step(&self, op: &Op, position: usize, extent: i64, facts: &mut Facts) -> (Symbol, Expr) {
-        let counter = self.counter(COUNTERS[position % COUNTERS.len()], op, 8 + position as u32);
+        let counter = self.counter(COUNTERS[position % COUNTERS.len()], op, super::COUNTED + position as u32);
         facts.at_most(counter.clone(), Expr::constant(extent - 1));
         let counted = super::counted(&counter, extent);
         (counter, counted)

@@ -7,6 +7,7 @@ mod layout;
 mod log;
 mod reduce;
 mod scalar;
+mod sliced;
 
 use std::collections::BTreeMap;
 
@@ -147,6 +148,8 @@ struct Lowering<'p> {
     scratch: BTreeMap<OpId, u32>,
     log: Vec<LogEntry>,
     facts: Facts,
+    /// How many operations take part in each register tensor.
+    uses: BTreeMap<TensorId, usize>,
 }
 
 impl<'p> Lowering<'p> {
@@ -169,19 +172,25 @@ impl<'p> Lowering<'p> {
         let temporaries = temporaries.map(|(op, i)| (op, RegId(i))).collect();
         let scratch = reductions(|r| r.across.is_some()).zip(buffers.len() as u32..).collect();
         let log = log::entries(program);
-        Lowering { program, solution, arrays, temporaries, buffers, scratch, log, facts }
+        let mut uses = BTreeMap::new();
+        for tensor in program.ops(1.0).into_iter().flat_map(|(op, _)| op.kind.registers()) {
+            *uses.entry(tensor).or_default() += 1;
+        }
+        Lowering { program, solution, arrays, temporaries, buffers, scratch, log, facts, uses }
     }
 
     fn stmts(&self, stmts: &[TileStmt]) -> Result<Body, LowerError> {
         let mut out = Vec::new();
-        for stmt in stmts {
+        let mut next = 0;
+        while let Some(stmt) = stmts.get(next) {
+            if let Some((fused, taken)) = self.sliced(&stmts[next..])? {
+                out.push(fused);
+                next += taken;
+                continue;
+            }
+            next += 1;
             out.push(match stmt {
-                TileStmt::Op(op) => Stmt::Group(Group {
-                    op: op.id,
-                    origin: op.origin,
-                    title: hx_tile::op_text(self.program, op),
-                    body: self.op(op)?,
-                }),
+                TileStmt::Op(op) => self.group(op, self.op(op)?),
                 TileStmt::For { var, start, end, unroll, body } => Stmt::For {
                     var: var.clone(),
                     start: start.clone(),
@@ -201,6 +210,11 @@ impl<'p> Lowering<'p> {
             });
         }
         Ok(out)
+    }
+
+    /// The statements of an operation.
+    fn group(&self, op: &Op, body: Body) -> Stmt {
+        Stmt::Group(Group { op: op.id, origin: op.origin, title: hx_tile::op_text(self.program, op), body })
     }
 
     fn op(&self, op: &Op) -> Result<Body, LowerError> {
@@ -236,7 +250,7 @@ impl<'p> Lowering<'p> {
     }
 
     fn fill(&self, op: &Op, tensor: TensorId, value: f64) -> Result<Body, LowerError> {
-        self.fill_bits(op, tensor, self.program.tensor(tensor).dtype.encode(value), 0)
+        self.fill_bits(op, tensor, self.program.tensor(tensor).dtype.encode(value), COUNTED)
     }
 
     /// Whole words where elements are packed.
@@ -261,7 +275,7 @@ impl<'p> Lowering<'p> {
         src: TensorId,
         choice: &ConvertChoice,
     ) -> Result<Body, LowerError> {
-        let var = self.counter("i", op, 0);
+        let var = self.counter("i", op, COUNTED);
         let counter = [counted(&var, choice.dst.mode(1).size())];
         let (from, to) = (self.program.tensor(src).dtype, self.program.tensor(dst).dtype);
         let dst = registers(self.array(op, dst)?, &choice.dst, &counter);
@@ -276,17 +290,30 @@ impl<'p> Lowering<'p> {
     }
 
     /// Along K outermost, so that neighbouring instructions have independent accumulators.
-    fn gemm(&self, op: &Op, [c, a, b]: [TensorId; 3], choice: &GemmChoice) -> Result<Body, LowerError> {
-        let [im, i_n, ik] = choice.issues;
-        let [k, m, n] = [("k", 0), ("m", 1), ("n", 2)].map(|(name, i)| self.counter(name, op, i));
-        let [em, en, ek] = [counted(&m, im), counted(&n, i_n), counted(&k, ik)];
+    fn gemm(&self, op: &Op, tensors: [TensorId; 3], choice: &GemmChoice) -> Result<Body, LowerError> {
+        let steps = choice.issues[2];
+        let k = self.counter("k", op, COUNTED);
+        Ok(unrolled(&[(k.clone(), steps)], self.products(op, tensors, choice, counted(&k, steps))?))
+    }
+
+    /// The instructions of a gemm for one step along K.
+    fn products(
+        &self,
+        op: &Op,
+        [c, a, b]: [TensorId; 3],
+        choice: &GemmChoice,
+        k: Expr,
+    ) -> Result<Body, LowerError> {
+        let [im, i_n, _] = choice.issues;
+        let [m, n] = [("m", 1), ("n", 2)].map(|(name, i)| self.counter(name, op, COUNTED + i));
+        let [em, en] = [counted(&m, im), counted(&n, i_n)];
         let multiply = Stmt::Multiply(Multiply {
             row: choice.row.clone(),
             c: registers(self.array(op, c)?, &choice.c, &[em.clone(), en.clone()]),
-            a: registers(self.array(op, a)?, &choice.a, &[em, ek.clone()]),
-            b: registers(self.array(op, b)?, &choice.b, &[en, ek]),
+            a: registers(self.array(op, a)?, &choice.a, &[em, k.clone()]),
+            b: registers(self.array(op, b)?, &choice.b, &[en, k]),
         });
-        Ok(unrolled(&[(k, ik), (m, im), (n, i_n)], vec![multiply]))
+        Ok(unrolled(&[(m, im), (n, i_n)], vec![multiply]))
     }
 
     /// Reads one element of a global tensor, the same for the block.
@@ -313,5 +340,12 @@ fn counted(counter: &Symbol, steps: i64) -> Expr {
 
 /// Numbers of locals made here start after those of the source.
 const LOCALS: u32 = 1 << 16;
-/// Locals that one operation may make.
+/// Locals that one operation may make: coordinates of threads first.
 const LOCALS_PER_OP: u32 = 32;
+/// From here on the locals of an operation are counters of unrolled loops.
+const COUNTED: u32 = 8;
+
+/// Whether a local is the counter of an unrolled loop over what an operation issues.
+fn is_counter(symbol: &Symbol) -> bool {
+    matches!(symbol, Symbol::Var(_, n) if *n >= LOCALS && (n - LOCALS) % LOCALS_PER_OP >= COUNTED)
+}
