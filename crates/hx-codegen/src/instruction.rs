@@ -519,7 +519,10 @@ fn scaled(e: &Expr, by: i64) -> Expr {
             [Atom::And(a, mask)] if coefficient > 0 && coefficient.count_ones() == 1 => {
                 scaled(a, by * coefficient).and(mask * by * coefficient)
             }
-            _ => monomial.iter().fold(Expr::constant(coefficient), |p, a| &p * &Expr::atom(a.clone())).scale(by),
+            _ => monomial
+                .iter()
+                .fold(Expr::constant(coefficient), |p, a| &p * &Expr::atom(a.clone()))
+                .scale(by),
         };
         sum + term
     })

@@ -98,9 +98,9 @@ fn bits(value: &Expr, facts: &Facts) -> Option<i64> {
     let terms = value.terms().map(|(monomial, coefficient)| {
         span(&monomial.iter().fold(Expr::constant(coefficient), |p, a| &p * &Expr::atom(a.clone())))
     });
-    let apart = terms.collect::<Option<Vec<i64>>>().and_then(|masks| {
-        masks.iter().try_fold(0, |all, mask| (all & mask == 0).then_some(all | mask))
-    });
+    let apart = terms
+        .collect::<Option<Vec<i64>>>()
+        .and_then(|masks| masks.iter().try_fold(0, |all, mask| (all & mask == 0).then_some(all | mask)));
     // Terms that may carry into each other count as a whole.
     apart.or_else(|| span(value))
 }
@@ -114,7 +114,8 @@ mod tests {
 
     /// Whether the counter is xor-ed in; the address is checked against the swizzle at every value of its symbols.
     fn check(swizzle: Swizzle, row: i64, steps: i64, expected: bool) {
-        let (thread, counter) = (Symbol::Var("row".into(), LOCALS), Symbol::Var("k".into(), LOCALS + COUNTED));
+        let (thread, counter) =
+            (Symbol::Var("row".into(), LOCALS), Symbol::Var("k".into(), LOCALS + COUNTED));
         let mut facts = Facts::default();
         facts.at_most(thread.clone(), Expr::constant(15));
         facts.at_most(counter.clone(), Expr::constant(steps - 1));

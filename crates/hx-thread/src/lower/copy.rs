@@ -51,7 +51,8 @@ impl Lowering<'_> {
 
         let mut facts = self.facts.clone();
         let (mut body, at) = self.thread_coordinates(op, &thread, &choice.tile, &mut facts);
-        let ends = Ends { op, memory, register, is_load, choice, thread: &thread, issue: &issue, steps: &steps };
+        let ends =
+            Ends { op, memory, register, is_load, choice, thread: &thread, issue: &issue, steps: &steps };
         body.extend(self.transfers(&ends, at, facts, None)?);
         Ok(body)
     }

@@ -2,7 +2,9 @@
 //! While one slice is multiplied, the next is on its way.
 
 use hx_index::{Expr, Facts};
-use hx_tile::{Base, Choice, CopyChoice, GemmChoice, Op, OpKind, Stmt as TileStmt, TensorId, TileMode, View, tile_modes};
+use hx_tile::{
+    Base, Choice, CopyChoice, GemmChoice, Op, OpKind, Stmt as TileStmt, TensorId, TileMode, View, tile_modes,
+};
 
 use super::copy::Ends;
 use super::layout::unrolled;
@@ -35,7 +37,9 @@ struct Fed<'p> {
 impl<'p> Lowering<'p> {
     /// The gemm that the copies at the start of these statements feed, with the number of statements that make it.
     pub(super) fn sliced(&self, stmts: &[TileStmt]) -> Result<Option<(Stmt, usize)>, LowerError> {
-        let copies = stmts.iter().take_while(|s| matches!(s, TileStmt::Op(op) if matches!(op.kind, OpKind::Copy { .. })));
+        let copies = stmts
+            .iter()
+            .take_while(|s| matches!(s, TileStmt::Op(op) if matches!(op.kind, OpKind::Copy { .. })));
         let count = copies.count();
         if !(1..=2).contains(&count) {
             return Ok(None);
@@ -66,7 +70,8 @@ impl<'p> Lowering<'p> {
         let TileStmt::Op(op) = stmt else { return None };
         let OpKind::Copy { src, dst } = &op.kind else { return None };
         let register = dst.register().filter(|t| operands.contains(t) && self.uses.get(t) == Some(&2))?;
-        let (Base::Shared(_), Some(Choice::Copy(choice))) = (src.base, self.solution.choices.get(&op.id)) else {
+        let (Base::Shared(_), Some(Choice::Copy(choice))) = (src.base, self.solution.choices.get(&op.id))
+        else {
             return None;
         };
         let thread = tile_modes(&choice.memory.mode(0), &choice.tile)?;
@@ -75,7 +80,8 @@ impl<'p> Lowering<'p> {
         let mut along = issue.iter().enumerate().filter(|(_, m)| m.extent > 1 && m.strides[1] != 0);
         let (position, mode) = along.next()?;
         let extent = self.program.tensor(register).shape[1];
-        let regular = mode.strides[0] == 0 && mode.strides[1] * mode.extent == extent && along.next().is_none();
+        let regular =
+            mode.strides[0] == 0 && mode.strides[1] * mode.extent == extent && along.next().is_none();
         let along = (position, mode.strides[1]);
         (regular && steps.len() == issue.len()).then_some(Feed {
             op,
@@ -156,11 +162,5 @@ impl<'p> Lowering<'p> {
 }
 
 fn unrolled_always(counter: &hx_index::Symbol, count: i64, body: Body) -> Stmt {
-    Stmt::For {
-        var: counter.clone(),
-        start: Expr::default(),
-        end: Expr::constant(count),
-        unroll: true,
-        body,
-    }
+    Stmt::For { var: counter.clone(), start: Expr::default(), end: Expr::constant(count), unroll: true, body }
 }
