@@ -9,7 +9,7 @@ use hx_target::{ComputeRow, ConvertRow, catalogue};
 use hx_thread::{Compute, Param};
 use hx_tile::Scalar;
 
-use crate::access::Elements;
+use crate::access::{Array, Elements};
 use crate::asm::{Asm, Operand, Slots, fill};
 use crate::emit::{Emitter, MalformedProgram};
 use crate::expr::{Binding, Helper};
@@ -94,6 +94,9 @@ impl Emitter<'_> {
     pub(crate) fn compute(&mut self, c: &Compute) -> Result<()> {
         let (index, dst) = self.array(&c.dst)?;
         let arrays = c.inputs.iter().map(|r| self.array(r).map(|(_, a)| a)).collect::<Result<Vec<_>>>()?;
+        if c.dst.offsets.len() > 1 {
+            return self.compute_packed(c, index, &dst, &arrays);
+        }
         let one = |offsets: &[u32]| {
             let (operand, expected, found) = ("value", 1, offsets.len());
             let wrong = || MalformedProgram::Operands { row: "compute".into(), operand, expected, found };
@@ -128,6 +131,77 @@ impl Emitter<'_> {
             return self.steps(work.steps, &after);
         }
         self.block("", |e| e.steps(work.steps, &after))
+    }
+
+    /// Several elements side by side: each operator takes whole words.
+    fn compute_packed(&mut self, c: &Compute, index: usize, dst: &Array, arrays: &[Array]) -> Result<()> {
+        let values = c.dst.offsets.len();
+        for registers in &c.inputs {
+            if registers.offsets.len() != values {
+                let (operand, found) = ("value", registers.offsets.len());
+                return Err(MalformedProgram::Operands {
+                    row: "compute".into(),
+                    operand,
+                    expected: values as i64,
+                    found,
+                });
+            }
+        }
+        if c.value.dtype() != dst.dtype || dst.dtype.bits() * values as u32 != 32 {
+            return Err(MalformedProgram::Types { left: c.value.dtype(), right: dst.dtype });
+        }
+        let inputs = arrays.iter().zip(&c.inputs).map(|(array, r)| Elements {
+            array,
+            base: &r.base,
+            offsets: &r.offsets,
+        });
+        let mut work = Work { inputs: inputs.collect(), steps: Vec::new(), known: Vec::new(), count: 0 };
+        let value = self.packed(&c.value, values, &mut work)?;
+        let target = Elements { array: dst, base: &c.dst.base, offsets: &c.dst.offsets };
+        let whole = target.words(&mut self.printer);
+        let after = match whole.as_deref() {
+            Some([word]) if work.redirect(&value, word) => Vec::new(),
+            _ => {
+                self.partial.insert(index);
+                target.insert(&value.text, &mut self.printer)
+            }
+        };
+        match work.steps.as_slice() {
+            [_] if after.is_empty() => self.steps(work.steps, &after),
+            _ => self.block("", |e| e.steps(work.steps, &after)),
+        }
+    }
+
+    /// A word with the values of an expression for elements side by side.
+    fn packed(&mut self, value: &Scalar, values: usize, work: &mut Work<'_>) -> Result<Value> {
+        if let Some((_, known)) = work.known.iter().find(|(s, _)| s == value) {
+            return Ok(known.clone());
+        }
+        match value {
+            Scalar::Input { index, dtype } => {
+                let missing = || MalformedProgram::Missing(format!("input {index} of an expression"));
+                let input = *work.inputs.get(*index as usize).ok_or_else(missing)?;
+                if input.array.dtype != *dtype {
+                    return Err(MalformedProgram::Types { left: input.array.dtype, right: *dtype });
+                }
+                Ok(Value::phrase(input.read(&mut self.printer).text))
+            }
+            Scalar::Const { bits, dtype } => Ok(Value::word(literal(*dtype, *bits))),
+            Scalar::Apply { operator, dtype, args } => {
+                let name = format!("{} of {values} {dtype}", operator.name());
+                let row = catalogue().compute_packed(*operator, *dtype);
+                let row = row.filter(|row| row.values as usize == values);
+                let row = row.ok_or_else(|| MalformedProgram::UnknownRow(name.clone()))?;
+                let args: Vec<(Value, DType)> = args
+                    .iter()
+                    .map(|arg| Ok((self.packed(arg, values, work)?, DType::U32)))
+                    .collect::<Result<_>>()?;
+                let template = row.ptx.as_deref().unwrap_or_default();
+                let result = self.instruction(&name, template, DType::U32, args, work);
+                Ok(self.remember(value, result, work))
+            }
+            _ => Err(MalformedProgram::Missing(format!("`{value}` for {values} elements at once"))),
+        }
     }
 
     fn steps(&mut self, steps: Vec<Step>, after: &[String]) -> Result<()> {

@@ -425,7 +425,7 @@ impl Emitter<'_> {
                 return Err(MalformedProgram::Types { left: have, right: want });
             }
         }
-        let each = row.values.max(1) as usize;
+        let (each, out, together) = (row.values.max(1) as usize, row.each() as usize, row.together.max(1) as usize);
         expect_elements(name, "source", count as i64, &c.src)?;
         if !count.is_multiple_of(each) {
             let expected = i64::from(row.values);
@@ -434,14 +434,19 @@ impl Emitter<'_> {
         }
         for first in (0..count).step_by(each) {
             let mut sequence = Sequence::default();
-            let target = self.target(to, dst_all.slice(first..first + each), &mut sequence);
-            sequence.output(target, None);
-            for i in first..first + each {
-                sequence.asm.inputs.push(src_all.slice(i..i + 1).read(&mut self.printer));
+            for i in (first..first + each).step_by(out) {
+                let target = self.target(to, dst_all.slice(i..i + out), &mut sequence);
+                sequence.output(target, None);
             }
-            self.sequence(name, &row.ptx, sequence, &|name| match name {
-                "d" => Some(Slots::Outputs(0..1)),
-                _ => name.strip_prefix('s')?.parse().ok().filter(|i| *i < each).map(Slots::Input),
+            for i in (first..first + each).step_by(together) {
+                sequence.asm.inputs.push(src_all.slice(i..i + together).read(&mut self.printer));
+            }
+            let number = |name: &str, count: usize| name.parse().ok().filter(|i: &usize| *i < count);
+            self.sequence(name, &row.ptx, sequence, &|name| match name.split_at_checked(1)? {
+                ("d", "") => Some(Slots::Outputs(0..1)),
+                ("d", rest) => number(rest, each / out).map(|i| Slots::Outputs(i..i + 1)),
+                ("s", rest) => number(rest, each / together).map(Slots::Input),
+                _ => None,
             })?;
         }
         Ok(())

@@ -224,7 +224,11 @@ impl<'a> Compilation<'a> {
                     out.push(Step::If { site: self.site, test, then, otherwise });
                 }
                 Stmt::Barrier => out.push(Step::Barrier),
-                Stmt::Compute(c) => out.push(Step::Compute(Box::new(self.compute(c)?))),
+                Stmt::Compute(c) => {
+                    for lane in 0..c.dst.offsets.len().max(1) {
+                        out.push(Step::Compute(Box::new(self.compute(c, lane)?)));
+                    }
+                }
                 Stmt::Exchange(e) => out.push(Step::LaneExchange(Box::new(self.lane_exchange(e)?))),
                 Stmt::AsyncCopy(c) => out.push(Step::AsyncCopy(Box::new(self.async_copy(c)?))),
                 Stmt::Commit => out.push(Step::Commit { site: self.site }),

@@ -86,12 +86,15 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         let values = known[dst].tv.values();
         let table = cx.pool.positions(&known[src].tv, &known[dst].tv).unwrap_or_default();
         let rows = catalogue().converts_of(s.dtype, d.dtype, arch);
-        let fits = |n: i64| {
-            values % n == 0 && table.chunks(n as usize).all(|c| c.windows(2).all(|w| w[1] == w[0] + 1))
+        let fits = |n: i64, together: i64| {
+            let dense = |c: &[i64]| c[0] % together == 0 && c.windows(2).all(|w| w[1] == w[0] + 1);
+            values % n == 0 && table.chunks(n as usize).all(dense)
         };
-        let row = rows.filter(|r| fits(i64::from(r.values))).max_by_key(|r| r.values);
-        // What has no row is converted in C++, except for the 8-bit floats, which C++ does not know.
-        let plain = |t: DType| !matches!(t, DType::F8E4m3 | DType::F8E5m2);
+        let row = rows.filter(|r| fits(r.values.into(), r.together.into())).max_by_key(|r| r.values);
+        // What has no row is converted in C++; 8-bit floats, which C++ does not know, by way of f32.
+        let by_f32 = |from, to| catalogue().converts_of(from, to, arch).any(|r| r.values == 1);
+        let narrow = |t: DType| matches!(t, DType::F8E4m3 | DType::F8E5m2);
+        let plain = |t: DType| !narrow(t) || by_f32(t, DType::F32) && by_f32(DType::F32, t);
         if row.is_none() && s.dtype != d.dtype && !(plain(s.dtype) && plain(d.dtype)) {
             let message = format!("no instruction of {arch} converts `{}` to `{}`", s.dtype, d.dtype);
             return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id));
@@ -102,6 +105,7 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         let extents = [step, values / step];
         let identity: Vec<i64> = (0..values).collect();
         let text = match row {
+            Some(r) if r.values > r.each() => format!("{} elements at once", r.values),
             Some(r) if r.values > 1 => format!("{} elements at once into one register", r.values),
             _ => "one element at once".to_string(),
         };

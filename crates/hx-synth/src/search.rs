@@ -331,7 +331,13 @@ impl<'p> Search<'_, '_, 'p> {
         match heaviest {
             Some((transfer, _)) => {
                 let dtype = program.tensor(transfer.register).dtype;
-                let (ways, text) = coalesced(program, &transfer, dtype, self.cx.arch);
+                // Elements narrower than a byte, at whatever end of the component, come in whole bytes.
+                let narrow = |(op, _)| {
+                    let bits = program.tensor(Transfer::of(op)?.register).dtype.bits();
+                    Some(i64::from((8 / bits).max(1)))
+                };
+                let least = self.component.copies().filter_map(narrow).max().unwrap_or(1);
+                let (ways, text) = coalesced(program, &transfer, dtype, self.cx.arch, least);
                 (transfer.register, ways, Reason { text, from: vec![transfer.op.id] })
             }
             // Never moved: any layout does, best the one with the whole extent.

@@ -99,12 +99,20 @@ impl CopyRow {
     pub fn atom(&self, dtype: DType) -> Option<CopyAtom> {
         let bits = dtype.bits();
         match (&self.memory, &self.register, self.element_bits) {
-            (Some(memory), Some(register), Some(element)) => (element == bits).then(|| CopyAtom {
-                memory: memory.clone(),
-                register: register.clone(),
-                values: i64::from(self.bytes * 8 / bits),
-                access: i64::from(self.access * 8 / bits),
-            }),
+            (Some(memory), Some(register), Some(element)) => {
+                let packed = i64::from(element / bits);
+                if packed == 0 || element % bits != 0 {
+                    return None;
+                }
+                // Lanes address rows of the instruction's tile, and column follows column.
+                let rows = memory.mode(1).leaves().first()?.1;
+                Some(CopyAtom {
+                    memory: split_columns(memory, rows, packed)?,
+                    register: split_columns(register, rows, packed)?,
+                    values: i64::from(self.bytes * 8 / bits),
+                    access: i64::from(self.access * 8 / bits),
+                })
+            }
             _ => {
                 let values = i64::from(self.bytes * 8 / bits);
                 if values == 0 || self.bytes * 8 % bits != 0 {
@@ -115,6 +123,21 @@ impl CopyRow {
             }
         }
     }
+}
+
+/// A thread-value layout over a column-major tile of `rows` rows, each element read as `packed` narrower ones that lie side by side
+/// along the columns: `(row, col)` becomes `(row, packed · col + j)`, and each lane's values start with the `packed` of its first.
+fn split_columns(layout: &Layout, rows: i64, packed: i64) -> Option<Layout> {
+    if packed == 1 {
+        return Some(layout.clone());
+    }
+    let wider = |mode: &Layout| -> Vec<(i64, i64)> {
+        let stride = |s: i64| s % rows + s / rows * rows * packed;
+        mode.leaves().iter().map(|(extent, s)| (*extent, stride(*s))).collect()
+    };
+    let values: Vec<(i64, i64)> = std::iter::once((packed, rows)).chain(wider(&layout.mode(1))).collect();
+    let [lanes, values] = [wider(&layout.mode(0)), values].map(|modes| Layout::flat(&modes).map(|l| l.coalesce()));
+    Layout::concat(&[lanes.ok()?, values.ok()?]).ok()
 }
 
 /// One operand of a matrix product: its element type and who holds what.
@@ -162,11 +185,21 @@ pub struct ConvertRow {
     pub to: DType,
     /// Elements converted at once.
     pub values: u32,
+    /// Elements that one source operand holds, the first in its lowest bits.
+    #[serde(default = "one")]
+    pub together: u32,
     pub issue: f64,
     pub latency: f64,
     pub arch: u32,
-    /// PTX with `{d}` for the destination and `{s0}`, `{s1}`, … for the sources.
+    /// PTX with `{d}` for the destination, or `{d0}`, `{d1}`, … for several, and `{s0}`, `{s1}`, … for the sources.
     pub ptx: String,
+}
+
+impl ConvertRow {
+    /// Elements that one destination operand holds: those of a 32-bit word, or what there is if it is less.
+    pub fn each(&self) -> u32 {
+        (32 / self.to.bits()).clamp(1, self.values.max(1))
+    }
 }
 
 /// An instruction that moves one register between lanes of a warp.
@@ -193,7 +226,11 @@ pub struct GroupRow {
     pub ptx: String,
 }
 
-/// How an operator on one element is written.
+fn one() -> u32 {
+    1
+}
+
+/// How an operator on one element is written, or on several that lie side by side in a word.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComputeRow {
@@ -202,6 +239,9 @@ pub struct ComputeRow {
     /// Type of the operands.
     #[serde(rename = "type")]
     pub dtype: DType,
+    /// Elements that each operand holds.
+    #[serde(default = "one")]
+    pub values: u32,
     /// A C++ expression with `{s0}`, `{s1}`, `{s2}`.
     pub c: Option<String>,
     /// PTX with `{d}` and `{s0}`, `{s1}`, `{s2}`.
@@ -276,7 +316,13 @@ impl Catalogue {
     /// How an operator on operands of this type is written; nothing where the type has no row of its own.
     pub fn compute(&self, operator: Operator, dtype: DType) -> Option<&ComputeRow> {
         let name = format!("{operator:?}");
-        self.computes.iter().find(|r| r.dtype == dtype && r.operator == name)
+        self.computes.iter().find(|r| r.dtype == dtype && r.operator == name && r.values == 1)
+    }
+
+    /// How an operator on several elements at once is written.
+    pub fn compute_packed(&self, operator: Operator, dtype: DType) -> Option<&ComputeRow> {
+        let name = format!("{operator:?}");
+        self.computes.iter().find(|r| r.dtype == dtype && r.operator == name && r.values > 1)
     }
 
     /// Copies between two memories, in the order of the catalogue: widest first.

@@ -1,6 +1,10 @@
 //! Rows against their definitions: every fragment is enumerated, because published tables have been wrong.
 
+mod ptx;
+
 use std::collections::BTreeMap;
+
+use hx_dtype::DType;
 
 use crate::{CopyRow, GemmRow, catalogue};
 
@@ -99,6 +103,31 @@ fn matrix_loads_are_the_documented_exchange() {
                     "{} lane {lane}",
                     row.name
                 );
+            }
+        }
+    }
+}
+
+/// The same exchange on elements of 8 and 4 bits: each 16-bit element of the definition is two or four that lie side by side in memory.
+#[test]
+fn matrix_loads_move_packs() {
+    for row in catalogue().copies.iter().filter(|r| r.is_collective()) {
+        let rows = 8 * i64::from(row.bytes / 4);
+        for (dtype, packed) in [(DType::U8, 2), (DType::F8E4m3, 2), (DType::I4, 4), (DType::U2, 8), (DType::U1, 16)] {
+            let (whole, atom) = (row.atom(DType::F16).unwrap(), row.atom(dtype).unwrap());
+            assert_eq!((atom.values, atom.access), (whole.values * packed, whole.access * packed));
+            for lane in 0..32 {
+                for (split, of, count) in [
+                    (&atom.memory, &whole.memory, atom.access),
+                    (&atom.register, &whole.register, atom.values),
+                ] {
+                    for v in 0..count {
+                        let element = of.eval(lane + 32 * (v / packed));
+                        let (r, c) = (element % rows, element / rows);
+                        let want = r + rows * (packed * c + v % packed);
+                        assert_eq!(split.eval(lane + 32 * v), want, "{} {dtype} lane {lane}", row.name);
+                    }
+                }
             }
         }
     }

@@ -157,12 +157,12 @@ pub struct Put {
     pub guard: Cond,
 }
 
-/// An expression within each thread: one element from others.
+/// An expression within each thread: one element from others, or several side by side, each from the operands' elements of its number.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compute {
-    /// One value.
+    /// One value; or several, if every operator has a row for as many.
     pub dst: Registers,
-    /// One value each: what [`Scalar::Input`] refers to. No [`Scalar::Index`] is left; a [`Scalar::Integer`] may depend on the thread.
+    /// As many values each: what [`Scalar::Input`] refers to. No [`Scalar::Index`] is left; a [`Scalar::Integer`] may depend on the thread.
     pub inputs: Vec<Registers>,
     pub value: Scalar,
 }

@@ -66,7 +66,20 @@ impl Flat<'_> {
 }
 
 impl Compilation<'_> {
-    pub(super) fn compute(&mut self, c: &hx_thread::Compute) -> Result<Compute, SimError> {
+    /// The value of number `lane` of those that are computed side by side. The first counts the instructions.
+    pub(super) fn compute(&mut self, c: &hx_thread::Compute, lane: usize) -> Result<Compute, SimError> {
+        let whole = c;
+        let count = c.dst.offsets.len();
+        let c = &of_lane(c, lane);
+        if count > 1 {
+            if let Some((operator, dtype)) = without_row(&c.value, count) {
+                let text = format!("no row computes `{}` on {count} elements of {dtype} at once", operator.name());
+                return self.malformed(text);
+            }
+            if whole.inputs.iter().any(|r| r.offsets.len() != count) {
+                return self.malformed(format!("the inputs of `{}` are not all {count} registers", c.value));
+            }
+        }
         let dst = self.written(&c.dst)?;
         self.expect_one("the result", &dst)?;
         let inputs = c.inputs.iter().map(|r| self.regs(r)).collect::<Result<Vec<_>, _>>()?;
@@ -91,7 +104,7 @@ impl Compilation<'_> {
         let result = self.flatten(&c.value, &mut flat)?;
         let Flat { tables, steps, temporaries, instructions, .. } = flat;
         // Moving a value takes an instruction too.
-        let instructions = instructions.max(1);
+        let instructions = if lane == 0 { instructions.max(1) } else { 0 };
         Ok(Compute { site: self.site, dst, inputs, tables, steps, result, temporaries, instructions })
     }
 
@@ -224,4 +237,27 @@ impl Compilation<'_> {
         let parts = u64::from(dtype.bits().div_ceil(row.bits.max(1)));
         Ok(LaneExchange { site: self.site, dst, src, mask, parts })
     }
+}
+
+/// The computation of one of the values that are computed side by side.
+fn of_lane(c: &hx_thread::Compute, lane: usize) -> hx_thread::Compute {
+    let one = |r: &Registers| match r.offsets.get(lane) {
+        Some(offset) if c.dst.offsets.len() > 1 => Registers { offsets: vec![*offset], ..r.clone() },
+        _ => r.clone(),
+    };
+    hx_thread::Compute {
+        dst: one(&c.dst),
+        inputs: c.inputs.iter().map(one).collect(),
+        value: c.value.clone(),
+    }
+}
+
+/// An operator of the expression that has no row for so many values at once.
+fn without_row(value: &Scalar, values: usize) -> Option<(Operator, DType)> {
+    let mut operators = Vec::new();
+    value.operators(&mut operators);
+    operators.into_iter().find(|(operator, dtype)| {
+        let row = catalogue().compute_packed(*operator, *dtype);
+        row.is_none_or(|row| row.values as usize != values)
+    })
 }

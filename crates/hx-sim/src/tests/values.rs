@@ -9,7 +9,12 @@ use super::build::*;
 fn check_product(row: &str) {
     let r = catalogue().gemm(row).unwrap();
     let [m, n, k] = r.shape.map(|x| x as usize);
-    let (a, b, start) = (noise(m * k, 1), noise(n * k, 2), noise(m * n, 3));
+    let sample = |dtype: DType, len: usize, seed: u64| -> Vec<f64> {
+        let scale = if dtype.is_int() { 8.0 } else { 1.0 };
+        noise(len, seed).into_iter().map(|x| dtype.round(x * scale)).collect()
+    };
+    let (a, b, start) =
+        (sample(r.a.dtype, m * k, 1), sample(r.b.dtype, n * k, 2), sample(r.c.dtype, m * n, 3));
     let mut kernel = Kernel::new(r.threads);
     let lanes = i64::from(r.threads);
     // Fragments lie in memory as lanes hold them: all values of lane 0, then those of lane 1.
@@ -26,9 +31,12 @@ fn check_product(row: &str) {
         let memory = kernel.output(name, fragment.dtype, &[len], &[1]);
         let array = kernel.registers(name, fragment.dtype, values as u32);
         let bits = fragment.dtype.bits();
-        for v in 0..values {
-            let registers = at(array, c(v), 1);
-            let load = format!("ld.global.{}b{}", if bits == 64 { "v2." } else { "" }, bits.min(32));
+        // Elements narrower than a byte are loaded together.
+        let each = (8 / bits).max(1);
+        for v in (0..values).step_by(each as usize) {
+            let registers = at(array, c(v), each);
+            let load =
+                format!("ld.global.{}b{}", if bits == 64 { "v2." } else { "" }, bits.clamp(8, 32));
             kernel.push(transfer(&load, registers, memory, thread() * c(values) + c(v)));
         }
         arguments.push(vector(fragment.dtype, &data));

@@ -5,7 +5,7 @@ use hx_target::{CopyAtom, CopyRow};
 use hx_tile::{TileMode, modes_layout, tile_modes};
 
 use super::Access;
-use crate::distribution::{Placed, Tv, cut, split_placed};
+use crate::distribution::{Placed, Tv, split_placed};
 
 /// The access made of a collective instruction, if the layout of the register tensor is made of its fragment.
 ///
@@ -23,18 +23,10 @@ pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Opt
     // The values of one register word are neighbours in registers.
     let placed = tv.placed();
     let word = i64::from(row.word) * atom.values / (i64::from(row.bytes) * 8);
-    let first = placed.first()?;
-    let (pair, rest) = if first.mode.extent == word {
-        (first.clone(), placed[1..].to_vec())
-    } else if first.mode.extent % word == 0 {
-        let (inner, outer) = cut(first, word);
-        (inner, [&[outer], &placed[1..]].concat())
-    } else {
-        return None;
-    };
+    let (in_word, rest) = split_placed(&placed, word)?;
     orders(&rest).into_iter().find_map(|order| {
         let (more, issue) = split_placed(&order, atom.values / word)?;
-        let values: Vec<Placed> = std::iter::once(pair.clone()).chain(more).collect();
+        let values: Vec<Placed> = in_word.iter().cloned().chain(more).collect();
         made(tv, row, atom, &lane_modes, &warp_modes, &values, issue)
     })
 }

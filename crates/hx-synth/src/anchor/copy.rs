@@ -12,12 +12,14 @@ use crate::distribution::Tv;
 const LINE_BYTES: i64 = 128;
 
 /// Layouts in which each thread holds vectors along the contiguous dimension and neighbouring threads hold neighbouring vectors, all
-/// of the same number of instructions; those with more threads along the dimension first.
+/// of the same number of instructions; those with more threads along the dimension first. Where the tile allows, vectors have at least
+/// `least` elements.
 pub(crate) fn coalesced(
     program: &TileProgram,
     transfer: &Transfer<'_>,
     dtype: DType,
     arch: Arch,
+    least: i64,
 ) -> (Vec<Tv>, String) {
     let shape = &program.tensor(transfer.register).shape;
     let (dim, limit, reason) = contiguous(program, transfer);
@@ -28,6 +30,7 @@ pub(crate) fn coalesced(
     widths.push(1);
     let threads = i64::from(program.threads);
     let width = widths.into_iter().find(|w| limit % w == 0 && shape[dim] % w == 0).unwrap_or(1);
+    let width = if shape[dim] % least == 0 { width.max(least) } else { width };
     (deal(shape, dim, width, threads, i64::from(dtype.bits())), reason)
 }
 

@@ -1,6 +1,9 @@
-//! Elementwise expressions: one statement for each element that a thread holds, in unrolled loops.
+//! Elementwise expressions: one statement for each element that a thread holds, or each pair of them, in unrolled loops.
 
+use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
+use hx_layout::Layout;
+use hx_target::catalogue;
 use hx_tile::{Map, MapChoice, Op, Scalar, TileMode, tile_modes};
 
 use super::layout::{unrolled, walk};
@@ -47,10 +50,13 @@ impl Lowering<'_> {
         let value = map.value.map_leaves(&mut |leaf| match leaf {
             Scalar::Index { axis } => {
                 let value = walk.at.get(*axis)?.clone();
-                Some(Scalar::Integer { value, dtype: hx_dtype::DType::I32 })
+                Some(Scalar::Integer { value, dtype: DType::I32 })
             }
             _ => None,
         });
+        if let Some(body) = self.packed(op, map, choice)? {
+            return Ok(body);
+        }
         let inputs = map
             .inputs
             .iter()
@@ -65,6 +71,50 @@ impl Lowering<'_> {
         let mut body = if uses_index { walk.setup } else { Body::new() };
         body.extend(unrolled(&walk.loops, vec![compute]));
         Ok(body)
+    }
+
+    /// The expression on two neighbours at once, where every operator has an instruction for that, and each operand holds the two side
+    /// by side or is the same for both.
+    fn packed(&self, op: &Op, map: &Map, choice: &MapChoice) -> Result<Option<Body>, LowerError> {
+        const PAIR: i64 = 2;
+        let dtype = self.program.tensor(map.dst).dtype;
+        if !packs(&map.value, dtype, PAIR as u32) {
+            return Ok(None);
+        }
+        let held = self.solution.registers.get(&map.dst).ok_or_else(|| self.error(op, "no layout"))?;
+        let extents: Vec<i64> = held.layout.mode(1).leaves().iter().map(|l| l.0).collect();
+        let Some(first) = extents.iter().position(|e| *e != 1) else { return Ok(None) };
+        if extents[first] % PAIR != 0 {
+            return Ok(None);
+        }
+        let mut steps = Vec::new();
+        let mut loops = Vec::new();
+        let mut facts = self.facts.clone();
+        for (j, extent) in extents.iter().enumerate() {
+            let count = if j == first { extent / PAIR } else { *extent };
+            let (counter, counted) = self.step(op, j, count, &mut facts);
+            steps.push(counted);
+            loops.push((counter, count));
+        }
+        let mut inputs = Vec::new();
+        for (tensor, positions) in map.inputs.iter().zip(&choice.inputs) {
+            let Some(pair) = pairs(&positions.mode(first), extents[first]) else { return Ok(None) };
+            let array = self.array(op, *tensor)?;
+            let base = steps.iter().enumerate().fold(Expr::default(), |sum, (j, step)| {
+                let mode = if j == first { pair.0.clone() } else { positions.mode(j) };
+                sum + walk(&mode, step)
+            });
+            inputs.push(Registers { array, base, offsets: vec![0, pair.1] });
+        }
+        let (mut base, mut unit) = (Expr::default(), 1);
+        for (j, (step, extent)) in steps.iter().zip(&extents).enumerate() {
+            base = base + step.scale(if j == first { unit * PAIR } else { unit });
+            unit *= extent;
+        }
+        let dst = Registers { array: self.array(op, map.dst)?, base, offsets: vec![0, 1] };
+        loops.reverse();
+        let compute = Stmt::Compute(Compute { dst, inputs, value: map.value.clone() });
+        Ok(Some(unrolled(&loops, vec![compute])))
     }
 
     /// The element of the walked tensor itself.
@@ -87,4 +137,36 @@ pub(super) fn element(array: RegId, positions: &hx_layout::Layout, counters: &[E
         .enumerate()
         .fold(Expr::default(), |sum, (i, counter)| sum + walk(&positions.mode(i), counter));
     Registers { array, base, offsets: vec![0] }
+}
+
+/// Whether an expression consists of operators on elements of this type that have a row for `values` at once.
+fn packs(value: &Scalar, dtype: DType, values: u32) -> bool {
+    fn all(value: &Scalar, dtype: DType, values: u32) -> bool {
+        match value {
+            Scalar::Input { dtype: own, .. } | Scalar::Const { dtype: own, .. } => *own == dtype,
+            Scalar::Apply { operator, dtype: own, args } => {
+                let row = catalogue().compute_packed(*operator, *own);
+                *own == dtype
+                    && row.is_some_and(|row| row.values == values)
+                    && args.iter().all(|arg| all(arg, dtype, values))
+            }
+            _ => false,
+        }
+    }
+    matches!(value, Scalar::Apply { .. }) && all(value, dtype, values)
+}
+
+/// The positions of the first of each pair along a mode, and how far its second is from it: 1 where the two lie side by side in a word,
+/// 0 where they are one element.
+fn pairs(positions: &Layout, extent: i64) -> Option<(Layout, u32)> {
+    let distance = positions.eval(1) - positions.eval(0);
+    let is_pair = |i: i64| {
+        let first = positions.eval(i);
+        positions.eval(i + 1) - first == distance && (distance == 0 || distance == 1 && first % 2 == 0)
+    };
+    if !(0..extent).step_by(2).all(is_pair) {
+        return None;
+    }
+    let firsts = Layout::flat(&[(extent / 2, 2)]).and_then(|every| positions.compose(&every)).ok()?;
+    Some((firsts, u32::try_from(distance).ok()?))
 }
