@@ -425,7 +425,8 @@ impl Emitter<'_> {
                 return Err(MalformedProgram::Types { left: have, right: want });
             }
         }
-        let (each, out, together) = (row.values.max(1) as usize, row.each() as usize, row.together.max(1) as usize);
+        let (each, out, together) =
+            (row.values.max(1) as usize, row.each() as usize, row.together.max(1) as usize);
         expect_elements(name, "source", count as i64, &c.src)?;
         if !count.is_multiple_of(each) {
             let expected = i64::from(row.values);

@@ -39,8 +39,8 @@ pub(crate) fn gemm(gemm: &Gemm<'_>, tiling: &Tiling, layouts: &Layouts) -> Resul
     Ok(GemmChoice {
         row: tiling.row.name.clone(),
         arrangement: tiling.arrangement,
-        a: positions(gemm.a, &tiling.a, &[tiling.row.a.values(), im, ik])?,
-        b: positions(gemm.b, &tiling.b, &[tiling.row.b.values(), i_n, ik])?,
+        a: positions(gemm.a, &tiling.by_issue[0], &[tiling.row.a.values(), im, ik])?,
+        b: positions(gemm.b, &tiling.by_issue[1], &[tiling.row.b.values(), i_n, ik])?,
         c: positions(gemm.c, &c_order, &c_extents)?,
         issues: tiling.issues,
         reason: Reason { text, from: vec![] },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hx_tile::{Op, OpKind, TensorId};
+use hx_tile::{Op, OpKind, TensorId, TileProgram};
 
 use crate::constraints::System;
 
@@ -36,6 +36,16 @@ pub(crate) fn components<'p>(system: &System<'p>) -> Vec<Component<'p>> {
 impl<'p> Component<'p> {
     pub(crate) fn gemms(&self) -> impl Iterator<Item = (&'p Op, f64)> + '_ {
         self.ops.iter().filter(|(op, _)| matches!(op.kind, OpKind::Gemm { .. })).copied()
+    }
+
+    /// The bits of the narrowest elements, of at most a byte, that a conversion widens.
+    pub(crate) fn packed(&self, program: &TileProgram) -> Option<u32> {
+        let widened = self.ops.iter().filter_map(|(op, _)| {
+            let OpKind::Cast { dst, src } = op.kind else { return None };
+            let [from, to] = [src, dst].map(|t| program.tensor(t).dtype.bits());
+            (from <= 8 && from < to).then_some(from)
+        });
+        widened.min()
     }
 
     pub(crate) fn copies(&self) -> impl Iterator<Item = (&'p Op, f64)> + '_ {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use hx_dtype::DType;
 use hx_index::Symbol;
-use hx_target::{CopyRow, GemmRow, WARP, WAVEFRONT_BYTES, catalogue};
+use hx_target::{Arch, CopyRow, GemmRow, WARP, WAVEFRONT_BYTES, catalogue};
 use hx_tile::{Scalar, TileProgram, View};
 
 use crate::access::{Access, global};
@@ -83,6 +84,17 @@ pub(crate) fn reduce(
     let lanes = exchanges as f64 * (latency + results as f64);
     let meeting = if across { BARRIER * 2.0 + 48.0 + results as f64 * 2.0 } else { 0.0 };
     values as f64 * warps_per_unit(program) + lanes + meeting
+}
+
+/// Cycles of one execution of a conversion of `values` elements of each thread.
+pub(crate) fn cast(program: &TileProgram, [from, to]: [DType; 2], values: i64, arch: Arch) -> f64 {
+    if from == to {
+        return 0.0;
+    }
+    let rows = catalogue().converts_of(from, to, arch).map(|row| row.issue / f64::from(row.values));
+    let issue = rows.fold(f64::INFINITY, f64::min);
+    let issue = if issue.is_finite() { issue } else { CONVERTED_ISSUE };
+    issue * values as f64 * warps_per_unit(program)
 }
 
 fn warps_per_unit(program: &TileProgram) -> f64 {

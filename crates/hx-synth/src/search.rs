@@ -100,6 +100,10 @@ impl<'s, 'p> Cx<'s, 'p> {
                     }
                 }
             }
+            OpKind::Cast { dst, src } => {
+                let [from, to] = [*src, *dst].map(|t| program.tensor(t).dtype);
+                cost::cast(program, [from, to], known[*dst].tv.values(), self.arch)
+            }
             OpKind::Map(map) => cost::map(program, &map.value, known[map.dst].tv.values()),
             OpKind::Reduce { dst, src, axis, .. } => {
                 let (d, s) = (&known[*dst].tv, &known[*src].tv);
@@ -125,9 +129,10 @@ pub(crate) fn search<'p>(
 ) -> Result<Found<'p>, Failure> {
     let program = cx.program();
     let gemms: Vec<Gemm<'p>> = component.gemms().filter_map(|(op, _)| Gemm::of(program, op)).collect();
+    let packed = component.packed(program);
     let mut ways: Vec<Vec<(Rc<Tiling>, f64)>> = Vec::new();
     for gemm in &gemms {
-        let tilings = tilings(program, gemm, cx.arch, &cx.pool)?;
+        let tilings = tilings(program, gemm, cx.arch, &cx.pool, packed)?;
         let costed = tilings.into_iter().map(|t| {
             let cost = cost::gemm(&t, program.threads);
             (Rc::new(t), cost)

@@ -136,7 +136,8 @@ fn split_columns(layout: &Layout, rows: i64, packed: i64) -> Option<Layout> {
         mode.leaves().iter().map(|(extent, s)| (*extent, stride(*s))).collect()
     };
     let values: Vec<(i64, i64)> = std::iter::once((packed, rows)).chain(wider(&layout.mode(1))).collect();
-    let [lanes, values] = [wider(&layout.mode(0)), values].map(|modes| Layout::flat(&modes).map(|l| l.coalesce()));
+    let [lanes, values] =
+        [wider(&layout.mode(0)), values].map(|modes| Layout::flat(&modes).map(|l| l.coalesce()));
     Layout::concat(&[lanes.ok()?, values.ok()?]).ok()
 }
 

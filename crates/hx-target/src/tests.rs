@@ -113,7 +113,9 @@ fn matrix_loads_are_the_documented_exchange() {
 fn matrix_loads_move_packs() {
     for row in catalogue().copies.iter().filter(|r| r.is_collective()) {
         let rows = 8 * i64::from(row.bytes / 4);
-        for (dtype, packed) in [(DType::U8, 2), (DType::F8E4m3, 2), (DType::I4, 4), (DType::U2, 8), (DType::U1, 16)] {
+        for (dtype, packed) in
+            [(DType::U8, 2), (DType::F8E4m3, 2), (DType::I4, 4), (DType::U2, 8), (DType::U1, 16)]
+        {
             let (whole, atom) = (row.atom(DType::F16).unwrap(), row.atom(dtype).unwrap());
             assert_eq!((atom.values, atom.access), (whole.values * packed, whole.access * packed));
             for lane in 0..32 {

@@ -225,6 +225,17 @@ pub(crate) fn walk() -> ThreadProgram {
     kernel("walk", params, &["n"], vec![dim("n")], registers, body)
 }
 
+/// Elements that an expression computes at once: those of the rows of its operators where no row computes one.
+fn together(value: &Scalar) -> i64 {
+    let mut operators = Vec::new();
+    value.operators(&mut operators);
+    let packed = |(operator, dtype): &(Operator, DType)| {
+        let single = catalogue().compute(*operator, *dtype);
+        single.is_none().then(|| catalogue().compute_packed(*operator, *dtype)).flatten()
+    };
+    operators.iter().find_map(packed).map_or(1, |row| row.values.into())
+}
+
 /// A row for each expression: operands from registers, every result in an element of its own.
 fn expressions(name: &str, rows: Vec<(Vec<DType>, Scalar)>) -> ThreadProgram {
     let mut types: Vec<DType> = rows.iter().flat_map(|(t, v)| t.iter().copied().chain([v.dtype()])).collect();
@@ -235,9 +246,12 @@ fn expressions(name: &str, rows: Vec<(Vec<DType>, Scalar)>) -> ThreadProgram {
     let mut computes = Vec::new();
     for (types, value) in rows {
         let at = place(value.dtype());
-        let dst = regs(2 * at as u32 + 1, c(results[at]), [0]);
-        results[at] += 1;
-        let source = |(i, t): (usize, &DType)| regs(2 * place(*t) as u32, c(i as i64 + 1), [0]);
+        let values = together(&value);
+        results[at] = (results[at] + values - 1) / values * values;
+        let dst = regs(2 * at as u32 + 1, c(results[at]), 0..values as u32);
+        results[at] += values;
+        let first = |i: usize| if values == 1 { i as i64 + 1 } else { i as i64 % 2 * values };
+        let source = |(i, t): (usize, &DType)| regs(2 * place(*t) as u32, c(first(i)), 0..values as u32);
         let inputs = types.iter().enumerate().map(source).collect();
         computes.push(group(1, &value.to_string(), vec![compute(dst, inputs, value)]));
     }

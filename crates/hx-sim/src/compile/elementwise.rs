@@ -73,7 +73,8 @@ impl Compilation<'_> {
         let c = &of_lane(c, lane);
         if count > 1 {
             if let Some((operator, dtype)) = without_row(&c.value, count) {
-                let text = format!("no row computes `{}` on {count} elements of {dtype} at once", operator.name());
+                let text =
+                    format!("no row computes `{}` on {count} elements of {dtype} at once", operator.name());
                 return self.malformed(text);
             }
             if whole.inputs.iter().any(|r| r.offsets.len() != count) {

@@ -35,8 +35,7 @@ fn check_product(row: &str) {
         let each = (8 / bits).max(1);
         for v in (0..values).step_by(each as usize) {
             let registers = at(array, c(v), each);
-            let load =
-                format!("ld.global.{}b{}", if bits == 64 { "v2." } else { "" }, bits.clamp(8, 32));
+            let load = format!("ld.global.{}b{}", if bits == 64 { "v2." } else { "" }, bits.clamp(8, 32));
             kernel.push(transfer(&load, registers, memory, thread() * c(values) + c(v)));
         }
         arguments.push(vector(fragment.dtype, &data));

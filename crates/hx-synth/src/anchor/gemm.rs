@@ -22,6 +22,8 @@ pub(crate) struct Tiling {
     pub(crate) a: Rc<Tv>,
     pub(crate) b: Rc<Tv>,
     pub(crate) c: Rc<Tv>,
+    /// `a` and `b` with the values in the order in which instructions read them: `[value, m issue, k issue]`, `[value, n issue, k issue]`.
+    pub(crate) by_issue: [Rc<Tv>; 2],
 }
 
 /// The tensors of a gemm and its shape.
@@ -43,7 +45,8 @@ impl<'p> Gemm<'p> {
     }
 }
 
-/// All ways to tile the gemm, in the order of the catalogue and of the arrangement.
+/// All ways to tile the gemm, in the order of the catalogue and of the arrangement. Where an operand is widened from elements of `packed`
+/// bits, threads may also hold longer runs along K than the instruction's: a sum does not depend on which steps come first.
 ///
 /// # Errors
 /// Where no instruction of the target does this product with these threads.
@@ -52,6 +55,7 @@ pub(crate) fn tilings(
     gemm: &Gemm<'_>,
     arch: Arch,
     pool: &Pool,
+    packed: Option<u32>,
 ) -> Result<Vec<Tiling>, Failure> {
     let dtypes = [gemm.a, gemm.b, gemm.c].map(|t| program.tensor(t).dtype);
     let threads = i64::from(program.threads);
@@ -77,11 +81,11 @@ pub(crate) fn tilings(
         let units = threads / lanes;
         for along_m in divisors(units) {
             for along_n in divisors(units / along_m) {
-                if gemm.pinned.is_none_or(|p| p == [along_m, along_n])
-                    && let Some(tiling) = tile(row, [along_m, along_n], units, [m, n, k], pool)
-                {
-                    out.push(tiling);
+                if gemm.pinned.is_some_and(|p| p != [along_m, along_n]) {
+                    continue;
                 }
+                let made = |run: i64| tile(row, [along_m, along_n], units, [m, n, k], run, pool);
+                out.extend(runs(row, k, packed).into_iter().filter_map(made));
             }
         }
         if let (Some([pm, pn]), true) = (gemm.pinned, out.is_empty()) {
@@ -99,6 +103,49 @@ pub(crate) fn tilings(
     Ok(out)
 }
 
+/// Bits of the widest access.
+const ACCESS_BITS: i64 = 128;
+
+/// How many times the instruction's own neighbours along K a thread may hold side by side.
+fn runs(row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
+    let mut out = vec![1];
+    let (Some(bits), Some(k_modes)) = (packed, KModes::of(&row.a, [row.shape[0], row.shape[2]])) else {
+        return out;
+    };
+    let mut run = k_modes.registers;
+    while run > 1
+        && k_modes.neighbours * run * i64::from(bits) <= ACCESS_BITS
+        && k % (k_modes.threads * k_modes.neighbours * run) == 0
+    {
+        out.push(run);
+        run *= 2;
+    }
+    out
+}
+
+/// How a fragment of an operand walks along K: neighbours in one register, then threads, then further registers.
+#[derive(Clone, Copy, Debug)]
+struct KModes {
+    neighbours: i64,
+    threads: i64,
+    registers: i64,
+}
+
+impl KModes {
+    fn of(fragment: &Fragment, atom: [i64; 2]) -> Option<KModes> {
+        let threads = tile_modes(&fragment.layout.mode(0), &atom)?;
+        let mut along = threads.iter().filter(|m| m.strides[1] != 0 && m.extent > 1);
+        let (mode, None) = (along.next()?, along.next()) else { return None };
+        let (neighbours, threads) = (mode.strides[1], mode.extent);
+        let registers = atom[1] / (neighbours * threads);
+        (mode.strides[0] == 0 && registers * neighbours * threads == atom[1]).then_some(KModes {
+            neighbours,
+            threads,
+            registers,
+        })
+    }
+}
+
 fn divisors(n: i64) -> impl Iterator<Item = i64> {
     (1..=n).filter(move |d| n % d == 0)
 }
@@ -110,6 +157,7 @@ fn tile(
     [wm, wn]: [i64; 2],
     units: i64,
     [m, n, k]: [i64; 3],
+    run: i64,
     pool: &Pool,
 ) -> Option<Tiling> {
     let [im, i_n, ik] = row.shape;
@@ -122,19 +170,21 @@ fn tile(
         TileMode::new(extent, strides)
     };
     let (warps_m, warps_n) = (step(wm, 0, im), step(wn, 0, i_n));
-    let a = operand(
+    let (a, a_by_issue) = factor(
         &row.a,
         [im, ik],
         [m, k],
         [warps_m.clone(), still(wn), still(copies)],
-        [step(issues[0], 0, im * wm), step(issues[2], 1, ik)],
+        step(issues[0], 0, im * wm),
+        (issues[2], run),
     )?;
-    let b = operand(
+    let (b, b_by_issue) = factor(
         &row.b,
         [i_n, ik],
         [n, k],
         [still(wm), warps_n, still(copies)],
-        [step(issues[1], 0, i_n * wn), step(issues[2], 1, ik)],
+        step(issues[1], 0, i_n * wn),
+        (issues[2], run),
     )?;
     // Issues along N first: two neighbours then are one fragment of the A operand of a following gemm.
     let c = operand(
@@ -144,8 +194,52 @@ fn tile(
         [warps_m, step(wn, 1, i_n), still(copies)],
         [step(issues[1], 1, i_n * wn), step(issues[0], 0, im * wm)],
     )?;
-    let [a, b, c] = [a, b, c].map(|tv| pool.keep(tv));
-    Some(Tiling { row, arrangement: [wm, wn], copies, issues, a, b, c })
+    let [a, b, c, a_by_issue, b_by_issue] = [a, b, c, a_by_issue, b_by_issue].map(|tv| pool.keep(tv));
+    let by_issue = [a_by_issue, b_by_issue];
+    Some(Tiling { row, arrangement: [wm, wn], copies, issues, a, b, c, by_issue })
+}
+
+/// The layout of an operand A or B, and the same with the values in the order of the instructions.
+///
+/// With `run` above 1, what one thread holds of K comes first and side by side: its neighbours in a register, then its registers of one
+/// instruction, then those of the next.
+fn factor(
+    fragment: &Fragment,
+    atom: [i64; 2],
+    shape: [i64; 2],
+    warps: [TileMode; 3],
+    issue: TileMode,
+    (steps, run): (i64, i64),
+) -> Option<(Tv, Tv)> {
+    let along = |extent: i64, stride: i64| TileMode::new(extent, vec![0, stride]);
+    if run == 1 {
+        let tv = operand(fragment, atom, shape, warps, [issue, along(steps, atom[1])])?;
+        return Some((tv.clone(), tv));
+    }
+    let k = KModes::of(fragment, atom)?;
+    let (held, instructions) = (k.neighbours * run, run / k.registers);
+    let spread = |mode: &TileMode| match mode.strides[1] {
+        0 => mode.clone(),
+        stride => TileMode::new(mode.extent, vec![mode.strides[0], stride * run]),
+    };
+    let gathered = |mode: &TileMode| match mode.strides[1] {
+        stride if stride == k.neighbours * k.threads => {
+            TileMode::new(mode.extent, vec![mode.strides[0], k.neighbours])
+        }
+        _ => mode.clone(),
+    };
+    let thread = tile_modes(&fragment.layout.mode(0), &atom)?;
+    let thread: Vec<TileMode> = thread.iter().map(spread).chain(warps).collect();
+    let value = tile_modes(&fragment.layout.mode(1), &atom)?;
+    let mut value: Vec<TileMode> = value.iter().map(gathered).collect();
+    let rounds =
+        [along(instructions, k.neighbours * k.registers), along(steps / instructions, held * k.threads)];
+    value.extend(std::iter::once(issue).chain(rounds));
+    let by_issue = Tv::covering(&shape, thread.clone(), value.clone());
+    let inside = |mode: &TileMode| mode.strides[0] == 0 && (1..held).contains(&mode.strides[1]);
+    let rest = value.into_iter().filter(|mode| !inside(mode));
+    let value = std::iter::once(along(held, 1)).chain(rest).collect();
+    Some((Tv::covering(&shape, thread, value), by_issue))
 }
 
 fn operand(

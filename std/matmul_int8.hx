@@ -1,0 +1,68 @@
+//! Matrix product of 8-bit integers, added in 32 bits.
+
+/// c[m, n] = a[m, k] · b[n, k]ᵀ, exact as long as no sum leaves 32 bits, wrapped beyond. `STAGES` tiles of K are on their way to shared
+/// memory while one is multiplied.
+kernel matmul_int8<BM = 128, BN = 128, BK = 64, STAGES = 4, THREADS = 128, A: type = i8, B: type = i8>(
+    a: A[m, k],
+    b: B[n, k],
+    c: mut i32[m, n],
+)
+    grid [cdiv(m, BM), cdiv(n, BN)]
+    threads THREADS
+{
+    let [bm, bn] = block_idx;
+    let ga = tile(a, [BM, BK])[.., .., bm, ..];
+    let gb = tile(b, [BN, BK])[.., .., bn, ..];
+    let sa = shared_tensor(A, [BM, BK, STAGES]);
+    let sb = shared_tensor(B, [BN, BK, STAGES]);
+    let acc = register_tensor(i32, [BM, BN]);
+    fill(acc, 0);
+    for s in 0..STAGES - 1 {
+        copy_async(ga[.., .., s], sa[.., .., s]);
+        copy_async(gb[.., .., s], sb[.., .., s]);
+        commit();
+    }
+    for ki in 0..cdiv(k, BK) {
+        wait(STAGES - 2);
+        sync();
+        let next = ki + STAGES - 1;
+        copy_async(ga[.., .., next], sa[.., .., next % STAGES]);
+        copy_async(gb[.., .., next], sb[.., .., next % STAGES]);
+        commit();
+        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+    }
+    wait(0);
+    copy(acc, tile(c, [BM, BN])[.., .., bm, bn]);
+}
+
+test "matmul_int8" for (m, n, k) in [(128, 128, 128), (256, 128, 320), (200, 136, 80), (33, 70, 52)] {
+    let a = uniform(i8, [m, k], low: -128, high: 128, seed: 1);
+    let b = uniform(i8, [n, k], low: -128, high: 128, seed: 2);
+    let c = empty(i32, [m, n]);
+    matmul_int8(a, b, c);
+    assert_eq(c, a @ b.T);
+    matmul_int8<BM = 64, BN = 96, BK = 96, STAGES = 3>(a, b, c);
+    assert_eq(c, a @ b.T);
+}
+
+test "matmul_int8 of unsigned and mixed integers" for (m, n, k) in [(128, 128, 64), (100, 72, 48)] {
+    let a = uniform(u8, [m, k], low: 0, high: 256, seed: 1);
+    let b = uniform(i8, [n, k], low: -128, high: 128, seed: 2);
+    let c = empty(i32, [m, n]);
+    matmul_int8(a, b, c);
+    assert_eq(c, a @ b.T);
+    let d = cast(abs(b), u8);
+    matmul_int8(a, d, c);
+    assert_eq(c, a @ d.T);
+}
+
+bench "matmul_int8 4096" {
+    let a = uniform(i8, [4096, 4096], low: -128, high: 128);
+    let b = uniform(i8, [4096, 4096], low: -128, high: 128);
+    let c = empty(i32, [4096, 4096]);
+    let x = randn(f16, [4096, 4096]);
+    let y = randn(f16, [4096, 4096]);
+    let z = empty(f16, [4096, 4096]);
+    measure flops 2 * 4096 * 4096 * 4096 { matmul_int8(a, b, c) }
+    baseline cublas::gemm(x, y.T, z)
+}

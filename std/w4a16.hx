@@ -1,0 +1,108 @@
+//! Products with weights of 4 bits: y = x · dequant(w)ᵀ for few rows of `x`, where reading the weights is all that takes time.
+//!
+//! The weights are the instruction's M side. They go to shared memory and into registers once, are widened there, and lie in the
+//! fragments that the matrix instruction wants: no thread exchanges anything with another. K is split among blocks, so that every
+//! multiprocessor has bytes on their way; `w4a16_sum` adds the parts.
+
+/// part[s, m, n] = the sum over the steps `s · KS .. (s + 1) · KS` of K of x[m, k] · (w[n, k] − zero[n, k / G]) · scale[n, k / G].
+///
+/// `w` holds 4-bit weights, and every `G` steps of K have their scale and their zero.
+kernel w4a16_parts<BM = 16, BN = 128, BK = 128, KS = 1024, G = 128, STAGES = 4, THREADS = 128>(
+    x: f16[m, k],
+    w: u4[n, k],
+    scale: f16[n, g],
+    zero: f16[n, g],
+    part: mut f32[s, m, n],
+)
+    where k % G == 0, g == k / G, s == cdiv(k, KS)
+    grid [cdiv(n, BN), cdiv(m, BM), cdiv(k, KS)]
+    threads THREADS
+{
+    let [bn, bm, bs] = block_idx;
+    let gx = tile(x, [BM, BK])[.., .., bm, ..];
+    let gw = tile(w, [BN, BK])[.., .., bn, ..];
+    let sx = shared_tensor(f16, [BM, BK, STAGES]);
+    let sw = shared_tensor(u4, [BN, BK, STAGES]);
+    let ss = shared_tensor(f16, [BN, KS / G]);
+    let sz = shared_tensor(f16, [BN, KS / G]);
+    let acc = register_tensor(f32, [BN, BM]);
+    fill(acc, 0.0);
+    let first = bs * (KS / BK);
+    for i in 0..STAGES - 1 {
+        copy_async(gw[.., .., first + i], sw[.., .., i]);
+        copy_async(gx[.., .., first + i], sx[.., .., i]);
+        commit();
+    }
+    copy(tile(scale, [BN, KS / G])[.., .., bn, bs], ss);
+    copy(tile(zero, [BN, KS / G])[.., .., bn, bs], sz);
+    for i in 0..KS / BK {
+        wait(STAGES - 2);
+        sync();
+        let next = i + STAGES - 1;
+        if next < KS / BK {
+            copy_async(gw[.., .., first + next], sw[.., .., next % STAGES]);
+            copy_async(gx[.., .., first + next], sx[.., .., next % STAGES]);
+        }
+        commit();
+        let rw = load(sw[.., .., i % STAGES]);
+        let rs = load(ss[.., i * BK / G][.., new]);
+        let rz = load(sz[.., i * BK / G][.., new]);
+        gemm(acc, (cast(rw, f16) - rz) * rs, sx[.., .., i % STAGES]);
+    }
+    wait(0);
+    copy(acc, tile(part[bs], [BM, BN])[.., .., bm, bn].T);
+}
+
+/// y[m, n] = the sum of `S` parts.
+kernel w4a16_sum<BM = 1, BN = 1024, S = 8, T: type = f16>(part: f32[S, m, n], y: mut T[m, n])
+    grid [cdiv(n, BN), cdiv(m, BM)]
+    threads 128
+{
+    let [bn, bm] = block_idx;
+    let parts = tile(part, [S, BM, BN])[.., .., .., 0, bm, bn];
+    copy(cast(sum(load(parts), axis: 0), T), tile(y, [BM, BN])[.., .., bm, bn][new, .., ..]);
+}
+
+test "w4a16" for (m, n, k, gs) in [(16, 128, 1024, 128), (5, 136, 2048, 64), (17, 72, 384, 128), (1, 40, 1152, 128)] {
+    let x = randn(f16, [m, k], seed: 1);
+    let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
+    let scale = cast(uniform(f64, [n, k / gs], low: 0.02, high: 0.1, seed: 3), f16);
+    let zero = cast(floor(uniform(f64, [n, k / gs], low: 0.0, high: 16.0, seed: 4)), f16);
+    let parts = (k + 1023) / 1024;
+    let part = empty(f32, [parts, m, n]);
+    if gs == 128 {
+        w4a16_parts(x, w, scale, zero, part);
+    } else {
+        w4a16_parts<G = 64, BK = 64>(x, w, scale, zero, part);
+    }
+    let y = empty(f16, [m, n]);
+    if parts == 1 {
+        w4a16_sum<S = 1>(part, y);
+    } else {
+        w4a16_sum<S = 2>(part, y);
+    }
+    let weights = reshape((reshape(w, [n, k / gs, gs]) - zero[.., .., new]) * scale[.., .., new], [n, k]);
+    // A weight times its scale is rounded to f16.
+    assert_close(y, x @ weights.T, rtol: 2e-3, atol: 5e-3);
+}
+
+bench "w4a16 16 × 8192 × 8192" {
+    let x = randn(f16, [16, 8192]);
+    let w = uniform(u4, [8192, 8192], low: 0, high: 16);
+    let scale = cast(uniform(f32, [8192, 64], low: 0.01, high: 0.02), f16);
+    let zero = cast(floor(uniform(f32, [8192, 64], low: 0.0, high: 16.0)), f16);
+    let y = empty(f16, [16, 8192]);
+    let f = randn(f16, [8192, 8192]);
+    let p2 = empty(f32, [2, 16, 8192]);
+    let p4 = empty(f32, [4, 16, 8192]);
+    let p8 = empty(f32, [8, 16, 8192]);
+    measure bytes 8192 * 8192 / 2 { w4a16_parts<KS = 1024>(x, w, scale, zero, p8); w4a16_sum<S = 8>(p8, y); }
+    measure bytes 8192 * 8192 / 2 { w4a16_parts<KS = 2048>(x, w, scale, zero, p4); w4a16_sum<S = 4>(p4, y); }
+    measure bytes 8192 * 8192 / 2 { w4a16_parts<KS = 1024, BN = 256, THREADS = 256>(x, w, scale, zero, p8); w4a16_sum<S = 8>(p8, y); }
+    measure bytes 8192 * 8192 / 2 { w4a16_parts<KS = 2048, BN = 256, THREADS = 256>(x, w, scale, zero, p4); w4a16_sum<S = 4>(p4, y); }
+    measure bytes 8192 * 8192 / 2 { w4a16_parts<KS = 2048, BN = 64>(x, w, scale, zero, p4); w4a16_sum<S = 4>(p4, y); }
+    measure bytes 8192 * 8192 / 2 { w4a16_parts<KS = 4096, BN = 64, STAGES = 6>(x, w, scale, zero, p2); w4a16_sum<S = 2>(p2, y); }
+    measure bytes 8192 * 8192 / 2 { w4a16_parts<KS = 1024, BN = 128, STAGES = 6>(x, w, scale, zero, p8); w4a16_sum<S = 8>(p8, y); }
+    measure bytes 8192 * 8192 / 2 { w4a16_parts<KS = 1024, STAGES = 8>(x, w, scale, zero, p8); }
+    baseline cublas::gemm(x, f.T, y)
+}
