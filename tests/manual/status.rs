@@ -184,6 +184,31 @@ fn is_compiled(text: &str) -> Result<bool, String> {
     Err(errors.iter().map(|error| hx_report::short(&db, error)).collect())
 }
 
+/// The matrix instructions of the catalogue, by the types they multiply.
+fn instructions() -> String {
+    let mut out = String::from(
+        "\n## Matrix instructions\n\n\
+         What a `gemm` is made of, and the steps along K of one instruction.\n\
+         Where none fits, `f16 bf16 f32 f64 i8 u8 i32 u32` and 8-bit floats are multiplied one by one.\n\n\
+         | `a` and `b` | `c` | steps | from |\n|---|---|---|---|\n",
+    );
+    let mut kinds: Vec<(String, hx_dtype::DType, u32, Vec<i64>)> = Vec::new();
+    for row in hx_target::catalogue().gemms.iter().filter(|row| row.threads > 1) {
+        let (a, b) = (row.a.dtype, row.b.dtype);
+        let operands = if a == b { a.to_string() } else { format!("{a}, {b}") };
+        let steps = row.shape[2];
+        match kinds.iter_mut().find(|k| k.0 == operands && k.1 == row.c.dtype && k.2 == row.arch) {
+            Some(kind) => kind.3.push(steps),
+            None => kinds.push((operands, row.c.dtype, row.arch, vec![steps])),
+        }
+    }
+    for (operands, c, arch, steps) in kinds {
+        let steps: Vec<String> = steps.iter().map(i64::to_string).collect();
+        let _ = writeln!(out, "| {operands} | {c} | {} | sm_{arch} |", steps.join(", "));
+    }
+    out
+}
+
 #[test]
 fn the_status_page_is_fresh() {
     let mut page = String::from(
@@ -206,10 +231,7 @@ fn the_status_page_is_fresh() {
             let _ = writeln!(page, "| {name} | {state} |");
         }
     }
-    page.push_str(
-        "\n## Elsewhere\n\n\
-         Of matrix instructions the catalogue has those for f16 and bf16 with 8 or 16 steps along K, and multiply-adds of single elements for everything else.\n",
-    );
+    page.push_str(&instructions());
     assert!(wrong.is_empty(), "the page tries what is no program:\n{wrong}");
     expect_file![root().join("book/src/language/status.md")].assert_eq(&page);
 }
