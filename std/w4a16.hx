@@ -14,7 +14,7 @@ kernel w4a16_parts<BM = 16, BN = 128, BK = 128, KS = 1024, G = 128, STAGES = 4, 
     zero: f16[n, g],
     part: mut f32[s, m, n],
 )
-    where k % G == 0, g == k / G, s == cdiv(k, KS)
+    where k % G == 0, BK % G == 0, KS % BK == 0, g == k / G, s == cdiv(k, KS)
     grid [cdiv(n, BN), cdiv(m, BM), cdiv(k, KS)]
     threads THREADS
 {
@@ -44,10 +44,14 @@ kernel w4a16_parts<BM = 16, BN = 128, BK = 128, KS = 1024, G = 128, STAGES = 4, 
             copy_async(gx[.., .., first + next], sx[.., .., next % STAGES]);
         }
         commit();
-        let rw = load(sw[.., .., i % STAGES]);
-        let rs = load(ss[.., i * BK / G][.., new]);
-        let rz = load(sz[.., i * BK / G][.., new]);
-        gemm(acc, (cast(rw, f16) - rz) * rs, sx[.., .., i % STAGES]);
+        let slot = i % STAGES;
+        #[unroll]
+        for j in 0..BK / G {
+            let rw = load(sw[.., j * G..j * G + G, slot]);
+            let rs = load(ss[.., i * (BK / G) + j][.., new]);
+            let rz = load(sz[.., i * (BK / G) + j][.., new]);
+            gemm(acc, (cast(rw, f16) - rz) * rs, sx[.., j * G..j * G + G, slot]);
+        }
     }
     wait(0);
     copy(acc, tile(part[bs], [BM, BN])[.., .., bm, bn].T);
@@ -78,7 +82,7 @@ test "w4a16" for (m, n, k, gs) in [
     if gs == 128 {
         w4a16_parts(x, w, scale, zero, part);
     } else {
-        w4a16_parts<G = 64, BK = 64>(x, w, scale, zero, part);
+        w4a16_parts<G = 64>(x, w, scale, zero, part);
     }
     let y = empty(f16, [m, n]);
     if parts == 1 {
@@ -104,34 +108,34 @@ bench "w4a16 16 × 8192 × 8192" {
     let p8 = empty(f32, [8, 16, 8192]);
     measure bytes 8192 * 8192 / 2 {
         w4a16_parts<KS = 1024>(x, w, scale, zero, p8);
-        w4a16_sum<S = 8>(p8, y);
+        w4a16_sum<S = 8>(p8, y)
+    }
+    measure bytes 8192 * 8192 / 2 {
+        w4a16_parts<KS = 1024, BK = 256, STAGES = 3>(x, w, scale, zero, p8);
+        w4a16_sum<S = 8>(p8, y)
     }
     measure bytes 8192 * 8192 / 2 {
         w4a16_parts<KS = 2048>(x, w, scale, zero, p4);
-        w4a16_sum<S = 4>(p4, y);
-    }
-    measure bytes 8192 * 8192 / 2 {
-        w4a16_parts<KS = 1024, BN = 256, THREADS = 256>(x, w, scale, zero, p8);
-        w4a16_sum<S = 8>(p8, y);
-    }
-    measure bytes 8192 * 8192 / 2 {
-        w4a16_parts<KS = 2048, BN = 256, THREADS = 256>(x, w, scale, zero, p4);
-        w4a16_sum<S = 4>(p4, y);
+        w4a16_sum<S = 4>(p4, y)
     }
     measure bytes 8192 * 8192 / 2 {
         w4a16_parts<KS = 2048, BN = 64>(x, w, scale, zero, p4);
-        w4a16_sum<S = 4>(p4, y);
+        w4a16_sum<S = 4>(p4, y)
+    }
+    measure bytes 8192 * 8192 / 2 {
+        w4a16_parts<KS = 1024, BN = 256, THREADS = 256>(x, w, scale, zero, p8);
+        w4a16_sum<S = 8>(p8, y)
+    }
+    measure bytes 8192 * 8192 / 2 {
+        w4a16_parts<KS = 2048, BN = 256, BK = 256, THREADS = 256>(x, w, scale, zero, p4);
+        w4a16_sum<S = 4>(p4, y)
     }
     measure bytes 8192 * 8192 / 2 {
         w4a16_parts<KS = 4096, BN = 64, STAGES = 6>(x, w, scale, zero, p2);
-        w4a16_sum<S = 2>(p2, y);
+        w4a16_sum<S = 2>(p2, y)
     }
     measure bytes 8192 * 8192 / 2 {
-        w4a16_parts<KS = 1024, BN = 128, STAGES = 6>(x, w, scale, zero, p8);
-        w4a16_sum<S = 8>(p8, y);
-    }
-    measure bytes 8192 * 8192 / 2 {
-        w4a16_parts<KS = 1024, STAGES = 8>(x, w, scale, zero, p8);
+        w4a16_parts<KS = 1024>(x, w, scale, zero, p8);
     }
     baseline cublas::gemm(x, f.T, y)
 }

@@ -194,19 +194,25 @@ fn the_stages_have_a_text() {
         Emit::Constraints,
         expect![[r#"
             #0 copy(x[block_idx.x * 256 + 0..256], r)
-                f_r ∘ q⁻¹ = m_x ∘ p⁻¹ with ld.global.v4.b32
+                f_r ∘ q⁻¹ = m_x ∘ p⁻¹
+                with ld.global.v4.b32
             #1 copy(r, y[block_idx.x * 256 + 0..256])
-                f_r ∘ q⁻¹ = m_y ∘ p⁻¹ with st.global.v4.b32
+                f_r ∘ q⁻¹ = m_y ∘ p⁻¹
+                with st.global.v4.b32
             #0 copy(x[block_idx.x * 16 + 0..16, 0..64], r)
-                f_r ∘ q⁻¹ = m_x ∘ p⁻¹ with ld.global.v4.b32
+                f_r ∘ q⁻¹ = m_x ∘ p⁻¹
+                with ld.global.v4.b32
             #1 copy(r, s[0..16, 0..64])
-                f_r ∘ q⁻¹ = m_s ∘ p⁻¹ with st.shared.v4.b32
+                f_r ∘ q⁻¹ = m_s ∘ p⁻¹
+                with st.shared.v4.b32
                 m_s = (16,(8,8)):(D,(1,D))
             #3 copy(s[0..16, 0..64], r)
-                f_r ∘ q⁻¹ = m_s ∘ p⁻¹ with ld.shared.v4.b32
+                f_r ∘ q⁻¹ = m_s ∘ p⁻¹
+                with ld.shared.v4.b32
                 m_s = (16,(8,8)):(D,(1,D))
             #4 copy(r, y[block_idx.x * 16 + 0..16, 0..64])
-                f_r ∘ q⁻¹ = m_y ∘ p⁻¹ with st.global.v4.b32
+                f_r ∘ q⁻¹ = m_y ∘ p⁻¹
+                with st.global.v4.b32
         "#]],
     );
     check_emit(
@@ -283,10 +289,10 @@ fn too_much_shared_memory_lists_the_tensors() {
     check(
         &text,
         expect![[r#"
-        HX0501 `shared_tensor(f16, [16, 8192])` the block needs 262144 B of shared memory, and sm_80 has 166912 B
-          `shared_tensor(f16, [16, 8192])`: `s` takes 262144 B
-          help: smaller tiles or fewer stages
-    "#]],
+            HX0503 `register_tensor(f16, [16, 8192])` `r` of type f16 and shape [16, 8192] does not fit the registers of 64 threads
+              `register_tensor(f16, [16, 8192])`: made here
+              help: a smaller tile or more threads
+        "#]],
     );
 }
 

@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
                 "st.shared.v4.b32 [%4], {%0, %1, %2, %3};"
                 :
                 : "r"(ra[i * 4]), "r"(ra[i * 4 + 1]), "r"(ra[i * 4 + 2]), "r"(ra[i * 4 + 3]),
-                  "r"(sa + (i * 2048 + (thread >> 2) * 64 + ((thread & 3) ^ ((thread >> 3) & 3)) * 16))
+                  "r"(sa + (i * 2048 + (thread >> 2) * 64 + (((thread & 3) * 16) ^ (((thread >> 3) & 3) * 16))))
                 : "memory");
         }
         // copy b -> sb
@@ -63,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
                 "st.shared.v4.b32 [%4], {%0, %1, %2, %3};"
                 :
                 : "r"(rb[i * 4]), "r"(rb[i * 4 + 1]), "r"(rb[i * 4 + 2]), "r"(rb[i * 4 + 3]),
-                  "r"(sb + (i * 2048 + (thread >> 2) * 64 + ((thread & 3) ^ ((thread >> 3) & 3)) * 16))
+                  "r"(sb + (i * 2048 + (thread >> 2) * 64 + (((thread & 3) * 16) ^ (((thread >> 3) & 3) * 16))))
                 : "memory");
         }
         __syncthreads();
@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
                 asm volatile(
                     "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                     : "=r"(fa[i * 4]), "=r"(fa[i * 4 + 1]), "=r"(fa[i * 4 + 2]), "=r"(fa[i * 4 + 3])
-                    : "r"(sa + (i * 1024 + (thread >> 6) * 4096 + (thread & 15) * 64 + ((ks * 2 + ((thread & 31) >> 4)) ^ (((thread & 15) >> 1) & 3)) * 16))
+                    : "r"(sa + (i * 1024 + (thread >> 6) * 4096 + (thread & 15) * 64 + ((ks * 32 + ((thread & 31) >> 4) * 16) ^ ((((thread & 15) >> 1) & 3) * 16))))
                     : "memory");
             }
             // copy sb -> fb
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
                 asm volatile(
                     "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                     : "=r"(fb[j * 4]), "=r"(fb[j * 4 + 1]), "=r"(fb[j * 4 + 2]), "=r"(fb[j * 4 + 3])
-                    : "r"(sb + (j * 1024 + ((thread & 31) >> 4) * 512 + (thread & 7) * 64 + ((thread >> 5) & 1) * 4096 + ((ks * 2 + (((thread & 31) >> 3) & 1)) ^ ((thread & 7) >> 1)) * 16))
+                    : "r"(sb + (j * 1024 + ((thread & 31) >> 4) * 512 + (thread & 7) * 64 + ((thread >> 5) & 1) * 4096 + ((ks * 32 + (((thread & 31) >> 3) & 1) * 16) ^ (((thread & 7) >> 1) * 16))))
                     : "memory");
             }
             // gemm acc += fa @ fb.t()

@@ -20,7 +20,8 @@ extern "C" __global__ void __launch_bounds__(128, 1) transpose(
         asm volatile(
             "st.shared.b32 [%1], %0;"
             :
-            : "f"(r[i]), "r"(tile + (i * 512 + (thread >> 5) * 128 + ((thread & 31) ^ (i * 4 + (thread >> 5))) * 4))
+            : "f"(r[i]),
+              "r"(tile + (i * 512 + (thread >> 5) * 128 + (((thread & 31) * 4) ^ (i * 16 + (thread >> 5) * 4))))
             : "memory");
     }
     // sync
@@ -31,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) transpose(
         asm volatile(
             "ld.shared.b32 %0, [%1];"
             : "=f"(r[i])
-            : "r"(tile + ((thread & 31) * 128 + ((i * 4 + (thread >> 5)) ^ (thread & 31)) * 4))
+            : "r"(tile + ((thread & 31) * 128 + ((i * 16 + (thread >> 5) * 4) ^ ((thread & 31) * 4))))
             : "memory");
         asm volatile(
             "st.global.b32 [%1], %0;"
