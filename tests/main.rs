@@ -9,6 +9,7 @@ mod fuzz;
 mod gpu;
 mod incremental;
 mod layouts;
+mod lsp;
 mod manual;
 mod pictures;
 mod printing;

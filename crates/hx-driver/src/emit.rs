@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use hx_base::{Diagnostic, SourceFile};
 use hx_compile::{Db, Emit, Instance, cuda_source};
-use hx_dtype::DType;
-use hx_hir::{Float, Kernel, Name, file_items, kernel_signature};
+use hx_hir::{Kernel, Name, file_items, kernel_signature};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
-use hx_layout::Layout;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_worker::{CompileError, CompileJob, Compiled, Compiler, Limits, Want, WorkerClient, disassemble};
 
@@ -77,22 +75,7 @@ pub fn parse_override(text: &str) -> Result<(Name, CtValue), String> {
     if name.is_empty() || !name.chars().all(identifier) {
         return Err(format!("`{name}` is no name of a compile-time parameter"));
     }
-    let parsed = if let Ok(i) = value.parse::<i64>() {
-        CtValue::Int(i)
-    } else if let Some(dtype) = DType::parse(value) {
-        CtValue::DType(dtype)
-    } else if let Ok(b) = value.parse::<bool>() {
-        CtValue::Bool(b)
-    } else if value == "auto" {
-        CtValue::Auto
-    } else if let Ok(x) = value.parse::<f64>() {
-        CtValue::Float(Float::new(x))
-    } else {
-        let layout = value.parse::<Layout>();
-        let reason = |e| format!("`{value}` is no number, element type or layout ({e})");
-        CtValue::Layout(layout.map_err(reason)?)
-    };
-    Ok((Name::new(name), parsed))
+    Ok((Name::new(name), value.parse()?))
 }
 
 /// The chosen kernels of a file; all where none is named.

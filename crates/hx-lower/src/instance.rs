@@ -41,6 +41,29 @@ impl fmt::Display for CtValue {
     }
 }
 
+impl std::str::FromStr for CtValue {
+    type Err = String;
+
+    /// As it is written on a command line: `128`, `bf16`, `true`, `auto`, `0.5`, `(8,8):(8,1)`.
+    fn from_str(text: &str) -> Result<CtValue, String> {
+        let text = text.trim();
+        Ok(if let Ok(i) = text.parse::<i64>() {
+            CtValue::Int(i)
+        } else if let Some(dtype) = DType::parse(text) {
+            CtValue::DType(dtype)
+        } else if let Ok(b) = text.parse::<bool>() {
+            CtValue::Bool(b)
+        } else if text == "auto" {
+            CtValue::Auto
+        } else if let Ok(x) = text.parse::<f64>() {
+            CtValue::Float(Float::new(x))
+        } else {
+            let reason = |e| format!("`{text}` is no number, element type or layout ({e})");
+            CtValue::Layout(text.parse::<Layout>().map_err(reason)?)
+        })
+    }
+}
+
 /// Compile-time arguments by name. Parameters that are left out take their defaults.
 pub type CtArgs = BTreeMap<Name, CtValue>;
 

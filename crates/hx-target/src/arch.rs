@@ -21,6 +21,42 @@ pub struct Limits {
     pub registers: u32,
     /// 32-bit registers of one thread.
     pub registers_per_thread: u32,
+    /// Threads that one multiprocessor holds.
+    pub resident_threads: u32,
+    /// Blocks that one multiprocessor holds.
+    pub resident_blocks: u32,
+    /// Bytes of shared memory of one multiprocessor; each block takes 1 KiB of it for the system.
+    pub resident_shared_bytes: u32,
+}
+
+/// How many blocks of a kernel fit one multiprocessor together, and what keeps more of them out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Residency {
+    pub blocks: u32,
+    /// `threads`, `blocks`, `registers` or `shared memory`.
+    pub limited_by: &'static str,
+}
+
+/// Shared memory that the system takes of each block, in bytes.
+const RESERVED_SHARED: u32 = 1024;
+/// Registers are given to warps in portions of so many.
+const REGISTER_PORTION: u32 = 256;
+
+impl Limits {
+    /// The blocks that fit together, by the threads of a block, the registers of a thread and the bytes of shared memory of a
+    /// block (CUDA occupancy calculator).
+    pub fn residency(&self, threads: u32, registers: u32, shared_bytes: u32) -> Residency {
+        let warps = threads.div_ceil(crate::WARP).max(1);
+        let for_warp = (registers.max(1) * crate::WARP).div_ceil(REGISTER_PORTION) * REGISTER_PORTION;
+        let by = [
+            (self.resident_blocks, "blocks"),
+            (self.resident_threads / (warps * crate::WARP), "threads"),
+            (self.registers / (for_warp * warps), "registers"),
+            (self.resident_shared_bytes / (shared_bytes + RESERVED_SHARED), "shared memory"),
+        ];
+        let (blocks, limited_by) = by.into_iter().min_by_key(|(blocks, _)| *blocks).unwrap_or_default();
+        Residency { blocks, limited_by }
+    }
 }
 
 impl Arch {
@@ -50,7 +86,20 @@ impl Arch {
             Arch::Sm89 => 99 * 1024,
             Arch::Sm90a => 227 * 1024,
         };
-        Limits { threads_per_block: 1024, shared_bytes, registers: 65536, registers_per_thread: 255 }
+        let (resident_threads, resident_blocks, resident_shared_bytes) = match self {
+            Arch::Sm80 => (2048, 32, 164 * 1024),
+            Arch::Sm89 => (1536, 24, 100 * 1024),
+            Arch::Sm90a => (2048, 32, 228 * 1024),
+        };
+        Limits {
+            threads_per_block: 1024,
+            shared_bytes,
+            registers: 65536,
+            registers_per_thread: 255,
+            resident_threads,
+            resident_blocks,
+            resident_shared_bytes,
+        }
     }
 }
 
@@ -68,5 +117,24 @@ impl FromStr for Arch {
             let known: Vec<_> = Arch::ALL.iter().map(|a| a.name()).collect();
             format!("unknown target `{text}`; known are {}", known.join(", "))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn residency_is_limited_by_the_scarcest() {
+        let limits = Arch::Sm90a.limits();
+        let check = |threads, registers, shared, expected: (u32, &str)| {
+            let found = limits.residency(threads, registers, shared);
+            assert_eq!((found.blocks, found.limited_by), expected);
+        };
+        check(32, 32, 0, (32, "blocks"));
+        check(1024, 32, 0, (2, "threads"));
+        check(128, 168, 0, (3, "registers"));
+        check(128, 32, 100 << 10, (2, "shared memory"));
+        check(1024, 255, 0, (0, "registers"));
     }
 }

@@ -8,7 +8,7 @@ mod catalogue;
 #[cfg(test)]
 mod tests;
 
-pub use arch::{Arch, Limits};
+pub use arch::{Arch, Limits, Residency};
 pub use catalogue::{
     Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, Fragment, GemmRow, GroupRow, Space,
     catalogue,

@@ -8,7 +8,7 @@ use std::{
 
 use hx_base::{Db as _, SourceFile, System, SystemError, Workspace};
 
-use crate::{OsSystem, paths, std_files};
+use crate::{OpenError, OsSystem, paths, std_files};
 
 /// The one concrete database. Clones are snapshots for readers; the original is the only writer and waits in its setters
 /// until all snapshots are gone.
@@ -110,26 +110,41 @@ impl Database {
     pub fn remove_overlay(&mut self, path: &str) {
         let path = self.absolute(path);
         if Arc::make_mut(&mut self.files).overlaid.remove(&path) {
-            self.reload_absolute(&path);
+            // What cannot be read is gone.
+            let _ = self.reload_absolute(&path);
         }
     }
 
     /// Reads a file again after something changed it on disk. Where an editor holds its text, that text stays.
-    pub fn reload(&mut self, path: &str) {
+    ///
+    /// # Errors
+    /// When the file cannot be read; it is then taken out of the workspace.
+    pub fn reload(&mut self, path: &str) -> Result<(), OpenError> {
         let path = self.absolute(path);
-        self.reload_absolute(&path);
+        self.reload_absolute(&path).map_err(|reason| OpenError { path, reason })
     }
 
-    fn reload_absolute(&mut self, path: &str) {
+    fn reload_absolute(&mut self, path: &str) -> Result<(), SystemError> {
         if self.files.overlaid.contains(path) {
-            return;
+            return Ok(());
         }
         match self.system.read_to_string(path) {
             Ok(text) => {
                 self.put(path, &text);
+                Ok(())
             }
-            Err(_) => self.forget(path),
+            Err(reason) => {
+                self.forget(path);
+                Err(reason)
+            }
         }
+    }
+
+    /// Takes a file out of the workspace, whatever is on disk. It may be loaded again.
+    pub fn unload(&mut self, path: &str) {
+        let path = self.absolute(path);
+        Arc::make_mut(&mut self.files).overlaid.remove(&path);
+        self.forget(&path);
     }
 
     pub(crate) fn absolute(&self, path: &str) -> String {

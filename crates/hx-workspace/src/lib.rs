@@ -17,4 +17,4 @@ pub use database::Database;
 pub use hx_base::{System, SystemError};
 pub use manifest::{MANIFEST_NAME, Manifest};
 pub use os::OsSystem;
-pub use project::{OpenError, Opened};
+pub use project::{OpenError, Opened, OpenedFolder};

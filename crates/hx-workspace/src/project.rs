@@ -44,6 +44,17 @@ impl std::fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
+/// What a folder of an editor was found to hold.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct OpenedFolder {
+    /// The files that could be read, ordered by path within each project.
+    pub files: Vec<SourceFile>,
+    /// The projects in it, and the one that it is in.
+    pub manifests: Vec<Manifest>,
+    /// What could not be read.
+    pub unreadable: Vec<OpenError>,
+}
+
 /// Folders with this many levels below each other are taken for a loop of links.
 const MAX_DEPTH: usize = 64;
 
@@ -76,6 +87,84 @@ impl Database {
             vec![file]
         };
         Ok(Opened { files, manifest })
+    }
+
+    /// Loads everything below a folder, projects inside of it too. What cannot be read keeps nothing else from being loaded.
+    pub fn open_folder(&mut self, path: &str) -> OpenedFolder {
+        let absolute = self.absolute(path);
+        let mut opened = OpenedFolder::default();
+        let mut found = Vec::new();
+        let mut roots: BTreeSet<String> = self.project_root(&absolute).into_iter().collect();
+        if let Err(reason) = self.find_all_files(&absolute, 0, &mut found, &mut roots) {
+            opened.unreadable.push(OpenError { path: absolute, reason });
+        }
+        for root in roots {
+            match self.read_manifest(&root) {
+                Ok(manifest) => opened.manifests.push(manifest),
+                Err(reason) => {
+                    opened.unreadable.push(OpenError { path: paths::join(&root, MANIFEST_NAME), reason });
+                }
+            }
+        }
+        found.sort();
+        for path in found {
+            match self.load(&path) {
+                Ok(file) => opened.files.push(file),
+                Err(reason) => opened.unreadable.push(OpenError { path, reason }),
+            }
+        }
+        opened
+    }
+
+    /// Every `.hx` file below a folder, and the folders that are projects of their own.
+    fn find_all_files(
+        &self,
+        folder: &str,
+        depth: usize,
+        found: &mut Vec<String>,
+        roots: &mut BTreeSet<String>,
+    ) -> Result<(), SystemError> {
+        let mut own = Vec::new();
+        self.find_files(folder, depth, &mut own)?;
+        found.append(&mut own);
+        self.find_projects(folder, depth, found, roots);
+        Ok(())
+    }
+
+    fn find_projects(
+        &self,
+        folder: &str,
+        depth: usize,
+        found: &mut Vec<String>,
+        roots: &mut BTreeSet<String>,
+    ) {
+        for entry in self.system().read_dir(folder).unwrap_or_default() {
+            let hidden = entry.name.starts_with('.') || entry.name == "target";
+            if !entry.is_dir || hidden || depth >= MAX_DEPTH {
+                continue;
+            }
+            let inner = paths::join(folder, &entry.name);
+            if self.system().is_file(&paths::join(&inner, MANIFEST_NAME)) {
+                roots.insert(inner.clone());
+                // A folder that may not be read hides its files from us and nothing more.
+                let _ = self.find_all_files(&inner, depth + 1, found, roots);
+            } else {
+                self.find_projects(&inner, depth + 1, found, roots);
+            }
+        }
+    }
+
+    /// Loads the files that a known file names in paths, and those that these name.
+    pub fn load_uses(&mut self, path: &str) {
+        let absolute = self.absolute(path);
+        if let Some(file) = self.file(&absolute) {
+            self.load_used(file, &absolute);
+        }
+    }
+
+    /// The folder of the project that a path is in.
+    pub fn project_of(&self, path: &str) -> Option<String> {
+        self.project_root(paths::parent(&self.absolute(path)))
     }
 
     /// The nearest folder from here upwards that has an `hx.toml`.

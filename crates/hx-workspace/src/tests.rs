@@ -165,7 +165,7 @@ fn an_overlay_hides_the_disk_until_it_is_removed() {
     let file = db.open("a.hx").map(|opened| opened.files[0]).ok();
     let shown = |db: &Database| db.file("a.hx").map(|file| file.text(db).to_owned());
     assert_eq!(Some(db.set_overlay("/a.hx", "editor")), file);
-    db.reload("a.hx");
+    assert_eq!(db.reload("a.hx"), Ok(()));
     assert_eq!(shown(&db).as_deref(), Some("editor"));
     db.remove_overlay("a.hx");
     assert_eq!(shown(&db).as_deref(), Some("disk"));

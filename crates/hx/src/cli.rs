@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// List what the machine has, and what each missing part disables.
     Doctor(DoctorArgs),
+    /// Serve an editor: the language server protocol on stdin and stdout.
+    Lsp(LspArgs),
     /// Compile and run kernels for another hx process.
     #[command(hide = true)]
     Worker,
@@ -187,6 +189,16 @@ pub(crate) enum TestFormat {
     Human,
     Json,
     Junit,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LspArgs {
+    /// What every client passes: the only way there is.
+    #[arg(long)]
+    pub stdio: bool,
+    /// The process of the editor, which some clients pass; not used.
+    #[arg(long = "clientProcessId", value_name = "PID", hide = true)]
+    pub client_process: Option<u32>,
 }
 
 #[derive(Args, Debug)]

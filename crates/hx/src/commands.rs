@@ -8,6 +8,7 @@ pub(crate) mod explain;
 mod files;
 pub(crate) mod fmt;
 pub(crate) mod layout;
+pub(crate) mod lsp;
 pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod test;

@@ -92,6 +92,7 @@ fn execute(cli: Cli, output: &Output) -> Exit {
         Some(Command::Layout(args)) => commands::layout::run(&args, output),
         Some(Command::Repl(args)) => commands::repl::run(&args, output),
         Some(Command::Explain(args)) => commands::explain::run(&args, output),
+        Some(Command::Lsp(_)) => commands::lsp::run(output),
         Some(Command::Doctor(args)) => commands::doctor::run(args, output),
         Some(Command::Worker) => Exit::Usage,
     }

@@ -1,0 +1,97 @@
+//! Where a hint belongs, said in a way that survives edits around it: what is written there, and which of its kind it is.
+
+use std::collections::BTreeMap;
+
+use hx_base::TextRange;
+use hx_compile::Db;
+use hx_hir::{Item, Kernel, Pat, StmtId, StmtKind, body_of, body_source_map};
+
+/// The name of a `let`, or a statement, of one kernel.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Anchor {
+    pub(crate) kind: AnchorKind,
+    /// The name, or the statement without spaces.
+    pub(crate) text: String,
+    /// Which of those with the same text, from 0.
+    pub(crate) nth: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum AnchorKind {
+    Name,
+    Statement,
+}
+
+/// The anchors of a body and where they are now, for whole and for broken bodies alike.
+#[derive(Debug, Default)]
+pub(crate) struct Anchors {
+    /// In the order of the text.
+    pub(crate) all: Vec<(Anchor, TextRange)>,
+}
+
+impl Anchors {
+    pub(crate) fn of(db: &dyn Db, kernel: Kernel<'_>) -> Anchors {
+        let item = Item::Kernel(kernel);
+        let Some(map) = body_source_map(db, item) else { return Anchors::default() };
+        let body = body_of(db, item);
+        let (file, offset) = (kernel.file(db), kernel.offset(db));
+        let text = file.text(db);
+        let mut found: Vec<(AnchorKind, String, TextRange)> = Vec::new();
+        let mut add = |kind: AnchorKind, range: TextRange| {
+            let written = text.get(usize::from(range.start())..usize::from(range.end())).unwrap_or_default();
+            let words = written.chars().filter(|c| !c.is_whitespace()).collect();
+            found.push((kind, words, range));
+        };
+        let simple = |stmt: StmtId| {
+            !matches!(
+                body.store[stmt].kind,
+                StmtKind::For { .. } | StmtKind::While { .. } | StmtKind::WarpGroups(_)
+            )
+        };
+        for (stmt, range) in map.stmts.iter().filter(|(stmt, _)| simple(*stmt)) {
+            add(AnchorKind::Statement, *range + offset);
+            if let StmtKind::Let { pat, .. } = body.store[stmt].kind {
+                names(&body.store, pat, &mut |bind| {
+                    if let Some(range) = map.pat(bind) {
+                        add(AnchorKind::Name, range + offset);
+                    }
+                });
+            }
+        }
+        if let hx_hir::Expr::Block(block) = &body.store[body.root]
+            && let Some(tail) = block.tail.and_then(|tail| map.expr(tail))
+        {
+            add(AnchorKind::Statement, tail + offset);
+        }
+        found.sort_by_key(|(kind, _, range)| (range.start(), *kind));
+        let mut seen: BTreeMap<(AnchorKind, String), usize> = BTreeMap::new();
+        let numbered = found.into_iter().map(|(kind, text, range)| {
+            let count = seen.entry((kind, text.clone())).or_default();
+            let anchor = Anchor { kind, text, nth: *count };
+            *count += 1;
+            (anchor, range)
+        });
+        Anchors { all: numbered.collect() }
+    }
+
+    /// The anchor of a name.
+    pub(crate) fn name_at(&self, range: TextRange) -> Option<&Anchor> {
+        let found = self.all.iter().find(|(a, at)| a.kind == AnchorKind::Name && *at == range)?;
+        Some(&found.0)
+    }
+
+    /// The innermost statement around a range.
+    pub(crate) fn statement_around(&self, range: TextRange) -> Option<&(Anchor, TextRange)> {
+        let around =
+            |(a, at): &&(Anchor, TextRange)| a.kind == AnchorKind::Statement && at.contains_range(range);
+        self.all.iter().filter(around).min_by_key(|(_, at)| at.len())
+    }
+}
+
+fn names(store: &hx_hir::ExprStore, pat: hx_hir::PatId, found: &mut dyn FnMut(hx_hir::PatId)) {
+    match &store[pat] {
+        Pat::Bind(_) => found(pat),
+        Pat::Tuple(parts) | Pat::Array(parts) => parts.iter().for_each(|part| names(store, *part, found)),
+        Pat::Missing | Pat::Wildcard => {}
+    }
+}

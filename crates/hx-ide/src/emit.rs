@@ -1,0 +1,163 @@
+//! The stages of a kernel as text, with the lines of the source that each line comes from.
+
+use hx_base::{SourceFile, TextSize, line_index};
+use hx_compile::{CtArgs, Db, Emit, Instance, cuda_source, emit as emit_stage};
+use hx_hir::{Item, Kernel, file_items, signature_source_map};
+
+use crate::{Cancellable, Shown, catch, kernel};
+
+/// Which kernel, and which of its instances.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Wanted {
+    pub kernel: Option<String>,
+    /// Otherwise the kernel around this offset, or the first.
+    pub at: Option<TextSize>,
+    /// Otherwise the instance that is shown.
+    pub args: Option<std::collections::BTreeMap<String, String>>,
+}
+
+/// A stage of one kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StageText {
+    pub kernel: String,
+    pub text: String,
+    /// Pairs of lines from 0: one of the text, and the line of the file that it comes from. In the order of the text.
+    pub lines: Vec<(u32, u32)>,
+}
+
+/// The CUDA text of one kernel with its line marks, for the CUDA compiler.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CudaText {
+    pub kernel: String,
+    /// Name of the kernel in the compiled code.
+    pub symbol: String,
+    pub text: String,
+    /// `sm_90a`
+    pub arch: String,
+    /// Line of the file, from 0, that line 1 of the marks is.
+    pub first_line: u32,
+}
+
+/// A stage that needs no CUDA compiler. CUDA text comes without its line marks, which are in `lines`.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn. Inside, why there is no text.
+pub fn emit(
+    db: &dyn Db,
+    file: SourceFile,
+    wanted: &Wanted,
+    stage: Emit,
+    shown: &Shown,
+) -> Cancellable<Result<StageText, String>> {
+    catch(|| {
+        let (kernel, instance) = chosen(db, file, wanted, shown)?;
+        let name = kernel.name(db).to_string();
+        if stage == Emit::Cuda {
+            let source = cuda_source(db, instance).as_ref().map_err(|_| errors_of(&name))?;
+            let (text, lines) = without_marks(&source.text, header_line(db, kernel));
+            return Ok(StageText { kernel: name, text, lines });
+        }
+        let text = emit_stage(db, instance, stage).map_err(|_| errors_of(&name))?;
+        Ok(StageText { kernel: name, text, lines: Vec::new() })
+    })
+}
+
+/// The CUDA text as the compiler gets it.
+///
+/// # Errors
+/// As [`emit`].
+pub fn cuda(
+    db: &dyn Db,
+    file: SourceFile,
+    wanted: &Wanted,
+    shown: &Shown,
+) -> Cancellable<Result<CudaText, String>> {
+    catch(|| {
+        let (kernel, instance) = chosen(db, file, wanted, shown)?;
+        let name = kernel.name(db).to_string();
+        let source = cuda_source(db, instance).as_ref().map_err(|_| errors_of(&name))?;
+        Ok(CudaText {
+            kernel: name,
+            symbol: source.symbol.clone(),
+            text: source.text.clone(),
+            arch: shown.arch.name().to_owned(),
+            first_line: header_line(db, kernel),
+        })
+    })
+}
+
+/// The CUDA texts of the kernels of a file that have one, as shown.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn.
+pub fn cuda_texts(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<Vec<CudaText>> {
+    catch(|| {
+        let mut texts = Vec::new();
+        for kernel in file_items(db, file).kernels().filter(|kernel| crate::solved::is_whole(db, *kernel)) {
+            let Some(instance) = shown.instance(db, kernel) else { continue };
+            let Ok(source) = cuda_source(db, instance) else { continue };
+            texts.push(CudaText {
+                kernel: kernel.name(db).to_string(),
+                symbol: source.symbol.clone(),
+                text: source.text.clone(),
+                arch: shown.arch.name().to_owned(),
+                first_line: header_line(db, kernel),
+            });
+        }
+        texts
+    })
+}
+
+fn errors_of(kernel: &str) -> String {
+    format!("`{kernel}` has errors, so it has no text")
+}
+
+fn chosen<'db>(
+    db: &'db dyn Db,
+    file: SourceFile,
+    wanted: &Wanted,
+    shown: &Shown,
+) -> Result<(Kernel<'db>, Instance<'db>), String> {
+    let kernel = kernel::find(db, file, wanted.kernel.as_deref(), wanted.at)?;
+    let name = kernel.name(db);
+    let args = match &wanted.args {
+        Some(args) => kernel::instance(db, file, name, args)?.1,
+        None => shown.args(&kernel.key(db)).cloned().unwrap_or_default(),
+    };
+    let mut choice = Shown::new(shown.arch);
+    choice.pick(kernel.key(db), args as CtArgs);
+    if !crate::solved::is_whole(db, kernel) {
+        return Err(errors_of(name));
+    }
+    let instance = choice.instance(db, kernel);
+    let open = "has a compile-time parameter without a default: choose a value for it";
+    Ok((kernel, instance.ok_or_else(|| format!("`{name}` {open}"))?))
+}
+
+/// The line of the word `kernel`, from 0. Marks count from it.
+fn header_line(db: &dyn Db, kernel: Kernel<'_>) -> u32 {
+    let header =
+        signature_source_map(db, Item::Kernel(kernel)).map(|map| map.header.start()).unwrap_or_default();
+    let index = line_index(db, kernel.file(db));
+    index.try_line_col(header + kernel.offset(db)).map_or(0, |at| at.line)
+}
+
+/// A text without its `#line` marks, and which line of the file each line comes from.
+fn without_marks(marked: &str, first_line: u32) -> (String, Vec<(u32, u32)>) {
+    let (mut text, mut lines, mut at) = (String::new(), Vec::new(), None);
+    let mut emitted = 0;
+    for line in marked.lines() {
+        let mark = line.trim_start().strip_prefix("#line ");
+        if let Some(number) = mark.and_then(|rest| rest.split_whitespace().next()?.parse::<u32>().ok()) {
+            at = Some(first_line + number.saturating_sub(1));
+            continue;
+        }
+        if let Some(source) = at.filter(|_| !line.trim().is_empty()) {
+            lines.push((emitted, source));
+        }
+        text.push_str(line);
+        text.push('\n');
+        emitted += 1;
+    }
+    (text, lines)
+}

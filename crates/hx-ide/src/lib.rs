@@ -1,0 +1,49 @@
+//! What an editor or the prompt asks of the compiler, answered as plain data.
+//!
+//! Every function takes the database, a file and an offset or range in bytes, and returns structs of strings and offsets;
+//! nothing here knows a protocol, a terminal or a disk. Texts may be half-typed: each answer is the best there is.
+//! A write to the database cancels readers; here that becomes a [`Cancelled`] error, and nowhere above.
+//! Start at [`inlay_hints`] and [`hover`]; what a name means is in `names.rs`, what a kernel was given in `solved.rs`.
+
+mod anchor;
+mod cancel;
+mod costs;
+mod emit;
+mod hints;
+mod kernel;
+mod last_good;
+mod layout;
+mod shown;
+mod solved;
+mod tree;
+
+pub use cancel::{Cancellable, Cancelled, catch};
+pub use costs::{Costs, costs};
+pub use emit::{CudaText, StageText, Wanted, cuda, cuda_texts, emit};
+pub use hints::{HintKind, HintPart, InlayHint, inlay_hints};
+pub use hx_base::{Applicability, Diagnostic, Edit, FileKind, Fix, Label, Severity, SourceFile};
+pub use hx_compile::Emit;
+pub use hx_syntax::{TextRange, TextSize};
+pub use kernel::instance;
+pub use last_good::LastGood;
+pub use layout::{Layouts, NamedDrawing, ReasonStep, TensorLayout, explain_layout, layouts};
+pub use shown::{Picked, Shown};
+pub use tree::syntax_tree;
+
+use hx_compile::Db;
+
+/// A place in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct FileRange {
+    pub file: SourceFile,
+    /// Bytes.
+    pub range: TextRange,
+}
+
+/// Everything that is wrong with a file, as `hx check` says it.
+///
+/// # Errors
+/// When a newer text is waiting.
+pub fn diagnostics(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<Vec<Diagnostic>> {
+    catch(|| hx_compile::check_file(db, file, shown.arch).clone())
+}

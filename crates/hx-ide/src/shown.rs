@@ -1,0 +1,53 @@
+//! Which instance of a kernel an editor shows.
+
+use hx_compile::{CtArgs, Db, Instance, LaunchFacts, default_instance};
+use hx_hir::{ItemKey, Kernel, kernel_signature};
+use hx_target::Arch;
+
+/// The architecture, and the kernels of which another instance than the default one was chosen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Shown {
+    pub arch: Arch,
+    pub picked: Vec<Picked>,
+}
+
+/// The instance that was chosen for a kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Picked {
+    pub kernel: ItemKey,
+    /// Compile-time arguments; those left out take their defaults.
+    pub args: CtArgs,
+}
+
+impl Shown {
+    /// The default instance of everything.
+    pub fn new(arch: Arch) -> Shown {
+        Shown { arch, picked: Vec::new() }
+    }
+
+    /// Chooses an instance of a kernel; no arguments choose the default one again.
+    pub fn pick(&mut self, kernel: ItemKey, args: CtArgs) {
+        self.picked.retain(|picked| picked.kernel != kernel);
+        if !args.is_empty() {
+            self.picked.push(Picked { kernel, args });
+        }
+    }
+
+    pub(crate) fn args(&self, key: &ItemKey) -> Option<&CtArgs> {
+        self.picked.iter().find(|picked| picked.kernel == *key).map(|picked| &picked.args)
+    }
+
+    /// The instance of a kernel; nothing where a compile-time parameter has no value.
+    pub(crate) fn instance<'db>(&self, db: &'db dyn Db, kernel: Kernel<'db>) -> Option<Instance<'db>> {
+        let Some(args) = self.args(&kernel.key(db)) else { return default_instance(db, kernel, self.arch) };
+        let signature = kernel_signature(db, kernel);
+        // Parameters may have gone since the choice was made.
+        let known: CtArgs = args
+            .iter()
+            .filter(|(name, _)| signature.generics.iter().any(|g| g.name == **name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let complete = signature.generics.iter().all(|g| g.default.is_some() || known.contains_key(&g.name));
+        complete.then(|| Instance::new(db, kernel, known, self.arch, LaunchFacts::all_16()))
+    }
+}

@@ -1,0 +1,265 @@
+//! A kernel with its layouts and instructions, and where each came from in the text.
+
+use std::collections::BTreeSet;
+
+use hx_base::TextRange;
+use hx_compile::{Db, Instance, Lowered, solution, tile_program};
+use hx_hir::{Item, Kernel, Pat, StmtKind, body_of, body_source_map, item_diagnostics, item_range};
+use hx_layout::ComposedLayout;
+use hx_tile::{
+    Base, Choice, Conflicts, Distribution, Op, OpId, OpKind, Origin, Reason, Solution, Tensor, TensorId,
+};
+
+use crate::{FileRange, Shown};
+
+/// A kernel without errors, solved.
+#[derive(Clone, Copy)]
+pub(crate) struct Solved<'db> {
+    pub(crate) db: &'db dyn Db,
+    pub(crate) kernel: Kernel<'db>,
+    pub(crate) instance: Instance<'db>,
+    pub(crate) lowered: &'db Lowered,
+    pub(crate) solution: &'db Solution,
+}
+
+/// Whether nothing is wrong with a kernel that keeps it from being compiled.
+pub(crate) fn is_whole(db: &dyn Db, kernel: Kernel<'_>) -> bool {
+    let item = Item::Kernel(kernel);
+    let range = item_range(db, item);
+    let syntax = hx_base::parse(db, kernel.file(db)).errors();
+    let broken = syntax.iter().any(|error| range.contains_range(error.range));
+    !broken && !item_diagnostics(db, item).iter().any(hx_base::Diagnostic::is_error)
+}
+
+impl<'db> Solved<'db> {
+    /// Nothing where the kernel has errors or no instance.
+    pub(crate) fn of(db: &'db dyn Db, kernel: Kernel<'db>, shown: &Shown) -> Option<Solved<'db>> {
+        if !is_whole(db, kernel) {
+            return None;
+        }
+        let instance = shown.instance(db, kernel)?;
+        let lowered = tile_program(db, instance).as_ref().ok()?;
+        let solution = solution(db, instance).as_ref().ok()?;
+        Some(Solved { db, kernel, instance, lowered, solution })
+    }
+
+    pub(crate) fn tensor(&self, id: TensorId) -> &'db Tensor {
+        self.lowered.program.tensor(id)
+    }
+
+    /// The range of what an origin names inside of the kernel itself: of what a function does, the call.
+    pub(crate) fn in_kernel(&self, origin: Origin) -> Option<TextRange> {
+        let key = self.kernel.key(self.db);
+        let mut at = self.lowered.origins.get(origin.0 as usize)?;
+        while at.place.item != key {
+            at = self.lowered.origins.get(at.call?.0 as usize)?;
+        }
+        at.place.range(self.db).map(|(_, range)| range)
+    }
+
+    /// Where an operation is written, inside of a function if it is there.
+    pub(crate) fn place(&self, op: OpId) -> Option<FileRange> {
+        let origin = self.lowered.program.op(op)?.origin;
+        let place = &self.lowered.origins.get(origin.0 as usize)?.place;
+        place.range(self.db).map(|(file, range)| FileRange { file, range })
+    }
+
+    /// The operations in the order of the text.
+    pub(crate) fn ops(&self) -> Vec<&'db Op> {
+        self.lowered.program.ops(1.0).into_iter().map(|(op, _)| op).collect()
+    }
+
+    /// The tensors that a `let` of the kernel names, each with the range of the name. A body that is unrolled or a
+    /// function that is called twice gives one name several tensors.
+    pub(crate) fn named_tensors(&self) -> Vec<(TextRange, TensorId)> {
+        let item = Item::Kernel(self.kernel);
+        let Some(map) = body_source_map(self.db, item) else { return Vec::new() };
+        let body = body_of(self.db, item);
+        let offset = self.kernel.offset(self.db);
+        let mut lets = Vec::new();
+        for stmt in body.store.stmts.values() {
+            if let StmtKind::Let { pat, value, .. } = stmt.kind
+                && let Pat::Bind(name) = &body.store[pat]
+                && let (Some(at), Some(value)) = (map.pat(pat), map.expr(value))
+            {
+                lets.push((name.as_str(), at + offset, value + offset));
+            }
+        }
+        let mut named = Vec::new();
+        for id in self.lowered.program.tensor_ids() {
+            let tensor = self.tensor(id);
+            let Some(origin) = self.in_kernel(tensor.origin) else { continue };
+            let of = |(name, _, value): &&(&str, TextRange, TextRange)| {
+                *name == tensor.name && value.contains_range(origin)
+            };
+            // The innermost: a closure or block may hold a `let` of the same name.
+            if let Some((_, at, _)) = lets.iter().filter(of).min_by_key(|(_, _, value)| value.len()) {
+                named.push((*at, id));
+            }
+        }
+        named
+    }
+
+    /// The tensors of the local that is bound at a range.
+    pub(crate) fn tensors_bound_at(&self, pat: TextRange) -> Vec<TensorId> {
+        self.named_tensors().into_iter().filter(|(at, _)| *at == pat).map(|(_, id)| id).collect()
+    }
+
+    pub(crate) fn reason(&self, id: TensorId) -> Option<&'db Reason> {
+        let register = self.solution.registers.get(&id).map(|d| &d.reason);
+        register.or_else(|| self.solution.shared.get(&id).map(|s| &s.reason))
+    }
+
+    /// The layout in source form.
+    pub(crate) fn layout(&self, id: TensorId) -> Option<String> {
+        if let Some(d) = self.solution.registers.get(&id) {
+            return Some(d.layout.to_string());
+        }
+        let shared = self.solution.shared.get(&id)?;
+        Some(if shared.swizzle.is_identity() {
+            shared.layout.to_string()
+        } else {
+            format!("{} ∘ {}", shared.swizzle.source_form(), shared.layout)
+        })
+    }
+
+    /// The memory layout of a shared tensor.
+    pub(crate) fn composed(&self, id: TensorId) -> Option<ComposedLayout> {
+        let shared = self.solution.shared.get(&id)?;
+        Some(ComposedLayout { swizzle: shared.swizzle, offset: 0, layout: shared.layout.clone() })
+    }
+
+    /// About twenty characters for a layout: the fragment of a matrix instruction, `4 × 16 B`, `128B swizzle`.
+    pub(crate) fn alias(&self, id: TensorId) -> Option<String> {
+        if let Some(d) = self.solution.registers.get(&id) {
+            return Some(self.register_alias(id, d));
+        }
+        let shared = self.solution.shared.get(&id)?;
+        let tensor = self.tensor(id);
+        if !shared.swizzle.is_identity() {
+            // Rows of `2^(bits + base)` elements are permuted.
+            let elements = 1_u64 << (shared.swizzle.bits() + shared.swizzle.base()).min(32);
+            return Some(format!("{}B swizzle", elements * u64::from(tensor.dtype.bits()) / 8));
+        }
+        let padded = shared.layout.cosize() > shared.layout.size();
+        let unit = (0..shared.layout.rank()).find(|i| {
+            shared.layout.mode(*i).leaves().iter().any(|(extent, stride)| *extent > 1 && *stride == 1)
+        });
+        let rank = tensor.shape.len();
+        let order = match unit {
+            Some(0) if rank > 1 => "column-major",
+            Some(_) if rank > 1 => "row-major",
+            _ => "contiguous",
+        };
+        Some(if padded { format!("{order}, padded") } else { order.to_owned() })
+    }
+
+    fn register_alias(&self, id: TensorId, d: &Distribution) -> String {
+        if let Some(alias) = self.fragment_alias(id, d) {
+            return alias;
+        }
+        let values = d.layout.mode(1).size();
+        let bits = i64::from(self.tensor(id).dtype.bits());
+        let access = self.ops().into_iter().filter(|op| op.kind.registers().contains(&id)).find_map(|op| {
+            match self.solution.choices.get(&op.id)? {
+                Choice::Copy(copy) => Some(i64::from(copy.bytes)),
+                _ => None,
+            }
+        });
+        match access {
+            Some(bytes) if bytes > 0 && (values * bits) % (8 * bytes) == 0 => {
+                format!("{} × {bytes} B", values * bits / (8 * bytes))
+            }
+            _ => format!("{values} a thread"),
+        }
+    }
+
+    /// The fragment of a matrix instruction that a tensor is held as, its own or one that it was given.
+    fn fragment_alias(&self, id: TensorId, d: &Distribution) -> Option<String> {
+        let alike = |other: TensorId| {
+            let same = |o: &Distribution| o.layout == d.layout && o.tile == d.tile;
+            other == id || self.solution.registers.get(&other).is_some_and(same)
+        };
+        let mut own = None;
+        let mut given = None;
+        for op in self.ops() {
+            let OpKind::Gemm { c, a, b, .. } = &op.kind else { continue };
+            let Some(Choice::Gemm(choice)) = self.solution.choices.get(&op.id) else { continue };
+            for (operand, letter) in [(*c, 'C'), (*a, 'A'), (*b, 'B')] {
+                let [m, n] = choice.arrangement;
+                let family = choice.row.split('.').next().unwrap_or(&choice.row);
+                let text = || format!("{family}.{letter} {m}×{n}");
+                if operand == id {
+                    own.get_or_insert_with(text);
+                } else if alike(operand) {
+                    given.get_or_insert_with(text);
+                }
+            }
+        }
+        own.or(given)
+    }
+
+    /// What an operation became, for a hint: the row, and the bytes of an access. The second value ranks it: a conversion is said only
+    /// where there is nothing else.
+    pub(crate) fn instruction(&self, op: OpId) -> Option<(String, u8)> {
+        Some(match self.solution.choices.get(&op)? {
+            Choice::Copy(copy) => {
+                let conflicts = copy.conflicts.and_then(conflict_factor);
+                let conflicts = conflicts.map_or_else(String::new, |times| format!(" · conflicts ×{times}"));
+                (format!("{} · {} B{conflicts}", short_row(&copy.row), copy.bytes), 1)
+            }
+            Choice::Gemm(gemm) => {
+                let mut parts = gemm.row.splitn(3, '.');
+                let name: Vec<&str> = parts.by_ref().take(2).collect();
+                (name.join("."), 1)
+            }
+            Choice::Reduce(reduce) => {
+                let mut text = "reduce".to_owned();
+                if !reduce.lanes.is_empty() {
+                    text.push_str(&format!(" · {} lane steps", reduce.lanes.len()));
+                }
+                if let Some(across) = &reduce.across {
+                    text.push_str(&format!(" · {} B shared", across.bytes));
+                }
+                (text, 1)
+            }
+            Choice::Convert(convert) => (convert.row.clone()?, 0),
+            Choice::Map(_) => return None,
+        })
+    }
+
+    /// The whole story of one operation, one line.
+    pub(crate) fn choice(&self, op: &Op) -> Option<(String, &'db Reason)> {
+        hx_tile::choice_text(&self.lowered.program, self.solution, op)
+    }
+}
+
+/// The register and shared tensors that an operation reads or writes.
+pub(crate) fn touched(op: &Op) -> BTreeSet<TensorId> {
+    let mut tensors: BTreeSet<TensorId> = op.kind.registers().into_iter().collect();
+    if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } = &op.kind {
+        for view in [src, dst] {
+            if let Base::Shared(tensor) | Base::Register(tensor) = view.base {
+                tensors.insert(tensor);
+            }
+        }
+    }
+    tensors
+}
+
+/// How many times as long an access takes as it would without conflicts, if it takes longer.
+pub(crate) fn conflict_factor(conflicts: Conflicts) -> Option<String> {
+    if conflicts.wavefronts <= conflicts.ideal || conflicts.ideal == 0 {
+        return None;
+    }
+    let times = conflicts.wavefronts as f64 / conflicts.ideal as f64;
+    Some(if times.fract() == 0.0 { format!("{times}") } else { format!("{times:.1}") })
+}
+
+/// The name of a row without the width that the bytes say already.
+fn short_row(row: &str) -> &str {
+    match row.rsplit_once('.') {
+        Some((rest, last)) if last.trim_start_matches('b').bytes().all(|b| b.is_ascii_digit()) => rest,
+        _ => row,
+    }
+}

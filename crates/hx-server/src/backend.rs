@@ -1,0 +1,476 @@
+//! The protocol's side: every method forwards to the main loop before it first waits, so that the order of the client's
+//! messages is kept, and then waits for nothing but its own answer.
+
+use std::collections::BTreeMap;
+use std::str::FromStr as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+
+use hx_ide::SourceFile;
+use hx_workspace::Manifest;
+use tokio::sync::{mpsc as channel, oneshot};
+use tower_lsp::jsonrpc::Result;
+use tower_lsp::ls_types::*;
+use tower_lsp::{Client, LanguageServer};
+
+use crate::compile::CudaCompiler;
+use crate::files::{Document, path_of};
+use crate::from_proto::changed;
+use crate::main_loop::{self, Event, Writer};
+use crate::outgoing::{self, Outgoing, ToClient};
+use crate::settings::{self, Options};
+use crate::state::{Shared, Snapshot, file_at};
+use crate::task::{CancelSlot, Handled, Policy, internal, invalid, task};
+use crate::{Config, handlers, protocol};
+
+/// What the protocol's handlers hold: the way to the main loop.
+pub(crate) struct Backend {
+    events: mpsc::Sender<Event>,
+    client: ToClient,
+    compiler: CudaCompiler,
+    /// The client said `shutdown`.
+    stopped: Arc<AtomicBool>,
+}
+
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Backend").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Backend {
+    fn drop(&mut self) {
+        let _ = self.events.send(Event::Stop);
+    }
+}
+
+impl Backend {
+    /// Starts the main loop on a thread of its own.
+    pub(crate) fn new(client: Client, config: Config, stopped: Arc<AtomicBool>) -> Backend {
+        let (sender, messages) = channel::unbounded_channel();
+        tokio::spawn(outgoing::forward(client, messages));
+        let to_client = ToClient(sender);
+        let (events, heard) = mpsc::channel();
+        let (own, told) = (events.clone(), to_client.clone());
+        let compiler = CudaCompiler::new(&config);
+        let run = move || {
+            if let Err(error) = main_loop::run(Shared::new(config), told.clone(), heard, own) {
+                told.error(format!("the server has no threads: {error}"));
+            }
+        };
+        let started =
+            std::thread::Builder::new().name("hx-main-loop".to_owned()).stack_size(64 << 20).spawn(run);
+        if let Err(error) = started {
+            to_client.error(format!("the server has no threads: {error}"));
+        }
+        Backend { events, client: to_client, compiler, stopped }
+    }
+
+    /// A change, applied in the order of the messages.
+    fn write(&self, name: &'static str, change: impl FnOnce(&mut Writer) + Send + 'static) {
+        let _ = self.events.send(Event::Write(name, Box::new(change)));
+    }
+
+    /// A change that is waited for.
+    fn write_and_wait<T, F>(
+        &self,
+        name: &'static str,
+        change: F,
+    ) -> impl Future<Output = Result<T>> + use<T, F>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Writer) -> Result<T> + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        self.write(name, move |writer| {
+            let _ = sender.send(change(writer));
+        });
+        async move { receiver.await.unwrap_or_else(|_| Err(internal(format!("{name} failed")))) }
+    }
+
+    /// Asks the CUDA compiler for the registers of the kernels of a file, where there is a compiler.
+    async fn measure(&self, uri: Uri) {
+        let texts = self.read("registers", Policy::Current, uri, handlers::unmeasured);
+        let Ok(Some((measured, texts, search))) = texts.await else { return };
+        let (compiler, client) = (self.compiler.clone(), self.client.clone());
+        tokio::task::spawn_blocking(move || {
+            for text in &texts {
+                match compiler.registers(text, &search) {
+                    Some(registers) => measured.put(&text.text, registers),
+                    // What fails for one fails for all.
+                    None => break,
+                }
+            }
+            client.send(Outgoing::Refresh(outgoing::Refresh::Lenses));
+        });
+    }
+
+    /// A question for a reader.
+    fn read<P, R>(
+        &self,
+        method: &'static str,
+        policy: Policy,
+        params: P,
+        handler: fn(&Snapshot, &P) -> Handled<R>,
+    ) -> impl Future<Output = Result<R>> + use<P, R>
+    where
+        P: Send + 'static,
+        R: Send + 'static,
+    {
+        let (task, answer) = task(method, policy, params, handler);
+        let _ = self.events.send(Event::Read(task));
+        answer
+    }
+}
+
+/// The requests of our own.
+impl Backend {
+    pub(crate) async fn layout(&self, params: protocol::LayoutParams) -> Result<Option<protocol::Layout>> {
+        self.read("hx/layout", Policy::Position, params, handlers::layout).await
+    }
+
+    pub(crate) async fn explain_layout(
+        &self,
+        params: protocol::LayoutParams,
+    ) -> Result<Option<protocol::Explanation>> {
+        self.read("hx/explainLayout", Policy::Position, params, handlers::explain_layout).await
+    }
+
+    pub(crate) async fn emit(&self, params: protocol::EmitParams) -> Result<protocol::Emitted> {
+        match self.read("hx/emit", Policy::Current, params, handlers::emit).await? {
+            handlers::Emission::Done(emitted) => Ok(emitted),
+            handlers::Emission::Compile { cuda, stage, search } => {
+                let (slot, compiler) = (CancelSlot::default(), self.compiler.clone());
+                // A client that cancels drops this future, and with it the compile.
+                let _guard = slot.guard();
+                let work = move || compiler.emit(&cuda, &stage, &search, &slot);
+                let emitted = tokio::task::spawn_blocking(work).await;
+                emitted.map_err(|error| internal(error.to_string()))?.map_err(internal)
+            }
+        }
+    }
+
+    pub(crate) async fn costs(&self, params: protocol::CostsParams) -> Result<Vec<protocol::Costs>> {
+        self.read("hx/costs", Policy::Current, params, handlers::costs).await
+    }
+
+    pub(crate) async fn syntax_tree(&self, params: protocol::SyntaxTreeParams) -> Result<String> {
+        self.read("hx/syntaxTree", Policy::Current, params, handlers::syntax_tree).await
+    }
+
+    pub(crate) async fn server_status(&self) -> Result<protocol::Status> {
+        self.read("hx/serverStatus", Policy::Current, (), handlers::server_status).await
+    }
+}
+
+impl LanguageServer for Backend {
+    async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
+        let client = settings::Client::of(&params);
+        let capabilities = handlers::capabilities(&client);
+        self.write("initialize", move |writer| initialize(writer, client, &params));
+        Ok(InitializeResult {
+            capabilities,
+            server_info: Some(ServerInfo {
+                name: "hx".to_owned(),
+                version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            }),
+            ..Default::default()
+        })
+    }
+
+    async fn initialized(&self, _: InitializedParams) {
+        self.write("initialized", |writer| {
+            writer.ready = true;
+            if writer.shared.client.watches_files {
+                writer.client.send(Outgoing::WatchFiles);
+            }
+            writer.diagnose_all();
+        });
+    }
+
+    async fn shutdown(&self) -> Result<()> {
+        self.stopped.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn did_open(&self, params: DidOpenTextDocumentParams) {
+        let document = params.text_document;
+        self.write("textDocument/didOpen", move |writer| {
+            open(writer, document.uri, document.version, &document.text);
+        });
+    }
+
+    async fn did_change(&self, params: DidChangeTextDocumentParams) {
+        self.write("textDocument/didChange", move |writer| change(writer, &params));
+    }
+
+    async fn did_close(&self, params: DidCloseTextDocumentParams) {
+        self.write("textDocument/didClose", move |writer| close(writer, &params.text_document.uri));
+    }
+
+    async fn did_save(&self, params: DidSaveTextDocumentParams) {
+        let params_uri = params.text_document.uri.clone();
+        self.write("textDocument/didSave", move |writer| {
+            // A new `use` may name files that nobody has read yet.
+            writer.db.load_uses(&path_of(&params.text_document.uri));
+            writer.diagnose_all();
+            writer.refresh();
+        });
+        self.measure(params_uri).await;
+    }
+
+    async fn did_change_watched_files(&self, params: DidChangeWatchedFilesParams) {
+        self.write("workspace/didChangeWatchedFiles", move |writer| watched(writer, &params.changes));
+    }
+
+    async fn did_change_workspace_folders(&self, params: DidChangeWorkspaceFoldersParams) {
+        self.write("workspace/didChangeWorkspaceFolders", move |writer| {
+            for folder in &params.event.removed {
+                close_folder(writer, &path_of(&folder.uri));
+            }
+            for folder in &params.event.added {
+                open_folder(writer, &path_of(&folder.uri));
+            }
+            writer.diagnose_all();
+        });
+    }
+
+    async fn did_change_configuration(&self, params: DidChangeConfigurationParams) {
+        self.write("workspace/didChangeConfiguration", move |writer| {
+            configure(writer, &params.settings);
+            writer.diagnose_all();
+            writer.refresh();
+        });
+    }
+
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<LSPAny>> {
+        match params.command.as_str() {
+            protocol::SHOW_INSTANCE => {
+                let argument = params.arguments.into_iter().next().unwrap_or_default();
+                let wanted: protocol::InstanceParams =
+                    serde_json::from_value(argument).map_err(|error| invalid(error.to_string()))?;
+                let picked = move |writer: &mut Writer| pick(writer, &wanted);
+                self.write_and_wait(protocol::SHOW_INSTANCE, picked).await
+            }
+            other => Err(invalid(format!("there is no command `{other}`"))),
+        }
+    }
+
+    async fn inlay_hint(&self, params: InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
+        self.read("textDocument/inlayHint", Policy::Current, params, handlers::inlay_hint).await
+    }
+
+    async fn inlay_hint_resolve(&self, hint: InlayHint) -> Result<InlayHint> {
+        self.read("inlayHint/resolve", Policy::Position, hint, handlers::inlay_hint_resolve).await
+    }
+
+    async fn diagnostic(&self, params: DocumentDiagnosticParams) -> Result<DocumentDiagnosticReportResult> {
+        self.read("textDocument/diagnostic", Policy::Current, params, handlers::diagnostic).await
+    }
+
+    async fn workspace_diagnostic(
+        &self,
+        params: WorkspaceDiagnosticParams,
+    ) -> Result<WorkspaceDiagnosticReportResult> {
+        self.read("workspace/diagnostic", Policy::Current, params, handlers::workspace_diagnostic).await
+    }
+}
+
+fn initialize(writer: &mut Writer, client: settings::Client, params: &InitializeParams) {
+    writer.shared.client = Arc::new(client);
+    if let Some(options) = &params.initialization_options {
+        configure(writer, options);
+    }
+    let mut folders: Vec<String> =
+        params.workspace_folders.iter().flatten().map(|folder| path_of(&folder.uri)).collect();
+    #[allow(deprecated, reason = "clients without workspace folders say it so")]
+    if folders.is_empty()
+        && let Some(root) = &params.root_uri
+    {
+        folders.push(path_of(root));
+    }
+    for folder in folders {
+        open_folder(writer, &folder);
+    }
+}
+
+/// Takes the user's settings; what makes no sense is told, and the old ones stay.
+fn configure(writer: &mut Writer, value: &serde_json::Value) {
+    match Options::parse(value) {
+        Ok(options) => writer.shared.options = Arc::new(options),
+        Err(error) => {
+            let text = format!("the settings of hx are not understood: {error}");
+            writer.client.send(Outgoing::Show(MessageType::WARNING, text));
+        }
+    }
+}
+
+fn open_folder(writer: &mut Writer, path: &str) {
+    let loaded = writer.db.open_folder(path);
+    for error in &loaded.unreadable {
+        writer.unreadable(error);
+    }
+    for manifest in loaded.manifests {
+        add_manifest(writer, manifest);
+    }
+}
+
+fn add_manifest(writer: &mut Writer, manifest: Manifest) {
+    let path = format!("{}/{}", manifest.root.trim_end_matches('/'), hx_workspace::MANIFEST_NAME);
+    if let Some(uri) = Uri::from_file_path(&path) {
+        let snapshot = Snapshot { db: writer.db.clone(), shared: writer.shared.clone() };
+        let diagnostics = crate::to_proto::diagnostics(&snapshot, manifest.file, &manifest.diagnostics);
+        drop(snapshot);
+        writer.client.send(Outgoing::Publish { uri, diagnostics, version: None });
+    }
+    Arc::make_mut(&mut writer.shared.projects).insert(manifest.root.clone(), manifest);
+}
+
+fn close_folder(writer: &mut Writer, path: &str) {
+    let prefix = format!("{}/", path.trim_end_matches('/'));
+    for file in crate::state::user_files(&writer.db) {
+        let Some(on_disk) = writer.db.path_on_disk(file).map(str::to_owned) else { continue };
+        if on_disk.starts_with(&prefix) && writer.shared.documents.get(&on_disk).is_none() {
+            remove(writer, file, &on_disk);
+        }
+    }
+    Arc::make_mut(&mut writer.shared.projects).retain(|root, _| *root != path && !root.starts_with(&prefix));
+}
+
+fn remove(writer: &mut Writer, file: SourceFile, path: &str) {
+    let shown = file.path(&writer.db).to_owned();
+    writer.db.unload(path);
+    writer.shared.last_good.forget(&shown);
+    if let Some(uri) = Uri::from_file_path(path) {
+        writer.unpublish(file, uri);
+    }
+}
+
+fn open(writer: &mut Writer, uri: Uri, version: i32, text: &str) {
+    let path = path_of(&uri);
+    let file = match writer.shared.std.file(&writer.db, &path) {
+        // The standard library is in the binary: an editor may look at it, and changes nothing.
+        Some(file) => file,
+        None => {
+            let file = writer.db.set_overlay(&path, text);
+            if let Some(root) = writer.db.project_of(&path)
+                && !writer.shared.projects.contains_key(&root)
+            {
+                open_folder(writer, &root);
+            }
+            writer.db.load_uses(&path);
+            file
+        }
+    };
+    Arc::make_mut(&mut writer.shared.documents).insert(path, Document { uri, version, file });
+    writer.diagnose_open(Some(file));
+}
+
+fn change(writer: &mut Writer, params: &DidChangeTextDocumentParams) {
+    let path = path_of(&params.text_document.uri);
+    let version = params.text_document.version;
+    let Some(document) = Arc::make_mut(&mut writer.shared.documents).get_mut(&path) else {
+        return writer.client.error(format!("`{path}` was changed and is not open"));
+    };
+    if version <= document.version {
+        let text = format!("`{path}` went from version {} to {version}", document.version);
+        writer.client.error(text);
+    }
+    document.version = version;
+    let file = document.file;
+    if file.kind(&writer.db) == hx_ide::FileKind::Std {
+        return;
+    }
+    let encoding = writer.shared.client.encoding;
+    let text = changed(file.text(&writer.db), &params.content_changes, encoding);
+    writer.db.set_overlay(&path, &text);
+    writer.diagnose_open(Some(file));
+}
+
+fn close(writer: &mut Writer, uri: &Uri) {
+    let path = path_of(uri);
+    let Some(document) = Arc::make_mut(&mut writer.shared.documents).remove(&path) else { return };
+    writer.db.remove_overlay(&path);
+    let still_there = writer.db.file(&path) == Some(document.file);
+    if document.file.kind(&writer.db) == hx_ide::FileKind::Workspace && !still_there {
+        let shown = document.file.path(&writer.db).to_owned();
+        writer.shared.last_good.forget(&shown);
+        writer.unpublish(document.file, uri.clone());
+    } else {
+        writer.diagnose(document.file);
+    }
+    writer.diagnose_open(None);
+}
+
+fn watched(writer: &mut Writer, changes: &[FileEvent]) {
+    for change in changes {
+        let path = path_of(&change.uri);
+        if path.ends_with(&format!("/{}", hx_workspace::MANIFEST_NAME)) {
+            let folder = path.rsplit_once('/').map_or("/", |(folder, _)| folder).to_owned();
+            Arc::make_mut(&mut writer.shared.projects).remove(&folder);
+            writer.client.send(Outgoing::Publish {
+                uri: change.uri.clone(),
+                diagnostics: Vec::new(),
+                version: None,
+            });
+            open_folder(writer, &folder);
+            continue;
+        }
+        let before = file_at(&writer.db, &writer.shared, &path);
+        match writer.db.reload(&path) {
+            Ok(()) => {
+                writer.client.send(Outgoing::Publish {
+                    uri: change.uri.clone(),
+                    diagnostics: Vec::new(),
+                    version: None,
+                });
+            }
+            Err(error) if error.reason != hx_workspace::SystemError::NotFound => writer.unreadable(&error),
+            Err(_) => {}
+        }
+        let after = file_at(&writer.db, &writer.shared, &path);
+        if let (Some(file), None) = (before, after) {
+            writer.unpublish(file, change.uri.clone());
+        }
+    }
+    writer.diagnose_all();
+    writer.refresh();
+}
+
+/// Shows another instance of a kernel from now on.
+fn pick(writer: &mut Writer, wanted: &protocol::InstanceParams) -> Result<Option<LSPAny>> {
+    let path = path_of(&wanted.text_document.uri);
+    let file = file_at(&writer.db, &writer.shared, &path)
+        .ok_or_else(|| invalid(format!("`{}` is not known", wanted.text_document.uri.as_str())))?;
+    let args: BTreeMap<String, String> = wanted.args.clone().unwrap_or_default();
+    let (key, args) = hx_ide::instance(&writer.db, file, &wanted.kernel, &args).map_err(invalid)?;
+    let mut picked = writer.shared.picked.to_vec();
+    picked.retain(|known| known.kernel != key);
+    if !args.is_empty() {
+        picked.push(hx_ide::Picked { kernel: key, args });
+    }
+    writer.shared.picked = Arc::new(picked);
+    writer.refresh();
+    Ok(None)
+}
+
+impl Writer {
+    /// Says that a file cannot be read, at its beginning.
+    fn unreadable(&self, error: &hx_workspace::OpenError) {
+        let Some(uri) = Uri::from_file_path(&error.path)
+            .or_else(|| Uri::from_str(&format!("file://{}", error.path)).ok())
+        else {
+            return self.client.error(error.to_string());
+        };
+        let code = error.code();
+        let diagnostic = Diagnostic {
+            range: Range::default(),
+            severity: Some(DiagnosticSeverity::ERROR),
+            code: Some(NumberOrString::String(code.id.to_owned())),
+            source: Some("hx".to_owned()),
+            message: error.to_string(),
+            ..Default::default()
+        };
+        self.client.send(Outgoing::Publish { uri, diagnostics: vec![diagnostic], version: None });
+    }
+}

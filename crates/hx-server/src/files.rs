@@ -1,0 +1,127 @@
+//! Files by their addresses: open documents, files on disk, the standard library.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hx_base::{Db as _, FileKind, SourceFile, module_files};
+use hx_workspace::Database;
+use tower_lsp::ls_types::Uri;
+
+/// A document that the client holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    /// As the client writes it.
+    pub(crate) uri: Uri,
+    pub(crate) version: i32,
+    pub(crate) file: SourceFile,
+}
+
+/// The open documents, by absolute path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Documents {
+    by_path: BTreeMap<String, Document>,
+}
+
+impl Documents {
+    pub(crate) fn get(&self, path: &str) -> Option<&Document> {
+        self.by_path.get(path)
+    }
+
+    pub(crate) fn get_mut(&mut self, path: &str) -> Option<&mut Document> {
+        self.by_path.get_mut(path)
+    }
+
+    pub(crate) fn insert(&mut self, path: String, document: Document) {
+        self.by_path.insert(path, document);
+    }
+
+    pub(crate) fn remove(&mut self, path: &str) -> Option<Document> {
+        self.by_path.remove(path)
+    }
+
+    pub(crate) fn of(&self, file: SourceFile) -> Option<&Document> {
+        self.by_path.values().find(|document| document.file == file)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Document)> {
+        self.by_path.iter()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_path.len()
+    }
+}
+
+/// The path that an address means. An address that is no file, as of a text that was never saved, has a path of its own.
+pub(crate) fn path_of(uri: &Uri) -> String {
+    if uri.scheme().as_str() == "file"
+        && let Some(path) = uri.to_file_path()
+    {
+        return path.to_string_lossy().replace('\\', "/");
+    }
+    let name: String = uri.as_str().chars().map(|c| if "/\\:?#".contains(c) { '_' } else { c }).collect();
+    format!("/unsaved/{name}")
+}
+
+/// The texts of the standard library as files, for editors that open them. Written when first asked for.
+#[derive(Debug)]
+pub(crate) struct StdFolder {
+    root: Option<PathBuf>,
+    written: Mutex<BTreeMap<String, Option<Uri>>>,
+}
+
+impl StdFolder {
+    pub(crate) fn new(root: Option<PathBuf>) -> Arc<StdFolder> {
+        Arc::new(StdFolder { root, written: Mutex::default() })
+    }
+
+    /// The file of the standard library that a path below the folder means.
+    pub(crate) fn file(&self, db: &Database, path: &str) -> Option<SourceFile> {
+        let inside = Path::new(path).strip_prefix(self.root.as_ref()?).ok()?;
+        let inside = inside.to_string_lossy().replace('\\', "/");
+        module_files(db, db.workspace()).get(&(FileKind::Std, inside)).copied()
+    }
+
+    /// The address of a file of the standard library.
+    fn uri(&self, db: &Database, file: SourceFile) -> Option<Uri> {
+        let shown = file.path(db);
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(uri) = written.get(shown) {
+            return uri.clone();
+        }
+        let path = self.root.as_ref()?.join(shown);
+        let uri = write_once(&path, file.text(db)).ok().and_then(|()| Uri::from_file_path(&path));
+        written.insert(shown.to_owned(), uri.clone());
+        uri
+    }
+}
+
+fn write_once(path: &Path, text: &str) -> std::io::Result<()> {
+    if std::fs::read_to_string(path).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    // Another server may be writing the same text.
+    let draft = path.with_extension(format!("{}.part", std::process::id()));
+    std::fs::write(&draft, text)?;
+    let mut permissions = std::fs::metadata(&draft)?.permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(&draft, permissions)?;
+    std::fs::rename(&draft, path)
+}
+
+/// The address of a file.
+pub(crate) fn uri_of(db: &Database, documents: &Documents, std: &StdFolder, file: SourceFile) -> Option<Uri> {
+    if let Some(document) = documents.of(file) {
+        return Some(document.uri.clone());
+    }
+    if file.kind(db) == FileKind::Std {
+        return std.uri(db, file);
+    }
+    let path = db.path_on_disk(file)?;
+    Uri::from_file_path(path).or_else(|| Uri::from_str(&format!("file://{path}")).ok())
+}

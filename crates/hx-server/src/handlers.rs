@@ -1,0 +1,30 @@
+//! What each question does: find the file, convert, ask `hx-ide`, convert back.
+
+mod capabilities;
+mod code;
+mod drawn;
+
+use hx_ide::SourceFile;
+use tower_lsp::ls_types::Uri;
+
+pub(crate) use capabilities::capabilities;
+pub(crate) use code::{
+    Emission, costs, emit, explain_layout, layout, server_status, syntax_tree, unmeasured,
+};
+pub(crate) use drawn::{diagnostic, inlay_hint, inlay_hint_resolve, workspace_diagnostic};
+
+use crate::state::Snapshot;
+use crate::task::{Handled, invalid};
+
+/// The file of an address, or an answer that there is none.
+fn known(snapshot: &Snapshot, uri: &Uri) -> Result<SourceFile, tower_lsp::jsonrpc::Error> {
+    snapshot.file(uri).ok_or_else(|| invalid(format!("`{}` is not known to the server", uri.as_str())))
+}
+
+/// Answers a question about a file, or that the file is not known.
+fn with_file<T>(snapshot: &Snapshot, uri: &Uri, answer: impl FnOnce(SourceFile) -> Handled<T>) -> Handled<T> {
+    match known(snapshot, uri) {
+        Ok(file) => answer(file),
+        Err(error) => Ok(Err(error)),
+    }
+}

@@ -1,0 +1,201 @@
+//! The requests of our own: layouts, reasons, stages, costs.
+
+use std::path::Path;
+
+use hx_ide::{Costs, CudaText, Emit, ReasonStep, TensorLayout, Wanted};
+use hx_worker::toolkit::SearchEnv;
+
+use super::with_file;
+use crate::compile::Measured;
+use crate::protocol;
+use crate::state::{Snapshot, user_files};
+use crate::task::{Handled, invalid};
+use crate::to_proto;
+
+pub(crate) fn layout(
+    snapshot: &Snapshot,
+    params: &protocol::LayoutParams,
+) -> Handled<Option<protocol::Layout>> {
+    with_file(snapshot, &params.text_document.uri, |file| {
+        let at = snapshot.positions(file).offset(params.position);
+        let layouts = hx_ide::layouts(&snapshot.db, file, at, &snapshot.shown(file))?;
+        Ok(Ok(layouts.map(|layouts| protocol::Layout {
+            kernel: layouts.kernel,
+            tensors: layouts.tensors.iter().map(|t| tensor(snapshot, t)).collect(),
+        })))
+    })
+}
+
+fn tensor(snapshot: &Snapshot, tensor: &TensorLayout) -> protocol::Tensor {
+    let drawing = |named: &hx_ide::NamedDrawing| protocol::Drawing {
+        kind: named.kind.to_owned(),
+        title: named.drawing.title.clone(),
+        unicode: named.drawing.unicode(),
+        svg: named.drawing.svg(),
+    };
+    protocol::Tensor {
+        name: tensor.name.clone(),
+        space: tensor.space.to_owned(),
+        dtype: tensor.dtype.clone(),
+        shape: tensor.shape.clone(),
+        alias: tensor.alias.clone(),
+        layout: tensor.layout.clone(),
+        reason: tensor.reason.clone(),
+        forced_by: tensor.forced_by.and_then(|at| to_proto::location(snapshot, at)),
+        drawings: tensor.drawings.iter().map(drawing).collect(),
+    }
+}
+
+pub(crate) fn explain_layout(
+    snapshot: &Snapshot,
+    params: &protocol::LayoutParams,
+) -> Handled<Option<protocol::Explanation>> {
+    with_file(snapshot, &params.text_document.uri, |file| {
+        let at = snapshot.positions(file).offset(params.position);
+        let steps = hx_ide::explain_layout(&snapshot.db, file, at, &snapshot.shown(file))?;
+        Ok(Ok(steps.map(|steps| {
+            let mut text = String::new();
+            steps.iter().for_each(|step| write_step(step, 0, &mut text));
+            let steps = steps.iter().map(|s| step(snapshot, s)).collect();
+            protocol::Explanation { text, steps }
+        })))
+    })
+}
+
+fn step(snapshot: &Snapshot, from: &ReasonStep) -> protocol::Step {
+    protocol::Step {
+        what: from.what.clone(),
+        reason: from.reason.clone(),
+        location: from.place.and_then(|at| to_proto::location(snapshot, at)),
+        from: from.from.iter().map(|below| step(snapshot, below)).collect(),
+    }
+}
+
+fn write_step(step: &ReasonStep, depth: usize, text: &mut String) {
+    let indent = "  ".repeat(depth);
+    text.push_str(&format!("{indent}{}\n", step.what));
+    if let Some(reason) = &step.reason {
+        text.push_str(&format!("{indent}    because: {reason}\n"));
+    }
+    step.from.iter().for_each(|below| write_step(below, depth + 1, text));
+}
+
+/// What is to be emitted: a text that is there, or one that the CUDA compiler has to make outside of any snapshot.
+#[derive(Debug)]
+pub(crate) enum Emission {
+    Done(protocol::Emitted),
+    Compile { cuda: hx_ide::CudaText, stage: String, search: Box<SearchEnv> },
+}
+
+pub(crate) fn emit(snapshot: &Snapshot, params: &protocol::EmitParams) -> Handled<Emission> {
+    with_file(snapshot, &params.text_document.uri, |file| {
+        let at = params.position.map(|position| snapshot.positions(file).offset(position));
+        let wanted = Wanted { kernel: params.kernel.clone(), at, args: params.args.clone() };
+        let (db, shown) = (&snapshot.db, snapshot.shown(file));
+        let stage = params.stage.as_str();
+        if matches!(stage, "ptx" | "sass") {
+            let cuda = hx_ide::cuda(db, file, &wanted, &shown)?;
+            return Ok(cuda.map_err(invalid).map(|cuda| Emission::Compile {
+                cuda,
+                stage: stage.to_owned(),
+                search: Box::new(search(snapshot, Some(file))),
+            }));
+        }
+        let Some(known) = Emit::ALL.into_iter().find(|known| known.name() == stage) else {
+            let names: Vec<&str> =
+                Emit::ALL.iter().map(|known| known.name()).chain(["ptx", "sass"]).collect();
+            return Ok(Err(invalid(format!("there is no stage `{stage}`; known are {}", names.join(", ")))));
+        };
+        let emitted = hx_ide::emit(db, file, &wanted, known, &shown)?;
+        Ok(emitted.map_err(invalid).map(|emitted| {
+            let pair =
+                |(emitted, source): &(u32, u32)| protocol::LinePair { emitted: *emitted, source: *source };
+            Emission::Done(protocol::Emitted {
+                kernel: emitted.kernel,
+                stage: stage.to_owned(),
+                language: if known == Emit::Cuda { "cuda-cpp" } else { "hx" }.to_owned(),
+                text: emitted.text,
+                lines: emitted.lines.iter().map(pair).collect(),
+                warnings: Vec::new(),
+            })
+        }))
+    })
+}
+
+/// Where the CUDA compiler may be, for a file.
+pub(crate) fn search(snapshot: &Snapshot, file: Option<hx_ide::SourceFile>) -> SearchEnv {
+    let manifest = file.and_then(|file| snapshot.manifest(file));
+    let own = file.and_then(|file| snapshot.db.path_on_disk(file)).and_then(|path| Path::new(path).parent());
+    let folder = manifest.map(|manifest| Path::new(manifest.root.as_str())).or(own);
+    let mut search = SearchEnv::of_process(folder.unwrap_or(Path::new(".")));
+    let set = snapshot.shared.options.nvrtc.as_deref().filter(|path| !path.is_empty()).map(Into::into);
+    let in_project = || manifest.and_then(|m| Some(Path::new(&m.root).join(m.nvrtc.as_deref()?)));
+    search.nvrtc = set.or(search.nvrtc).or_else(in_project);
+    search
+}
+
+pub(crate) fn costs(snapshot: &Snapshot, params: &protocol::CostsParams) -> Handled<Vec<protocol::Costs>> {
+    with_file(snapshot, &params.text_document.uri, |file| {
+        let positions = snapshot.positions(file);
+        let measured = |text: &str| snapshot.shared.measured.get(text);
+        let costs =
+            hx_ide::costs(&snapshot.db, file, params.kernel.as_deref(), &snapshot.shown(file), &measured)?;
+        let converted = |c: Costs| protocol::Costs {
+            range: positions.range(c.range),
+            kernel: c.kernel,
+            target: c.arch.name().to_owned(),
+            args: c.args,
+            threads: c.threads,
+            shared_bytes: c.shared_bytes,
+            registers: c.registers,
+            estimated: c.estimated,
+            blocks_per_multiprocessor: c.residency.blocks,
+            limited_by: c.residency.limited_by.to_owned(),
+        };
+        Ok(costs.map(|costs| costs.into_iter().map(converted).collect()).map_err(invalid))
+    })
+}
+
+pub(crate) fn syntax_tree(snapshot: &Snapshot, params: &protocol::SyntaxTreeParams) -> Handled<String> {
+    with_file(snapshot, &params.text_document.uri, |file| {
+        let range = params.range.map(|range| snapshot.positions(file).text_range(range));
+        Ok(Ok(hx_ide::syntax_tree(&snapshot.db, file, range)?))
+    })
+}
+
+pub(crate) fn server_status(snapshot: &Snapshot, (): &()) -> Handled<protocol::Status> {
+    let shared = &snapshot.shared;
+    let first = user_files(&snapshot.db).first().copied();
+    let nvrtc = match hx_worker::toolkit::find_nvrtc(&search(snapshot, first)) {
+        Ok(hx_worker::protocol::NvrtcFiles { library, .. }) => library.display().to_string(),
+        Err(absence) => absence.to_string(),
+    };
+    Ok(Ok(protocol::Status {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        target: first.map_or_else(
+            || hx_target::Arch::Sm90a.name().to_owned(),
+            |file| snapshot.shown(file).arch.name().to_owned(),
+        ),
+        open_documents: shared.documents.len(),
+        files: user_files(&snapshot.db).len(),
+        kept_kernels: shared.last_good.len(),
+        projects: shared.projects.keys().cloned().collect(),
+        nvrtc,
+    }))
+}
+
+/// The CUDA texts of a file whose registers nobody has asked the compiler for; nothing where there are none, or no compiler.
+type Unmeasured = Option<(Measured, Vec<CudaText>, Box<SearchEnv>)>;
+
+pub(crate) fn unmeasured(snapshot: &Snapshot, uri: &tower_lsp::ls_types::Uri) -> Handled<Unmeasured> {
+    with_file(snapshot, uri, |file| {
+        let search = search(snapshot, Some(file));
+        if hx_worker::toolkit::find_nvrtc(&search).is_err() {
+            return Ok(Ok(None));
+        }
+        let measured = &snapshot.shared.measured;
+        let texts = hx_ide::cuda_texts(&snapshot.db, file, &snapshot.shown(file))?;
+        let texts: Vec<CudaText> = texts.into_iter().filter(|t| measured.get(&t.text).is_none()).collect();
+        Ok(Ok((!texts.is_empty()).then(|| (measured.clone(), texts, Box::new(search)))))
+    })
+}

@@ -1,0 +1,321 @@
+//! The one loop that owns the database: it applies changes in the order in which they came, hands questions to readers
+//! with a snapshot each, and sends diagnostics.
+//!
+//! A question gets its snapshot when a reader is free and not before, so that no waiting question keeps a write waiting.
+//! Diagnostics are jobs keyed by file: a newer one replaces one that waits, and one that comes late is dropped by its
+//! generation.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender};
+
+use hx_base::{Db as _, SourceFile};
+use hx_ide::Cancelled;
+use hx_workspace::Database;
+use salsa::Database as _;
+use tower_lsp::ls_types::Diagnostic;
+
+use crate::outgoing::{Outgoing, Refresh, ToClient};
+use crate::pool::Pool;
+use crate::state::{Shared, Snapshot, user_files};
+use crate::task::{Attempt, Policy, Task, internal, modified};
+use crate::to_proto;
+
+/// What the loop hears.
+pub(crate) enum Event {
+    /// A change of the database, with the name of the message that asked for it.
+    Write(&'static str, Box<dyn FnOnce(&mut Writer) + Send>),
+    Read(Task),
+    /// A reader is free again; a task that was outdated comes back.
+    Free(Option<Task>),
+    Diagnosed(Diagnosed),
+    Stop,
+}
+
+/// What a file was found to have.
+#[derive(Debug)]
+pub(crate) struct Diagnosed {
+    file: SourceFile,
+    generation: u64,
+    found: Result<Vec<Diagnostic>, Cancelled>,
+}
+
+/// What changes may change.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    pub(crate) db: Database,
+    pub(crate) shared: Shared,
+    pub(crate) client: ToClient,
+    /// How many changes there were.
+    pub(crate) generation: u64,
+    /// Files that wait for diagnostics, those that someone looks at first.
+    waiting: VecDeque<SourceFile>,
+    /// What was sent last for each file that has something.
+    published: BTreeMap<SourceFile, Vec<Diagnostic>>,
+    /// The client has said that it is ready.
+    pub(crate) ready: bool,
+}
+
+struct MainLoop {
+    writer: Writer,
+    events: Receiver<Event>,
+    sender: Sender<Event>,
+    pool: Pool,
+    free: usize,
+    questions: VecDeque<Task>,
+    /// A diagnostics job at work, by file, with its generation.
+    diagnosing: BTreeMap<SourceFile, u64>,
+}
+
+/// Runs until it is told to stop.
+///
+/// # Errors
+/// When there are no threads.
+pub(crate) fn run(
+    shared: Shared,
+    client: ToClient,
+    events: Receiver<Event>,
+    sender: Sender<Event>,
+) -> std::io::Result<()> {
+    let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+    let readers = shared.config.readers.unwrap_or(cores.clamp(2, 4));
+    let writer = Writer {
+        db: Database::default(),
+        shared,
+        client,
+        generation: 0,
+        waiting: VecDeque::new(),
+        published: BTreeMap::new(),
+        ready: false,
+    };
+    let pool = Pool::new(readers)?;
+    let questions = VecDeque::new();
+    MainLoop { writer, events, sender, pool, free: readers, questions, diagnosing: BTreeMap::new() }.run();
+    Ok(())
+}
+
+impl MainLoop {
+    fn run(mut self) {
+        while let Ok(first) = self.events.recv() {
+            // All that is there is heard before anything is computed: of a burst only the end is looked at.
+            let mut next = Some(first);
+            while let Some(event) = next {
+                if self.hear(event).is_break() {
+                    return;
+                }
+                next = self.events.try_recv().ok();
+            }
+            self.hand_out();
+        }
+    }
+
+    fn hear(&mut self, event: Event) -> std::ops::ControlFlow<()> {
+        match event {
+            Event::Stop => return std::ops::ControlFlow::Break(()),
+            Event::Write(name, change) => {
+                self.writer.generation += 1;
+                let writer = &mut self.writer;
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(move || change(writer))) {
+                    self.writer.client.error(format!("{name} failed: {}", panic_text(&*panic)));
+                }
+            }
+            Event::Read(mut task) => {
+                task.after = self.writer.generation;
+                self.questions.push_back(task);
+            }
+            Event::Free(task) => {
+                self.free += 1;
+                // It has waited longest.
+                if let Some(task) = task {
+                    self.questions.push_front(task);
+                }
+            }
+            Event::Diagnosed(done) => self.diagnosed(done),
+        }
+        std::ops::ControlFlow::Continue(())
+    }
+
+    /// Gives free readers something to do: questions first.
+    fn hand_out(&mut self) {
+        while self.free > 0 {
+            if let Some(task) = self.questions.pop_front() {
+                self.ask(task);
+            } else if !self.diagnose_next() {
+                break;
+            }
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot { db: self.writer.db.clone(), shared: self.writer.shared.clone() }
+    }
+
+    fn ask(&mut self, mut task: Task) {
+        if task.slot.is_cancelled() {
+            return;
+        }
+        if task.policy == Policy::Position && task.after != self.writer.generation {
+            return task.refuse(modified());
+        }
+        self.free -= 1;
+        let (snapshot, sender) = (self.snapshot(), self.sender.clone());
+        let client = self.writer.client.clone();
+        self.pool.run(move || {
+            let again = answer(&mut task, snapshot, &client);
+            let _ = sender.send(Event::Free(again.then_some(task)));
+        });
+    }
+
+    fn diagnose_next(&mut self) -> bool {
+        let generation = self.writer.generation;
+        let is_idle = |file: &SourceFile| !self.diagnosing.contains_key(file);
+        let Some(at) = self.writer.waiting.iter().position(is_idle) else { return false };
+        let Some(file) = self.writer.waiting.remove(at) else { return false };
+        self.free -= 1;
+        self.diagnosing.insert(file, generation);
+        let (snapshot, sender) = (self.snapshot(), self.sender.clone());
+        let client = self.writer.client.clone();
+        self.pool.run(move || {
+            let found = catch_unwind(AssertUnwindSafe(|| {
+                let found = hx_ide::diagnostics(&snapshot.db, file, &snapshot.shown(file))?;
+                Ok(to_proto::diagnostics(&snapshot, file, &found))
+            }));
+            drop(snapshot);
+            let found = found.unwrap_or_else(|panic| {
+                client.error(format!("checking a file failed: {}", panic_text(&*panic)));
+                Ok(Vec::new())
+            });
+            let _ = sender.send(Event::Diagnosed(Diagnosed { file, generation, found }));
+            let _ = sender.send(Event::Free(None));
+        });
+        true
+    }
+
+    fn diagnosed(&mut self, done: Diagnosed) {
+        if self.diagnosing.get(&done.file) == Some(&done.generation) {
+            self.diagnosing.remove(&done.file);
+        }
+        match done.found {
+            // The change that cancelled it has put the files that are open in the queue again; others wait for this.
+            Err(_) => self.writer.diagnose(done.file),
+            Ok(_) if done.generation < self.writer.generation && self.writer.is_waiting(done.file) => {}
+            Ok(found) => self.writer.publish(done.file, found),
+        }
+    }
+}
+
+/// Runs one attempt; true if the question is to be asked again.
+fn answer(task: &mut Task, snapshot: Snapshot, client: &ToClient) -> bool {
+    if !task.slot.begin(snapshot.db.cancellation_token()) {
+        return false;
+    }
+    let attempt = catch_unwind(AssertUnwindSafe(|| task.run(&snapshot)));
+    task.slot.end();
+    // Before anything is answered: what the client does next may be a write.
+    drop(snapshot);
+    match attempt {
+        Ok(Attempt::Answered) => false,
+        Ok(Attempt::Outdated) => match task.policy {
+            Policy::Current => true,
+            Policy::Position => {
+                task.refuse(modified());
+                false
+            }
+        },
+        Err(panic) => {
+            let text = panic_text(&*panic);
+            client.error(format!("{} failed: {text}", task.method));
+            task.refuse(internal(format!("the compiler panicked: {text}")));
+            false
+        }
+    }
+}
+
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no reason was given".to_owned())
+}
+
+impl Writer {
+    /// Puts a file in the queue for diagnostics.
+    pub(crate) fn diagnose(&mut self, file: SourceFile) {
+        // A client that asks for diagnostics is not sent any.
+        if self.shared.client.pulls || !self.db.workspace().files(&self.db).contains(&file) {
+            return;
+        }
+        if !self.is_waiting(file) {
+            if self.shared.documents.of(file).is_some() {
+                self.waiting.push_front(file);
+            } else {
+                self.waiting.push_back(file);
+            }
+        }
+    }
+
+    fn is_waiting(&self, file: SourceFile) -> bool {
+        self.waiting.contains(&file)
+    }
+
+    /// After a change of a document: it and the other open ones.
+    pub(crate) fn diagnose_open(&mut self, first: Option<SourceFile>) {
+        let open: Vec<SourceFile> = self.shared.documents.iter().map(|(_, document)| document.file).collect();
+        for file in open.into_iter().filter(|file| Some(*file) != first).chain(first) {
+            self.waiting.retain(|waiting| *waiting != file);
+            self.diagnose(file);
+        }
+    }
+
+    /// After a change that may reach every file.
+    pub(crate) fn diagnose_all(&mut self) {
+        for file in user_files(&self.db) {
+            self.diagnose(file);
+        }
+        self.diagnose_open(None);
+        if self.shared.client.pulls && self.shared.client.refresh_diagnostics && self.ready {
+            self.client.send(Outgoing::Refresh(Refresh::Diagnostics));
+        }
+    }
+
+    /// Sends what a file has, unless the client knows.
+    fn publish(&mut self, file: SourceFile, found: Vec<Diagnostic>) {
+        let known = self.published.get(&file).map(Vec::as_slice);
+        let version = self.shared.documents.of(file).map(|document| document.version);
+        // The version of an open document is news even where the findings are not.
+        if version.is_none() && known.unwrap_or_default() == found {
+            return;
+        }
+        let uri = crate::files::uri_of(&self.db, &self.shared.documents, &self.shared.std, file);
+        let Some(uri) = uri else { return };
+        self.client.send(Outgoing::Publish { uri, diagnostics: found.clone(), version });
+        if found.is_empty() {
+            self.published.remove(&file);
+        } else {
+            self.published.insert(file, found);
+        }
+    }
+
+    /// Takes back what was said of a file that is gone.
+    pub(crate) fn unpublish(&mut self, file: SourceFile, uri: tower_lsp::ls_types::Uri) {
+        self.waiting.retain(|waiting| *waiting != file);
+        if self.published.remove(&file).is_some() {
+            self.client.send(Outgoing::Publish { uri, diagnostics: Vec::new(), version: None });
+        }
+    }
+
+    /// Asks the client to ask again for all that is drawn into the text.
+    pub(crate) fn refresh(&self) {
+        if !self.ready {
+            return;
+        }
+        let client = &self.shared.client;
+        let wanted = [
+            (client.refresh_hints, Refresh::Hints),
+            (client.refresh_lenses, Refresh::Lenses),
+            (client.refresh_tokens, Refresh::Tokens),
+        ];
+        for (_, what) in wanted.into_iter().filter(|(supported, _)| *supported) {
+            self.client.send(Outgoing::Refresh(what));
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The readers: a fixed number of threads that take one job at a time.
+
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+
+/// Passes of the compiler follow nested expressions. This much is reserved, not used.
+const STACK: usize = 256 << 20;
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The threads. They end when the pool is dropped and their jobs are done.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Pool {
+    /// Fewer threads than wanted where the system gives no more; none is an error.
+    pub(crate) fn new(threads: usize) -> std::io::Result<Pool> {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let queue = Arc::new(Mutex::new(queue));
+        for i in 0..threads {
+            let queue = Arc::clone(&queue);
+            let spawned =
+                thread::Builder::new().name(format!("hx-reader-{i}")).stack_size(STACK).spawn(move || {
+                    while let Some(job) = next(&queue) {
+                        job()
+                    }
+                });
+            match spawned {
+                Err(error) if i == 0 => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(Pool { jobs })
+    }
+
+    pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) {
+        // Jobs catch their panics, so there is always a thread.
+        let _ = self.jobs.send(Box::new(job));
+    }
+}
+
+fn next(queue: &Mutex<mpsc::Receiver<Job>>) -> Option<Job> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}

@@ -1,0 +1,165 @@
+//! A question on its way from the client to a reader and back.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use salsa::CancellationToken;
+use tokio::sync::oneshot;
+use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
+
+use hx_ide::Cancelled;
+
+use crate::state::Snapshot;
+
+/// What to do with a question whose text has changed before it was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Policy {
+    /// It was about a position in the old text: the client is told that the content was modified.
+    Position,
+    /// It is about whatever the text is now: it is asked again.
+    Current,
+}
+
+/// What a handler gives: an answer or an error for the client, unless it was cancelled.
+pub(crate) type Handled<T> = std::result::Result<Result<T>, Cancelled>;
+
+/// Cancels the query that works for a request, or keeps it from beginning.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct CancelSlot(Arc<Mutex<Slot>>);
+
+#[derive(Default, Debug)]
+struct Slot {
+    cancelled: bool,
+    token: Option<CancellationToken>,
+}
+
+impl CancelSlot {
+    pub(crate) fn cancel(&self) {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.cancelled = true;
+        if let Some(token) = &slot.token {
+            token.cancel();
+        }
+    }
+
+    /// Cancels when it is dropped.
+    pub(crate) fn guard(&self) -> CancelGuard {
+        CancelGuard(self.clone())
+    }
+
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).cancelled
+    }
+
+    /// The query begins; false when nobody wants it any more.
+    pub(crate) fn begin(&self, token: CancellationToken) -> bool {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !slot.cancelled {
+            slot.token = Some(token);
+        }
+        !slot.cancelled
+    }
+
+    pub(crate) fn end(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).token = None;
+    }
+}
+
+/// Held by the future of a request. The protocol drops that future when the client cancels.
+pub(crate) struct CancelGuard(CancelSlot);
+
+impl Drop for CancelGuard {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// How one attempt ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Attempt {
+    Answered,
+    /// The text changed under it.
+    Outdated,
+}
+
+type Work = Box<dyn FnMut(Step<'_>) -> Attempt + Send>;
+
+/// What is done with a task.
+pub(crate) enum Step<'a> {
+    Run(&'a Snapshot),
+    Refuse(Error),
+}
+
+/// A question, with the way back to who asked.
+pub(crate) struct Task {
+    pub(crate) method: &'static str,
+    pub(crate) policy: Policy,
+    pub(crate) slot: CancelSlot,
+    /// How many changes the client had sent before it.
+    pub(crate) after: u64,
+    work: Work,
+}
+
+impl std::fmt::Debug for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Task").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+/// A task, and what waits for its answer.
+pub(crate) fn task<P, R>(
+    method: &'static str,
+    policy: Policy,
+    params: P,
+    handler: fn(&Snapshot, &P) -> Handled<R>,
+) -> (Task, impl Future<Output = Result<R>> + use<P, R>)
+where
+    P: Send + 'static,
+    R: Send + 'static,
+{
+    let (sender, receiver) = oneshot::channel();
+    let mut sender = Some(sender);
+    let mut reply = move |answer: Result<R>| {
+        if let Some(sender) = sender.take() {
+            // Whoever asked may have gone.
+            let _ = sender.send(answer);
+        }
+        Attempt::Answered
+    };
+    let work: Work = Box::new(move |step| match step {
+        Step::Refuse(error) => reply(Err(error)),
+        Step::Run(snapshot) => match handler(snapshot, &params) {
+            Ok(answer) => reply(answer),
+            Err(Cancelled::Withdrawn) => reply(Err(Error::request_cancelled())),
+            Err(Cancelled::Outdated) => Attempt::Outdated,
+        },
+    });
+    let slot = CancelSlot::default();
+    let guard = slot.guard();
+    let answer = async move {
+        let _guard = guard;
+        receiver.await.unwrap_or_else(|_| Err(internal("the server is shutting down")))
+    };
+    (Task { method, policy, slot, after: 0, work }, answer)
+}
+
+impl Task {
+    pub(crate) fn run(&mut self, snapshot: &Snapshot) -> Attempt {
+        (self.work)(Step::Run(snapshot))
+    }
+
+    pub(crate) fn refuse(&mut self, error: Error) {
+        (self.work)(Step::Refuse(error));
+    }
+}
+
+pub(crate) fn internal(message: impl Into<String>) -> Error {
+    Error { code: ErrorCode::InternalError, message: message.into().into(), data: None }
+}
+
+pub(crate) fn invalid(message: impl Into<String>) -> Error {
+    Error { code: ErrorCode::InvalidParams, message: message.into().into(), data: None }
+}
+
+pub(crate) fn modified() -> Error {
+    Error { code: ErrorCode::ContentModified, message: "the text has changed".into(), data: None }
+}

@@ -1,0 +1,10 @@
+//! The language server from outside: a scripted client speaks to `hx lsp` as an editor does.
+//!
+//! The client fails on answers that nobody asked for, on errors that nobody expects, and when the server says nothing for a
+//! long time.
+
+mod client;
+mod hints;
+mod sync;
+
+use client::{Client, Options};

@@ -1,0 +1,371 @@
+//! A client of the language server: it writes messages, reads answers, and keeps what the server says by itself.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::Sandbox;
+
+/// Far more than any answer takes, in a debug build on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a client says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub(crate) utf8: bool,
+    /// It asks for diagnostics.
+    pub(crate) pulls: bool,
+    /// It resolves the tooltips of hints.
+    pub(crate) resolves: bool,
+    pub(crate) initialization: Value,
+    pub(crate) folders: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let folders = vec![String::new()];
+        Options { utf8: true, pulls: false, resolves: false, initialization: Value::Null, folders }
+    }
+}
+
+/// A running server with a folder, and the way to it.
+pub(crate) struct Client {
+    pub(crate) sandbox: Sandbox,
+    process: Child,
+    input: Option<ChildStdin>,
+    messages: Receiver<Value>,
+    next_id: i64,
+    /// Answers that came before they were waited for.
+    answers: BTreeMap<i64, Value>,
+    /// The newest diagnostics of each file, and how often any came.
+    pub(crate) diagnostics: BTreeMap<String, Value>,
+    pub(crate) published: usize,
+    /// What the server logged or showed.
+    pub(crate) said: Vec<String>,
+    /// Requests of the server, by method.
+    pub(crate) asked: Vec<String>,
+    pub(crate) initialized: Value,
+    version: i64,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+impl Client {
+    /// A server over a folder with these files.
+    pub(crate) fn start(files: &[(&str, &str)]) -> Client {
+        Client::start_with(files, &Options::default())
+    }
+
+    pub(crate) fn start_with(files: &[(&str, &str)], options: &Options) -> Client {
+        let sandbox = Sandbox::new();
+        for (name, text) in files {
+            sandbox.write(name, text.as_bytes());
+        }
+        Client::over(sandbox, options)
+    }
+
+    /// A server over a folder that is there.
+    pub(crate) fn over(sandbox: Sandbox, options: &Options) -> Client {
+        let mut process = sandbox
+            .command(&["lsp"], &[])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .expect("the server starts");
+        let output = process.stdout.take().expect("its output is a pipe");
+        let (sender, messages) = channel();
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            while let Some(message) = read_message(&mut output) {
+                if sender.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let input = process.stdin.take();
+        let mut client = Client {
+            sandbox,
+            process,
+            input,
+            messages,
+            next_id: 0,
+            answers: BTreeMap::new(),
+            diagnostics: BTreeMap::new(),
+            published: 0,
+            said: Vec::new(),
+            asked: Vec::new(),
+            initialized: Value::Null,
+            version: 0,
+        };
+        client.say_hello(options);
+        client
+    }
+
+    fn say_hello(&mut self, options: &Options) {
+        let encodings = if options.utf8 { json!(["utf-8", "utf-16"]) } else { json!(["utf-16"]) };
+        let mut text = json!({
+            "completion": { "completionItem": { "snippetSupport": true } },
+            "documentSymbol": { "hierarchicalDocumentSymbolSupport": true },
+            "codeAction": { "codeActionLiteralSupport": { "codeActionKind": { "valueSet": ["quickfix"] } } },
+        });
+        if options.pulls {
+            text["diagnostic"] = json!({});
+        }
+        if options.resolves {
+            text["inlayHint"] = json!({ "resolveSupport": { "properties": ["tooltip", "label.location"] } });
+        }
+        let folder = |name: &String| json!({ "uri": self.uri(name), "name": name });
+        let folders: Vec<Value> = options.folders.iter().map(folder).collect();
+        let params = json!({
+            "processId": null,
+            "clientInfo": { "name": "script" },
+            "rootUri": null,
+            "workspaceFolders": folders,
+            "initializationOptions": options.initialization,
+            "capabilities": {
+                "general": { "positionEncodings": encodings },
+                "textDocument": text,
+                "workspace": {
+                    "inlayHint": { "refreshSupport": true },
+                    "didChangeWatchedFiles": { "dynamicRegistration": true },
+                },
+            },
+        });
+        self.initialized = self.ask("initialize", params);
+        self.tell("initialized", json!({}));
+    }
+
+    pub(crate) fn uri(&self, name: &str) -> String {
+        let path = self.sandbox.path(name).display().to_string();
+        format!("file://{}", path.trim_end_matches('/'))
+    }
+
+    fn write(&mut self, message: &Value) {
+        let text = message.to_string();
+        let input = self.input.as_mut().expect("the server has not been left");
+        let sent = write!(input, "Content-Length: {}\r\n\r\n{text}", text.len()).and_then(|()| input.flush());
+        sent.expect("the server listens");
+    }
+
+    /// A notification.
+    pub(crate) fn tell(&mut self, method: &str, params: Value) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// A request that is not waited for.
+    pub(crate) fn send(&mut self, method: &str, params: Value) -> i64 {
+        self.next_id += 1;
+        let id = self.next_id;
+        let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        if !params.is_null() {
+            message["params"] = params;
+        }
+        self.write(&message);
+        id
+    }
+
+    pub(crate) fn cancel(&mut self, id: i64) {
+        self.tell("$/cancelRequest", json!({ "id": id }));
+    }
+
+    /// The whole answer to a request.
+    pub(crate) fn answer(&mut self, id: i64) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(answer) = self.answers.remove(&id) {
+                return answer;
+            }
+            assert!(self.hear(deadline), "no answer to request {id}; the server said {:?}", self.said);
+        }
+    }
+
+    /// The result of a request, which must be no error.
+    pub(crate) fn result(&mut self, id: i64) -> Value {
+        let answer = self.answer(id);
+        assert!(answer.get("error").is_none(), "request {id}: {answer}");
+        answer["result"].clone()
+    }
+
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        self.result(id)
+    }
+
+    /// The code of the error that a request must have.
+    pub(crate) fn refused(&mut self, method: &str, params: Value) -> (i64, String) {
+        let id = self.send(method, params);
+        let answer = self.answer(id);
+        let error = &answer["error"];
+        (error["code"].as_i64().unwrap_or_default(), error["message"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Takes in one message; false when none came in time.
+    fn hear(&mut self, deadline: Instant) -> bool {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let message = match self.messages.recv_timeout(left) {
+            Ok(message) => message,
+            Err(RecvTimeoutError::Timeout) => return false,
+            Err(RecvTimeoutError::Disconnected) => panic!("the server went away; it said {:?}", self.said),
+        };
+        let id = message["id"].as_i64();
+        match (message["method"].as_str(), id) {
+            (None, Some(id)) => {
+                assert!(id <= self.next_id, "an answer that nobody asked for: {message}");
+                let twice = self.answers.insert(id, message);
+                assert!(twice.is_none(), "two answers to request {id}");
+            }
+            (Some(method), Some(id)) => {
+                self.asked.push(method.to_owned());
+                self.write(&json!({ "jsonrpc": "2.0", "id": id, "result": null }));
+            }
+            (Some("textDocument/publishDiagnostics"), None) => {
+                let params = &message["params"];
+                let uri = params["uri"].as_str().expect("diagnostics have a file").to_owned();
+                self.published += 1;
+                self.diagnostics.insert(uri, params.clone());
+            }
+            (Some("window/logMessage" | "window/showMessage"), None) => {
+                self.said.push(message["params"]["message"].as_str().unwrap_or_default().to_owned());
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Listens until the diagnostics of a file are those of a version, and gives them.
+    pub(crate) fn diagnostics_of(&mut self, name: &str, version: i64) -> Vec<Value> {
+        let uri = self.uri(name);
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(found) = self.diagnostics.get(&uri)
+                && found["version"].as_i64() == Some(version)
+            {
+                return found["diagnostics"].as_array().cloned().unwrap_or_default();
+            }
+            assert!(
+                self.hear(deadline),
+                "no diagnostics of {name} {version}; the server said {:?}",
+                self.said
+            );
+        }
+    }
+
+    /// Listens until something holds.
+    pub(crate) fn wait_for(&mut self, what: &str, holds: impl Fn(&Client) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(self) {
+            assert!(self.hear(deadline), "{what} did not come; the server said {:?}", self.said);
+        }
+    }
+
+    /// Opens a document; gives its version.
+    pub(crate) fn open(&mut self, name: &str, text: &str) -> i64 {
+        self.version += 1;
+        let document = json!({
+            "uri": self.uri(name), "languageId": "hx", "version": self.version, "text": text,
+        });
+        self.tell("textDocument/didOpen", json!({ "textDocument": document }));
+        self.version
+    }
+
+    /// Changes a document; a change without a range replaces everything.
+    pub(crate) fn change(&mut self, name: &str, changes: Value) -> i64 {
+        self.version += 1;
+        let document = json!({ "uri": self.uri(name), "version": self.version });
+        let params = json!({ "textDocument": document, "contentChanges": changes });
+        self.tell("textDocument/didChange", params);
+        self.version
+    }
+
+    pub(crate) fn replace(&mut self, name: &str, text: &str) -> i64 {
+        self.change(name, json!([{ "text": text }]))
+    }
+
+    pub(crate) fn document(&self, name: &str) -> Value {
+        json!({ "uri": self.uri(name) })
+    }
+
+    /// Parameters of a question about a position.
+    pub(crate) fn at(&self, name: &str, line: u32, character: u32) -> Value {
+        json!({
+            "textDocument": self.document(name),
+            "position": { "line": line, "character": character },
+        })
+    }
+
+    /// The hints of a whole file, as lines `LINE:COLUMN TEXT`.
+    pub(crate) fn hints(&mut self, name: &str) -> String {
+        let range = json!({
+            "start": { "line": 0, "character": 0 }, "end": { "line": 1_000_000, "character": 0 },
+        });
+        let params = json!({ "textDocument": self.document(name), "range": range });
+        let hints = self.ask("textDocument/inlayHint", params);
+        let mut text = String::new();
+        for hint in hints.as_array().into_iter().flatten() {
+            let at = &hint["position"];
+            let parts = hint["label"].as_array().into_iter().flatten();
+            let label: String = parts.filter_map(|part| part["value"].as_str()).collect();
+            text.push_str(&format!("{}:{} {label}\n", at["line"], at["character"]));
+        }
+        text
+    }
+
+    /// Ends the server as the protocol asks; its exit code.
+    pub(crate) fn leave(mut self) -> i32 {
+        let id = self.send("shutdown", Value::Null);
+        self.result(id);
+        self.tell("exit", Value::Null);
+        self.wait()
+    }
+
+    /// The exit code, when the process ends by itself.
+    pub(crate) fn wait(&mut self) -> i32 {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            if let Some(status) = self.process.try_wait().expect("the process can be asked") {
+                return status.code().unwrap_or(-1);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the server does not end");
+    }
+
+    /// Closes the server's input.
+    pub(crate) fn hang_up(&mut self) {
+        self.input = None;
+    }
+
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+}
+
+fn read_message(output: &mut impl std::io::BufRead) -> Option<Value> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if output.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("Content-Length: ") {
+            length = value.parse().ok()?;
+        }
+    }
+    let mut bytes = vec![0; length];
+    output.read_exact(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}

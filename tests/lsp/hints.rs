@@ -1,0 +1,63 @@
+//! Hints over the wire: what is shown, what stays while a kernel has errors.
+
+use expect_test::{Expect, expect};
+use serde_json::json;
+
+use super::{Client, Options};
+
+const MATMUL: &str = include_str!("../../std/matmul.hx");
+
+fn check(client: &mut Client, name: &str, expected: Expect) {
+    expected.assert_eq(&client.hints(name));
+}
+
+#[test]
+fn the_example_has_layouts_and_instructions() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", MATMUL);
+    check(
+        &mut client,
+        "k.hx",
+        expect![[r#"
+        9:10 ⟨mma.A 2×2⟩
+        10:10 ⟨mma.B 2×2⟩
+        11:10 ⟨mma.C 2×2⟩
+        14:33 ld.global · 4 B
+        15:33 ld.global · 4 B
+        16:25 mma.m16n8k16
+        18:10 ⟨128B swizzle⟩
+        19:28 stmatrix.x4 · 16 B
+        21:11 ⟨4 × 16 B⟩
+        22:18 ld.shared.v4 · 16 B
+        23:71 st.global.v4 · 16 B
+    "#]],
+    );
+}
+
+#[test]
+fn hints_stay_while_a_kernel_has_errors() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", MATMUL);
+    let whole = client.hints("k.hx");
+    client.replace("k.hx", &MATMUL.replace("fill(rc, 0.0);", "fill(rc, "));
+    let stale = client.hints("k.hx");
+    assert!(stale.contains("~ ⟨mma.C 2×2⟩"), "{stale}");
+    client.replace("k.hx", MATMUL);
+    assert_eq!(client.hints("k.hx"), whole);
+}
+
+#[test]
+fn a_client_may_ask_for_tooltips_later() {
+    let options = Options { resolves: true, ..Options::default() };
+    let mut client = Client::start_with(&[], &options);
+    client.open("k.hx", MATMUL);
+    let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 99, "character": 0 } });
+    let params = json!({ "textDocument": client.document("k.hx"), "range": range });
+    let hints = client.ask("textDocument/inlayHint", params);
+    let hint = &hints[0];
+    assert!(hint["label"][0].get("tooltip").is_none(), "{hint}");
+    let whole = client.ask("inlayHint/resolve", hint.clone());
+    let tooltip = whole["label"][0]["tooltip"]["value"].as_str().unwrap_or_default();
+    assert!(tooltip.contains("Because: "), "{whole}");
+    assert!(whole["label"][0]["location"]["range"].is_object(), "{whole}");
+}
