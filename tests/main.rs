@@ -19,3 +19,4 @@ mod repl;
 mod road;
 mod standard_library;
 mod support;
+mod tree_sitter;

@@ -29,7 +29,7 @@ const FAMILIES: &[(&str, &str, &str)] = &[
 ];
 
 /// README and every page of the book that a person wrote.
-fn pages() -> Vec<PathBuf> {
+pub(crate) fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
     let mut folders = vec![root().join("book/src")];
     while let Some(folder) = folders.pop() {
@@ -47,14 +47,14 @@ fn pages() -> Vec<PathBuf> {
 }
 
 /// A fenced block.
-struct Block {
-    tag: String,
+pub(crate) struct Block {
+    pub(crate) tag: String,
     /// The line of its first line, counted from 1.
     line: usize,
     text: String,
 }
 
-fn blocks(text: &str) -> Vec<Block> {
+pub(crate) fn blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut open: Option<Block> = None;
     for (at, line) in text.lines().enumerate() {
@@ -72,12 +72,12 @@ fn blocks(text: &str) -> Vec<Block> {
 }
 
 /// The text of an `hx` block, with mdBook's inclusion of a file resolved.
-fn source(page: &Path, block: &Block) -> String {
+pub(crate) fn source(page: &Path, block: &Block) -> String {
     let included = block.text.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
     included.map_or_else(|| block.text.clone(), |path| read(&page.with_file_name(path)))
 }
 
-fn read(path: &Path) -> String {
+pub(crate) fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

@@ -22,8 +22,8 @@ const ROWS: &[&[&str]] = &[
     &["hx"],
 ];
 
-/// Crates beside the rows, which may use any of them: chores, and the suites that cross crates.
-const BESIDE: &[&str] = &["xtask", "hx-tests"];
+/// Crates beside the rows, which may use any of them: chores, the suites that cross crates, and the grammar for editors.
+const BESIDE: &[&str] = &["xtask", "hx-tests", "tree-sitter-hx"];
 
 /// The crate that all tests may use, and that uses none of ours: else crates would be compiled twice, with types that
 /// do not match.
