@@ -4,6 +4,7 @@
 //! failure. Random data depend on `HX_TEST_SEED`, which every failure names.
 
 mod bad_input;
+mod editors;
 mod formatted;
 mod fuzz;
 mod gpu;

@@ -1,0 +1,2 @@
+-- Neovim itself takes `.hx` for Haxe.
+vim.filetype.add({ extension = { hx = "hx" } })

@@ -1,0 +1,117 @@
+// A stage of a kernel as a read-only document beside its source; the lines of one follow the cursor in the other.
+
+const vscode = require('vscode');
+const { EXTENSIONS, LANGUAGES, partners } = require('./code-map');
+
+const SCHEME = 'hx-code';
+
+class CodeView {
+  #server;
+  #changed = new vscode.EventEmitter();
+  /** By address: the text, its map, and what it was asked with. */
+  #documents = new Map();
+  #mark = vscode.window.createTextEditorDecorationType({
+    isWholeLine: true,
+    backgroundColor: new vscode.ThemeColor('editor.rangeHighlightBackground'),
+    overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.rangeHighlightForeground'),
+    overviewRulerLane: vscode.OverviewRulerLane.Full,
+  });
+  #disposables;
+
+  constructor(server) {
+    this.#server = server;
+    this.#disposables = [
+      this.#changed,
+      this.#mark,
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
+        onDidChange: this.#changed.event,
+        provideTextDocumentContent: (uri) => this.#documents.get(String(uri))?.text ?? '',
+      }),
+      vscode.window.onDidChangeTextEditorSelection((event) => this.#follow(event)),
+      vscode.workspace.onDidSaveTextDocument((document) => this.#renew(document)),
+      vscode.workspace.onDidCloseTextDocument((document) => this.#documents.delete(String(document.uri))),
+    ];
+  }
+
+  /** Opens `stage` of a kernel of `document`: the one of that name, or the one around `position`. */
+  async open({ document, stage, kernel = null, position = null, args = undefined }) {
+    const params = {
+      textDocument: { uri: String(document.uri) },
+      kernel,
+      position: position && this.#server.place(document, position).position,
+      stage,
+      args,
+    };
+    const answer = await this.#server.request('hx/emit', params);
+    if (!answer) return;
+    for (const warning of answer.warnings ?? []) vscode.window.showWarningMessage(`hx: ${warning}`);
+    const uri = vscode.Uri.from({
+      scheme: SCHEME,
+      path: `/${answer.kernel}.${answer.stage}.${EXTENSIONS[answer.language] ?? 'txt'}`,
+      query: String(document.uri),
+    });
+    const entry = {
+      source: String(document.uri),
+      text: answer.text,
+      lines: answer.lines ?? [],
+      params,
+    };
+    this.#documents.set(String(uri), entry);
+    this.#changed.fire(uri);
+    const shown = await vscode.workspace.openTextDocument(uri);
+    await this.#setLanguage(shown, LANGUAGES[answer.language]);
+    const options = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false };
+    await vscode.window.showTextDocument(shown, options);
+    const source = vscode.window.visibleTextEditors.find((it) => String(it.document.uri) === entry.source);
+    if (source) this.#show(entry, String(uri), 'source', source.selection.active.line);
+  }
+
+  async #setLanguage(document, language) {
+    if (!language || document.languageId === language) return;
+    const known = await vscode.languages.getLanguages();
+    if (known.includes(language)) await vscode.languages.setTextDocumentLanguage(document, language);
+  }
+
+  #follow({ textEditor, kind }) {
+    if (kind === undefined) return;
+    const address = String(textEditor.document.uri);
+    const line = textEditor.selection.active.line;
+    const own = this.#documents.get(address);
+    if (own) this.#show(own, address, 'emitted', line);
+    else
+      for (const [uri, entry] of this.#documents) {
+        if (entry.source === address) this.#show(entry, uri, 'source', line);
+      }
+  }
+
+  #show(entry, uri, from, line) {
+    for (const editor of vscode.window.visibleTextEditors) {
+      const address = String(editor.document.uri);
+      const isTarget = from === 'source' ? address === uri : address === entry.source;
+      const isOrigin = from === 'source' ? address === entry.source : address === uri;
+      if (isOrigin) editor.setDecorations(this.#mark, []);
+      if (!isTarget) continue;
+      const ranges = partners(entry.lines, from, line).map(([first, last]) => new vscode.Range(first, 0, last, 0));
+      editor.setDecorations(this.#mark, ranges);
+      if (ranges[0]) editor.revealRange(ranges[0], vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    }
+  }
+
+  /** What is shown of a document is asked anew once it is saved; where the kernel has errors the old text stays. */
+  async #renew(document) {
+    for (const [address, entry] of this.#documents) {
+      if (entry.source !== String(document.uri)) continue;
+      const answer = await this.#server.request('hx/emit', entry.params, { quiet: true });
+      if (!answer) continue;
+      entry.text = answer.text;
+      entry.lines = answer.lines ?? [];
+      this.#changed.fire(vscode.Uri.parse(address));
+    }
+  }
+
+  dispose() {
+    for (const it of this.#disposables) it.dispose();
+  }
+}
+
+module.exports = { CodeView };

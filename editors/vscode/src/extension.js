@@ -1,0 +1,24 @@
+// The extension: starts the server, and shows what it answers. All knowledge of the language is the server's.
+
+const vscode = require('vscode');
+const { Server } = require('./server');
+const { CodeView } = require('./code-view');
+const { LayoutView } = require('./layout-view');
+const { Tests } = require('./test-explorer');
+const { registerCommands } = require('./commands');
+
+/** @param {vscode.ExtensionContext} context */
+async function activate(context) {
+  const server = new Server();
+  const code = new CodeView(server);
+  const layout = new LayoutView(server);
+  const tests = new Tests(server);
+  context.subscriptions.push(server, code, layout, tests);
+  registerCommands(context, { server, code, layout, tests });
+  await server.start();
+  tests.discover();
+  // For tests of the extension itself.
+  return { server, tests };
+}
+
+module.exports = { activate, deactivate() {} };

@@ -1,0 +1,18 @@
+// The settings of the server, from those of the editor. Knows nothing of the editor but how to get a value.
+
+/** What the server takes as `initializationOptions`. */
+function serverSettings(get) {
+  const settings = {
+    drawings: get('drawings'),
+    inlayHints: { layouts: get('inlayHints.layouts'), instructions: get('inlayHints.instructions') },
+    lenses: { run: get('lenses.run'), costs: get('lenses.costs'), code: get('lenses.code') },
+  };
+  // What is empty is left to the project.
+  for (const name of ['target', 'nvrtc']) {
+    const value = get(name);
+    if (value) settings[name] = value;
+  }
+  return settings;
+}
+
+module.exports = { serverSettings };

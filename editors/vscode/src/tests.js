@@ -1,0 +1,104 @@
+// What `hx test` writes, as data for a test explorer. Knows nothing of the editor.
+
+/** The objects of a text with one JSON object a line; other lines are passed over. */
+function jsonLines(text) {
+  return text.split('\n').flatMap((line) => {
+    const object = parseLine(line);
+    return object ? [object] : [];
+  });
+}
+
+/** One line of `--format json`, or null. */
+function parseLine(line) {
+  if (!line.startsWith('{')) return null;
+  try {
+    const object = JSON.parse(line);
+    return typeof object.type === 'string' ? object : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Collects chunks of a stream and gives whole lines. */
+class Lines {
+  #rest = '';
+
+  /** The lines that `chunk` completes. */
+  push(chunk) {
+    const lines = (this.#rest + chunk).split('\n');
+    this.#rest = lines.pop();
+    return lines;
+  }
+
+  /** What stands behind the last end of a line. */
+  end() {
+    const rest = this.#rest;
+    this.#rest = '';
+    return rest === '' ? [] : [rest];
+  }
+}
+
+/** `path::title[case]` in parts; `case` is null for a test without cases. */
+function splitName(name) {
+  const at = name.indexOf('.hx::');
+  const file = at < 0 ? '' : name.slice(0, at + 3);
+  const rest = at < 0 ? name : name.slice(at + 5);
+  const found = /^(.*?)(\[.*\])(#\d+)?$/s.exec(rest);
+  return found ? { file, title: found[1], case: found[2] + (found[3] ?? '') } : { file, title: rest, case: null };
+}
+
+/**
+ * Tests by file and title, in the order of the listing.
+ * @returns {{file: string, tests: {title: string, name: string | null, line: number, column: number,
+ *   broken: boolean, cases: {label: string, name: string}[]}[]}[]}
+ */
+function tree(listing) {
+  const files = [];
+  for (const entry of listing) {
+    if (entry.type !== 'case' && entry.type !== 'broken') continue;
+    const { file: path, title, case: label } = splitName(entry.name);
+    let file = files.find((it) => it.file === path);
+    if (!file) files.push((file = { file: path, tests: [] }));
+    let test = file.tests.find((it) => it.title === title);
+    if (!test) {
+      const { line = 1, column = 1 } = entry.place ?? {};
+      test = { title, name: null, line, column, broken: entry.type === 'broken', cases: [] };
+      file.tests.push(test);
+    }
+    if (label === null) test.name = entry.name;
+    else test.cases.push({ label, name: entry.name });
+  }
+  return files;
+}
+
+/** What a failed comparison expected and got, from the notes of its diagnostic; null for other failures. */
+function comparison(diagnostic) {
+  for (const { message } of diagnostic.children ?? []) {
+    const found = /^(?:first )?(?:at (\[[^\]]*\]): )?got (.+), expected (\S+)$/.exec(message);
+    if (found) return { at: found[1] ?? null, actual: found[2], expected: found[3] };
+  }
+  return null;
+}
+
+/** One diagnostic as a message: its text, its notes, its place (counted from 0), and what was compared. */
+function failure(diagnostic) {
+  const notes = (diagnostic.children ?? []).map((child) => child.message);
+  const span = (diagnostic.spans ?? []).find((it) => it.primary) ?? null;
+  const position = (at) => ({ line: at.line - 1, character: at.column - 1 });
+  return {
+    text: [diagnostic.message, ...notes].join('\n'),
+    place: span && { path: span.path, start: position(span.start), end: position(span.end) },
+    comparison: comparison(diagnostic),
+  };
+}
+
+/** The arguments of a run: the files, the names, and where it runs. */
+function runArguments({ files, names, device, debug }) {
+  const args = ['test', ...files, '--format', 'json'];
+  if (names.length > 0) args.push('--exact', ...names);
+  if (debug) args.push('--device', 'sim', '--nocapture');
+  else if (device !== 'auto') args.push('--device', device);
+  return args;
+}
+
+module.exports = { Lines, comparison, failure, jsonLines, parseLine, runArguments, splitName, tree };

@@ -1,0 +1,70 @@
+// The manifest, the grammars and the sources say the same.
+
+const assert = require('node:assert/strict');
+const fs = require('node:fs');
+const path = require('node:path');
+const { test } = require('node:test');
+
+const root = path.join(__dirname, '..');
+const read = (file) => fs.readFileSync(path.join(root, file), 'utf8');
+const manifest = JSON.parse(read('package.json'));
+const sources = fs.readdirSync(path.join(root, 'src')).map((file) => read(`src/${file}`)).join('\n');
+
+test('every command of the manifest is registered', () => {
+  for (const { command } of manifest.contributes.commands) {
+    assert.ok(sources.includes(`'${command}'`), `${command} is registered nowhere`);
+  }
+});
+
+test('every command in a menu or a walkthrough is declared', () => {
+  const declared = new Set(manifest.contributes.commands.map((it) => it.command));
+  for (const items of Object.values(manifest.contributes.menus)) {
+    for (const { command } of items) assert.ok(declared.has(command), command);
+  }
+  const links = JSON.stringify(manifest.contributes.walkthroughs).matchAll(/command:(hx\.\w+)/g);
+  for (const [, command] of links) assert.ok(declared.has(command), command);
+});
+
+test('every setting that is read is declared', () => {
+  const declared = manifest.contributes.configuration.properties;
+  const names = [...sources.matchAll(/\bget\('([a-zA-Z.]+)'\)/g)].map(([, name]) => `hx.${name}`);
+  assert.ok(names.length > 8);
+  for (const name of names) assert.ok(name in declared, `${name} is not declared`);
+});
+
+test('every file of the manifest is there', () => {
+  const { languages, grammars, snippets, walkthroughs } = manifest.contributes;
+  const files = [
+    ...languages.flatMap((it) => (it.configuration ? [it.configuration] : [])),
+    ...grammars.map((it) => it.path),
+    ...snippets.map((it) => it.path),
+    ...walkthroughs.flatMap((it) => it.steps.map((step) => step.media.markdown)),
+  ];
+  for (const file of files) assert.ok(fs.existsSync(path.join(root, file)), file);
+});
+
+/** Every regular expression of a grammar. */
+function* expressions(rule) {
+  for (const [key, value] of Object.entries(rule)) {
+    if (['match', 'begin', 'end', 'while'].includes(key) && typeof value === 'string') yield value;
+    else if (typeof value === 'object' && value !== null) yield* expressions(value);
+  }
+}
+
+test('the grammars are sound', () => {
+  for (const { path: file, scopeName } of manifest.contributes.grammars) {
+    const grammar = JSON.parse(read(file));
+    assert.equal(grammar.scopeName, scopeName);
+    const included = [...JSON.stringify(grammar).matchAll(/"include":"#([^"]+)"/g)].map(([, name]) => name);
+    for (const name of included) assert.ok(name in grammar.repository, `${file}: #${name}`);
+    // What Oniguruma has and JavaScript writes differently.
+    for (const source of expressions(grammar)) new RegExp(source.replaceAll('\\G', '').replaceAll('(?i:', '(?:'));
+  }
+});
+
+test('snippets are sound', () => {
+  for (const [name, { prefix, body }] of Object.entries(JSON.parse(read('snippets/hx.json')))) {
+    assert.ok(prefix && body, name);
+    assert.ok([].concat(body).join('\n').includes('$'), `${name} has no place to type`);
+  }
+});

@@ -1,0 +1,55 @@
+//! The clients in `editors/`: they are thin, so this holds what they share with the toolchain together, and runs their own tests.
+
+mod neovim;
+
+use std::process::Command;
+
+use crate::manual::read;
+use crate::support::{root, skip};
+
+/// The plugin ships its queries beside it, the grammar is where they are written.
+#[test]
+fn neovim_has_the_queries_of_the_grammar() {
+    let (theirs, ours) =
+        (root().join("editors/nvim/queries/hx"), root().join("grammar/tree-sitter-hx/queries"));
+    let names = |folder: &std::path::Path| {
+        let entries = std::fs::read_dir(folder).expect("the queries are there");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("it can be listed").file_name().to_string_lossy().into_owned())
+            .filter(|name| name.ends_with(".scm"))
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&theirs), names(&ours));
+    for name in names(&ours) {
+        let [ours, theirs] = [&ours, &theirs].map(|folder| read(&folder.join(&name)));
+        assert!(ours == theirs, "editors/nvim/queries/hx/{name} is another: copy that of the grammar");
+    }
+}
+
+/// The extension's own tests, by Node's own runner.
+#[test]
+fn tests_of_the_extension() {
+    let has_node = Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !has_node {
+        return skip("editors::tests_of_the_extension", "there is no Node.js", "HX_REQUIRE_NODE");
+    }
+    let output = Command::new("node")
+        .args(["--test", "--test-reporter=tap", "test/"])
+        .current_dir(root().join("editors/vscode"))
+        .output()
+        .expect("Node.js starts");
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{report}{}", String::from_utf8_lossy(&output.stderr));
+    let count = |what: &str| {
+        let line = report.lines().find_map(|line| line.strip_prefix(&format!("# {what} ")));
+        line.and_then(|count| count.trim().parse::<usize>().ok()).unwrap_or_default()
+    };
+    assert!(count("pass") > 15, "{report}");
+    if count("skipped") > 0 {
+        let reason =
+            format!("{} tests need `npm install` and `npm run build` in editors/vscode", count("skipped"));
+        skip("editors::tests_of_the_extension, some", &reason, "HX_REQUIRE_NODE_MODULES");
+    }
+}
