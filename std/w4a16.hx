@@ -6,14 +6,18 @@
 
 /// part[s, m, n] = the sum over the steps `s · KS .. (s + 1) · KS` of K of x[m, k] · (w[n, k] − zero[n, k / G]) · scale[n, k / G].
 ///
-/// `w` holds 4-bit weights, and every `G` steps of K have their scale and their zero.
-kernel w4a16_parts<BM = 16, BN = 128, BK = 128, KS = 1024, G = 128, STAGES = 4, THREADS = 128>(
-    x: f16[m, k],
-    w: u4[n, k],
-    scale: f16[n, g],
-    zero: f16[n, g],
-    part: mut f32[s, m, n],
-)
+/// `w` holds 4-bit weights, row by row or in blocks `W` (each tile in one piece with `W = (BN, BK) : (BK, 1)`, as `pack(w, W)` makes it), and every `G` steps of K have their scale and their zero.
+kernel w4a16_parts<
+    BM = 16,
+    BN = 128,
+    BK = 128,
+    KS = 1024,
+    G = 128,
+    STAGES = 4,
+    THREADS = 128,
+    T: type = f16,
+    W: layout = auto,
+>(x: T[m, k], w: u4[n, k] : W, scale: T[n, g], zero: T[n, g], part: mut f32[s, m, n])
     where k % G == 0, BK % G == 0, KS % BK == 0, g == k / G, s == cdiv(k, KS)
     grid [cdiv(n, BN), cdiv(m, BM), cdiv(k, KS)]
     threads THREADS
@@ -21,10 +25,10 @@ kernel w4a16_parts<BM = 16, BN = 128, BK = 128, KS = 1024, G = 128, STAGES = 4, 
     let [bn, bm, bs] = block_idx;
     let gx = tile(x, [BM, BK])[.., .., bm, ..];
     let gw = tile(w, [BN, BK])[.., .., bn, ..];
-    let sx = shared_tensor(f16, [BM, BK, STAGES]);
+    let sx = shared_tensor(T, [BM, BK, STAGES]);
     let sw = shared_tensor(u4, [BN, BK, STAGES]);
-    let ss = shared_tensor(f16, [BN, KS / G]);
-    let sz = shared_tensor(f16, [BN, KS / G]);
+    let ss = shared_tensor(T, [BN, KS / G]);
+    let sz = shared_tensor(T, [BN, KS / G]);
     let acc = register_tensor(f32, [BN, BM]);
     fill(acc, 0.0);
     let first = bs * (KS / BK);
@@ -50,7 +54,7 @@ kernel w4a16_parts<BM = 16, BN = 128, BK = 128, KS = 1024, G = 128, STAGES = 4, 
             let rw = load(sw[.., j * G..j * G + G, slot]);
             let rs = load(ss[.., i * (BK / G) + j][.., new]);
             let rz = load(sz[.., i * (BK / G) + j][.., new]);
-            gemm(acc, (cast(rw, f16) - rz) * rs, sx[.., j * G..j * G + G, slot]);
+            gemm(acc, (cast(rw, T) - rz) * rs, sx[.., j * G..j * G + G, slot]);
         }
     }
     wait(0);
@@ -96,6 +100,49 @@ test "w4a16" for (m, n, k, gs) in [
     assert_close(y, x @ weights.T, ulp: 2);
 }
 
+test "w4a16 in bf16" for (m, n, k) in [(16, 128, 512), (5, 72, 384)] {
+    let x = randn(bf16, [m, k], seed: 1);
+    let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
+    let scale = cast(uniform(f64, [n, k / 128], low: 0.02, high: 0.1, seed: 3), bf16);
+    let zero = cast(floor(uniform(f64, [n, k / 128], low: 0.0, high: 16.0, seed: 4)), bf16);
+    let part = empty(f32, [1, m, n]);
+    w4a16_parts(x, w, scale, zero, part);
+    let y = empty(bf16, [m, n]);
+    w4a16_sum<S = 1>(part, y);
+    let exact = (reshape(w, [n, k / 128, 128]) - zero[.., .., new]) * scale[.., .., new];
+    let weights = cast(reshape(exact, [n, k]), bf16);
+    assert_close(y, x @ weights.T, ulp: 2);
+}
+
+test "w4a16 moves 16 bytes at a time and exchanges nothing" {
+    let x = randn(f16, [16, 1024], seed: 1);
+    let w = uniform(u4, [128, 1024], low: 0, high: 16, seed: 2);
+    let scale = full(f16, [128, 8], 0.5);
+    let part = empty(f32, [1, 16, 128]);
+    w4a16_parts(x, w, scale, scale, part);
+    assert(bytes_per_access("w") == 16 && bytes_per_access("x") == 16);
+    assert(bytes_per_access("sw") == 16 && bytes_per_access("sx") == 16);
+    // Eight nibbles of a word are widened where they lie.
+    assert(uses("ldmatrix.x4") && uses("cvt.f16x8.u4") && uses("mma.m16n8k16") && !uses("shfl"));
+    assert(spills() == 0);
+}
+
+test "w4a16 in blocks" for (m, n, k) in [(16, 128, 1024), (3, 256, 512)] {
+    let x = randn(f16, [m, k], seed: 1);
+    let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
+    let scale = cast(uniform(f64, [n, k / 128], low: 0.02, high: 0.1, seed: 3), f16);
+    let zero = cast(floor(uniform(f64, [n, k / 128], low: 0.0, high: 16.0, seed: 4)), f16);
+    let plain = empty(f32, [1, m, n]);
+    w4a16_parts(x, w, scale, zero, plain);
+    let part = empty(f32, [1, m, n]);
+    let tiles = (128, 128) : (128, 1);
+    w4a16_parts<W = tiles>(x, pack(w, tiles), scale, zero, part);
+    assert_eq(part, plain);
+    let rows = (8, (32, 4)) : (32, (1, 256));
+    w4a16_parts<W = rows>(x, pack(w, rows), scale, zero, part);
+    assert_eq(part, plain);
+}
+
 bench "w4a16 16 × 8192 × 8192" {
     let x = randn(f16, [16, 8192]);
     let w = uniform(u4, [8192, 8192], low: 0, high: 16);
@@ -136,6 +183,17 @@ bench "w4a16 16 × 8192 × 8192" {
     }
     measure bytes 8192 * 8192 / 2 {
         w4a16_parts<KS = 1024>(x, w, scale, zero, p8);
+    }
+    // The same weights with every tile in one piece.
+    let tiles = (128, 128) : (128, 1);
+    let packed = pack(w, tiles);
+    measure bytes 8192 * 8192 / 2 {
+        w4a16_parts<KS = 1024, W = tiles>(x, packed, scale, zero, p8);
+        w4a16_sum<S = 8>(p8, y)
+    }
+    measure bytes 8192 * 8192 / 2 {
+        w4a16_parts<KS = 2048, W = tiles>(x, packed, scale, zero, p4);
+        w4a16_sum<S = 4>(p4, y)
     }
     baseline cublas::gemm(x, f.T, y)
 }

@@ -103,6 +103,23 @@ test "one by one" for (m, n) in [(32, 2), (45, 4)] {
     assert_eq(small, where(cut > 127.0, 127.0, where(cut < -128.0, -128.0, cut)));
 }
 
+test "to narrow integers" for (m, n) in [(4, 256), (7, 512), (3, 72)] {
+    let x = uniform(f32, [m, n], low: -30.0, high: 30.0, seed: 1);
+    let cut = where(x < 0.0, ceil(x), floor(x));
+    let i = empty(i4, [m, n]);
+    convert(x, i);
+    assert_eq(i, where(cut > 7.0, 7.0, where(cut < -8.0, -8.0, cut)));
+    let u = empty(u4, [m, n]);
+    convert(cast(cut, f16), u);
+    assert_eq(u, where(cut > 15.0, 15.0, where(cut < 0.0, 0.0, cut)));
+    let b = empty(u2, [m, n]);
+    convert(cast(cut, bf16), b);
+    assert_eq(b, where(cut > 3.0, 3.0, where(cut < 0.0, 0.0, cut)));
+    let o = empty(u1, [m, n]);
+    convert(x, o);
+    assert_eq(o, where(cut > 1.0, 1.0, where(cut < 0.0, 0.0, cut)));
+}
+
 /// Two elements at a time; `s` is one for each row.
 kernel pairs<BM = 8, BN = 64, T: type = f16>(x: T[m, n], z: T[m, n], s: T[m, 1], y: mut T[m, n])
     grid [cdiv(m, BM), cdiv(n, BN)]

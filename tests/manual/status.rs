@@ -133,6 +133,10 @@ const GROUPS: &[(&str, &[Construct])] = &[
                 "of a parameter, by strides",
                 "kernel k(x: f16[m, n] : [1, ld], y: mut f16[m, n]) grid [1] threads 128 {\n    let r = register_tensor(f16, [64, 64]);\n    copy(global_view(x, (64, 64) : (1, ld)), r);\n    copy(r, global_view(y, (64, 64) : (n, 1)));\n}",
             ),
+            (
+                "of a parameter, by blocks",
+                "kernel k<W: layout = (64, (16, 4)) : (16, (1, 1024))>(x: u4[m, n] : W, y: mut f16[m, n]) grid [1] threads 128 {\n    copy(cast(load(tile(x, [64, 64])[.., .., 0, 0]), f16), global_view(y, (64, 64) : (n, 1)));\n}",
+            ),
         ],
     ),
     (

@@ -482,6 +482,18 @@ static BUILTINS: &[Builtin] = &[
         &[required("x"), required("shape")],
         "The elements in row-major order under another shape.",
     ),
+    function(
+        "pack",
+        Host,
+        &[required("x"), required("layout")],
+        "The elements in memory as blocks of this layout have them, for a parameter `w: T[n, k] : L`.",
+    ),
+    function(
+        "unpack",
+        Host,
+        &[required("x"), required("layout")],
+        "The elements that `pack` with the same layout rearranged, in row-major order again.",
+    ),
     function("len", Host, &[required("x")], "The number of entries."),
     function("int", Host, &[required("x")], "A whole number from a string or number."),
     function("float", Host, &[required("x")], "A number from a string or number."),

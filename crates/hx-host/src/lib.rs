@@ -15,6 +15,7 @@ pub mod eval;
 pub mod index;
 pub mod matmul;
 pub mod npy;
+pub mod pack;
 pub mod pattern;
 pub mod random;
 pub mod reduce;

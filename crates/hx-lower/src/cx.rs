@@ -7,7 +7,8 @@ use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId};
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Op, OpId, OpKind, Origin, Param, Stmt, Tensor as TileTensor, TensorId, TensorKind, View,
+    Base, Op, OpId, OpKind, Origin, Param, Requirement, Stmt, Tensor as TileTensor, TensorId, TensorKind,
+    View,
 };
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
@@ -54,6 +55,8 @@ pub(crate) struct Cx<'db> {
     pub(crate) errors: Vec<LowerError>,
     /// A statement was left out, because of an error here or of one that its item has reported.
     pub(crate) failed: bool,
+    /// What the block layouts of parameters ask of a launch.
+    pub(crate) block_requires: Vec<Requirement>,
     /// Blocks along each axis of the grid.
     pub(crate) grid_rank: usize,
     /// How many run-time `for` and `if` are open.
@@ -78,6 +81,7 @@ impl<'db> Cx<'db> {
             origins: Vec::new(),
             errors: Vec::new(),
             failed: false,
+            block_requires: Vec::new(),
             grid_rank: 0,
             depth: 0,
             variables: BTreeSet::new(),
@@ -262,6 +266,12 @@ impl<'db> Cx<'db> {
             },
             _ => Vec::new(),
         }
+    }
+
+    /// Whether it is a global tensor whose elements lie in blocks.
+    pub(crate) fn is_in_blocks(&self, base: Base) -> bool {
+        let Base::Global(p) = base else { return false };
+        matches!(self.params.get(p.0 as usize), Some(Param::Tensor(t)) if t.block.is_some())
     }
 
     /// The register tensor with its shape.

@@ -7,6 +7,7 @@ use hx_hir::{
     Stmt, StmtKind, TypeRef, TypeRefId, body_of, kernel_signature, signature_names,
 };
 use hx_index::{Expr, Facts, Symbol};
+use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{Base, GridAxis, Param, ParamId, Requirement, TensorParam};
 
 use crate::cx::Cx;
@@ -52,6 +53,7 @@ impl<'db> Cx<'db> {
             result = result.and(self.bind_param(i, &param.name, param.ty, launch));
         }
         result?;
+        let requires = requires.into_iter().chain(std::mem::take(&mut self.block_requires)).collect();
         let grid = self.grid(sig)?;
         let threads = self.threads(sig)?;
         if let Some(cluster) = sig.cluster {
@@ -164,7 +166,7 @@ impl<'db> Cx<'db> {
             return Ok(());
         };
         let shape = shape.iter().map(|e| self.int(*e)).collect::<Lower<Vec<Expr>>>()?;
-        let stride = self.strides(&shape, *layout)?;
+        let (stride, block) = self.strides(&shape, *layout)?;
         let id = ParamId(self.params.len() as u32);
         let tensor =
             Tensor { view: SymView::whole(Base::Global(id), &shape), dtype, mutable: *mutable, fresh: false };
@@ -174,14 +176,15 @@ impl<'db> Cx<'db> {
             mutable: *mutable,
             shape,
             stride,
+            block,
             align: launch.alignment(name),
         }));
         self.frame_mut().params[i] = Value::Tensor(tensor);
         Ok(())
     }
 
-    /// Row-major unless the type names strides.
-    fn strides(&mut self, shape: &[Expr], layout: Option<ExprId>) -> Lower<Vec<Expr>> {
+    /// Row-major unless the type names strides, or a block whose repetitions lie row-major.
+    fn strides(&mut self, shape: &[Expr], layout: Option<ExprId>) -> Lower<(Vec<Expr>, Option<Layout>)> {
         let row_major = || {
             let mut stride = Expr::constant(1);
             let mut strides: Vec<Expr> = Vec::with_capacity(shape.len());
@@ -192,17 +195,69 @@ impl<'db> Cx<'db> {
             strides.reverse();
             strides
         };
-        let Some(layout) = layout else { return Ok(row_major()) };
+        let Some(layout) = layout else { return Ok((row_major(), None)) };
         let strides = match self.eval(layout)? {
-            Value::Auto => return Ok(row_major()),
-            Value::Layout(_) => return self.unsupported(layout, "a global layout other than strides"),
+            Value::Auto => return Ok((row_major(), None)),
+            Value::Layout(value) => {
+                let block = self.block_layout(layout, shape, value.to_composed())?;
+                return Ok((row_major(), Some(block)));
+            }
             _ => self.ints(layout)?,
         };
         if strides.len() != shape.len() {
             let message = format!("found {} strides, wanted {}", strides.len(), shape.len());
             return self.fail(&codes::RANK_MISMATCH, layout, message);
         }
-        Ok(strides)
+        Ok((strides, None))
+    }
+
+    /// A block of a tensor: a mode for each dimension, every element in a place of its own, and no place left over. The extents must
+    /// be multiples of the block's.
+    fn block_layout(&mut self, at: ExprId, shape: &[Expr], layout: Option<ComposedLayout>) -> Lower<Layout> {
+        let Some(layout) = layout else {
+            let message = "found a layout with run-time integers, wanted a constant one";
+            return self.fail(&codes::NOT_CONSTANT, at, message);
+        };
+        if !layout.swizzle.is_identity() {
+            return self.fail(&codes::LAYOUT_ALGEBRA, at, "the layout of global memory has no swizzle");
+        }
+        let block = layout.layout;
+        let modes = block.modes();
+        if modes.len() != shape.len() {
+            let message = format!(
+                "found {} modes in the layout `{block}`, wanted one for each of {} dimensions",
+                modes.len(),
+                shape.len()
+            );
+            return self.fail(&codes::RANK_MISMATCH, at, message);
+        }
+        if !block.is_injective().unwrap_or(false) || block.cosize() != block.size() {
+            let message = format!(
+                "the block `{block}` has {} elements in {} places, wanted each in one of its own and none left over",
+                block.size(),
+                block.cosize()
+            );
+            return self.fail(&codes::LAYOUT_ALGEBRA, at, message);
+        }
+        for (extent, mode) in shape.iter().zip(&modes) {
+            let size = mode.size();
+            let rest = extent.rem(&Expr::constant(size), &self.facts);
+            if let Some(rest) = rest.as_const() {
+                if rest != 0 {
+                    let message = format!(
+                        "found the extent `{extent}`, wanted a multiple of {size}, that of the block `{block}`"
+                    );
+                    return self.fail(&codes::SHAPE_MISMATCH, at, message);
+                }
+                continue;
+            }
+            let cond = hx_index::Cond::cmp(hx_index::CmpOp::Eq, rest, Expr::default(), &self.facts);
+            self.block_requires.push(Requirement { cond, text: format!("{extent} % {size} == 0") });
+            if let Some(symbol) = bare(extent) {
+                self.facts.divisible(symbol, size);
+            }
+        }
+        Ok(block)
     }
 
     fn grid(&mut self, sig: &'db KernelSignature) -> Lower<Vec<GridAxis>> {

@@ -288,6 +288,14 @@ impl Cx<'_> {
         if !l.swizzle.is_identity() {
             return self.fail(&codes::LAYOUT_ALGEBRA, layout, "a view of global memory has no swizzle");
         }
+        if self.is_in_blocks(t.view.base) {
+            let name = self.base_name(t.view.base).to_owned();
+            let message = format!("`{name}` lies in memory in blocks, which strides do not describe");
+            let error = self
+                .error(&codes::VIEW_OUTSIDE_BUFFER, layout, message)
+                .help(format!("`tile({name}, …)` and indices work on any layout"));
+            return Err(self.report(error));
+        }
         let strides = self.base_strides(t.view.base);
         let buffer: Vec<Expr> =
             t.view.modes.iter().map(|m| &m.factor * strides.get(m.dim).unwrap_or(&Expr::default())).collect();

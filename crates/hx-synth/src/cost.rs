@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_dtype::DType;
-use hx_index::Symbol;
+use hx_index::{Expr, Symbol};
 use hx_target::{Arch, CopyRow, GemmRow, WARP, WAVEFRONT_BYTES, catalogue};
 use hx_tile::{Scalar, TileProgram, View};
 
@@ -47,7 +47,14 @@ pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64
     for lane in 0..i64::from(lanes) {
         let at = access.coordinate(lane, 0);
         // A stride may be any integer, so the bytes need more bits than it has.
-        let offset: i128 = at.iter().zip(&strides).map(|(c, s)| i128::from(*c) * i128::from(*s)).sum();
+        let offset: i128 = match &param.block {
+            None => at.iter().zip(&strides).map(|(c, s)| i128::from(*c) * i128::from(*s)).sum(),
+            Some(_) => {
+                let at: Vec<Expr> = at.into_iter().map(Expr::constant).collect();
+                let at: Vec<Expr> = (0..param.shape.len()).map(|d| view.coordinate(d, &at)).collect();
+                param.offset(&at, &program.facts).eval(&|symbol| sample(symbol)).unwrap_or(0).into()
+            }
+        };
         let width = i128::from(access.width);
         let (first, last) = (offset * bits / 8, ((offset + width) * bits + 7) / 8 - 1);
         let sector = i128::from(SECTOR);

@@ -5,6 +5,7 @@
 //! instruction, with reasons. The crate knows nothing of syntax, of incremental queries or of how a solution is found.
 //! Start at [`TileProgram`], then [`Solution`].
 
+mod block;
 mod elementwise;
 mod modes;
 mod program;

@@ -70,8 +70,11 @@ pub struct TensorParam {
     pub mutable: bool,
     /// Extent of each dimension, in elements.
     pub shape: Vec<Expr>,
-    /// Stride of each dimension, in elements.
+    /// Stride of each dimension, in elements; those of row-major order where there is a block.
     pub stride: Vec<Expr>,
+    /// Where the elements of a block lie, one top-level mode for each dimension. Its repetitions lie in row-major order, and extents are
+    /// multiples of the block's.
+    pub block: Option<Layout>,
     /// Bytes to which the pointer is known to be aligned.
     pub align: u32,
 }

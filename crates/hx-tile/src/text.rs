@@ -39,14 +39,9 @@ fn param_text(param: &Param) -> String {
             let list =
                 |v: &[hx_index::Expr]| v.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let mutable = if t.mutable { "mut " } else { "" };
-            format!(
-                "{}: {mutable}{}[{}] : [{}] align {}",
-                t.name,
-                t.dtype,
-                list(&t.shape),
-                list(&t.stride),
-                t.align
-            )
+            let places =
+                t.block.as_ref().map_or_else(|| format!("[{}]", list(&t.stride)), |b| format!("blocks {b}"));
+            format!("{}: {mutable}{}[{}] : {places} align {}", t.name, t.dtype, list(&t.shape), t.align)
         }
         Param::Int { name, dtype } | Param::Float { name, dtype } => format!("{name}: {dtype}"),
     }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hx_index::{Expr, gcd};
+use hx_index::{Expr, Facts, Symbol, gcd};
 use hx_target::{CopyAtom, catalogue};
-use hx_tile::{Base, CopyChoice, TensorId, View, coordinate, index};
+use hx_tile::{Base, CopyChoice, TensorId, TensorParam, View, coordinate, index};
 
 use crate::{Check, Checked, Held, at_zero};
 
@@ -204,6 +204,9 @@ impl Check<'_> {
         let Base::Global(id) = view.base else { return Err("not a global tensor".into()) };
         let param = self.program.tensor_param(id).ok_or("not a tensor parameter")?;
         let width = c.atom.access;
+        if param.block.is_some() {
+            return self.access_in_blocks(c, view, param, shape);
+        }
         let strides: Vec<Expr> = view.modes.iter().map(|m| &m.factor * &param.stride[m.dim]).collect();
         let facts = &self.program.facts;
         if i64::from(param.align) * 8 % (width * i64::from(param.dtype.bits())) != 0 {
@@ -247,6 +250,64 @@ impl Check<'_> {
             let unit = stride.as_const() == Some(1);
             if unit && !provably_inside && !facts.divides(width, extent) {
                 return Err(format!("an access may run over the edge `{extent}` of `{}`", param.name));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Check<'_> {
+    /// The same where elements lie in blocks: at the sizes of three blocks along each dimension, in which the tile starts in any block,
+    /// every address is a multiple of the access and its values follow each other.
+    fn access_in_blocks(&self, c: &Copied<'_>, view: &View, param: &TensorParam, shape: &[i64]) -> Checked {
+        let Some(block) = &param.block else { return Err("no blocks".into()) };
+        let (width, facts) = (c.atom.access, &self.program.facts);
+        if i64::from(param.align) * 8 % (width * i64::from(param.dtype.bits())) != 0 {
+            return Err(format!("`{}` is aligned to {} B only", param.name, param.align));
+        }
+        let sizes: Vec<i64> = block.modes().iter().map(hx_layout::Layout::size).collect();
+        let counted = (
+            TensorParam { shape: sizes.iter().map(|s| Expr::constant(3 * s)).collect(), ..param.clone() },
+            Facts::default(),
+        );
+        // A start is any multiple of what divides it; whole blocks change nothing but the block's number.
+        let steps: Vec<i64> =
+            view.offsets.iter().zip(&sizes).map(|(o, size)| gcd(facts.divisor(o), *size).max(1)).collect();
+        let mut starts = vec![vec![]];
+        for (step, size) in steps.iter().zip(&sizes) {
+            let along = |start: &Vec<i64>| {
+                let start = start.clone();
+                (0..size / step).map(move |i| start.iter().copied().chain([i * step]).collect::<Vec<i64>>())
+            };
+            starts = starts.iter().flat_map(along).collect();
+        }
+        let place = |start: &[i64], i: i64| -> Option<i64> {
+            let at = coordinate(i, &c.choice.tile);
+            if !within(&at, shape) {
+                return None;
+            }
+            let at: Vec<Expr> = at.into_iter().map(Expr::constant).collect();
+            let own = View { offsets: start.iter().map(|s| Expr::constant(*s)).collect(), ..view.clone() };
+            let at: Vec<Expr> = (0..start.len()).map(|d| own.coordinate(d, &at)).collect();
+            counted.0.offset(&at, &counted.1).eval(&|_: &Symbol| Some(0)).ok()
+        };
+        for start in &starts {
+            for i in 0..c.issues * c.threads {
+                let (thread, issue) = (i % c.threads, i / c.threads);
+                let first = place(start, c.addressed(thread, 0, issue));
+                if first.is_some_and(|f| f % width != 0) {
+                    return Err(format!(
+                        "thread {thread} accesses element {first:?}, no multiple of {width}"
+                    ));
+                }
+                for value in 1..width {
+                    let next = place(start, c.addressed(thread, value, issue));
+                    if next != first.map(|f| f + value) {
+                        return Err(format!(
+                            "thread {thread} finds element {value} at {next:?}, after {first:?}"
+                        ));
+                    }
+                }
             }
         }
         Ok(())

@@ -273,13 +273,8 @@ fn param(
     let strides = match layout.map(|l| &header.signature.store[l]) {
         None => None,
         Some(Expr::Array(strides)) => Some(strides),
-        Some(Expr::Path { .. }) if is_auto(header, *layout, args) => None,
-        Some(_) => {
-            let error = HostError::unsupported(format!(
-                "`{name}` has a compile-time layout, which cannot be launched yet"
-            ));
-            return Err(with(error, header.at_type(index, "declared here")));
-        }
+        // Row-major, or a block with a layout that the instance checks: a tensor without gaps either way.
+        Some(_) => None,
     };
     let stride = match strides {
         None => row_major(&extents),
@@ -296,21 +291,6 @@ fn param(
         shape: extents,
         stride,
     }))
-}
-
-/// Whether a layout is `auto`, written or as the value of a compile-time parameter.
-fn is_auto(header: &Header<'_>, layout: Option<ExprId>, args: &CtArgs) -> bool {
-    match layout.and_then(|l| header.resolution(l)) {
-        Some(Resolution::Builtin(b)) => b.name() == "auto",
-        Some(Resolution::Generic(i)) => {
-            let generic = &header.signature.generics[*i as usize];
-            match args.get(&generic.name) {
-                Some(given) => matches!(given, CtValue::Auto),
-                None => is_auto(header, generic.default, args),
-            }
-        }
-        _ => false,
-    }
 }
 
 fn row_major(extents: &[i64]) -> Vec<i64> {

@@ -15,6 +15,7 @@ use crate::dense::{Class, Dense, Numbers, element_count};
 use crate::device::{CodeAnswer, CodeQuestion};
 use crate::error::{HostError, HostResult};
 use crate::npy;
+use crate::pack::{pack, unpack};
 use crate::random::{self, Seed};
 use crate::reduce::{Reduction, axis_of, cumsum, reduce};
 use crate::tensor::{HostTensor, Tensor, encode_int};
@@ -116,6 +117,21 @@ fn computed(name: &str, args: &mut Args) -> HostResult<Value> {
         "reshape" => {
             let t = args.required("x")?.tensor()?;
             t.reshape(&reshape_target(&args.required("shape")?, t.len())?).map(Value::Tensor)
+        }
+        "pack" | "unpack" => {
+            let t = args.required("x")?.tensor()?;
+            let layout = match args.required("layout")? {
+                Value::Layout(l) => l,
+                other => return Err(HostError::ty(format!("found {}, wanted a layout", other.kind()))),
+            };
+            let hx_layout::expr::Value::Layout(block) = &*layout else {
+                return Err(HostError::ty(format!(
+                    "found {}, wanted a layout `shape : stride`",
+                    layout.kind()
+                )));
+            };
+            let moved = if name == "pack" { pack(&t, &block.layout) } else { unpack(&t, &block.layout) };
+            moved.map(Value::Tensor)
         }
         "copy" => Ok(Value::Tensor(Tensor::from_host(args.required("x")?.tensor()?.to_host()))),
         "cumsum" => {

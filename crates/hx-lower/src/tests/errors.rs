@@ -304,12 +304,36 @@ fn headers_are_checked_with_numbers() {
     "#]],
     );
     check(
-        "kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m, k] : W) grid [1] threads 32 { }",
+        "kernel f<W: layout = (8, 2) : (1, 16)>(a: f16[m, k] : W) grid [1] threads 32 { }",
         expect![[r#"
-        error[HX0208]: a global layout other than strides cannot be compiled yet
-          kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m, k] : W) grid [1] threads 32 { }
+        error[HX0304]: the block `(8,2):(1,16)` has 16 elements in 24 places, wanted each in one of its own and none left over
+          kernel f<W: layout = (8, 2) : (1, 16)>(a: f16[m, k] : W) grid [1] threads 32 { }
+                                                                ^
+    "#]],
+    );
+    check(
+        "kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[12, k] : W) grid [1] threads 32 { }",
+        expect![[r#"
+        error[HX0205]: found the extent `12`, wanted a multiple of 8, that of the block `(8,2):(1,8)`
+          kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[12, k] : W) grid [1] threads 32 { }
                                                                ^
     "#]],
+    );
+    check(
+        "kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m] : W) grid [1] threads 32 { }",
+        expect![[r#"
+        error[HX0206]: found 2 modes in the layout `(8,2):(1,8)`, wanted one for each of 1 dimensions
+          kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m] : W) grid [1] threads 32 { }
+                                                          ^
+    "#]],
+    );
+    check(
+        "kernel f<W: layout = (8, 8) : (8, 1)>(a: f16[m, k] : W, b: mut f16[m, k]) grid [1] threads 32 {
+            let r = register_tensor(f16, [8, 8]);
+            copy(global_view(a, (8, 8) : (k, 1)), r);
+            copy(r, b);
+        }",
+        expect![[""]],
     );
 }
 

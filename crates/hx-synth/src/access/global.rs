@@ -1,7 +1,8 @@
 //! Accesses to global memory: how wide they can be, from strides, offsets and alignment.
 
 use hx_dtype::DType;
-use hx_index::{Expr, gcd};
+use hx_index::{Expr, Facts, gcd};
+use hx_layout::Layout;
 use hx_target::{Arch, Space, catalogue};
 use hx_tile::{Base, TensorParam, TileProgram, View};
 
@@ -36,6 +37,9 @@ pub(crate) fn strides(param: &TensorParam, view: &View) -> Vec<Expr> {
 /// Which dimension is contiguous, and how many of its elements one access may take at any offset the view reaches.
 pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam) -> Alignment {
     let facts = &program.facts;
+    if let Some(block) = &param.block {
+        return in_blocks(facts, view, param, block);
+    }
     let strides = strides(param, view);
     let contiguous =
         strides.iter().enumerate().find(|(d, s)| s.as_const() == Some(1) && view.modes[*d].extent > 1);
@@ -88,6 +92,53 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
     Alignment { dim: Some(dim), elements, limit }
 }
 
+/// The same for a tensor whose elements lie in blocks: what follows an element is decided within its block.
+fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) -> Alignment {
+    let modes: Vec<Layout> = block.modes().iter().map(Layout::coalesce).collect();
+    let begins = |dim: usize| {
+        modes[dim].leaves().first().copied().filter(|(extent, stride)| *stride == 1 && *extent > 1)
+    };
+    let along = view
+        .modes
+        .iter()
+        .position(|m| m.extent > 1 && m.factor.as_const() == Some(1) && begins(m.dim).is_some());
+    let Some(dim) = along else {
+        let limit =
+            format!("no dimension of the tile is contiguous in the blocks `{block}` of `{}`", param.name);
+        return Alignment { dim: None, elements: 1, limit };
+    };
+    let own = view.modes[dim].dim;
+    let mut elements = i64::from(param.align) * 8 / i64::from(param.dtype.bits());
+    let mut limit = format!("`{}` is known to be aligned to {} B only", param.name, param.align);
+    let mut narrow = |divisor: i64, text: String| {
+        let next = gcd(elements, divisor);
+        if next < elements {
+            (elements, limit) = (next, text);
+        }
+    };
+    for (d, mode) in modes.iter().enumerate() {
+        for (i, (extent, stride)) in mode.leaves().iter().enumerate() {
+            let text = || format!("neighbours in the blocks `{block}` of `{}` are {extent}", param.name);
+            match (d == own && i == 0, *extent) {
+                (true, run) => narrow(run, text()),
+                (false, 1) => {}
+                _ => narrow(*stride, format!("the blocks `{block}` of `{}` step by {stride}", param.name)),
+            }
+        }
+    }
+    let start = &view.offsets[own];
+    let text = format!("the tile starts at `{start}` in dimension {own} of `{}`", param.name);
+    narrow(facts.divisor(start), text);
+    for other in view.modes.iter().enumerate().filter(|(d, m)| *d != dim && m.dim == own && m.extent > 1) {
+        let step = &other.1.factor;
+        narrow(
+            facts.divisor(step),
+            format!("the tile steps by `{step}` in dimension {own} of `{}`", param.name),
+        );
+    }
+    Alignment { dim: Some(dim), elements, limit }
+}
+
 fn last_coordinate(view: &View) -> Vec<Expr> {
     view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect()
 }
@@ -104,7 +155,12 @@ pub(crate) fn best(
         let what = if transfer.is_load { "loads" } else { "stores" };
         let message =
             format!("no instruction of {arch} {what} single elements of type `{dtype}` in global memory");
-        Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id)
+        let failure = Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id);
+        match 8 / dtype.bits() {
+            0 | 1 => failure,
+            each => failure
+                .help(format!("bytes are moved whole: {each} neighbours that begin at a multiple of {each}")),
+        }
     };
     let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
     let aligned = alignment(program, transfer.memory, param);
@@ -140,7 +196,7 @@ pub(crate) fn best(
         };
         return Ok((access, why));
     }
-    Err(no_row())
+    Err(if dtype.bits() < 8 { no_row().help(aligned.limit) } else { no_row() })
 }
 
 fn plural(n: i64) -> &'static str {

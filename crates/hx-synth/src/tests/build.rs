@@ -42,6 +42,7 @@ pub(super) fn param(name: &str, dtype: DType, shape: [&str; 2], transposed: bool
         mutable: name == "c",
         shape,
         stride: stride.to_vec(),
+        block: None,
         align: 16,
     })
 }

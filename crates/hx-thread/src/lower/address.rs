@@ -21,7 +21,8 @@ impl Lowering<'_> {
         match view.base {
             Base::Global(id) => {
                 let param = self.program.tensor_param(id).ok_or_else(|| self.error(op, "not a tensor"))?;
-                let offset = coordinates.zip(&param.stride).fold(Expr::default(), |sum, (c, s)| sum + &c * s);
+                let coordinates: Vec<Expr> = coordinates.collect();
+                let offset = param.offset(&coordinates, facts);
                 Ok(Address { memory: Memory::Global(id.0), offset: offset.simplify(facts) })
             }
             Base::Shared(tensor) => {

@@ -322,7 +322,7 @@ impl<'p> Lowering<'p> {
         let nowhere = || LowerError { op: OpId(0), message: "a scalar is read from global memory".into() };
         let hx_tile::Base::Global(id) = src.base else { return Err(nowhere()) };
         let param = self.program.tensor_param(id).ok_or_else(nowhere)?;
-        let offset = src.offsets.iter().zip(&param.stride).fold(Expr::default(), |sum, (o, s)| sum + o * s);
+        let offset = param.offset(&src.offsets, &self.facts);
         let address = crate::Address { memory: crate::Memory::Global(id.0), offset };
         Ok(Stmt::LoadInteger { var: var.clone(), address })
     }
