@@ -371,10 +371,51 @@ test "swizzled" { let x = zeros(f32, [32, 32]); let y = empty(f32, [32, 32]); mo
         expect![[r#"
             t.hx::auto: passed
             t.hx::a block: failed
-            HX0614 `x`: `x` has a compile-time layout, which cannot be launched yet
-              at `f32[n, m] : W`: declared here
+            HX0210 `(32, 32) : (m, 1)`: `x` lies in memory in blocks, which strides do not describe
+              at `moved<W = (8, 8) : (8, 1)>(x, y)`: in this launch
+              help: `tile(x, …)` and indices work on any layout
             t.hx::swizzled: failed
             HX0614 `swizzle<3, 2, 3> ∘ (32, 32) : (32, 1)`: a composed layout is no compile-time argument yet, only a layout `shape : stride` is
+        "#]],
+    );
+}
+
+#[test]
+fn blocks_must_fit() {
+    check(
+        r#"
+kernel moved<W: layout = auto>(x: u4[n, m] : W, y: mut u4[n, m])
+    grid [cdiv(n, 8)]
+    threads 32
+{
+    let b = block_idx;
+    copy(load(tile(x, [8, 32])[.., .., b, 0]), tile(y, [8, 32])[.., .., b, 0]);
+}
+test "they fit" {
+    let x = uniform(u4, [16, 32], low: 0, high: 16);
+    let y = empty(u4, [16, 32]);
+    moved<W = (4, 32) : (32, 1)>(pack(x, (4, 32) : (32, 1)), y);
+    assert_eq(x, y);
+}
+test "rows left over" { let x = zeros(u4, [18, 32]); let y = empty(u4, [18, 32]); moved<W = (4, 32) : (32, 1)>(x, y); }
+test "places left over" { let x = zeros(u4, [16, 32]); let y = empty(u4, [16, 32]); moved<W = (4, 32) : (64, 1)>(x, y); }
+test "another rank" { let x = zeros(u4, [16, 32]); let y = empty(u4, [16, 32]); moved<W = 4 : 1>(x, y); }
+test "packed wrongly" { let x = zeros(u4, [18, 32]); pack(x, (4, 32) : (32, 1)); }
+"#,
+        expect![[r#"
+            t.hx::they fit: passed
+            t.hx::rows left over: failed
+            HX0601 `moved<W = (4, 32) : (32, 1)>(x, y)`: `n % 4 == 0` does not hold with n = 18
+              note: the left side is 2, the right side is 0
+            t.hx::places left over: failed
+            HX0304 `W`: the block `(4,32):(64,1)` has 128 elements in 224 places, wanted each in one of its own and none left over
+              at `moved<W = (4, 32) : (64, 1)>(x, y)`: in this launch
+            t.hx::another rank: failed
+            HX0206 `W`: found 1 modes in the layout `4:1`, wanted one for each of 2 dimensions
+              at `moved<W = 4 : 1>(x, y)`: in this launch
+            t.hx::packed wrongly: failed
+            HX0615 `pack(x, (4, 32) : (32, 1))`: dimension 0 is 18, no multiple of 4, that of the block `(4,32):(32,1)`
+              help: pad the tensor with zeros first
         "#]],
     );
 }

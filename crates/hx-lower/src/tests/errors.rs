@@ -314,18 +314,18 @@ fn headers_are_checked_with_numbers() {
     check(
         "kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[12, k] : W) grid [1] threads 32 { }",
         expect![[r#"
-        error[HX0205]: found the extent `12`, wanted a multiple of 8, that of the block `(8,2):(1,8)`
-          kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[12, k] : W) grid [1] threads 32 { }
-                                                               ^
-    "#]],
+            error[HX0205]: found the extent `12`, wanted a multiple of 8, that of the block `(8,2):(1,8)`
+              kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[12, k] : W) grid [1] threads 32 { }
+                                                                    ^
+        "#]],
     );
     check(
         "kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m] : W) grid [1] threads 32 { }",
         expect![[r#"
-        error[HX0206]: found 2 modes in the layout `(8,2):(1,8)`, wanted one for each of 1 dimensions
-          kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m] : W) grid [1] threads 32 { }
-                                                          ^
-    "#]],
+            error[HX0206]: found 2 modes in the layout `(8,2):(1,8)`, wanted one for each of 1 dimensions
+              kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m] : W) grid [1] threads 32 { }
+                                                                ^
+        "#]],
     );
     check(
         "kernel f<W: layout = (8, 8) : (8, 1)>(a: f16[m, k] : W, b: mut f16[m, k]) grid [1] threads 32 {
@@ -333,7 +333,19 @@ fn headers_are_checked_with_numbers() {
             copy(global_view(a, (8, 8) : (k, 1)), r);
             copy(r, b);
         }",
-        expect![[""]],
+        expect![[r#"
+            error[HX0210]: `a` lies in memory in blocks, which strides do not describe
+                          copy(global_view(a, (8, 8) : (k, 1)), r);
+                                              ^^^^^^^^^^^^^^^
+              help: `tile(a, …)` and indices work on any layout
+            error[HX0205]: found the shape `[8, 8]`, wanted `[m, k]`
+                          copy(r, b);
+                          ^^^^^^^^^^
+                          copy(r, b);
+                               - this has the shape `[8, 8]`
+                          copy(r, b);
+                                  - this has the shape `[m, k]`
+        "#]],
     );
 }
 
