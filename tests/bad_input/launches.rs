@@ -267,12 +267,12 @@ fn arguments_that_do_not_fit_the_header() {
         text,
         &body("matmul<BM = 8192>(a, a, c);"),
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        std/matmul.hx:19:14: error[HX0501]: the block needs 1048576 B of shared memory, and sm_90a has 232448 B
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            std/matmul.hx:12:14: error[HX0503]: `rc` of type f32 and shape [8192, 64] does not fit the registers of 128 threads
+            1 error
+        "#]],
     );
 }
 
