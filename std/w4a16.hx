@@ -1,12 +1,59 @@
 //! Products with weights of 4 bits: y = x · dequant(w)ᵀ for few rows of `x`, where reading the weights is all that takes time.
 //!
 //! The weights are the instruction's M side. They go to shared memory and into registers once, are widened there, and lie in the
-//! fragments that the matrix instruction wants: no thread exchanges anything with another. K is split among blocks, so that every
-//! multiprocessor has bytes on their way; `w4a16_sum` adds the parts.
+//! fragments that the matrix instruction wants: no thread exchanges anything with another.
+
+/// y[m, n] = the sum over k of x[m, k] · (w[n, k] − zero[n, k / G]) · scale[n, k / G], in one launch.
+///
+/// `w` holds 4-bit weights, row by row or in blocks `W` (each tile in one piece with `W = (BN, BK) : (BK, 1)`, as `pack(w, W)` makes
+/// it), and every `G` steps of K have their scale and their zero.
+kernel w4a16<
+    BM = 16,
+    BN = 128,
+    BK = 128,
+    G = 128,
+    STAGES = 4,
+    THREADS = 128,
+    T: type = f16,
+    W: layout = auto,
+>(x: T[m, k], w: u4[n, k] : W, scale: T[n, g], zero: T[n, g], y: mut T[m, n])
+    where k % G == 0, G % BK == 0, g == k / G
+    grid [cdiv(n, BN), cdiv(m, BM)]
+    threads THREADS
+{
+    let [bn, bm] = block_idx;
+    let gx = tile(x, [BM, BK])[.., .., bm, ..];
+    let gw = tile(w, [BN, BK])[.., .., bn, ..];
+    let gs = tile(scale, [BN, 1])[.., .., bn, ..];
+    let gz = tile(zero, [BN, 1])[.., .., bn, ..];
+    let sx = shared_tensor(T, [BM, BK, STAGES]);
+    let sw = shared_tensor(u4, [BN, BK, STAGES]);
+    let acc = register_tensor(f32, [BN, BM]);
+    fill(acc, 0.0);
+    for s in 0..STAGES - 1 {
+        copy_async(gx[.., .., s], sx[.., .., s]);
+        copy_async(gw[.., .., s], sw[.., .., s]);
+        commit();
+    }
+    for ki in 0..k / BK {
+        let rs = load(gs[.., .., ki * BK / G]);
+        let rz = load(gz[.., .., ki * BK / G]);
+        wait(STAGES - 2);
+        sync();
+        let next = ki + STAGES - 1;
+        copy_async(gx[.., .., next], sx[.., .., next % STAGES]);
+        copy_async(gw[.., .., next], sw[.., .., next % STAGES]);
+        commit();
+        let rw = load(sw[.., .., ki % STAGES]);
+        gemm(acc, (cast(rw, T) - rz) * rs, sx[.., .., ki % STAGES]);
+    }
+    wait(0);
+    copy(cast(acc, T).T, tile(y, [BM, BN])[.., .., bm, bn]);
+}
 
 /// part[s, m, n] = the sum over the steps `s · KS .. (s + 1) · KS` of K of x[m, k] · (w[n, k] − zero[n, k / G]) · scale[n, k / G].
 ///
-/// `w` holds 4-bit weights, row by row or in blocks `W` (each tile in one piece with `W = (BN, BK) : (BK, 1)`, as `pack(w, W)` makes it), and every `G` steps of K have their scale and their zero.
+/// Where there are few rows, a product needs more blocks than it has tiles; `w4a16_sum` adds the parts.
 kernel w4a16_parts<
     BM = 16,
     BN = 128,
@@ -95,6 +142,26 @@ test "w4a16" for (m, n, k, gs) in [
         w4a16_sum<S = 2>(part, y);
     }
     // A weight without its zero is exact, and times its scale it is rounded once.
+    let exact = (reshape(w, [n, k / gs, gs]) - zero[.., .., new]) * scale[.., .., new];
+    let weights = cast(reshape(exact, [n, k]), f16);
+    assert_close(y, x @ weights.T, ulp: 2);
+}
+
+test "w4a16 in one launch" for (m, n, k, gs) in [
+    (16, 128, 1024, 128),
+    (37, 136, 640, 64),
+    (1, 72, 384, 128),
+] {
+    let x = randn(f16, [m, k], seed: 1);
+    let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
+    let scale = cast(uniform(f64, [n, k / gs], low: 0.02, high: 0.1, seed: 3), f16);
+    let zero = cast(floor(uniform(f64, [n, k / gs], low: 0.0, high: 16.0, seed: 4)), f16);
+    let y = empty(f16, [m, n]);
+    if gs == 128 {
+        w4a16(x, w, scale, zero, y);
+    } else {
+        w4a16<G = 64, BK = 64, BM = 32>(x, w, scale, zero, y);
+    }
     let exact = (reshape(w, [n, k / gs, gs]) - zero[.., .., new]) * scale[.., .., new];
     let weights = cast(reshape(exact, [n, k]), f16);
     assert_close(y, x @ weights.T, ulp: 2);

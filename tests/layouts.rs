@@ -375,3 +375,45 @@ fn another_target() {
     "#]],
     );
 }
+
+/// Weights of 4 bits that are widened in registers: threads hold runs along K that fill whole accesses of the packed tensor, and the
+/// other operand holds the same runs.
+#[test]
+fn packed_weights() {
+    let text = "\
+kernel widened<BN = 64, BM = 16, BK = 64>(w: u4[n, k], x: f16[m, k], y: mut f32[n, m])
+    grid [cdiv(n, BN), cdiv(m, BM)]
+    threads 64
+{
+    let [bn, bm] = block_idx;
+    let sw = shared_tensor(u4, [BN, BK]);
+    let sx = shared_tensor(f16, [BM, BK]);
+    let acc = register_tensor(f32, [BN, BM]);
+    fill(acc, 0.0);
+    for ki in 0..cdiv(k, BK) {
+        copy(tile(w, [BN, BK])[.., .., bn, ki], sw);
+        copy(tile(x, [BM, BK])[.., .., bm, ki], sx);
+        sync();
+        let rw = load(sw);
+        gemm(acc, cast(rw, f16), sx);
+        sync();
+    }
+    copy(acc, tile(y, [BN, BM])[.., .., bn, bm]);
+}
+";
+    let sandbox = Sandbox::with("widened.hx", text);
+    let ran = sandbox.run(&["check", "widened.hx", "--emit", "layouts"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.text());
+    let of_gemm =
+        |line: &&str| ["rw", "#6", "#7", "#8", "#9", "sx_tile"].iter().any(|name| line.starts_with(name));
+    let lines: Vec<&str> = ran.stdout.lines().filter(of_gemm).collect();
+    expect![[r#"
+        rw: register u4[64, 64] = ((4,8,2),(8,2,2,2)):((512,1,16),(64,8,32,2048))
+        rw_f16: register f16[64, 64] = ((4,8,2),(8,2,2,2)):((512,1,16),(64,8,32,2048))
+        sx_tile: register f16[16, 64] = ((4,8,2),(8,2,2)):((128,1,0),(16,8,512))
+        #6 copy(sw[0..64, 0..64], rw): ldmatrix.x4, 16 B an access, no bank conflicts
+        #7 rw_f16 = cast(rw, f16): cvt.f16x8.u4
+        #8 copy(sx[0..16, 0..64], sx_tile): ld.shared.v4.b32, 16 B an access, no bank conflicts
+        #9 gemm(acc, rw_f16, sx_tile): mma.m16n8k16.f32.f16, 2×1 across the block, 2×2×4 each"#]]
+    .assert_eq(&lines.join("\n"));
+}

@@ -52,7 +52,7 @@ fn fitting(shape: &[usize], block: &Layout) -> HostResult<Vec<usize>> {
     let sizes: Vec<usize> = block.modes().iter().map(|mode| mode.size() as usize).collect();
     if sizes.len() != shape.len() {
         return Err(HostError::shape(format!(
-            "the layout `{block}` has {} modes, and a tensor of shape {} has {} dimensions",
+            "the layout `{block}` has rank {}, and a tensor of shape {} has rank {}",
             sizes.len(),
             show_shape(shape),
             shape.len()

@@ -225,7 +225,7 @@ impl<'db> Cx<'db> {
         let modes = block.modes();
         if modes.len() != shape.len() {
             let message = format!(
-                "found {} modes in the layout `{block}`, wanted one for each of {} dimensions",
+                "found the layout `{block}` of rank {}, wanted rank {}: a mode for each dimension",
                 modes.len(),
                 shape.len()
             );

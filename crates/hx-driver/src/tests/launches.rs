@@ -411,7 +411,7 @@ test "packed wrongly" { let x = zeros(u4, [18, 32]); pack(x, (4, 32) : (32, 1));
             HX0304 `W`: the block `(4,32):(64,1)` has 128 elements in 224 places, wanted each in one of its own and none left over
               at `moved<W = (4, 32) : (64, 1)>(x, y)`: in this launch
             t.hx::another rank: failed
-            HX0206 `W`: found 1 modes in the layout `4:1`, wanted one for each of 2 dimensions
+            HX0206 `W`: found the layout `4:1` of rank 1, wanted rank 2: a mode for each dimension
               at `moved<W = 4 : 1>(x, y)`: in this launch
             t.hx::packed wrongly: failed
             HX0615 `pack(x, (4, 32) : (32, 1))`: dimension 0 is 18, no multiple of 4, that of the block `(4,32):(32,1)`

@@ -322,7 +322,7 @@ fn headers_are_checked_with_numbers() {
     check(
         "kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m] : W) grid [1] threads 32 { }",
         expect![[r#"
-            error[HX0206]: found 2 modes in the layout `(8,2):(1,8)`, wanted one for each of 1 dimensions
+            error[HX0206]: found the layout `(8,2):(1,8)` of rank 2, wanted rank 1: a mode for each dimension
               kernel f<W: layout = (8, 2) : (1, 8)>(a: f16[m] : W) grid [1] threads 32 { }
                                                                 ^
         "#]],
