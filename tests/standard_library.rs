@@ -32,6 +32,17 @@ fn kernels_of_single_constructs_pass() {
     }
 }
 
+/// 8-bit floats have no instructions before `sm_89`: every use is told with its place, those within expressions too.
+#[test]
+fn eight_bit_floats_are_refused_before_sm_89() {
+    let folder = support::root().join("tests/kernels_sm_89");
+    let folder = folder.to_str().expect("a path in UTF-8");
+    let ran = Sandbox::new().run(&["check", folder, "--target", "sm_80", "--message-format", "short"]);
+    assert_eq!(ran.code, 1, "{}", ran.text());
+    let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("error[")).collect();
+    assert!(errors.len() >= 3 && errors.iter().all(|e| e.contains("HX0302")), "{}", ran.text());
+}
+
 #[test]
 fn kernels_compile() {
     if support::compiler("standard_library::kernels_compile").is_none() {

@@ -448,12 +448,18 @@ impl Emitter<'_> {
                 let odd = if from.bits() > 16 { self.odd(&value) } else { value.cast_to("float") };
                 self.cast(DType::F32, to, odd, work)?
             }
-            (_, _) if from != DType::F32 && has_f32(from) => {
+            (_, _) if from != DType::F32 && self.has_f32(from) => {
                 let wide = self.cast(from, DType::F32, value, work)?;
                 self.cast(DType::F32, to, wide, work)?
             }
             _ => return Err(none),
         })
+    }
+
+    /// Whether there is a conversion to f32.
+    fn has_f32(&self, from: DType) -> bool {
+        let mut rows = catalogue().converts_of(from, DType::F32, self.arch);
+        from == DType::Tf32 || rows.any(|row| row.values == 1)
     }
 
     fn odd(&mut self, value: &Value) -> Value {
@@ -496,11 +502,6 @@ impl Emitter<'_> {
         let clamped = format!("max({lo}, min({hi}, {}))", whole.text);
         if to.is_signed() { Value::word(clamped) } else { Value::phrase(format!("(unsigned){clamped}")) }
     }
-}
-
-/// Whether there is a conversion to f32.
-fn has_f32(from: DType) -> bool {
-    from == DType::Tf32 || catalogue().converts.iter().any(|r| r.from == from && r.to == DType::F32)
 }
 
 /// A constant that is less than the width of the type.

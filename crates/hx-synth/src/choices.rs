@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use hx_dtype::DType;
 use hx_target::{Arch, catalogue};
 use hx_tile::{
     Choice, ConvertChoice, Demand, GemmChoice, MapChoice, OpKind, Reason, SharedLayout, Solution, TensorId,
@@ -12,6 +11,7 @@ use hx_tile::{
 use crate::access::{Transfer, global};
 use crate::anchor::gemm::{Gemm, Tiling};
 use crate::constraints::{Layouts, broadcast};
+use crate::convertible::is_convertible;
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::search::Cx;
@@ -92,10 +92,10 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         };
         let row = rows.filter(|r| fits(r.values.into(), r.together.into())).max_by_key(|r| r.values);
         // What has no row is converted in C++; 8-bit floats, which C++ does not know, by way of f32.
-        let by_f32 = |from, to| catalogue().converts_of(from, to, arch).any(|r| r.values == 1);
-        let narrow = |t: DType| matches!(t, DType::F8E4m3 | DType::F8E5m2);
-        let plain = |t: DType| !narrow(t) || by_f32(t, DType::F32) && by_f32(DType::F32, t);
-        if row.is_none() && s.dtype != d.dtype && !(plain(s.dtype) && plain(d.dtype)) {
+        if row.is_none()
+            && s.dtype != d.dtype
+            && !(is_convertible(s.dtype, arch) && is_convertible(d.dtype, arch))
+        {
             let message = format!("no instruction of {arch} converts `{}` to `{}`", s.dtype, d.dtype);
             return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id));
         }

@@ -12,6 +12,7 @@ mod anchor;
 mod choices;
 mod component;
 mod constraints;
+mod convertible;
 mod cost;
 mod distribution;
 mod failure;

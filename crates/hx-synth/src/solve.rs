@@ -9,7 +9,7 @@ use crate::component::components;
 use crate::constraints::{Known, Layouts, System};
 use crate::failure::{Failure, FailureKind};
 use crate::search::{Cx, search};
-use crate::{choices, pinned, size};
+use crate::{choices, convertible, pinned, size};
 
 /// Finds layouts and instructions for a program, the same ones every time.
 ///
@@ -17,6 +17,7 @@ use crate::{choices, pinned, size};
 /// A [`Failure`] that says what conflicts or lacks an instruction, or that `cancelled` returned true.
 pub fn solve(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Result<Solution, Failure> {
     size::check(program, arch)?;
+    convertible::check(program, arch)?;
     let system = System::of(program);
     let cx = Cx::new(&system, arch, cancelled);
     let start = pins(&cx)?;
