@@ -41,6 +41,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     } else {
         found.extend(sync::findings(places, lowered, solution));
         found.extend(registers::too_many(places, lowered, solution));
+        found.extend(layout::redistributions(places, lowered, solution));
         found.extend(layout::stopped(places, solution));
     }
 }

@@ -313,7 +313,10 @@ impl Cx<'_> {
 fn writes(stmts: &[Stmt], id: TensorId) -> bool {
     stmts.iter().any(|stmt| match stmt {
         Stmt::Op(op) => match &op.kind {
-            OpKind::Fill { dst, .. } | OpKind::Cast { dst, .. } | OpKind::Reduce { dst, .. } => *dst == id,
+            OpKind::Fill { dst, .. }
+            | OpKind::Cast { dst, .. }
+            | OpKind::Rearrange { dst, .. }
+            | OpKind::Reduce { dst, .. } => *dst == id,
             OpKind::Copy { dst, .. } => dst.register() == Some(id),
             OpKind::Gemm { c, .. } => *c == id,
             OpKind::Map(map) => map.dst == id,

@@ -364,23 +364,6 @@ impl Cx<'_> {
         Ok(Value::Tensor(permuted(&result, &order)))
     }
 
-    /// Moves values between threads: written to shared memory and read again. Where a loop may come back, what was read before is out
-    /// of the way first.
-    fn through_shared(&mut self, id: ExprId, src: TensorId, dst: TensorId, dtype: DType, shape: Vec<i64>) {
-        let hint = format!("{}_exchange", self.tensors[src.0 as usize].name);
-        let kind = TensorKind::Shared { pinned: None };
-        let shared = self.new_tensor(&hint, dtype, shape.clone(), kind, id);
-        let view = View::whole(shared.view.base, &shape);
-        if self.depth > 0 {
-            self.emit(OpKind::Sync, id);
-        }
-        let write = OpKind::Copy { src: self.whole(src), dst: view.clone() };
-        self.emit(write, id);
-        self.emit(OpKind::Sync, id);
-        let read = OpKind::Copy { src: view, dst: self.whole(dst) };
-        self.emit(read, id);
-    }
-
     /// `rearrange(t, layout)`: the same values in a tensor of its own, whose layout is pinned, or left open by `auto`.
     pub(crate) fn rearrange(
         &mut self,
@@ -407,14 +390,9 @@ impl Cx<'_> {
         }
         let hint =
             hint.map_or_else(|| format!("{}_rearranged", self.base_name(tensor.view.base)), str::to_owned);
-        let moves = pinned.is_some();
         let result = self.new_tensor(&hint, tensor.dtype, shape.clone(), TensorKind::Register { pinned }, id);
         let Some((dst, _)) = self.register_of(&result) else { return Ok(Value::Tensor(result)) };
-        if moves {
-            self.through_shared(id, src, dst, tensor.dtype, shape);
-        } else {
-            self.emit(OpKind::Cast { dst, src }, id);
-        }
+        self.emit(OpKind::Rearrange { dst, src, through: None }, id);
         Ok(Value::Tensor(permuted(&result, &order)))
     }
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use hx_layout::Layout;
 use hx_target::{Arch, catalogue};
 use hx_tile::{
-    Choice, ConvertChoice, Demand, GemmChoice, MapChoice, OpKind, Reason, SharedLayout, Solution, TensorId,
-    TileProgram,
+    Base, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind, Reason, RearrangeChoice, Route,
+    SharedLayout, Solution, TensorId, TileProgram, View,
 };
 
 use crate::access::{Transfer, global};
@@ -15,7 +16,7 @@ use crate::convertible::is_convertible;
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::search::Cx;
-use crate::{component, reduce, shared};
+use crate::{component, cost, reduce, shared};
 
 /// Bytes to which each shared buffer is placed.
 const SHARED_ALIGN: u32 = 128;
@@ -45,6 +46,33 @@ pub(crate) fn gemm(gemm: &Gemm<'_>, tiling: &Tiling, layouts: &Layouts) -> Resul
         issues: tiling.issues,
         reason: Reason { text, from: vec![] },
     })
+}
+
+/// The rearrangements whose values change hands: no thread has what it needs already, or it lies in no regular order.
+pub(crate) fn exchanges(cx: &Cx<'_, '_>, known: &Layouts) -> Vec<OpId> {
+    let changes = |op: &Op| match op.kind {
+        OpKind::Rearrange { dst, src, .. } => still(cx, known, dst, src).is_none(),
+        _ => false,
+    };
+    cx.program().ops(1.0).into_iter().filter(|(op, _)| changes(op)).map(|(op, _)| op.id).collect()
+}
+
+/// Position in the destination → position in the source, where every thread has what it needs.
+fn still(cx: &Cx<'_, '_>, known: &Layouts, dst: TensorId, src: TensorId) -> Option<Layout> {
+    let table = cx.pool.positions(&known[src].tv, &known[dst].tv)?;
+    layout_of_table(&[table.len() as i64], &table)
+}
+
+/// Rearrangements that move nothing between threads.
+pub(crate) fn within(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) {
+    for (op, _) in cx.program().ops(1.0) {
+        let OpKind::Rearrange { dst, src, through: None } = op.kind else { continue };
+        if let Some(positions) = still(cx, known, dst, src) {
+            let reason = Reason { text: "every thread has its elements already".into(), from: vec![] };
+            let choice = RearrangeChoice { route: Route::Within(positions), reason };
+            solution.choices.insert(op.id, Choice::Rearrange(choice));
+        }
+    }
 }
 
 /// The sides of the instruction that a gemm's constraints speak of.
@@ -133,6 +161,14 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
         if let OpKind::CopyAsync { src, dst } = &op.kind {
             let hx_tile::Base::Shared(tensor) = dst.base else { continue };
             uses.entry(tensor).or_default().push(shared::Use::asynchronous(op, src, dst, trips));
+        } else if let OpKind::Rearrange { dst, src, through: Some(tensor) } = op.kind {
+            let view = || View::whole(Base::Shared(tensor), &program.tensor(tensor).shape);
+            let ends = [(src, false), (dst, true)];
+            let uses_here = ends.map(|(t, reads)| {
+                shared::Use::exchange(op, view(), known[t].tv.clone(), reads, trips)
+            });
+            uses.entry(tensor).or_default().extend(uses_here);
+            solution.cost += trips * cost::MEETING;
         } else if let Some(transfer) = Transfer::of(op)
             && let Some(tensor) = transfer.shared()
         {
@@ -150,7 +186,11 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             let reason = Reason { text: text.clone(), from: vec![] };
             let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
             choice.conflicts = Some(*conflicts);
-            solution.choices.insert(*op, Choice::Copy(choice));
+            if let Some(OpKind::Rearrange { dst, src, .. }) = program.op(*op).map(|op| &op.kind) {
+                exchanged(program, known, *op, [*dst, *src], choice, solution);
+            } else {
+                solution.choices.insert(*op, Choice::Copy(choice));
+            }
         }
         let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
         solution.shared_bytes = offset + buffer.bytes;
@@ -171,6 +211,35 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
         );
     }
     Ok(())
+}
+
+/// The store of an exchange comes first, then its load.
+fn exchanged(
+    program: &TileProgram,
+    known: &Layouts,
+    op: OpId,
+    [dst, src]: [TensorId; 2],
+    copy: CopyChoice,
+    solution: &mut Solution,
+) {
+    let route = match solution.choices.remove(&op) {
+        Some(Choice::Copy(store)) => Route::Shared { store, load: copy },
+        _ => {
+            solution.choices.insert(op, Choice::Copy(copy));
+            return;
+        }
+    };
+    let (held, wanted) = (&known[src], &known[dst]);
+    let name = &program.tensor(src).name;
+    let text = format!(
+        "`{name}` is held as {} ({}) and wanted as {} ({})",
+        held.tv.text(),
+        held.reason.text,
+        wanted.tv.text(),
+        wanted.reason.text
+    );
+    let reason = Reason { text, from: vec![] };
+    solution.choices.insert(op, Choice::Rearrange(RearrangeChoice { route, reason }));
 }
 
 /// Whether the block has as much shared memory as the solution asks for.

@@ -20,6 +20,8 @@ const SECTOR: i64 = 32;
 const CONVERTED_ISSUE: f64 = 4.0;
 /// Cycles of a block barrier.
 const BARRIER: f64 = 30.0;
+/// Cycles of the two barriers of an exchange through shared memory.
+pub(crate) const MEETING: f64 = 2.0 * BARRIER;
 /// Issue slots that an instruction takes besides its wavefronts.
 const ISSUE_SLOT: f64 = 1.0;
 /// Matrix units of a multiprocessor.

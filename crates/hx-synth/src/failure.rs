@@ -1,6 +1,8 @@
 //! Why a program has no solution.
 
-use hx_tile::{OpId, TensorId};
+use std::collections::BTreeSet;
+
+use hx_tile::{Move, OpId, TensorId};
 
 /// A program that cannot be given layouts: what is asked, by whom, and what would help.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,6 +30,19 @@ pub enum FailureKind {
     Registers,
     /// The caller asked to stop.
     Cancelled,
+}
+
+/// A failure with the moves of values between threads that might mend it.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocked {
+    pub(crate) failure: Failure,
+    pub(crate) moves: BTreeSet<Move>,
+}
+
+impl From<Failure> for Blocked {
+    fn from(failure: Failure) -> Blocked {
+        Blocked { failure, moves: BTreeSet::new() }
+    }
 }
 
 /// An operation or tensor that takes part in a conflict.

@@ -2,11 +2,11 @@
 //! a bound; the rest follows from the constraints.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use hx_target::Arch;
-use hx_tile::{Op, OpId, OpKind, Reason, TensorId, TileProgram};
+use hx_tile::{Move, Op, OpId, OpKind, Reason, TensorId, TileProgram};
 
 use crate::access::{Transfer, global};
 use crate::anchor::copy::{coalesced, deal_plain};
@@ -14,7 +14,7 @@ use crate::anchor::gemm::{Gemm, Tiling, tilings};
 use crate::component::Component;
 use crate::constraints::{Known, Layouts, System};
 use crate::distribution::Tv;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Blocked, Failure, FailureKind};
 use crate::pool::{LayoutKey, Pool, key};
 use crate::{cost, reduce, shared};
 
@@ -22,7 +22,7 @@ use crate::{cost, reduce, shared};
 pub(crate) struct Cx<'s, 'p> {
     pub(crate) system: &'s System<'p>,
     pub(crate) arch: Arch,
-    pub(crate) pool: Pool,
+    pub(crate) pool: &'s Pool,
     pub(crate) cancelled: &'s dyn Fn() -> bool,
     /// Cycles of operations under layouts that were met before.
     costs: RefCell<HashMap<(OpId, Vec<LayoutKey>), f64>>,
@@ -41,8 +41,13 @@ pub(crate) struct Leaf<'p> {
 const BUDGET: usize = 4096;
 
 impl<'s, 'p> Cx<'s, 'p> {
-    pub(crate) fn new(system: &'s System<'p>, arch: Arch, cancelled: &'s dyn Fn() -> bool) -> Cx<'s, 'p> {
-        Cx { system, arch, pool: Pool::default(), cancelled, costs: RefCell::default() }
+    pub(crate) fn new(
+        system: &'s System<'p>,
+        arch: Arch,
+        pool: &'s Pool,
+        cancelled: &'s dyn Fn() -> bool,
+    ) -> Cx<'s, 'p> {
+        Cx { system, arch, pool, cancelled, costs: RefCell::default() }
     }
 
     pub(crate) fn program(&self) -> &'p TileProgram {
@@ -126,13 +131,13 @@ pub(crate) fn search<'p>(
     component: &Component<'p>,
     start: Layouts,
     keep: usize,
-) -> Result<Found<'p>, Failure> {
+) -> Result<Found<'p>, Blocked> {
     let program = cx.program();
     let gemms: Vec<Gemm<'p>> = component.gemms().filter_map(|(op, _)| Gemm::of(program, op)).collect();
     let packed = component.packed(program);
     let mut ways: Vec<Vec<(Rc<Tiling>, f64)>> = Vec::new();
     for gemm in &gemms {
-        let tilings = tilings(program, gemm, cx.arch, &cx.pool, packed)?;
+        let tilings = tilings(program, gemm, cx.arch, cx.pool, packed)?;
         let costed = tilings.into_iter().map(|t| {
             let cost = cost::gemm(&t, program.threads);
             (Rc::new(t), cost)
@@ -159,11 +164,12 @@ pub(crate) fn search<'p>(
         branches: 0,
         left: 0,
         failure: None,
+        moves: BTreeSet::new(),
     };
     search.descend(start, Vec::new())?;
     if search.leaves.is_empty() {
         let none = || Failure::new(FailureKind::Conflict, "no layout was found");
-        return Err(search.failure.unwrap_or_else(none));
+        return Err(Blocked { failure: search.failure.unwrap_or_else(none), moves: search.moves });
     }
     Ok(Found { leaves: search.leaves, left: search.left })
 }
@@ -191,6 +197,8 @@ struct Search<'s, 'c, 'p> {
     branches: usize,
     left: u64,
     failure: Option<Failure>,
+    /// What might have mended the branches that failed.
+    moves: BTreeSet<Move>,
 }
 
 impl<'p> Search<'_, '_, 'p> {
@@ -230,10 +238,11 @@ impl<'p> Search<'_, '_, 'p> {
             return Ok(());
         }
         self.branches += 1;
-        let conflicts = self.cx.system.propagate(&self.cx.pool, &mut known, changed);
+        let conflicts = self.cx.system.propagate(self.cx.pool, &mut known, changed);
         if let Some(first) = conflicts.first() {
             let system = self.cx.system;
             self.failure.get_or_insert_with(|| system.conflict(*first, &known));
+            self.moves.extend(conflicts.iter().flat_map(|c| system.moves(*c, &known)));
             return Ok(());
         }
         match self.cx.cost(self.component, &known, &chosen) {
@@ -257,11 +266,16 @@ impl<'p> Search<'_, '_, 'p> {
             let tiling = self.ways[chosen.len()][i].0.clone();
             let operands =
                 [(gemm.c, &tiling.c, "accumulator"), (gemm.a, &tiling.a, "A"), (gemm.b, &tiling.b, "B")];
-            let pool = &self.cx.pool;
+            let pool = self.cx.pool;
             let agree = |(t, tv, _): &(TensorId, &Rc<Tv>, &str)| {
                 known.get(*t).is_none_or(|k| pool.positions(&k.tv, tv).is_some())
             };
-            if !operands.iter().all(agree) {
+            let stand: Vec<usize> = (0..3).filter(|i| !agree(&operands[*i])).collect();
+            if !stand.is_empty() {
+                // The accumulator stays where it is.
+                let inputs = stand.into_iter().filter(|operand| *operand > 0);
+                let before = |operand| Move { at: gemm.op.id, operand, after: false };
+                self.moves.extend(inputs.map(before));
                 continue;
             }
             fits = true;

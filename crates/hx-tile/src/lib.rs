@@ -6,6 +6,7 @@
 //! Start at [`TileProgram`], then [`Solution`].
 
 mod block;
+mod edits;
 mod elementwise;
 mod modes;
 mod program;
@@ -13,6 +14,7 @@ mod solution;
 mod text;
 mod view;
 
+pub use edits::{Edits, Move};
 pub use elementwise::{Map, Scalar};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use program::{
@@ -21,7 +23,7 @@ pub use program::{
 };
 pub use solution::{
     Across, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, MapChoice,
-    Reason, ReduceChoice, SharedLayout, Solution,
+    Reason, RearrangeChoice, ReduceChoice, Route, SharedLayout, Solution,
 };
 pub use text::{choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text};
 pub use view::{Base, View, ViewMode};

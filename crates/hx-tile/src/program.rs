@@ -4,7 +4,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
-use crate::{Map, View};
+use crate::{Base, Map, View};
 
 /// A register or shared tensor of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -169,6 +169,9 @@ pub enum OpKind {
     Wait { groups: u32 },
     /// An elementwise expression.
     Map(Map),
+    /// The same elements in other threads. Where the layouts of both ask for it they change hands in the shared tensor `through`,
+    /// which only a solution names.
+    Rearrange { dst: TensorId, src: TensorId, through: Option<TensorId> },
     /// `dst` has extent 1 along `axis`: all elements of `src` along it, combined by an associative and commutative operator.
     Reduce { dst: TensorId, src: TensorId, axis: usize, operator: Operator },
     /// Tells the host a text and the elements of a register tensor after it, or the text alone.
@@ -245,6 +248,30 @@ impl Tensor {
 }
 
 impl OpKind {
+    /// Puts another register tensor in the place of the operand at this position of [`OpKind::registers`].
+    pub fn replace(&mut self, operand: usize, with: TensorId) {
+        let view = |view: &mut View| {
+            if let Base::Register(tensor) = &mut view.base {
+                *tensor = with;
+            }
+        };
+        match self {
+            OpKind::Fill { dst, .. } => *dst = with,
+            OpKind::Copy { src, dst } => [src, dst].into_iter().for_each(view),
+            OpKind::Gemm { c, a, b, .. } => *[c, a, b][operand] = with,
+            OpKind::Cast { dst, src }
+            | OpKind::Rearrange { dst, src, .. }
+            | OpKind::Reduce { dst, src, .. } => *[dst, src][operand] = with,
+            OpKind::Map(map) => match operand {
+                0 => map.dst = with,
+                input => map.inputs[input - 1] = with,
+            },
+            OpKind::Print { src, .. } => *src = Some(with),
+            OpKind::Assert { cond, .. } => *cond = with,
+            OpKind::Sync | OpKind::CopyAsync { .. } | OpKind::Commit | OpKind::Wait { .. } => {}
+        }
+    }
+
     /// The word of the language for it.
     pub fn name(&self) -> &'static str {
         match self {
@@ -257,6 +284,7 @@ impl OpKind {
             OpKind::Commit => "commit",
             OpKind::Wait { .. } => "wait",
             OpKind::Map(_) => "elementwise",
+            OpKind::Rearrange { .. } => "rearrange",
             OpKind::Reduce { .. } => "reduce",
             OpKind::Print { .. } => "print",
             OpKind::Assert { .. } => "assert",
@@ -271,7 +299,7 @@ impl OpKind {
             OpKind::Gemm { c, a, b, .. } => vec![*c, *a, *b],
             OpKind::Cast { dst, src } => vec![*dst, *src],
             OpKind::Map(map) => std::iter::once(map.dst).chain(map.inputs.iter().copied()).collect(),
-            OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
+            OpKind::Rearrange { dst, src, .. } | OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
             OpKind::Print { src, .. } => src.iter().copied().collect(),
             OpKind::Assert { cond, .. } => vec![*cond],
             OpKind::Sync | OpKind::CopyAsync { .. } | OpKind::Commit | OpKind::Wait { .. } => Vec::new(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_layout::{Layout, Swizzle};
 
-use crate::{OpId, TensorId};
+use crate::{Edits, OpId, TensorId};
 
 /// One consistent choice for everything the program leaves open.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -15,6 +15,8 @@ pub struct Solution {
     pub shared: BTreeMap<TensorId, SharedLayout>,
     /// The instruction of each operation that needs one.
     pub choices: BTreeMap<OpId, Choice>,
+    /// Redistributions that the solution adds. [`Solution::program`] is the program that everything here speaks of.
+    pub edits: Edits,
     /// Bytes of shared memory of a block.
     pub shared_bytes: u32,
     /// Estimated cycles of a block.
@@ -71,6 +73,7 @@ pub enum Choice {
     Convert(ConvertChoice),
     Map(MapChoice),
     Reduce(ReduceChoice),
+    Rearrange(RearrangeChoice),
 }
 
 /// Which positions an elementwise expression reads.
@@ -101,6 +104,21 @@ pub struct Across {
     /// First byte of the scratch buffer in the block's shared memory: `parts × rows` elements of the destination's type, rows fastest.
     pub offset: u32,
     pub bytes: u32,
+}
+
+/// How the values of a register tensor get to the threads that hold another.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RearrangeChoice {
+    pub route: Route,
+    pub reason: Reason,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Route {
+    /// Every thread has its values already: position in the destination → position in the source.
+    Within(Layout),
+    /// Written to the shared tensor that the operation names and, after a barrier, read again.
+    Shared { store: CopyChoice, load: CopyChoice },
 }
 
 /// How a copy is made of one instruction, issued again and again. An asynchronous copy touches no registers.

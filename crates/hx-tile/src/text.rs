@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::{
-    Base, Choice, Op, OpKind, Param, Reason, Solution, Stmt, TensorId, TensorKind, TileProgram, View,
+    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Route, Solution, Stmt, TensorId, TensorKind, TileProgram, View,
 };
 
 /// The program as text, one operation a line.
@@ -115,6 +115,7 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
                 .fold(map.value.to_string(), |text, (i, name)| text.replace(&format!("${i}"), name));
             format!("{} = {value}", name(&map.dst))
         }
+        OpKind::Rearrange { dst, src, .. } => format!("{} = rearrange({})", name(dst), name(src)),
         OpKind::Reduce { dst, src, axis, operator } => {
             format!("{} = reduce({}, axis: {axis}, {})", name(dst), name(src), operator.name())
         }
@@ -161,6 +162,7 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
 
 /// Layouts and instructions with one line of reason for each.
 pub fn emit_layouts(program: &TileProgram, solution: &Solution) -> String {
+    let program = &*solution.program(program);
     let mut out = format!("kernel {} threads {}\n", program.name, program.threads);
     for id in program.tensor_ids() {
         if let Some((layout, reason)) = layout_text(program, solution, id) {
@@ -202,15 +204,15 @@ pub fn choice_text<'a>(
     op: &Op,
 ) -> Option<(String, &'a Reason)> {
     let (what, reason) = match solution.choices.get(&op.id)? {
-        Choice::Copy(c) => {
-            let conflicts = c.conflicts.map_or(String::new(), |c| {
-                if c.wavefronts == c.ideal {
-                    ", no bank conflicts".into()
-                } else {
-                    format!(", bank conflicts: {} wavefronts instead of {}", c.wavefronts, c.ideal)
+        Choice::Copy(c) => (copy_text(c), &c.reason),
+        Choice::Rearrange(r) => {
+            let text = match &r.route {
+                Route::Within(_) => "within threads".to_string(),
+                Route::Shared { store, load } => {
+                    format!("through shared memory: {}; {}", copy_text(store), copy_text(load))
                 }
-            });
-            (format!("{}, {} B an access{conflicts}", c.row, c.bytes), &c.reason)
+            };
+            (text, &r.reason)
         }
         Choice::Gemm(g) => {
             let [m, n] = g.arrangement;
@@ -231,6 +233,17 @@ pub fn choice_text<'a>(
         Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
     };
     Some((format!("#{} {}: {what}", op.id.0, op_text(program, op)), reason))
+}
+
+fn copy_text(c: &CopyChoice) -> String {
+    let conflicts = c.conflicts.map_or(String::new(), |c| {
+        if c.wavefronts == c.ideal {
+            ", no bank conflicts".into()
+        } else {
+            format!(", bank conflicts: {} wavefronts instead of {}", c.wavefronts, c.ideal)
+        }
+    });
+    format!("{}, {} B an access{conflicts}", c.row, c.bytes)
 }
 
 /// A reason with the numbers of the operations that it follows from.

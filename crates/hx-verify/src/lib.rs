@@ -14,7 +14,8 @@ use std::fmt;
 use hx_index::{Expr, Symbol};
 use hx_target::Arch;
 use hx_tile::{
-    Choice, ConvertChoice, Distribution, OpId, OpKind, Solution, TensorId, TileProgram, coordinate,
+    Base, Choice, ConvertChoice, Distribution, OpId, OpKind, RearrangeChoice, Route, Solution, TensorId,
+    TileProgram, View, coordinate,
 };
 
 /// A statement that does not hold.
@@ -36,6 +37,8 @@ impl fmt::Display for Violation {
 
 /// Everything in the solution that does not hold, at most one violation for each tensor and operation; empty for a right solution.
 pub fn verify(program: &TileProgram, solution: &Solution, arch: Arch) -> Vec<Violation> {
+    let edited = solution.program(program);
+    let program = &*edited;
     let check = Check { program, solution, arch };
     let mut out = Vec::new();
     for tensor in program.tensor_ids() {
@@ -54,6 +57,9 @@ pub fn verify(program: &TileProgram, solution: &Solution, arch: Arch) -> Vec<Vio
                 check.reduce([*dst, *src], *axis, r)
             }
             (OpKind::Copy { src, dst }, Some(Choice::Copy(c))) => check.copy(src, dst, c),
+            (OpKind::Rearrange { dst, src, through }, Some(Choice::Rearrange(r))) => {
+                check.rearrange([*dst, *src], *through, r)
+            }
             (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => check.gemm([*c, *a, *b], g),
             (OpKind::Cast { dst, src }, Some(Choice::Convert(c))) => check.convert(*dst, *src, c),
             _ => Err("no instruction was chosen".into()),
@@ -111,6 +117,32 @@ impl<'p> Check<'p> {
 
     fn inside(&self, tensor: TensorId, at: &[i64]) -> bool {
         at.iter().zip(&self.program.tensor(tensor).shape).all(|(c, extent)| c < extent)
+    }
+
+    /// Every thread finds its values among its own, or all of them go through a shared tensor: what is written there is what is read.
+    fn rearrange(&self, [dst, src]: [TensorId; 2], through: Option<TensorId>, choice: &RearrangeChoice) -> Checked {
+        match (&choice.route, through) {
+            (Route::Within(positions), None) => {
+                let (d, s) = (self.held(dst)?, self.held(src)?);
+                if positions.size() != d.values {
+                    return Err(format!("{} positions for {} values", positions.size(), d.values));
+                }
+                for (t, v) in (0..d.threads).flat_map(|t| (0..d.values).map(move |v| (t, v))) {
+                    let position = positions.eval(v);
+                    if position >= s.values || s.coordinate(t, position) != d.coordinate(t, v) {
+                        return Err(format!("thread {t} does not have {:?}", d.coordinate(t, v)));
+                    }
+                }
+                Ok(())
+            }
+            (Route::Shared { store, load }, Some(shared)) => {
+                let view = |base, tensor: TensorId| View::whole(base, &self.program.tensor(tensor).shape);
+                let memory = view(Base::Shared(shared), shared);
+                self.copy(&view(Base::Register(src), src), &memory, store)?;
+                self.copy(&memory, &view(Base::Register(dst), dst), load)
+            }
+            _ => Err("the way and the shared tensor do not go together".into()),
+        }
     }
 
     /// Both sides hold the same elements, position by position, and every position is converted once.

@@ -3,7 +3,7 @@
 use hx_base::{Diagnostic, Severity, codes};
 use hx_lower::Lowered;
 use hx_synth::{Failure, FailureKind};
-use hx_tile::Solution;
+use hx_tile::{Choice, OpKind, Solution};
 
 use super::Places;
 use crate::violations;
@@ -50,6 +50,32 @@ pub(super) fn failure(
     }
     found.help.extend(failure.help.iter().cloned());
     Some(found)
+}
+
+/// Values that change hands although nobody wrote it, with what it takes.
+pub(super) fn redistributions(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
+    let program = solution.program(&lowered.program);
+    let mut found = Vec::new();
+    for (op, _) in program.ops(1.0) {
+        let OpKind::Rearrange { src, through: Some(shared), .. } = op.kind else { continue };
+        let (true, Some(Choice::Rearrange(choice))) =
+            (lowered.program.op(op.id).is_none(), solution.choices.get(&op.id))
+        else {
+            continue;
+        };
+        let at = places.origin(lowered, op.origin);
+        let (file, range) = at.unwrap_or_else(|| places.kernel());
+        let name = program.tensor(src).name.trim_end_matches("_moved").to_owned();
+        let bytes = solution.shared.get(&shared).map_or(0, |s| s.bytes);
+        let message = format!("`{name}` changes hands between threads here, through {bytes} B of shared memory");
+        let diagnostic = Diagnostic::new(&codes::REDISTRIBUTION, file, range, message);
+        found.push(
+            diagnostic
+                .note(choice.reason.text.clone())
+                .help("layouts or `warps:` that agree spare it; `rearrange(…, auto)` says that it is meant"),
+        );
+    }
+    found
 }
 
 /// A search that stopped at its budget.

@@ -7,7 +7,7 @@
 mod text;
 pub(crate) mod worklist;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_tile::{Base, Map, Op, OpId, OpKind, TensorId, TensorKind, TileProgram, View};
 
@@ -27,6 +27,8 @@ pub(crate) enum Constraint {
     Gemm { c: TensorId, a: TensorId, b: TensorId },
     /// `f ∘ q⁻¹ = m ∘ p⁻¹` for the two sides of one instruction.
     Copy { register: TensorId, memory: Base },
+    /// A rearrangement: any two layouts, as values change hands.
+    Free { from: TensorId, to: TensorId },
     /// A memory takes what an asynchronous copy brings from another: `m_to ∘ p⁻¹ = m_from ∘ p⁻¹`.
     Move { from: Base, to: Base },
 }
@@ -40,7 +42,7 @@ impl Constraint {
             Constraint::Project { from, to, .. } => vec![*from, *to],
             Constraint::Gemm { c, a, b } => vec![*c, *a, *b],
             Constraint::Copy { register, .. } => vec![*register],
-            Constraint::Move { .. } => vec![],
+            Constraint::Free { .. } | Constraint::Move { .. } => vec![],
         }
     }
 }
@@ -62,7 +64,8 @@ pub(crate) struct System<'p> {
 }
 
 impl<'p> System<'p> {
-    pub(crate) fn of(program: &'p TileProgram) -> System<'p> {
+    /// The rearrangements in `still` are to move nothing.
+    pub(crate) fn of(program: &'p TileProgram, still: &BTreeSet<OpId>) -> System<'p> {
         let pins = program.tensor_ids().filter_map(|tensor| match program.tensor(tensor).kind {
             TensorKind::Register { pinned: Some(_) } | TensorKind::Shared { pinned: Some(_) } => {
                 Some(Demanded { op: None, constraint: Constraint::Pinned { tensor } })
@@ -71,7 +74,7 @@ impl<'p> System<'p> {
         });
         let mut constraints: Vec<Demanded> = pins.collect();
         for (op, _) in program.ops(1.0) {
-            let demanded = demands(program, op).into_iter();
+            let demanded = demands(program, op, still).into_iter();
             constraints.extend(demanded.map(|constraint| Demanded { op: Some(op.id), constraint }));
         }
         let mut touching = vec![Vec::new(); program.tensors.len()];
@@ -115,12 +118,16 @@ fn find(root: &BTreeMap<TensorId, TensorId>, mut tensor: TensorId) -> TensorId {
 }
 
 /// The constraints of one operation. An operation with layouts of its own kind, such as a scan, has its arm here.
-fn demands(program: &TileProgram, op: &Op) -> Vec<Constraint> {
+fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constraint> {
     match &op.kind {
         OpKind::Copy { src, dst } => copy(src, dst).into_iter().collect(),
         OpKind::CopyAsync { src, dst } => vec![Constraint::Move { from: src.base, to: dst.base }],
         OpKind::Gemm { c, a, b, .. } => vec![Constraint::Gemm { c: *c, a: *a, b: *b }],
         OpKind::Cast { dst, src } => vec![Constraint::Equal { a: *dst, b: *src }],
+        OpKind::Rearrange { dst, src, .. } if still.contains(&op.id) => {
+            vec![Constraint::Equal { a: *dst, b: *src }]
+        }
+        OpKind::Rearrange { dst, src, .. } => vec![Constraint::Free { from: *src, to: *dst }],
         OpKind::Map(map) => elementwise(program, map),
         OpKind::Reduce { dst, src, axis, .. } => {
             vec![Constraint::Project { from: *src, to: *dst, axes: vec![*axis] }]

@@ -65,6 +65,9 @@ impl System<'_> {
             Constraint::Copy { register, memory } => {
                 format!("f_{} ∘ q⁻¹ = m_{} ∘ p⁻¹", self.name(*register), self.memory(*memory))
             }
+            Constraint::Free { from, to } => {
+                format!("f_{} free of f_{}", self.name(*to), self.name(*from))
+            }
             Constraint::Move { from, to } => {
                 format!("m_{} ∘ p⁻¹ = m_{} ∘ p⁻¹", self.memory(*to), self.memory(*from))
             }

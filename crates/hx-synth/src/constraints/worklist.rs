@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Index;
 use std::rc::Rc;
 
-use hx_tile::{OpId, Reason, TensorId};
+use hx_tile::{Move, OpId, Reason, TensorId};
 
 use super::{Constraint, System};
 use crate::distribution::Tv;
@@ -111,8 +111,31 @@ impl System<'_> {
             Constraint::Pinned { .. }
             | Constraint::Gemm { .. }
             | Constraint::Copy { .. }
+            | Constraint::Free { .. }
             | Constraint::Move { .. } => Fired::Nothing,
         }
+    }
+
+    /// The moves that would mend a violated constraint: an operand before its operation, or the result after it. A pin is never
+    /// overridden, so there are none between two of them.
+    pub(crate) fn moves(&self, index: usize, known: &Layouts) -> Vec<Move> {
+        let demanded = &self.constraints[index];
+        let (first, second) = match &demanded.constraint {
+            Constraint::Equal { a, b } => (*a, *b),
+            Constraint::Project { from, to, .. } => (*from, *to),
+            _ => return vec![],
+        };
+        let pinned = |t: TensorId| known.get(t).is_some_and(|k| k.pin.is_some());
+        let Some(op) = demanded.op.and_then(|op| self.program.op(op)) else { return vec![] };
+        if pinned(first) && pinned(second) {
+            return vec![];
+        }
+        let operands = op.kind.registers();
+        let inputs = [first, second].into_iter().filter_map(|tensor| {
+            let at = operands.iter().skip(1).position(|t| *t == tensor)?;
+            Some(Move { at: op.id, operand: at + 1, after: false })
+        });
+        inputs.chain([Move { at: op.id, operand: 0, after: true }]).collect()
     }
 
     /// The failure that a violated constraint stands for.

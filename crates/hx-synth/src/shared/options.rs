@@ -1,5 +1,6 @@
 //! One shared tensor: which instructions its accesses use, and the layout that serves them all at least cost.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -22,7 +23,7 @@ use crate::failure::{Failure, FailureKind};
 pub(crate) struct Use<'p> {
     pub(crate) op: &'p Op,
     /// The view of the shared tensor.
-    view: &'p View,
+    view: Cow<'p, View>,
     /// Extents of the tile that is copied.
     shape: Vec<i64>,
     reads: bool,
@@ -42,12 +43,17 @@ enum End<'p> {
 impl<'p> Use<'p> {
     pub(crate) fn register(program: &TileProgram, transfer: Transfer<'p>, tv: Rc<Tv>, trips: f64) -> Use<'p> {
         let shape = program.tensor(transfer.register).shape.clone();
-        let (view, end) = (transfer.memory, End::Register(tv));
+        let (view, end) = (Cow::Borrowed(transfer.memory), End::Register(tv));
         Use { op: transfer.op, view, shape, reads: transfer.is_load, end, trips }
     }
 
+    /// One end of an exchange between threads.
+    pub(crate) fn exchange(op: &'p Op, view: View, tv: Rc<Tv>, reads: bool, trips: f64) -> Use<'p> {
+        Use { op, shape: view.shape(), view: Cow::Owned(view), reads, end: End::Register(tv), trips }
+    }
+
     pub(crate) fn asynchronous(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
-        Use { op, view: dst, shape: src.shape(), reads: false, end: End::Global(src), trips }
+        Use { op, view: Cow::Borrowed(dst), shape: src.shape(), reads: false, end: End::Global(src), trips }
     }
 }
 
@@ -366,7 +372,7 @@ fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayo
 
 /// What the lanes of a use address; offsets that are known only at run time count as 0.
 fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
-    let (shape, view) = (&u.shape, u.view);
+    let (shape, view) = (&u.shape, &u.view);
     let offsets: Vec<i64> = view.offsets.iter().map(|o| o.as_const().unwrap_or(0)).collect();
     let factors: Vec<(usize, i64)> =
         view.modes.iter().map(|m| (m.dim, m.factor.as_const().unwrap_or(1))).collect();

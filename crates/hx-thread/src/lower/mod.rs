@@ -5,6 +5,7 @@ mod copy;
 mod elementwise;
 mod layout;
 mod log;
+mod rearrange;
 mod reduce;
 mod scalar;
 mod sliced;
@@ -36,6 +37,8 @@ pub struct LowerError {
 /// # Errors
 /// When the solution lacks a layout or an instruction, or their shapes do not fit.
 pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram, LowerError> {
+    let edited = solution.program(program);
+    let program = &*edited;
     let lowering = Lowering::new(program, solution);
     let body = lowering.stmts(&program.body)?;
     let Lowering { arrays, temporaries, buffers, scratch, log, .. } = lowering;
@@ -233,6 +236,9 @@ impl<'p> Lowering<'p> {
                 self.reduce(op, [*dst, *src], *axis, *operator, choice)
             }
             (OpKind::Copy { src, dst }, Some(Choice::Copy(choice))) => self.copy(op, src, dst, choice),
+            (OpKind::Rearrange { dst, src, through }, Some(Choice::Rearrange(choice))) => {
+                self.rearrange(op, [*dst, *src], *through, &choice.route)
+            }
             (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(choice))) => self.gemm(op, [*c, *a, *b], choice),
             (OpKind::Cast { dst, src }, Some(Choice::Convert(choice))) => {
                 self.convert(op, *dst, *src, choice)
