@@ -54,9 +54,9 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
             }
         }
         OpKind::Gemm { c, a, b, .. } => [c, a, b].into_iter().for_each(f),
-        OpKind::Cast { dst, src }
-        | OpKind::Rearrange { dst, src, .. }
-        | OpKind::Reduce { dst, src, .. } => [dst, src].into_iter().for_each(f),
+        OpKind::Cast { dst, src } | OpKind::Rearrange { dst, src, .. } | OpKind::Reduce { dst, src, .. } => {
+            [dst, src].into_iter().for_each(f)
+        }
         OpKind::Map(map) => std::iter::once(&mut map.dst).chain(&mut map.inputs).for_each(f),
         OpKind::Print { src, .. } => src.iter_mut().for_each(f),
         OpKind::Assert { cond, .. } => f(cond),

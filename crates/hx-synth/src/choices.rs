@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hx_layout::Layout;
 use hx_target::{Arch, catalogue};
 use hx_tile::{
-    Base, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind, Reason, RearrangeChoice, Route,
-    SharedLayout, Solution, TensorId, TileProgram, View,
+    Base, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind,
+    RearrangeChoice, Reason, Route, SharedLayout, Solution, TensorId, TileProgram, View,
 };
 
 use crate::access::{Transfer, global};
@@ -164,9 +164,8 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
         } else if let OpKind::Rearrange { dst, src, through: Some(tensor) } = op.kind {
             let view = || View::whole(Base::Shared(tensor), &program.tensor(tensor).shape);
             let ends = [(src, false), (dst, true)];
-            let uses_here = ends.map(|(t, reads)| {
-                shared::Use::exchange(op, view(), known[t].tv.clone(), reads, trips)
-            });
+            let uses_here =
+                ends.map(|(t, reads)| shared::Use::exchange(op, view(), known[t].tv.clone(), reads, trips));
             uses.entry(tensor).or_default().extend(uses_here);
             solution.cost += trips * cost::MEETING;
         } else if let Some(transfer) = Transfer::of(op)

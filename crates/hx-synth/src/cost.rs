@@ -122,6 +122,11 @@ pub(crate) fn shared_ideal(program: &TileProgram, access: &Access) -> f64 {
     shared(program, access, wavefronts_ideal(access.row) * instructions)
 }
 
+/// The least cycles in which so many bytes change hands through shared memory.
+pub(crate) fn exchange(bytes: f64) -> f64 {
+    MEETING + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
+}
+
 /// Wavefronts of one instruction of a warp at best.
 fn wavefronts_ideal(row: &CopyRow) -> f64 {
     f64::from((WARP * row.bytes).div_ceil(WAVEFRONT_BYTES).max(1))

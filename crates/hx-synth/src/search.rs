@@ -2,7 +2,7 @@
 //! a bound; the rest follows from the constraints.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use hx_target::Arch;
@@ -86,6 +86,16 @@ impl<'s, 'p> Cx<'s, 'p> {
         Ok(cost)
     }
 
+    /// The least cycles that moving an operand takes.
+    fn move_cost(&self, component: &Component<'p>, m: Move) -> f64 {
+        let Some((op, trips)) = component.ops.iter().find(|(op, _)| op.id == m.at) else {
+            return f64::INFINITY;
+        };
+        let Some(tensor) = op.kind.registers().get(m.operand).copied() else { return f64::INFINITY };
+        let tensor = self.program().tensor(tensor);
+        trips * cost::exchange(tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0)
+    }
+
     /// Cycles of one execution of an operation without matrix instructions.
     fn cost_of(&self, op: &'p Op, known: &Layouts) -> Result<f64, Failure> {
         let program = self.program();
@@ -164,14 +174,18 @@ pub(crate) fn search<'p>(
         branches: 0,
         left: 0,
         failure: None,
-        moves: BTreeSet::new(),
+        moves: BTreeMap::new(),
     };
     search.descend(start, Vec::new())?;
     if search.leaves.is_empty() {
         let none = || Failure::new(FailureKind::Conflict, "no layout was found");
-        return Err(Blocked { failure: search.failure.unwrap_or_else(none), moves: search.moves });
+        let moves = search.moves.into_keys().collect();
+        return Err(Blocked { failure: search.failure.unwrap_or_else(none), moves });
     }
-    Ok(Found { leaves: search.leaves, left: search.left })
+    let least = search.leaves.first().map_or(f64::INFINITY, |leaf| leaf.cost);
+    let pays = |(m, bound): (Move, f64)| (bound + cx.move_cost(component, m) < least).then_some(m);
+    let moves = search.moves.into_iter().filter_map(pays).collect();
+    Ok(Found { leaves: search.leaves, left: search.left, moves })
 }
 
 /// What a search found.
@@ -181,6 +195,8 @@ pub(crate) struct Found<'p> {
     pub(crate) leaves: Vec<Leaf<'p>>,
     /// Branches that the budget left alone.
     pub(crate) left: u64,
+    /// Moves that would mend branches which failed and may be cheaper than the first leaf, even with what the move costs.
+    pub(crate) moves: BTreeSet<Move>,
 }
 
 /// Depth-first: the gemms in the order of the text, then anchors for what they do not reach.
@@ -197,11 +213,17 @@ struct Search<'s, 'c, 'p> {
     branches: usize,
     left: u64,
     failure: Option<Failure>,
-    /// What might have mended the branches that failed.
-    moves: BTreeSet<Move>,
+    /// What might have mended the branches that failed, each with the least cycles of such a branch.
+    moves: BTreeMap<Move, f64>,
 }
 
 impl<'p> Search<'_, '_, 'p> {
+    /// Notes a move that would mend a branch of at least these cycles.
+    fn might(&mut self, m: Move, bound: f64) {
+        let least = self.moves.entry(m).or_insert(f64::INFINITY);
+        *least = least.min(bound);
+    }
+
     /// Whether a branch of which this much is decided can still be among the kept.
     fn promises(&self, bound: f64) -> bool {
         self.leaves.len() < self.keep || self.leaves.last().is_some_and(|worst| bound < worst.cost)
@@ -242,7 +264,11 @@ impl<'p> Search<'_, '_, 'p> {
         if let Some(first) = conflicts.first() {
             let system = self.cx.system;
             self.failure.get_or_insert_with(|| system.conflict(*first, &known));
-            self.moves.extend(conflicts.iter().flat_map(|c| system.moves(*c, &known)));
+            let bound = self.cx.cost(self.component, &known, &chosen).unwrap_or(f64::INFINITY);
+            let bound = bound + self.least[chosen.len()];
+            for conflict in &conflicts {
+                system.moves(*conflict, &known).into_iter().for_each(|m| self.might(m, bound));
+            }
             return Ok(());
         }
         match self.cx.cost(self.component, &known, &chosen) {
@@ -272,10 +298,11 @@ impl<'p> Search<'_, '_, 'p> {
             };
             let stand: Vec<usize> = (0..3).filter(|i| !agree(&operands[*i])).collect();
             if !stand.is_empty() {
-                // The accumulator stays where it is.
-                let inputs = stand.into_iter().filter(|operand| *operand > 0);
-                let before = |operand| Move { at: gemm.op.id, operand, after: false };
-                self.moves.extend(inputs.map(before));
+                let cost = self.cx.cost(self.component, &known, &chosen).unwrap_or(f64::INFINITY);
+                let bound = cost + self.least[chosen.len()];
+                for operand in stand {
+                    self.apart(&gemm, operand, &known).into_iter().for_each(|m| self.might(m, bound));
+                }
                 continue;
             }
             fits = true;
@@ -296,6 +323,24 @@ impl<'p> Search<'_, '_, 'p> {
             self.failure = Some(self.no_tiling_fits(&gemm, &known));
         }
         Ok(())
+    }
+
+    /// The moves that would free an operand of a gemm: the operand itself, but for the accumulator, which stays where it is; or
+    /// the tensor at the operation that its layout follows from.
+    fn apart(&self, gemm: &Gemm<'_>, operand: usize, known: &Layouts) -> Vec<Move> {
+        let mut moves = Vec::new();
+        if operand > 0 {
+            moves.push(Move { at: gemm.op.id, operand, after: false });
+        }
+        let tensor = [gemm.c, gemm.a, gemm.b][operand];
+        let from = known.get(tensor).and_then(|k| k.reason.from.first().copied());
+        if let Some(op) = from.and_then(|op| self.cx.program().op(op))
+            && op.id != gemm.op.id
+            && let Some(operand) = op.kind.registers().iter().position(|t| *t == tensor)
+        {
+            moves.push(Move { at: op.id, operand, after: operand == 0 });
+        }
+        moves
     }
 
     fn no_tiling_fits(&self, gemm: &Gemm<'_>, known: &Layouts) -> Failure {

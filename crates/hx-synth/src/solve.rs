@@ -32,7 +32,7 @@ pub fn solve(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) ->
         if matches!(program.tensor(dst).kind, TensorKind::Register { pinned: None }) {
             still.insert(op.id);
             match solver.attempt(&best.edits.moves, &still) {
-                Ok(solution) if solution.cost < best.cost => best = solution,
+                Ok((solution, _)) if solution.cost < best.cost => best = solution,
                 Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked.failure),
                 _ => {
                     still.remove(&op.id);
@@ -59,7 +59,7 @@ impl Solver<'_> {
     /// The cheapest solution with these moves and as few more as it takes.
     fn mended(&self, moves: &[Move], still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Solution, Blocked> {
         let blocked = match self.attempt(moves, still) {
-            Ok(solution) => return Ok(solution),
+            Ok((solution, ways)) => return Ok(self.bettered(solution, ways, still, tries)),
             Err(blocked) => blocked,
         };
         let mut level = vec![(moves.to_vec(), blocked.moves.clone())];
@@ -75,7 +75,7 @@ impl Solver<'_> {
                     let mut more = moves.clone();
                     more.push(*way);
                     match self.attempt(&more, still) {
-                        Ok(solution) if best.as_ref().is_none_or(|b| solution.cost < b.cost) => {
+                        Ok((solution, _)) if best.as_ref().is_none_or(|b| solution.cost < b.cost) => {
                             best = Some(solution);
                         }
                         Ok(_) => {}
@@ -91,8 +91,32 @@ impl Solver<'_> {
         Err(blocked)
     }
 
-    /// The cheapest solution with just these moves.
-    fn attempt(&self, moves: &[Move], still: &BTreeSet<OpId>) -> Result<Solution, Blocked> {
+    /// A solution that needs no move may still be dearer than one with a move, as where it does without matrix instructions.
+    fn bettered(
+        &self,
+        mut best: Solution,
+        ways: BTreeSet<Move>,
+        still: &BTreeSet<OpId>,
+        tries: &mut usize,
+    ) -> Solution {
+        let moves = best.edits.moves.clone();
+        for way in ways {
+            if *tries == 0 {
+                break;
+            }
+            *tries -= 1;
+            let more: Vec<Move> = moves.iter().copied().chain([way]).collect();
+            match self.attempt(&more, still) {
+                Ok((solution, _)) if solution.cost < best.cost => best = solution,
+                _ => {}
+            }
+        }
+        best
+    }
+
+    /// The cheapest solution with just these moves, and the moves that may lead to a cheaper one.
+    fn attempt(&self, moves: &[Move], still: &BTreeSet<OpId>) -> Result<(Solution, BTreeSet<Move>), Blocked> {
+        let mut ways = BTreeSet::new();
         let mut edits = Edits { moves: moves.to_vec(), exchanges: vec![] };
         let moved = edits.apply(self.program);
         let system = System::of(&moved, still);
@@ -106,6 +130,7 @@ impl Solver<'_> {
             }
             let found = search(&cx, &component, start.clone(), 1)?;
             solution.unexplored += found.left;
+            ways.extend(found.moves);
             let Some(leaf) = found.leaves.into_iter().next() else { continue };
             solution.cost += leaf.cost;
             for (gemm, tiling) in &leaf.tilings {
@@ -138,7 +163,7 @@ impl Solver<'_> {
         // The constraint first, then the instruction chosen for it.
         solution.constraints.sort_by_key(|d| d.op);
         solution.edits = edits;
-        Ok(solution)
+        Ok((solution, ways))
     }
 }
 

@@ -33,8 +33,7 @@ impl Edits {
         let first_op = 1 + program.ops(1.0).iter().map(|(op, _)| op.id.0).max().unwrap_or(0);
         for (i, m) in self.moves.iter().enumerate() {
             let tensor = TensorId(edited.tensors.len() as u32);
-            let Some(operand) =
-                program.op(m.at).and_then(|op| op.kind.registers().get(m.operand).copied())
+            let Some(operand) = program.op(m.at).and_then(|op| op.kind.registers().get(m.operand).copied())
             else {
                 continue;
             };
@@ -48,7 +47,9 @@ impl Edits {
         }
         for id in &self.exchanges {
             let through = TensorId(edited.tensors.len() as u32);
-            let Some(OpKind::Rearrange { src, .. }) = edited.op(*id).map(|op| op.kind.clone()) else { continue };
+            let Some(OpKind::Rearrange { src, .. }) = edited.op(*id).map(|op| op.kind.clone()) else {
+                continue;
+            };
             let old = edited.tensor(src);
             let kind = TensorKind::Shared { pinned: None };
             let name = format!("{}_exchange", old.name);

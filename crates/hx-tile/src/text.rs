@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use crate::{
-    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Route, Solution, Stmt, TensorId, TensorKind, TileProgram, View,
+    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Route, Solution, Stmt, TensorId, TensorKind,
+    TileProgram, View,
 };
 
 /// The program as text, one operation a line.

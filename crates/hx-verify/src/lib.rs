@@ -120,7 +120,12 @@ impl<'p> Check<'p> {
     }
 
     /// Every thread finds its values among its own, or all of them go through a shared tensor: what is written there is what is read.
-    fn rearrange(&self, [dst, src]: [TensorId; 2], through: Option<TensorId>, choice: &RearrangeChoice) -> Checked {
+    fn rearrange(
+        &self,
+        [dst, src]: [TensorId; 2],
+        through: Option<TensorId>,
+        choice: &RearrangeChoice,
+    ) -> Checked {
         match (&choice.route, through) {
             (Route::Within(positions), None) => {
                 let (d, s) = (self.held(dst)?, self.held(src)?);

@@ -53,7 +53,11 @@ pub(super) fn failure(
 }
 
 /// Values that change hands although nobody wrote it, with what it takes.
-pub(super) fn redistributions(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
+pub(super) fn redistributions(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    solution: &Solution,
+) -> Vec<Diagnostic> {
     let program = solution.program(&lowered.program);
     let mut found = Vec::new();
     for (op, _) in program.ops(1.0) {
@@ -67,7 +71,8 @@ pub(super) fn redistributions(places: &Places<'_>, lowered: &Lowered, solution: 
         let (file, range) = at.unwrap_or_else(|| places.kernel());
         let name = program.tensor(src).name.trim_end_matches("_moved").to_owned();
         let bytes = solution.shared.get(&shared).map_or(0, |s| s.bytes);
-        let message = format!("`{name}` changes hands between threads here, through {bytes} B of shared memory");
+        let message =
+            format!("`{name}` changes hands between threads here, through {bytes} B of shared memory");
         let diagnostic = Diagnostic::new(&codes::REDISTRIBUTION, file, range, message);
         found.push(
             diagnostic

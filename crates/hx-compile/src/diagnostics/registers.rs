@@ -16,9 +16,10 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
     let limits = arch.limits();
     let threads = i64::from(lowered.program.threads.max(1));
     let most = i64::from(limits.registers_per_thread).min(i64::from(limits.registers) / threads);
+    let program = solution.program(&lowered.program);
     let mut found = Vec::new();
     for (&id, distribution) in &solution.registers {
-        let tensor = lowered.program.tensor(id);
+        let tensor = program.tensor(id);
         let values = distribution.layout.mode(1).size();
         let bits = values * i64::from(tensor.dtype.bits());
         let registers = (bits + REGISTER_BITS - 1) / REGISTER_BITS;

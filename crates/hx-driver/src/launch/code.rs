@@ -11,7 +11,7 @@ use hx_compile::{Instance, solution, tile_program};
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
 use hx_target::catalogue;
-use hx_tile::{Base, Choice, CopyChoice, OpKind, Solution, TileProgram, View};
+use hx_tile::{Base, Choice, CopyChoice, OpKind, RearrangeChoice, Route, Solution, TileProgram, View};
 use hx_worker::log::kernel_resources;
 
 use super::{Launcher, cuda_text, stopped_at};
@@ -77,8 +77,13 @@ impl<'a> Launcher<'a> {
     }
 }
 
+/// Every copy of a solution, those between threads with both of their ends.
 fn copies(solution: &Solution) -> impl Iterator<Item = &CopyChoice> {
-    solution.choices.values().filter_map(|c| if let Choice::Copy(copy) = c { Some(copy) } else { None })
+    solution.choices.values().flat_map(|choice| match choice {
+        Choice::Copy(copy) => vec![copy],
+        Choice::Rearrange(RearrangeChoice { route: Route::Shared { store, load }, .. }) => vec![store, load],
+        _ => vec![],
+    })
 }
 
 /// Whether the dotted parts of `asked` are the first parts of the name.
@@ -97,12 +102,12 @@ fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<Cod
             None => error,
         });
     }
-    let mut rows = solution.choices.values().filter_map(|choice| match choice {
-        Choice::Copy(c) => Some(c.row.as_str()),
+    let others = solution.choices.values().filter_map(|choice| match choice {
         Choice::Gemm(c) => Some(c.row.as_str()),
         Choice::Convert(c) => c.row.as_deref(),
-        Choice::Map(_) | Choice::Reduce(_) => None,
+        Choice::Copy(_) | Choice::Map(_) | Choice::Reduce(_) | Choice::Rearrange(_) => None,
     });
+    let mut rows = copies(solution).map(|c| c.row.as_str()).chain(others);
     let found =
         rows.any(|row| begins(row, asked)) || opcodes(&source.text).iter().any(|op| begins(op, asked));
     Ok(CodeAnswer::Bool(found))

@@ -49,6 +49,9 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
         output.summary(&errors);
         return Err(Exit::Bad);
     };
+    // What the solution adds, such as values that change hands, is told like the rest.
+    let edited = Lowered { program: solution.program(&lowered.program).into_owned(), ..lowered.clone() };
+    let lowered = &edited;
     let solved = Solved { db, lowered, solution };
     let tensors = tensors(&lowered.program, args.tensor.as_deref()).map_err(|text| usage(&text))?;
     output.result(&solved.text(&arch.to_string(), &tensors));
