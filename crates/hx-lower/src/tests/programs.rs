@@ -626,17 +626,14 @@ fn rearranging_is_a_tensor_of_its_own() {
               register x: f16[8, 4]
               register y: f16[8, 4]
               register z: f16[8, 4] layout (32,1):(1,0)
-              shared x_exchange: f16[8, 4]
               register y_f32: f32[8, 4]
               shared shared: f32[8, 4]
               #0 fill(x, 1.0)
-              #1 y = cast(x, f16)
-              #2 copy(x, x_exchange[0..8, 0..4])
-              #3 sync()
-              #4 copy(x_exchange[0..8, 0..4], z)
-              #5 y_f32 = cast(y, f32)
-              #6 copy(y_f32, shared[0..8, 0..4])
-              #7 copy(z, c[block_idx.x * 8 + 0..8, block_idx.y * 4 + 0..4])
+              #1 y = rearrange(x)
+              #2 z = rearrange(x)
+              #3 y_f32 = cast(y, f32)
+              #4 copy(y_f32, shared[0..8, 0..4])
+              #5 copy(z, c[block_idx.x * 8 + 0..8, block_idx.y * 4 + 0..4])
         "#]],
     );
 }
