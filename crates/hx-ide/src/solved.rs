@@ -223,6 +223,12 @@ impl<'db> Solved<'db> {
                 }
                 (text, 1)
             }
+            Choice::Rearrange(moved) => match &moved.route {
+                hx_tile::Route::Within(_) => ("stays".to_owned(), 0),
+                hx_tile::Route::Shared { store, load } => {
+                    (format!("{} · {}", short_row(&store.row), short_row(&load.row)), 1)
+                }
+            },
             Choice::Convert(convert) => (convert.row.clone()?, 0),
             Choice::Map(_) => return None,
         })
