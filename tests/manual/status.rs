@@ -28,9 +28,9 @@ const GROUPS: &[(&str, &[Construct])] = &[
             ("`permute` of shared memory", "copy(r, sh);\nsync();\ncopy(permute(sh, [1, 0]), r);"),
             ("`new` in an index", "let t = register_tensor(f16, [1, 64, 64]);\ncopy(gx[new, .., ..], t);"),
             ("slices of register tensors", "let t = register_tensor(f16, [64]);\nt = r[.., 0];"),
-            ("`gather`", "copy(gather(x, idx)[b * 64.., ..64], r);"),
+            ("`gather`", "copy(tile(gather(x, idx), [64, 64])[.., .., b, 0], r);"),
             (
-                "elements of global tensors as integers",
+                "elements of global tensors as numbers",
                 "kernel k(x: f16[m, n], y: mut f16[g, n], row: u32[g]) grid [g] threads 32 {\n    let b = block_idx;\n    let r = register_tensor(f16, [1, 64]);\n    copy(global_view(x[row[b].., ..], (1, 64) : (n, 1)), r);\n    copy(r, global_view(y[b.., ..], (1, 64) : (n, 1)));\n}",
             ),
             ("`load`", "let t = load(gx);\ncopy(t, gy);"),

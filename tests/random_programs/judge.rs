@@ -144,7 +144,15 @@ fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
             Choice::Reduce(reduce) if !reduce.lanes.is_empty() => {
                 rows.insert("shfl.bfly.b32".to_owned());
             }
-            Choice::Map(_) | Choice::Reduce(_) => {}
+            Choice::Slice(slice) if !slice.lanes.is_empty() => {
+                rows.insert("shfl.idx.b32".to_owned());
+            }
+            Choice::Scan(scan)
+                if scan.levels.iter().any(|l| matches!(l, hx_tile::ScanLevel::Lanes { .. })) =>
+            {
+                rows.insert("shfl.up.b32".to_owned());
+            }
+            Choice::Map(_) | Choice::Reduce(_) | Choice::Slice(_) | Choice::Scan(_) => {}
         }
     }
     for (op, _) in program.ops(1.0) {

@@ -5,8 +5,9 @@
 //! floats. It knows no control flow and no memory.
 
 use hx_dtype::{DType, Operator};
+use hx_index::Symbol;
 use hx_target::{ComputeRow, ConvertRow, catalogue};
-use hx_thread::{Compute, Param};
+use hx_thread::{Compute, Param, Registers};
 use hx_tile::Scalar;
 
 use crate::access::{Array, Elements};
@@ -204,6 +205,43 @@ impl Emitter<'_> {
         }
     }
 
+    /// A number of the block under a name of its own, or its new value.
+    pub(crate) fn number(
+        &mut self,
+        var: &Symbol,
+        value: &Scalar,
+        inputs: &[Registers],
+        declares: bool,
+    ) -> Result<()> {
+        let arrays = inputs.iter().map(|r| self.array(r).map(|(_, a)| a)).collect::<Result<Vec<_>>>()?;
+        let elements = arrays.iter().zip(inputs);
+        let elements = elements.map(|(array, r)| Elements { array, base: &r.base, offsets: &r.offsets });
+        let mut work = Work { inputs: elements.collect(), steps: Vec::new(), known: Vec::new(), count: 0 };
+        let dtype = value.dtype();
+        let value = self.scalar(value, &mut work)?;
+        if !declares {
+            let unbound = || MalformedProgram::Unbound(var.to_string());
+            let name = self.printer.name_of(var).ok_or_else(unbound)?.to_owned();
+            let set = [format!("{name} = {};", value.text)];
+            return self.block("", |e| e.steps(work.steps, &set));
+        }
+        let changes = self.changes(var);
+        let wide = dtype.is_int() && (dtype.bits() == 64 || dtype == DType::U32);
+        let c_type = if wide { "long long" } else { value_type(dtype) };
+        let name = self.declare(var, wide);
+        if dtype == DType::Bool {
+            self.printer.bound(var, (Some(0), Some(1)));
+        }
+        if work.steps.is_empty() {
+            let constant = if changes { "" } else { "const " };
+            self.statement(&format!("{constant}{c_type} {name} = {};", value.text));
+            return Ok(());
+        }
+        self.statement(&format!("{c_type} {name};"));
+        let set = [format!("{name} = {};", value.text)];
+        self.block("", |e| e.steps(work.steps, &set))
+    }
+
     fn steps(&mut self, steps: Vec<Step>, after: &[String]) -> Result<()> {
         for step in steps {
             match step {
@@ -259,6 +297,10 @@ impl Emitter<'_> {
                 } else {
                     Value::word(name)
                 })
+            }
+            Scalar::Var { var, .. } => {
+                let unbound = || MalformedProgram::Unbound(var.to_string());
+                Ok(Value::word(self.printer.name_of(var).ok_or_else(unbound)?))
             }
             Scalar::Const { bits, dtype } => Ok(constant(*bits, *dtype)),
             Scalar::Apply { operator, dtype, args } => {
@@ -525,7 +567,7 @@ fn wrapped(dtype: DType, value: Value) -> Value {
 }
 
 /// The C++ type of a value.
-fn value_type(dtype: DType) -> &'static str {
+pub(crate) fn value_type(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "bool",
         _ if dtype.is_int() && dtype.bits() < 32 => {

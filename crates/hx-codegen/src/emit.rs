@@ -95,7 +95,7 @@ pub(crate) struct Emitter<'a> {
 const THREAD: &str = "thread";
 const AXES: [&str; 3] = ["x", "y", "z"];
 /// The start of shared memory, and its address in that memory's own address space.
-const SHARED_MEMORY: [&str; 2] = ["smem", "smem_base"];
+pub(crate) const SHARED_MEMORY: [&str; 2] = ["smem", "smem_base"];
 /// The line of the kernel's header, which has what belongs to no operation.
 const HEADER: u32 = 1;
 /// The most blocks along x; along y and z there are fewer.
@@ -363,6 +363,8 @@ impl<'a> Emitter<'a> {
                 Ok(())
             }
             Stmt::For { var, start, end, unroll, body } => self.repeat(var, start, end, *unroll, body),
+            // A scope.
+            Stmt::If { cond: Cond::True, then, .. } => self.block("", |e| e.body(then)),
             Stmt::If { cond, then, otherwise } => {
                 let cond = self.cond(cond)?;
                 self.block(&format!("if ({cond})"), |e| e.body(then))?;
@@ -379,6 +381,9 @@ impl<'a> Emitter<'a> {
                 Ok(())
             }
             Stmt::LoadInteger { var, address } => self.load_integer(var, address),
+            Stmt::LoadIndex { var, address, guard } => self.load_index(var, address, guard),
+            Stmt::LetNumber { var, value, inputs } => self.number(var, value, inputs, true),
+            Stmt::AssignNumber { var, value } => self.number(var, value, &[], false),
             Stmt::While { cond, body } => {
                 let cond = self.cond(cond)?;
                 self.block(&format!("while ({cond})"), |e| e.body(body))
@@ -409,7 +414,10 @@ impl<'a> Emitter<'a> {
             // A backslash at its end would make the next line part of the comment.
             self.write_line(&format!("// {}", title.trim_end_matches('\\')));
         }
-        let declares = group.body.iter().any(|s| matches!(s, Stmt::Let { .. } | Stmt::LoadInteger { .. }));
+        let declares = group
+            .body
+            .iter()
+            .any(|s| matches!(s, Stmt::Let { .. } | Stmt::LoadInteger { .. } | Stmt::LoadIndex { .. }));
         let result = if declares { self.block("", |e| e.body(&group.body)) } else { self.body(&group.body) };
         self.line = outer;
         result
@@ -452,10 +460,18 @@ impl<'a> Emitter<'a> {
     fn load_integer(&mut self, var: &Symbol, address: &Address) -> Result<(), MalformedProgram> {
         let (element, dtype) = self.element_of(address)?;
         let (bits, signed) = (dtype.bits(), dtype.is_signed_int());
-        if bits < 8 || dtype.is_float() {
-            return Err(MalformedProgram::Width { row: "a local integer".into(), dtype });
-        }
         let changes = self.assigned.contains(var);
+        if dtype.is_float() && bits >= 16 || dtype == DType::Bool {
+            let name = self.declare(var, false);
+            let c_type = crate::compute::value_type(dtype);
+            let truth = if dtype == DType::Bool { " != 0" } else { "" };
+            let constant = if changes { "" } else { "const " };
+            self.statement(&format!("{constant}{c_type} {name} = {element}{truth};"));
+            return Ok(());
+        }
+        if bits < 8 || dtype.is_float() {
+            return Err(MalformedProgram::Width { row: "a local number".into(), dtype });
+        }
         let wide = changes || bits == 64 || (bits == 32 && !signed);
         let name = self.declare(var, wide);
         let range = match (bits, signed) {
@@ -471,6 +487,38 @@ impl<'a> Emitter<'a> {
         let cut = if signed && bits < 32 { format!("({})", scalar(dtype)) } else { String::new() };
         self.statement(&format!("{constant}{c_type} {name} = {cut}{element};"));
         Ok(())
+    }
+
+    /// An integer that each thread reads for itself.
+    fn load_index(&mut self, var: &Symbol, address: &Address, guard: &Cond) -> Result<(), MalformedProgram> {
+        let (element, dtype) = self.element_of(address)?;
+        let (bits, signed) = (dtype.bits(), dtype.is_signed_int());
+        if bits < 8 || !dtype.is_int() {
+            return Err(MalformedProgram::Width { row: "a local integer".into(), dtype });
+        }
+        let wide = bits == 64 || (bits == 32 && !signed);
+        let cond = match guard {
+            Cond::True => None,
+            guard => Some(self.cond(guard)?),
+        };
+        let c_type = if wide { "long long" } else { "int" };
+        let cut = if signed && bits < 32 { scalar(dtype) } else { c_type };
+        let name = self.declare(var, wide);
+        let range = match (bits, signed) {
+            (64, _) => (None, None),
+            (_, true) => (Some(-1 << (bits - 1)), Some((1 << (bits - 1)) - 1)),
+            (_, false) => (Some(-1), Some((1 << bits) - 1)),
+        };
+        self.printer.bound(var, range);
+        let value = format!("({cut}){element}");
+        let value = cond.map_or(value.clone(), |cond| format!("({cond}) ? {value} : -1"));
+        self.statement(&format!("const {c_type} {name} = {value};"));
+        Ok(())
+    }
+
+    /// Whether some statement changes the local number.
+    pub(crate) fn changes(&self, var: &Symbol) -> bool {
+        self.assigned.contains(var)
     }
 
     /// Names a counter or local integer from here on.
@@ -489,7 +537,7 @@ fn assigned(body: &Body) -> BTreeSet<Symbol> {
     let mut out = BTreeSet::new();
     for stmt in body {
         match stmt {
-            Stmt::Assign { var, .. } => {
+            Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } => {
                 out.insert(var.clone());
             }
             Stmt::Group(Group { body, .. }) | Stmt::For { body, .. } | Stmt::While { body, .. } => {

@@ -5,7 +5,9 @@
 use hx_dtype::DType;
 use hx_index::{Atom, Cond, Expr};
 use hx_target::{CopyRow, Fragment, catalogue};
-use hx_thread::{Address, AsyncCopy, Convert, Exchange, Fill, Memory, Multiply, Param, Registers, Transfer};
+use hx_thread::{
+    Address, AsyncCopy, Convert, Exchange, Fill, Lane, Memory, Multiply, Param, Registers, Transfer,
+};
 
 use crate::access::{Array, Elements, Target};
 use crate::asm::{Asm, Operand, Slots, is_single};
@@ -247,14 +249,21 @@ impl Emitter<'_> {
         Ok(Operand { constraint, text })
     }
 
-    /// An element of global memory as C++, with its type.
+    /// An element of memory as C++, with its type.
     pub(crate) fn element_of(&mut self, address: &Address) -> Result<(String, DType)> {
         let dtype = self.program.memory_dtype(address.memory);
-        let (Memory::Global(p), Some(dtype)) = (address.memory, dtype) else {
-            return Err(MalformedProgram::Missing(format!("a global tensor at {:?}", address.memory)));
-        };
+        let dtype =
+            dtype.ok_or_else(|| MalformedProgram::Missing(format!("the tensor {:?}", address.memory)))?;
         let offset = self.expr(&address.offset)?.text;
-        Ok((format!("{}[{offset}]", self.params[p as usize]), dtype))
+        let text = match address.memory {
+            Memory::Global(p) => format!("{}[{offset}]", self.params[p as usize]),
+            Memory::Shared(s) => {
+                let first = self.program.shared[s as usize].offset;
+                let memory = crate::emit::SHARED_MEMORY[0];
+                format!("((const {}*)({memory} + {first}))[{offset}]", crate::storage::pointee(dtype))
+            }
+        };
+        Ok((text, dtype))
     }
 
     /// A copy from global to shared memory that goes on by itself.
@@ -319,6 +328,14 @@ impl Emitter<'_> {
         if row.bits != 32 {
             return Err(MalformedProgram::Width { row: row.name.clone(), dtype: dst.dtype });
         }
+        let lane = match &x.lane {
+            Lane::Xor(n) | Lane::Up(n) => Slots::Number(i64::from(*n)),
+            Lane::At(_) => Slots::Input(1),
+        };
+        let number = match &x.lane {
+            Lane::At(lane) => Some(Operand { constraint: 'r', text: self.expr(lane)?.text }),
+            _ => None,
+        };
         let (dst, src) = (elements(&dst, &x.dst), elements(&src, &x.src));
         let bits = dst.array.dtype.bits();
         let parts = match bits {
@@ -330,8 +347,8 @@ impl Emitter<'_> {
             let mut sequence = Sequence::default();
             let target = self.target(to, dst, &mut sequence);
             sequence.output(target, None);
-            sequence.asm.inputs = parts;
-            return self.exchange_one(&row.name, &row.ptx, x.mask, sequence);
+            sequence.asm.inputs = parts.into_iter().chain(number).collect();
+            return self.exchange_one(&row.name, &row.ptx, lane, sequence);
         }
         self.partial.extend((bits < 32).then_some(to));
         let names: Vec<String> = (0..parts.len()).map(|i| format!("hx_t{i}")).collect();
@@ -344,21 +361,21 @@ impl Emitter<'_> {
                 e.statement(&format!("unsigned {name};"));
                 let mut sequence = Sequence::default();
                 sequence.asm.outputs = vec![Operand { constraint: 'r', text: name.clone() }];
-                sequence.asm.inputs = vec![part];
-                e.exchange_one(&row.name, &row.ptx, x.mask, sequence)?;
+                sequence.asm.inputs = std::iter::once(part).chain(number.clone()).collect();
+                e.exchange_one(&row.name, &row.ptx, lane.clone(), sequence)?;
             }
             after.iter().for_each(|text| e.statement(text));
             Ok(())
         })
     }
 
-    fn exchange_one(&mut self, row: &str, ptx: &str, mask: u32, mut sequence: Sequence) -> Result<()> {
+    fn exchange_one(&mut self, row: &str, ptx: &str, lane: Slots, mut sequence: Sequence) -> Result<()> {
         // All lanes take part, so it stays where it is.
         sequence.asm.effects = true;
         self.sequence(row, ptx, sequence, &|name| match name {
             "d" => Some(Slots::Outputs(0..1)),
             "s" => Some(Slots::Input(0)),
-            "x" => Some(Slots::Number(i64::from(mask))),
+            "x" => Some(lane.clone()),
             _ => None,
         })
     }

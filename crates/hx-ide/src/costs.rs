@@ -128,7 +128,11 @@ fn walk(stmts: &[Stmt], clock: &mut usize, lives: &mut Lives) {
                 walk(then, clock, lives);
                 walk(otherwise, clock, lives);
             }
-            Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => {}
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadScalar { .. }
+            | Stmt::LetNumber { .. }
+            | Stmt::AssignNumber { .. } => {}
         }
     }
 }

@@ -229,6 +229,16 @@ impl<'db> Solved<'db> {
                     (format!("{} · {}", short_row(&store.row), short_row(&load.row)), 1)
                 }
             },
+            Choice::Slice(slice) => match &slice.through {
+                Some(through) => (format!("part · {} B shared", through.bytes), 1),
+                None if slice.lanes.is_empty() => return None,
+                None => ("part · lane step".to_owned(), 1),
+            },
+            Choice::Scan(scan) => {
+                let bytes: u32 = scan.scratch.iter().map(|s| s.bytes).sum();
+                let shared = if bytes == 0 { String::new() } else { format!(" · {bytes} B shared") };
+                (format!("scan{shared}"), 1)
+            }
             Choice::Convert(convert) => (convert.row.clone()?, 0),
             Choice::Map(_) => return None,
         })

@@ -6,12 +6,13 @@ use hx_hir::{
     Arg, ArgProblem, Expr as HirExpr, ExprId, ItemKind, Need, Resolution, builtin_params, match_args,
 };
 use hx_index::Expr;
+use hx_layout::Layout;
 use hx_tile::OpKind;
 
 use crate::cx::Cx;
 use crate::elementwise::is_elementwise;
 use crate::error::{At, Lower, LowerError};
-use crate::value::Value;
+use crate::value::{SymLayout, Value};
 
 impl<'db> Cx<'db> {
     pub(crate) fn call(
@@ -161,15 +162,96 @@ impl<'db> Cx<'db> {
             ("sum", [Some(t), Some(axis)]) => self.reduce(id, Operator::Add, *t, *axis, hint),
             ("min", [Some(t), None, Some(axis)]) => self.reduce(id, Operator::Min, *t, *axis, hint),
             ("max", [Some(t), None, Some(axis)]) => self.reduce(id, Operator::Max, *t, *axis, hint),
-            ("reduce", [Some(t), Some(axis), Some(op)]) => {
-                let operator = self.closure_operator(*op)?;
-                self.reduce(id, operator, *t, *axis, hint)
+            ("reduce", [Some(t), Some(axis), Some(op)]) => match self.closure_operator(*op)? {
+                Some(operator) => self.reduce(id, operator, *t, *axis, hint),
+                None => self.reduce_by(id, *t, *axis, *op, hint),
+            },
+            ("scan", [Some(t), Some(axis), Some(op)]) => self.scan(id, *t, *axis, *op, hint),
+            ("scalar", [Some(t)]) => self.scalar(id, *t),
+            ("atomic_add", [Some(view), Some(t)]) => self.atomic_add(id, *view, *t),
+            ("gather", [Some(t), Some(rows)]) => self.gather(*t, *rows),
+            ("size" | "cosize", [Some(x)]) => self.size(name, *x),
+            ("coalesce" | "inverse" | "right_inverse" | "left_inverse", [Some(l), ..]) => {
+                let layout = self.plain_layout(*l)?;
+                let made = match name {
+                    "coalesce" => Ok(layout.coalesce()),
+                    "left_inverse" => layout.left_inverse(),
+                    _ => Ok(layout.right_inverse()),
+                };
+                if name == "inverse" && made.as_ref().is_ok_and(|made| made.size() != layout.size()) {
+                    let message = format!("`{layout}` is no permutation of 0..{}", layout.size());
+                    let error = self
+                        .error(&codes::LAYOUT_ALGEBRA, id, message)
+                        .help("`right_inverse` or `left_inverse` may do");
+                    return Err(self.report(error));
+                }
+                self.algebra(id, made)
+            }
+            ("complement", [Some(l), size]) => {
+                let layout = self.plain_layout(*l)?;
+                let size = size.map(|size| self.const_int(size, "the size")).transpose()?;
+                self.algebra(id, layout.complement(size.unwrap_or(layout.cosize())))
+            }
+            ("compose", [Some(a), Some(b)]) => {
+                let (a, b) = (self.plain_layout(*a)?, self.plain_layout(*b)?);
+                self.algebra(id, a.compose(&b))
+            }
+            ("divide" | "product", [Some(l), Some(by)]) => {
+                let (layout, by) = (self.plain_layout(*l)?, self.plain_layout(*by)?);
+                let by = hx_layout::Tiler::Layout(by);
+                let made =
+                    if name == "divide" { layout.logical_divide(&by) } else { layout.logical_product(&by) };
+                self.algebra(id, made)
             }
             (_, [Some(x)]) if is_math(name) => match Operator::find(name, 1) {
                 Some(operator) => self.math(id, operator, *x),
                 None => self.unsupported(id, format!("`{name}`")),
             },
             _ => self.unsupported(id, format!("`{name}`")),
+        }
+    }
+
+    /// A layout of known integers without a swizzle; an integer is a layout of one mode.
+    fn plain_layout(&mut self, id: ExprId) -> Lower<Layout> {
+        let found = match self.eval(id)? {
+            Value::Layout(layout) => layout.to_layout(),
+            Value::Int(x) => x.as_const().and_then(|x| Layout::flat(&[(x, 1)]).ok()),
+            other => {
+                let message = format!("found {}, wanted a layout", other.what());
+                return self.fail(&codes::TYPE_MISMATCH, id, message);
+            }
+        };
+        let message = "wanted a layout of known integers without a swizzle";
+        found.map_or_else(|| self.fail(&codes::NOT_CONSTANT, id, message), Ok)
+    }
+
+    fn algebra(&mut self, id: ExprId, made: Result<Layout, hx_layout::LayoutError>) -> Lower<Value> {
+        match made {
+            Ok(layout) => Ok(Value::Layout(SymLayout::from_layout(&layout))),
+            Err(error) => self.fail(&codes::LAYOUT_ALGEBRA, id, error.to_string()),
+        }
+    }
+
+    /// The number of elements of a layout or tensor, or one more than a layout's largest index.
+    fn size(&mut self, name: &str, x: ExprId) -> Lower<Value> {
+        match self.eval(x)? {
+            Value::Tensor(t) if name == "size" => {
+                let product = t.shape().iter().fold(Expr::constant(1), |p, e| &p * e);
+                Ok(Value::Int(product.simplify(&self.facts)))
+            }
+            Value::Lazy(lazy) if name == "size" => {
+                Ok(Value::Int(Expr::constant(lazy.shape.iter().product())))
+            }
+            Value::Layout(layout) => match layout.to_layout() {
+                Some(l) => Ok(Value::Int(Expr::constant(if name == "size" { l.size() } else { l.cosize() }))),
+                None => {
+                    self.fail(&codes::NOT_CONSTANT, x, "wanted a layout of known integers without a swizzle")
+                }
+            },
+            other => {
+                let message = format!("found {}, wanted a layout for `{name}`", other.what());
+                self.fail(&codes::TYPE_MISMATCH, x, message)
+            }
         }
     }
 

@@ -36,11 +36,19 @@ pub(crate) struct Frame<'db> {
     /// Each local with the depth of run-time control flow at which it was bound.
     pub(crate) locals: BTreeMap<PatId, (Value, usize)>,
     /// The locals that have become variables of the program.
-    pub(crate) variables: BTreeMap<PatId, Symbol>,
+    pub(crate) variables: BTreeMap<PatId, Variable>,
     /// How many expressions are open around the one being evaluated: their operands are values already.
     pub(crate) operands: usize,
     /// The call that this frame is the inlining of.
     pub(crate) call: Option<Origin>,
+}
+
+/// A variable of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    pub(crate) symbol: Symbol,
+    /// Nothing for an integer, which expressions may mention.
+    pub(crate) dtype: Option<DType>,
 }
 
 pub(crate) struct Cx<'db> {
@@ -59,6 +67,8 @@ pub(crate) struct Cx<'db> {
     pub(crate) block_requires: Vec<Requirement>,
     /// Blocks along each axis of the grid.
     pub(crate) grid_rank: usize,
+    /// Threads of a block.
+    pub(crate) threads: u32,
     /// How many run-time `for` and `if` are open.
     pub(crate) depth: usize,
     /// Every variable of the program.
@@ -83,6 +93,7 @@ impl<'db> Cx<'db> {
             failed: false,
             block_requires: Vec::new(),
             grid_rank: 0,
+            threads: 0,
             depth: 0,
             variables: BTreeSet::new(),
             consts: Vec::new(),
@@ -255,6 +266,17 @@ impl<'db> Cx<'db> {
                 shape.iter().map(|&e| Expr::constant(e)).collect()
             }
         }
+    }
+
+    /// Extents of the dimensions that the coordinates of a view have: where rows are picked, as many as the table names.
+    pub(crate) fn view_shape(&self, view: &SymView) -> Vec<Expr> {
+        let mut shape = self.base_shape(view.base);
+        if let Some(rows) = &view.rows
+            && let Some(extent) = shape.get_mut(rows.dim)
+        {
+            *extent = rows.extent.clone();
+        }
+        shape
     }
 
     /// Strides of the dimensions of a global tensor, in elements.

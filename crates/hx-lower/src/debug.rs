@@ -105,10 +105,7 @@ impl Cx<'_> {
             return self.unsupported(at, "a tensor without modes here");
         }
         let held = self.in_registers(at, t, None)?;
-        match self.whole_register(&held) {
-            Some(id) => Ok(id),
-            None => self.unsupported(at, "a transposed or partial register tensor here"),
-        }
+        self.settled(at, &held, None).map(|(id, _)| id)
     }
 
     /// The expression as a register tensor, named like a variable where it is one.

@@ -83,7 +83,7 @@ impl Cx<'_> {
                 Some((other, known)) => self.joined(id, (other, known), (at, lazy))?,
             });
         }
-        let value = Scalar::apply(operator, dtype, args);
+        let value = folded(Scalar::apply(operator, dtype, args));
         Ok(match shape {
             Some((_, Lazy { shape, .. })) => Value::Lazy(Lazy { shape, inputs, value }),
             None => Value::Scalar(value),
@@ -139,17 +139,15 @@ impl Cx<'_> {
     /// A tensor as an expression of itself; anything else stays what it is.
     fn lazy_operand(&mut self, at: ExprId, value: Value) -> Lower<Value> {
         let Value::Tensor(t) = value else { return Ok(value) };
-        let Some((id, shape)) = self.register_of(&t) else {
+        if !t.is_register() {
             let message =
                 format!("found a {} tensor, wanted a register one for an elementwise operation", t.space());
             let error =
                 self.error(&codes::WRONG_MEMORY, at, message).help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
-        };
-        if self.whole_register(&t).is_none() {
-            return self
-                .unsupported(at, "a transposed or partial register tensor in an elementwise expression");
         }
+        let (id, t) = self.settled(at, &t, None)?;
+        let shape = self.tensors[id.0 as usize].shape.clone();
         Ok(Value::Lazy(Lazy { shape, inputs: vec![id], value: Scalar::Input { index: 0, dtype: t.dtype } }))
     }
 
@@ -320,12 +318,34 @@ fn writes(stmts: &[Stmt], id: TensorId) -> bool {
             OpKind::Copy { dst, .. } => dst.register() == Some(id),
             OpKind::Gemm { c, .. } => *c == id,
             OpKind::Map(map) => map.dst == id,
+            OpKind::Slice { dst, .. } => *dst == id,
+            OpKind::Scan { dst, .. } => dst.contains(&id),
             _ => false,
         },
         Stmt::For { body, .. } | Stmt::While { body, .. } => writes(body, id),
         Stmt::If { then, otherwise, .. } => writes(then, id) || writes(otherwise, id),
-        Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => false,
+        Stmt::Let { .. }
+        | Stmt::Assign { .. }
+        | Stmt::LoadScalar { .. }
+        | Stmt::LetNumber { .. }
+        | Stmt::AssignNumber { .. } => false,
     })
+}
+
+/// An operator on constants as its result.
+fn folded(value: Scalar) -> Scalar {
+    let Scalar::Apply { operator, dtype, args } = &value else { return value };
+    let bits: Option<Vec<u64>> = args
+        .iter()
+        .map(|a| match a {
+            Scalar::Const { bits, .. } => Some(*bits),
+            _ => None,
+        })
+        .collect();
+    match bits {
+        Some(bits) => Scalar::Const { bits: operator.eval(*dtype, &bits), dtype: operator.result(*dtype) },
+        None => value,
+    }
 }
 
 /// The element type that an operand fixes; literals and integers fix none.

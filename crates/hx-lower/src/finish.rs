@@ -38,7 +38,11 @@ fn visit(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
                 visit(then, f);
                 visit(otherwise, f);
             }
-            Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => {}
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadScalar { .. }
+            | Stmt::LetNumber { .. }
+            | Stmt::AssignNumber { .. } => {}
         }
     }
 }
@@ -47,11 +51,17 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
     match kind {
         OpKind::Fill { dst, .. } => f(dst),
         OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } => {
-            for view in [src, dst] {
-                if let Base::Shared(id) | Base::Register(id) = &mut view.base {
-                    f(id);
-                }
-            }
+            [src, dst].into_iter().for_each(|view| each_base(view, f));
+        }
+        OpKind::Slice { dst, src } => {
+            f(dst);
+            each_base(src, f);
+        }
+        OpKind::ReadNumber { src, .. } => f(src),
+        OpKind::Scan { dst, src, .. } => dst.iter_mut().chain(src).for_each(f),
+        OpKind::AtomicAdd { src, dst } => {
+            f(src);
+            each_base(dst, f);
         }
         OpKind::Gemm { c, a, b, .. } => [c, a, b].into_iter().for_each(f),
         OpKind::Cast { dst, src } | OpKind::Rearrange { dst, src, .. } | OpKind::Reduce { dst, src, .. } => {
@@ -61,5 +71,14 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
         OpKind::Print { src, .. } => src.iter_mut().for_each(f),
         OpKind::Assert { cond, .. } => f(cond),
         OpKind::Sync | OpKind::Commit | OpKind::Wait { .. } => {}
+    }
+}
+
+fn each_base(view: &mut hx_tile::View, f: &mut dyn FnMut(&mut TensorId)) {
+    let table = view.rows.as_mut().map(|rows| &mut rows.base);
+    for base in std::iter::once(&mut view.base).chain(table) {
+        if let Base::Shared(id) | Base::Register(id) = base {
+            f(id);
+        }
     }
 }

@@ -17,6 +17,8 @@ mod instance;
 mod ops;
 mod reduce;
 mod scalar;
+mod scan;
+mod slice;
 mod stmt;
 #[cfg(test)]
 mod test_db;
@@ -92,6 +94,7 @@ fn lower_kernel<'db>(
         call: None,
     });
     let header = cx.header(kernel, args, facts)?;
+    cx.threads = header.threads;
     let body = body_of(db, kernel.into());
     let frame = cx.frame_mut();
     (frame.store, frame.names, frame.in_signature) = (&body.store, body_names(db, kernel.into()), false);

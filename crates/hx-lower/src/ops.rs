@@ -5,7 +5,7 @@ use hx_dtype::DType;
 use hx_hir::{Arg, ExprId};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
-use hx_tile::{OpKind, TensorId, TensorKind, View};
+use hx_tile::{OpKind, Scalar, TensorId, TensorKind, View};
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
@@ -108,6 +108,7 @@ impl Cx<'_> {
                 Some(x) => Ok(x as f64),
                 None => self.unsupported(id, format!("{what} that is known only at run time")),
             },
+            Value::Scalar(Scalar::Const { bits, dtype }) => Ok(dtype.decode(bits)),
             Value::Scalar(_) => self.unsupported(id, format!("{what} that is known only at run time")),
             other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a number", other.what())),
         }
@@ -183,14 +184,28 @@ impl Cx<'_> {
                 }
                 Ok(())
             }
-            (Some(_), Some(_)) => self.unsupported(src, "a transposed move between register tensors"),
-            (None, _) => self.unsupported(src, "a part of a register tensor"),
-            (_, None) => self.unsupported(dst, "a part of a register tensor"),
+            (_, Some(order)) => {
+                // The destination's own order, in terms of the source's modes.
+                let mut own = vec![0; order.len()];
+                order.iter().enumerate().for_each(|(mode, &dim)| own[dim] = mode);
+                let turned = permuted(from, &own);
+                let part = self.part(src, &turned)?;
+                // What is read must not change while it is written.
+                let whole = a != b;
+                if whole {
+                    self.emit(OpKind::Slice { dst: b, src: part }, id);
+                } else {
+                    let (middle, _) = self.settled(src, &turned, None)?;
+                    self.emit(OpKind::Cast { dst: b, src: middle }, id);
+                }
+                Ok(())
+            }
+            (_, None) => self.fail(&codes::NOT_MUTABLE, dst, "a part of a register tensor may only be read"),
         }
     }
 
     /// The register tensor and the memory's view with its modes in the order of the register tensor's own.
-    fn straighten(
+    pub(crate) fn straighten(
         &mut self,
         reg: ExprId,
         register: &Tensor,
@@ -202,7 +217,8 @@ impl Cx<'_> {
             return self.unsupported(reg, "this operand");
         };
         let Some(order) = register.view.as_permutation(&shape) else {
-            return self.unsupported(reg, "a part of a register tensor");
+            let (part, _) = self.settled(reg, register, None)?;
+            return Ok((part, view));
         };
         let mut modes = view.modes.clone();
         for (mode, &dim) in view.modes.iter().zip(&order) {
@@ -212,7 +228,7 @@ impl Cx<'_> {
     }
 
     /// The view with its extents as numbers.
-    fn static_view(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
+    pub(crate) fn static_view(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
         match t.view.to_view() {
             Some(view) if view.modes.iter().all(|m| m.extent > 0) => Ok(view),
             Some(_) => {
@@ -300,6 +316,7 @@ impl Cx<'_> {
         self.want_mutable(t, &tensor)?;
         let value = match &value {
             Value::Float(x) => *x,
+            Value::Scalar(Scalar::Const { bits, dtype }) if *dtype == tensor.dtype => dtype.decode(*bits),
             Value::Int(x) if x.as_const().is_some() => x.as_const().unwrap_or_default() as f64,
             Value::Bool(hx_index::Cond::True) => 1.0,
             Value::Bool(hx_index::Cond::False) => 0.0,
@@ -307,7 +324,12 @@ impl Cx<'_> {
                 return self.assign_lazy(t, &tensor, x, value).map(|()| Value::Unit);
             }
             Value::Int(_) | Value::Scalar(_) => {
-                return self.unsupported(x, "filling memory with a number that is known only at run time");
+                let view = self.static_view(t, &tensor)?;
+                let hint = format!("{}_fill", self.base_name(tensor.view.base));
+                let (_, filled) = self.new_register(&hint, tensor.dtype, view.shape(), id);
+                self.assign_lazy(t, &filled, x, value)?;
+                self.copy_values(id, id, &filled, t, &tensor)?;
+                return Ok(Value::Unit);
             }
             other => {
                 let message = format!("found {}, wanted a number", other.what());
@@ -323,7 +345,9 @@ impl Cx<'_> {
             Some((dst, shape)) if tensor.view.as_permutation(&shape).is_some() => {
                 self.emit(OpKind::Fill { dst, value }, id);
             }
-            Some(_) => return self.unsupported(t, "a part of a register tensor"),
+            Some(_) => {
+                return self.fail(&codes::NOT_MUTABLE, t, "a part of a register tensor may only be read");
+            }
             None => {
                 let view = self.static_view(t, &tensor)?;
                 let hint = format!("{}_fill", self.base_name(tensor.view.base));
@@ -344,18 +368,23 @@ impl Cx<'_> {
             lazy @ (Value::Lazy(_) | Value::Scalar(_)) => return Ok(Self::cast_lazy(lazy, dtype)),
             Value::Int(x) if dtype.is_int() => return Ok(Value::Int(x)),
             Value::Int(x) => match x.as_const() {
-                Some(x) => return Ok(Value::Float(x as f64)),
-                None => return Ok(self.cast_integer(x, dtype)),
+                Some(x) if dtype.is_float() => return Ok(Value::Scalar(Scalar::constant(x as f64, dtype))),
+                _ => return Ok(self.cast_integer(x, dtype)),
             },
-            Value::Float(x) if dtype.is_float() => return Ok(Value::Float(dtype.decode(dtype.encode(x)))),
+            Value::Float(x) if dtype.is_float() => return Ok(Value::Scalar(Scalar::constant(x, dtype))),
+            Value::Bool(cond) => return Ok(Value::Scalar(crate::elementwise::condition(&cond).cast(dtype))),
             other => return self.unsupported(id, format!("a conversion of {}", other.what())),
         };
         let tensor = self.in_registers(t, &tensor, None)?;
+        let tensor = match self.register_of(&tensor) {
+            Some((_, shape)) if tensor.view.as_permutation(&shape).is_some() => tensor,
+            _ => self.settled(t, &tensor, None)?.1,
+        };
         let Some((src, shape)) = self.register_of(&tensor) else {
             return self.unsupported(t, "this operand");
         };
         let Some(order) = tensor.view.as_permutation(&shape) else {
-            return self.unsupported(t, "a part of a register tensor");
+            return self.unsupported(t, "this operand");
         };
         let hint =
             hint.map_or_else(|| format!("{}_{dtype}", self.base_name(tensor.view.base)), str::to_owned);
@@ -378,12 +407,14 @@ impl Cx<'_> {
             let message = format!("found a {} tensor, wanted a register one for `rearrange`", tensor.space());
             return self.fail(&codes::WRONG_MEMORY, t, message);
         };
-        let Some(order) = tensor.view.as_permutation(&shape) else {
-            return self.unsupported(t, "a part of a register tensor");
+        let (src, shape, tensor) = match tensor.view.as_permutation(&shape) {
+            Some(order) if pinned.is_none() || order.is_sorted() => (src, shape, tensor),
+            _ => {
+                let (part, settled) = self.settled(t, &tensor, None)?;
+                (part, self.tensors[part.0 as usize].shape.clone(), settled)
+            }
         };
-        if pinned.is_some() && !order.is_sorted() {
-            return self.unsupported(t, "`rearrange` of a transposed register tensor to a pinned layout");
-        }
+        let order = tensor.view.as_permutation(&shape).unwrap_or_else(|| (0..shape.len()).collect());
         if pinned.is_none() && tensor.fresh {
             // Nothing else holds these values, so their layout is open as it is.
             return Ok(Value::Tensor(tensor));
@@ -440,10 +471,7 @@ impl Cx<'_> {
             return Err(self.report(error));
         }
         let t = self.in_registers(at, t, None)?;
-        match self.whole_register(&t) {
-            Some(id) => Ok(id),
-            None => self.unsupported(at, "a transposed or partial register operand of `gemm`"),
-        }
+        self.settled(at, &t, None).map(|(id, _)| id)
     }
 
     fn gemm_shapes(&mut self, operands: [(ExprId, &Tensor); 3]) -> Lower<()> {
@@ -488,7 +516,7 @@ impl Cx<'_> {
         (a.clone() - b.clone()).simplify(&self.facts).is_zero()
     }
 
-    fn same_shape(
+    pub(crate) fn same_shape(
         &mut self,
         id: ExprId,
         (src, a): (ExprId, &[Expr]),
@@ -505,7 +533,7 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    fn want_mutable(&mut self, at: ExprId, t: &Tensor) -> Lower<()> {
+    pub(crate) fn want_mutable(&mut self, at: ExprId, t: &Tensor) -> Lower<()> {
         if t.mutable {
             return Ok(());
         }

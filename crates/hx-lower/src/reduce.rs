@@ -21,7 +21,15 @@ impl Cx<'_> {
             }
             Value::Int(value) => match value.as_const() {
                 Some(value) => Ok(Value::Float(constant(operator, value as f64))),
-                None => self.unsupported(id, format!("`{}` of a run-time integer", operator.name())),
+                None => {
+                    let message =
+                        format!("found a run-time integer, wanted a float for `{}`", operator.name());
+                    let error = self
+                        .error(&codes::TYPE_MISMATCH, x, message)
+                        .help("`cast(…, f32)` converts a number");
+                    let _ = id;
+                    Err(self.report(error))
+                }
             },
             Value::Float(value) => Ok(Value::Float(constant(operator, value))),
             value if is_elementwise(&value) => self.apply(id, operator, vec![(x, value)]),
@@ -87,8 +95,14 @@ impl Cx<'_> {
                 self.error(&codes::WRONG_MEMORY, t, message).help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
         };
-        let Some(order) = tensor.view.as_permutation(&shape) else {
-            return self.unsupported(t, "a reduction of a part of a register tensor");
+        let (src, shape, order) = match tensor.view.as_permutation(&shape) {
+            Some(order) => (src, shape, order),
+            None => {
+                let (part, _) = self.settled(t, &tensor, None)?;
+                let shape = self.tensors[part.0 as usize].shape.clone();
+                let order = (0..shape.len()).collect();
+                (part, shape, order)
+            }
         };
         let logical = matches!(operator, Operator::And | Operator::Or);
         if logical != (tensor.dtype == DType::Bool) {
@@ -104,8 +118,8 @@ impl Cx<'_> {
         Ok(Value::Tensor(crate::stmt::permuted(&result, &order)))
     }
 
-    /// The operator that a closure of two parameters is.
-    pub(crate) fn closure_operator(&mut self, op: ExprId) -> Lower<Operator> {
+    /// The built-in operator that a closure of two parameters is, if it is one.
+    pub(crate) fn closure_operator(&mut self, op: ExprId) -> Lower<Option<Operator>> {
         let store = self.store();
         let HirExpr::Closure { params, body } = &store[op] else {
             return self.fail(&codes::TYPE_MISMATCH, op, "wanted an operator, as in `|a, b| a + b`");
@@ -121,7 +135,7 @@ impl Cx<'_> {
             HirExpr::Block(block) if block.stmts.is_empty() => block.tail.unwrap_or(*body),
             _ => *body,
         };
-        let found = match &store[body] {
+        Ok(match &store[body] {
             HirExpr::Binary { op, lhs, rhs } if self.are_params([a, b], [*lhs, *rhs]) => match op {
                 BinaryOp::Arith(ArithOp::Add) => Some(Operator::Add),
                 BinaryOp::Arith(ArithOp::Mul) => Some(Operator::Mul),
@@ -136,11 +150,7 @@ impl Cx<'_> {
                 _ => None,
             },
             _ => None,
-        };
-        match found {
-            Some(operator) => Ok(operator),
-            None => self.unsupported(op, "a reduction by an operator other than `+ * min max && ||`"),
-        }
+        })
     }
 
     /// Whether two expressions are the two parameters, in either order.

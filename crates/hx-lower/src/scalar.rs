@@ -1,7 +1,7 @@
 //! Numbers, truth values and names: what needs no tensor.
 
 use hx_base::codes;
-use hx_dtype::Operator;
+use hx_dtype::{DType, Operator};
 use hx_hir::{
     ArithOp, BinaryOp, Block, CmpOp, Expr as HirExpr, ExprId, ItemKey, Literal, LogicOp, Path, Resolution,
     UnaryOp,
@@ -47,9 +47,7 @@ impl<'db> Cx<'db> {
             HirExpr::Field { base, name } => self.field(id, *base, name)?,
             HirExpr::Index { base, args } => self.index(id, *base, args)?,
             HirExpr::Tuple(fields) => {
-                if let Some(field) = fields.iter().find(|f| f.label.is_some()) {
-                    return self.unsupported(field.value, "a label in a tuple");
-                }
+                // Labels of a layout's modes are for readers.
                 Value::Tuple(fields.iter().map(|f| self.eval(f.value)).collect::<Lower<_>>()?)
             }
             HirExpr::Array(parts) => Value::Array(parts.iter().map(|p| self.eval(*p)).collect::<Lower<_>>()?),
@@ -60,7 +58,10 @@ impl<'db> Cx<'db> {
             }
             HirExpr::New => Value::New,
             HirExpr::Wildcard => return self.fail(&codes::TYPE_MISMATCH, id, "found `_`, wanted a value"),
-            HirExpr::Closure { .. } => return self.unsupported(id, "a closure"),
+            HirExpr::Closure { .. } => {
+                let message = "found a closure, wanted a value: it can be the operator of `scan` or `reduce`";
+                return self.fail(&codes::TYPE_MISMATCH, id, message);
+            }
             HirExpr::If { condition, then, otherwise } => {
                 self.if_expr(id, *condition, *then, *otherwise, hint)?
             }
@@ -168,6 +169,20 @@ impl<'db> Cx<'db> {
             self.unwritten(lhs, &a, mark)?;
             return self.elementwise(id, op, (lhs, a), (rhs, b));
         }
+        self.plain(id, op, (lhs, a), (rhs, b))
+    }
+
+    /// `a op b` on numbers.
+    pub(crate) fn arithmetic(&mut self, id: ExprId, op: ArithOp, a: Operand, b: Operand) -> Lower<Value> {
+        let op = BinaryOp::Arith(op);
+        if is_elementwise(&a.1) || is_elementwise(&b.1) {
+            return self.elementwise(id, op, a, b);
+        }
+        self.plain(id, op, a, b)
+    }
+
+    /// An operator between values of compile time and integers.
+    fn plain(&mut self, id: ExprId, op: BinaryOp, (_, a): Operand, (rhs, b): Operand) -> Lower<Value> {
         match (op, &a, &b) {
             (BinaryOp::Compose, Value::Swizzle(swizzle), Value::Layout(layout))
                 if layout.swizzle.is_identity() =>
@@ -395,7 +410,7 @@ impl<'db> Cx<'db> {
     pub(crate) fn cond(&mut self, id: ExprId) -> Lower<Cond> {
         match self.eval(id)? {
             Value::Bool(x) => Ok(x),
-            Value::Scalar(_) => self.unsupported(id, "a condition on run-time floating-point numbers"),
+            Value::Scalar(scalar) if scalar.dtype() == DType::Bool => Ok(self.decided(scalar)),
             Value::Tensor(_) | Value::Lazy(_) => {
                 let error = self
                     .error(

@@ -6,9 +6,9 @@ use hx_hir::{
     ArithOp, BinaryOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, Stmt as HirStmt, StmtId, StmtKind,
 };
 use hx_index::{Cond, Expr};
-use hx_tile::{OpKind, Stmt};
+use hx_tile::{OpKind, Scalar, Stmt};
 
-use crate::cx::Cx;
+use crate::cx::{Cx, Variable};
 use crate::elementwise::Lazy;
 use crate::error::{At, Lower};
 use crate::value::{Tensor, Value};
@@ -65,7 +65,7 @@ impl Cx<'_> {
     fn copy_of(&mut self, t: &Tensor, hint: Option<&str>, at: ExprId) -> Lower<Tensor> {
         let Some((src, shape)) = self.register_of(t) else { return Ok(t.clone()) };
         let Some(order) = t.view.as_permutation(&shape) else {
-            return self.unsupported(at, "a part of a register tensor");
+            return self.settled(at, t, hint).map(|(_, part)| part);
         };
         let hint = hint.map_or_else(|| format!("{}_copy", self.base_name(t.view.base)), str::to_owned);
         let (dst, copy) = self.new_register(&hint, t.dtype, shape, at);
@@ -81,7 +81,11 @@ impl Cx<'_> {
             Pat::Bind(_) => {
                 let depth = self.depth;
                 let value = match self.freeze(value) {
-                    Value::Tensor(t) => Value::Tensor(Tensor { fresh: false, ..t }),
+                    // What a part of a register tensor was copied to is a tensor of its own under its name.
+                    Value::Tensor(t) => {
+                        let mutable = t.mutable || (t.is_register() && t.fresh);
+                        Value::Tensor(Tensor { fresh: false, mutable, ..t })
+                    }
                     other => other,
                 };
                 self.frame_mut().locals.insert(pat, (value, depth));
@@ -177,10 +181,16 @@ impl Cx<'_> {
             return self.unsupported(place, format!("{} that changes inside of a loop or `if`", old.what()));
         }
         let new = self.eval(value)?;
+        let number = |v: &Value| matches!(v, Value::Float(_) | Value::Scalar(_));
+        let adapts = |v: &Value| number(v) || matches!(v, Value::Int(x) if x.as_const().is_some());
         let new = match (op, old, new) {
             (None, old, new) if std::mem::discriminant(&old) == std::mem::discriminant(&new) => new,
+            (None, old, new) if number(&old) && adapts(&new) => new,
             (Some(op), Value::Int(a), Value::Int(b)) => {
                 Value::Int(self.int_assign(place, op, &a, &b, value)?)
+            }
+            (Some(op), old, new) if number(&old) && adapts(&new) => {
+                self.arithmetic(value, op, (place, old), (value, new))?
             }
             (Some(_), old, new) | (None, old, new) => {
                 let message = format!("found {}, wanted {}", new.what(), old.what());
@@ -188,7 +198,13 @@ impl Cx<'_> {
             }
         };
         match (variable, new) {
-            (Some(var), Value::Int(value)) => self.push(Stmt::Assign { var, value }),
+            (Some(Variable { symbol: var, dtype: None }), Value::Int(value)) => {
+                self.push(Stmt::Assign { var, value })
+            }
+            (Some(Variable { symbol: var, dtype: Some(dtype) }), new) => {
+                let value = self.as_number(value, new, dtype)?;
+                self.push(Stmt::AssignNumber { var, value });
+            }
             (_, new) => {
                 let new = self.freeze(new);
                 self.frame_mut().locals.insert(pat, (new, bound_at));
@@ -246,8 +262,14 @@ impl Cx<'_> {
             }
         };
         let (start, end) = (self.freeze_int(start), self.freeze_int(end));
-        self.thaw(&[body]);
         let unroll = stmt.attrs.iter().any(|a| a.name == "unroll");
+        if unroll
+            && let Some(bounds) = crate::slice::written_out(&start, &end)
+            && self.indexes_registers(body, pat)
+        {
+            return self.repeated(pat, bounds, body);
+        }
+        self.thaw(&[body]);
         let name = match &self.store()[pat] {
             Pat::Bind(name) => name.clone(),
             _ => "_".into(),
@@ -274,11 +296,7 @@ impl Cx<'_> {
         self.thaw(&[condition, body]);
         let mark = self.mark();
         let cond = self.cond(condition)?;
-        if self.mark() != mark {
-            // What comes before the loop would not run again.
-            return self
-                .unsupported(condition, "a condition of `while` that does more than compare integers");
-        }
+        let computed = self.mark() != mark;
         match cond {
             Cond::False => return Ok(()),
             Cond::True => {
@@ -287,8 +305,23 @@ impl Cx<'_> {
             }
             _ => {}
         }
-        let (result, stmts) = self.nested(|cx| cx.eval(body).map(|_| ()));
-        self.push(Stmt::While { cond, body: stmts });
+        if !computed {
+            let (result, stmts) = self.nested(|cx| cx.eval(body).map(|_| ()));
+            self.push(Stmt::While { cond, body: stmts });
+            return result;
+        }
+        // What the condition computes is computed again after each round.
+        let again = self.new_var("again".into());
+        self.push(Stmt::LetNumber { var: again.clone(), value: crate::elementwise::condition(&cond) });
+        let (result, stmts) = self.nested(|cx| {
+            cx.eval(body)?;
+            let value = crate::elementwise::condition(&cx.cond(condition)?);
+            cx.push(Stmt::AssignNumber { var: again.clone(), value });
+            Ok(())
+        });
+        if let Value::Bool(cond) = self.number_of(&again, DType::Bool) {
+            self.push(Stmt::While { cond, body: stmts });
+        }
         result
     }
 
@@ -323,13 +356,82 @@ impl Cx<'_> {
             self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
             return Ok(Value::Int(Expr::symbol(var)));
         }
-        if !then_stmts.is_empty() || !else_stmts.is_empty() {
-            self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+        let (a, b) = match (a, b) {
+            (Ok(a), Ok(b)) => (a, b),
+            (a, b) => {
+                self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+                return a.and(b);
+            }
+        };
+        if a == b || otherwise.is_none() {
+            if !then_stmts.is_empty() || !else_stmts.is_empty() {
+                self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+            }
+            return Ok(if a == b { a } else { Value::Unit });
         }
-        match (a?, b?) {
-            (Value::Unit, Value::Unit) => Ok(Value::Unit),
-            (a, b) if a == b => Ok(a),
-            _ => self.unsupported(id, "a value that depends on a run-time condition"),
+        let made = self.either(
+            id,
+            hint,
+            [(then, a, &mut then_stmts), (otherwise.unwrap_or(id), b, &mut else_stmts)],
+        );
+        self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
+        made
+    }
+
+    /// The value of an `if` that is decided at run time: a number or a register tensor of its own, which each branch sets at its end.
+    fn either(
+        &mut self,
+        id: ExprId,
+        hint: Option<&str>,
+        branches: [(ExprId, Value, &mut Vec<Stmt>); 2],
+    ) -> Lower<Value> {
+        let [(a_at, a, a_stmts), (b_at, b, b_stmts)] = branches;
+        let dtype = |v: &Value| match v {
+            Value::Scalar(s) => Some(s.dtype()),
+            Value::Bool(_) => Some(DType::Bool),
+            _ => None,
+        };
+        let number =
+            |v: &Value| matches!(v, Value::Scalar(_) | Value::Bool(_) | Value::Float(_) | Value::Int(_));
+        if number(&a) && number(&b) {
+            let dtype = dtype(&a).or(dtype(&b)).unwrap_or(crate::variable::UNTYPED);
+            let (x, y) = (self.as_number(a_at, a, dtype)?, self.as_number(b_at, b, dtype)?);
+            let var = self.new_var("picked".into());
+            a_stmts.push(Stmt::AssignNumber { var: var.clone(), value: x });
+            b_stmts.push(Stmt::AssignNumber { var: var.clone(), value: y });
+            self.push(Stmt::LetNumber { var: var.clone(), value: Scalar::Const { bits: 0, dtype } });
+            return Ok(self.number_of(&var, dtype));
+        }
+        let shape = |cx: &Self, v: &Value| match v {
+            Value::Lazy(lazy) => Some((lazy.shape.clone(), lazy.value.dtype())),
+            Value::Tensor(t) => {
+                let extents: Option<Vec<i64>> = t.shape().iter().map(Expr::as_const).collect();
+                extents.filter(|_| cx.register_of(t).is_some()).map(|shape| (shape, t.dtype))
+            }
+            _ => None,
+        };
+        match (shape(self, &a), shape(self, &b)) {
+            (Some(x), Some(y)) if x == y => {
+                let (_, tensor) = self.new_register(hint.unwrap_or("picked"), x.1, x.0, id);
+                for (at, value, stmts) in [(a_at, a, a_stmts), (b_at, b, b_stmts)] {
+                    self.blocks.push(std::mem::take(stmts));
+                    let done = match value {
+                        Value::Tensor(src) => self.copy_values(at, at, &src, id, &tensor),
+                        lazy => self.assign_lazy(id, &tensor, at, lazy),
+                    };
+                    *stmts = self.blocks.pop().unwrap_or_default();
+                    done?;
+                }
+                Ok(Value::Tensor(tensor))
+            }
+            _ => {
+                let message = format!(
+                    "found {} and {}, wanted two values of one type from a run-time condition",
+                    a.what(),
+                    b.what()
+                );
+                self.fail(&codes::TYPE_MISMATCH, id, message)
+            }
         }
     }
 

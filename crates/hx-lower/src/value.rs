@@ -212,7 +212,12 @@ pub(crate) struct SymView {
     pub(crate) offsets: Vec<Expr>,
     pub(crate) modes: Vec<SymMode>,
     pub(crate) pad: f64,
+    /// The table that picks rows, if there is one.
+    pub(crate) rows: Option<Box<SymRows>>,
 }
+
+/// As [`hx_tile::Rows`].
+pub(crate) type SymRows = hx_tile::Rows;
 
 /// A mode: `extent` steps of `factor` along dimension `dim` of the base.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -235,6 +240,7 @@ impl SymView {
             offsets: vec![Expr::default(); shape.len()],
             modes: shape.iter().enumerate().map(mode).collect(),
             pad: 0.0,
+            rows: None,
         }
     }
 
@@ -248,6 +254,7 @@ impl SymView {
             offsets: self.offsets.clone(),
             modes: self.modes.iter().map(mode).collect::<Option<_>>()?,
             pad: self.pad,
+            rows: self.rows.as_deref().cloned(),
         })
     }
 

@@ -1,20 +1,24 @@
-//! Integers that change at run time, and integers read from global tensors.
+//! Numbers that change at run time, and numbers read from tensors.
 //!
-//! An integer is replaced by its value wherever it is used, until control flow that is decided at run time assigns to it. From
+//! A number is replaced by its value wherever it is used, until control flow that is decided at run time assigns to it. From
 //! there on it is a variable of the program, and whatever is bound to a name while it mentions one is bound to its value then.
 
 use hx_base::codes;
+use hx_dtype::DType;
 use hx_hir::{Expr as HirExpr, ExprId, PatId, Resolution, StmtKind};
-use hx_index::{Cond, Expr, Symbol};
+use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_tile::{Scalar, Stmt, View};
 
-use crate::cx::Cx;
-use crate::elementwise::Lazy;
+use crate::cx::{Cx, Variable};
+use crate::elementwise::{Lazy, condition};
 use crate::error::Lower;
 use crate::value::{SymView, Tensor, Value};
 
+/// The type of a number that changes, where literals alone give it its first value.
+pub(crate) const UNTYPED: DType = DType::F32;
+
 impl Cx<'_> {
-    /// Makes variables of the integers bound outside of these expressions and assigned to in them. To be called before what runs
+    /// Makes variables of the numbers bound outside of these expressions and assigned to in them. To be called before what runs
     /// any number of times or not at all.
     pub(crate) fn thaw(&mut self, exprs: &[ExprId]) {
         let store = self.store();
@@ -30,24 +34,94 @@ impl Cx<'_> {
                 if let Some((Value::Lazy(lazy), _)) = &local {
                     self.hold(*place, pat, lazy.clone());
                 }
-                if let Some((Value::Int(value), depth)) = local {
-                    let name = match &store[*place] {
-                        HirExpr::Path { path, .. } => path.to_string(),
-                        _ => "n".into(),
-                    };
-                    let var = self.new_var(name.into());
-                    self.push(Stmt::Let { var: var.clone(), value });
-                    self.variables.insert(var.clone());
-                    let frame = self.frame_mut();
-                    frame.locals.insert(pat, (Value::Int(Expr::symbol(var.clone())), depth));
-                    frame.variables.insert(pat, var);
+                if let Some((value, depth)) = local {
+                    self.vary(*place, pat, value, depth);
                 }
             }
         }
     }
 
+    /// Makes a variable of a local number; anything else stays what it is.
+    fn vary(&mut self, place: ExprId, pat: PatId, value: Value, depth: usize) {
+        let name = match &self.store()[place] {
+            HirExpr::Path { path, .. } => path.to_string(),
+            _ => "n".into(),
+        };
+        let scalar = match value {
+            Value::Int(value) => {
+                let symbol = self.new_var(name.into());
+                self.push(Stmt::Let { var: symbol.clone(), value });
+                let now = Value::Int(Expr::symbol(symbol.clone()));
+                return self.varies(pat, Variable { symbol, dtype: None }, now, depth);
+            }
+            Value::Float(x) => Scalar::constant(x, UNTYPED),
+            Value::Scalar(scalar) => scalar,
+            Value::Bool(cond) => condition(&cond),
+            _ => return,
+        };
+        let (dtype, symbol) = (scalar.dtype(), self.new_var(name.into()));
+        self.push(Stmt::LetNumber { var: symbol.clone(), value: scalar });
+        let now = self.number_of(&symbol, dtype);
+        self.varies(pat, Variable { symbol, dtype: Some(dtype) }, now, depth);
+    }
+
+    fn varies(&mut self, pat: PatId, variable: Variable, now: Value, depth: usize) {
+        self.variables.insert(variable.symbol.clone());
+        let frame = self.frame_mut();
+        frame.locals.insert(pat, (now, depth));
+        frame.variables.insert(pat, variable);
+    }
+
+    /// A named number of the block as a value.
+    pub(crate) fn number_of(&mut self, symbol: &Symbol, dtype: DType) -> Value {
+        match dtype {
+            DType::Bool => {
+                self.facts.at_least(symbol.clone(), 0);
+                self.facts.at_most(symbol.clone(), Expr::constant(1));
+                Value::Bool(Cond::cmp(CmpOp::Ne, Expr::symbol(symbol.clone()), Expr::default(), &self.facts))
+            }
+            dtype if dtype.is_int() => Value::Int(Expr::symbol(symbol.clone())),
+            dtype => Value::Scalar(Scalar::Var { var: symbol.clone(), dtype }),
+        }
+    }
+
+    /// A run-time truth value as a condition, under a name of its own.
+    pub(crate) fn decided(&mut self, scalar: Scalar) -> Cond {
+        if let Scalar::Const { bits, .. } = scalar {
+            return if bits == 0 { Cond::False } else { Cond::True };
+        }
+        let symbol = self.new_var("decided".into());
+        self.push(Stmt::LetNumber { var: symbol.clone(), value: scalar });
+        match self.number_of(&symbol, DType::Bool) {
+            Value::Bool(cond) => cond,
+            _ => Cond::False,
+        }
+    }
+
+    /// A number as a scalar of the type that a variable has; a literal adapts.
+    pub(crate) fn as_number(&mut self, at: ExprId, value: Value, dtype: DType) -> Lower<Scalar> {
+        Ok(match value {
+            Value::Bool(cond) if dtype == DType::Bool => condition(&cond),
+            Value::Scalar(scalar) if scalar.dtype() == dtype => scalar,
+            Value::Float(x) if dtype.is_float() => Scalar::constant(x, dtype),
+            Value::Int(x) if dtype.is_float() && x.as_const().is_some() => {
+                Scalar::constant(x.as_const().unwrap_or_default() as f64, dtype)
+            }
+            Value::Scalar(scalar) => {
+                let message = format!("found a number of type `{}`, wanted `{dtype}`", scalar.dtype());
+                let help = format!("`cast(…, {dtype})` converts");
+                let error = self.error(&codes::DTYPE_MISMATCH, at, message).help(help);
+                return Err(self.report(error));
+            }
+            other => {
+                let message = format!("found {}, wanted a number of type `{dtype}`", other.what());
+                return self.fail(&codes::TYPE_MISMATCH, at, message);
+            }
+        })
+    }
+
     /// The variable that a local has become.
-    pub(crate) fn variable(&self, pat: PatId) -> Option<Symbol> {
+    pub(crate) fn variable(&self, pat: PatId) -> Option<Variable> {
         self.frame().variables.get(&pat).cloned()
     }
 
@@ -106,7 +180,14 @@ impl Cx<'_> {
                     mode.extent = self.freeze_int(std::mem::take(&mut mode.extent));
                     mode.factor = self.freeze_int(std::mem::take(&mut mode.factor));
                 }
-                Value::Tensor(t.with_view(SymView { offsets, modes, ..view }))
+                let rows = view.rows.map(|mut rows| {
+                    let now = rows.offsets.into_iter().map(|o| self.freeze_int(o)).collect();
+                    rows.offsets = now;
+                    rows.factor = self.freeze_int(std::mem::take(&mut rows.factor));
+                    rows.extent = self.freeze_int(std::mem::take(&mut rows.extent));
+                    rows
+                });
+                Value::Tensor(t.with_view(SymView { base: view.base, offsets, modes, pad: view.pad, rows }))
             }
             other => other,
         }
@@ -116,6 +197,11 @@ impl Cx<'_> {
         scalar.map_leaves(&mut |leaf| match leaf {
             Scalar::Integer { value, dtype } => {
                 Some(Scalar::Integer { value: self.freeze_int(value.clone()), dtype: *dtype })
+            }
+            Scalar::Var { var, dtype } if self.variables.contains(var) => {
+                let now = self.new_var(format!("{var}_now").into());
+                self.push(Stmt::LetNumber { var: now.clone(), value: leaf.clone() });
+                Some(Scalar::Var { var: now, dtype: *dtype })
             }
             _ => None,
         })
@@ -145,11 +231,17 @@ impl Cx<'_> {
         (var, ends)
     }
 
-    /// The integer that an index picks from a global tensor: the same for all threads, as nothing writes the tensor.
+    /// The number that an index picks from a global tensor: the same for all threads, as nothing writes the tensor.
     pub(crate) fn load_scalar(&mut self, id: ExprId, base: ExprId, t: &Tensor) -> Lower<Value> {
         let name = self.base_name(t.view.base).to_owned();
         if !t.is_global() {
-            return self.unsupported(id, format!("an element of a {} tensor as a number", t.space()));
+            let message =
+                format!("found an element of a {} tensor, wanted one of a global tensor", t.space());
+            let error = self
+                .error(&codes::NOT_UNIFORM, id, message)
+                .label("threads may see different numbers")
+                .help("`scalar(t)` makes a tensor of one element a number of the block: `scalar(load(t[i..i + 1]))`");
+            return Err(self.report(error));
         }
         if t.mutable || self.is_written(t) {
             let message = format!(
@@ -158,7 +250,7 @@ impl Cx<'_> {
             let error = self.error(&codes::NOT_UNIFORM, id, message);
             return Err(self.report(error));
         }
-        if !t.dtype.is_int() || t.dtype.bits() < 8 {
+        if t.dtype.bits() < 8 && t.dtype != DType::Bool || t.dtype.is_float() && t.dtype.bits() < 16 {
             return self.unsupported(id, format!("a number of type `{}` read from a tensor", t.dtype));
         }
         let shape = self.base_shape(t.view.base);
@@ -182,7 +274,24 @@ impl Cx<'_> {
             }
         }
         let var = self.new_var(format!("{name}_value").into());
-        let (bits, dtype) = (t.dtype.bits(), t.dtype);
+        self.integer_range(id, &var, t.dtype)?;
+        let src = View {
+            base: t.view.base,
+            offsets: t.view.offsets.clone(),
+            modes: Vec::new(),
+            pad: t.view.pad,
+            rows: None,
+        };
+        self.push(Stmt::LoadScalar { var: var.clone(), src });
+        Ok(self.number_of(&var, t.dtype))
+    }
+
+    /// States what a number read as an integer can be.
+    pub(crate) fn integer_range(&mut self, id: ExprId, var: &Symbol, dtype: DType) -> Lower<()> {
+        if !dtype.is_int() {
+            return Ok(());
+        }
+        let bits = dtype.bits();
         match (dtype.is_signed_int(), bits) {
             (true, 64) => {}
             (true, bits) => {
@@ -191,12 +300,12 @@ impl Cx<'_> {
             }
             // Taken for a signed number, as every integer is.
             (false, 64) => return self.unsupported(id, "a number of type `u64` read from a tensor"),
-            (false, bits) => self.facts.at_most(var.clone(), Expr::constant((1i64 << bits) - 1)),
+            (false, bits) => {
+                self.facts.at_least(var.clone(), 0);
+                self.facts.at_most(var.clone(), Expr::constant((1i64 << bits) - 1));
+            }
         }
-        let src =
-            View { base: t.view.base, offsets: t.view.offsets.clone(), modes: Vec::new(), pad: t.view.pad };
-        self.push(Stmt::LoadScalar { var: var.clone(), src });
-        Ok(Value::Int(Expr::symbol(var)))
+        Ok(())
     }
 
     fn is_written(&self, t: &Tensor) -> bool {

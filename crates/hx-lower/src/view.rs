@@ -85,9 +85,6 @@ impl Cx<'_> {
         for &arg in args {
             let index = self.eval(arg)?;
             if index == Value::New {
-                if t.is_register() {
-                    return self.unsupported(arg, "`new` in an index of a register tensor");
-                }
                 // A mode of extent 1 walks nothing, in whatever dimension.
                 view.modes.push(SymMode { extent: Expr::constant(1), dim: 0, factor: Expr::default() });
                 continue;
@@ -107,13 +104,10 @@ impl Cx<'_> {
         if view.modes.is_empty() && rank > 0 && !t.is_register() {
             return self.load_scalar(id, base, &t.with_view(view));
         }
-        if t.is_register() && view.modes.len() < rank {
-            return self.unsupported(id, "an element or slice of a register tensor");
+        if t.is_register() && view.modes != t.view.modes {
+            return self.register_part(id, &t.with_view(view));
         }
-        // A part of a register tensor is read-only.
-        let whole = view.modes == t.view.modes;
-        let mutable = t.mutable && (whole || !t.is_register());
-        Ok(Value::Tensor(Tensor { mutable, fresh: t.fresh && whole, ..t.with_view(view) }))
+        Ok(Value::Tensor(t.with_view(view)))
     }
 
     fn index_mode(
@@ -141,7 +135,16 @@ impl Cx<'_> {
                 view.modes.push(SymMode { extent, ..old });
                 Ok(())
             }
-            Value::Tensor(_) => self.unsupported(arg, "an index that is a tensor"),
+            Value::Tensor(_) | Value::Lazy(_) => {
+                let error = self
+                    .error(
+                        &codes::TYPE_MISMATCH,
+                        arg,
+                        "found a tensor as an index, wanted an integer or a range",
+                    )
+                    .help("`gather(t, rows)` picks the rows of a global tensor that a tensor names");
+                Err(self.report(error))
+            }
             other => {
                 let message = format!("found {} as an index, wanted an integer or a range", other.what());
                 self.fail(&codes::TYPE_MISMATCH, arg, message)
@@ -232,7 +235,7 @@ impl Cx<'_> {
         if !t.is_global() {
             return false;
         }
-        let shape = self.base_shape(t.view.base);
+        let shape = self.view_shape(&t.view);
         let (Some(extent), Some(offset)) = (shape.get(mode.dim), t.view.offsets.get(mode.dim)) else {
             return false;
         };

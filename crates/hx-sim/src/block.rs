@@ -65,6 +65,8 @@ pub(crate) struct Block<'a> {
     pub(crate) barriers: u64,
     pub(crate) log: BlockLog,
     pub(crate) scratch: Scratch,
+    /// How often registers have decided a number of the block.
+    pub(crate) decisions: u64,
     steps: u32,
 }
 
@@ -99,6 +101,7 @@ impl<'a> Block<'a> {
                 mask: vec![true; code.threads],
                 ..Scratch::default()
             },
+            decisions: 0,
             steps: 0,
         }
     }
@@ -137,6 +140,7 @@ impl<'a> Block<'a> {
                     let holds = test.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
                     self.body(if holds { then } else { otherwise })?;
                 }
+                Step::SetNumber(n) => self.set_number(n)?,
                 Step::Barrier => {
                     self.barriers += 1;
                     self.shared.barrier();
@@ -147,6 +151,7 @@ impl<'a> Block<'a> {
                 Step::Fill(f) => self.fill(f)?,
                 Step::While { site, test, body, text } => self.repeat(*site, test, body, text)?,
                 Step::LoadInteger(l) => self.load_integer(l)?,
+                Step::LoadIndex(l) => self.load_index(l)?,
                 Step::Compute(c) => self.compute(c)?,
                 Step::LaneExchange(e) => self.lane_exchange(e)?,
                 Step::AsyncCopy(c) => self.async_copy(c)?,
@@ -159,17 +164,19 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Only uniform integers decide what runs, so an iteration that leaves them all alone will be followed by the same for ever.
+    /// Only numbers of the block decide what runs, so an iteration that leaves them all alone, and reads none from registers, will be
+    /// followed by the same for ever.
     fn repeat(&mut self, site: SiteId, test: &'a Test, body: &'a [Step], text: &str) -> Result<(), SimError> {
         let mut before = Vec::new();
-        let mut iterations = 0;
+        let (mut iterations, mut decisions) = (0, 0);
         while test.scalar(&self.env).map_err(|f| self.failed(site, f))? {
-            let repeats = iterations > 0 && before == self.env.slots;
+            let repeats = iterations > 0 && before == self.env.slots && decisions == self.decisions;
             if repeats || iterations >= self.config.while_limit {
                 let fault = Fault::NoProgress { cond: text.into(), iterations, repeats };
                 return Err(self.error(site, None, fault));
             }
             before.clone_from(&self.env.slots);
+            decisions = self.decisions;
             self.poll()?;
             self.body(body)?;
             iterations += 1;

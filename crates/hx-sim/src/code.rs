@@ -8,7 +8,7 @@ use hx_dtype::DType;
 use hx_thread::LogEntry;
 use hx_tile::{OpId, Origin};
 
-use crate::compute::Compute;
+use crate::compute::{Compute, Evaluate};
 use crate::error::{Access, Place};
 use crate::formula::{Formula, Test};
 
@@ -97,7 +97,10 @@ pub(crate) enum Step {
         body: Vec<Step>,
         text: String,
     },
+    /// A number of the block from an expression.
+    SetNumber(Box<SetNumber>),
     Barrier,
+    LoadIndex(Box<LoadIndex>),
     LoadInteger(Box<LoadInteger>),
     Transfer(Box<Transfer>),
     Multiply(Box<Multiply>),
@@ -161,6 +164,8 @@ pub(crate) struct Transfer {
     pub(crate) guard: Test,
     pub(crate) pad: u64,
     pub(crate) dtype: DType,
+    /// It adds to memory instead of writing it.
+    pub(crate) adds: bool,
     /// Bytes that an address covers.
     pub(crate) access: usize,
     /// Bytes that a lane holds in registers.
@@ -220,13 +225,24 @@ pub(crate) struct Fill {
     pub(crate) bits: u64,
 }
 
-/// Lane `i` of each warp gets the value of lane `i ^ mask`, which exists for every thread.
+/// Where a lane gets its value from.
+#[derive(Debug)]
+pub(crate) enum From {
+    /// Lane `i ^ mask`, which exists for every thread.
+    Xor(usize),
+    /// Lane `i - n`, or its own.
+    Up(usize),
+    /// The lane of that number.
+    At(Formula),
+}
+
+/// Each lane of a warp gets the value of another.
 #[derive(Debug)]
 pub(crate) struct LaneExchange {
     pub(crate) site: SiteId,
     pub(crate) dst: Regs,
     pub(crate) src: Regs,
-    pub(crate) mask: usize,
+    pub(crate) from: From,
     /// Instructions for one value.
     pub(crate) parts: u64,
 }
@@ -247,7 +263,30 @@ pub(crate) struct AsyncCopy {
     pub(crate) access: usize,
 }
 
-/// A uniform integer read from a tensor that no block changes.
+/// A number of the block, evaluated in every thread: all have to agree.
+#[derive(Debug)]
+pub(crate) struct SetNumber {
+    pub(crate) slot: u32,
+    /// Its type.
+    pub(crate) dtype: DType,
+    /// For messages.
+    pub(crate) name: String,
+    /// The expression, with a destination that is not written.
+    pub(crate) value: Evaluate,
+}
+
+/// An integer that each thread reads for itself; -1 where the guard does not hold.
+#[derive(Debug)]
+pub(crate) struct LoadIndex {
+    pub(crate) site: SiteId,
+    pub(crate) lanes: u32,
+    pub(crate) memory: Mem,
+    pub(crate) offset: Formula,
+    pub(crate) guard: Test,
+    pub(crate) dtype: DType,
+}
+
+/// A uniform number read from a tensor that no block changes.
 #[derive(Debug)]
 pub(crate) struct LoadInteger {
     pub(crate) site: SiteId,

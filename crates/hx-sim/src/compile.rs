@@ -10,7 +10,10 @@ use hx_dtype::DType;
 use hx_index::{Cond, EvalError, Expr, Symbol};
 use hx_thread::{Address, Body, Memory, Param, RegId, Registers, Stmt, ThreadProgram};
 
-use crate::code::{Array, Code, Exchange, Fill, LoadInteger, Product, Put, Regs, Shared, Site, SiteId, Step};
+use crate::code::{
+    Array, Code, Exchange, Fill, LoadIndex, LoadInteger, Mem, Product, Put, Regs, SetNumber, Shared, Site,
+    SiteId, Step,
+};
 use crate::error::{Fault, SimError};
 use crate::formula::{Binding, Compiler, Formula, Test};
 
@@ -110,7 +113,7 @@ impl Local {
 fn assigned(body: &Body, out: &mut BTreeSet<Symbol>) {
     for stmt in body {
         match stmt {
-            Stmt::Assign { var, .. } => {
+            Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } => {
                 out.insert(var.clone());
             }
             Stmt::Group(g) => assigned(&g.body, out),
@@ -245,6 +248,28 @@ impl<'a> Compilation<'a> {
                     out.push(Step::While { site, test, body: self.body(body)?, text });
                 }
                 Stmt::Assign { var, value } => out.push(self.assign(var, value)?),
+                Stmt::LoadIndex { var, address, guard } => {
+                    let lanes = self.lanes;
+                    self.lanes += 1;
+                    let load = self.load_index(var, lanes, address, guard)?;
+                    out.push(Step::LoadIndex(Box::new(load)));
+                    let local = Local::new(Binding::Lanes(lanes));
+                    hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
+                }
+                Stmt::LetNumber { var, value, inputs } => {
+                    let slot = self.new_slot();
+                    out.push(self.number(var, slot, value, inputs)?);
+                    let changes = self.changing.contains(var);
+                    let local = Local { binding: Binding::Slot(slot), fixed: false, changes };
+                    hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
+                }
+                Stmt::AssignNumber { var, value } => match self.scope.get(var) {
+                    Some(Local { binding: Binding::Slot(slot), changes: true, .. }) => {
+                        let slot = *slot;
+                        out.push(self.number(var, slot, value, &[])?);
+                    }
+                    _ => return self.malformed(format!("`{var}` is changed, but is no local number")),
+                },
                 Stmt::Log(l) => {
                     let entry = l.entry as usize;
                     if entry >= self.program.log.len() {
@@ -301,6 +326,18 @@ impl<'a> Compilation<'a> {
         Ok((Local { binding, fixed, changes: false }, Some(step)))
     }
 
+    fn number(
+        &mut self,
+        var: &Symbol,
+        slot: u32,
+        value: &hx_tile::Scalar,
+        inputs: &[Registers],
+    ) -> Result<Step, SimError> {
+        let dtype = value.dtype();
+        let value = self.evaluate(value, inputs)?;
+        Ok(Step::SetNumber(Box::new(SetNumber { slot, dtype, name: var.to_string(), value })))
+    }
+
     fn assign(&mut self, var: &Symbol, value: &Expr) -> Result<Step, SimError> {
         let value = self.uniform(value, &format!("the value of `{var}`, which changes,"))?;
         match self.scope.get(var) {
@@ -310,6 +347,36 @@ impl<'a> Compilation<'a> {
             Some(_) => self.malformed(format!("`{var}` is changed, but is no local integer")),
             None => self.malformed(format!("`{var}` is changed where there is no such integer")),
         }
+    }
+
+    fn load_index(
+        &mut self,
+        var: &Symbol,
+        lanes: u32,
+        address: &Address,
+        guard: &Cond,
+    ) -> Result<LoadIndex, SimError> {
+        let (memory, dtype) = match address.memory {
+            Memory::Global(p) => match self.program.params.get(p as usize) {
+                Some(Param::Tensor(t)) if !t.mutable => (Mem::Global(p as usize), t.dtype),
+                Some(Param::Tensor(t)) => {
+                    return self.malformed(format!("`{var}` is read from `{}`, which is `mut`", t.name));
+                }
+                _ => return self.malformed(format!("parameter {p} is no tensor")),
+            },
+            Memory::Shared(s) => match self.program.shared.get(s as usize) {
+                Some(buffer) => (Mem::Shared(s as usize), buffer.dtype),
+                None => return self.malformed(format!("there is no shared tensor {s}")),
+            },
+        };
+        if !dtype.is_int() || dtype.bits() < 8 {
+            return self.malformed(format!("`{var}` is an integer, but is read from elements of {dtype}"));
+        }
+        if matches!(memory, Mem::Shared(_)) {
+            self.granule = self.granule.min(dtype.bits() as usize / 8);
+        }
+        let (offset, guard) = (self.formula(&address.offset)?, self.test(guard)?);
+        Ok(LoadIndex { site: self.site, lanes, memory, offset, guard, dtype })
     }
 
     fn load_integer(&mut self, var: &Symbol, address: &Address) -> Result<(Local, LoadInteger), SimError> {
@@ -323,8 +390,8 @@ impl<'a> Compilation<'a> {
             let text = "whose elements are not the same for all threads, as it is `mut`";
             return self.malformed(format!("`{var}` is read from `{}`, {text}", t.name));
         }
-        if t.dtype.is_float() || t.dtype.bits() < 8 {
-            return self.malformed(format!("`{var}` is an integer, but `{}` holds {}", t.name, t.dtype));
+        if t.dtype.bits() < 8 {
+            return self.malformed(format!("`{var}` is a number, but `{}` holds {}", t.name, t.dtype));
         }
         let offset = self.uniform(&address.offset, "the position")?;
         let slot = self.new_slot();

@@ -9,7 +9,7 @@ use hx_dtype::{DType, Operator};
 
 use crate::block::Block;
 use crate::cast::{cast, integer_bits};
-use crate::code::{LaneExchange, Regs, SiteId};
+use crate::code::{From, LaneExchange, Regs, SetNumber, SiteId};
 use crate::error::{Fault, SimError};
 use crate::formula::Formula;
 use crate::operators::{Args, apply};
@@ -41,6 +41,12 @@ pub(crate) enum Micro {
         dst: usize,
         under: Under,
     },
+    /// The bits that a number of the block has.
+    Number {
+        slot: u32,
+        dtype: DType,
+        dst: usize,
+    },
     Apply {
         operator: Operator,
         dtype: DType,
@@ -58,8 +64,14 @@ pub(crate) enum Micro {
 /// One element from others, in each thread.
 #[derive(Debug)]
 pub(crate) struct Compute {
-    pub(crate) site: SiteId,
     pub(crate) dst: Regs,
+    pub(crate) value: Evaluate,
+}
+
+/// The value of an expression in each thread.
+#[derive(Debug)]
+pub(crate) struct Evaluate {
+    pub(crate) site: SiteId,
     pub(crate) inputs: Vec<Regs>,
     /// What is known before the run: constants, and integers that depend on the thread alone.
     pub(crate) tables: Vec<Arc<[u64]>>,
@@ -72,10 +84,48 @@ pub(crate) struct Compute {
 }
 
 impl<'a> Block<'a> {
-    pub(crate) fn compute(&mut self, c: &'a Compute) -> Result<(), SimError> {
+    pub(crate) fn compute(&mut self, whole: &'a Compute) -> Result<(), SimError> {
+        let (c, dst) = (&whole.value, &whole.dst);
         let threads = self.code.threads;
-        let base = self.base(c.site, &c.dst)?;
-        // An error ends the block, so what is taken need not come back then.
+        let base = self.base(c.site, dst)?;
+        let (at, temporaries) = self.evaluate(c)?;
+        let to = (base + dst.offsets[0]) * threads;
+        let file = &mut self.registers[dst.array];
+        match c.result {
+            Operand::Temporary(t) => file.bits[to..to + threads].copy_from_slice(&temporaries[t]),
+            Operand::Table(t) => file.bits[to..to + threads].copy_from_slice(&c.tables[t]),
+            Operand::Input(i) if c.inputs[i].array == dst.array => {
+                file.bits.copy_within(at[i]..at[i] + threads, to);
+            }
+            Operand::Input(i) => {
+                let [from, file] = self.two_files(c.inputs[i].array, dst.array);
+                file[to..to + threads].copy_from_slice(&from[at[i]..at[i] + threads]);
+            }
+        }
+        self.set_written(dst, base);
+        self.evaluated(c, at, temporaries);
+        Ok(())
+    }
+
+    /// A number of the block: every thread computes it.
+    pub(crate) fn set_number(&mut self, n: &'a SetNumber) -> Result<(), SimError> {
+        let (at, temporaries) = self.evaluate(&n.value)?;
+        let values = self.values(&n.value, n.value.result, &at, &temporaries);
+        let first = values[0];
+        if let Some(thread) = values.iter().position(|v| *v != first) {
+            let text = format!("`{}` is not the same in thread {thread} as in thread 0", n.name);
+            return Err(self.error(n.value.site, Some(thread), Fault::Malformed(text)));
+        }
+        self.env.slots[n.slot as usize] = number_of_bits(first, n.dtype);
+        self.decisions += u64::from(!n.value.inputs.is_empty());
+        self.evaluated(&n.value, at, temporaries);
+        Ok(())
+    }
+
+    /// Runs the steps of an expression; gives the places of its inputs and its temporaries, which go back with
+    /// [`Block::evaluated`]. An error ends the block, so what is taken need not come back then.
+    fn evaluate(&mut self, c: &'a Evaluate) -> Result<(Vec<usize>, Vec<Vec<u64>>), SimError> {
+        let threads = self.code.threads;
         let mut at = std::mem::take(&mut self.scratch.positions);
         let mut temporaries = std::mem::take(&mut self.scratch.temporaries);
         if temporaries.len() < c.temporaries {
@@ -95,6 +145,10 @@ impl<'a> Block<'a> {
                     self.integers(c, value, *dtype, under, &at, &temporaries, &mut out)?;
                     temporaries[*dst] = out;
                 }
+                Micro::Number { slot, dtype, dst } => {
+                    let bits = self.env.slots[*slot as usize] as u64 & dtype.mask();
+                    temporaries[*dst].fill(bits);
+                }
                 Micro::Apply { operator, dtype, args, dst } => {
                     let mut out = std::mem::take(&mut temporaries[*dst]);
                     let args = args.map(|a| self.values(c, a, &at, &temporaries));
@@ -108,30 +162,19 @@ impl<'a> Block<'a> {
                 }
             }
         }
-        let to = (base + c.dst.offsets[0]) * threads;
-        let file = &mut self.registers[c.dst.array];
-        match c.result {
-            Operand::Temporary(t) => file.bits[to..to + threads].copy_from_slice(&temporaries[t]),
-            Operand::Table(t) => file.bits[to..to + threads].copy_from_slice(&c.tables[t]),
-            Operand::Input(i) if c.inputs[i].array == c.dst.array => {
-                file.bits.copy_within(at[i]..at[i] + threads, to);
-            }
-            Operand::Input(i) => {
-                let [from, file] = self.two_files(c.inputs[i].array, c.dst.array);
-                file[to..to + threads].copy_from_slice(&from[at[i]..at[i] + threads]);
-            }
-        }
-        self.set_written(&c.dst, base);
+        Ok((at, temporaries))
+    }
+
+    fn evaluated(&mut self, c: &Evaluate, at: Vec<usize>, temporaries: Vec<Vec<u64>>) {
         self.counters[c.site as usize].instructions += c.instructions * self.warps() as u64;
         self.scratch.positions = at;
         self.scratch.temporaries = temporaries;
-        Ok(())
     }
 
     #[inline]
     fn values<'s>(
         &'s self,
-        c: &'s Compute,
+        c: &'s Evaluate,
         from: Operand,
         at: &[usize],
         temporaries: &'s [Vec<u64>],
@@ -151,7 +194,7 @@ impl<'a> Block<'a> {
     }
 
     /// Which threads select a part of the expression.
-    fn selected(&self, c: &Compute, under: &Under, at: &[usize], temporaries: &[Vec<u64>]) -> Vec<bool> {
+    fn selected(&self, c: &Evaluate, under: &Under, at: &[usize], temporaries: &[Vec<u64>]) -> Vec<bool> {
         let mut mask = vec![true; self.code.threads];
         for (cond, holds) in under {
             let values = self.values(c, *cond, at, temporaries);
@@ -162,7 +205,7 @@ impl<'a> Block<'a> {
 
     fn expect_selected(
         &self,
-        c: &Compute,
+        c: &Evaluate,
         input: usize,
         under: &Under,
         at: &[usize],
@@ -190,7 +233,7 @@ impl<'a> Block<'a> {
     )]
     fn integers(
         &mut self,
-        c: &Compute,
+        c: &Evaluate,
         value: &Formula,
         dtype: DType,
         under: &Under,
@@ -220,14 +263,40 @@ impl<'a> Block<'a> {
         let mut held = std::mem::take(&mut self.scratch.sums);
         held.clear();
         held.extend_from_slice(&self.registers[e.src.array].bits[from..from + threads]);
+        let warp = WARP as usize;
+        let mut lanes = std::mem::take(&mut self.scratch.offsets);
+        if let From::At(lane) = &e.from {
+            lane.lanes(&mut self.env, None, &mut lanes).map_err(|f| self.failed(e.site, f))?;
+            let wrong = |(t, lane): (usize, &i64)| {
+                let first = (t / warp * warp) as i64;
+                !(0..warp as i64).contains(lane) || first + lane >= threads as i64
+            };
+            if let Some(thread) = lanes.iter().enumerate().position(wrong) {
+                let text = format!("thread {thread} gets a value from lane {}, which is none", lanes[thread]);
+                return Err(self.error(e.site, Some(thread), Fault::Malformed(text)));
+            }
+        }
         let out = &mut self.registers[e.dst.array].bits[to..to + threads];
-        // The mask stays within a warp, so the bits above the lane number are kept.
-        out.iter_mut().enumerate().for_each(|(t, o)| *o = held[t ^ e.mask]);
+        out.iter_mut().enumerate().for_each(|(t, o)| {
+            *o = held[match &e.from {
+                // The mask stays within a warp, so the bits above the lane number are kept.
+                From::Xor(mask) => t ^ mask,
+                From::Up(by) if t % warp < *by => t,
+                From::Up(by) => t - by,
+                From::At(_) => t / warp * warp + lanes[t] as usize,
+            }];
+        });
+        self.scratch.offsets = lanes;
         self.scratch.sums = held;
         self.set_written(&e.dst, dst);
         self.counters[e.site as usize].instructions += e.parts * self.warps() as u64;
         Ok(())
     }
+}
+
+/// A number as a slot holds it: integers with their sign, truth values as 0 or 1, the bits of anything else.
+pub(crate) fn number_of_bits(bits: u64, dtype: DType) -> i64 {
+    if dtype.is_signed_int() { dtype.sign_extend(bits) } else { bits as i64 }
 }
 
 /// Lanes of a warp whose partner under `mask` is beyond the block: the first such thread.

@@ -141,6 +141,8 @@ struct Page {
 #[derive(Debug, Default)]
 pub(crate) struct Overlay {
     pages: BTreeMap<usize, Box<Page>>,
+    /// What is added to elements that the block has not written: first byte, bits and place.
+    sums: Vec<(usize, u64, SiteId)>,
 }
 
 impl Overlay {
@@ -179,6 +181,23 @@ impl Overlay {
         });
     }
 
+    /// Adds elements at once with those of other blocks, unless the block has written them itself.
+    pub(crate) fn add(&mut self, tensor: &Tensor, at: usize, bytes: &[u8], site: SiteId) {
+        let size = (tensor.dtype.bits() as usize / 8).max(1);
+        for (i, element) in bytes.chunks_exact(size).enumerate() {
+            let (first, bits) = (at + i * size, hx_dtype::load(tensor.dtype, element, 0));
+            let page = self.pages.get(&(first / PAGE));
+            if !page.is_some_and(|page| page.written[first % PAGE]) {
+                self.sums.push((first, bits, site));
+                continue;
+            }
+            let mut now = vec![0; size];
+            self.read(tensor, first, &mut now, site);
+            sum(tensor.dtype, &mut now, bits);
+            self.write(tensor, first, &now, site);
+        }
+    }
+
     pub(crate) fn write(&mut self, tensor: &Tensor, at: usize, bytes: &[u8], site: SiteId) {
         self.pieces(tensor, at, bytes.len(), |page, range, done| {
             page.data[range.clone()].copy_from_slice(&bytes[done..done + range.len()]);
@@ -186,6 +205,12 @@ impl Overlay {
             page.written[range].fill(true);
         });
     }
+}
+
+/// Adds to one element as the hardware does, with one rounding.
+fn sum(dtype: DType, element: &mut [u8], bits: u64) {
+    let now = hx_dtype::load(dtype, element, 0);
+    hx_dtype::store(dtype, element, 0, hx_dtype::Operator::Add.eval(dtype, &[now, bits]));
 }
 
 const NOBODY: u32 = u32::MAX;
@@ -198,6 +223,8 @@ struct Owners {
     /// The last block that wrote the byte, and the last that read it.
     writer: [u32; PAGE],
     reader: [u32; PAGE],
+    /// The last block that added to it.
+    adder: [u32; PAGE],
 }
 
 /// The history of one tensor.
@@ -234,7 +261,7 @@ pub(crate) fn merge(
             let owners = history.pages.entry(number).or_insert_with(|| {
                 let mut before = [0; PAGE];
                 before[..len].copy_from_slice(bytes);
-                Box::new(Owners { before, writer: [NOBODY; PAGE], reader: [NOBODY; PAGE] })
+                Box::new(Owners::new(before))
             });
             for (i, now) in bytes.iter().enumerate() {
                 if let Some((write, other, other_writes)) = owners.clash(&page, i, *now, block) {
@@ -248,14 +275,43 @@ pub(crate) fn merge(
             }
         }
     }
+    let size = (tensor.dtype.bits() as usize / 8).max(1);
+    for (first, bits, site) in overlay.sums {
+        if check {
+            let start = first / PAGE * PAGE;
+            let len = (tensor.bytes.len() - start).min(PAGE);
+            let owners = history.pages.entry(first / PAGE).or_insert_with(|| {
+                let mut before = [0; PAGE];
+                before[..len].copy_from_slice(&tensor.bytes[start..start + len]);
+                Box::new(Owners::new(before))
+            });
+            let i = first % PAGE;
+            let (writer, reader) = (owners.writer[i], owners.reader[i]);
+            if writer != NOBODY || reader != NOBODY {
+                let other_writes = writer != NOBODY;
+                let other = if other_writes { writer } else { reader };
+                return Err(Clash { byte: first, write: true, site, other, other_writes });
+            }
+            owners.adder[i..(i + size).min(PAGE)].fill(block);
+        }
+        sum(tensor.dtype, &mut tensor.bytes[first..first + size], bits);
+    }
     Ok(())
 }
 
 impl Owners {
+    fn new(before: [u8; PAGE]) -> Owners {
+        let nobody = [NOBODY; PAGE];
+        Owners { before, writer: nobody, reader: nobody, adder: nobody }
+    }
+
     /// Records what a block did to byte `i`, which holds `now`. A clash is (whether this block writes, the other block, whether
     /// that one writes).
     #[inline]
     fn clash(&mut self, page: &Page, i: usize, now: u8, block: u32) -> Option<(bool, u32, bool)> {
+        if (page.written[i] || page.read[i]) && self.adder[i] != NOBODY {
+            return Some((page.written[i], self.adder[i], true));
+        }
         if page.written[i] {
             if self.writer[i] != NOBODY && page.data[i] != now {
                 return Some((true, self.writer[i], true));

@@ -6,7 +6,7 @@ use hx_target::WARP;
 
 use crate::banks;
 use crate::block::{Block, Scratch};
-use crate::code::{Exchange, LoadInteger, Mem, SiteId, Transfer};
+use crate::code::{Exchange, LoadIndex, LoadInteger, Mem, SiteId, Transfer};
 use crate::error::{Fault, SimError};
 use crate::formula::Test;
 use crate::global::Tensor;
@@ -193,8 +193,8 @@ impl<'a> Block<'a> {
         let at = self.address(access, offset).map_err(|fault| self.error(l.site, None, fault))?;
         let Some(tensor) = &self.tensors[l.tensor] else { return Ok(()) };
         let bits = hx_dtype::load(l.dtype, &tensor.bytes[at as usize..], 0);
-        let value = if l.dtype.is_signed() { l.dtype.sign_extend(bits) } else { bits as i64 };
-        if !l.dtype.is_signed() && value < 0 {
+        let value = crate::compute::number_of_bits(bits, l.dtype);
+        if l.dtype == DType::U64 && value < 0 {
             let text = format!("element {offset} of `{}`", tensor.name);
             return Err(self.error(l.site, None, Fault::Eval(EvalError::Overflow(text))));
         }
@@ -207,6 +207,46 @@ impl<'a> Block<'a> {
         counters.requests += warps;
         counters.sectors += warps;
         counters.ideal_sectors += warps;
+        Ok(())
+    }
+
+    /// What each thread reads for itself counts as one load of its element.
+    pub(crate) fn load_index(&mut self, l: &'a LoadIndex) -> Result<(), SimError> {
+        let threads = self.code.threads;
+        let mut mask = vec![true; threads];
+        l.guard.lanes(&mut self.env, None, &mut mask).map_err(|f| self.failed(l.site, f))?;
+        let mut offsets = vec![0; threads];
+        if mask.contains(&true) {
+            let read = l.offset.lanes(&mut self.env, Some(&mask), &mut offsets);
+            read.map_err(|f| self.failed(l.site, f))?;
+        }
+        let bytes = l.dtype.bits() as usize / 8;
+        let access = Access { memory: l.memory, dtype: l.dtype, bytes, write: false };
+        let mut found = vec![-1; threads];
+        let mut read = vec![0; bytes];
+        for thread in (0..threads).filter(|t| mask[*t]) {
+            let at = self.byte(l.site, access, thread, offsets[thread])? as usize;
+            match l.memory {
+                Mem::Global(p) => match &self.tensors[p] {
+                    Some(tensor) => read.copy_from_slice(&tensor.bytes[at..at + bytes]),
+                    None => continue,
+                },
+                Mem::Shared(tensor) => {
+                    let (thread, site) = (thread as u32, l.site);
+                    let touch = Touch { at, len: bytes, tensor, thread, collective: false, site };
+                    let checked = self.shared.read(touch, self.code);
+                    checked.map_err(|fault| self.error(l.site, Some(thread as usize), fault))?;
+                    read.copy_from_slice(&self.shared.bytes[at..at + bytes]);
+                }
+            }
+            let bits = hx_dtype::load(l.dtype, &read, 0);
+            found[thread] = crate::compute::number_of_bits(bits, l.dtype);
+        }
+        self.env.lanes[l.lanes as usize] = found;
+        let warps = self.warps() as u64;
+        let counters = &mut self.counters[l.site as usize];
+        counters.instructions += warps;
+        counters.bytes += (mask.iter().filter(|m| **m).count() * bytes) as u64;
         Ok(())
     }
 
@@ -326,7 +366,12 @@ impl<'a> Block<'a> {
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
-                    self.overlays[p].write(tensor, at, bytes, t.site);
+                    let overlay = &mut self.overlays[p];
+                    if t.adds {
+                        overlay.add(tensor, at, bytes, t.site);
+                    } else {
+                        overlay.write(tensor, at, bytes, t.site);
+                    }
                 }
             }
             Mem::Shared(s) => {

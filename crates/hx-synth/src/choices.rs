@@ -16,7 +16,7 @@ use crate::convertible::is_convertible;
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::search::Cx;
-use crate::{component, cost, reduce, shared};
+use crate::{component, cost, parts, reduce, shared};
 
 /// Bytes to which each shared buffer is placed.
 const SHARED_ALIGN: u32 = 128;
@@ -294,6 +294,32 @@ pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             solution.shared_bytes = offset + across.bytes;
         }
         solution.choices.insert(op.id, Choice::Reduce(choice));
+    }
+    Ok(())
+}
+
+pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+    let (program, arch) = (cx.program(), cx.arch);
+    for (op, _) in program.ops(1.0) {
+        let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
+        let choice = match &op.kind {
+            OpKind::Slice { dst, src } => {
+                let choice = parts::slice(program, op, *dst, src, known, offset)?;
+                if let Some(through) = choice.through {
+                    solution.shared_bytes = offset + through.bytes;
+                }
+                Choice::Slice(choice)
+            }
+            OpKind::Scan { dst, src, axis, .. } => {
+                let (choice, end) = parts::scan(program, op, (dst, src), *axis, known, offset, arch)?;
+                if !choice.scratch.is_empty() {
+                    solution.shared_bytes = end;
+                }
+                Choice::Scan(choice)
+            }
+            _ => continue,
+        };
+        solution.choices.insert(op.id, choice);
     }
     Ok(())
 }

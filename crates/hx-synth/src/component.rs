@@ -49,6 +49,7 @@ impl<'p> Component<'p> {
     }
 
     pub(crate) fn copies(&self) -> impl Iterator<Item = (&'p Op, f64)> + '_ {
-        self.ops.iter().filter(|(op, _)| matches!(op.kind, OpKind::Copy { .. })).copied()
+        let moves = |kind: &OpKind| matches!(kind, OpKind::Copy { .. } | OpKind::AtomicAdd { .. });
+        self.ops.iter().filter(move |(op, _)| moves(&op.kind)).copied()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
 use hx_target::{Arch, CopyRow, GemmRow, WARP, WAVEFRONT_BYTES, catalogue};
-use hx_tile::{Scalar, TileProgram, View};
+use hx_tile::{Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
 use crate::anchor::gemm::Tiling;
@@ -104,6 +104,27 @@ pub(crate) fn cast(program: &TileProgram, [from, to]: [DType; 2], values: i64, a
     let issue = rows.fold(f64::INFINITY, f64::min);
     let issue = if issue.is_finite() { issue } else { CONVERTED_ISSUE };
     issue * values as f64 * warps_per_unit(program)
+}
+
+/// Cycles of a scan of `values` elements of each thread by one component of its operator.
+pub(crate) fn scan(program: &TileProgram, value: &Scalar, values: i64, levels: &[ScanLevel]) -> f64 {
+    let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
+    let mut cycles = 0.0;
+    let mut blocks = values as f64;
+    for level in levels {
+        cycles += map(program, value, values);
+        match level {
+            ScanLevel::Values { extent, .. } => blocks /= *extent as f64,
+            ScanLevel::Lanes { extent, .. } => {
+                let steps = f64::from(extent.ilog2() + 2);
+                cycles += steps * (latency + blocks);
+            }
+            ScanLevel::Across { extent, .. } => {
+                cycles += BARRIER * 2.0 + 48.0 + blocks * *extent as f64 * 2.0;
+            }
+        }
+    }
+    cycles
 }
 
 fn warps_per_unit(program: &TileProgram) -> f64 {

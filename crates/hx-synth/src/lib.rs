@@ -16,6 +16,7 @@ mod convertible;
 mod cost;
 mod distribution;
 mod failure;
+mod parts;
 mod pinned;
 mod pool;
 mod reduce;

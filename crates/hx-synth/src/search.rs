@@ -16,7 +16,7 @@ use crate::constraints::{Known, Layouts, System};
 use crate::distribution::Tv;
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::pool::{LayoutKey, Pool, key};
-use crate::{cost, reduce, shared};
+use crate::{cost, parts, reduce, shared};
 
 /// What every part of one run of the solver reads.
 pub(crate) struct Cx<'s, 'p> {
@@ -98,9 +98,9 @@ impl<'s, 'p> Cx<'s, 'p> {
 
     /// Cycles of one execution of an operation without matrix instructions.
     fn cost_of(&self, op: &'p Op, known: &Layouts) -> Result<f64, Failure> {
-        let program = self.program();
+        let (program, op_id) = (self.program(), op.id);
         Ok(match &op.kind {
-            OpKind::Copy { .. } => {
+            OpKind::Copy { .. } | OpKind::AtomicAdd { .. } => {
                 let Some(transfer) = Transfer::of(op) else { return Ok(0.0) };
                 let dtype = program.tensor(transfer.register).dtype;
                 let tv = &known[transfer.register].tv;
@@ -125,6 +125,15 @@ impl<'s, 'p> Cx<'s, 'p> {
                 let steps = reduce::steps(program, s, *axis, self.arch);
                 let across = !steps.digits.is_empty();
                 cost::reduce(program, s.values(), d.values(), steps.lanes.len(), across)
+            }
+            OpKind::Scan { dst, src: _, axis, op } => {
+                let Some(first) = dst.first() else { return Ok(0.0) };
+                let tv = &known[*first].tv;
+                let Some(levels) = parts::levels(program, tv, *axis, self.arch) else {
+                    let message = "the axis of the scan is dealt to threads in no regular order";
+                    return Err(Failure::new(FailureKind::Conflict, message).at(op_id));
+                };
+                op.iter().map(|value| cost::scan(program, value, tv.values(), &levels)).sum()
             }
             _ => 0.0,
         })
@@ -237,7 +246,21 @@ impl<'p> Search<'_, '_, 'p> {
             return self.gemm(gemm, known, chosen);
         }
         if let Some(missing) = self.component.tensors.iter().find(|t| known.get(**t).is_none()) {
-            return self.anchor(*missing, known, chosen);
+            let missing = *missing;
+            if let Some((tensor, tv, op)) = self.cx.system.lift(&known)
+                && self.component.tensors.contains(&tensor)
+            {
+                let found = self.leaves.len();
+                let mut next = known.clone();
+                let text = "as its narrower operand, each thread with all of the other axes".into();
+                let reason = Reason { text, from: vec![op] };
+                next.set(tensor, Rc::new(Known { tv: self.cx.pool.keep(tv), reason, pin: None }));
+                self.enter(next, &[tensor], chosen.clone())?;
+                if self.leaves.len() > found {
+                    return Ok(());
+                }
+            }
+            return self.anchor(missing, known, chosen);
         }
         let cost = self.cx.cost(self.component, &known, &chosen)?;
         if self.promises(cost) {

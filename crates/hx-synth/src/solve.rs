@@ -154,6 +154,7 @@ impl Solver<'_> {
         choices::within(&cx, &known, &mut solution);
         choices::shared(&cx, &known, &mut solution)?;
         choices::reduce(&cx, &known, &mut solution)?;
+        choices::parts(&cx, &known, &mut solution)?;
         choices::fits(&whole, self.arch, &solution)?;
         for (tensor, layout) in known.iter() {
             let distribution = layout.tv.to_distribution(layout.reason.clone());

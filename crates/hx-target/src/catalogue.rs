@@ -36,6 +36,8 @@ pub struct CopyRow {
     pub to: Space,
     /// Lanes that execute one instruction together.
     pub threads: u32,
+    /// The element type, if the instruction adds to memory instead of writing it.
+    pub adds: Option<DType>,
     /// Width of the elements that `memory` and `register` count, for a collective instruction.
     pub element_bits: Option<u32>,
     /// Bytes moved for each lane.
@@ -113,6 +115,7 @@ impl CopyRow {
                     access: i64::from(self.access * 8 / bits),
                 })
             }
+            _ if self.adds.is_some_and(|adds| adds != dtype) => None,
             _ => {
                 let values = i64::from(self.bytes * 8 / bits);
                 if values == 0 || self.bytes * 8 % bits != 0 {
@@ -203,17 +206,30 @@ impl ConvertRow {
     }
 }
 
+/// Which lane an exchange reads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// The one whose number differs by a mask.
+    Xor,
+    /// The one so many lanes below; where there is none, its own.
+    Up,
+    /// The one of that number.
+    Lane,
+}
+
 /// An instruction that moves one register between lanes of a warp.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExchangeRow {
     pub name: String,
+    pub reach: Reach,
     /// Bits of the register.
     pub bits: u32,
     pub issue: f64,
     pub latency: f64,
     pub arch: u32,
-    /// PTX with `{d}`, `{s}` and `{x}` for the mask.
+    /// PTX with `{d}`, `{s}` and `{x}` for the mask, the distance or the lane.
     pub ptx: String,
 }
 
@@ -304,9 +320,9 @@ impl Catalogue {
         self.exchanges.iter().find(|r| r.name == name)
     }
 
-    /// The exchange of registers of this width.
+    /// The exchange of registers of this width by a mask.
     pub fn exchange_of(&self, bits: u32, arch: Arch) -> Option<&ExchangeRow> {
-        self.exchanges.iter().find(|r| r.bits == bits && r.arch <= arch.number())
+        self.exchanges.iter().find(|r| r.reach == Reach::Xor && r.bits == bits && r.arch <= arch.number())
     }
 
     /// `commit` or `wait`.
@@ -328,7 +344,13 @@ impl Catalogue {
 
     /// Copies between two memories, in the order of the catalogue: widest first.
     pub fn copies_between(&self, from: Space, to: Space, arch: Arch) -> impl Iterator<Item = &CopyRow> {
-        self.copies.iter().filter(move |r| r.from == from && r.to == to && r.arch <= arch.number())
+        let plain = self.copies.iter().filter(|r| r.adds.is_none());
+        plain.filter(move |r| r.from == from && r.to == to && r.arch <= arch.number())
+    }
+
+    /// Instructions that add elements of this type to global memory, in the order of the catalogue: widest first.
+    pub fn adds_of(&self, dtype: DType, arch: Arch) -> impl Iterator<Item = &CopyRow> {
+        self.copies.iter().filter(move |r| r.adds == Some(dtype) && r.arch <= arch.number())
     }
 
     /// Matrix products of these element types.

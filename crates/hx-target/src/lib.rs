@@ -10,8 +10,8 @@ mod tests;
 
 pub use arch::{Arch, Limits, Residency};
 pub use catalogue::{
-    Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, Fragment, GemmRow, GroupRow, Space,
-    catalogue,
+    Catalogue, ComputeRow, ConvertRow, CopyAtom, CopyRow, ExchangeRow, Fragment, GemmRow, GroupRow, Reach,
+    Space, catalogue,
 };
 
 /// Shared memory has 32 banks of 4 bytes, and serves 128 bytes in one wavefront.

@@ -15,7 +15,7 @@ pub use log::{
 };
 pub use lower::{LowerError, lower};
 pub use program::{
-    Address, AsyncCopy, Body, Compute, Convert, Exchange, Fill, Group, Log, Memory, Multiply, Param, Put,
-    RegId, RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
+    Address, AsyncCopy, Body, Compute, Convert, Exchange, Fill, Group, Lane, Log, Memory, Multiply, Param,
+    Put, RegId, RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
 };
 pub use text::emit_thread;

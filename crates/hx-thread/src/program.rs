@@ -127,10 +127,29 @@ pub enum Stmt {
         var: Symbol,
         value: Expr,
     },
-    /// A local integer read from one element of a global tensor, the same for the block.
+    /// A local number read from one element of a global tensor, the same for the block. Its type is the tensor's.
     LoadInteger {
         var: Symbol,
         address: Address,
+    },
+    /// An integer that each thread reads for itself, from a tensor that nobody writes meanwhile; -1 for threads for which the guard does
+    /// not hold.
+    LoadIndex {
+        var: Symbol,
+        address: Address,
+        guard: Cond,
+    },
+    /// A local number of the value's type, the same for the block; its inputs are single elements. Where expressions of integers
+    /// mention it, a truth value is 1 or 0.
+    LetNumber {
+        var: Symbol,
+        value: Scalar,
+        inputs: Vec<Registers>,
+    },
+    /// Changes a local number.
+    AssignNumber {
+        var: Symbol,
+        value: Scalar,
     },
     Log(Log),
     Put(Put),
@@ -167,7 +186,18 @@ pub struct Compute {
     pub value: Scalar,
 }
 
-/// Each thread gets the value of the thread of its warp whose lane number differs by `mask`.
+/// The lane that a thread gets a value from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Lane {
+    /// The one whose number differs by a mask.
+    Xor(u32),
+    /// The one so many lanes below; a lane without one keeps its own value.
+    Up(u32),
+    /// The one of that number.
+    At(Expr),
+}
+
+/// Each thread gets the value of another of its warp.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchange {
     /// Name of the exchange row.
@@ -176,7 +206,7 @@ pub struct Exchange {
     pub dst: Registers,
     /// One value.
     pub src: Registers,
-    pub mask: u32,
+    pub lane: Lane,
 }
 
 /// A copy from global to shared memory that no register takes part in; done when a [`Stmt::Wait`] covers its group.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use hx_index::Cond;
 
-use crate::{Address, LogKind, Memory, Param, Registers, Stmt, ThreadProgram};
+use crate::{Address, Lane, LogKind, Memory, Param, Registers, Stmt, ThreadProgram};
 
 /// The program as text, one instruction a line.
 pub fn emit_thread(program: &ThreadProgram) -> String {
@@ -99,7 +99,12 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
             }
             Stmt::Exchange(e) => {
                 let [d, s] = [&e.dst, &e.src].map(|r| registers_text(program, r));
-                let _ = writeln!(out, "{indent}{} {d} = {s} of lane ^ {}", e.row, e.mask);
+                let lane = match &e.lane {
+                    Lane::Xor(mask) => format!("lane ^ {mask}"),
+                    Lane::Up(by) => format!("lane - {by}"),
+                    Lane::At(lane) => format!("lane {lane}"),
+                };
+                let _ = writeln!(out, "{indent}{} {d} = {s} of {lane}", e.row);
             }
             Stmt::AsyncCopy(c) => {
                 let [dst, src] = [&c.dst, &c.src].map(|a| address_text(program, a));
@@ -127,6 +132,22 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
             }
             Stmt::Assign { var, value } => {
                 let _ = writeln!(out, "{indent}{var} = {value}");
+            }
+            Stmt::LetNumber { var, value, inputs } => {
+                let text = inputs.iter().enumerate().fold(value.to_string(), |text, (i, r)| {
+                    text.replace(&format!("${i}"), &registers_text(program, r))
+                });
+                let _ = writeln!(out, "{indent}let {var} = {text}");
+            }
+            Stmt::AssignNumber { var, value } => {
+                let _ = writeln!(out, "{indent}{var} = {value}");
+            }
+            Stmt::LoadIndex { var, address, guard } => {
+                let guard = match guard {
+                    Cond::True => String::new(),
+                    guard => format!(" if {guard}, else -1"),
+                };
+                let _ = writeln!(out, "{indent}let {var} = {}{guard}", address_text(program, address));
             }
             Stmt::LoadInteger { var, address } => {
                 let _ = writeln!(out, "{indent}let {var} = {}", address_text(program, address));

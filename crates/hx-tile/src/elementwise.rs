@@ -1,7 +1,7 @@
 //! Elementwise expressions over register tensors.
 
 use hx_dtype::{DType, Operator};
-use hx_index::Expr;
+use hx_index::{Expr, Symbol};
 
 use crate::TensorId;
 
@@ -23,6 +23,8 @@ pub enum Scalar {
     Index { axis: usize },
     /// An integer that is the same for the block; in a thread program it may depend on the thread.
     Integer { value: Expr, dtype: DType },
+    /// A number of the block that a [`crate::Stmt::LetNumber`] or [`crate::Stmt::LoadScalar`] names: no integer.
+    Var { var: Symbol, dtype: DType },
     /// A floating-point parameter of the kernel.
     Param { name: String, dtype: DType },
     /// A literal, as bits of its type.
@@ -51,6 +53,7 @@ impl Scalar {
         match self {
             Scalar::Input { dtype, .. }
             | Scalar::Integer { dtype, .. }
+            | Scalar::Var { dtype, .. }
             | Scalar::Param { dtype, .. }
             | Scalar::Const { dtype, .. } => *dtype,
             Scalar::Index { .. } => DType::I32,
@@ -103,6 +106,7 @@ impl std::fmt::Display for Scalar {
             Scalar::Index { axis } => write!(f, "index({axis})"),
             Scalar::Integer { value, .. } => write!(f, "({value})"),
             Scalar::Param { name, .. } => write!(f, "{name}"),
+            Scalar::Var { var, .. } => write!(f, "{var}"),
             Scalar::Const { bits, dtype } => write!(f, "{:?}", dtype.decode(*bits)),
             Scalar::Cast { to, arg } => write!(f, "cast({arg}, {to})"),
             Scalar::Apply { operator, args, .. } => {

@@ -4,7 +4,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
-use crate::{Base, Map, View};
+use crate::{Base, Map, Scalar, View};
 
 /// A register or shared tensor of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -135,10 +135,19 @@ pub enum Stmt {
         var: Symbol,
         value: Expr,
     },
-    /// A block-uniform integer read from an element of a global tensor; the view has no modes.
+    /// A block-uniform number read from an element of a global tensor; the view has no modes.
     LoadScalar {
         var: Symbol,
         src: View,
+    },
+    /// A block-uniform number that is no expression of integers; a truth value is 1 or 0 where it is used as an integer.
+    LetNumber {
+        var: Symbol,
+        value: Scalar,
+    },
+    AssignNumber {
+        var: Symbol,
+        value: Scalar,
     },
 }
 
@@ -174,6 +183,16 @@ pub enum OpKind {
     Rearrange { dst: TensorId, src: TensorId, through: Option<TensorId> },
     /// `dst` has extent 1 along `axis`: all elements of `src` along it, combined by an associative and commutative operator.
     Reduce { dst: TensorId, src: TensorId, axis: usize, operator: Operator },
+    /// `dst` is what a view of a register tensor shows: some of its modes reordered, cut, dropped or added.
+    Slice { dst: TensorId, src: View },
+    /// The only element of a register tensor that every thread holds becomes a number of the block, in scope until the end of the
+    /// statements around.
+    ReadNumber { var: Symbol, src: TensorId },
+    /// Inclusive scan of tensors of one shape along an axis by an associative operator on tuples: `op[i]` is its component `i`, where
+    /// inputs `0..n` are what comes before and `n..2n` what comes after.
+    Scan { dst: Vec<TensorId>, src: Vec<TensorId>, axis: usize, op: Vec<Scalar> },
+    /// Every element of a register tensor is added to its element of a global view, at once for all threads of the grid.
+    AtomicAdd { src: TensorId, dst: View },
     /// Tells the host a text and the elements of a register tensor after it, or the text alone.
     Print { text: String, src: Option<TensorId>, uniform: bool },
     /// Every element of a `bool` tensor should hold; where one does not, the launch fails when it has ended. `uniform`, as of a
@@ -231,7 +250,11 @@ fn collect<'a>(stmts: &'a [Stmt], trips: f64, unknown: f64, out: &mut Vec<(&'a O
                 collect(otherwise, trips, unknown, out);
             }
             Stmt::While { body, .. } => collect(body, trips * unknown, unknown, out),
-            Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => {}
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadScalar { .. }
+            | Stmt::LetNumber { .. }
+            | Stmt::AssignNumber { .. } => {}
         }
     }
 }
@@ -286,6 +309,10 @@ impl OpKind {
             OpKind::Map(_) => "elementwise",
             OpKind::Rearrange { .. } => "rearrange",
             OpKind::Reduce { .. } => "reduce",
+            OpKind::Slice { .. } => "slice",
+            OpKind::ReadNumber { .. } => "scalar",
+            OpKind::Scan { .. } => "scan",
+            OpKind::AtomicAdd { .. } => "atomic_add",
             OpKind::Print { .. } => "print",
             OpKind::Assert { .. } => "assert",
         }
@@ -300,6 +327,10 @@ impl OpKind {
             OpKind::Cast { dst, src } => vec![*dst, *src],
             OpKind::Map(map) => std::iter::once(map.dst).chain(map.inputs.iter().copied()).collect(),
             OpKind::Rearrange { dst, src, .. } | OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
+            OpKind::Slice { dst, src } => std::iter::once(*dst).chain(src.register()).collect(),
+            OpKind::ReadNumber { src, .. } => vec![*src],
+            OpKind::Scan { dst, src, .. } => dst.iter().chain(src).copied().collect(),
+            OpKind::AtomicAdd { src, .. } => vec![*src],
             OpKind::Print { src, .. } => src.iter().copied().collect(),
             OpKind::Assert { cond, .. } => vec![*cond],
             OpKind::Sync | OpKind::CopyAsync { .. } | OpKind::Commit | OpKind::Wait { .. } => Vec::new(),

@@ -74,6 +74,8 @@ pub enum Choice {
     Map(MapChoice),
     Reduce(ReduceChoice),
     Rearrange(RearrangeChoice),
+    Slice(SliceChoice),
+    Scan(ScanChoice),
 }
 
 /// Which positions an elementwise expression reads.
@@ -94,6 +96,52 @@ pub struct ReduceChoice {
     /// Threads of different warps, if the axis is dealt to several.
     pub across: Option<Across>,
     pub reason: Reason,
+}
+
+/// How a part of a register tensor gets to the threads that hold it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SliceChoice {
+    /// Position in the destination's values → position in the source's, in the thread that has the element. Nothing if every element
+    /// goes through shared memory.
+    pub positions: Option<Layout>,
+    /// Added to the positions.
+    pub first: i64,
+    /// Digits of the thread number, each `(unit, extent, digit)`: the thread that has the elements is one's own number with these
+    /// digits. With none of them, every thread has its own.
+    pub lanes: Vec<(i64, i64, i64)>,
+    /// Where the elements meet otherwise, row-major in the destination's shape.
+    pub through: Option<Scratch>,
+    pub reason: Reason,
+}
+
+/// Shared memory that one operation uses for itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scratch {
+    /// First byte in the block's shared memory.
+    pub offset: u32,
+    pub bytes: u32,
+}
+
+/// How a scan runs: digit by digit of the coordinate along the axis, from the one that moves least.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ScanChoice {
+    /// For each tensor, position in the destination's values → position in the source's.
+    pub src: Vec<Layout>,
+    pub levels: Vec<ScanLevel>,
+    /// For each tensor, where the sums of threads of different warps meet.
+    pub scratch: Vec<Scratch>,
+    pub reason: Reason,
+}
+
+/// One digit of the coordinate along the axis of a scan. `step` is how far it moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ScanLevel {
+    /// Values of one thread: digit `position / unit % extent`.
+    Values { unit: i64, extent: i64, step: i64 },
+    /// Lanes of a warp: digit `thread / unit % extent`.
+    Lanes { unit: i64, extent: i64, step: i64 },
+    /// Threads that meet in shared memory: digit `thread / unit % extent`.
+    Across { unit: i64, extent: i64, step: i64 },
 }
 
 /// Partial results that meet in shared memory.

@@ -78,6 +78,12 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
             Stmt::Assign { var, value } => {
                 let _ = writeln!(out, "{indent}{var} = {value}");
             }
+            Stmt::LetNumber { var, value } => {
+                let _ = writeln!(out, "{indent}let {var} = {value}");
+            }
+            Stmt::AssignNumber { var, value } => {
+                let _ = writeln!(out, "{indent}{var} = {value}");
+            }
             Stmt::LoadScalar { var, src } => {
                 let _ = writeln!(out, "{indent}let {var} = {}", view_text(program, src));
             }
@@ -120,6 +126,26 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Reduce { dst, src, axis, operator } => {
             format!("{} = reduce({}, axis: {axis}, {})", name(dst), name(src), operator.name())
         }
+        OpKind::Slice { dst, src } => format!("{} = {}", name(dst), part_text(program, src)),
+        OpKind::ReadNumber { var, src } => format!("{var} = scalar({})", name(src)),
+        OpKind::Scan { dst, src, axis, op } => {
+            let names = |ids: &[TensorId]| match ids {
+                [one] => name(one),
+                many => format!("({})", many.iter().map(name).collect::<Vec<_>>().join(", ")),
+            };
+            let letters = |i: usize| {
+                let n = src.len();
+                let letter = if i < n { 'a' } else { 'b' };
+                if n == 1 { letter.to_string() } else { format!("{letter}{}", i % n) }
+            };
+            let body = |value: &crate::Scalar| {
+                let inputs = (0..2 * src.len()).rev();
+                inputs.fold(value.to_string(), |text, i| text.replace(&format!("${i}"), &letters(i)))
+            };
+            let parts: Vec<String> = op.iter().map(body).collect();
+            format!("{} = scan({}, axis: {axis}, {})", names(dst), names(src), parts.join(", "))
+        }
+        OpKind::AtomicAdd { src, dst } => format!("atomic_add({}, {})", view_text(program, dst), name(src)),
         OpKind::Print { text, src, .. } => {
             let text = (!text.is_empty()).then(|| format!("{text:?}"));
             let parts: Vec<String> = text.into_iter().chain(src.as_ref().map(name)).collect();
@@ -130,6 +156,26 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
             format!("assert({}{message})", name(cond))
         }
     }
+}
+
+/// A part of a register tensor, `x[0..64, new, 3]`, with its modes in their order.
+fn part_text(program: &TileProgram, view: &View) -> String {
+    let Some(id) = view.register() else { return view_text(program, view) };
+    let tensor = program.tensor(id);
+    let dim = |d: usize| {
+        let offset = &view.offsets[d];
+        match view.modes.iter().find(|m| m.dim == d && !m.factor.is_zero()) {
+            None => offset.to_string(),
+            Some(m) if m.extent == tensor.shape[d] => "..".into(),
+            Some(m) => format!("{offset}..{}", offset.clone() + hx_index::Expr::constant(m.extent)),
+        }
+    };
+    let dims: Vec<String> = (0..tensor.shape.len()).map(dim).collect();
+    let news = view.modes.iter().filter(|m| m.factor.is_zero()).count();
+    let order: Vec<usize> = view.modes.iter().filter(|m| !m.factor.is_zero()).map(|m| m.dim).collect();
+    let permuted = if order.is_sorted() { String::new() } else { format!(" permuted {order:?}") };
+    let new = if news == 0 { String::new() } else { format!(" with {news} new") };
+    format!("{}[{}]{permuted}{new}", tensor.name, dims.join(", "))
 }
 
 /// A view as the coordinates of its base: `c[x·1 + 64 * block_idx.x < m, …]`.
@@ -158,7 +204,15 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
     }
     let order: Vec<usize> = view.modes.iter().map(|m| m.dim).collect();
     let permuted = if order.is_sorted() { String::new() } else { format!(" permuted {order:?}") };
-    format!("{base}[{}]{permuted}", dims.join(", "))
+    let rows = view.rows.as_ref().map_or(String::new(), |r| {
+        let table = match r.base {
+            Base::Global(p) => program.tensor_param(p).map_or("?", |t| t.name.as_str()),
+            Base::Shared(t) | Base::Register(t) => program.tensor(t).name.as_str(),
+        };
+        let at: Vec<String> = r.offsets.iter().map(ToString::to_string).collect();
+        format!(" rows {table}[{}..]", at.join(", "))
+    });
+    format!("{base}[{}]{permuted}{rows}", dims.join(", "))
 }
 
 /// Layouts and instructions with one line of reason for each.
@@ -230,6 +284,23 @@ pub fn choice_text<'a>(
                 steps.push(format!("across warps through {} B of shared memory", across.bytes));
             }
             (steps.join(", "), &r.reason)
+        }
+        Choice::Slice(s) => {
+            let what = match (&s.through, s.lanes.is_empty()) {
+                (Some(scratch), _) => format!("through {} B of shared memory", scratch.bytes),
+                (None, true) => "the same registers".into(),
+                (None, false) => "from another lane".into(),
+            };
+            (what, &s.reason)
+        }
+        Choice::Scan(s) => {
+            let level = |level: &crate::ScanLevel| match level {
+                crate::ScanLevel::Values { extent, .. } => format!("{extent} within threads"),
+                crate::ScanLevel::Lanes { extent, .. } => format!("{extent} between lanes"),
+                crate::ScanLevel::Across { extent, .. } => format!("{extent} through shared memory"),
+            };
+            let levels: Vec<String> = s.levels.iter().map(level).collect();
+            (levels.join(", "), &s.reason)
         }
         Choice::Convert(c) => (c.row.clone().unwrap_or_else(|| "move".into()), &c.reason),
     };

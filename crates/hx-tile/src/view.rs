@@ -23,6 +23,22 @@ pub struct View {
     pub modes: Vec<ViewMode>,
     /// What reads outside of a global base give.
     pub pad: f64,
+    /// Where a dimension of the base is not walked but looked up.
+    pub rows: Option<Rows>,
+}
+
+/// Rows picked by a table: the coordinate `c` that a view gives for dimension `dim` of its base counts rows, and the integer that the
+/// table holds for it is the coordinate in the base. Row `c` at or past `extent`, or outside of the table's own tensor, is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rows {
+    pub dim: usize,
+    /// The table's tensor, global or shared, of integers.
+    pub base: Base,
+    /// One for each dimension of the table's tensor; row `c` is `factor · c` further along dimension `along`.
+    pub offsets: Vec<Expr>,
+    pub along: usize,
+    pub factor: Expr,
+    pub extent: Expr,
 }
 
 // `pad` is a literal of the source, never NaN.
@@ -45,12 +61,18 @@ impl View {
             offsets: vec![Expr::default(); shape.len()],
             modes: modes.map(|(dim, &extent)| ViewMode { extent, dim, factor: Expr::constant(1) }).collect(),
             pad: 0.0,
+            rows: None,
         }
     }
 
     /// Extents of the modes.
     pub fn shape(&self) -> Vec<i64> {
         self.modes.iter().map(|m| m.extent).collect()
+    }
+
+    /// The tensors that the view looks into: the base, and the table that picks rows.
+    pub fn bases(&self) -> impl Iterator<Item = Base> {
+        std::iter::once(self.base).chain(self.rows.iter().map(|r| r.base))
     }
 
     /// The register tensor, if that is the base.

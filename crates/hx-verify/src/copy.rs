@@ -30,7 +30,25 @@ impl Copied<'_> {
 }
 
 impl Check<'_> {
+    /// A sum in memory touches what a store would.
+    pub(crate) fn atomic_add(&self, src: TensorId, dst: &View, choice: &CopyChoice) -> Checked {
+        let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
+        let dtype = self.program.tensor(src).dtype;
+        if row.adds != Some(dtype) {
+            return Err(format!("`{}` does not add elements of type `{dtype}`", row.name));
+        }
+        let shape = &self.program.tensor(src).shape;
+        self.transferred(&View::whole(Base::Register(src), shape), dst, choice)
+    }
+
     pub(crate) fn copy(&self, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
+        if catalogue().copy(&choice.row).is_some_and(|row| row.adds.is_some()) {
+            return Err(format!("`{}` adds, where a copy writes", choice.row));
+        }
+        self.transferred(src, dst, choice)
+    }
+
+    fn transferred(&self, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
         let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
         let (memory, register) = match (src.register(), dst.register()) {
             (None, Some(register)) if row.is_load() => (src, register),
@@ -212,8 +230,13 @@ impl Check<'_> {
         if i64::from(param.align) * 8 % (width * i64::from(param.dtype.bits())) != 0 {
             return Err(format!("`{}` is aligned to {} B only", param.name, param.align));
         }
-        for (offset, stride) in view.offsets.iter().zip(&param.stride) {
-            if !facts.divides(width, &(offset * stride)) {
+        let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
+        for (dim, (offset, stride)) in view.offsets.iter().zip(&param.stride).enumerate() {
+            // A row may be any.
+            if picked(dim) && !facts.divides(width, stride) {
+                return Err(format!("rows `{stride}` apart are not known to be multiples of {width}"));
+            }
+            if !picked(dim) && !facts.divides(width, &(offset * stride)) {
                 return Err(format!(
                     "the view starts at `{offset}`, which is not known to be a multiple of {width}"
                 ));
@@ -227,6 +250,12 @@ impl Check<'_> {
                 common.iter_mut().zip(&at).for_each(|(g, x)| *g = gcd(*g, *x));
                 for value in 1..width {
                     let next = coordinate(c.addressed(thread, value, issue), &c.choice.tile);
+                    let rows = view.modes.iter().zip(next.iter().zip(&at));
+                    if rows.into_iter().any(|(m, (n, a))| picked(m.dim) && n != a) {
+                        return Err(format!(
+                            "element {value} of an access is in another row that was picked"
+                        ));
+                    }
                     let walked = next.iter().zip(&at).zip(&strides);
                     let distance = walked.fold(Expr::default(), |sum, ((n, a), s)| sum + s.scale(n - a));
                     if distance.as_const() != Some(value) {

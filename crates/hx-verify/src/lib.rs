@@ -7,6 +7,7 @@
 mod copy;
 mod elementwise;
 mod gemm;
+mod parts;
 mod tensor;
 
 use std::fmt;
@@ -59,6 +60,12 @@ pub fn verify(program: &TileProgram, solution: &Solution, arch: Arch) -> Vec<Vio
             (OpKind::Copy { src, dst }, Some(Choice::Copy(c))) => check.copy(src, dst, c),
             (OpKind::Rearrange { dst, src, through }, Some(Choice::Rearrange(r))) => {
                 check.rearrange([*dst, *src], *through, r)
+            }
+            (OpKind::AtomicAdd { src, dst }, Some(Choice::Copy(c))) => check.atomic_add(*src, dst, c),
+            (OpKind::Slice { dst, src }, Some(Choice::Slice(s))) => check.slice(*dst, src, s),
+            (OpKind::ReadNumber { src, .. }, _) => check.read_number(*src),
+            (OpKind::Scan { dst, src, axis, op }, Some(Choice::Scan(s))) => {
+                check.scan((dst, src), *axis, op.len(), s)
             }
             (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => check.gemm([*c, *a, *b], g),
             (OpKind::Cast { dst, src }, Some(Choice::Convert(c))) => check.convert(*dst, *src, c),

@@ -4,7 +4,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Facts};
 use hx_target::catalogue;
 use hx_thread::{
-    Address, AsyncCopy, Compute, Exchange, Memory, Param, Registers, SharedBuffer, Stmt, ThreadProgram,
+    Address, AsyncCopy, Compute, Exchange, Lane, Memory, Param, Registers, SharedBuffer, Stmt, ThreadProgram,
 };
 use hx_tile::Scalar;
 
@@ -47,7 +47,8 @@ pub(crate) fn softmax() -> ThreadProgram {
         let row = catalogue().exchanges.first().map_or_else(String::new, |r| r.name.clone());
         let steps = [16, 8, 4, 2, 1].into_iter().flat_map(move |mask| {
             let (own, other) = (array(&c(0)), regs(4, c(0), [0]));
-            let exchange = Exchange { row: row.clone(), dst: other.clone(), src: own.clone(), mask };
+            let exchange =
+                Exchange { row: row.clone(), dst: other.clone(), src: own.clone(), lane: Lane::Xor(mask) };
             let value = apply(operator, F32, [input(0, F32), input(1, F32)]);
             [Stmt::Exchange(exchange), compute(own.clone(), vec![own, other], value)]
         });
@@ -354,7 +355,7 @@ pub(crate) fn exchanges() -> ThreadProgram {
                         row: row.clone(),
                         dst: dst.clone(),
                         src: inputs[0].clone(),
-                        mask: 4,
+                        lane: Lane::Xor(4),
                     });
                 }
             }

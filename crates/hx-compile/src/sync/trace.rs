@@ -143,6 +143,15 @@ impl Tracer<'_> {
                 self.global(address, false);
                 self.scope.push((var.clone(), vec![None; self.threads()]));
             }
+            Stmt::LoadIndex { var, address, guard } => {
+                let dtype = self.program.memory_dtype(address.memory);
+                let bytes = dtype.map_or(1, |d| d.bits().div_ceil(8));
+                self.access(address, (bytes, false, false), guard, false, out);
+                self.scope.push((var.clone(), vec![None; self.threads()]));
+            }
+            // What data decide is known only at run time.
+            Stmt::LetNumber { var, .. } => self.scope.push((var.clone(), vec![None; self.threads()])),
+            Stmt::AssignNumber { var, .. } => self.assign(var, vec![None; self.threads()]),
             Stmt::For { var, start, end, body, .. } => self.counted(var, start, end, body, out),
             Stmt::While { body, .. } => {
                 if touches_shared(body) {
@@ -281,6 +290,7 @@ fn touches_shared(body: &[Stmt]) -> bool {
         Stmt::For { body, .. } | Stmt::While { body, .. } => touches_shared(body),
         Stmt::If { then, otherwise, .. } => touches_shared(then) || touches_shared(otherwise),
         Stmt::Transfer(transfer) => shared(&transfer.address),
+        Stmt::LoadIndex { address, .. } => shared(address),
         Stmt::AsyncCopy(_) | Stmt::Barrier | Stmt::Commit | Stmt::Wait { .. } => true,
         _ => false,
     })

@@ -105,7 +105,12 @@ fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<Cod
     let others = solution.choices.values().filter_map(|choice| match choice {
         Choice::Gemm(c) => Some(c.row.as_str()),
         Choice::Convert(c) => c.row.as_deref(),
-        Choice::Copy(_) | Choice::Map(_) | Choice::Reduce(_) | Choice::Rearrange(_) => None,
+        Choice::Copy(_)
+        | Choice::Map(_)
+        | Choice::Reduce(_)
+        | Choice::Rearrange(_)
+        | Choice::Slice(_)
+        | Choice::Scan(_) => None,
     });
     let mut rows = copies(solution).map(|c| c.row.as_str()).chain(others);
     let found =

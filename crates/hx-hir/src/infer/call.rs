@@ -116,8 +116,15 @@ impl<'a> Infer<'a> {
             ("sum" | "min" | "max" | "reduce", [Some(t), .., Some(axis)]) if name != "reduce" => {
                 self.reduce(t, axis)
             }
+            ("reduce", [Some((at, Ty::Tuple(parts))), Some(axis), _]) => {
+                Ty::Tuple(parts.iter().map(|part| self.reduce(&(*at, part.clone()), axis)).collect())
+            }
             ("reduce", [Some(t), Some(axis), _]) => self.reduce(t, axis),
-            ("scan", [Some(t), ..]) => t.1.clone(),
+            ("scan", [Some((at, Ty::Tuple(parts))), Some(axis), _]) => {
+                Ty::Tuple(parts.iter().map(|part| self.scan(&(*at, part.clone()), axis)).collect())
+            }
+            ("scan", [Some(t), Some(axis), _]) => self.scan(t, axis),
+            ("gather", [Some(t), Some(rows)]) => self.gather(t, rows),
             ("sum" | "min" | "max", [Some(t), ..]) if matches!(t.1, Ty::Tensor(_)) => {
                 let params = vec!["axis".to_owned()];
                 let problem = crate::ArgProblem::Missing { params };
@@ -375,6 +382,37 @@ impl<'a> Infer<'a> {
                 let extent = Value::constant(tensor.shape.len() as i64);
                 self.report(TypeProblem::IndexOutside { expr: axis.0, index: value, extent })
             }
+        }
+    }
+
+    /// The shape stays; the axis has to be one of it.
+    fn scan(&mut self, t: &Given, axis: &Given) -> Ty {
+        match (self.reduce(t, axis), &t.1) {
+            (Ty::Tensor(found), Ty::Tensor(t)) => Ty::Tensor(TensorTy { shape: t.shape.clone(), ..found }),
+            (other, _) => other,
+        }
+    }
+
+    fn gather(&mut self, t: &Given, rows: &Given) -> Ty {
+        let (tensor, rows) = match (self.want_tensor(t.0, &t.1), self.want_tensor(rows.0, &rows.1)) {
+            (Ok(tensor), Ok(rows)) => (tensor, rows),
+            (Err(quiet), _) | (_, Err(quiet)) => return quiet,
+        };
+        if tensor.space != MemorySpace::Global {
+            let operation = "gather".to_owned();
+            return self.report(TypeProblem::Memory {
+                expr: t.0,
+                found: tensor.space,
+                wanted: "global",
+                operation,
+            });
+        }
+        match (&rows.shape[..], tensor.shape.split_first()) {
+            ([count], Some((_, rest))) => {
+                let shape = std::iter::once(count.clone()).chain(rest.iter().cloned()).collect();
+                Ty::Tensor(TensorTy { shape, mutable: false, ..tensor })
+            }
+            _ => Ty::Unknown,
         }
     }
 

@@ -39,15 +39,9 @@ fn what_cannot_be_compiled_yet_says_so() {
             error[HX0208]: `pipeline` cannot be compiled yet
                           let p = pipeline(2);
                                   ^^^^^^^^^^^
-            error[HX0208]: `scan` cannot be compiled yet
-                          let y = scan(x, axis: 0, op: |a, b| a + b);
-                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-            error[HX0208]: `gather` cannot be compiled yet
+            error[HX0204]: found elements of type `f32`, wanted integers that name rows
                           let g = gather(a, s);
-                                  ^^^^^^^^^^^^
-            error[HX0208]: a transposed or partial register tensor here cannot be compiled yet
-                          print(x.T);
-                                ^^^
+                                            ^
             error[HX0203]: found a range, wanted something that can be printed
                           print(..);
                                 ^^
@@ -67,21 +61,10 @@ fn what_cannot_be_compiled_yet_says_so() {
             error[HX0208]: `gemm_async` cannot be compiled yet
                           gemm_async(x, s, s);
                           ^^^^^^^^^^^^^^^^^^^
-            error[HX0208]: an element or slice of a register tensor cannot be compiled yet
-                          let e = x[0, ..];
-                                  ^^^^^^^^
-            error[HX0208]: a transposed or partial register tensor in an elementwise expression cannot be compiled yet
-                          let v = x.T + 1.0;
-                                  ^^^
-            error[HX0208]: a reduction by an operator other than `+ * min max && ||` cannot be compiled yet
-                          let r = reduce(x, axis: 0, op: |a, b| a - b);
-                                                         ^^^^^^^^^^^^
-            error[HX0208]: a floating-point number that changes inside of a loop or `if` cannot be compiled yet
-                          for i in 0..4 { f = 2.0; }
-                                          ^
-            error[HX0208]: an element of a shared tensor as a number cannot be compiled yet
+            error[HX0214]: found an element of a shared tensor, wanted one of a global tensor
                           let one = s[0, 0];
-                                    ^^^^^^^
+                                    ^^^^^^^ threads may see different numbers
+              help: `scalar(t)` makes a tensor of one element a number of the block: `scalar(load(t[i..i + 1]))`
             error[HX0208]: an assignment inside of an expression cannot be compiled yet
                           let w = x + { x = y; 1.0 };
                                         ^
@@ -126,9 +109,6 @@ fn shapes_are_checked_with_numbers() {
                           gemm(z, x, y);
                                - N is `64` here
               note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`
-            error[HX0208]: a transposed or partial register operand of `gemm` cannot be compiled yet
-                          gemm(z, x, y.T);
-                                     ^^^
             error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
                           copy(x, tile(c, [BM, 8])[.., .., bm, 0]);
                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -378,5 +358,31 @@ fn errors_in_functions_show_their_calls() {
                           let n = again(3);
                                   -------- called from here
         "#]],
+    );
+}
+
+#[test]
+fn parts_scans_and_sums_say_what_is_wrong() {
+    check(
+        "kernel probe(a: f16[m, k], c: mut f16[m, k], t: f32[m], r: mut i32[m], q: i8[m])
+         grid [cdiv(m, 64)] threads 128 {
+            let x = load(tile(a, [64, 64])[.., .., block_idx, 0]);
+            let one = x[0, 0];
+            for i in 0..k { let y = x[.., i..i + 1]; }
+            let s = scalar(x);
+            let z = scan(x, axis: 1, op: x);
+            let (p, v) = scan((x, x), axis: 1, op: |(a0, b0), (a1, b1)| a0);
+            let w = scan(x, axis: 1, op: |a, b| if a > b { a } else { b });
+            let n = scan((x, x[.., 0..8]), axis: 1, op: |(a0, b0), (a1, b1)| (a0, b0));
+            atomic_add(tile(c, [64, 64])[.., .., block_idx, 0], cast(x, f32));
+            atomic_add(tile(a, [64, 64])[.., .., block_idx, 0], x);
+            let g = gather(a, t);
+            let h = gather(a, r);
+            let j = gather(x, q);
+            let e = exp2(m);
+            let number = 0.0;
+            while number < t[0] { number = cast(1.0, f16); }
+        }",
+        expect![[r#""#]],
     );
 }

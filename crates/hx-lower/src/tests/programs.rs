@@ -637,3 +637,23 @@ fn rearranging_is_a_tensor_of_its_own() {
         "#]],
     );
 }
+
+#[test]
+fn parts_scans_and_numbers() {
+    check(
+        "kernel probe(a: f32[m, 64], rows: i32[m], w: f32[n], c: mut f32[m, 64], t: mut f32[m])
+         where n >= 1
+         grid [cdiv(m, 32)] threads 64 {
+            let x = load(tile(gather(a, tile(rows, [32])[.., block_idx]), [32, 64])[.., .., 0, 0]);
+            let last = x[31.., ..];
+            let (p, s) = scan((x, x.T.T), axis: 1, op: |(a0, b0), (a1, b1)| (a0 * a1, b0 * a1 + b1));
+            let top = cast(1.0, f32);
+            while scalar(max(max(x, axis: 0), axis: 1)) > top { top = top * 2.0 + w[0]; }
+            #[unroll]
+            for i in 0..2 { s = s + p[.., 32 * i..32 * i + 1] * last; }
+            copy(if n > 4 { s * top } else { s }, tile(c, [32, 64])[.., .., block_idx, 0]);
+            atomic_add(tile(t, [32])[.., block_idx], sum(s, axis: 1)[.., 0]);
+        }",
+        expect![[r#""#]],
+    );
+}

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use hx_dtype::{DType, Operator};
-use hx_target::{WARP, catalogue};
-use hx_thread::{Param, Registers};
+use hx_target::{Reach, WARP, catalogue};
+use hx_thread::{Lane, Param, Registers};
 use hx_tile::Scalar;
 
 use super::Compilation;
 use crate::cast::integer_bits;
-use crate::code::{LaneExchange, Regs};
-use crate::compute::{Compute, Micro, Operand, Under, without_partner};
+use crate::code::{From, LaneExchange, Regs};
+use crate::compute::{Compute, Evaluate, Micro, Operand, Under, without_partner};
 use crate::error::SimError;
+use crate::formula::Binding;
 
 /// A flat form in the making.
 struct Flat<'a> {
@@ -83,18 +84,27 @@ impl Compilation<'_> {
         }
         let dst = self.written(&c.dst)?;
         self.expect_one("the result", &dst)?;
-        let inputs = c.inputs.iter().map(|r| self.regs(r)).collect::<Result<Vec<_>, _>>()?;
-        for regs in &inputs {
-            self.expect_one("an input", regs)?;
-        }
         let (held, made) = (self.program.array(c.dst.array), c.value.dtype());
         if held.dtype != made {
             let text =
                 format!("the registers `{}` hold {}, but `{}` is {made}", held.name, held.dtype, c.value);
             return self.malformed(text);
         }
+        let mut value = self.evaluate(&c.value, &c.inputs)?;
+        if lane > 0 {
+            value.instructions = 0;
+        }
+        Ok(Compute { dst, value })
+    }
+
+    /// The flat form of an expression over registers.
+    pub(super) fn evaluate(&mut self, value: &Scalar, registers: &[Registers]) -> Result<Evaluate, SimError> {
+        let inputs = registers.iter().map(|r| self.regs(r)).collect::<Result<Vec<_>, _>>()?;
+        for regs in &inputs {
+            self.expect_one("an input", regs)?;
+        }
         let mut flat = Flat {
-            inputs: &c.inputs,
+            inputs: registers,
             tables: Vec::new(),
             steps: Vec::new(),
             temporaries: 0,
@@ -102,11 +112,11 @@ impl Compilation<'_> {
             under: Under::new(),
             instructions: 0,
         };
-        let result = self.flatten(&c.value, &mut flat)?;
+        let result = self.flatten(value, &mut flat)?;
         let Flat { tables, steps, temporaries, instructions, .. } = flat;
         // Moving a value takes an instruction too.
-        let instructions = if lane == 0 { instructions.max(1) } else { 0 };
-        Ok(Compute { site: self.site, dst, inputs, tables, steps, result, temporaries, instructions })
+        let instructions = instructions.max(1);
+        Ok(Evaluate { site: self.site, inputs, tables, steps, result, temporaries, instructions })
     }
 
     fn expect_one(&self, what: &str, regs: &Regs) -> Result<(), SimError> {
@@ -138,6 +148,14 @@ impl Compilation<'_> {
                     _ => self.malformed(format!("there is no parameter `{name}` of {dtype}")),
                 }
             }
+            Scalar::Var { var, dtype } => match self.scope.get(var).map(|l| &l.binding) {
+                Some(Binding::Slot(slot)) => {
+                    let (slot, dst) = (*slot, flat.temporary());
+                    flat.steps.push(Micro::Number { slot, dtype: *dtype, dst });
+                    Ok(Operand::Temporary(dst))
+                }
+                _ => self.malformed(format!("there is no number `{var}`")),
+            },
             Scalar::Const { bits, dtype } => {
                 if bits & !dtype.mask() != 0 {
                     return self.malformed(format!("the constant {bits:#x} is wider than {dtype}"));
@@ -223,20 +241,35 @@ impl Compilation<'_> {
         for regs in [&e.dst, &e.src] {
             self.expect_values(&e.row, "registers", regs.offsets.len(), 1)?;
         }
-        if e.mask >= WARP {
-            return self.malformed(format!("`{}` reaches lane ^ {}, beyond the warp", e.row, e.mask));
+        let wanted = match &e.lane {
+            Lane::Xor(_) => Reach::Xor,
+            Lane::Up(_) => Reach::Up,
+            Lane::At(_) => Reach::Lane,
+        };
+        if row.reach != wanted {
+            return self.malformed(format!("`{}` does not reach {:?}", e.row, e.lane));
         }
-        let mask = e.mask as usize;
-        if let Some(thread) = without_partner(self.threads, mask) {
-            return self.malformed(format!(
-                "thread {thread} gets a value from thread {} with `{}`, but the block has {} threads",
-                thread ^ mask,
-                e.row,
-                self.threads
-            ));
-        }
+        let from = match &e.lane {
+            Lane::Xor(mask) | Lane::Up(mask) if *mask >= WARP => {
+                return self.malformed(format!("`{}` reaches over {mask} lanes, beyond the warp", e.row));
+            }
+            Lane::Xor(mask) => {
+                let mask = *mask as usize;
+                if let Some(thread) = without_partner(self.threads, mask) {
+                    return self.malformed(format!(
+                        "thread {thread} gets a value from thread {} with `{}`, but the block has {} threads",
+                        thread ^ mask,
+                        e.row,
+                        self.threads
+                    ));
+                }
+                From::Xor(mask)
+            }
+            Lane::Up(by) => From::Up(*by as usize),
+            Lane::At(lane) => From::At(self.formula(lane)?),
+        };
         let parts = u64::from(dtype.bits().div_ceil(row.bits.max(1)));
-        Ok(LaneExchange { site: self.site, dst, src, mask, parts })
+        Ok(LaneExchange { site: self.site, dst, src, from, parts })
     }
 }
 

@@ -59,6 +59,7 @@ impl Compilation<'_> {
             guard,
             pad: t.pad,
             dtype,
+            adds: row.adds.is_some(),
             access,
             bytes: row.bytes as usize,
             exchange,
@@ -66,7 +67,7 @@ impl Compilation<'_> {
     }
 
     /// The memory of an address, which must be the kind that the row reads or writes.
-    fn memory(&self, memory: Memory, row: &CopyRow) -> Result<Mem, SimError> {
+    pub(super) fn memory(&self, memory: Memory, row: &CopyRow) -> Result<Mem, SimError> {
         let (found, mem) = match memory {
             Memory::Global(p) => {
                 let Some(Param::Tensor(t)) = self.program.params.get(p as usize) else {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_thread::{
-    Address, AsyncCopy, Compute, Convert, Exchange, Fill, Group, Memory, Multiply, Param, RegId,
+    Address, AsyncCopy, Compute, Convert, Exchange, Fill, Group, Lane, Memory, Multiply, Param, RegId,
     RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
 };
 use hx_tile::{OpId, Origin, Scalar};
@@ -92,7 +92,7 @@ pub(super) fn input(index: u32, dtype: DType) -> Scalar {
 
 /// `lane` gets the value of `lane ^ mask`.
 pub(super) fn exchange(dst: Registers, src: Registers, mask: u32) -> Stmt {
-    Stmt::Exchange(Exchange { row: "shfl.bfly.b32".into(), dst, src, mask })
+    Stmt::Exchange(Exchange { row: "shfl.bfly.b32".into(), dst, src, lane: Lane::Xor(mask) })
 }
 
 pub(super) fn async_copy(row: &str, src: (Memory, Expr), dst: (Memory, Expr)) -> AsyncCopy {

@@ -158,7 +158,6 @@ fn malformed_integers() {
         vec![load("x", Memory::Global(3), c(0))],
         expect!["`x` is read from `m`, whose elements are not the same for all threads, as it is `mut`"],
     );
-    check(vec![load("x", Memory::Global(2), c(0))], expect!["`x` is an integer, but `f` holds f32"]);
     check(
         vec![load("x", Memory::Shared(0), c(0))],
         expect!["`x` is read from shared memory, where it may differ"],

@@ -252,7 +252,7 @@ fn lanes_exchange_within_their_warp() {
     .assert_eq(&text);
     let text = exchanged(64, 32).unwrap_err();
     expect![[r#"
-        `shfl.bfly.b32` reaches lane ^ 32, beyond the warp
+        `shfl.bfly.b32` reaches over 32 lanes, beyond the warp
           #0 `sum`
     "#]]
     .assert_eq(&text);

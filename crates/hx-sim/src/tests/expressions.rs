@@ -99,7 +99,7 @@ fn plain(value: &Scalar, inputs: &[Vec<u64>], thread: usize) -> Option<u64> {
             cast(arg.dtype(), *to, &mut out, &[plain(arg, inputs, thread)?]);
             out[0]
         }
-        Scalar::Index { .. } | Scalar::Param { .. } => return None,
+        Scalar::Index { .. } | Scalar::Param { .. } | Scalar::Var { .. } => return None,
     })
 }
 

@@ -41,8 +41,11 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
         return in_blocks(facts, view, param, block);
     }
     let strides = strides(param, view);
-    let contiguous =
-        strides.iter().enumerate().find(|(d, s)| s.as_const() == Some(1) && view.modes[*d].extent > 1);
+    let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
+    let contiguous = strides
+        .iter()
+        .enumerate()
+        .find(|(d, s)| s.as_const() == Some(1) && view.modes[*d].extent > 1 && !picked(view.modes[*d].dim));
     let Some((dim, _)) = contiguous else {
         return Alignment {
             dim: None,
@@ -61,6 +64,12 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
         }
     };
     for (i, stride) in param.stride.iter().enumerate() {
+        if picked(i) {
+            narrow(facts.divisor(stride), &|n| {
+                format!("rows of `{}` are picked, `{stride}` apart, a multiple of {n}", param.name)
+            });
+            continue;
+        }
         let offset = &view.offsets[i] * stride;
         narrow(facts.divisor(&offset), &|n| {
             format!(
@@ -152,7 +161,11 @@ pub(crate) fn best(
     arch: Arch,
 ) -> Result<(Access, String), Failure> {
     let no_row = || {
-        let what = if transfer.is_load { "loads" } else { "stores" };
+        let what = match (transfer.is_load, transfer.adds()) {
+            (true, _) => "loads",
+            (_, true) => "adds",
+            _ => "stores",
+        };
         let message =
             format!("no instruction of {arch} {what} single elements of type `{dtype}` in global memory");
         let failure = Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id);
@@ -171,7 +184,9 @@ pub(crate) fn best(
     let held = if aligned.dim.is_some() { vector::widest(tv, dim) } else { 1 };
     // A vector may not run over the tensor's own edge in a tile that is larger.
     let inside = if tv.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
-    for row in catalogue().copies_between(from, to, arch) {
+    let plain = catalogue().copies_between(from, to, arch).filter(|_| !transfer.adds());
+    let sums = catalogue().adds_of(dtype, arch).filter(|_| transfer.adds());
+    for row in plain.chain(sums) {
         let Some(atom) = row.atom(dtype) else { continue };
         if row.is_collective() || aligned.elements % atom.values != 0 || held % atom.values != 0 {
             continue;

@@ -21,12 +21,20 @@ pub(crate) struct Transfer<'p> {
 
 impl<'p> Transfer<'p> {
     pub(crate) fn of(op: &'p Op) -> Option<Transfer<'p>> {
+        if let OpKind::AtomicAdd { src, dst } = &op.kind {
+            return Some(Transfer { op, register: *src, memory: dst, is_load: false });
+        }
         let OpKind::Copy { src, dst } = &op.kind else { return None };
         match (src.register(), dst.register()) {
             (None, Some(register)) => Some(Transfer { op, register, memory: src, is_load: true }),
             (Some(register), None) => Some(Transfer { op, register, memory: dst, is_load: false }),
             _ => None,
         }
+    }
+
+    /// It adds to memory instead of writing it.
+    pub(crate) fn adds(&self) -> bool {
+        matches!(self.op.kind, OpKind::AtomicAdd { .. })
     }
 
     /// The shared tensor, if that is the memory.

@@ -13,6 +13,8 @@ use hx_tile::{Base, Map, Op, OpId, OpKind, TensorId, TensorKind, TileProgram, Vi
 
 pub(crate) use worklist::{Known, Layouts};
 
+use crate::distribution::Tv;
+
 /// A statement about layouts. *f* is the thread-value layout of a register tensor, *m* the layout of a memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Constraint {
@@ -23,6 +25,8 @@ pub(crate) enum Constraint {
     /// `f_to = π ∘ f_from`, where π collapses the axes: the result of a reduction, and an operand that is broadcast. Only `to`
     /// follows from it, since `from` could be dealt in many ways.
     Project { from: TensorId, to: TensorId, axes: Vec<usize> },
+    /// `f_to = f_from ∘ view`: a part of a register tensor. Where both are known and disagree, elements go to other threads.
+    Part { from: TensorId, to: TensorId, view: View },
     /// Three equations along M, N and K between fragments of one instruction.
     Gemm { c: TensorId, a: TensorId, b: TensorId },
     /// `f ∘ q⁻¹ = m ∘ p⁻¹` for the two sides of one instruction.
@@ -39,7 +43,7 @@ impl Constraint {
         match self {
             Constraint::Pinned { tensor } => vec![*tensor],
             Constraint::Equal { a, b } => vec![*a, *b],
-            Constraint::Project { from, to, .. } => vec![*from, *to],
+            Constraint::Project { from, to, .. } | Constraint::Part { from, to, .. } => vec![*from, *to],
             Constraint::Gemm { c, a, b } => vec![*c, *a, *b],
             Constraint::Copy { register, .. } => vec![*register],
             Constraint::Free { .. } | Constraint::Move { .. } => vec![],
@@ -89,6 +93,46 @@ impl<'p> System<'p> {
         System { program, constraints, touching }
     }
 
+    /// A tensor without a layout that follows from a narrower one: the narrower one is broadcast to it or is its reduction, and nothing
+    /// else will deal it. With the layout it gets.
+    pub(crate) fn lift(&self, known: &Layouts) -> Option<(TensorId, Tv, OpId)> {
+        let mut best: Option<(i64, (TensorId, Tv, OpId))> = None;
+        for demanded in &self.constraints {
+            let Constraint::Project { from, to, axes } = &demanded.constraint else { continue };
+            let (None, Some(narrow), Some(op)) = (known.get(*from), known.get(*to), demanded.op) else {
+                continue;
+            };
+            if self.is_moved(*from) {
+                continue;
+            }
+            let size = self.program.tensor(*to).size();
+            if best.as_ref().is_none_or(|(largest, _)| size > *largest) {
+                let tv = crate::parts::lifted(&narrow.tv, &self.program.tensor(*from).shape, axes);
+                best = Some((size, (*from, tv, op)));
+            }
+        }
+        best.map(|(_, found)| found)
+    }
+
+    /// Whether a copy or a gemm deals the tensor, or one that is held alike.
+    fn is_moved(&self, tensor: TensorId) -> bool {
+        let (mut seen, mut open) = (BTreeSet::from([tensor]), vec![tensor]);
+        while let Some(next) = open.pop() {
+            for &i in &self.touching[next.0 as usize] {
+                match &self.constraints[i].constraint {
+                    Constraint::Copy { .. } | Constraint::Gemm { .. } | Constraint::Pinned { .. } => {
+                        return true;
+                    }
+                    Constraint::Equal { a, b } => {
+                        open.extend([*a, *b].into_iter().filter(|t| seen.insert(*t)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        false
+    }
+
     /// The sets of register tensors that constraints tie together, by their first tensor.
     pub(crate) fn tied(&self) -> BTreeMap<TensorId, Vec<TensorId>> {
         let registers = || self.program.tensor_ids().filter(|t| self.program.tensor(*t).is_register());
@@ -132,7 +176,21 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
         OpKind::Reduce { dst, src, axis, .. } => {
             vec![Constraint::Project { from: *src, to: *dst, axes: vec![*axis] }]
         }
+        OpKind::Slice { dst, src } => src
+            .register()
+            .map(|from| Constraint::Part { from, to: *dst, view: src.clone() })
+            .into_iter()
+            .collect(),
+        OpKind::Scan { dst, src, .. } => match dst.split_first() {
+            Some((first, rest)) => {
+                src.iter().chain(rest).map(|other| Constraint::Equal { a: *first, b: *other }).collect()
+            }
+            None => vec![],
+        },
+        OpKind::AtomicAdd { src, dst } => vec![Constraint::Copy { register: *src, memory: dst.base }],
         OpKind::Fill { .. }
+        // Its tensor is pinned.
+        | OpKind::ReadNumber { .. }
         | OpKind::Sync
         | OpKind::Commit
         | OpKind::Wait { .. }

@@ -9,6 +9,7 @@ use hx_tile::{Move, OpId, Reason, TensorId};
 use super::{Constraint, System};
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
+use crate::parts;
 use crate::pool::Pool;
 
 /// A layout with the reason for it.
@@ -107,6 +108,25 @@ impl System<'_> {
                     Fired::Follows(*to, Known { tv: pool.project(&x.tv, axes), reason, pin: x.pin })
                 }
             },
+            Constraint::Part { from: whole, to, view } => {
+                let shape = &self.program.tensor(*whole).shape;
+                let follows = |x: &Known, tv: Option<Tv>, target: TensorId, text: &str| match tv {
+                    Some(tv) => {
+                        let reason = Reason { text: text.into(), from: from.clone() };
+                        Fired::Follows(target, Known { tv: pool.keep(tv), reason, pin: x.pin })
+                    }
+                    None => Fired::Nothing,
+                };
+                match (known.get(*whole), known.get(*to)) {
+                    (Some(x), None) => {
+                        follows(x, parts::part(&x.tv, view, shape), *to, "a part of its operand, where it is")
+                    }
+                    (None, Some(y)) => {
+                        follows(y, parts::whole(&y.tv, view, shape), *whole, "what it is under other names")
+                    }
+                    _ => Fired::Nothing,
+                }
+            }
             // Decided by the search, or by the memory.
             Constraint::Pinned { .. }
             | Constraint::Gemm { .. }

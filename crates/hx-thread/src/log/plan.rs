@@ -248,7 +248,10 @@ impl DryRun<'_> {
                 let value = self.value(value);
                 self.vars.insert(var.clone(), value);
             }
-            Stmt::LoadInteger { var, .. } => {
+            Stmt::LoadInteger { var, .. }
+            | Stmt::LoadIndex { var, .. }
+            | Stmt::LetNumber { var, .. }
+            | Stmt::AssignNumber { var, .. } => {
                 self.vars.insert(var.clone(), None);
             }
             Stmt::For { var, start, end, body, .. } if prints(self.program, body) => {
@@ -292,7 +295,7 @@ impl DryRun<'_> {
     fn forget(&mut self, body: &[Stmt]) {
         for stmt in body {
             match stmt {
-                Stmt::Assign { var, .. } => {
+                Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } => {
                     self.vars.insert(var.clone(), None);
                 }
                 Stmt::Group(group) => self.forget(&group.body),

@@ -9,7 +9,7 @@ use super::{LowerError, Lowering, is_counter};
 use crate::{Address, Memory};
 
 impl Lowering<'_> {
-    /// The address of the view's element at a coordinate.
+    /// The address of the element at these coordinates of the view's base.
     pub(super) fn address(
         &self,
         op: &Op,
@@ -17,7 +17,7 @@ impl Lowering<'_> {
         at: &[Expr],
         facts: &Facts,
     ) -> Result<Address, LowerError> {
-        let coordinates = (0..view.offsets.len()).map(|dim| view.coordinate(dim, at));
+        let coordinates = at.iter().cloned();
         match view.base {
             Base::Global(id) => {
                 let param = self.program.tensor_param(id).ok_or_else(|| self.error(op, "not a tensor"))?;

@@ -84,7 +84,10 @@ impl Lowering<'_> {
         }
         let values = choice.register.mode(0);
         let shape = &self.program.tensor(register).shape;
-        let mut guard = in_tile(shape, &at, &choice.tile, &facts).and(self.in_bounds(memory, &at, &facts));
+        let picked = self.picked(op, memory, &at, &facts)?;
+        let coordinates = self.coordinates(memory, &at, picked.as_ref());
+        let mut guard =
+            in_tile(shape, &at, &choice.tile, &facts).and(self.in_bounds(memory, &coordinates, &facts));
         // The lanes of a collective instruction act together; those that repeat an address are part of it.
         let collective =
             hx_target::catalogue().copy(&choice.row).is_some_and(hx_target::CopyRow::is_collective);
@@ -98,13 +101,13 @@ impl Lowering<'_> {
                 base,
                 offsets: (0..values.size()).map(|v| values.eval(v) as u32).collect(),
             },
-            address: self.address(op, memory, &at, &facts)?,
+            address: self.address(op, memory, &coordinates, &facts)?,
             guard,
             pad: self.program.tensor(register).dtype.encode(memory.pad),
         };
         // Loops run so that the first counter is innermost, as the values lie in registers.
         loops.reverse();
-        Ok(unrolled(&loops, vec![Stmt::Transfer(transfer)]))
+        Ok(around(&loops, picked, Stmt::Transfer(transfer)))
     }
 
     /// The asynchronous copy reads and writes the same coordinates of two memories.
@@ -128,20 +131,22 @@ impl Lowering<'_> {
             }
             loops.push((counter, mode.extent));
         }
+        let picked = self.picked(op, src, &at, &facts)?;
+        let from = self.coordinates(src, &at, picked.as_ref());
         let copy = AsyncCopy {
             row: choice.row.clone(),
-            src: self.address(op, src, &at, &facts)?,
-            dst: self.address(op, dst, &at, &facts)?,
+            src: self.address(op, src, &from, &facts)?,
+            dst: self.address(op, dst, &self.coordinates(dst, &at, None), &facts)?,
             active: lowest_of_replicas(&thread, &self.facts).and(in_tile(
                 &src.shape(),
                 &at,
                 &choice.tile,
                 &facts,
             )),
-            inside: self.in_bounds(src, &at, &facts),
+            inside: self.in_bounds(src, &from, &facts),
         };
         loops.reverse();
-        body.extend(unrolled(&loops, vec![Stmt::AsyncCopy(copy)]));
+        body.extend(around(&loops, picked, Stmt::AsyncCopy(copy)));
         Ok(body)
     }
 
@@ -186,13 +191,56 @@ impl Lowering<'_> {
         (body, at)
     }
 
-    /// Whether the element at a coordinate lies within the bounds of a global buffer; what is proven is left out. The elements of one
-    /// access are inside together or not at all.
-    fn in_bounds(&self, view: &View, at: &[Expr], facts: &Facts) -> Cond {
+    /// The coordinates in the view's base of its element at `at`; a row that was picked has its own.
+    fn coordinates(&self, view: &View, at: &[Expr], picked: Option<&Picked>) -> Vec<Expr> {
+        (0..view.offsets.len())
+            .map(|dim| match picked {
+                Some(picked) if picked.dim == dim => Expr::symbol(picked.var.clone()),
+                _ => view.coordinate(dim, at),
+            })
+            .collect()
+    }
+
+    /// The row that each thread looks up, if the view picks rows.
+    fn picked(&self, op: &Op, view: &View, at: &[Expr], facts: &Facts) -> Result<Option<Picked>, LowerError> {
+        let Some(rows) = &view.rows else { return Ok(None) };
+        let count = view.coordinate(rows.dim, at);
+        let inside = |x: &Expr, extent: &Expr| {
+            Cond::cmp(CmpOp::Le, Expr::default(), x.clone(), facts).and(Cond::cmp(
+                CmpOp::Lt,
+                x.clone(),
+                extent.clone(),
+                facts,
+            ))
+        };
+        let mut guard = inside(&count, &rows.extent);
+        let mut table = rows.offsets.clone();
+        table[rows.along] = (table[rows.along].clone() + &rows.factor * &count).simplify(facts);
+        if let Base::Global(id) = rows.base
+            && let Some(param) = self.program.tensor_param(id)
+        {
+            for (coordinate, extent) in table.iter().zip(&param.shape) {
+                guard = guard.and(inside(coordinate, extent));
+            }
+        }
+        let base = View { base: rows.base, offsets: table.clone(), modes: Vec::new(), pad: 0.0, rows: None };
+        let address = self.address(op, &base, &table, facts)?;
+        let var = self.counter("picked", op, super::Local::Row as u32);
+        Ok(Some(Picked {
+            dim: rows.dim,
+            depends: count.symbols().into_iter().collect(),
+            var: var.clone(),
+            load: Stmt::LoadIndex { var, address, guard },
+        }))
+    }
+
+    /// Whether an element lies within the bounds of a global buffer; what is proven is left out. The elements of one access are
+    /// inside together or not at all.
+    fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
         let Base::Global(param) = view.base else { return Cond::True };
         let Some(param) = self.program.tensor_param(param) else { return Cond::True };
         param.shape.iter().enumerate().fold(Cond::True, |guard, (dim, extent)| {
-            let coordinate = view.coordinate(dim, at);
+            let coordinate = coordinates[dim].clone();
             guard.and(Cond::cmp(CmpOp::Le, Expr::default(), coordinate.clone(), facts)).and(Cond::cmp(
                 CmpOp::Lt,
                 coordinate,
@@ -201,6 +249,26 @@ impl Lowering<'_> {
             ))
         })
     }
+}
+
+/// A row that each thread looks up before it accesses memory.
+struct Picked {
+    /// The dimension of the base.
+    dim: usize,
+    var: Symbol,
+    load: Stmt,
+    /// What decides which row.
+    depends: Vec<Symbol>,
+}
+
+/// Loops around an access, outermost first; a row is looked up outside of the loops that do not change it.
+fn around(loops: &[(Symbol, i64)], picked: Option<Picked>, access: Stmt) -> Body {
+    let Some(picked) = picked else { return unrolled(loops, vec![access]) };
+    let (outer, inner): (Vec<_>, Vec<_>) =
+        loops.iter().cloned().partition(|(counter, _)| picked.depends.contains(counter));
+    let mut body = vec![picked.load];
+    body.extend(unrolled(&inner, vec![access]));
+    unrolled(&outer, body)
 }
 
 /// Whether a coordinate is in a tensor whose tile covers more than it.

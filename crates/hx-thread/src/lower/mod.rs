@@ -8,14 +8,16 @@ mod log;
 mod rearrange;
 mod reduce;
 mod scalar;
+mod scan;
+mod slice;
 mod sliced;
 
 use std::collections::BTreeMap;
 
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, ReduceChoice, Solution,
-    Stmt as TileStmt, TensorId, TileProgram,
+    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, ReduceChoice, SliceChoice,
+    Solution, Stmt as TileStmt, TensorId, TileProgram,
 };
 
 use crate::{
@@ -46,11 +48,7 @@ pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram
         let (tensor, values) = (program.tensor(*t), solution.registers[t].layout.mode(1).size());
         RegisterArray { name: tensor.name.clone(), dtype: tensor.dtype, len: values as u32 }
     });
-    let result = |op: &OpId| program.op(*op).and_then(|op| op.kind.registers().first().copied());
-    let temporaries = temporaries.keys().filter_map(result).map(|t| {
-        let tensor = program.tensor(t);
-        RegisterArray { name: format!("{}_other", tensor.name), dtype: tensor.dtype, len: 1 }
-    });
+    let temporaries = temporaries.keys().flat_map(|op| temporary_arrays(program, solution, *op));
     let shared = buffers.keys().map(|t| {
         let (tensor, layout) = (program.tensor(*t), &solution.shared[t]);
         SharedBuffer {
@@ -60,14 +58,7 @@ pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram
             bytes: layout.bytes,
         }
     });
-    let scratch = scratch.keys().filter_map(|op| {
-        let tensor = program.tensor(result(op)?);
-        let Some(Choice::Reduce(ReduceChoice { across: Some(across), .. })) = solution.choices.get(op) else {
-            return None;
-        };
-        let (offset, bytes) = (across.offset, across.bytes);
-        Some(SharedBuffer { name: format!("{}_parts", tensor.name), dtype: tensor.dtype, offset, bytes })
-    });
+    let scratch = scratch.keys().flat_map(|op| scratch_buffers(program, solution, *op));
     Ok(ThreadProgram {
         name: program.name.clone(),
         params: program.params.iter().map(param).collect(),
@@ -82,6 +73,52 @@ pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram
         log,
         body,
     })
+}
+
+/// The registers that an operation needs beside its tensors.
+fn temporary_arrays(program: &TileProgram, solution: &Solution, op: OpId) -> Vec<RegisterArray> {
+    let Some(found) = program.op(op) else { return Vec::new() };
+    let array = |t: TensorId, what: &str, len: u32| {
+        let tensor = program.tensor(t);
+        RegisterArray { name: format!("{}_{what}", tensor.name), dtype: tensor.dtype, len }
+    };
+    match (&found.kind, solution.choices.get(&op)) {
+        (OpKind::Reduce { dst, .. }, Some(Choice::Reduce(r)))
+            if !r.lanes.is_empty() || r.across.is_some() =>
+        {
+            vec![array(*dst, "other", 1)]
+        }
+        (OpKind::Scan { dst, .. }, Some(Choice::Scan(_))) => {
+            let values = |t: &TensorId| solution.registers[t].layout.mode(1).size() as u32;
+            let arrays = |t: &TensorId| {
+                let len = |what: &str| if what == "total" { values(t) } else { 1 };
+                scan::ARRAYS.map(|what| array(*t, what, len(what)))
+            };
+            dst.iter().flat_map(arrays).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The shared memory that an operation uses for itself.
+fn scratch_buffers(program: &TileProgram, solution: &Solution, op: OpId) -> Vec<SharedBuffer> {
+    let Some(found) = program.op(op) else { return Vec::new() };
+    let buffer = |t: TensorId, (offset, bytes): (u32, u32)| {
+        let tensor = program.tensor(t);
+        SharedBuffer { name: format!("{}_parts", tensor.name), dtype: tensor.dtype, offset, bytes }
+    };
+    match (&found.kind, solution.choices.get(&op)) {
+        (OpKind::Reduce { dst, .. }, Some(Choice::Reduce(ReduceChoice { across: Some(across), .. }))) => {
+            vec![buffer(*dst, (across.offset, across.bytes))]
+        }
+        (OpKind::Slice { dst, .. }, Some(Choice::Slice(SliceChoice { through: Some(s), .. }))) => {
+            vec![buffer(*dst, (s.offset, s.bytes))]
+        }
+        (OpKind::Scan { dst, .. }, Some(Choice::Scan(choice))) => {
+            dst.iter().zip(&choice.scratch).map(|(t, s)| buffer(*t, (s.offset, s.bytes))).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Threads of a multiprocessor that hide the latency of global memory where nothing else is computed meanwhile. Measured on an H200
@@ -144,11 +181,11 @@ struct Lowering<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
     arrays: BTreeMap<TensorId, RegId>,
-    /// One element for each reduction that exchanges.
-    temporaries: BTreeMap<OpId, RegId>,
+    /// Registers of operations beside their tensors.
+    temporaries: BTreeMap<OpId, Vec<RegId>>,
     buffers: BTreeMap<TensorId, u32>,
-    /// Shared memory of reductions across warps.
-    scratch: BTreeMap<OpId, u32>,
+    /// Shared memory of operations that meet across warps.
+    scratch: BTreeMap<OpId, Vec<u32>>,
     log: Vec<LogEntry>,
     facts: Facts,
     /// How many operations take part in each register tensor.
@@ -164,16 +201,20 @@ impl<'p> Lowering<'p> {
         facts.at_most(Symbol::Thread, Expr::constant(i64::from(program.threads) - 1));
         let arrays: BTreeMap<TensorId, RegId> = numbered(true).map(|(t, i)| (t, RegId(i))).collect();
         let buffers: BTreeMap<TensorId, u32> = numbered(false).collect();
-        let reductions = |wanted: fn(&ReduceChoice) -> bool| {
-            solution.choices.iter().filter_map(move |(op, choice)| match choice {
-                Choice::Reduce(r) if wanted(r) => Some(*op),
-                _ => None,
-            })
-        };
-        let temporaries =
-            reductions(|r| !r.lanes.is_empty() || r.across.is_some()).zip(arrays.len() as u32..);
-        let temporaries = temporaries.map(|(op, i)| (op, RegId(i))).collect();
-        let scratch = reductions(|r| r.across.is_some()).zip(buffers.len() as u32..).collect();
+        let (mut temporaries, mut scratch) = (BTreeMap::new(), BTreeMap::new());
+        let (mut next_array, mut next_buffer) = (arrays.len() as u32, buffers.len() as u32);
+        for op in solution.choices.keys() {
+            let count = temporary_arrays(program, solution, *op).len() as u32;
+            if count > 0 {
+                temporaries.insert(*op, (next_array..next_array + count).map(RegId).collect());
+                next_array += count;
+            }
+            let count = scratch_buffers(program, solution, *op).len() as u32;
+            if count > 0 {
+                scratch.insert(*op, (next_buffer..next_buffer + count).collect());
+                next_buffer += count;
+            }
+        }
         let log = log::entries(program);
         let mut uses = BTreeMap::new();
         for tensor in program.ops(1.0).into_iter().flat_map(|(op, _)| op.kind.registers()) {
@@ -193,6 +234,9 @@ impl<'p> Lowering<'p> {
             }
             next += 1;
             out.push(match stmt {
+                TileStmt::Op(Op { kind: OpKind::ReadNumber { var, src }, .. }) => {
+                    self.read_number(var, *src)?
+                }
                 TileStmt::Op(op) => self.group(op, self.op(op)?),
                 TileStmt::For { var, start, end, unroll, body } => Stmt::For {
                     var: var.clone(),
@@ -210,6 +254,12 @@ impl<'p> Lowering<'p> {
                 TileStmt::Let { var, value } => Stmt::Let { var: var.clone(), value: value.clone() },
                 TileStmt::Assign { var, value } => Stmt::Assign { var: var.clone(), value: value.clone() },
                 TileStmt::LoadScalar { var, src } => self.load_scalar(var, src)?,
+                TileStmt::LetNumber { var, value } => {
+                    Stmt::LetNumber { var: var.clone(), value: scalar::hardware(value), inputs: Vec::new() }
+                }
+                TileStmt::AssignNumber { var, value } => {
+                    Stmt::AssignNumber { var: var.clone(), value: scalar::hardware(value) }
+                }
             });
         }
         Ok(out)
@@ -238,6 +288,15 @@ impl<'p> Lowering<'p> {
             (OpKind::Copy { src, dst }, Some(Choice::Copy(choice))) => self.copy(op, src, dst, choice),
             (OpKind::Rearrange { dst, src, through }, Some(Choice::Rearrange(choice))) => {
                 self.rearrange(op, [*dst, *src], *through, &choice.route)
+            }
+            (OpKind::AtomicAdd { src, dst }, Some(Choice::Copy(choice))) => {
+                let shape = &self.program.tensor(*src).shape;
+                let whole = hx_tile::View::whole(hx_tile::Base::Register(*src), shape);
+                self.copy(op, &whole, dst, choice)
+            }
+            (OpKind::Slice { dst, src }, Some(Choice::Slice(choice))) => self.slice(op, *dst, src, choice),
+            (OpKind::Scan { dst, src, axis, op: value }, Some(Choice::Scan(choice))) => {
+                self.scan(op, (dst, src), *axis, value, choice)
             }
             (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(choice))) => self.gemm(op, [*c, *a, *b], choice),
             (OpKind::Cast { dst, src }, Some(Choice::Convert(choice))) => {
@@ -333,6 +392,16 @@ impl<'p> Lowering<'p> {
         Ok(Stmt::LoadInteger { var: var.clone(), address })
     }
 
+    /// The element that every thread holds becomes a number of the block.
+    fn read_number(&self, var: &Symbol, src: TensorId) -> Result<Stmt, LowerError> {
+        let nowhere =
+            || LowerError { op: OpId(0), message: "a number is read from a register tensor".into() };
+        let array = *self.arrays.get(&src).ok_or_else(nowhere)?;
+        let input = Registers { array, base: Expr::default(), offsets: vec![0] };
+        let value = hx_tile::Scalar::Input { index: 0, dtype: self.program.tensor(src).dtype };
+        Ok(Stmt::LetNumber { var: var.clone(), value, inputs: vec![input] })
+    }
+
     /// A counter of an unrolled loop; names repeat between operations, numbers do not.
     fn counter(&self, name: &str, op: &Op, index: u32) -> Symbol {
         Symbol::Var(name.into(), LOCALS + op.id.0 * LOCALS_PER_OP + index)
@@ -346,8 +415,17 @@ fn counted(counter: &Symbol, steps: i64) -> Expr {
 
 /// Numbers of locals made here start after those of the source.
 const LOCALS: u32 = 1 << 16;
-/// Locals that one operation may make: coordinates of threads first.
+/// Locals that one operation may make: coordinates of threads first, then what [`Local`] names.
 const LOCALS_PER_OP: u32 = 32;
+/// Locals of an operation that are neither coordinates nor counters. Coordinates of more dimensions than are left before them do not
+/// occur together with them.
+enum Local {
+    Row = 4,
+    Lane = 5,
+    Digit = 6,
+    Last = 7,
+}
+
 /// From here on the locals of an operation are counters of unrolled loops.
 const COUNTED: u32 = 8;
 

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
-use hx_target::{Space, catalogue};
+use hx_target::{Reach, Space, catalogue};
 use hx_tile::{Across, Op, ReduceChoice, Scalar, TensorId, TileMode, index, tile_modes};
 
 use super::elementwise::element;
 use super::layout::unrolled;
 use super::scalar::{hardware, identity};
 use super::{LowerError, Lowering, counted};
-use crate::{Address, Body, Compute, Exchange, Fill, Memory, RegId, Registers, Stmt, Transfer};
+use crate::{Address, Body, Compute, Exchange, Fill, Lane, Memory, RegId, Registers, Stmt, Transfer};
 
 /// A reduction with what its steps share.
 struct Reduction<'o> {
@@ -47,7 +47,7 @@ impl Lowering<'_> {
             dst,
             values: held.layout.mode(1).size(),
             array: self.array(op, dst)?,
-            scratch: self.temporaries.get(&op.id).copied(),
+            scratch: self.temporaries.get(&op.id).and_then(|t| t.first()).copied(),
             identity,
         };
         let mut body = self.within_thread(&r, src, axis, choice)?;
@@ -106,13 +106,12 @@ impl Lowering<'_> {
     }
 
     fn between_lanes(&self, r: &Reduction<'_>, mask: u32) -> Result<Body, LowerError> {
-        let row =
-            catalogue().exchanges.first().ok_or_else(|| self.error(r.op, "no exchange between lanes"))?;
+        let row = self.exchange_row(r.op, Reach::Xor)?;
         let var = self.counter("i", r.op, 29);
         let own = Registers { array: r.array, base: counted(&var, r.values), offsets: vec![0] };
         let other = self.other(r)?;
         let exchange =
-            Stmt::Exchange(Exchange { row: row.name.clone(), dst: other.clone(), src: own.clone(), mask });
+            Stmt::Exchange(Exchange { row, dst: other.clone(), src: own.clone(), lane: Lane::Xor(mask) });
         Ok(unrolled(&[(var, r.values)], vec![exchange, self.combine(r, own, other)]))
     }
 
@@ -137,8 +136,11 @@ impl Lowering<'_> {
             step[d] = 1;
             sum + c.scale(index(&step, &held.tile))
         });
-        let buffer =
-            *self.scratch.get(&r.op.id).ok_or_else(|| self.error(r.op, "no shared memory to meet in"))?;
+        let buffer = *self
+            .scratch
+            .get(&r.op.id)
+            .and_then(|b| b.first())
+            .ok_or_else(|| self.error(r.op, "no shared memory to meet in"))?;
         let address =
             |part: Expr| Address { memory: Memory::Shared(buffer), offset: part.scale(rows) + row.clone() };
         let own = self.own(r.op, r.dst, &walk)?;
@@ -146,9 +148,10 @@ impl Lowering<'_> {
         let transfer = |row: String, registers: Registers, part: Expr, guard: Cond| {
             Stmt::Transfer(Transfer { row, registers, address: address(part), guard, pad: 0 })
         };
-        let store = transfer(self.single(r, false)?, own.clone(), part, writes);
+        let store = transfer(self.single(r.op, r.dtype, false)?, own.clone(), part, writes);
         let counter = self.counter("part", r.op, 28);
-        let load = transfer(self.single(r, true)?, other.clone(), counted(&counter, parts), Cond::True);
+        let load =
+            transfer(self.single(r.op, r.dtype, true)?, other.clone(), counted(&counter, parts), Cond::True);
         let combine = self.combine(r, own.clone(), other);
         let reset = Stmt::Fill(Fill { dst: own, bits: r.identity });
         let gather = unrolled(&[(counter, parts)], vec![load, combine]);
@@ -203,14 +206,19 @@ impl Lowering<'_> {
     }
 
     /// The instruction that moves one element between shared memory and registers.
-    fn single(&self, r: &Reduction<'_>, load: bool) -> Result<String, LowerError> {
+    pub(super) fn single(&self, op: &Op, dtype: DType, load: bool) -> Result<String, LowerError> {
         let (from, to) =
             if load { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
         let row = catalogue().copies.iter().find(|row| {
-            let one = || row.atom(r.dtype).is_some_and(|a| a.values == 1);
+            let one = || row.atom(dtype).is_some_and(|a| a.values == 1);
             row.from == from && row.to == to && !row.is_collective() && one()
         });
-        row.map(|row| row.name.clone())
-            .ok_or_else(|| self.error(r.op, "no instruction moves single elements"))
+        row.map(|row| row.name.clone()).ok_or_else(|| self.error(op, "no instruction moves single elements"))
+    }
+
+    /// The instruction by which the lanes of a warp exchange a register.
+    pub(super) fn exchange_row(&self, op: &Op, reach: Reach) -> Result<String, LowerError> {
+        let row = catalogue().exchanges.iter().find(|row| row.reach == reach);
+        row.map(|row| row.name.clone()).ok_or_else(|| self.error(op, "no exchange between lanes"))
     }
 }

@@ -1,0 +1,190 @@
+//! Parts of register tensors, and the only element of a tensor as a number of the block.
+
+use hx_base::codes;
+use hx_hir::{Expr as HirExpr, ExprId, PatId, Resolution, StmtKind};
+use hx_index::Expr;
+use hx_layout::Layout;
+use hx_tile::{OpKind, Scalar, TensorId, TensorKind, View};
+
+use crate::cx::Cx;
+use crate::error::Lower;
+use crate::value::{Tensor, Value};
+
+impl Cx<'_> {
+    /// The register tensor that holds just what a view of one shows, in the view's order: the tensor itself if the view is all of it,
+    /// otherwise a new one.
+    pub(crate) fn settled(
+        &mut self,
+        at: ExprId,
+        t: &Tensor,
+        hint: Option<&str>,
+    ) -> Lower<(TensorId, Tensor)> {
+        if let Some(id) = self.whole_register(t) {
+            return Ok((id, t.clone()));
+        }
+        let view = self.part(at, t)?;
+        let hint = hint.map_or_else(|| format!("{}_part", self.base_name(t.view.base)), str::to_owned);
+        let (dst, tensor) = self.new_register(&hint, t.dtype, view.shape(), at);
+        self.emit(OpKind::Slice { dst, src: view }, at);
+        Ok((dst, tensor))
+    }
+
+    /// A view of a register tensor, whose place must be known at compile time.
+    pub(crate) fn part(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
+        let open = t.view.offsets.iter().find(|o| o.as_const().is_none());
+        if let Some(open) = open.cloned() {
+            let message =
+                format!("found `{open}`, which is known only at run time, as an index of a register tensor");
+            let error = self
+                .error(&codes::REGISTER_INDEX, at, message)
+                .help("`#[unroll]` makes the counter of a loop with constant bounds a constant");
+            return Err(self.report(error));
+        }
+        self.static_view(at, t)
+    }
+
+    /// What an index leaves of a register tensor: a tensor of its own, which may only be read.
+    pub(crate) fn register_part(&mut self, id: ExprId, t: &Tensor) -> Lower<Value> {
+        if t.view.modes.is_empty() {
+            let name = self.base_name(t.view.base).to_owned();
+            let error = self
+                .error(&codes::NOT_UNIFORM, id, format!("found one element of the register tensor `{name}`, which one thread has"))
+                .help(format!("`scalar(…)` makes the only element of a part such as `{name}[0..1, 0..1]` a number of the block"));
+            return Err(self.report(error));
+        }
+        let (_, part) = self.settled(id, t, None)?;
+        Ok(Value::Tensor(Tensor { mutable: false, ..part }))
+    }
+
+    /// `scalar(t)`: the only element of a tensor, which all threads get.
+    pub(crate) fn scalar(&mut self, id: ExprId, t: ExprId) -> Lower<Value> {
+        let tensor = self.tensor(t)?;
+        let shape = tensor.shape();
+        if shape.is_empty() || shape.iter().any(|e| e.as_const() != Some(1)) {
+            let message = format!(
+                "found a tensor of shape `{}`, wanted one element for `scalar`",
+                crate::cx::shape_text(&shape)
+            );
+            return self.fail(&codes::SHAPE_MISMATCH, t, message);
+        }
+        let fits = if tensor.dtype.is_float() { tensor.dtype.bits() >= 16 } else { true };
+        if !fits {
+            return self.unsupported(id, format!("a number of type `{}`", tensor.dtype));
+        }
+        // All threads hold it.
+        let each = Layout::flat(&[(i64::from(self.threads), 0)]);
+        let pinned = each.and_then(|each| Layout::concat(&[each, Layout::flat(&[(1, 0)])?]));
+        let pinned = match pinned {
+            Ok(layout) => Some(layout),
+            Err(error) => return self.fail(&codes::LAYOUT_ALGEBRA, id, error.to_string()),
+        };
+        let hint = format!("{}_all", self.base_name(tensor.view.base));
+        let held =
+            self.new_tensor(&hint, tensor.dtype, vec![1; shape.len()], TensorKind::Register { pinned }, id);
+        let Some((dst, _)) = self.register_of(&held) else { return Ok(Value::Error) };
+        if tensor.is_register() {
+            let src = self.part(t, &tensor)?;
+            self.emit(OpKind::Slice { dst, src }, id);
+        } else {
+            self.copy_values(id, t, &tensor, id, &held)?;
+        }
+        let name = self.base_name(tensor.view.base).to_owned();
+        let var = self.new_var(format!("{name}_value").into());
+        self.integer_range(id, &var, tensor.dtype)?;
+        self.emit(OpKind::ReadNumber { var: var.clone(), src: dst }, id);
+        Ok(self.number_of(&var, tensor.dtype))
+    }
+
+    /// Whether the body of an unrolled loop may pick a part of a register tensor by the counter, so that the counter has to be a
+    /// constant of the lowering.
+    pub(crate) fn indexes_registers(&self, body: ExprId, counter: PatId) -> bool {
+        let mut found = false;
+        self.visit(body, &mut |cx, expr| {
+            if let HirExpr::Index { base, args } = &cx.store()[expr] {
+                found |= args.iter().any(|a| cx.mentions(*a, counter)) && cx.may_be_register(*base);
+            }
+        });
+        found
+    }
+
+    /// Every expression in an expression, those of its statements included.
+    fn visit(&self, expr: ExprId, f: &mut dyn FnMut(&Self, ExprId)) {
+        f(self, expr);
+        let store = self.store();
+        let mut below = Vec::new();
+        store.for_each_child(expr, &mut |child| below.push(child));
+        if let HirExpr::Block(block) = &store[expr] {
+            for &stmt in &block.stmts {
+                store.for_each_part(stmt, &mut |part| below.push(part));
+            }
+        }
+        below.into_iter().for_each(|child| self.visit(child, f));
+    }
+
+    fn mentions(&self, expr: ExprId, counter: PatId) -> bool {
+        let mut found = false;
+        let is_local = |cx: &Self, e: ExprId| match cx.frame().names.exprs.get(e) {
+            // An integer computed from the counter is bound inside of the loop.
+            Some(Resolution::Local(pat)) => *pat == counter || !cx.frame().locals.contains_key(pat),
+            _ => false,
+        };
+        self.visit(expr, &mut |cx, e| found |= is_local(cx, e));
+        found
+    }
+
+    /// Whether what is indexed may be a register tensor, as far as can be said before the loop runs.
+    fn may_be_register(&self, base: ExprId) -> bool {
+        let frame = self.frame();
+        match (&self.store()[base], frame.names.exprs.get(base)) {
+            (HirExpr::Path { .. }, Some(Resolution::Local(pat))) => match frame.locals.get(pat) {
+                Some((Value::Tensor(t), _)) => t.is_register(),
+                Some((Value::Lazy(_), _)) | None => true,
+                Some(_) => false,
+            },
+            (HirExpr::Path { .. }, Some(Resolution::Param(i))) => match frame.params.get(*i as usize) {
+                Some(Value::Tensor(t)) => t.is_register(),
+                _ => false,
+            },
+            (HirExpr::Path { .. }, _) => false,
+            (HirExpr::Index { base, .. } | HirExpr::Field { base, .. }, _) => self.may_be_register(*base),
+            (HirExpr::Call { callee, .. }, _) => match frame.names.exprs.get(*callee) {
+                Some(Resolution::Builtin(b)) => {
+                    !matches!(b.name(), "tile" | "global_view" | "gather" | "permute" | "shared_tensor")
+                }
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+
+    /// Runs the body of an unrolled loop once for each value of its counter.
+    pub(crate) fn repeated(&mut self, pat: PatId, (start, end): (i64, i64), body: ExprId) -> Lower<()> {
+        let mut result = Ok(());
+        for i in start..end {
+            self.bind(pat, Value::Int(Expr::constant(i)))?;
+            result = result.and(self.eval(body).map(|_| ()));
+            if result.is_err() {
+                break;
+            }
+        }
+        result
+    }
+}
+
+/// The first and one past the last value of the counter of a loop that is short enough to be written out.
+pub(crate) fn written_out(start: &Expr, end: &Expr) -> Option<(i64, i64)> {
+    /// Repetitions of a body that are written out.
+    const MOST: i64 = 256;
+    let (start, end) = (start.as_const()?, end.as_const()?);
+    (end - start <= MOST).then_some((start, end))
+}
+
+/// The scalar that an operator's operand is: a component of what comes before or after.
+pub(crate) fn operand(index: usize, dtype: hx_dtype::DType) -> Value {
+    Value::Scalar(Scalar::Input { index: index as u32, dtype })
+}
+
+/// Whether statements are only declarations, so that a closure's body is one expression.
+pub(crate) fn is_let(kind: &StmtKind) -> bool {
+    matches!(kind, StmtKind::Let { .. })
+}

@@ -1,0 +1,333 @@
+//! Parts of register tensors and scans: layouts that follow, and how elements get to the threads that hold them.
+
+use hx_target::{Arch, Reach, WARP, catalogue};
+use hx_tile::{
+    Op, Reason, ScanChoice, ScanLevel, Scratch, SliceChoice, Tensor, TensorId, TileMode, TileProgram, View,
+};
+
+use crate::constraints::Layouts;
+use crate::distribution::{Tv, at_warps, layout_of_table};
+use crate::failure::{Failure, FailureKind};
+
+/// What a view shows of one dimension of its register tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Shown {
+    Whole,
+    /// One coordinate.
+    Point(i64),
+    /// So many from a first one.
+    Range(i64, i64),
+}
+
+/// Each dimension of the whole, with the mode of the view that walks it.
+fn shown(view: &View, shape: &[i64]) -> Vec<(Shown, Option<usize>)> {
+    (0..shape.len())
+        .map(|d| {
+            let first = view.offsets[d].as_const().unwrap_or(0);
+            let mode = view.modes.iter().position(|m| m.dim == d && !m.factor.is_zero());
+            let shown = match mode.map(|m| view.modes[m].extent) {
+                Some(extent) if extent == shape[d] => Shown::Whole,
+                Some(1) | None => Shown::Point(first),
+                Some(extent) => Shown::Range(first, extent),
+            };
+            (shown, mode)
+        })
+        .collect()
+}
+
+/// The layout that a part has if its elements stay where they are: threads that walk a coordinate which the part has only once hold it
+/// all. Nothing where threads would have to share a range anew.
+pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
+    let dims = shown(view, shape);
+    let mut thread = at_warps(&whole.thread);
+    let mut value = Vec::new();
+    for mode in &mut thread {
+        for (d, (shown, _)) in dims.iter().enumerate() {
+            match shown {
+                Shown::Point(_) => mode.strides[d] = 0,
+                Shown::Range(..) if mode.strides[d] != 0 && mode.extent > 1 => return None,
+                _ => {}
+            }
+        }
+    }
+    for mode in &whole.value {
+        let Some((d, stride)) = mode.along() else {
+            // It walks nothing, or several dimensions that are all shown.
+            let walks = |d: usize| mode.strides[d] != 0;
+            if (0..dims.len()).any(|d| walks(d) && dims[d].0 != Shown::Whole) {
+                return None;
+            }
+            value.push(mode.clone());
+            continue;
+        };
+        match dims[d].0 {
+            Shown::Whole => value.push(mode.clone()),
+            Shown::Point(_) => {}
+            Shown::Range(first, extent) => {
+                // Digits below the range's length stay, the one that it ends in is cut, those above are all alike.
+                if extent <= stride {
+                    continue;
+                }
+                let steps = extent / stride;
+                let aligned = extent % stride == 0 && first % stride == 0;
+                let digit = first / stride % mode.extent;
+                if steps >= mode.extent && steps % mode.extent == 0 && digit == 0 {
+                    value.push(mode.clone());
+                } else if aligned && digit + steps <= mode.extent {
+                    value.push(TileMode::new(steps, mode.strides.clone()));
+                } else {
+                    return None;
+                }
+            }
+        }
+    }
+    // A range that a digit in the middle carries over is none of a single mode's.
+    for (d, (shown, _)) in dims.iter().enumerate() {
+        if let Shown::Range(_, extent) = shown {
+            let count: i64 = value.iter().filter(|m| m.strides[d] != 0).map(|m| m.extent).product();
+            if count != *extent {
+                return None;
+            }
+        }
+    }
+    let moved = |mode: &TileMode| {
+        let strides = view.modes.iter().map(|m| if m.factor.is_zero() { 0 } else { mode.strides[m.dim] });
+        TileMode::new(mode.extent, strides.collect())
+    };
+    let tile =
+        view.modes
+            .iter()
+            .map(|m| {
+                if m.factor.is_zero() || dims[m.dim].0 != Shown::Whole { m.extent } else { whole.tile[m.dim] }
+            })
+            .collect();
+    Some(Tv { tile, thread: thread.iter().map(moved).collect(), value: value.iter().map(moved).collect() })
+}
+
+/// The layout of the whole, where the part is all of it under other names.
+pub(crate) fn whole(part: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
+    let dims = shown(view, shape);
+    let all = dims.iter().zip(shape).all(|((shown, _), extent)| *shown == Shown::Whole || *extent == 1);
+    if !all {
+        return None;
+    }
+    let back = |mode: &TileMode| {
+        let strides = dims.iter().map(|(_, m)| m.map_or(0, |m| mode.strides[m])).collect();
+        TileMode::new(mode.extent, strides)
+    };
+    let tile = dims.iter().map(|(_, m)| m.map_or(1, |m| part.tile[m])).collect();
+    Some(Tv {
+        tile,
+        thread: part.thread.iter().map(back).collect(),
+        value: part.value.iter().map(back).collect(),
+    })
+}
+
+/// The layout of what a tensor is broadcast to: every thread walks the new axes itself.
+pub(crate) fn lifted(narrow: &Tv, shape: &[i64], axes: &[usize]) -> Tv {
+    let mut wide = narrow.clone();
+    for &axis in axes {
+        let mut strides = vec![0; shape.len()];
+        strides[axis] = 1;
+        wide.tile[axis] = shape[axis];
+        wide.value.push(TileMode::new(shape[axis], strides));
+    }
+    wide
+}
+
+/// Where each thread finds the elements of a part: positions, or nothing if some thread finds none.
+struct Places {
+    first: i64,
+    table: Vec<i64>,
+    lanes: Vec<(i64, i64, i64)>,
+}
+
+fn places(part: &Tv, whole: &Tv, view: &View, shape: &[i64], threads: u32) -> Option<Places> {
+    let dims = shown(view, shape);
+    let mut lanes = Vec::new();
+    let mut unit = 1;
+    for mode in at_warps(&whole.thread) {
+        for (d, (shown, _)) in dims.iter().enumerate() {
+            if let (Shown::Point(at), true) = (shown, mode.strides[d] != 0 && mode.extent > 1 && shape[d] > 1)
+            {
+                lanes.push((unit, mode.extent, at / mode.strides[d] % mode.extent));
+            }
+        }
+        unit *= mode.extent;
+    }
+    let warp = i64::from(WARP);
+    let within = |(unit, extent, _): &(i64, i64, i64)| {
+        unit.count_ones() == 1 && extent.count_ones() == 1 && unit * extent <= warp
+    };
+    if !lanes.iter().all(within) || (!lanes.is_empty() && !threads.is_multiple_of(WARP)) {
+        return None;
+    }
+    let owner =
+        |t: i64| lanes.iter().fold(t, |o, (unit, extent, digit)| o + (digit - t / unit % extent) * unit);
+    let wanted = |t: i64, v: i64| -> Vec<i64> {
+        let at = part.coordinate(t, v);
+        let along = |d: usize| view.modes.iter().position(|m| m.dim == d && !m.factor.is_zero());
+        (0..shape.len())
+            .map(|d| view.offsets[d].as_const().unwrap_or(0) + along(d).map_or(0, |m| at[m]))
+            .collect()
+    };
+    let held: std::collections::BTreeMap<Vec<i64>, i64> =
+        (0..whole.values()).rev().map(|p| (whole.coordinate(owner(0), p), p)).collect();
+    let table: Option<Vec<i64>> = (0..part.values()).map(|v| held.get(&wanted(0, v)).copied()).collect();
+    let table = table?;
+    let first = *table.first()?;
+    // Values add their own offset, whatever the thread.
+    let same = (0..i64::from(threads)).all(|t| whole.coordinate(owner(t), first) == wanted(t, 0));
+    same.then(|| Places { first, table: table.iter().map(|p| p - first).collect(), lanes })
+}
+
+/// Bytes of shared memory that the elements of a tensor go through.
+fn scratch_bytes(tensor: &Tensor, elements: i64) -> u32 {
+    (elements * i64::from(tensor.dtype.bits()).max(8) / 8) as u32
+}
+
+/// How the elements of a part get to its threads; scratch memory starts at `offset`.
+pub(crate) fn slice(
+    program: &TileProgram,
+    op: &Op,
+    dst: TensorId,
+    src: &View,
+    known: &Layouts,
+    offset: u32,
+) -> Result<SliceChoice, Failure> {
+    let wrong = || Failure::new(FailureKind::Conflict, "a part of what is no register tensor").at(op.id);
+    let id = src.register().ok_or_else(wrong)?;
+    let (part, whole) = (&known[dst].tv, &known[id].tv);
+    let found = places(part, whole, src, &program.tensor(id).shape, program.threads);
+    let extents: Vec<i64> = part.value.iter().map(|m| m.extent).collect();
+    let reason = |text: &str| Reason { text: text.into(), from: vec![] };
+    if let Some(found) = found
+        && let Some(positions) = layout_of_table(&extents, &found.table)
+    {
+        let text =
+            if found.lanes.is_empty() { "each thread has its part" } else { "one lane has it for others" };
+        return Ok(SliceChoice {
+            positions: Some(positions),
+            first: found.first,
+            lanes: found.lanes,
+            through: None,
+            reason: reason(text),
+        });
+    }
+    let tensor = program.tensor(dst);
+    if tensor.dtype.bits() < 8 {
+        let message = format!(
+            "a part of `{}` is held by other threads, and elements below a byte do not go through shared memory",
+            program.tensor(id).name
+        );
+        return Err(Failure::new(FailureKind::Conflict, message).at(op.id));
+    }
+    let bytes = scratch_bytes(tensor, tensor.size());
+    Ok(SliceChoice {
+        positions: None,
+        first: 0,
+        lanes: vec![],
+        through: Some(Scratch { offset, bytes }),
+        reason: reason("other threads have it"),
+    })
+}
+
+/// The digits of the coordinate along an axis, from the one that moves least; nothing where they do not count it.
+pub(crate) fn levels(program: &TileProgram, tv: &Tv, axis: usize, arch: Arch) -> Option<Vec<ScanLevel>> {
+    let exchanges = |reach| catalogue().exchanges.iter().any(|r| r.reach == reach && r.arch <= arch.number());
+    let warps = program.threads.is_multiple_of(WARP) && exchanges(Reach::Up) && exchanges(Reach::Lane);
+    let mut out = Vec::new();
+    let mut unit = 1;
+    for mode in &tv.value {
+        if mode.strides[axis] != 0 {
+            mode.along()?;
+            out.push(ScanLevel::Values { unit, extent: mode.extent, step: mode.strides[axis] });
+        }
+        unit *= mode.extent;
+    }
+    unit = 1;
+    for mode in at_warps(&tv.thread) {
+        let (extent, step) = (mode.extent, mode.strides[axis]);
+        if step != 0 && extent > 1 {
+            mode.along()?;
+            let powers = unit.count_ones() == 1 && extent.count_ones() == 1;
+            let lanes = warps && powers && unit * extent <= i64::from(WARP);
+            out.push(if lanes {
+                ScanLevel::Lanes { unit, extent, step }
+            } else {
+                ScanLevel::Across { unit, extent, step }
+            });
+        }
+        unit *= extent;
+    }
+    out.sort_by_key(|level| digit(level).1);
+    let mut next = 1;
+    for level in &out {
+        let (extent, step) = digit(level);
+        if step != next {
+            return None;
+        }
+        next *= extent;
+    }
+    (next >= tv.tile[axis]).then_some(out)
+}
+
+fn digit(level: &ScanLevel) -> (i64, i64) {
+    match *level {
+        ScanLevel::Values { extent, step, .. }
+        | ScanLevel::Lanes { extent, step, .. }
+        | ScanLevel::Across { extent, step, .. } => (extent, step),
+    }
+}
+
+/// How a scan runs; scratch memory starts at `offset`, and the answer says where it ends.
+pub(crate) fn scan(
+    program: &TileProgram,
+    op: &Op,
+    (dst, src): (&[TensorId], &[TensorId]),
+    axis: usize,
+    known: &Layouts,
+    offset: u32,
+    arch: Arch,
+) -> Result<(ScanChoice, u32), Failure> {
+    let irregular = || {
+        let message = "the tensors of a scan lie in no common regular order";
+        Failure::new(FailureKind::Conflict, message).at(op.id)
+    };
+    let tv = &known[*dst.first().ok_or_else(irregular)?].tv;
+    let levels = levels(program, tv, axis, arch).ok_or_else(irregular)?;
+    let extents: Vec<i64> = tv.value.iter().map(|m| m.extent).collect();
+    let positions = |t: &TensorId| {
+        known[*t]
+            .tv
+            .positions_of(tv)
+            .and_then(|table| layout_of_table(&extents, &table))
+            .ok_or_else(irregular)
+    };
+    let src = src.iter().map(positions).collect::<Result<Vec<_>, _>>()?;
+    let others: i64 = tv.tile.iter().enumerate().filter(|(d, _)| *d != axis).map(|(_, e)| e).product();
+    let across = levels.iter().filter_map(|level| match *level {
+        ScanLevel::Across { extent, step, .. } => {
+            Some(extent * others * (tv.tile[axis] / (step * extent)).max(1))
+        }
+        _ => None,
+    });
+    let (mut end, mut scratch) = (offset, Vec::new());
+    if let Some(elements) = across.max() {
+        for tensor in dst {
+            let bytes = scratch_bytes(program.tensor(*tensor), elements);
+            scratch.push(Scratch { offset: end, bytes });
+            end = (end + bytes).next_multiple_of(16);
+        }
+    }
+    let lies = |level: &ScanLevel| matches!(level, ScanLevel::Values { .. });
+    let text = if levels.iter().all(lies) {
+        "the axis lies within threads"
+    } else if scratch.is_empty() {
+        "the axis lies within warps"
+    } else {
+        "the axis is dealt to several warps"
+    };
+    let reason = Reason { text: text.into(), from: vec![] };
+    Ok((ScanChoice { src, levels, scratch, reason }, end))
+}

@@ -1,0 +1,445 @@
+//! Scans, digit by digit of the coordinate along the axis, from the one that moves least.
+//!
+//! When a digit is done, every element holds what its block up to it comes to, a block being the elements that differ in the digits
+//! done so far. Above the first digit of threads, each thread also holds the total of its block, whatever its own digits are.
+
+use hx_dtype::{DType, Operator};
+use hx_index::{CmpOp, Cond, Expr, Symbol};
+use hx_target::Reach;
+use hx_tile::{Op, Scalar, ScanChoice, ScanLevel, TensorId, tile_modes};
+
+use super::copy::lowest_of_replicas;
+use super::elementwise::{Walk, element};
+use super::layout::unrolled;
+use super::scalar::hardware;
+use super::{LowerError, Lowering};
+use crate::{Address, Body, Compute, Convert, Exchange, Lane, Memory, RegId, Registers, Stmt, Transfer};
+
+/// Arrays beside the result that a scan of one tensor needs.
+pub(super) const ARRAYS: [&str; 4] = ["before", "next", "other", "total"];
+
+/// A scan with what its steps share.
+struct Scan<'o> {
+    op: &'o Op,
+    axis: usize,
+    value: &'o [Scalar],
+    dtypes: Vec<DType>,
+    /// The results, which are worked on in place.
+    held: Vec<RegId>,
+    /// One element each.
+    before: Vec<RegId>,
+    next: Vec<RegId>,
+    other: Vec<RegId>,
+    /// Totals of blocks, one for each set of digits of values that is not done.
+    total: Vec<RegId>,
+    levels: &'o [ScanLevel],
+    /// Digits of a thread's values: position of one step, extent, and how far it moves along the axis.
+    digits: Vec<(i64, i64, i64)>,
+    counters: Vec<Expr>,
+    loops: Vec<(Symbol, i64)>,
+    walk: Walk,
+}
+
+impl Scan<'_> {
+    /// Whether the digit of values is one of the axis that is done when a level of this step begins.
+    fn is_done(&self, digit: usize, step: i64) -> bool {
+        let moves = self.digits[digit].2;
+        moves != 0 && moves < step
+    }
+
+    fn is_at(&self, digit: usize, step: i64) -> bool {
+        self.digits[digit].2 == step
+    }
+
+    fn chosen(&self, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+        (0..self.digits.len()).filter(|i| wanted(*i)).collect()
+    }
+
+    fn position(&self, digits: &[usize]) -> Expr {
+        digits.iter().fold(Expr::default(), |sum, i| sum + self.counters[*i].scale(self.digits[*i].0))
+    }
+
+    /// The position of the last element of a block.
+    fn last(&self, done: &[usize]) -> i64 {
+        done.iter().map(|i| self.digits[*i].0 * (self.digits[*i].1 - 1)).sum()
+    }
+
+    /// Loops over digits, the first innermost.
+    fn each(&self, digits: &[usize], body: Body) -> Body {
+        let loops: Vec<_> = digits.iter().rev().map(|i| self.loops[*i].clone()).collect();
+        unrolled(&loops, body)
+    }
+}
+
+fn one(array: RegId, base: Expr) -> Registers {
+    Registers { array, base, offsets: vec![0] }
+}
+
+fn at_zero(array: RegId) -> Registers {
+    one(array, Expr::default())
+}
+
+impl Lowering<'_> {
+    pub(super) fn scan(
+        &self,
+        op: &Op,
+        (dst, src): (&[TensorId], &[TensorId]),
+        axis: usize,
+        value: &[Scalar],
+        choice: &ScanChoice,
+    ) -> Result<Body, LowerError> {
+        let first = *dst.first().ok_or_else(|| self.error(op, "nothing is scanned"))?;
+        let held = self.solution.registers.get(&first).ok_or_else(|| self.error(op, "no layout"))?;
+        let walk = self.walk(op, first)?;
+        let mut unit = 1;
+        let mut digits = Vec::new();
+        for (extent, stride) in held.layout.mode(1).leaves() {
+            digits.push((unit, *extent, hx_tile::coordinate(*stride, &held.tile)[axis]));
+            unit *= extent;
+        }
+        let mut loops = walk.loops.clone();
+        loops.reverse();
+        let n = dst.len();
+        let arrays = self.temporaries.get(&op.id).filter(|a| a.len() == n * ARRAYS.len());
+        let arrays = arrays.ok_or_else(|| self.error(op, "no registers to scan in"))?;
+        let kind = |k: usize| (0..n).map(|i| arrays[i * ARRAYS.len() + k]).collect::<Vec<_>>();
+        let s = Scan {
+            op,
+            axis,
+            value,
+            dtypes: dst.iter().map(|t| self.program.tensor(*t).dtype).collect(),
+            held: dst.iter().map(|t| self.array(op, *t)).collect::<Result<_, _>>()?,
+            before: kind(0),
+            next: kind(1),
+            other: kind(2),
+            total: kind(3),
+            levels: &choice.levels,
+            digits,
+            counters: walk.counters.clone(),
+            loops,
+            walk,
+        };
+        // Coordinates say where totals meet.
+        let meets = choice.levels.iter().any(|level| matches!(level, ScanLevel::Across { .. }));
+        let mut body = if meets { s.walk.setup.clone() } else { Body::new() };
+        let mut moves = Vec::new();
+        for (i, from) in src.iter().enumerate() {
+            let from = element(self.array(op, *from)?, &choice.src[i], &s.counters);
+            let to = one(s.held[i], s.position(&s.chosen(|_| true)));
+            moves.push(Stmt::Convert(Convert { row: None, dst: to, src: from }));
+        }
+        body.extend(s.each(&s.chosen(|_| true), moves));
+        let mut threads = false;
+        for (i, level) in choice.levels.iter().enumerate() {
+            let last = i + 1 == choice.levels.len();
+            match *level {
+                ScanLevel::Values { step, .. } => body.extend(self.scan_values(&s, step, threads)),
+                ScanLevel::Lanes { unit, extent, step } => {
+                    body.extend(self.scan_lanes(&s, (unit, extent, step), threads, last)?);
+                    threads = true;
+                }
+                ScanLevel::Across { unit, extent, step } => {
+                    body.extend(self.scan_across(&s, (unit, extent, step), threads, choice)?);
+                    threads = true;
+                }
+            }
+        }
+        Ok(body)
+    }
+
+    /// `at = before ∘ at`, for threads for which the condition holds; every operand one element of each tensor.
+    fn prepend(
+        &self,
+        s: &Scan<'_>,
+        before: &[Registers],
+        at: &[Registers],
+        condition: Option<&Scalar>,
+    ) -> Body {
+        let n = at.len();
+        let inputs: Vec<Registers> = before.iter().chain(at).cloned().collect();
+        let value = |i: usize| {
+            let own = Scalar::Input { index: (n + i) as u32, dtype: s.dtypes[i] };
+            let value = s.value[i].clone();
+            hardware(&match condition {
+                Some(c) => Scalar::apply(Operator::Select, s.dtypes[i], [c.clone(), value, own]),
+                None => value,
+            })
+        };
+        if n == 1 {
+            let compute = Compute { dst: at[0].clone(), inputs, value: value(0) };
+            return vec![Stmt::Compute(compute)];
+        }
+        let next = (0..n).map(|i| {
+            Stmt::Compute(Compute { dst: at_zero(s.next[i]), inputs: inputs.clone(), value: value(i) })
+        });
+        let back =
+            (0..n).map(|i| Stmt::Convert(Convert { row: None, dst: at[i].clone(), src: at_zero(s.next[i]) }));
+        next.chain(back).collect()
+    }
+
+    fn moved(to: &[Registers], from: &[Registers]) -> Body {
+        let pairs = to.iter().zip(from);
+        pairs
+            .map(|(dst, src)| Stmt::Convert(Convert { row: None, dst: dst.clone(), src: src.clone() }))
+            .collect()
+    }
+
+    fn held(s: &Scan<'_>, base: &Expr) -> Vec<Registers> {
+        s.held.iter().map(|a| one(*a, base.clone())).collect()
+    }
+
+    /// Where the total of a block is: its digits that are done among threads lie at their last values, those among values too.
+    fn totals(s: &Scan<'_>, digits: &[usize], fixed: i64) -> Vec<Registers> {
+        let base = s.position(digits) + Expr::constant(fixed);
+        s.total.iter().map(|a| one(*a, base.clone())).collect()
+    }
+
+    /// Blocks of one thread, one after the other.
+    fn scan_values(&self, s: &Scan<'_>, step: i64, threads: bool) -> Body {
+        let done = s.chosen(|i| s.is_done(i, step));
+        let here = s.chosen(|i| s.is_at(i, step));
+        let others = s.chosen(|i| !s.is_done(i, step) && !s.is_at(i, step));
+        let Some(&digit) = here.first() else { return Body::new() };
+        let (unit, extent, _) = s.digits[digit];
+        if extent == 1 {
+            return Body::new();
+        }
+        let (counter, now) = (&s.loops[digit].0, Expr::symbol(s.loops[digit].0.clone()));
+        let (at, previous) = (now.scale(unit), (now - Expr::constant(1)).scale(unit));
+        let fixed = s.last(&done);
+        let base = s.position(&others);
+        let carry = if threads {
+            s.total.iter().map(|a| one(*a, base.clone() + previous.clone() + Expr::constant(fixed))).collect()
+        } else {
+            Self::held(s, &(base.clone() + previous + Expr::constant(fixed)))
+        };
+        let element = Self::held(s, &(base.clone() + at.clone() + s.position(&done)));
+        let mut inner = s.each(&done, self.prepend(s, &carry, &element, None));
+        if threads {
+            let own: Vec<Registers> =
+                s.total.iter().map(|a| one(*a, base.clone() + at.clone() + Expr::constant(fixed))).collect();
+            inner.extend(self.prepend(s, &carry, &own, None));
+        }
+        let blocks = vec![Stmt::For {
+            var: counter.clone(),
+            start: Expr::constant(1),
+            end: Expr::constant(extent),
+            unroll: true,
+            body: inner,
+        }];
+        s.each(&others, blocks)
+    }
+
+    /// A condition on a digit of the thread's number.
+    fn reached(digit: &Expr, at_least: i64) -> Scalar {
+        let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
+        Scalar::apply(Operator::Le, DType::I32, [integer(Expr::constant(at_least)), integer(digit.clone())])
+    }
+
+    /// Blocks of the lanes of a warp: totals are scanned by exchanges, each over twice the distance of the one before.
+    fn scan_lanes(
+        &self,
+        s: &Scan<'_>,
+        (unit, extent, step): (i64, i64, i64),
+        threads: bool,
+        last: bool,
+    ) -> Result<Body, LowerError> {
+        let done = s.chosen(|i| s.is_done(i, step));
+        let others = s.chosen(|i| !s.is_done(i, step));
+        let fixed = s.last(&done);
+        let digit_var = self.counter("digit", s.op, super::Local::Digit as u32);
+        let digit = Expr::symbol(digit_var.clone());
+        let total = Self::totals(s, &others, fixed);
+        let other: Vec<Registers> = s.other.iter().map(|a| at_zero(*a)).collect();
+        let up = self.exchange_row(s.op, Reach::Up)?;
+        let shift = |by: i64| -> Body {
+            let pairs = other.iter().zip(&total);
+            pairs
+                .map(|(dst, src)| {
+                    let (row, dst, src) = (up.clone(), dst.clone(), src.clone());
+                    Stmt::Exchange(Exchange { row, dst, src, lane: Lane::Up(by as u32) })
+                })
+                .collect()
+        };
+        let mut inner = Body::new();
+        if !threads {
+            let block = Self::held(s, &(s.position(&others) + Expr::constant(fixed)));
+            inner.extend(Self::moved(&total, &block));
+        }
+        let mut distance = 1;
+        while distance < extent {
+            inner.extend(shift(distance * unit));
+            inner.extend(self.prepend(s, &other, &total, Some(&Self::reached(&digit, distance))));
+            distance *= 2;
+        }
+        inner.extend(shift(unit));
+        let element = Self::held(s, &(s.position(&others) + s.position(&done)));
+        let from_second = Self::reached(&digit, 1);
+        inner.extend(s.each(&done, self.prepend(s, &other, &element, Some(&from_second))));
+        let mut body = vec![Stmt::Let { var: digit_var, value: self.digit(unit, extent) }];
+        if !last {
+            let row = self.exchange_row(s.op, Reach::Lane)?;
+            let lane_var = self.counter("last", s.op, super::Local::Last as u32);
+            let warp = Expr::constant(i64::from(hx_target::WARP));
+            let lane = Expr::symbol(Symbol::Thread)
+                + (Expr::constant(extent - 1) - self.digit(unit, extent)).scale(unit);
+            body.push(Stmt::Let { var: lane_var.clone(), value: lane.rem(&warp, &self.facts) });
+            for own in &total {
+                let lane = Lane::At(Expr::symbol(lane_var.clone()));
+                inner.push(Stmt::Exchange(Exchange {
+                    row: row.clone(),
+                    dst: own.clone(),
+                    src: own.clone(),
+                    lane,
+                }));
+            }
+        }
+        body.extend(s.each(&others, inner));
+        Ok(vec![Stmt::If { cond: Cond::True, then: body, otherwise: Vec::new() }])
+    }
+
+    /// Blocks of threads that share no warp: every total is stored once; after a barrier every thread combines those before its own.
+    fn scan_across(
+        &self,
+        s: &Scan<'_>,
+        (unit, extent, step): (i64, i64, i64),
+        threads: bool,
+        choice: &ScanChoice,
+    ) -> Result<Body, LowerError> {
+        let done = s.chosen(|i| s.is_done(i, step));
+        let others = s.chosen(|i| !s.is_done(i, step));
+        let fixed = s.last(&done);
+        let digit = self.digit(unit, extent);
+        let total = Self::totals(s, &others, fixed);
+        let (row, rows) = self.scan_row(s, step * extent)?;
+        let buffers = self.scratch.get(&s.op.id).filter(|b| b.len() == s.held.len());
+        let buffers = buffers.ok_or_else(|| self.error(s.op, "no shared memory to meet in"))?;
+        let transfer = |i: usize, load: bool, registers: Registers, part: Expr, guard: Cond| {
+            let offset = part.scale(rows) + row.clone();
+            let address =
+                Address { memory: Memory::Shared(buffers[i]), offset: offset.simplify(&s.walk.facts) };
+            let row = self.single(s.op, s.dtypes[i], load)?;
+            Ok(Stmt::Transfer(Transfer { row, registers, address, guard, pad: 0 }))
+        };
+        let held = &self.solution.registers[&self.first_dst(s)?];
+        let irregular = || self.error(s.op, "a layout runs over the end of a dimension");
+        let modes = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
+        // Totals are the same whatever the digits of threads that are done.
+        let mut writes = lowest_of_replicas(&modes, &self.facts);
+        for level in &choice.levels {
+            if let ScanLevel::Lanes { unit, extent, step: below }
+            | ScanLevel::Across { unit, extent, step: below } = level
+                && *below < step
+            {
+                let zero = Expr::default();
+                writes = writes.and(Cond::cmp(CmpOp::Eq, self.digit(*unit, *extent), zero, &self.facts));
+            }
+        }
+        let n = s.held.len();
+        let mut body = vec![Stmt::Barrier];
+        let mut store = Body::new();
+        if !threads {
+            let block = Self::held(s, &(s.position(&others) + Expr::constant(fixed)));
+            store.extend(Self::moved(&total, &block));
+        }
+        for (i, own) in total.iter().enumerate() {
+            store.push(transfer(i, false, own.clone(), digit.clone(), writes.clone())?);
+        }
+        body.extend(s.each(&others, store));
+        body.push(Stmt::Barrier);
+
+        let before: Vec<Registers> = s.before.iter().map(|a| at_zero(*a)).collect();
+        let other: Vec<Registers> = s.other.iter().map(|a| at_zero(*a)).collect();
+        let mut inner = Body::new();
+        for i in 0..n {
+            inner.push(transfer(i, true, total[i].clone(), Expr::default(), Cond::True)?);
+        }
+        inner.extend(Self::moved(&before, &total));
+        let part = self.counter("part", s.op, 28);
+        let now = Expr::symbol(part.clone());
+        let mut each = Body::new();
+        for i in 0..n {
+            each.push(transfer(i, true, other[i].clone(), now.clone(), Cond::True)?);
+        }
+        // `before` takes the parts below the thread's own, `total` all of them. The operator's left operand is what came before.
+        let below = {
+            let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
+            Scalar::apply(Operator::Lt, DType::I32, [integer(now), integer(digit.clone())])
+        };
+        each.extend(self.append(s, &before, &other, Some(&below)));
+        each.extend(self.append(s, &total, &other, None));
+        inner.push(Stmt::For {
+            var: part,
+            start: Expr::constant(1),
+            end: Expr::constant(extent),
+            unroll: true,
+            body: each,
+        });
+        let element = Self::held(s, &(s.position(&others) + s.position(&done)));
+        inner.extend(s.each(&done, self.prepend(s, &before, &element, Some(&Self::reached(&digit, 1)))));
+        body.extend(s.each(&others, inner));
+        Ok(body)
+    }
+
+    /// `at = at ∘ after`, for threads for which the condition holds.
+    fn append(
+        &self,
+        s: &Scan<'_>,
+        at: &[Registers],
+        after: &[Registers],
+        condition: Option<&Scalar>,
+    ) -> Body {
+        let n = at.len();
+        let inputs: Vec<Registers> = at.iter().chain(after).cloned().collect();
+        let value = |i: usize| {
+            let own = Scalar::Input { index: i as u32, dtype: s.dtypes[i] };
+            let value = s.value[i].clone();
+            hardware(&match condition {
+                Some(c) => Scalar::apply(Operator::Select, s.dtypes[i], [c.clone(), value, own]),
+                None => value,
+            })
+        };
+        let next = (0..n).map(|i| {
+            Stmt::Compute(Compute { dst: at_zero(s.next[i]), inputs: inputs.clone(), value: value(i) })
+        });
+        let back =
+            (0..n).map(|i| Stmt::Convert(Convert { row: None, dst: at[i].clone(), src: at_zero(s.next[i]) }));
+        next.chain(back).collect()
+    }
+
+    fn first_dst(&self, s: &Scan<'_>) -> Result<TensorId, LowerError> {
+        let found = self.arrays.iter().find(|(_, array)| **array == s.held[0]).map(|(t, _)| *t);
+        found.ok_or_else(|| self.error(s.op, "nothing is scanned"))
+    }
+
+    /// Which of the totals a thread has that meet in shared memory, and how many there are: the coordinates in the other dimensions,
+    /// and how many blocks of `block` elements along the axis are before.
+    fn scan_row(&self, s: &Scan<'_>, block: i64) -> Result<(Expr, i64), LowerError> {
+        let held = &self.solution.registers[&self.first_dst(s)?];
+        let (mut row, mut rows) = (Expr::default(), 1);
+        for (d, at) in s.walk.at.iter().enumerate() {
+            if d != s.axis {
+                row = row + at.scale(rows);
+                rows *= held.tile[d];
+            }
+        }
+        let mut above = Expr::default();
+        for level in s.levels {
+            let (digit, step) = match *level {
+                ScanLevel::Values { unit, step, .. } => {
+                    let at = s.digits.iter().position(|d| d.0 == unit && d.2 == step);
+                    (at.map_or_else(Expr::default, |i| s.counters[i].clone()), step)
+                }
+                ScanLevel::Lanes { unit, extent, step } | ScanLevel::Across { unit, extent, step } => {
+                    (self.digit(unit, extent), step)
+                }
+            };
+            if step >= block {
+                above = above + digit.scale(step / block);
+            }
+        }
+        row = row + above.scale(rows);
+        rows *= held.tile[s.axis].div_euclid(block).max(1);
+        Ok((row, rows))
+    }
+}

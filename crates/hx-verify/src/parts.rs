@@ -1,0 +1,162 @@
+//! Parts of register tensors and scans: every thread gets what it should have, every digit of the axis is done once.
+
+use hx_index::Expr;
+use hx_tile::{ScanChoice, ScanLevel, SliceChoice, TensorId, View};
+
+use crate::{Check, Checked, Held, at_zero};
+
+const WARP: i64 = 32;
+
+impl Check<'_> {
+    /// Each thread finds every element of the part, in its own registers, in another lane's, or in shared memory.
+    pub(crate) fn slice(&self, dst: TensorId, src: &View, choice: &SliceChoice) -> Checked {
+        let id = src.register().ok_or("not a part of a register tensor")?;
+        let (d, s) = (self.held(dst)?, self.held(id)?);
+        let (info, rank) = (self.program.tensor(dst), src.offsets.len());
+        let Some(positions) = &choice.positions else {
+            let bytes = info.size() * i64::from(info.dtype.bits()).max(8) / 8;
+            return match &choice.through {
+                Some(scratch) if i64::from(scratch.bytes) >= bytes => Ok(()),
+                _ => Err(format!("`{}` has no room in shared memory to go through", info.name)),
+            };
+        };
+        if positions.size() != d.values {
+            return Err(format!("{} positions for {} values", positions.size(), d.values));
+        }
+        for t in 0..d.threads {
+            let owner = choice
+                .lanes
+                .iter()
+                .fold(t, |owner, (unit, extent, digit)| owner + (digit - t / unit % extent) * unit);
+            if owner / WARP != t / WARP || owner >= d.threads {
+                return Err(format!("thread {t} gets elements from thread {owner}, outside of its warp"));
+            }
+            for v in 0..d.values {
+                let at = d.coordinate(t, v);
+                if !self.inside(dst, &at) {
+                    continue;
+                }
+                let at: Vec<Expr> = at.into_iter().map(Expr::constant).collect();
+                let wanted: Vec<i64> = (0..rank).map(|dim| at_zero(&src.coordinate(dim, &at))).collect();
+                let position = choice.first + positions.eval(v);
+                if !(0..s.values).contains(&position) || s.coordinate(owner, position) != wanted {
+                    return Err(format!(
+                        "thread {t} does not find {wanted:?} at position {position} of thread {owner}"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Every thread has the only element.
+    pub(crate) fn read_number(&self, src: TensorId) -> Checked {
+        let s = self.held(src)?;
+        let missing = (0..s.threads).find(|t| s.coordinate(*t, 0).iter().any(|c| *c != 0));
+        match missing {
+            Some(t) => Err(format!("thread {t} does not hold `{}`", self.program.tensor(src).name)),
+            None => Ok(()),
+        }
+    }
+
+    /// The levels are the digits of the coordinate along the axis: together they count it, each moves only along it, and every tensor is
+    /// held alike.
+    pub(crate) fn scan(
+        &self,
+        (dst, src): (&[TensorId], &[TensorId]),
+        axis: usize,
+        parts: usize,
+        choice: &ScanChoice,
+    ) -> Checked {
+        if [dst.len(), src.len(), choice.src.len()] != [parts; 3] {
+            return Err(format!("{parts} tensors are scanned, with layouts for {}", choice.src.len()));
+        }
+        let first = self.held(*dst.first().ok_or("nothing is scanned")?)?;
+        for ((to, from), positions) in dst.iter().zip(src).zip(&choice.src) {
+            let (d, s) = (self.held(*to)?, self.held(*from)?);
+            if d.values != first.values || positions.size() != d.values {
+                return Err("the tensors of a scan are held in different ways".into());
+            }
+            for t in 0..d.threads {
+                for v in 0..d.values {
+                    let at = d.coordinate(t, v);
+                    let position = positions.eval(v);
+                    if at != first.coordinate(t, v)
+                        || !(0..s.values).contains(&position)
+                        || s.coordinate(t, position) != at
+                    {
+                        return Err(format!("thread {t} does not have {at:?} of every tensor of the scan"));
+                    }
+                }
+            }
+        }
+        self.levels(&first, axis, choice)
+    }
+
+    fn levels(&self, held: &Held<'_>, axis: usize, choice: &ScanChoice) -> Checked {
+        let mut next = 1;
+        for level in &choice.levels {
+            let (extent, step) = match *level {
+                ScanLevel::Values { extent, step, .. }
+                | ScanLevel::Lanes { extent, step, .. }
+                | ScanLevel::Across { extent, step, .. } => (extent, step),
+            };
+            if step != next {
+                return Err(format!(
+                    "a digit moves by {step} along the axis, where {next} follow each other"
+                ));
+            }
+            next *= extent;
+            if let ScanLevel::Lanes { unit, extent, .. } = *level
+                && (WARP % (unit * extent) != 0 || extent & (extent - 1) != 0)
+            {
+                return Err(format!("{extent} lanes {unit} apart are not within a warp"));
+            }
+        }
+        if next < held.distribution.tile[axis] {
+            return Err(format!("the digits count {next} of {}", held.distribution.tile[axis]));
+        }
+        if matches!(choice.levels.iter().find(|l| matches!(l, ScanLevel::Across { .. })), Some(_))
+            && choice.scratch.len() != choice.src.len()
+        {
+            return Err("there is no shared memory to meet in".into());
+        }
+        for t in 0..held.threads {
+            for v in 0..held.values {
+                let at = held.coordinate(t, v);
+                let along: i64 = choice
+                    .levels
+                    .iter()
+                    .map(|level| match *level {
+                        ScanLevel::Values { unit, extent, step } => v / unit % extent * step,
+                        ScanLevel::Lanes { unit, extent, step }
+                        | ScanLevel::Across { unit, extent, step } => t / unit % extent * step,
+                    })
+                    .sum();
+                if along != at[axis] {
+                    return Err(format!("the digits of thread {t}, value {v} give {along}, it holds {at:?}"));
+                }
+            }
+        }
+        self.moves_along(held, axis, choice)
+    }
+
+    /// A digit of threads changes nothing but the coordinate along the axis, so that threads that differ in it hold one row.
+    fn moves_along(&self, held: &Held<'_>, axis: usize, choice: &ScanChoice) -> Checked {
+        for level in &choice.levels {
+            let (ScanLevel::Lanes { unit, extent, .. } | ScanLevel::Across { unit, extent, .. }) = *level
+            else {
+                continue;
+            };
+            for t in (0..held.threads).filter(|t| t / unit % extent + 1 < extent) {
+                for v in 0..held.values {
+                    let (a, b) = (held.coordinate(t, v), held.coordinate(t + unit, v));
+                    if (0..a.len()).any(|d| d != axis && a[d] != b[d]) {
+                        return Err(format!("threads {t} and {} of a scan hold different rows", t + unit));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
