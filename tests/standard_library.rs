@@ -78,7 +78,8 @@ fn machine_code_is_wide_and_does_not_spill() {
     let found = hx_worker::toolkit::find_nvrtc(&support::search_env()).expect("it was found before");
     let nvrtc = found.library.to_str().expect("a path in UTF-8").to_owned();
     let wide = ["LDG.E.128", "STG.E.128"];
-    let cases: [(&str, &str, &str, &[&str]); 8] = [
+    let products = ["LDGSTS.E.BYPASS.128", "LDSM.16.M88.4", "HMMA.16816.F32", "STG.E.128"];
+    let cases: [(&str, &str, &str, &[&str]); 16] = [
         ("softmax", "softmax", "BN=8192", &wide),
         ("norm", "rmsnorm", "BN=8192", &wide),
         ("norm", "layernorm", "BN=8192", &wide),
@@ -86,6 +87,14 @@ fn machine_code_is_wide_and_does_not_spill() {
         ("gemv", "gemv", "BM=8", &["LDG.E.128"]),
         ("elementwise", "add", "B=2048", &wide),
         ("elementwise", "silu", "B=2048", &wide),
+        ("rope", "rope", "D=128", &wide),
+        ("cross_entropy", "cross_entropy", "BN=16384", &["LDG.E.128"]),
+        ("cross_entropy", "cross_entropy_backward", "BN=2048", &wide),
+        ("norm_backward", "rmsnorm_backward", "BN=8192", &wide),
+        ("norm_backward", "layernorm_backward", "BN=8192", &wide),
+        ("gemm_bias_act", "gemm_bias_act", "ACT=2", &products),
+        ("mlp", "mlp", "W=128", &products),
+        ("moe", "moe", "BM=128", &products),
         (
             "matmul_pipelined",
             "matmul_pipelined",

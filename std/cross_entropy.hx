@@ -1,0 +1,102 @@
+//! Cross entropy of rows of logits, forward and backward.
+
+use std::math::LN2;
+use std::math::LOG2E;
+
+/// loss[i] = log Σ exp(x[i, ..]) - x[i, label[i]] and lse[i] = log Σ exp(x[i, ..]). A row whose label is negative is left out: its loss
+/// is 0. A block takes a row, `BN` elements at a time, and reads it once.
+kernel cross_entropy<BN = 1024, T: type = f16>(x: T[m, n], label: i32[m], loss: mut f32[m], lse: mut f32[m])
+    grid [m]
+    threads max(32, min(1024, BN / 16))
+{
+    let row = block_idx;
+    let found = label[row];
+    let wanted = cast(load(tile(x, [1, 1])[.., .., row, max(found, 0)]), f32);
+    let top = register_tensor(f32, [1, 1]);
+    let total = register_tensor(f32, [1, 1]);
+    fill(top, -inf);
+    fill(total, 0.0);
+    for i in 0..cdiv(n, BN) {
+        let part = cast(load(tile(x, [1, BN], pad: -inf)[.., .., row, i]), f32);
+        let higher = max(top, max(part, axis: 1));
+        total = total * exp2((top - higher) * LOG2E) + sum(exp2((part - higher) * LOG2E), axis: 1);
+        top = higher;
+    }
+    let all = top + log2(total) * LN2;
+    let one = if found < 0 { all * 0.0 } else { all - wanted };
+    copy(one, tile(loss[new, ..], [1, 1])[.., .., 0, row]);
+    copy(all, tile(lse[new, ..], [1, 1])[.., .., 0, row]);
+}
+
+/// dx[i, j] = (exp(x[i, j] - lse[i]) - [j = label[i]]) · dloss[i], and 0 in rows whose label is negative.
+kernel cross_entropy_backward<BN = 2048, T: type = f16>(
+    x: T[m, n],
+    label: i32[m],
+    lse: f32[m],
+    dloss: f32[m],
+    dx: mut T[m, n],
+)
+    grid [cdiv(n, BN), m]
+    threads 128
+{
+    let [bn, row] = block_idx;
+    let found = label[row];
+    let g = dloss[row];
+    let scale = if found < 0 { 0.0 } else { g };
+    let part = cast(load(tile(x, [1, BN])[.., .., row, bn]), f32);
+    let p = exp2((part - lse[row]) * LOG2E);
+    let d = where(index(part, 1) + bn * BN == found, p - 1.0, p) * scale;
+    copy(cast(d, T), tile(dx, [1, BN])[.., .., row, bn]);
+}
+
+test "cross_entropy" for (m, n) in [(3, 1024), (5, 3000), (2, 77), (4, 4096)] {
+    for T in [f16, bf16, f32] {
+        let x = cast(randn(T, [m, n], seed: 1) * 2.0, T);
+        let label = cast(uniform(f32, [m], seed: 2, low: -0.4 * n, high: n - 1.0), i32);
+        let g = randn(f32, [m], seed: 3);
+        let loss = empty(f32, [m]);
+        let lse = empty(f32, [m]);
+        let dx = empty(T, [m, n]);
+        cross_entropy(x, label, loss, lse);
+        let top = max(x, axis: 1, keepdims: true);
+        let all = top + log(sum(exp(x - top), axis: 1, keepdims: true));
+        assert_close(lse, all[.., 0], rtol: 1e-5, atol: 1e-5);
+        cross_entropy_backward(x, label, lse, g, dx);
+        let p = exp(x - all);
+        for i in 0..m {
+            let at = label[i];
+            if at < 0 {
+                assert(loss[i] == 0.0);
+                assert(max(abs(dx[i])) == 0.0);
+            } else {
+                assert_close(loss[i..i + 1], all[i] - x[i, at], rtol: 1e-5, atol: 2e-5);
+                let d = (p[i] - where(arange(f64, n) == at, 1.0, 0.0)) * g[i];
+                assert_close(dx[i], d, rtol: if T == bf16 { 8e-3 } else { 1e-3 }, atol: 1e-5);
+            }
+        }
+    }
+}
+
+test "cross_entropy moves 16 bytes at a time" {
+    let x = randn(f16, [2, 4096], seed: 1);
+    let label = zeros(i32, [2]);
+    let loss = empty(f32, [2]);
+    let dx = empty(f16, [2, 4096]);
+    let lse = empty(f32, [2]);
+    cross_entropy(x, label, loss, lse);
+    assert(spills() == 0);
+    cross_entropy_backward(x, label, lse, loss, dx);
+    assert(bytes_per_access("x") == 16 && bytes_per_access("dx") == 16);
+    assert(spills() == 0);
+}
+
+bench "cross_entropy 8192 × 32768" {
+    let x = randn(f16, [8192, 32768]);
+    let label = zeros(i32, [8192]);
+    let loss = empty(f32, [8192]);
+    let lse = empty(f32, [8192]);
+    let dx = empty(f16, [8192, 32768]);
+    measure bytes 2 * 8192 * 32768 { cross_entropy<BN = 16384>(x, label, loss, lse) }
+    measure bytes 2 * 2 * 8192 * 32768 { cross_entropy_backward(x, label, lse, loss, dx) }
+    baseline copy(2147483648)
+}
