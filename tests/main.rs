@@ -14,6 +14,7 @@ mod lsp;
 mod manual;
 mod pictures;
 mod printing;
+mod projects;
 mod random_programs;
 mod real_input;
 mod repl;

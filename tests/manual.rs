@@ -3,7 +3,11 @@
 //!
 //! Blocks: ```` ```hx ```` has no error; ```` ```hx,fails=HX0203 ```` has that finding; ```` ```console ```` holds commands
 //! behind `$` and what each of them prints. `UPDATE_EXPECT=1` writes the outputs and the generated pages anew.
+//!
+//! A page may have a folder of its own: `` ```hx,file=NAME `` writes a file there, where the commands behind it run.
+//! `` ```repl `` holds entries behind `hx>` and what each of them shows; those of a page are one session.
 
+mod prompt;
 mod status;
 
 use std::collections::BTreeSet;
@@ -86,14 +90,18 @@ fn code_is_checked() {
     let (mut count, mut wrong) = (0, String::new());
     for page in pages() {
         for block in blocks(&read(&page)) {
-            let fails = match block.tag.as_str() {
-                "hx" => None,
-                tag => match tag.strip_prefix("hx,fails=") {
-                    Some(code) => Some(code),
-                    None if tag.starts_with("hx") => panic!("{}: the tag `{tag}`", page.display()),
-                    None => continue,
-                },
-            };
+            let mut words = block.tag.split(',');
+            if words.next() != Some("hx") {
+                continue;
+            }
+            let mut fails = None;
+            for word in words {
+                match word.split_once('=') {
+                    Some(("fails", code)) => fails = Some(code),
+                    Some(("file", _)) => {}
+                    _ => panic!("{}: the tag `{}`", page.display(), block.tag),
+                }
+            }
             count += 1;
             let mut db = Database::default();
             let file = db.set_overlay("page.hx", &source(&page, &block));
@@ -118,15 +126,38 @@ fn code_is_checked() {
 fn commands_print_what_the_manual_shows() {
     for page in pages() {
         let old = read(&page);
-        let mut new = old.clone();
-        for block in blocks(&old).iter().filter(|block| block.tag == "console") {
-            new = new.replacen(&block.text, &session(&page, &block.text), 1);
+        let all = blocks(&old);
+        let has_files = |block: &Block| block.tag.contains(",file=") || block.tag == "repl";
+        let own = all.iter().any(has_files).then(Sandbox::new);
+        let mut prompt = None;
+        // What stands before the next block stays as it is.
+        let (mut new, mut rest) = (String::new(), old.as_str());
+        for block in &all {
+            let at =
+                rest.find(&format!("```{}\n", block.tag)).expect("the block is there") + block.tag.len() + 4;
+            new.push_str(&rest[..at]);
+            rest = rest[at..].strip_prefix(block.text.as_str()).expect("its text follows");
+            match (block.tag.as_str(), &own) {
+                ("console", _) => new.push_str(&session(&page, &block.text, own.as_ref())),
+                ("repl", Some(sandbox)) => {
+                    let prompt = prompt.get_or_insert_with(|| prompt::Prompt::start(sandbox));
+                    new.push_str(&prompt.session(&block.text));
+                }
+                (tag, Some(sandbox)) => {
+                    if let Some(file) = tag.split(',').find_map(|word| word.strip_prefix("file=")) {
+                        sandbox.write(file, source(&page, block).as_bytes());
+                    }
+                    new.push_str(&block.text);
+                }
+                _ => new.push_str(&block.text),
+            }
         }
+        new.push_str(rest);
         expect_file![&page].assert_eq(&new);
     }
 }
 
-fn session(page: &Path, shown: &str) -> String {
+fn session(page: &Path, shown: &str, own: Option<&Sandbox>) -> String {
     let mut text = String::new();
     let mut lines = shown.lines().peekable();
     while let Some(line) = lines.next() {
@@ -136,13 +167,13 @@ fn session(page: &Path, shown: &str) -> String {
             output.push(line);
         }
         let _ = writeln!(text, "$ {command}");
-        text.push_str(&printed(command, &output));
+        text.push_str(&printed(command, &output, own));
     }
     text
 }
 
 /// What a command prints, line by line as the manual shows it where the two mean the same.
-fn printed(command: &str, shown: &[&str]) -> String {
+fn printed(command: &str, shown: &[&str], own: Option<&Sandbox>) -> String {
     let args = command.strip_prefix("cargo run -q -- ").or_else(|| command.strip_prefix("hx "));
     let args = args.unwrap_or_else(|| panic!("`{command}` is no command of hx"));
     // Every second part stands in quotes.
@@ -150,11 +181,17 @@ fn printed(command: &str, shown: &[&str]) -> String {
     let args: Vec<&str> = parts
         .flat_map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
         .collect();
-    let sandbox = Sandbox::new();
+    let fresh = Sandbox::new();
+    let (sandbox, folder) = own.map_or_else(|| (&fresh, root()), |own| (own, own.path(".")));
     let mut process = sandbox.command(&args, &[("HX_DEVICE", "sim")]);
-    let output = process.current_dir(root()).output().expect("the command starts");
+    let output = process.current_dir(folder).output().expect("the command starts");
     let said = [output.stderr, output.stdout].concat();
     let said = String::from_utf8(said).expect("the command prints UTF-8");
+    as_shown(&said, shown)
+}
+
+/// The lines of a text as the manual shows them, where the two mean the same.
+fn as_shown(said: &str, shown: &[&str]) -> String {
     let mut text = String::new();
     for (at, line) in said.lines().enumerate() {
         let line = match shown.get(at) {

@@ -1,4 +1,8 @@
-//! Sessions of `hx repl`: scripts through pipes.
+//! Sessions of `hx repl`: scripts through pipes here, sessions at a terminal in `terminal`.
+
+mod latency;
+#[cfg(unix)]
+mod terminal;
 
 use std::io::Write as _;
 use std::process::Stdio;
@@ -8,7 +12,7 @@ use expect_test::{Expect, expect};
 use crate::support::{Ran, Sandbox};
 
 /// Runs a script on the simulator.
-fn script(sandbox: &Sandbox, args: &[&str], text: &str) -> Ran {
+pub(crate) fn script(sandbox: &Sandbox, args: &[&str], text: &str) -> Ran {
     let args = [&["repl"], args].concat();
     let mut command = sandbox.command(&args, &[("HX_DEVICE", "sim")]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -183,4 +187,307 @@ fn a_failed_entry_changes_nothing() {
             exit code 1
         "#]],
     );
+}
+
+/// Whoever uses a definition that is replaced is entered again, and nobody else.
+#[test]
+fn redefinition_reaches_what_depends_on_it() {
+    check(
+        &["--keep-going"],
+        "fn scaled(x: f32) -> f32 { x * 2.0 }\n\
+         kernel k(c: mut f32[m]) grid [1] threads 32 {\n\
+             let r = register_tensor(f32, [32]);\n\
+             fill(r, 1.0);\n\
+             copy(scaled(r), tile(c, [32])[.., 0]);\n\
+         }\n\
+         kernel other(c: mut f32[m]) grid [1] threads 32 {\n\
+             let r = register_tensor(f32, [32]);\n\
+             fill(r, 7.0);\n\
+             copy(r, tile(c, [32])[.., 0]);\n\
+         }\n\
+         test \"first\" { let c = empty(f32, [32]); k(c); assert(c[0] == 2.0); }\n\
+         let c = empty(f32, [32])\n\
+         k(c)\n\
+         c[0]\n\
+         fn scaled(x: f32) -> f32 { x * 3.0 }\n\
+         k(c)\n\
+         c[0]\n\
+         other(c)\n\
+         c[0]\n\
+         :run first\n\
+         fn scaled(x: f32, y: f32) -> f32 { x * y }\n\
+         k(c)\n\
+         c[0]\n",
+        expect![[r#"
+            2.0
+            3.0
+            7.0
+            cell 9::first ... FAILED
+            3.0
+            ! device: simulator (sm_90a)
+            ! `k`, test "first" use the new definition
+            ! error[HX0612]: `c[0] == 2.0` does not hold
+            !    ╭─[ cell 9:7:55 ]
+            !    │
+            !  7 │ test "first" { let c = empty(f32, [32]); k(c); assert(c[0] == 2.0); }
+            !    │                                                       ─────┬─────
+            !    │                                                            ╰─────── here
+            !    │
+            !    │ Note 1: left: 3.0
+            !    │
+            !    │ Note 2: right: 2.0
+            ! ───╯
+            ! error[HX0222]: `scaled` lacks the argument `y`
+            !    ╭─[ cell 15:4:6 ]
+            !    │
+            !  4 │ copy(scaled(r), tile(c, [32])[.., 0]);
+            !    │      ────┬────
+            !    │          ╰────── here
+            ! ───╯
+            ! `k`, test "first" keep the definition from before, as the new one does not fit
+            exit code 1
+        "#]],
+    );
+}
+
+#[test]
+fn commands_answer() {
+    check(
+        &["--keep-going"],
+        ":type 1 + 1\n\
+         let a = zeros(f16, [4, 8])\n\
+         :type a.T\n\
+         :type nope\n\
+         ?a\n\
+         ?arange\n\
+         ?matmul\n\
+         use std::matmul::matmul\n\
+         ?matmul\n\
+         :type matmul\n\
+         ?bf16\n\
+         :layout (2,4):(4,1)\n\
+         let l = swizzle<1, 0, 2> ∘ ((2,4):(4,1))\n\
+         :layout l\n\
+         :layuot l\n\
+         :device\n\
+         :device cdua\n\
+         :target sm_80\n\
+         :set\n\
+         :set sede 4\n\
+         :set seed 4\n\
+         :set timeout 2.5\n\
+         :set\n\
+         :reset\n\
+         a\n\
+         :quit\n\
+         print(1)\n",
+        expect![[r#"
+            integer
+            f16[8, 4] on host, strides [1, 8]
+            a: f16[4, 8] on host
+            arange(dtype, shape)  (in `test`, `bench`, `main` and here)
+                The numbers 0, 1, 2, … in row-major order.
+            kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+                where k % BK == 0
+                grid [cdiv(m, BM), cdiv(n, BN)]
+                threads 128
+                in std/matmul.hx
+
+            c[m, n] = a[m, k] · b[n, k]ᵀ, one output tile per block (Fig. 15 of the CGO paper).
+            kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+                where k % BK == 0
+                grid [cdiv(m, BM), cdiv(n, BN)]
+                threads 128
+            bf16: an element type of 16 bits
+            (2,4):(4,1)
+               0 1 2 3
+            0  0 1 2 3
+            1  4 5 6 7
+            swizzle<1, 0, 2> ∘ (2,4):(4,1)
+               0 1 2 3
+            0  0 1 2 3
+            1  5 4 7 6
+            device: simulator (sm_90a)
+            device: simulator (sm_80)
+            seed     0
+            timeout  off
+            seed     4
+            timeout  2.5 s
+            ! error[HX0101]: nothing in scope is called `nope`
+            !    ╭─[ entry:1:1 ]
+            !    │
+            !  1 │ nope
+            !    │ ──┬─
+            !    │   ╰─── here
+            ! ───╯
+            ! error: nothing in scope is called `matmul`
+            ! error: there is no command `:layuot`; perhaps `:layout` is meant
+            ! error: found the device `cdua`, expected `auto`, `sim`, `cuda` or `cuda:N`
+            ! error: there is no such setting as `sede 4`; perhaps `seed VALUE` is meant
+            ! every cell, value and loaded file is forgotten
+            ! error[HX0101]: nothing in scope is called `a`
+            !    ╭─[ cell 4:1:1 ]
+            !    │
+            !  1 │ a
+            !    │ ┬
+            !    │ ╰── here
+            ! ───╯
+            exit code 1
+        "#]],
+    );
+}
+
+#[test]
+fn layouts_of_kernels_are_drawn_and_explained() {
+    check(
+        &["--keep-going"],
+        ":why rc\n\
+         kernel double(a: f32[m], c: mut f32[m]) grid [cdiv(m, 128)] threads 32 {\n\
+             let x = load(tile(a, [128])[.., block_idx]);\n\
+             copy(x + x, tile(c, [128])[.., block_idx]);\n\
+         }\n\
+         :layout double\n\
+         :layout x\n\
+         :why double.x\n\
+         :why double.y\n\
+         :emit tile\n\
+         :emit tiel double\n",
+        expect![[r#"
+            x: register f32[128] = (32,4):(4,1)
+                coalesced along dimension 0 of `a` (#0)
+            value: register f32[128] = (32,4):(4,1)
+                elementwise: as its operand (#1)
+            shared memory: 0 B
+            x: register f32[128] = (32,4):(4,1)
+                   0     1     2     3     4     5     6     7     8     9    10    11    12    13    14    15    16    17    18    19    20    21    22    23    24    25    26    27    28    29    30    31    32    33    34    35    36    37    38    39    40    41    42    43    44    45    46    47    48    49    50    51    52    53    54    55    56    57    58    59    60    61    62    63    64    65    66    67    68    69    70    71    72    73    74    75    76    77    78    79    80    81    82    83    84    85    86    87    88    89    90    91    92    93    94    95    96    97    98    99   100   101   102   103   104   105   106   107   108   109   110   111   112   113   114   115   116   117   118   119   120   121   122   123   124   125   126   127
+            0   T0V0  T0V1  T0V2  T0V3  T1V0  T1V1  T1V2  T1V3  T2V0  T2V1  T2V2  T2V3  T3V0  T3V1  T3V2  T3V3  T4V0  T4V1  T4V2  T4V3  T5V0  T5V1  T5V2  T5V3  T6V0  T6V1  T6V2  T6V3  T7V0  T7V1  T7V2  T7V3  T8V0  T8V1  T8V2  T8V3  T9V0  T9V1  T9V2  T9V3 T10V0 T10V1 T10V2 T10V3 T11V0 T11V1 T11V2 T11V3 T12V0 T12V1 T12V2 T12V3 T13V0 T13V1 T13V2 T13V3 T14V0 T14V1 T14V2 T14V3 T15V0 T15V1 T15V2 T15V3 T16V0 T16V1 T16V2 T16V3 T17V0 T17V1 T17V2 T17V3 T18V0 T18V1 T18V2 T18V3 T19V0 T19V1 T19V2 T19V3 T20V0 T20V1 T20V2 T20V3 T21V0 T21V1 T21V2 T21V3 T22V0 T22V1 T22V2 T22V3 T23V0 T23V1 T23V2 T23V3 T24V0 T24V1 T24V2 T24V3 T25V0 T25V1 T25V2 T25V3 T26V0 T26V1 T26V2 T26V3 T27V0 T27V1 T27V2 T27V3 T28V0 T28V1 T28V2 T28V3 T29V0 T29V1 T29V2 T29V3 T30V0 T30V1 T30V2 T30V3 T31V0 T31V1 T31V2 T31V3
+            kernel double: 32 threads, sm_90a
+            assuming that all dimensions and strides are multiples of 16
+
+            x: register f32[128] = (32,4):(4,1)
+              #0 copy(a[block_idx.x * 128 + 0..128], x): ld.global.v4.b32, 16 B an access  at cell 1:2:9
+                  the widest access
+              #1 value = (x + x): elementwise  at cell 1:3:6
+                  4 elements of each thread
+              because: coalesced along dimension 0 of `a` (#0)
+                #0 copy(a[block_idx.x * 128 + 0..128], x)
+            kernel double threads 32
+              grid [(m + 127) / 128]
+              param a: f32[m] : [1] align 16
+              param c: mut f32[m] : [1] align 16
+              fact m % 16 == 0
+              register x: f32[128]
+              register value: f32[128]
+              #0 copy(a[block_idx.x * 128 + 0..128], x)
+              #1 value = (x + x)
+              #2 copy(value, c[block_idx.x * 128 + 0..128])
+            ! error: no kernel is called `rc`; there is none yet
+            ! error: `double` has no register or shared tensor `y`; it has `x`, `value`
+            ! error: there is no stage `tiel`; perhaps `tile` is meant
+            exit code 1
+        "#]],
+    );
+}
+
+/// What was typed becomes a file that `hx run` runs, and files come back.
+#[test]
+fn sessions_are_saved_and_files_loaded() {
+    let sandbox = Sandbox::new();
+    let text = "const N = 3\nlet a = arange(i32, 4)\na + N\nconst N = 4\nlet b = a * N\nprint(b.sum())\n:save s.hx\n:save s.hx\n";
+    let ran = script(&sandbox, &[], text);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let saved = std::fs::read_to_string(sandbox.path("s.hx")).expect("it was written");
+    expect![[r#"
+        const N = 4;
+
+        main {
+            let a = arange(i32, 4);
+            print(a + N);
+            let b = a * N;
+            print(b.sum());
+        }
+    "#]]
+    .assert_eq(&saved);
+    let ran = sandbox.run_with(&["run", "s.hx"], &[("HX_DEVICE", "sim")]);
+    assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("24")), "{}", ran.stderr);
+
+    sandbox.write("k.hx", b"const ROWS = 7;\ntest \"seven\" { assert(ROWS == 7); }\n");
+    sandbox.write("bad.hx", b"const ROWS = ;\n");
+    let ran = script(
+        &sandbox,
+        &["--keep-going"],
+        ":load k.hx\nROWS\n:run seven\nconst N = ROWS + 1\nN\n:load bad.hx\n:load nowhere.hx\n:reload\nuse k::ROWS\nROWS\n",
+    );
+    expect![[r#"
+        7
+        k.hx::seven ... ok (0.06 ms)
+        8
+        7
+        ---
+        loaded `ROWS`
+        error[HX0001]: found `;` where an expression was expected
+           ╭─[ bad.hx:1:14 ]
+           │
+         1 │ const ROWS = ;
+           │              ┬
+           │              ╰── here
+        ───╯
+        nothing was loaded
+        error[HX0606]: cannot open `nowhere.hx`: no such file or folder
+        error[HX0001]: found `;` where an expression was expected
+           ╭─[ bad.hx:1:14 ]
+           │
+         1 │ const ROWS = ;
+           │              ┬
+           │              ╰── here
+        ───╯
+        the session goes on with the files as they were
+    "#]]
+    .assert_eq(&format!("{}---\n{}", without_times(&ran.stdout), ran.stderr));
+}
+
+/// The lines without the times of tests.
+fn without_times(text: &str) -> String {
+    let line = |line: &str| line.split(" ... ok (").next().unwrap_or_default().to_owned() + "\n";
+    text.lines().map(line).collect()
+}
+
+/// A kernel that never ends is stopped by the time limit, and the session goes on.
+#[test]
+fn an_endless_kernel_is_stopped() {
+    let ran = script(
+        &Sandbox::new(),
+        &["--keep-going", "--timeout", "0.5"],
+        "let a = 41\n\
+         kernel spin(c: mut f32[m]) grid [1] threads 32 {\n\
+             let i = 0;\n\
+             while i >= 0 { i = i + 1; }\n\
+             let r = register_tensor(f32, [32]);\n\
+             fill(r, 1.0);\n\
+             copy(r, tile(c, [32])[.., 0]);\n\
+         }\n\
+         let o = empty(f32, [32])\n\
+         spin(o)\n\
+         a + 1\n",
+    );
+    expect![[r#"
+        42
+        ---
+        error[HX0620]: no progress: `while i < 1` holds after an iteration that changed nothing (number 1)
+           ╭─[ cell 2:1:8 ]
+           │
+         1 │ kernel spin(c: mut f32[m]) grid [1] threads 32 {
+           │        ──┬─
+           │          ╰─── here
+           │
+           ├─[ cell 4:1:1 ]
+           │
+         1 │ spin(o)
+           │ ───┬───
+           │    ╰───── in this launch
+           │
+           │ Note: seen in block [0, 0, 0]
+        ───╯
+    "#]]
+    .assert_eq(&format!("{}---\n{}", ran.stdout, ran.stderr));
 }

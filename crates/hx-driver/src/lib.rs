@@ -19,6 +19,7 @@ mod settings;
 mod test;
 #[cfg(test)]
 mod tests;
+mod why;
 
 pub use bench::record::{
     AgainstRecord, BenchFile, BenchRecord, Change, GroupRecord, MissingRecord, Roofs,
@@ -36,5 +37,6 @@ pub use machine::{
     open_machine,
 };
 pub use run::{RunOutcome, front_diagnostics, run_main};
-pub use settings::{cache_folder, setup};
+pub use settings::{cache_folder, setup, state_folder};
 pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, case_place, list_tests, run_tests};
+pub use why::Solved;

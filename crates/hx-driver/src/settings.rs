@@ -56,6 +56,21 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// The folder for what sessions leave behind, such as the history of the prompt: `HX_STATE_DIR`, else `hx` in the user's
+/// folder for such things. Nothing where there is no home.
+pub fn state_folder() -> Option<PathBuf> {
+    if let Some(folder) = variable("HX_STATE_DIR") {
+        return Some(PathBuf::from(folder));
+    }
+    let base = if cfg!(windows) {
+        variable("LOCALAPPDATA").map(PathBuf::from)
+    } else {
+        let home = || variable("HOME").map(|home| Path::new(&home).join(".local").join("state"));
+        variable("XDG_STATE_HOME").map(PathBuf::from).filter(|p| p.is_absolute()).or_else(home)
+    };
+    base.map(|folder| folder.join("hx"))
+}
+
 /// The folder for compiled kernels: `HX_CACHE_DIR`, else `hx` in the user's cache folder. Nothing where there is no home.
 pub fn cache_folder() -> Option<PathBuf> {
     if let Some(folder) = variable("HX_CACHE_DIR") {

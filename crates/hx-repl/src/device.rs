@@ -16,7 +16,6 @@ use crate::machines::Machines;
 
 /// How long one launch took on this side, compiling and copies included.
 #[derive(Clone, Debug)]
-#[expect(dead_code, reason = "the command that times an entry tells it")]
 pub(crate) struct Launched {
     pub kernel: Name,
     pub time: Duration,

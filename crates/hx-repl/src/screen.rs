@@ -13,6 +13,8 @@ pub struct Style {
     pub color: bool,
     /// Diagnostics with ANSI colours.
     pub diagnostics: bool,
+    /// Columns and lines that a drawing may take; everything is drawn where nothing limits it.
+    pub size: Option<(usize, usize)>,
 }
 
 /// Two streams: results on one, everything else on the other. A stream that is gone ends nothing.
@@ -73,6 +75,12 @@ impl<'a> Screen<'a> {
         let text = hx_report::render_placeless(code, message, notes, help, config);
         let _ = write!(self.err, "{text}");
         let _ = self.err.flush();
+    }
+
+    /// That Ctrl-C ended something. A terminal has echoed the key on the line.
+    pub fn interrupted(&mut self) {
+        let start = if self.style.size.is_some() { "\n" } else { "" };
+        self.remark(&format!("{start}interrupted"));
     }
 
     /// A mistake in a command.

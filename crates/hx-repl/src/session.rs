@@ -9,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, Scope, SourceFile, codes};
 use hx_driver::Setup;
-use hx_hir::{Item, file_items};
+use hx_hir::{Item, Name, Path, PathTarget, file_items, resolve_path};
 use hx_host::Value;
 use hx_host::device::LaunchReport;
-use hx_host::eval::{Environment, EvalError, Options, Session as Evaluation, Surroundings};
+use hx_host::eval::{Environment, Options, Session as Evaluation, Surroundings};
 use hx_workspace::Database;
 
+use crate::commands;
 use crate::device::{LateDevice, Launched};
 use crate::machines::Machines;
 use crate::screen::Screen;
@@ -58,10 +59,14 @@ pub struct Session {
     pub(crate) environment: Environment,
     pub(crate) machines: Machines,
     pub(crate) config: Config,
-    /// Entries that were accepted so far, for their names.
-    accepted: usize,
+    /// Cells that were accepted so far, for their names.
+    pub(crate) cells: usize,
+    /// The same in order, for `:save`.
+    pub(crate) texts: Vec<SourceFile>,
+    /// Files that were loaded, for `:reload`.
+    pub(crate) loaded: Vec<String>,
     /// The machine that was told last.
-    announced: Option<String>,
+    pub(crate) announced: Option<String>,
 }
 
 /// What evaluating a cell came to.
@@ -69,9 +74,7 @@ enum Ran {
     /// The text is wrong.
     Refused(Vec<Diagnostic>),
     /// It ended early.
-    Failed {
-        found: Vec<Diagnostic>,
-    },
+    Failed(Vec<Diagnostic>),
     Done(Box<Evaluated>),
 }
 
@@ -80,7 +83,15 @@ struct Evaluated {
     /// Nothing for a cell without statements.
     value: Option<Value>,
     environment: Environment,
-    launches: Vec<Launched>,
+    times: Times,
+}
+
+/// How long the parts of an evaluation took.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Times {
+    pub check: Duration,
+    pub run: Duration,
+    pub launches: Vec<Launched>,
 }
 
 /// Everything that an evaluation needs besides the database; it moves to the thread of the evaluation.
@@ -98,63 +109,125 @@ impl Session {
     pub fn new(db: Database, config: Config) -> Session {
         let machines = Machines::open(config.setup.clone());
         let environment = Environment::default();
-        Session { db, scope: None, environment, machines, config, accepted: 0, announced: None }
+        let (texts, loaded) = (Vec::new(), Vec::new());
+        Session { db, scope: None, environment, machines, config, cells: 0, texts, loaded, announced: None }
     }
 
     /// Takes one entry: a cell, a `:command`, or `?name`.
     pub fn enter(&mut self, text: &str, screen: &mut Screen<'_>) -> Outcome {
-        self.cell(text, screen)
+        let entry = text.trim();
+        match (entry.strip_prefix(':'), entry.strip_prefix('?')) {
+            (Some(command), _) => commands::run(self, command, screen),
+            (_, Some(name)) => commands::explain(self, name.trim(), screen),
+            _ => self.cell(text, screen).map_or_else(|outcome| outcome, |_| Outcome::Good),
+        }
     }
 
-    fn cell(&mut self, text: &str, screen: &mut Screen<'_>) -> Outcome {
-        let path = format!("cell {}", self.accepted + 1);
+    /// Evaluates a cell and accepts it, if nothing is wrong with it. Gives how long it took.
+    pub(crate) fn cell(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<Times, Outcome> {
+        let path = format!("cell {}", self.cells + 1);
         let file = SourceFile::cell(&self.db, path, text.trim_end(), self.scope);
         if file_items(&self.db, file).items.is_empty() && hx_base::parse(&self.db, file).is_ok() {
-            return Outcome::Good;
+            return Ok(Times::default());
         }
+        self.db.load_used_by_cell(file);
+        let before = self.scope;
+        let done = self.evaluate(file, screen)?;
+        self.accept(file);
+        self.environment = done.environment;
+        screen.diagnostics(&self.db, &done.warnings);
+        if let Some(value) = done.value.filter(|value| !matches!(value, Value::Unit)) {
+            screen.result(&show::value(&value, screen.style()));
+        }
+        self.carry_along(file, before, screen);
+        Ok(done.times)
+    }
+
+    /// The value of an expression, which leaves nothing behind.
+    pub(crate) fn value_of(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<Value, Outcome> {
+        let file = SourceFile::cell(&self.db, "entry", text.trim(), self.scope);
+        let checkpoint = self.environment.checkpoint();
+        let done = self.evaluate(file, screen)?;
+        let value = done.value.clone();
+        self.environment = checkpoint.restore();
+        value.ok_or_else(|| {
+            screen.usage("an expression is needed here");
+            Outcome::Failed
+        })
+    }
+
+    pub(crate) fn accept(&mut self, file: SourceFile) {
+        self.cells += 1;
+        self.scope = Some(Scope::after(&self.db, self.scope, file));
+        self.texts.push(file);
+    }
+
+    /// Runs a cell on a thread of its own. Where it fails, everything is as it was, and what is wrong has been told.
+    fn evaluate(&mut self, file: SourceFile, screen: &mut Screen<'_>) -> Result<Box<Evaluated>, Outcome> {
         let checkpoint = self.environment.checkpoint();
         let job = Job {
             file,
             environment: self.environment.clone(),
             machines: self.machines.clone(),
-            options: Options { args: Vec::new(), seed: self.config.seed, unchecked: false },
-            deadline: self.config.timeout.map(|limit| Instant::now() + limit),
+            options: self.options(),
+            deadline: self.deadline(),
             announced: self.announced.clone(),
         };
-        let ran = self.work(screen, move |db, inside| evaluate(db, inside, job));
-        match ran {
-            Ok(Ran::Done(done)) => {
-                self.accepted += 1;
-                self.scope = Some(Scope::after(&self.db, self.scope, file));
-                self.environment = done.environment;
-                screen.diagnostics(&self.db, &done.warnings);
-                if let Some(value) = done.value.filter(|value| !matches!(value, Value::Unit)) {
-                    screen.result(&show::value(&value));
-                }
-                Outcome::Good
-            }
+        let outcome = match self.work(screen, move |db, inside| evaluate(db, inside, job)) {
+            Ok(Ran::Done(done)) => return Ok(done),
             Ok(Ran::Refused(found)) => {
+                screen.diagnostics(&self.db, &found);
+                return Err(outcome_of(&found));
+            }
+            // Whoever pressed Ctrl-C knows why it stopped.
+            Ok(Ran::Failed(_)) if self.config.interrupt.load(Ordering::Relaxed) => {
+                screen.interrupted();
+                Outcome::Interrupted
+            }
+            Ok(Ran::Failed(found)) => {
                 screen.diagnostics(&self.db, &found);
                 outcome_of(&found)
             }
-            Ok(Ran::Failed { found }) => {
-                self.environment = checkpoint.restore();
-                // Whoever pressed Ctrl-C knows where it stopped and why.
-                let interrupted = self.config.interrupt.load(Ordering::Relaxed);
-                if interrupted {
-                    screen.remark("interrupted");
-                } else {
-                    screen.diagnostics(&self.db, &found);
-                }
-                self.revive(screen);
-                if interrupted { Outcome::Interrupted } else { outcome_of(&found) }
-            }
-            Err(outcome) => {
-                self.environment = checkpoint.restore();
-                self.revive(screen);
-                outcome
-            }
+            Err(outcome) => outcome,
+        };
+        self.environment = checkpoint.restore();
+        self.revive(screen);
+        Err(outcome)
+    }
+
+    /// What is given to an evaluation that begins now.
+    pub(crate) fn options(&self) -> Options {
+        Options { args: Vec::new(), seed: self.config.seed, unchecked: false }
+    }
+
+    /// When an evaluation that begins now has to be over.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.config.timeout.map(|limit| Instant::now() + limit)
+    }
+
+    /// The setup with the target of the machine at hand: what is shown is what runs.
+    pub(crate) fn setup(&self) -> Setup {
+        let mut setup = self.machines.setup().clone();
+        if let Some(Ok(machine)) = self.machines.known() {
+            setup.target = machine.arch();
         }
+        setup
+    }
+
+    /// What a path means to the next cell.
+    pub(crate) fn lookup(&self, path: &str) -> Option<PathTarget<'_>> {
+        let segments = path.split("::").map(|word| Name::new(word.trim())).collect();
+        resolve_path(&self.db, self.scratch(), &Path { segments })
+    }
+
+    /// An empty cell after all others, for what is asked in passing.
+    pub(crate) fn scratch(&self) -> SourceFile {
+        SourceFile::cell(&self.db, "entry", "", self.scope)
+    }
+
+    /// The files of the session, cells and loaded ones, newest first.
+    pub(crate) fn files(&self) -> Vec<SourceFile> {
+        Scope::files(&self.db, self.scope).collect()
     }
 
     /// Runs work that may be given up; why there is no result is told.
@@ -164,18 +237,20 @@ impl Session {
         work: impl FnOnce(&Database, &Inside) -> T + Send + 'static,
     ) -> Result<T, Outcome> {
         let interrupt = self.config.interrupt;
-        let announced = &mut self.announced;
+        let (db, announced) = (&self.db, &mut self.announced);
         let mut heard = |said| match said {
             Said::Printed(line) => screen.result(&line),
-            Said::Remark(text) => {
+            Said::Remark(text) => screen.remark(&text),
+            Said::Found(found) => screen.diagnostics(db, &found),
+            Said::Machine(text) => {
                 screen.remark(&text);
                 *announced = Some(text);
             }
         };
-        match work::run(&self.db, interrupt, &mut heard, work) {
+        match work::run(db, interrupt, &mut heard, work) {
             Ok(result) => Ok(result),
             Err(NoResult::Interrupted) => {
-                screen.remark("interrupted");
+                screen.interrupted();
                 Err(Outcome::Interrupted)
             }
             Err(NoResult::Panicked(reason)) => {
@@ -189,7 +264,7 @@ impl Session {
     }
 
     /// After something went wrong: a worker that died with it is started again.
-    fn revive(&mut self, screen: &mut Screen<'_>) {
+    pub(crate) fn revive(&mut self, screen: &mut Screen<'_>) {
         if let Some(Ok(machine)) = self.machines.known()
             && machine.lost_its_worker()
         {
@@ -200,7 +275,7 @@ impl Session {
 }
 
 /// Nothing but the machine is at fault, or the entry is.
-fn outcome_of(found: &[Diagnostic]) -> Outcome {
+pub(crate) fn outcome_of(found: &[Diagnostic]) -> Outcome {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
     let environmental = |d: &Diagnostic| d.code == &codes::MISSING_NVRTC || d.code == &codes::NO_GPU;
     if errors.peek().is_some() && errors.all(environmental) { Outcome::Environment } else { Outcome::Failed }
@@ -208,52 +283,59 @@ fn outcome_of(found: &[Diagnostic]) -> Outcome {
 
 /// Checks a cell and runs its statements.
 fn evaluate(db: &Database, inside: &Inside, job: Job) -> Ran {
-    let arch = match job.machines.known() {
-        Some(Ok(machine)) => machine.arch(),
-        _ => job.machines.setup().target,
+    let start = Instant::now();
+    let found = match check(db, job.file, &job.machines) {
+        Ok(found) => found,
+        Err(found) => return Ran::Refused(found),
     };
-    let syntax = hx_base::syntax_diagnostics(db, job.file);
-    if syntax.iter().any(Diagnostic::is_error) {
-        // What a broken text seems to mean only hides what is wrong with it.
-        return Ran::Refused(syntax.clone());
-    }
-    let items = file_items(db, job.file);
-    let found = match items.kernels().next() {
-        Some(_) => hx_driver::check(db, job.file, arch, false),
-        None => hx_driver::front_diagnostics(db, job.file),
-    };
-    if found.iter().any(Diagnostic::is_error) {
-        return Ran::Refused(found);
-    }
     let mut environment = job.environment;
-    let Some(cell) = items.cell() else {
-        let done = Evaluated { warnings: found, value: None, environment, launches: Vec::new() };
-        return Ran::Done(Box::new(done));
+    let mut times = Times { check: start.elapsed(), ..Times::default() };
+    let Some(cell) = file_items(db, job.file).cell() else {
+        return Ran::Done(Box::new(Evaluated { warnings: found, value: None, environment, times }));
     };
     let machine = OnceCell::new();
+    let start = Instant::now();
     let mut device = LateDevice::new(db, &job.machines, &machine, job.deadline, &inside.stop);
     let mut live = Live { inside, deadline: job.deadline, announced: job.announced, machines: &job.machines };
     let mut evaluation = Evaluation::new(db, &mut device, &mut live, job.options);
     match evaluation.run_cell(Item::Cell(cell), &mut environment) {
         Ok(value) => {
-            let launches = device.launches;
-            let done = Evaluated { warnings: found, value: Some(value), environment, launches };
-            Ran::Done(Box::new(done))
+            times.run = start.elapsed();
+            times.launches = device.launches;
+            Ran::Done(Box::new(Evaluated { warnings: found, value: Some(value), environment, times }))
         }
-        Err(error) => failed(db, &error),
+        Err(error) => Ran::Failed(error.diagnostics(db)),
     }
 }
 
-fn failed(db: &Database, error: &EvalError) -> Ran {
-    Ran::Failed { found: error.diagnostics(db) }
+/// What is wrong with a cell: errors keep it from being accepted, warnings do not.
+pub(crate) fn check(
+    db: &Database,
+    file: SourceFile,
+    machines: &Machines,
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let syntax = hx_base::syntax_diagnostics(db, file);
+    if syntax.iter().any(Diagnostic::is_error) {
+        // What a broken text seems to mean only hides what is wrong with it.
+        return Err(syntax.clone());
+    }
+    let arch = match machines.known() {
+        Some(Ok(machine)) => machine.arch(),
+        _ => machines.setup().target,
+    };
+    let found = match file_items(db, file).kernels().next() {
+        Some(_) => hx_driver::check(db, file, arch, false),
+        None => hx_driver::front_diagnostics(db, file),
+    };
+    if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(found) }
 }
 
 /// What a program prints, as it prints it.
-struct Live<'a> {
-    inside: &'a Inside,
-    deadline: Option<Instant>,
-    announced: Option<String>,
-    machines: &'a Machines,
+pub(crate) struct Live<'a> {
+    pub inside: &'a Inside,
+    pub deadline: Option<Instant>,
+    pub announced: Option<String>,
+    pub machines: &'a Machines,
 }
 
 impl Surroundings for Live<'_> {
@@ -265,7 +347,7 @@ impl Surroundings for Live<'_> {
         if let Some(Ok(machine)) = self.machines.known() {
             let text = machine.describe();
             if self.announced.as_ref() != Some(&text) {
-                self.inside.say(Said::Remark(text.clone()));
+                self.inside.say(Said::Machine(text.clone()));
                 self.announced = Some(text);
             }
         }

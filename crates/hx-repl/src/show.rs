@@ -3,11 +3,50 @@
 use hx_host::Value;
 use hx_host::show::show_tensor_at;
 
-/// A value on one or several lines; strings with quotes, tensors with where they are.
-pub(crate) fn value(value: &Value) -> String {
-    match value {
+use crate::screen::Style;
+
+/// A value on one or several lines; strings with quotes, tensors with where they are. NaN and infinities stand out.
+pub(crate) fn value(value: &Value, style: Style) -> String {
+    let text = match value {
         Value::Str(text) => format!("{text:?}"),
         Value::Tensor(tensor) => show_tensor_at(tensor, " on host"),
         other => other.to_string(),
+    };
+    match value {
+        Value::Tensor(_) | Value::Float(_) if style.color => mark(&text),
+        _ => text,
     }
+}
+
+/// What kind of value it is: of a tensor its element type, shape, place and strides.
+pub(crate) fn kind(value: &Value) -> String {
+    let Value::Tensor(tensor) = value else {
+        let kind = value.kind();
+        return kind.strip_prefix("an ").or_else(|| kind.strip_prefix("a ")).unwrap_or(&kind).to_owned();
+    };
+    let what = format!("{} on host", value.brief());
+    if tensor.is_contiguous() { what } else { format!("{what}, strides {:?}", tensor.strides()) }
+}
+
+/// The words `nan`, `inf` and `-inf` in red.
+fn mark(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut word = String::new();
+    let flush = |word: &mut String, out: &mut String| {
+        match word.as_str() {
+            "nan" | "inf" | "-inf" => *out += &format!("\x1b[31m{word}\x1b[0m"),
+            other => out.push_str(other),
+        }
+        word.clear();
+    };
+    for c in text.chars() {
+        if c.is_alphanumeric() || c == '-' {
+            word.push(c);
+        } else {
+            flush(&mut word, &mut out);
+            out.push(c);
+        }
+    }
+    flush(&mut word, &mut out);
+    out
 }

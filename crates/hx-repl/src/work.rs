@@ -28,6 +28,10 @@ pub(crate) enum Said {
     Printed(String),
     /// A line for people.
     Remark(String),
+    /// The machine that runs kernels, when it is another than was told before.
+    Machine(String),
+    /// Findings that end nothing.
+    Found(Vec<hx_base::Diagnostic>),
 }
 
 /// What work is given.

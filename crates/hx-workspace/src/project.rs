@@ -167,6 +167,18 @@ impl Database {
         self.project_root(paths::parent(&self.absolute(path)))
     }
 
+    /// The project that a folder belongs to, without its files. Nothing where there is none, or it cannot be read.
+    pub fn project(&mut self, folder: &str) -> Option<Manifest> {
+        let root = self.project_root(&self.absolute(folder))?;
+        self.read_manifest(&root).ok()
+    }
+
+    /// Loads the files that an entry of the REPL names in paths, seen from the current folder, and those that these name.
+    pub fn load_used_by_cell(&mut self, cell: SourceFile) {
+        let path = self.absolute("cell");
+        self.load_used(cell, &path);
+    }
+
     /// The nearest folder from here upwards that has an `hx.toml`.
     fn project_root(&self, folder: &str) -> Option<String> {
         let mut folder = folder;

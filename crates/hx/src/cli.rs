@@ -4,6 +4,7 @@ mod bench;
 mod build;
 mod fmt;
 mod layout;
+mod new;
 mod repl;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub(crate) use bench::BenchArgs;
 pub(crate) use build::BuildArgs;
 pub(crate) use fmt::FmtArgs;
 pub(crate) use layout::{JudgeArgs, LayoutArgs, LayoutVerb, ShowArgs, WhyArgs};
+pub(crate) use new::{CacheArgs, CacheVerb, CompletionsArgs, NewArgs};
 pub(crate) use repl::ReplArgs;
 
 /// The toolchain of the hx kernel language: tile-level GPU kernels with inferred layouts.
@@ -54,6 +56,10 @@ pub(crate) enum MessageFormat {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    /// Make a folder with a project: a kernel, a test and a program.
+    New(NewArgs),
+    /// Make a project of the current folder.
+    Init,
     /// Find errors, and solve every kernel's default instance.
     Check(CheckArgs),
     /// Run the `main { … }` of a file.
@@ -72,6 +78,12 @@ pub(crate) enum Command {
     Repl(ReplArgs),
     /// Explain an error code.
     Explain(ExplainArgs),
+    /// Show where compiled kernels are kept and how much there is; `clear` removes them.
+    Cache(CacheArgs),
+    /// Remove what is kept between runs: compiled kernels, and which tests failed.
+    Clean,
+    /// Print the script that teaches a shell the verbs and flags of hx.
+    Completions(CompletionsArgs),
     /// List what the machine has, and what each missing part disables.
     Doctor(DoctorArgs),
     /// Serve an editor: the language server protocol on stdin and stdout.

@@ -2,13 +2,16 @@
 
 pub(crate) mod bench;
 pub(crate) mod build;
+pub(crate) mod cache;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod explain;
 mod files;
 pub(crate) mod fmt;
 pub(crate) mod layout;
 pub(crate) mod lsp;
+pub(crate) mod new;
 pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod test;

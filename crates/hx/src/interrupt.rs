@@ -14,10 +14,16 @@ const GRACE: Duration = Duration::from_secs(5);
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static ORDERLY: AtomicBool = AtomicBool::new(false);
+/// A prompt ends by its own commands; Ctrl-C only ever ends an evaluation.
+static PROMPT: AtomicBool = AtomicBool::new(false);
 
 /// Takes charge of Ctrl-C. Where the system refuses, it ends the process as it always does.
 pub(crate) fn install() {
     let _ = ctrlc::set_handler(|| {
+        if PROMPT.load(Ordering::Relaxed) {
+            REQUESTED.store(true, Ordering::Relaxed);
+            return;
+        }
         if REQUESTED.swap(true, Ordering::Relaxed) || !ORDERLY.load(Ordering::Relaxed) {
             leave();
         }
@@ -31,6 +37,12 @@ pub(crate) fn install() {
 /// The flag that becomes true at Ctrl-C. Whoever asks for it promises to look at it.
 pub(crate) fn flag() -> &'static AtomicBool {
     ORDERLY.store(true, Ordering::Relaxed);
+    &REQUESTED
+}
+
+/// The same for a prompt, which sets it back before each entry. The process never ends by Ctrl-C from then on.
+pub(crate) fn prompt_flag() -> &'static AtomicBool {
+    PROMPT.store(true, Ordering::Relaxed);
     &REQUESTED
 }
 

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, ReplArgs};
 use crate::output::Output;
 
 /// Expressions nest, and the passes of the compiler follow them.
@@ -79,10 +79,16 @@ fn dispatch(cli: Cli, output: &Output) -> Exit {
 
 fn execute(cli: Cli, output: &Output) -> Exit {
     match cli.command {
+        None if commands::repl::is_at_terminal() => commands::repl::run(&ReplArgs::default(), output),
         None => {
             output.result(&Cli::command().render_help().to_string());
             Exit::Good
         }
+        Some(Command::New(args)) => commands::new::new(&args, output),
+        Some(Command::Init) => commands::new::init(output),
+        Some(Command::Cache(args)) => commands::cache::run(&args, output),
+        Some(Command::Clean) => commands::cache::clean(output),
+        Some(Command::Completions(args)) => commands::completions::run(&args, output),
         Some(Command::Check(args)) => commands::check::run(args, output),
         Some(Command::Run(args)) => commands::run::run(args, output),
         Some(Command::Build(args)) => commands::build::run(args, output),

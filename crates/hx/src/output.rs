@@ -114,7 +114,7 @@ impl Output {
     /// The same for a session, which has a screen of its own.
     pub(crate) fn style(&self) -> hx_repl::Style {
         let color = self.config.color && std::io::stdout().is_terminal();
-        hx_repl::Style { color, diagnostics: self.config.color }
+        hx_repl::Style { color, diagnostics: self.config.color, size: None }
     }
 
     /// A word in colour, for results of tests.

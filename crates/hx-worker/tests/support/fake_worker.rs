@@ -1,4 +1,7 @@
-//! A worker that misbehaves as its first argument says; it needs no CUDA.
+//! A worker that misbehaves as its first argument says, or the variable `HX_FAKE_WORKER`; it needs no CUDA.
+//!
+//! As `gpu` it has a device and a compiler, and a kernel misbehaves as its name says: `crash`, `hang`, `fault`, `lost`,
+//! `compiler_crash`. Every other kernel leaves its buffers as they are.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -7,12 +10,12 @@ use std::time::Duration;
 
 use hx_worker::frame::Frame;
 use hx_worker::protocol::{
-    Absence, Component, CudaFault, Hello, PROTOCOL_VERSION, ProbeReport, RemoteError, Reply, ReplyEnvelope,
-    Request, RequestEnvelope,
+    Absence, Component, CudaFault, DeviceInfo, DriverInfo, Hello, PROTOCOL_VERSION, ProbeReport, RemoteError,
+    Reply, ReplyEnvelope, Request, RequestEnvelope,
 };
 
 fn main() -> ExitCode {
-    let manner = std::env::args().nth(1).unwrap_or_default();
+    let manner = std::env::args().nth(1).or_else(|| std::env::var("HX_FAKE_WORKER").ok()).unwrap_or_default();
     match serve(&manner) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(3),
@@ -36,9 +39,31 @@ fn serve(manner: &str) -> Result<(), Box<dyn std::error::Error>> {
         let RequestEnvelope { id, request } = frame.parse()?;
         let id = if manner == "wrong-id" { id + 7 } else { id };
         let reply = answer(manner, &request, frame.blobs.len(), &mut stdout)?;
-        Frame::new(&ReplyEnvelope { id, reply }, frame.blobs)?.write_to(&mut stdout)?;
+        let blobs = match &request {
+            Request::Compile { .. } => vec![b"code".to_vec()],
+            _ => frame.blobs,
+        };
+        Frame::new(&ReplyEnvelope { id, reply }, blobs)?.write_to(&mut stdout)?;
     }
     Ok(())
+}
+
+/// A machine with one GPU.
+fn gpu() -> ProbeReport {
+    let device = DeviceInfo {
+        ordinal: 0,
+        name: "Fake GPU".to_owned(),
+        capability: (9, 0),
+        multiprocessors: 1,
+        memory_bytes: 1 << 30,
+        l2_bytes: 1 << 20,
+        shared_bytes_per_block: 227 << 10,
+    };
+    ProbeReport {
+        driver: Ok(DriverInfo { cuda_version: (13, 0) }),
+        devices: Ok(vec![device]),
+        nvrtc: Err(Absence::new(Component::Nvrtc, "nobody asked")),
+    }
 }
 
 /// What a request comes to; `Launch` is where most manners show.
@@ -48,8 +73,32 @@ fn answer(
     blobs: usize,
     stdout: &mut impl Write,
 ) -> io::Result<Result<Reply, RemoteError>> {
+    if let ("gpu", Request::Probe { .. }) = (manner, request) {
+        return Ok(Ok(Reply::Probe(Box::new(gpu()))));
+    }
+    if let ("gpu", Request::Compile { job, .. }) = (manner, request) {
+        if job.file_name.contains("compiler_crash") {
+            let _ = writeln!(io::stderr(), "the compiler met something it did not expect");
+            std::process::abort();
+        }
+        return Ok(Ok(Reply::Compiled { log: String::new(), nvrtc_version: (13, 0) }));
+    }
     if let Request::Launch(launch) = request {
-        match manner {
+        let manner = match manner {
+            "gpu" => ["crash", "hang", "fault", "lost"].into_iter().find(|word| launch.symbol.contains(word)),
+            other => Some(other),
+        };
+        match manner.unwrap_or_default() {
+            "crash" => std::process::abort(),
+            "lost" => {
+                return Ok(Err(RemoteError::Cuda(CudaFault {
+                    during: format!("running `{}`", launch.symbol),
+                    code: 46,
+                    name: "CUDA_ERROR_DEVICE_UNAVAILABLE".to_owned(),
+                    text: "CUDA-capable device(s) is/are busy or unavailable".to_owned(),
+                    sticky: true,
+                })));
+            }
             "abort" => std::process::abort(),
             "exit" => {
                 let _ = writeln!(io::stderr(), "a library said something\nand gave up");

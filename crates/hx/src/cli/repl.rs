@@ -1,5 +1,7 @@
 //! The flags of `hx repl`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::{DeviceArgs, seconds};
@@ -15,6 +17,9 @@ pub(crate) struct ReplArgs {
     /// In a script, go on after an entry that fails; the exit code still tells.
     #[arg(long)]
     pub keep_going: bool,
+    /// The program that is started as the worker process, for tests of its failures.
+    #[arg(long, value_name = "PROGRAM", hide = true)]
+    pub worker: Option<PathBuf>,
     #[command(flatten)]
     pub device: DeviceArgs,
 }

@@ -1,8 +1,11 @@
 //! `hx repl`.
 
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use hx_repl::{Config, Outcome, Screen, Session, run_script};
+use hx_base::Diagnostic;
+use hx_repl::{Config, Outcome, Screen, Session, run_prompt, run_script};
+use hx_worker::WorkerCommand;
 use hx_workspace::Database;
 
 use super::setup;
@@ -10,20 +13,43 @@ use crate::cli::ReplArgs;
 use crate::output::Output;
 use crate::{Exit, crash, interrupt};
 
+/// Whether someone sits there to type and to read.
+pub(crate) fn is_at_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
 pub(crate) fn run(args: &ReplArgs, output: &Output) -> Exit {
     ran(args, output).unwrap_or_else(|exit| exit)
 }
 
 fn ran(args: &ReplArgs, output: &Output) -> Result<Exit, Exit> {
-    let setup = setup(args.device.device, &args.device.target, None, output)?;
+    let mut db = Database::default();
+    let manifest = db.project(".");
+    let found = manifest.as_ref().map(|m| m.diagnostics.as_slice()).unwrap_or_default();
+    output.diagnostics(&db, found);
+    if found.iter().any(Diagnostic::is_error) {
+        return Err(Exit::Bad);
+    }
+    let mut setup = setup(args.device.device, &args.device.target, manifest.as_ref(), output)?;
+    if let Some(program) = &args.worker {
+        setup.worker = WorkerCommand::new(program);
+    }
+    let at_terminal = is_at_terminal();
     let config = Config {
         setup,
-        timeout: args.timeout.map(Duration::from_secs_f64),
+        timeout: args.timeout.or(manifest.and_then(|m| m.timeout)).map(Duration::from_secs_f64),
         seed: args.seed,
-        interrupt: interrupt::flag(),
+        interrupt: if at_terminal { interrupt::prompt_flag() } else { interrupt::flag() },
         report_bug: crash::write_report,
     };
-    let mut session = Session::new(Database::default(), config);
+    let mut session = Session::new(db, config);
+    if at_terminal {
+        let history = hx_driver::state_folder().map(|folder| folder.join("history"));
+        return Ok(match run_prompt(&mut session, history.as_deref(), output.style()) {
+            Outcome::Environment => Exit::Environment,
+            _ => Exit::Good,
+        });
+    }
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let mut screen = Screen::new(&mut out, &mut err, output.style());
     let outcome = run_script(&mut session, &mut std::io::stdin().lock(), args.keep_going, &mut screen);

@@ -1,0 +1,200 @@
+//! Why layouts are what they are: the layout of each tensor of a kernel, the instructions that touch it, and the chain of
+//! reasons.
+//!
+//! A tensor's reason names operations; each of these carried a layout over from another tensor that was decided earlier,
+//! whose reason comes below it, and so on down to what needed no reason but itself.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use hx_base::{line_index, nearest};
+use hx_compile::{Db, solution, tile_program};
+use hx_hir::Kernel;
+use hx_lower::Lowered;
+use hx_target::Arch;
+use hx_tile::{
+    Base, Op, OpId, OpKind, Solution, TensorId, TileProgram, choice_text, layout_text, op_text, reason_text,
+};
+
+use crate::emit::{self, EmitError, Overrides};
+use crate::machine::Setup;
+
+/// A solved instance of a kernel, and where its text is.
+#[derive(Clone)]
+pub struct Solved<'a> {
+    db: &'a dyn Db,
+    /// With what the solution adds, such as values that change hands.
+    lowered: Cow<'a, Lowered>,
+    solution: &'a Solution,
+    arch: Arch,
+}
+
+impl std::fmt::Debug for Solved<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Solved").field("arch", &self.arch).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Solved<'a> {
+    /// Solves the default instance of a kernel, with some compile-time arguments replaced.
+    ///
+    /// # Errors
+    /// When an argument fits nothing, or the kernel has no layouts.
+    pub fn new(
+        db: &'a dyn Db,
+        kernel: Kernel<'a>,
+        overrides: &Overrides,
+        setup: &Setup,
+    ) -> Result<Solved<'a>, EmitError> {
+        let instance = emit::instance(db, kernel, overrides, setup)?;
+        let lowered = tile_program(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
+        let solution = solution(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
+        let lowered = match solution.program(&lowered.program) {
+            Cow::Borrowed(_) => Cow::Borrowed(lowered),
+            Cow::Owned(program) => Cow::Owned(Lowered { program, ..lowered.clone() }),
+        };
+        Ok(Solved { db, lowered, solution, arch: setup.target })
+    }
+
+    /// The tile program of the instance.
+    pub fn program(&self) -> &TileProgram {
+        &self.lowered.program
+    }
+
+    /// What was chosen for it.
+    pub fn solution(&self) -> &'a Solution {
+        self.solution
+    }
+
+    /// The tensors of that name, which may be several of different scopes; all where none is named.
+    ///
+    /// # Errors
+    /// When there is none, as text.
+    pub fn tensors(&self, name: Option<&str>) -> Result<Vec<TensorId>, String> {
+        tensors(&self.lowered.program, name)
+    }
+
+    /// The instance, and for each tensor its layout, the operations that touch it, and the chain of reasons.
+    pub fn why(&self, tensors: &[TensorId]) -> String {
+        let (program, arch) = (&self.lowered.program, self.arch);
+        let args: Vec<String> =
+            self.lowered.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let args = if args.is_empty() { String::new() } else { format!("<{}>", args.join(", ")) };
+        let mut out = format!("kernel {}{args}: {} threads, {arch}\n", program.name, program.threads);
+        out.push_str("assuming that all dimensions and strides are multiples of 16\n");
+        for &tensor in tensors {
+            self.tensor(tensor, &mut out);
+        }
+        out
+    }
+
+    /// One tensor: its layout, the operations that touch it, the reasons.
+    fn tensor(&self, tensor: TensorId, out: &mut String) {
+        let program = &self.lowered.program;
+        let Some((layout, reason)) = layout_text(program, self.solution, tensor) else { return };
+        let _ = writeln!(out, "\n{layout}");
+        let mut told = BTreeSet::new();
+        for (op, _) in program.ops(1.0) {
+            if touched(op).contains(&tensor) && told.insert(op.id) {
+                self.operation(op, 1, out);
+            }
+        }
+        let _ = writeln!(out, "  because: {}", reason_text(reason));
+        self.causes(tensor, 2, &mut BTreeSet::from([tensor]), &mut told, out);
+    }
+
+    /// An operation with its place, instruction, and the reason for that.
+    fn operation(&self, op: &Op, depth: usize, out: &mut String) {
+        let indent = "  ".repeat(depth);
+        let place = self.place(op);
+        match choice_text(&self.lowered.program, self.solution, op) {
+            Some((choice, reason)) => {
+                let _ = writeln!(out, "{indent}{choice}{place}\n{indent}    {}", reason_text(reason));
+            }
+            None => {
+                let text = op_text(&self.lowered.program, op);
+                let _ = writeln!(out, "{indent}#{} {text}{place}", op.id.0);
+            }
+        }
+    }
+
+    /// The tensors that a tensor's reason leads to, each with its own reason.
+    fn causes(
+        &self,
+        tensor: TensorId,
+        depth: usize,
+        seen: &mut BTreeSet<TensorId>,
+        told: &mut BTreeSet<OpId>,
+        out: &mut String,
+    ) {
+        let program = &self.lowered.program;
+        let Some((_, reason)) = layout_text(program, self.solution, tensor) else { return };
+        let indent = "  ".repeat(depth);
+        for id in &reason.from {
+            let Some(op) = program.op(*id) else { continue };
+            if told.insert(*id) {
+                self.operation(op, depth, out);
+            } else {
+                let _ = writeln!(out, "{indent}#{} {}", id.0, op_text(program, op));
+            }
+            for other in touched(op) {
+                let Some((layout, reason)) = layout_text(program, self.solution, other) else { continue };
+                // What the operation itself decided comes from it, as this tensor does.
+                if reason.from.contains(id) || !seen.insert(other) {
+                    continue;
+                }
+                let _ = writeln!(out, "{indent}  {layout}\n{indent}      {}", reason_text(reason));
+                self.causes(other, depth + 2, seen, told, out);
+            }
+        }
+    }
+
+    /// ` (FILE:LINE:COLUMN)`.
+    fn place(&self, op: &Op) -> String {
+        let place =
+            self.lowered.origins.get(op.origin.0 as usize).and_then(|origin| origin.place.range(self.db));
+        place.map_or_else(String::new, |(file, range)| {
+            let at = line_index(self.db, file).line_col(range.start());
+            format!("  at {}:{}:{}", file.path(self.db), at.line + 1, at.col + 1)
+        })
+    }
+}
+
+/// The register and shared tensors that an operation reads or writes.
+fn touched(op: &Op) -> BTreeSet<TensorId> {
+    let mut tensors: BTreeSet<TensorId> = op.kind.registers().into_iter().collect();
+    if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } = &op.kind {
+        for view in [src, dst] {
+            if let Base::Shared(tensor) | Base::Register(tensor) = view.base {
+                tensors.insert(tensor);
+            }
+        }
+    }
+    tensors
+}
+
+fn tensors(program: &TileProgram, name: Option<&str>) -> Result<Vec<TensorId>, String> {
+    let Some(name) = name else { return Ok(program.tensor_ids().collect()) };
+    let named: Vec<TensorId> = program.tensor_ids().filter(|&id| program.tensor(id).name == name).collect();
+    if !named.is_empty() {
+        return Ok(named);
+    }
+    let is_param = |param: &hx_tile::Param| matches!(param, hx_tile::Param::Tensor(t) if t.name == name);
+    if program.params.iter().any(is_param) {
+        return Err(format!(
+            "`{name}` is a parameter of `{}`: its layout is given, not chosen",
+            program.name
+        ));
+    }
+    let names: Vec<&str> = program.tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+    Err(format!("`{}` has no register or shared tensor `{name}`{}", program.name, hint(name, &names)))
+}
+
+fn hint(name: &str, names: &[&str]) -> String {
+    match nearest(name, names.iter().copied()) {
+        Some(near) => format!("; perhaps `{near}` is meant"),
+        None if names.is_empty() => "; it has none".to_owned(),
+        None => format!("; it has {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")),
+    }
+}

@@ -1,0 +1,186 @@
+//! `:load`, `:reload` and `:save`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use hx_base::{Diagnostic, FileKind, Scope, SourceFile, codes};
+use hx_hir::{Item, ItemKind, Name, file_items, item_range};
+use hx_syntax::ast::AstNode as _;
+
+use crate::screen::Screen;
+use crate::session::{Outcome, Session};
+
+pub(super) fn load(session: &mut Session, path: &str, screen: &mut Screen<'_>) -> Outcome {
+    let path = path.trim_matches('"');
+    if path.is_empty() {
+        screen.usage("`:load` reads a file: name one, as in `:load kernels.hx`");
+        return Outcome::Failed;
+    }
+    let opened = match session.db.open(path) {
+        Ok(opened) => opened,
+        Err(error) => {
+            screen.report(error.code(), &error.to_string(), &[], &[]);
+            return Outcome::Failed;
+        }
+    };
+    let found = front(session, &opened.files);
+    if found.iter().any(Diagnostic::is_error) {
+        screen.diagnostics(&session.db, &found);
+        screen.remark("nothing was loaded");
+        return Outcome::Failed;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for &file in &opened.files {
+        session.scope = Some(Scope::after(&session.db, session.scope, file));
+        names.extend(
+            file_items(&session.db, file).named().map(|item| format!("`{}`", item.name(&session.db))),
+        );
+        if let Some(path) = session.db.path_on_disk(file).map(str::to_owned)
+            && !session.loaded.contains(&path)
+        {
+            session.loaded.push(path);
+        }
+    }
+    let what = if names.is_empty() { "nothing that has a name".to_owned() } else { names.join(", ") };
+    screen.remark(&format!("loaded {what}"));
+    Outcome::Good
+}
+
+/// What is wrong with files before their kernels are solved, which happens when they are used.
+fn front(session: &Session, files: &[SourceFile]) -> Vec<Diagnostic> {
+    files.iter().flat_map(|&file| hx_driver::front_diagnostics(&session.db, file)).collect()
+}
+
+pub(super) fn reload(session: &mut Session, _: &str, screen: &mut Screen<'_>) -> Outcome {
+    // Files that were loaded because others use them change, too.
+    let files: Vec<(String, SourceFile)> = session
+        .db
+        .user_files()
+        .into_iter()
+        .filter_map(|file| Some((session.db.path_on_disk(file)?.to_owned(), file)))
+        .collect();
+    if files.is_empty() {
+        screen.usage("no file was loaded; `:load FILE` does, and so does a `use` of it");
+        return Outcome::Failed;
+    }
+    let before: Vec<String> = files.iter().map(|(_, file)| file.text(&session.db).to_owned()).collect();
+    // A file that could not be loaded is nobody's.
+    let is_good = |file: &SourceFile| !front(session, &[*file]).iter().any(Diagnostic::is_error);
+    let good: Vec<SourceFile> = files.iter().map(|(_, file)| *file).filter(is_good).collect();
+    for (path, _) in &files {
+        if session.db.system().is_file(path) {
+            session.db.remove_overlay(path);
+            session.db.reload(path);
+        }
+    }
+    let found = front(session, &good);
+    if found.iter().any(Diagnostic::is_error) {
+        screen.diagnostics(&session.db, &found);
+        for ((path, _), text) in files.iter().zip(&before) {
+            session.db.set_overlay(path, text);
+        }
+        screen.remark("the session goes on with the files as they were");
+        return Outcome::Failed;
+    }
+    let changed =
+        files.iter().zip(&before).filter(|((_, file), text)| file.text(&session.db) != text.as_str());
+    let names: Vec<String> = changed.map(|((_, file), _)| file.path(&session.db).to_owned()).collect();
+    match names.is_empty() {
+        true => screen.remark("nothing has changed"),
+        false => screen.remark(&format!("changed: {}", names.join(", "))),
+    }
+    Outcome::Good
+}
+
+pub(super) fn save(session: &mut Session, path: &str, screen: &mut Screen<'_>) -> Outcome {
+    let path = path.trim_matches('"');
+    if Path::new(path).exists() {
+        screen.usage(&format!("`{path}` is there already; `:save! {path}` replaces it"));
+        return Outcome::Failed;
+    }
+    save_over(session, path, screen)
+}
+
+pub(super) fn save_over(session: &mut Session, path: &str, screen: &mut Screen<'_>) -> Outcome {
+    let path = path.trim_matches('"');
+    if path.is_empty() {
+        screen.usage("`:save` writes a file: name one, as in `:save session.hx`");
+        return Outcome::Failed;
+    }
+    let text = session_text(session);
+    // The formatter refuses a text with errors, which is no reason to lose it.
+    let text = hx_fmt::format(&text).unwrap_or(text);
+    match std::fs::write(path, text) {
+        Ok(()) => {
+            screen.remark(&format!("wrote {path}"));
+            Outcome::Good
+        }
+        Err(error) => {
+            screen.report(&codes::IO_ERROR, &format!("cannot write `{path}`: {error}"), &[], &[]);
+            Outcome::Failed
+        }
+    }
+}
+
+/// The items as they are seen last, and the statements in their order as `main`.
+fn session_text(session: &Session) -> String {
+    let db = &session.db;
+    let mut out = String::new();
+    for path in &session.loaded {
+        let _ = writeln!(out, "// The session had loaded {path}.");
+    }
+    let mut seen: Vec<(ItemKind, Name)> = Vec::new();
+    let mut items: Vec<String> = Vec::new();
+    for &file in session.texts.iter().rev() {
+        for &item in file_items(db, file).items.iter().rev() {
+            let name = item.name(db).clone();
+            let kind = match item.kind() {
+                ItemKind::Const | ItemKind::Function | ItemKind::Kernel => ItemKind::Kernel,
+                other => other,
+            };
+            if kind == ItemKind::Cell || seen.contains(&(kind, name.clone())) {
+                continue;
+            }
+            seen.push((kind, name));
+            items.push(item_text(session, item));
+        }
+    }
+    items.reverse();
+    let had_main = seen.iter().any(|(kind, _)| *kind == ItemKind::Main);
+    out += &items.join("\n\n");
+    let statements = statements(session);
+    if !statements.is_empty() {
+        let title = if had_main { "test \"the session\"" } else { "main" };
+        let _ = write!(out, "\n\n{title} {{\n{}\n}}\n", statements.join("\n"));
+    }
+    out
+}
+
+fn item_text(session: &Session, item: Item<'_>) -> String {
+    let db = &session.db;
+    let text = item.file(db).text(db).get(std::ops::Range::<usize>::from(item_range(db, item)));
+    let text = text.unwrap_or_default().trim();
+    let closed = text.ends_with(['}', ';']) && !matches!(item, Item::Use(_));
+    if closed || text.ends_with(';') { text.to_owned() } else { format!("{text};") }
+}
+
+/// The statements of all cells, each closed; what was only looked at is printed.
+fn statements(session: &Session) -> Vec<String> {
+    let db = &session.db;
+    let mut out = Vec::new();
+    for &file in session.texts.iter().filter(|file| file.kind(db) == FileKind::Cell) {
+        let Some(cell) = hx_base::parse(db, file).tree().cell() else { continue };
+        for statement in cell.statements() {
+            let text = statement.syntax().text().to_string();
+            let text = text.trim();
+            out.push(if text.ends_with([';', '}']) { text.to_owned() } else { format!("{text};") });
+        }
+        if let Some(value) = cell.tail_expr() {
+            let text = value.syntax().text().to_string();
+            let is_call =
+                matches!(value, hx_syntax::ast::Expr::CallExpr(_) | hx_syntax::ast::Expr::IfExpr(_));
+            out.push(if is_call { format!("{};", text.trim()) } else { format!("print({});", text.trim()) });
+        }
+    }
+    out
+}

@@ -1,0 +1,66 @@
+//! What a command means by the name of a kernel or of a tensor in one.
+
+use hx_driver::{Overrides, parse_override};
+use hx_hir::{Item, ItemKey, PathTarget, names_in_scope};
+
+use crate::session::Session;
+
+/// The words of a command: names, and compile-time arguments.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub words: Vec<String>,
+    pub overrides: Overrides,
+}
+
+impl Request {
+    /// Takes apart `matmul.rc BM=128 all`.
+    pub(super) fn new(text: &str) -> Result<Request, String> {
+        let (mut words, mut overrides) = (Vec::new(), Overrides::new());
+        for word in text.split_whitespace() {
+            if word.contains('=') && !word.contains("==") {
+                overrides.push(parse_override(word)?);
+            } else {
+                words.push(word.to_owned());
+            }
+        }
+        Ok(Request { words, overrides })
+    }
+}
+
+/// A kernel, and the tensor of it that is named.
+#[derive(Debug)]
+pub(super) struct Meant {
+    pub kernel: ItemKey,
+    pub tensor: Option<String>,
+}
+
+impl Session {
+    /// The kernel of that name or path.
+    pub(super) fn kernel(&self, name: &str) -> Option<ItemKey> {
+        match self.lookup(name) {
+            Some(PathTarget::Item(item @ Item::Kernel(_))) => Some(item.key(&self.db)),
+            _ => None,
+        }
+    }
+
+    /// The kernels that the session sees without paths, those of newer cells first.
+    pub(super) fn kernels(&self) -> Vec<ItemKey> {
+        let names = names_in_scope(&self.db, self.scratch(), false);
+        names.iter().filter_map(|name| self.kernel(name)).collect()
+    }
+
+    /// The candidates for `matmul`, `matmul.rc` or `rc`, in the order in which they are tried.
+    pub(super) fn meant(&self, name: &str) -> Vec<Meant> {
+        if let Some(kernel) = self.kernel(name) {
+            return vec![Meant { kernel, tensor: None }];
+        }
+        if let Some((kernel, tensor)) = name.rsplit_once('.')
+            && let Some(kernel) = self.kernel(kernel)
+        {
+            return vec![Meant { kernel, tensor: Some(tensor.to_owned()) }];
+        }
+        let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let kernels = if is_name { self.kernels() } else { Vec::new() };
+        kernels.into_iter().map(|kernel| Meant { kernel, tensor: Some(name.to_owned()) }).collect()
+    }
+}

@@ -1,0 +1,259 @@
+//! `:run`, `:bench` and `:time`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hx_base::SourceFile;
+use hx_driver::{
+    BenchFile, BenchOptions, Case, Filter, Listing, Machine, Roofs, RunOutcome, TestOptions, Timing, Verdict,
+    list_benches, list_tests, run_benches, run_main, run_tests,
+};
+use hx_hir::{Name, file_items};
+use hx_host::HostError;
+use hx_workspace::Database;
+
+use crate::device::Launched;
+use crate::machines::Machines;
+use crate::screen::Screen;
+use crate::session::{Live, Outcome, Session, outcome_of};
+use crate::work::{Inside, Said};
+
+/// What running came to on the thread of the evaluation.
+enum Ran {
+    Done(Outcome),
+    NoMachine(HostError),
+    Stopped,
+}
+
+pub(super) fn run(session: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outcome {
+    let files = session.files();
+    let main = files.iter().copied().find(|&file| file_items(&session.db, file).main().is_some());
+    match main.filter(|_| name.is_empty()) {
+        Some(file) => main_of(session, file, screen),
+        None => tests(session, files, name, screen),
+    }
+}
+
+fn main_of(session: &mut Session, file: SourceFile, screen: &mut Screen<'_>) -> Outcome {
+    let (options, deadline, machines) = (session.options(), session.deadline(), session.machines.clone());
+    let announced = session.announced.clone();
+    let work = move |db: &Database, inside: &Inside| {
+        let machine = match opened(&machines, inside) {
+            Ok(machine) => machine,
+            Err(ran) => return ran,
+        };
+        let mut live = Live { inside, deadline, announced, machines: &machines };
+        match run_main(db, file, &machine, options, &mut live, &inside.stop, deadline) {
+            RunOutcome::Finished => Ran::Done(Outcome::Good),
+            RunOutcome::Refused(found) | RunOutcome::Failed(found) => {
+                let outcome = outcome_of(&found);
+                inside.say(Said::Found(found));
+                Ran::Done(outcome)
+            }
+        }
+    };
+    let ran = session.work(screen, work);
+    ended(session, ran, screen)
+}
+
+fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut Screen<'_>) -> Outcome {
+    let filter = Filter { names: names(name), ..Filter::default() };
+    let listing = newest(&session.db, list_tests(&session.db, &files, &filter));
+    if listing.cases.is_empty() {
+        let text = if name.is_empty() {
+            "there is no `main` and no test to run".to_owned()
+        } else {
+            format!("no test has `{name}` in its title")
+        };
+        screen.usage(&text);
+        return Outcome::Failed;
+    }
+    let options = TestOptions { seed: session.config.seed, timeout: session.config.timeout, jobs: 1 };
+    let machines = session.machines.clone();
+    let work = move |db: &Database, inside: &Inside| {
+        let machine = match opened(&machines, inside) {
+            Ok(machine) => machine,
+            Err(ran) => return ran,
+        };
+        let mut outcome = Outcome::Good;
+        run_tests(db, &listing.cases, &machine, &options, &inside.stop, |report| {
+            report.output.iter().for_each(|line| inside.say(Said::Printed(line.clone())));
+            let name = &report.case.name;
+            match report.verdict {
+                Verdict::Passed => {
+                    inside.say(Said::Printed(format!("{name} ... ok ({})", time_text(report.time))));
+                }
+                Verdict::Skipped(reason) => {
+                    inside.say(Said::Printed(format!("{name} ... skipped: {reason}")));
+                }
+                Verdict::Failed(found) => {
+                    inside.say(Said::Printed(format!("{name} ... FAILED")));
+                    inside.say(Said::Found(found));
+                    outcome = Outcome::Failed;
+                }
+            }
+        });
+        Ran::Done(outcome)
+    };
+    let ran = session.work(screen, work);
+    ended(session, ran, screen)
+}
+
+pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outcome {
+    let filter = Filter { names: names(name), ..Filter::default() };
+    let listing = newest(&session.db, list_benches(&session.db, &session.files(), &filter));
+    if listing.cases.is_empty() {
+        let text = if name.is_empty() {
+            "the session has no bench; `:time` measures one entry".to_owned()
+        } else {
+            format!("no bench has `{name}` in its title")
+        };
+        screen.usage(&text);
+        return Outcome::Failed;
+    }
+    let options = BenchOptions {
+        seed: session.config.seed,
+        timeout: session.config.timeout,
+        timing: Timing::default(),
+    };
+    let machines = session.machines.clone();
+    let work = move |db: &Database, inside: &Inside| {
+        let machine = match opened(&machines, inside) {
+            Ok(machine) => machine,
+            Err(ran) => return ran,
+        };
+        let mut outcome = Outcome::Good;
+        let mut file = BenchFile::new(env!("CARGO_PKG_VERSION"), &machine, options.timing.plan.flush_l2);
+        run_benches(db, &listing.cases, &machine, &options, &inside.stop, |report| {
+            report.output.iter().for_each(|line| inside.say(Said::Printed(line.clone())));
+            let name = &report.case.name;
+            match report.outcome {
+                Err(found) => {
+                    outcome = outcome.max(outcome_of(&found));
+                    inside.say(Said::Printed(format!("{name} ... FAILED")));
+                    inside.say(Said::Found(found));
+                }
+                Ok(groups) => match file.add(name, &groups, &Roofs::default()) {
+                    Ok(record) => {
+                        inside.say(Said::Printed(name.clone()));
+                        let works = record.groups.iter().flat_map(|g| g.measures.iter().chain(&g.baselines));
+                        for work in works {
+                            let time =
+                                work.median_us.map_or("not timed".to_owned(), |us| format!("{us:.2} µs"));
+                            let rate = work.tflops.map_or(String::new(), |t| format!("  {t:.1} TFLOP/s"));
+                            let moved = work.gbs.map_or(String::new(), |g| format!("  {g:.0} GB/s"));
+                            inside.say(Said::Printed(format!("  {}  {time}{rate}{moved}", work.label)));
+                        }
+                    }
+                    Err(error) => inside.say(Said::Remark(error.message)),
+                },
+            }
+        });
+        Ran::Done(outcome)
+    };
+    let ran = session.work(screen, work);
+    ended(session, ran, screen)
+}
+
+pub(super) fn time(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
+    if text.is_empty() {
+        screen.usage("`:time` evaluates an entry: write one behind it");
+        return Outcome::Failed;
+    }
+    let times = match session.cell(text, screen) {
+        Ok(times) => times,
+        Err(outcome) => return outcome,
+    };
+    let mut told = format!("{} to check, {} to evaluate", time_text(times.check), time_text(times.run));
+    for line in launches(&times.launches) {
+        told += &format!("\n    {line}");
+    }
+    screen.remark(&told);
+    Outcome::Good
+}
+
+/// A line for each kernel, in the order of the first launches.
+fn launches(all: &[Launched]) -> Vec<String> {
+    let mut names: Vec<&Name> = Vec::new();
+    for launch in all {
+        if !names.contains(&&launch.kernel) {
+            names.push(&launch.kernel);
+        }
+    }
+    let line = |name: &&Name| {
+        let mut times: Vec<Duration> = all.iter().filter(|l| l.kernel == **name).map(|l| l.time).collect();
+        let first = time_text(times[0]);
+        match times.len() {
+            1 => format!("{name}: {first}"),
+            count => {
+                times.remove(0);
+                times.sort();
+                let median = time_text(times[times.len() / 2]);
+                format!("{name}: {count} launches, the first {first}, median of the others {median}")
+            }
+        }
+    };
+    names.iter().map(line).collect()
+}
+
+/// `12.3 ms`, `4.56 s`.
+pub(super) fn time_text(time: Duration) -> String {
+    let ms = time.as_secs_f64() * 1e3;
+    match ms {
+        _ if ms >= 1000.0 => format!("{:.2} s", ms / 1e3),
+        _ if ms >= 10.0 => format!("{ms:.0} ms"),
+        _ => format!("{ms:.2} ms"),
+    }
+}
+
+fn names(name: &str) -> Vec<String> {
+    let name = name.trim_matches('"');
+    if name.is_empty() { Vec::new() } else { vec![name.to_owned()] }
+}
+
+/// Of several items with one title the newest counts; the files come newest first.
+fn newest(db: &Database, mut listing: Listing) -> Listing {
+    let mut seen: BTreeSet<(Name, Option<usize>)> = BTreeSet::new();
+    let mut owner: Vec<(Name, SourceFile)> = Vec::new();
+    listing.cases.retain(|case: &Case| {
+        let title = case.test.name.clone();
+        let first = owner.iter().find(|(name, _)| *name == title).map(|(_, file)| *file);
+        match first {
+            Some(file) => file == case.test.file && seen.insert((title, case.index)),
+            None => {
+                owner.push((title.clone(), case.test.file));
+                seen.insert((title, case.index))
+            }
+        }
+    });
+    let _ = db;
+    listing
+}
+
+fn opened(machines: &Machines, inside: &Inside) -> Result<Arc<Machine>, Ran> {
+    match machines.wait(&|| inside.stopped()) {
+        None => Err(Ran::Stopped),
+        Some(Err(error)) => Err(Ran::NoMachine(error.0)),
+        Some(Ok(machine)) => Ok(machine),
+    }
+}
+
+fn ended(session: &mut Session, ran: Result<Ran, Outcome>, screen: &mut Screen<'_>) -> Outcome {
+    let outcome = match ran {
+        Ok(Ran::Done(outcome)) => outcome,
+        Ok(Ran::Stopped) => {
+            screen.interrupted();
+            Outcome::Interrupted
+        }
+        Ok(Ran::NoMachine(error)) => {
+            screen.placeless(&error);
+            Outcome::Environment
+        }
+        Err(outcome) => outcome,
+    };
+    if outcome != Outcome::Good {
+        session.revive(screen);
+    }
+    outcome
+}

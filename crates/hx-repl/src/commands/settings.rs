@@ -1,0 +1,131 @@
+//! `:device`, `:target`, `:set` and `:reset`.
+
+use std::time::Duration;
+
+use hx_driver::{DeviceChoice, Setup};
+use hx_host::eval::Environment;
+use hx_target::Arch;
+
+use crate::machines::Machines;
+use crate::screen::Screen;
+use crate::session::{Outcome, Session};
+
+pub(super) fn device(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
+    if text.is_empty() {
+        let machines = session.machines.clone();
+        return shown(session, machines, screen);
+    }
+    match text.parse::<DeviceChoice>() {
+        Ok(device) => {
+            let setup = Setup { device, ..session.machines.setup().clone() };
+            changed(session, setup, screen)
+        }
+        Err(error) => {
+            screen.usage(&error.to_string());
+            Outcome::Failed
+        }
+    }
+}
+
+pub(super) fn target(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
+    if text.is_empty() {
+        screen.result(&session.setup().target.to_string());
+        return Outcome::Good;
+    }
+    match text.parse::<Arch>() {
+        Ok(target) => {
+            let setup = Setup { target, ..session.machines.setup().clone() };
+            changed(session, setup, screen)
+        }
+        Err(error) => {
+            screen.usage(&error.to_string());
+            Outcome::Failed
+        }
+    }
+}
+
+/// Opens another machine; where there is none, the one before stays.
+fn changed(session: &mut Session, setup: Setup, screen: &mut Screen<'_>) -> Outcome {
+    let machines = Machines::open(setup);
+    let outcome = shown(session, machines.clone(), screen);
+    if outcome == Outcome::Good {
+        session.machines = machines;
+    } else {
+        screen.remark("the device stays as it was");
+    }
+    outcome
+}
+
+fn shown(session: &mut Session, machines: Machines, screen: &mut Screen<'_>) -> Outcome {
+    let opened = session.work(screen, move |_, inside| machines.wait(&|| inside.stopped()));
+    match opened {
+        Err(outcome) => outcome,
+        Ok(None) => {
+            screen.interrupted();
+            Outcome::Interrupted
+        }
+        Ok(Some(Err(error))) => {
+            screen.placeless(&error.0);
+            Outcome::Environment
+        }
+        Ok(Some(Ok(machine))) => {
+            let text = machine.describe();
+            screen.result(&text);
+            session.announced = Some(text);
+            Outcome::Good
+        }
+    }
+}
+
+pub(super) fn set(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let fail = |screen: &mut Screen<'_>, text: String| {
+        screen.usage(&text);
+        Outcome::Failed
+    };
+    match words.as_slice() {
+        [] => {
+            let timeout =
+                session.config.timeout.map_or("off".to_owned(), |limit| format!("{} s", limit.as_secs_f64()));
+            screen.result(&format!("seed     {}\ntimeout  {timeout}", session.config.seed));
+            Outcome::Good
+        }
+        ["seed", value] => match value.parse() {
+            Ok(seed) => {
+                session.config.seed = seed;
+                // The numbers of a seed are the same each time.
+                session.environment.draws = 0;
+                Outcome::Good
+            }
+            Err(_) => fail(screen, format!("found the seed `{value}`, expected a whole number")),
+        },
+        ["timeout", "off"] => {
+            session.config.timeout = None;
+            Outcome::Good
+        }
+        ["timeout", value] => match value.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0) {
+            Some(seconds) => match Duration::try_from_secs_f64(seconds) {
+                Ok(limit) => {
+                    session.config.timeout = Some(limit);
+                    Outcome::Good
+                }
+                Err(_) => fail(screen, format!("`{value}` seconds are too many")),
+            },
+            None => fail(screen, format!("found the timeout `{value}`, expected seconds or `off`")),
+        },
+        [name, ..] => {
+            let hint = hx_base::nearest(name, ["seed", "timeout"])
+                .map_or("`seed` and `timeout`".to_owned(), |near| format!("perhaps `{near} VALUE` is meant"));
+            fail(screen, format!("there is no such setting as `{text}`; {hint}"))
+        }
+    }
+}
+
+pub(super) fn reset(session: &mut Session, _: &str, screen: &mut Screen<'_>) -> Outcome {
+    session.scope = None;
+    session.environment = Environment::default();
+    session.texts.clear();
+    session.loaded.clear();
+    screen.remark("every cell, value and loaded file is forgotten");
+    Outcome::Good
+}

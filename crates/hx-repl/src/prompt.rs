@@ -1,0 +1,159 @@
+//! The session at a terminal: editing, highlighting, completion, history.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use hx_base::codes;
+use hx_syntax::{Completeness, completeness};
+use rustyline::completion::{Completer, FilenameCompleter, Pair};
+use rustyline::error::ReadlineError;
+use rustyline::highlight::{CmdKind, Highlighter};
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
+
+use crate::complete::{Completion, Words};
+use crate::highlight;
+use crate::screen::{Screen, Style};
+use crate::session::{Outcome, Session};
+
+const PROMPT: &str = "hx> ";
+const STYLED_PROMPT: &str = "\x1b[1;34mhx>\x1b[0m ";
+/// Entries that are kept.
+const HISTORY: usize = 10_000;
+
+/// Reads and evaluates entries until the user leaves. `history` is the file in which entries are kept; where it cannot be used
+/// the session has a history of its own.
+pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -> Outcome {
+    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+    let mut screen = Screen::new(&mut out, &mut err, style);
+    let mut editor = match editor(style) {
+        Ok(editor) => editor,
+        Err(error) => {
+            screen.report(&codes::IO_ERROR, &format!("the terminal cannot be used: {error}"), &[], &[]);
+            return Outcome::Environment;
+        }
+    };
+    let history = history.filter(|path| prepare(path, &mut editor));
+    let version = env!("CARGO_PKG_VERSION");
+    screen.remark(&format!("hx {version}, `:help` shows the commands, Ctrl-D leaves"));
+    let interrupt = session.config.interrupt;
+    loop {
+        if let Some(helper) = editor.helper_mut() {
+            helper.words = session.words();
+        }
+        let line =
+            if style.color { editor.readline(&(PROMPT, STYLED_PROMPT)) } else { editor.readline(PROMPT) };
+        interrupt.store(false, Ordering::Relaxed);
+        let entry = match line {
+            Ok(entry) => entry,
+            Err(ReadlineError::Interrupted) => continue,
+            Err(ReadlineError::Eof) => return Outcome::Quit,
+            Err(ReadlineError::Signal(_)) => continue,
+            Err(error) => {
+                screen.report(&codes::IO_ERROR, &format!("cannot read the terminal: {error}"), &[], &[]);
+                return Outcome::Environment;
+            }
+        };
+        if entry.trim().is_empty() {
+            continue;
+        }
+        let _ = editor.add_history_entry(entry.trim_end());
+        if let Some(path) = history {
+            // Written before anything can go wrong with the entry; other sessions write to the same file.
+            let _ = editor.append_history(path);
+        }
+        let size = editor.dimensions().map(|(columns, lines)| (usize::from(columns), usize::from(lines)));
+        let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+        let mut screen = Screen::new(&mut out, &mut err, Style { size, ..style });
+        let outcome = session.enter(&entry, &mut screen);
+        interrupt.store(false, Ordering::Relaxed);
+        if outcome == Outcome::Quit {
+            return outcome;
+        }
+    }
+}
+
+fn editor(style: Style) -> rustyline::Result<Editor<Typing, FileHistory>> {
+    let config = Config::builder()
+        .max_history_size(HISTORY)?
+        .history_ignore_dups(true)?
+        .completion_type(CompletionType::List)
+        .auto_add_history(false)
+        .bracketed_paste(true)
+        .tab_stop(4)
+        .build();
+    let mut editor = Editor::with_config(config)?;
+    editor.set_helper(Some(Typing {
+        color: style.color,
+        words: Words::default(),
+        files: FilenameCompleter::new(),
+    }));
+    Ok(editor)
+}
+
+/// Whether the history can be kept in this file.
+fn prepare(path: &Path, editor: &mut Editor<Typing, FileHistory>) -> bool {
+    if let Some(folder) = path.parent()
+        && std::fs::create_dir_all(folder).is_err()
+    {
+        return false;
+    }
+    // A file that is not there yet is no history; one that is damaged is no reason not to start.
+    let _ = editor.load_history(path);
+    true
+}
+
+/// What helps while a line is typed.
+struct Typing {
+    color: bool,
+    words: Words,
+    files: FilenameCompleter,
+}
+
+impl Helper for Typing {}
+
+impl Hinter for Typing {
+    type Hint = String;
+}
+
+impl Validator for Typing {
+    fn validate(&self, ctx: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let entry = ctx.input();
+        if entry.trim_start().starts_with([':', '?']) {
+            return Ok(ValidationResult::Valid(None));
+        }
+        // A text that is wrong already is submitted, so that its errors are shown.
+        Ok(match completeness(entry) {
+            Completeness::Incomplete => ValidationResult::Incomplete,
+            Completeness::Complete | Completeness::Invalid => ValidationResult::Valid(None),
+        })
+    }
+}
+
+impl Highlighter for Typing {
+    fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
+        if self.color { Cow::Owned(highlight::entry(line)) } else { Cow::Borrowed(line) }
+    }
+
+    fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
+        // A token may change its colour with every letter.
+        self.color && kind != CmdKind::MoveCursor
+    }
+}
+
+impl Completer for Typing {
+    type Candidate = Pair;
+
+    fn complete(&self, line: &str, at: usize, ctx: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
+        match self.words.complete(line, at) {
+            Completion::File => self.files.complete(line, at, ctx),
+            Completion::Words(start, words) => {
+                let pair = |word: String| Pair { display: word.clone(), replacement: word };
+                Ok((start, words.into_iter().map(pair).collect()))
+            }
+        }
+    }
+}

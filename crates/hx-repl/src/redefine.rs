@@ -1,0 +1,138 @@
+//! What becomes of definitions when one that they use is defined anew.
+//!
+//! A new definition shadows the old one, and what was accepted before keeps the meaning it had. People who mend a function
+//! mean the kernels that call it, too. So those, and only those, are entered again behind the new definition, as a cell of
+//! their own. Everything else stays as it is, compiled.
+
+use std::collections::BTreeSet;
+
+use hx_base::{Diagnostic, FileKind, Scope, SourceFile};
+use hx_hir::{
+    Db, Item, ItemKey, ItemKind, Name, Names, Path, PathTarget, Resolution, body_names, file_items,
+    item_range, resolve_path, signature_names,
+};
+
+use crate::screen::Screen;
+use crate::session::{self, Session};
+
+impl Session {
+    /// Enters what depends on a definition that the cell has replaced once more.
+    pub(crate) fn carry_along(&mut self, cell: SourceFile, before: Option<Scope>, screen: &mut Screen<'_>) {
+        let db = &self.db;
+        let redefined: Vec<Name> = file_items(db, cell).named().map(|item| item.name(db).clone()).collect();
+        if redefined.is_empty() || before.is_none() {
+            return;
+        }
+        let found = dependents(db, before, cell, &redefined);
+        if found.is_empty() {
+            return;
+        }
+        let names: Vec<String> = found.iter().map(|key| called(key)).collect();
+        let text: Vec<&str> = found.iter().filter_map(|key| text_of(db, key)).collect();
+        let path = format!("cell {}", self.cells + 1);
+        let file = SourceFile::cell(db, path, text.join("\n\n"), self.scope);
+        let machines = self.machines.clone();
+        let checked = self.work(screen, move |db, _| session::check(db, file, &machines));
+        let (uses, keeps) = if names.len() == 1 { ("uses", "keeps") } else { ("use", "keep") };
+        match checked {
+            Ok(Ok(_)) => {
+                self.accept(file);
+                screen.remark(&format!("{} {uses} the new definition", names.join(", ")));
+            }
+            Ok(Err(errors)) => {
+                let errors: Vec<Diagnostic> = errors.into_iter().filter(Diagnostic::is_error).collect();
+                screen.diagnostics(&self.db, &errors);
+                let names = names.join(", ");
+                screen.remark(&format!(
+                    "{names} {keeps} the definition from before, as the new one does not fit"
+                ));
+            }
+            Err(_) => {
+                screen.remark(&format!("{} {keeps} the definition from before", names.join(", ")));
+            }
+        }
+    }
+}
+
+/// `` `k` `` or `test "t"`.
+fn called(key: &ItemKey) -> String {
+    match key.kind {
+        ItemKind::Test | ItemKind::Bench => format!("{} {:?}", key.kind.word(), key.name),
+        ItemKind::Main => "`main`".to_owned(),
+        _ => format!("`{}`", key.name),
+    }
+}
+
+fn text_of<'db>(db: &'db dyn Db, key: &ItemKey) -> Option<&'db str> {
+    let range = item_range(db, key.find(db)?);
+    Some(key.file.text(db).get(std::ops::Range::<usize>::from(range))?.trim())
+}
+
+/// The definitions of earlier cells that are still seen and lead to an old meaning of one of the names, directly or through
+/// others, in their order. Files that were loaded know nothing of cells.
+fn dependents(db: &dyn Db, before: Option<Scope>, cell: SourceFile, redefined: &[Name]) -> Vec<ItemKey> {
+    let scratch = SourceFile::cell(db, "entry", "", before);
+    let meaning = |name: &Name| match resolve_path(db, scratch, &Path::from_name(name.clone())) {
+        Some(PathTarget::Item(item)) => Some(item.key(db)),
+        _ => None,
+    };
+    let mut changed: Vec<ItemKey> = redefined.iter().filter_map(meaning).collect();
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    let seen = seen_items(db, before, cell);
+    let mut found: BTreeSet<usize> = BTreeSet::new();
+    loop {
+        let leads = |(at, item): (usize, &Item<'_>)| {
+            let used = used_items(db, *item);
+            (!found.contains(&at) && used.iter().any(|key| changed.contains(key))).then(|| (at, item.key(db)))
+        };
+        let more: Vec<(usize, ItemKey)> = seen.iter().enumerate().filter_map(leads).collect();
+        if more.is_empty() {
+            break;
+        }
+        for (at, key) in more {
+            found.insert(at);
+            changed.push(key);
+        }
+    }
+    found.into_iter().map(|at| seen[at].key(db)).collect()
+}
+
+/// The definitions of cells before that no later one hides, oldest first.
+fn seen_items<'db>(db: &'db dyn Db, before: Option<Scope>, cell: SourceFile) -> Vec<Item<'db>> {
+    let identity = |item: &Item<'db>| {
+        // Constants, functions and kernels share their names.
+        let kind = match item.kind() {
+            ItemKind::Const | ItemKind::Function | ItemKind::Kernel => ItemKind::Kernel,
+            other => other,
+        };
+        (kind, item.name(db).clone())
+    };
+    let mut hidden: BTreeSet<(ItemKind, Name)> = file_items(db, cell).items.iter().map(identity).collect();
+    let mut out = Vec::new();
+    for file in Scope::files(db, before) {
+        for &item in file_items(db, file).items.iter().rev() {
+            if matches!(item, Item::Use(_) | Item::Cell(_)) {
+                continue;
+            }
+            if hidden.insert(identity(&item)) && file.kind(db) == FileKind::Cell {
+                out.push(item);
+            }
+        }
+    }
+    out.reverse();
+    out
+}
+
+/// The items that the names of an item mean.
+fn used_items<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<ItemKey> {
+    let of = |names: &Names| {
+        let all = names.exprs.values().chain(names.types.values());
+        all.filter_map(|r| if let Resolution::Item(key) = r { Some(key.clone()) } else { None })
+            .collect::<Vec<_>>()
+    };
+    let mut out = of(body_names(db, item));
+    out.extend(of(&signature_names(db, item).names));
+    out
+}

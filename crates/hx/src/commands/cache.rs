@@ -1,0 +1,58 @@
+//! `hx cache` and `hx clean`.
+
+use hx_worker::{Cache, CacheSize};
+
+use crate::Exit;
+use crate::cli::{CacheArgs, CacheVerb, TargetArgs};
+use crate::output::Output;
+
+/// Shows the cache of the project at hand, or empties it.
+pub(crate) fn run(args: &CacheArgs, output: &Output) -> Exit {
+    let Some(cache) = cache(output) else { return Exit::Environment };
+    match args.verb {
+        None => {
+            output.result(&format!("{}\n{}\n", cache.dir().display(), size_text(cache.size())));
+            Exit::Good
+        }
+        Some(CacheVerb::Clear) => clear(&cache, output),
+    }
+}
+
+/// Removes what hx keeps between runs: compiled kernels, and which tests failed.
+pub(crate) fn clean(output: &Output) -> Exit {
+    let Some(cache) = cache(output) else { return Exit::Environment };
+    let exit = clear(&cache, output);
+    match std::fs::remove_dir_all(cache.dir().join("tests")) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            super::files::fault("remove", &cache.dir().join("tests"), &error, output)
+        }
+        _ => exit,
+    }
+}
+
+fn clear(cache: &Cache, output: &Output) -> Exit {
+    match cache.clear() {
+        Ok(removed) => {
+            output.remark(&format!("removed {}", size_text(removed)));
+            Exit::Good
+        }
+        Err(warning) => {
+            output.placeless_parts(&hx_base::codes::IO_ERROR, &warning.to_string(), &[], &[]);
+            Exit::Bad
+        }
+    }
+}
+
+fn cache(output: &Output) -> Option<Cache> {
+    let manifest = hx_workspace::Database::default().project(".");
+    let setup = super::setup(None, &TargetArgs::default(), manifest.as_ref(), output).ok()?;
+    if setup.cache.is_none() {
+        output.usage("there is no folder for a cache: set HX_CACHE_DIR");
+    }
+    setup.cache
+}
+
+fn size_text(size: CacheSize) -> String {
+    let s = if size.entries == 1 { "" } else { "s" };
+    format!("{} kernel{s}, {:.1} MiB", size.entries, size.bytes as f64 / f64::from(1 << 20))
+}

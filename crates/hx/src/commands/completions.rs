@@ -1,0 +1,15 @@
+//! `hx completions`.
+
+use clap::CommandFactory as _;
+
+use crate::Exit;
+use crate::cli::{Cli, CompletionsArgs};
+use crate::output::Output;
+
+/// Prints the script that teaches a shell our verbs and flags.
+pub(crate) fn run(args: &CompletionsArgs, output: &Output) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "hx", &mut script);
+    output.result(&String::from_utf8_lossy(&script));
+    Exit::Good
+}

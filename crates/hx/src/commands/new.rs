@@ -1,0 +1,61 @@
+//! `hx new` and `hx init`.
+
+use std::path::Path;
+
+use hx_workspace::MANIFEST_NAME;
+
+use super::files::{fault, write};
+use crate::Exit;
+use crate::cli::NewArgs;
+use crate::output::Output;
+
+/// The file that a new project starts with.
+const MAIN: &str = "main.hx";
+const KERNEL: &str = include_str!("new.hx");
+
+/// Makes a folder and a project in it.
+pub(crate) fn new(args: &NewArgs, output: &Output) -> Exit {
+    let folder = Path::new(&args.path);
+    let is_taken = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    if is_taken || folder.is_file() {
+        output.usage(&format!("`{}` is there already; `hx init` makes a project of a folder", args.path));
+        return Exit::Usage;
+    }
+    if let Err(error) = std::fs::create_dir_all(folder) {
+        return fault("write", folder, &error, output);
+    }
+    made(folder, output).unwrap_or_else(|exit| exit)
+}
+
+/// Makes a project of the current folder.
+pub(crate) fn init(output: &Output) -> Exit {
+    let here = match std::env::current_dir() {
+        Ok(here) => here,
+        Err(error) => return fault("open", Path::new("."), &error, output),
+    };
+    if here.join(MANIFEST_NAME).exists() {
+        output.usage(&format!("this folder is a project already: it has an `{MANIFEST_NAME}`"));
+        return Exit::Usage;
+    }
+    made(&here, output).unwrap_or_else(|exit| exit)
+}
+
+fn made(folder: &Path, output: &Output) -> Result<Exit, Exit> {
+    let name = std::path::absolute(folder).ok();
+    let name =
+        name.as_deref().and_then(Path::file_name).map_or("kernels".into(), |name| name.to_string_lossy());
+    // A text in TOML's basic quotes.
+    let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
+    write(
+        &folder.join(MANIFEST_NAME),
+        &format!("[package]\nname = \"{quoted}\"\nversion = \"0.1.0\"\n"),
+        output,
+    )?;
+    let main = folder.join(MAIN);
+    // What somebody has written stays.
+    if !main.exists() {
+        write(&main, KERNEL, output)?;
+    }
+    output.remark(&format!("made the project `{name}`: `hx test` and `hx run {MAIN}` work in its folder"));
+    Ok(Exit::Good)
+}

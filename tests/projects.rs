@@ -1,0 +1,73 @@
+//! Verbs around a project: `new`, `init`, `cache`, `clean`, `completions`.
+
+use expect_test::expect;
+
+use crate::support::Sandbox;
+
+#[test]
+fn a_new_project_passes_its_test_and_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["new", "some/first"]).check(expect![[r#"
+        exit 0
+        --- stderr
+        made the project `first`: `hx test` and `hx run main.hx` work in its folder
+    "#]]);
+    let ran = sandbox.run_with(&["test", "some/first"], &[("HX_DEVICE", "sim")]);
+    assert_eq!(ran.stdout.lines().last(), Some("2 passed, 0 failed, 0 skipped"), "{}", ran.text());
+    let ran = sandbox.run_with(&["run", "some/first/main.hx"], &[("HX_DEVICE", "sim")]);
+    assert_eq!(ran.code, 0, "{}", ran.text());
+    assert!(ran.stdout.starts_with("f32[4, 8]\n"), "{}", ran.text());
+    let formatted = sandbox.run(&["fmt", "--check", "some/first"]);
+    assert_eq!(formatted.code, 0, "{}", formatted.text());
+    // What is there stays.
+    sandbox.run(&["new", "some"]).check(expect![[r#"
+        exit 2
+        --- stderr
+        error: `some` is there already; `hx init` makes a project of a folder
+
+        For more information, try '--help'.
+    "#]]);
+}
+
+#[test]
+fn a_folder_becomes_a_project_once() {
+    let sandbox = Sandbox::with("main.hx", "const MINE = 1;\n");
+    assert_eq!(sandbox.run(&["init"]).code, 0);
+    assert_eq!(std::fs::read_to_string(sandbox.path("main.hx")).ok().as_deref(), Some("const MINE = 1;\n"));
+    sandbox.run(&["init"]).check(expect![[r#"
+        exit 2
+        --- stderr
+        error: this folder is a project already: it has an `hx.toml`
+
+        For more information, try '--help'.
+    "#]]);
+}
+
+#[test]
+fn the_cache_is_shown_and_emptied() {
+    let sandbox = Sandbox::new();
+    sandbox.write("cache/ab/cd.kernel", &[0; 1 << 20]);
+    sandbox.write("cache/tests/0.json", b"{}");
+    sandbox.run(&["cache"]).check(expect![[r#"
+        exit 0
+        --- stdout
+        $DIR/cache
+        1 kernel, 1.0 MiB
+    "#]]);
+    sandbox.run(&["cache", "clear"]).check(expect![[r#"
+        exit 0
+        --- stderr
+        removed 1 kernel, 1.0 MiB
+    "#]]);
+    assert!(sandbox.path("cache/tests/0.json").exists());
+    assert_eq!(sandbox.run(&["clean"]).code, 0);
+    assert!(!sandbox.path("cache/tests").exists());
+}
+
+#[test]
+fn shells_learn_the_verbs() {
+    let ran = Sandbox::new().run(&["completions", "bash"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("--keep-going") && ran.stdout.contains("completions"));
+    assert_eq!(Sandbox::new().run(&["completions", "tcsh"]).code, 2);
+}

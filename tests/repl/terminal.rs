@@ -1,0 +1,301 @@
+//! Sessions at a real terminal: a pseudo-terminal, keys as a person types them, and the screen as it is seen.
+
+use std::io::{Read as _, Write as _};
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::support::{Sandbox, hx};
+
+/// Longer than anything takes that ends at all.
+const PATIENCE: Duration = Duration::from_secs(60);
+const SIZE: (u16, u16) = (50, 110);
+
+/// A session at a terminal.
+struct Terminal {
+    child: std::process::Child,
+    keys: std::fs::File,
+    screen: Arc<Mutex<vt100::Parser>>,
+    sandbox: Sandbox,
+}
+
+impl Terminal {
+    fn start(sandbox: Sandbox, args: &[&str], variables: &[(&str, &str)]) -> Terminal {
+        let (pty, pts) = pty_process::blocking::open().expect("a pseudo-terminal");
+        pty.resize(pty_process::Size::new(SIZE.0, SIZE.1)).expect("it has a size");
+        let mut command = pty_process::blocking::Command::new(hx());
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HX_")) {
+            command = command.env_remove(name);
+        }
+        let state = sandbox.path("state");
+        command = command
+            .args(args)
+            .current_dir(sandbox.path("."))
+            .env("HX_CACHE_DIR", sandbox.path("cache"))
+            .env("HX_STATE_DIR", state)
+            .env("TERM", "xterm-256color")
+            .env_remove("NO_COLOR")
+            .envs(variables.iter().copied());
+        let child = command.spawn(pts).expect("the command starts");
+        let keys = std::fs::File::from(std::os::fd::OwnedFd::from(pty));
+        let mut output = keys.try_clone().expect("the terminal can be read");
+        let screen = Arc::new(Mutex::new(vt100::Parser::new(nonzero(SIZE.0), nonzero(SIZE.1), 2000)));
+        let shown = Arc::clone(&screen);
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // Reading fails when the other side is gone.
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                shown.lock().expect("nobody panics here").process(&bytes[..count]);
+            }
+        });
+        let mut terminal = Terminal { child, keys, screen, sandbox };
+        terminal.wait(|text| text.ends_with("hx>"));
+        terminal
+    }
+
+    /// A session on the simulator.
+    fn simulator() -> Terminal {
+        Terminal::start(Sandbox::new(), &["repl", "--device", "sim"], &[])
+    }
+
+    /// A session with a GPU that is a fake, whose kernels misbehave as their names say.
+    fn fake_gpu() -> Terminal {
+        let sandbox = Sandbox::new();
+        sandbox.write("nvrtc/libnvrtc.so.13", b"");
+        let worker = fake_worker();
+        let worker = worker.to_str().expect("a path of letters");
+        let args = ["repl", "--device", "cuda", "--nvrtc", "nvrtc", "--worker", worker];
+        Terminal::start(sandbox, &args, &[("HX_FAKE_WORKER", "gpu")])
+    }
+
+    fn text(&self) -> String {
+        let screen = self.screen.lock().expect("nobody panics here");
+        screen.screen().contents().trim_end().to_owned()
+    }
+
+    fn keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).expect("the terminal takes keys");
+    }
+
+    /// Waits until the screen is as it should be, and gives how long that took.
+    fn wait(&mut self, reached: impl Fn(&str) -> bool) -> Duration {
+        let start = Instant::now();
+        loop {
+            let text = self.text();
+            if reached(&text) {
+                return start.elapsed();
+            }
+            assert!(start.elapsed() < PATIENCE, "this is not what was waited for:\n{text}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Types an entry, waits for the next prompt, and gives what stands between.
+    fn enter(&mut self, entry: &str) -> String {
+        self.clear();
+        self.keys(entry);
+        self.keys("\r");
+        self.wait(|text| text.ends_with("\nhx>"));
+        let text = self.text();
+        let answer = text.strip_suffix("hx>").unwrap_or(&text);
+        // The entry itself comes first, over as many lines as it has.
+        let lines = entry.matches('\n').count() + 1;
+        answer.lines().skip(lines).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+    }
+
+    fn clear(&mut self) {
+        // Ctrl-L: the line editor clears the screen and draws its prompt anew.
+        self.keys("\x0c");
+        self.wait(|text| text == "hx>");
+    }
+
+    fn ends(mut self) -> (i32, Sandbox) {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().expect("it can be asked") {
+                return (status.code().unwrap_or(-1), self.sandbox);
+            }
+            assert!(start.elapsed() < PATIENCE, "the session does not end:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+fn nonzero(extent: u16) -> NonZero<u16> {
+    NonZero::new(extent).expect("a screen has an extent")
+}
+
+fn fake_worker() -> PathBuf {
+    let path = hx().with_file_name(format!("hx-fake-worker{}", std::env::consts::EXE_SUFFIX));
+    assert!(path.exists(), "`{}` is not built: `cargo build -p hx-worker --bins` does", path.display());
+    path
+}
+
+fn contains(text: &str, what: &str) {
+    assert!(text.contains(what), "`{what}` is not in\n{text}");
+}
+
+const KERNEL: &str = "kernel double(a: f32[m], c: mut f32[m]) grid [cdiv(m, 128)] threads 32 {
+    let x = load(tile(a, [128])[.., block_idx]);
+    copy(x + x, tile(c, [128])[.., block_idx]);
+}";
+
+/// The whole way: define, run, look, break, mend, redefine, crash, go on.
+#[test]
+fn a_session_from_start_to_end() {
+    let mut t = Terminal::simulator();
+    // Lines go on until the parser has the whole of it.
+    assert_eq!(t.enter(KERNEL), "");
+    assert_eq!(t.enter("let (u, v) = (ones(f32, [130]), empty(f32, [130]))"), "");
+    contains(&t.enter("double(u, v)"), "device: simulator");
+    contains(&t.enter("v[0..3]"), "[2.0, 2.0, 2.0]");
+    assert_eq!(t.enter("_.sum()"), "6.0");
+    // Look.
+    contains(&t.enter(":layout x"), "T0V0");
+    contains(&t.enter(":why x"), "because:");
+    assert_eq!(t.enter(":type v"), "f32[130] on host");
+    contains(&t.enter("?double"), "kernel double(");
+    // Break: the old one stays.
+    let broken = t.enter(&KERNEL.replace("x + x", "x + nope"));
+    contains(&broken, "nothing in scope is called `nope`");
+    assert_eq!(t.enter("double(u, v); v[129]"), "2.0");
+    contains(&t.enter("v[200]"), "error[HX");
+    contains(&t.enter("let z = )"), "error[HX");
+    // Mend and redefine.
+    assert_eq!(t.enter(&KERNEL.replace("x + x", "x * x + x")), "");
+    assert_eq!(t.enter("let w = cast(u * 3.0, f32); double(w, v); v[0]"), "12.0");
+    // A misspelled command.
+    contains(&t.enter(":layot x"), "perhaps `:layout` is meant");
+    // Ctrl-C clears a line, Ctrl-D leaves.
+    t.keys("let half =");
+    t.wait(|text| text.ends_with("let half ="));
+    t.keys("\x03");
+    t.wait(|text| text.ends_with("hx>"));
+    assert_eq!(t.enter("v[0]"), "12.0");
+    t.keys("\x04");
+    let (code, sandbox) = t.ends();
+    assert_eq!(code, 0);
+    // The history is there for the next session.
+    let mut t = Terminal::start(sandbox, &["repl", "--device", "sim"], &[]);
+    t.keys("\x1b[A");
+    t.wait(|text| text.ends_with("hx> v[0]"));
+    t.keys("\x03");
+    t.wait(|text| text.ends_with("hx>"));
+    t.keys("\x04");
+    assert_eq!(t.ends().0, 0);
+}
+
+/// Colours are there at a terminal, and not where they are not wanted.
+#[test]
+fn layouts_are_coloured() {
+    let colored = |t: &Terminal| {
+        let screen = t.screen.lock().expect("nobody panics here");
+        let screen = screen.screen();
+        let colored =
+            |row, col| screen.cell(row, col).is_some_and(|cell| cell.bgcolor() != vt100::Color::Default);
+        (0..SIZE.0)
+            .flat_map(|row| (0..SIZE.1).map(move |col| (row, col)))
+            .filter(|&(r, c)| colored(r, c))
+            .count()
+    };
+    let mut t = Terminal::simulator();
+    contains(&t.enter(":layout (4,8):(8,1)"), "31");
+    assert!(colored(&t) > 32);
+    let mut plain = Terminal::start(Sandbox::new(), &["repl", "--device", "sim"], &[("NO_COLOR", "1")]);
+    contains(&plain.enter(":layout (4,8):(8,1)"), "31");
+    assert_eq!(colored(&plain), 0);
+}
+
+/// A paste with several lines is one entry.
+#[test]
+fn pasted_lines_are_one_entry() {
+    let mut t = Terminal::simulator();
+    t.keys("\x1b[200~let a = 20\nlet b = 22\na + b\x1b[201~");
+    t.wait(|text| text.ends_with("a + b"));
+    t.keys("\r");
+    t.wait(|text| text.ends_with("42\nhx>"));
+}
+
+#[test]
+fn tab_completes() {
+    let mut t = Terminal::simulator();
+    assert_eq!(t.enter("let weights = 3"), "");
+    t.keys("weig\t");
+    t.wait(|text| text.ends_with("weights"));
+    t.keys(" + 1\r");
+    t.wait(|text| text.ends_with("4\nhx>"));
+}
+
+/// Ctrl-C brings the prompt back within 100 ms, whatever runs, and every binding is there.
+#[test]
+fn ctrl_c_returns_the_prompt() {
+    let spin = "kernel spin(c: mut f32[m]) grid [1] threads 32 {
+    let i = 0;
+    while i >= 0 { i = i + 1; }
+    let r = register_tensor(f32, [32]);
+    fill(r, 1.0);
+    copy(r, tile(c, [32])[.., 0]);
+}";
+    let mut t = Terminal::simulator();
+    assert_eq!(t.enter("let a = 41"), "");
+    assert_eq!(t.enter(spin), "");
+    assert_eq!(t.enter("let x = ones(f64, [700, 700])"), "");
+    assert_eq!(t.enter("let o = empty(f32, [32])"), "");
+    // A kernel, host code, and one host operation that never looks up.
+    let mut worst = Duration::ZERO;
+    for entry in ["spin(o)", "while true { }", "let y = x; for i in 0..1000 { y = (y @ x) * 0.001 }"] {
+        t.clear();
+        t.keys(entry);
+        t.keys("\r");
+        std::thread::sleep(Duration::from_millis(400));
+        t.keys("\x03");
+        let took = t.wait(|text| text.ends_with("interrupted\nhx>"));
+        worst = worst.max(took);
+        assert_eq!(t.enter("a + 1"), "42");
+    }
+    let _ = writeln!(std::io::stderr(), "from Ctrl-C to the prompt: {worst:?} at most");
+    // Twice what is promised, for machines that build other things meanwhile.
+    assert!(worst < Duration::from_millis(200), "it took {worst:?}");
+}
+
+/// Every way in which a worker can go wrong is reported as what it was, and the session goes on.
+#[test]
+fn the_session_outlives_its_worker() {
+    let kernel = |name: &str| KERNEL.replace("double", name).replace('\n', " ");
+    let mut t = Terminal::fake_gpu();
+    assert_eq!(t.enter("let (u, v) = (ones(f32, [130]), zeros(f32, [130]))"), "");
+    for name in ["fine", "crash", "hang", "fault", "lost", "compiler_crash"] {
+        assert_eq!(t.enter(&kernel(name)), "");
+    }
+    contains(&t.enter("fine(u, v)"), "device: cuda:0, Fake GPU (sm_90a)");
+    for (name, said) in [
+        ("crash", "the worker process died while running"),
+        ("fault", "an illegal memory access was encountered"),
+        ("lost", "busy or unavailable"),
+        ("compiler_crash", "the worker process died while compiling"),
+    ] {
+        let text = t.enter(&format!("let k = 1; {name}(u, v)"));
+        contains(&text, said);
+        contains(&text, "the worker process is started again; every binding is still there");
+        assert_eq!(t.enter("fine(u, v); u.sum()"), "130.0", "after {name}");
+        contains(&t.enter("k"), "nothing in scope is called `k`");
+    }
+    // Ctrl-C ends a kernel that never does.
+    t.clear();
+    t.keys("hang(u, v)\r");
+    std::thread::sleep(Duration::from_millis(400));
+    t.keys("\x03");
+    let took = t.wait(|text| text.ends_with("every binding is still there\nhx>"));
+    let _ = writeln!(std::io::stderr(), "from Ctrl-C to the prompt, the worker hanging: {took:?}");
+    assert!(took < Duration::from_millis(200), "it took {took:?}");
+    // So does the time limit.
+    assert_eq!(t.enter(":set timeout 0.3"), "");
+    contains(&t.enter("hang(u, v)"), "did not end within the time limit");
+    assert_eq!(t.enter("fine(u, v); u.sum()"), "130.0");
+    // And there is always the simulator.
+    contains(&t.enter(":device sim"), "device: simulator (sm_90a)");
+    assert_eq!(t.enter("crash(u, v); v[3]"), "2.0");
+    t.keys(":quit\r");
+    assert_eq!(t.ends().0, 0);
+}
