@@ -359,8 +359,15 @@ fn layouts_of_kernels_are_drawn_and_explained() {
                 elementwise: as its operand (#1)
             shared memory: 0 B
             x: register f32[128] = (32,4):(4,1)
-                   0     1     2     3     4     5     6     7     8     9    10    11    12    13    14    15    16    17    18    19    20    21    22    23    24    25    26    27    28    29    30    31    32    33    34    35    36    37    38    39    40    41    42    43    44    45    46    47    48    49    50    51    52    53    54    55    56    57    58    59    60    61    62    63    64    65    66    67    68    69    70    71    72    73    74    75    76    77    78    79    80    81    82    83    84    85    86    87    88    89    90    91    92    93    94    95    96    97    98    99   100   101   102   103   104   105   106   107   108   109   110   111   112   113   114   115   116   117   118   119   120   121   122   123   124   125   126   127
-            0   T0V0  T0V1  T0V2  T0V3  T1V0  T1V1  T1V2  T1V3  T2V0  T2V1  T2V2  T2V3  T3V0  T3V1  T3V2  T3V3  T4V0  T4V1  T4V2  T4V3  T5V0  T5V1  T5V2  T5V3  T6V0  T6V1  T6V2  T6V3  T7V0  T7V1  T7V2  T7V3  T8V0  T8V1  T8V2  T8V3  T9V0  T9V1  T9V2  T9V3 T10V0 T10V1 T10V2 T10V3 T11V0 T11V1 T11V2 T11V3 T12V0 T12V1 T12V2 T12V3 T13V0 T13V1 T13V2 T13V3 T14V0 T14V1 T14V2 T14V3 T15V0 T15V1 T15V2 T15V3 T16V0 T16V1 T16V2 T16V3 T17V0 T17V1 T17V2 T17V3 T18V0 T18V1 T18V2 T18V3 T19V0 T19V1 T19V2 T19V3 T20V0 T20V1 T20V2 T20V3 T21V0 T21V1 T21V2 T21V3 T22V0 T22V1 T22V2 T22V3 T23V0 T23V1 T23V2 T23V3 T24V0 T24V1 T24V2 T24V3 T25V0 T25V1 T25V2 T25V3 T26V0 T26V1 T26V2 T26V3 T27V0 T27V1 T27V2 T27V3 T28V0 T28V1 T28V2 T28V3 T29V0 T29V1 T29V2 T29V3 T30V0 T30V1 T30V2 T30V3 T31V0 T31V1 T31V2 T31V3
+                   0     1     2     3     4     5     6     7     8     9    10    11    12    13    14    15
+            0   T0V0  T0V1  T0V2  T0V3  T1V0  T1V1  T1V2  T1V3  T2V0  T2V1  T2V2  T2V3  T3V0  T3V1  T3V2  T3V3
+            1   T4V0  T4V1  T4V2  T4V3  T5V0  T5V1  T5V2  T5V3  T6V0  T6V1  T6V2  T6V3  T7V0  T7V1  T7V2  T7V3
+            2   T8V0  T8V1  T8V2  T8V3  T9V0  T9V1  T9V2  T9V3 T10V0 T10V1 T10V2 T10V3 T11V0 T11V1 T11V2 T11V3
+            3  T12V0 T12V1 T12V2 T12V3 T13V0 T13V1 T13V2 T13V3 T14V0 T14V1 T14V2 T14V3 T15V0 T15V1 T15V2 T15V3
+            4  T16V0 T16V1 T16V2 T16V3 T17V0 T17V1 T17V2 T17V3 T18V0 T18V1 T18V2 T18V3 T19V0 T19V1 T19V2 T19V3
+            5  T20V0 T20V1 T20V2 T20V3 T21V0 T21V1 T21V2 T21V3 T22V0 T22V1 T22V2 T22V3 T23V0 T23V1 T23V2 T23V3
+            6  T24V0 T24V1 T24V2 T24V3 T25V0 T25V1 T25V2 T25V3 T26V0 T26V1 T26V2 T26V3 T27V0 T27V1 T27V2 T27V3
+            7  T28V0 T28V1 T28V2 T28V3 T29V0 T29V1 T29V2 T29V3 T30V0 T30V1 T30V2 T30V3 T31V0 T31V1 T31V2 T31V3
             kernel double: 32 threads, sm_90a
             assuming that all dimensions and strides are multiples of 16
 
@@ -420,7 +427,7 @@ fn sessions_are_saved_and_files_loaded() {
     );
     expect![[r#"
         7
-        k.hx::seven ... ok (0.06 ms)
+        k.hx::seven
         8
         7
         ---
@@ -434,14 +441,7 @@ fn sessions_are_saved_and_files_loaded() {
         ───╯
         nothing was loaded
         error[HX0606]: cannot open `nowhere.hx`: no such file or folder
-        error[HX0001]: found `;` where an expression was expected
-           ╭─[ bad.hx:1:14 ]
-           │
-         1 │ const ROWS = ;
-           │              ┬
-           │              ╰── here
-        ───╯
-        the session goes on with the files as they were
+        nothing has changed
     "#]]
     .assert_eq(&format!("{}---\n{}", without_times(&ran.stdout), ran.stderr));
 }
@@ -473,20 +473,14 @@ fn an_endless_kernel_is_stopped() {
     expect![[r#"
         42
         ---
-        error[HX0620]: no progress: `while i < 1` holds after an iteration that changed nothing (number 1)
-           ╭─[ cell 2:1:8 ]
-           │
-         1 │ kernel spin(c: mut f32[m]) grid [1] threads 32 {
-           │        ──┬─
-           │          ╰─── here
-           │
-           ├─[ cell 4:1:1 ]
+        error[HX0613]: the kernel did not end within the time limit
+           ╭─[ cell 4:1:1 ]
            │
          1 │ spin(o)
            │ ───┬───
-           │    ╰───── in this launch
+           │    ╰───── here
            │
-           │ Note: seen in block [0, 0, 0]
+           │ Help: `--timeout SECONDS` changes the limit
         ───╯
     "#]]
     .assert_eq(&format!("{}---\n{}", ran.stdout, ran.stderr));

@@ -8,8 +8,10 @@ use hx_syntax::{Completeness, completeness};
 use super::as_shown;
 use crate::support::Sandbox;
 
-/// What is printed after each entry, so that its answer has an end.
-const END: &str = "= the end of an answer =";
+/// What follows each entry, so that its answer has an end: a command that there is not, and what is said of it. It is no cell,
+/// so that cells have the numbers that they have for a reader.
+const END: (&str, &str) =
+    (":end-of-answer", "error: there is no command `:end-of-answer`; `:help` lists them");
 
 /// The session of a page.
 pub(super) struct Prompt {
@@ -56,13 +58,13 @@ impl Prompt {
 
     fn ask(&mut self, entry: &str) -> String {
         let stdin = self.stdin.as_mut().expect("it reads");
-        stdin.write_all(format!("{entry}\nprint(\"{END}\")\n").as_bytes()).expect("it reads");
+        stdin.write_all(format!("{entry}\n{}\n", END.0).as_bytes()).expect("it reads");
         let mut answer = String::new();
         loop {
             let mut line = String::new();
             let count = self.said.read_line(&mut line).expect("it answers");
             assert!(count > 0, "the session ended at `{entry}`:\n{answer}");
-            if line.trim_end() == END {
+            if line.trim_end() == END.1 {
                 return answer;
             }
             answer += &line;
