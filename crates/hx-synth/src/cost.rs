@@ -18,10 +18,9 @@ const GLOBAL_BYTES_PER_CYCLE: f64 = 48.0;
 const SECTOR: i64 = 32;
 /// Cycles of an operator on a type that is converted to f32 and back.
 const CONVERTED_ISSUE: f64 = 4.0;
-/// Cycles of a block barrier.
-const BARRIER: f64 = 30.0;
-/// Cycles of the two barriers of an exchange through shared memory.
-pub(crate) const MEETING: f64 = 2.0 * BARRIER;
+/// Cycles of a block barrier, and of it for each warp (an H200, tests/gpu/costs.py: 21.25, 29.25, 45.25 and 77.25 for 4, 8, 16 and 32
+/// warps).
+const BARRIER: [f64; 2] = [13.25, 2.0];
 /// Issue slots that an instruction takes besides its wavefronts.
 const ISSUE_SLOT: f64 = 1.0;
 /// Matrix units of a multiprocessor.
@@ -91,7 +90,7 @@ pub(crate) fn reduce(
 ) -> f64 {
     let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
     let lanes = exchanges as f64 * (latency + results as f64);
-    let meeting = if across { BARRIER * 2.0 + 48.0 + results as f64 * 2.0 } else { 0.0 };
+    let meeting = if across { meeting(program) + 48.0 + results as f64 * 2.0 } else { 0.0 };
     values as f64 * warps_per_unit(program) + lanes + meeting
 }
 
@@ -120,11 +119,21 @@ pub(crate) fn scan(program: &TileProgram, value: &Scalar, values: i64, levels: &
                 cycles += steps * (latency + blocks);
             }
             ScanLevel::Across { extent, .. } => {
-                cycles += BARRIER * 2.0 + 48.0 + blocks * *extent as f64 * 2.0;
+                cycles += meeting(program) + 48.0 + blocks * *extent as f64 * 2.0;
             }
         }
     }
     cycles
+}
+
+/// Cycles of the two barriers of an exchange through shared memory.
+pub(crate) fn meeting(program: &TileProgram) -> f64 {
+    2.0 * barrier(program)
+}
+
+/// Cycles of a barrier of the block.
+fn barrier(program: &TileProgram) -> f64 {
+    BARRIER[0] + BARRIER[1] * f64::from(program.threads.div_ceil(WARP))
 }
 
 fn warps_per_unit(program: &TileProgram) -> f64 {
@@ -145,7 +154,7 @@ pub(crate) fn shared_ideal(program: &TileProgram, access: &Access) -> f64 {
 
 /// The least cycles in which so many bytes change hands through shared memory.
 pub(crate) fn exchange(bytes: f64) -> f64 {
-    MEETING + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
+    meeting(program) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
 }
 
 /// Wavefronts of one instruction of a warp at best.
