@@ -535,8 +535,13 @@ impl<'a> Infer<'a> {
         let sig = fn_signature(self.db, function);
         let Some(ret) = sig.ret else { return Ty::Unit };
         let names = &signature_names(self.db, item).names;
+        let types = signature_types(self.db, item);
+        if types.problems.iter().any(|problem| matches!(problem, TypeProblem::Recursion { .. })) {
+            // What it gives needs what it gives.
+            return Ty::Error;
+        }
         let mut inner = Infer::new(self.db, item, &sig.store, names);
-        inner.generics = signature_types(self.db, item).generics.clone();
+        inner.generics = types.generics.clone();
         inner.params = given.to_vec();
         inner.consts.clone_from(&self.consts);
         let mut bound: Vec<(Name, Value)> = Vec::new();

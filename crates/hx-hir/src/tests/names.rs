@@ -182,6 +182,11 @@ fn a_signature_cannot_need_itself() {
 }
 
 #[test]
+fn a_result_type_cannot_need_itself() {
+    check("fn f(x: f32) -> f32[{\n    f(x)\n}] { x }\n", expect![[r#""#]]);
+}
+
+#[test]
 fn a_constant_cannot_need_itself() {
     check(
         "const A = B + 1;\nconst B = A + 1;\n",
