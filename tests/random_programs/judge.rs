@@ -141,6 +141,11 @@ fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
                 rows.insert(gemm.row.clone());
             }
             Choice::Convert(convert) => rows.extend(convert.row.clone()),
+            Choice::Rearrange(moved) => {
+                if let hx_tile::Route::Shared { store, load } = &moved.route {
+                    rows.extend([store.row.clone(), load.row.clone()]);
+                }
+            }
             Choice::Reduce(reduce) if !reduce.lanes.is_empty() => {
                 rows.insert("shfl.bfly.b32".to_owned());
             }

@@ -153,7 +153,7 @@ pub(crate) fn shared_ideal(program: &TileProgram, access: &Access) -> f64 {
 }
 
 /// The least cycles in which so many bytes change hands through shared memory.
-pub(crate) fn exchange(bytes: f64) -> f64 {
+pub(crate) fn exchange(program: &TileProgram, bytes: f64) -> f64 {
     meeting(program) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
 }
 

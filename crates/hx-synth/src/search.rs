@@ -93,7 +93,7 @@ impl<'s, 'p> Cx<'s, 'p> {
         };
         let Some(tensor) = op.kind.registers().get(m.operand).copied() else { return f64::INFINITY };
         let tensor = self.program().tensor(tensor);
-        trips * cost::exchange(tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0)
+        trips * cost::exchange(self.program(), tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0)
     }
 
     /// Cycles of one execution of an operation without matrix instructions.

@@ -107,7 +107,11 @@ fn each_op(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
                 each_op(then, f);
                 each_op(otherwise, f);
             }
-            Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => {}
+            Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadScalar { .. }
+            | Stmt::LetNumber { .. }
+            | Stmt::AssignNumber { .. } => {}
         }
     }
 }

@@ -23,7 +23,8 @@ pub use program::{
 };
 pub use solution::{
     Across, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, MapChoice,
-    RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel, Scratch, SharedLayout, SliceChoice, Solution,
+    RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel, Scratch, SharedLayout, SliceChoice,
+    Solution,
 };
 pub use text::{choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text};
 pub use view::{Base, Rows, View, ViewMode};

@@ -289,6 +289,15 @@ impl OpKind {
                 0 => map.dst = with,
                 input => map.inputs[input - 1] = with,
             },
+            OpKind::Slice { dst, src } => match operand {
+                0 => *dst = with,
+                _ => view(src),
+            },
+            OpKind::Scan { dst, src, .. } => match operand.checked_sub(dst.len()) {
+                None => dst[operand] = with,
+                Some(input) => src[input] = with,
+            },
+            OpKind::ReadNumber { src, .. } | OpKind::AtomicAdd { src, .. } => *src = with,
             OpKind::Print { src, .. } => *src = Some(with),
             OpKind::Assert { cond, .. } => *cond = with,
             OpKind::Sync | OpKind::CopyAsync { .. } | OpKind::Commit | OpKind::Wait { .. } => {}

@@ -180,11 +180,14 @@ fn a_signature_cannot_need_itself() {
 
 #[test]
 fn a_result_type_cannot_need_itself() {
-    check("fn f(x: f32) -> f32[{\n    f(x)\n}] { x }\n", expect![[r#"
+    check(
+        "fn f(x: f32) -> f32[{\n    f(x)\n}] { x }\n",
+        expect![[r#"
         error[HX0108]: `f` needs itself
               f(x)
               ^
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

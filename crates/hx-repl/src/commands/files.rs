@@ -67,10 +67,13 @@ pub(super) fn reload(session: &mut Session, _: &str, screen: &mut Screen<'_>) ->
     // A file that could not be loaded is nobody's.
     let is_good = |file: &SourceFile| !front(session, &[*file]).iter().any(Diagnostic::is_error);
     let good: Vec<SourceFile> = files.iter().map(|(_, file)| *file).filter(is_good).collect();
-    for (path, _) in &files {
+    for ((path, _), text) in files.iter().zip(&before) {
         if session.db.system().is_file(path) {
             session.db.remove_overlay(path);
-            session.db.reload(path);
+            if let Err(error) = session.db.reload(path) {
+                screen.remark(&format!("{error}; it stays as it was"));
+                session.db.set_overlay(path, text);
+            }
         }
     }
     let found = front(session, &good);
