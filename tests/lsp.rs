@@ -4,7 +4,9 @@
 //! long time.
 
 mod client;
+mod features;
 mod hints;
+mod robust;
 mod sync;
 
 use client::{Client, Options};

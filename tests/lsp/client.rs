@@ -1,7 +1,7 @@
 //! A client of the language server: it writes messages, reads answers, and keeps what the server says by itself.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -345,8 +345,10 @@ impl Client {
         self.input = None;
     }
 
-    pub(crate) fn process_id(&self) -> u32 {
-        self.process.id()
+    /// Kills the server, as a user may.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 
@@ -366,6 +368,6 @@ fn read_message(output: &mut impl std::io::BufRead) -> Option<Value> {
         }
     }
     let mut bytes = vec![0; length];
-    output.read_exact(&mut bytes).ok()?;
+    std::io::Read::read_exact(output, &mut bytes).ok()?;
     serde_json::from_slice(&bytes).ok()
 }

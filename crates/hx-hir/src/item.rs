@@ -3,6 +3,8 @@
 //! An item is identified by its file, kind, name and which of that name it is. Where it is and what it says are tracked
 //! fields: an item that only moves keeps its text, and whoever reads only its text runs no more.
 
+use std::collections::BTreeMap;
+
 use hx_base::{SourceFile, TextRange, TextSize};
 use hx_syntax::{GreenNode, SyntaxNode, ast, ast::AstNode as _};
 
@@ -194,13 +196,13 @@ pub fn file_items<'db>(db: &'db dyn Db, file: SourceFile) -> FileItems<'db> {
         Some(cell) => cell.items(),
         None => tree.items(),
     };
-    let mut seen: Vec<(ItemKind, Name)> = Vec::new();
+    let mut seen: BTreeMap<(ItemKind, Name), u32> = BTreeMap::new();
     let mut items = Vec::new();
     for node in nodes {
         let (kind, name) = identify(&node);
-        let nth = seen.iter().filter(|(k, n)| *k == kind && *n == name).count() as u32;
-        items.push(Item::make(db, file, kind, name.clone(), nth, node.syntax()));
-        seen.push((kind, name));
+        let count = seen.entry((kind, name.clone())).or_default();
+        items.push(Item::make(db, file, kind, name, *count, node.syntax()));
+        *count += 1;
     }
     // The statements come last: they see every item of their cell.
     if let Some(cell) = cell.filter(|cell| cell.statements().next().is_some() || cell.tail_expr().is_some()) {

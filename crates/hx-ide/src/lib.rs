@@ -5,29 +5,56 @@
 //! A write to the database cancels readers; here that becomes a [`Cancelled`] error, and nowhere above.
 //! Start at [`inlay_hints`] and [`hover`]; what a name means is in `names.rs`, what a kernel was given in `solved.rs`.
 
+mod actions;
 mod anchor;
+mod callable;
+mod calls;
 mod cancel;
+mod completion;
 mod costs;
+mod docs;
 mod emit;
+mod format;
+mod fuzzy;
 mod hints;
+mod hover;
 mod kernel;
 mod last_good;
 mod layout;
+mod lenses;
+mod names;
+mod navigate;
+mod semantic_tokens;
 mod shown;
 mod solved;
+mod structure;
+mod symbols;
+#[cfg(test)]
+mod tests;
 mod tree;
 
+pub use actions::{Action, actions};
+pub use callable::{SignatureHelp, signature_help};
+pub use calls::{Call, CallItem, incoming_calls, outgoing_calls, prepare_calls};
 pub use cancel::{Cancellable, Cancelled, catch};
+pub use completion::{Completion, CompletionKind, completion_docs, completions};
 pub use costs::{Costs, costs};
 pub use emit::{CudaText, StageText, Wanted, cuda, cuda_texts, emit};
+pub use format::{TextChange, format, format_on_type};
 pub use hints::{HintKind, HintPart, InlayHint, inlay_hints};
+pub use hover::{DrawingStyle, Hover, hover};
 pub use hx_base::{Applicability, Diagnostic, Edit, FileKind, Fix, Label, Severity, SourceFile};
 pub use hx_compile::Emit;
 pub use hx_syntax::{TextRange, TextSize};
 pub use kernel::instance;
 pub use last_good::LastGood;
 pub use layout::{Layouts, NamedDrawing, ReasonStep, TensorLayout, explain_layout, layouts};
+pub use lenses::{Lens, LensAction, lenses};
+pub use navigate::{Access, Highlight, definition, highlights, prepare_rename, references, rename};
+pub use semantic_tokens::{Modifiers, SemanticToken, TokenType, semantic_tokens};
 pub use shown::{Picked, Shown};
+pub use structure::{Fold, FoldKind, folds, selection};
+pub use symbols::{FoundSymbol, Symbol, SymbolKind, document_symbols, workspace_symbols};
 pub use tree::syntax_tree;
 
 use hx_compile::Db;

@@ -274,6 +274,148 @@ impl LanguageServer for Backend {
     ) -> Result<WorkspaceDiagnosticReportResult> {
         self.read("workspace/diagnostic", Policy::Current, params, handlers::workspace_diagnostic).await
     }
+
+    async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
+        self.read("textDocument/hover", Policy::Position, params, handlers::hover).await
+    }
+
+    async fn completion(&self, params: CompletionParams) -> Result<Option<CompletionResponse>> {
+        self.read("textDocument/completion", Policy::Position, params, handlers::completion).await
+    }
+
+    async fn completion_resolve(&self, params: CompletionItem) -> Result<CompletionItem> {
+        self.read("completionItem/resolve", Policy::Current, params, handlers::completion_resolve).await
+    }
+
+    async fn signature_help(&self, params: SignatureHelpParams) -> Result<Option<SignatureHelp>> {
+        self.read("textDocument/signatureHelp", Policy::Position, params, handlers::signature_help).await
+    }
+
+    async fn goto_definition(&self, params: GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {
+        self.read("textDocument/definition", Policy::Position, params, handlers::definition).await
+    }
+
+    async fn references(&self, params: ReferenceParams) -> Result<Option<Vec<Location>>> {
+        self.read("textDocument/references", Policy::Position, params, handlers::references).await
+    }
+
+    async fn document_highlight(
+        &self,
+        params: DocumentHighlightParams,
+    ) -> Result<Option<Vec<DocumentHighlight>>> {
+        self.read("textDocument/documentHighlight", Policy::Position, params, handlers::highlights).await
+    }
+
+    async fn prepare_rename(
+        &self,
+        params: TextDocumentPositionParams,
+    ) -> Result<Option<PrepareRenameResponse>> {
+        self.read("textDocument/prepareRename", Policy::Position, params, handlers::prepare_rename).await
+    }
+
+    async fn rename(&self, params: RenameParams) -> Result<Option<WorkspaceEdit>> {
+        self.read("textDocument/rename", Policy::Position, params, handlers::rename).await
+    }
+
+    async fn document_symbol(&self, params: DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
+        self.read("textDocument/documentSymbol", Policy::Current, params, handlers::document_symbols).await
+    }
+
+    async fn symbol(&self, params: WorkspaceSymbolParams) -> Result<Option<WorkspaceSymbolResponse>> {
+        self.read("workspace/symbol", Policy::Current, params, handlers::workspace_symbols).await
+    }
+
+    async fn prepare_call_hierarchy(
+        &self,
+        params: CallHierarchyPrepareParams,
+    ) -> Result<Option<Vec<CallHierarchyItem>>> {
+        self.read("textDocument/prepareCallHierarchy", Policy::Position, params, handlers::prepare_calls)
+            .await
+    }
+
+    async fn incoming_calls(
+        &self,
+        params: CallHierarchyIncomingCallsParams,
+    ) -> Result<Option<Vec<CallHierarchyIncomingCall>>> {
+        self.read("callHierarchy/incomingCalls", Policy::Position, params, handlers::incoming_calls).await
+    }
+
+    async fn outgoing_calls(
+        &self,
+        params: CallHierarchyOutgoingCallsParams,
+    ) -> Result<Option<Vec<CallHierarchyOutgoingCall>>> {
+        self.read("callHierarchy/outgoingCalls", Policy::Position, params, handlers::outgoing_calls).await
+    }
+
+    async fn semantic_tokens_full(
+        &self,
+        params: SemanticTokensParams,
+    ) -> Result<Option<SemanticTokensResult>> {
+        self.read("textDocument/semanticTokens/full", Policy::Current, params, handlers::semantic_tokens)
+            .await
+    }
+
+    async fn semantic_tokens_full_delta(
+        &self,
+        params: SemanticTokensDeltaParams,
+    ) -> Result<Option<SemanticTokensFullDeltaResult>> {
+        self.read(
+            "textDocument/semanticTokens/full/delta",
+            Policy::Current,
+            params,
+            handlers::semantic_tokens_delta,
+        )
+        .await
+    }
+
+    async fn semantic_tokens_range(
+        &self,
+        params: SemanticTokensRangeParams,
+    ) -> Result<Option<SemanticTokensRangeResult>> {
+        self.read(
+            "textDocument/semanticTokens/range",
+            Policy::Current,
+            params,
+            handlers::semantic_tokens_range,
+        )
+        .await
+    }
+
+    async fn folding_range(&self, params: FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
+        self.read("textDocument/foldingRange", Policy::Current, params, handlers::folds).await
+    }
+
+    async fn selection_range(&self, params: SelectionRangeParams) -> Result<Option<Vec<SelectionRange>>> {
+        self.read("textDocument/selectionRange", Policy::Position, params, handlers::selections).await
+    }
+
+    async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+        self.read("textDocument/codeLens", Policy::Current, params, handlers::lenses).await
+    }
+
+    async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
+        self.read("textDocument/codeAction", Policy::Position, params, handlers::actions).await
+    }
+
+    async fn code_action_resolve(&self, params: CodeAction) -> Result<CodeAction> {
+        self.read("codeAction/resolve", Policy::Position, params, handlers::action_resolve).await
+    }
+
+    async fn formatting(&self, params: DocumentFormattingParams) -> Result<Option<Vec<TextEdit>>> {
+        self.read("textDocument/formatting", Policy::Position, params, handlers::formatting).await
+    }
+
+    async fn range_formatting(&self, params: DocumentRangeFormattingParams) -> Result<Option<Vec<TextEdit>>> {
+        self.read("textDocument/rangeFormatting", Policy::Position, params, handlers::range_formatting).await
+    }
+
+    async fn on_type_formatting(
+        &self,
+        params: DocumentOnTypeFormattingParams,
+    ) -> Result<Option<Vec<TextEdit>>> {
+        self.read("textDocument/onTypeFormatting", Policy::Position, params, handlers::on_type_formatting)
+            .await
+    }
 }
 
 fn initialize(writer: &mut Writer, client: settings::Client, params: &InitializeParams) {

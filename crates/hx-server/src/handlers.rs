@@ -3,6 +3,8 @@
 mod capabilities;
 mod code;
 mod drawn;
+mod language;
+mod text;
 
 use hx_ide::SourceFile;
 use tower_lsp::ls_types::Uri;
@@ -12,6 +14,14 @@ pub(crate) use code::{
     Emission, costs, emit, explain_layout, layout, server_status, syntax_tree, unmeasured,
 };
 pub(crate) use drawn::{diagnostic, inlay_hint, inlay_hint_resolve, workspace_diagnostic};
+pub(crate) use language::{
+    completion, completion_resolve, definition, document_symbols, highlights, hover, incoming_calls,
+    outgoing_calls, prepare_calls, prepare_rename, references, rename, signature_help, workspace_symbols,
+};
+pub(crate) use text::{
+    action_resolve, actions, folds, formatting, legend, lenses, on_type_formatting, range_formatting,
+    selections, semantic_tokens, semantic_tokens_delta, semantic_tokens_range,
+};
 
 use crate::state::Snapshot;
 use crate::task::{Handled, invalid};

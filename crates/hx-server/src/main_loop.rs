@@ -13,6 +13,7 @@ use hx_base::{Db as _, SourceFile};
 use hx_ide::Cancelled;
 use hx_workspace::Database;
 use salsa::Database as _;
+use tower_lsp::jsonrpc::Error;
 use tower_lsp::ls_types::Diagnostic;
 
 use crate::outgoing::{Outgoing, Refresh, ToClient};
@@ -50,8 +51,8 @@ pub(crate) struct Writer {
     pub(crate) generation: u64,
     /// Files that wait for diagnostics, those that someone looks at first.
     waiting: VecDeque<SourceFile>,
-    /// What was sent last for each file that has something.
-    published: BTreeMap<SourceFile, Vec<Diagnostic>>,
+    /// What was sent last for each file, and of which version of an open document.
+    published: BTreeMap<SourceFile, (Option<i32>, Vec<Diagnostic>)>,
     /// The client has said that it is ready.
     pub(crate) ready: bool,
 }
@@ -178,7 +179,7 @@ impl MainLoop {
         self.pool.run(move || {
             let found = catch_unwind(AssertUnwindSafe(|| {
                 let found = hx_ide::diagnostics(&snapshot.db, file, &snapshot.shown(file))?;
-                Ok(to_proto::diagnostics(&snapshot, file, &found))
+                hx_ide::catch(|| to_proto::diagnostics(&snapshot, file, &found))
             }));
             drop(snapshot);
             let found = found.unwrap_or_else(|panic| {
@@ -209,13 +210,18 @@ fn answer(task: &mut Task, snapshot: Snapshot, client: &ToClient) -> bool {
     if !task.slot.begin(snapshot.db.cancellation_token()) {
         return false;
     }
-    let attempt = catch_unwind(AssertUnwindSafe(|| task.run(&snapshot)));
+    // Conversions ask the database too, outside of what `hx-ide` catches.
+    let attempt = catch_unwind(AssertUnwindSafe(|| hx_ide::catch(|| task.run(&snapshot))));
     task.slot.end();
-    // Before anything is answered: what the client does next may be a write.
+    // Writes wait for it.
     drop(snapshot);
     match attempt {
-        Ok(Attempt::Answered) => false,
-        Ok(Attempt::Outdated) => match task.policy {
+        Ok(Ok(Attempt::Answered)) => false,
+        Ok(Err(Cancelled::Withdrawn)) => {
+            task.refuse(Error::request_cancelled());
+            false
+        }
+        Ok(Ok(Attempt::Outdated) | Err(Cancelled::Outdated)) => match task.policy {
             Policy::Current => true,
             Policy::Position => {
                 task.refuse(modified());
@@ -279,20 +285,16 @@ impl Writer {
 
     /// Sends what a file has, unless the client knows.
     fn publish(&mut self, file: SourceFile, found: Vec<Diagnostic>) {
-        let known = self.published.get(&file).map(Vec::as_slice);
         let version = self.shared.documents.of(file).map(|document| document.version);
+        let known = self.published.get(&file).map(|(version, found)| (*version, found.as_slice()));
         // The version of an open document is news even where the findings are not.
-        if version.is_none() && known.unwrap_or_default() == found {
+        if known.unwrap_or_default() == (version, found.as_slice()) {
             return;
         }
         let uri = crate::files::uri_of(&self.db, &self.shared.documents, &self.shared.std, file);
         let Some(uri) = uri else { return };
         self.client.send(Outgoing::Publish { uri, diagnostics: found.clone(), version });
-        if found.is_empty() {
-            self.published.remove(&file);
-        } else {
-            self.published.insert(file, found);
-        }
+        self.published.insert(file, (version, found));
     }
 
     /// Takes back what was said of a file that is gone.

@@ -40,7 +40,6 @@ pub(crate) struct Client {
     pub(crate) resolves_hints: bool,
     pub(crate) resolves_edits: bool,
     pub(crate) nested_symbols: bool,
-    pub(crate) progress: bool,
     pub(crate) markdown: bool,
     /// Drawings as its name suggests; the user may say otherwise.
     pub(crate) drawings: Drawings,
@@ -142,7 +141,6 @@ impl Client {
             nested_symbols: is_true(
                 text.and_then(|t| t.document_symbol.as_ref()?.hierarchical_document_symbol_support),
             ),
-            progress: is_true(capabilities.window.as_ref().and_then(|w| w.work_done_progress)),
             markdown: formats
                 .is_none_or(|f| f.is_empty() || f.contains(&tower_lsp::ls_types::MarkupKind::Markdown)),
             drawings: if name.contains("Code") || name.contains("VSCodium") {

@@ -1,13 +1,13 @@
 //! What the writer owns, and what readers get of it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use hx_base::{Db as _, FileKind, SourceFile};
 use hx_ide::{LastGood, Picked, Shown};
 use hx_target::Arch;
 use hx_workspace::{Database, Manifest};
-use tower_lsp::ls_types::Uri;
+use tower_lsp::ls_types::{SemanticToken, Uri};
 
 use crate::Config;
 use crate::compile::Measured;
@@ -39,6 +39,14 @@ pub(crate) struct Shared {
     pub(crate) std: Arc<StdFolder>,
     /// What the CUDA compiler said of texts that it compiled.
     pub(crate) measured: Measured,
+    pub(crate) tokens: Arc<Mutex<SentTokens>>,
+}
+
+/// The semantic tokens that were sent last for each address, and the number under which.
+#[derive(Debug, Default)]
+pub(crate) struct SentTokens {
+    pub(crate) next: u64,
+    pub(crate) of: BTreeMap<String, (String, Vec<SemanticToken>)>,
 }
 
 impl Shared {
@@ -53,6 +61,7 @@ impl Shared {
             projects: Arc::default(),
             last_good: Arc::default(),
             measured: Measured::default(),
+            tokens: Arc::default(),
         }
     }
 }

@@ -1,11 +1,8 @@
 //! From our types to the protocol's: offsets become positions.
 
 use hx_base::{Severity, SourceFile};
-use hx_ide::{FileRange, HintKind, HintPart};
-use tower_lsp::ls_types::{
-    Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, InlayHint, InlayHintKind, InlayHintLabel,
-    InlayHintLabelPart, InlayHintLabelPartTooltip, Location, MarkupContent, MarkupKind, NumberOrString,
-};
+use hx_ide::{CompletionKind, FileRange, HintKind, HintPart};
+use tower_lsp::ls_types::*;
 
 use crate::from_proto::Positions;
 use crate::state::Snapshot;
@@ -92,4 +89,123 @@ pub(crate) fn inlay_hint(
         padding_right: Some(false),
         data: None,
     }
+}
+
+/// An entry of a completion; nothing where it is a snippet and the client has none.
+pub(crate) fn completion(
+    positions: &Positions<'_>,
+    entry: &hx_ide::Completion,
+    snippets: bool,
+) -> Option<CompletionItem> {
+    let (mut insert, mut is_snippet) = (entry.insert.clone(), entry.is_snippet);
+    if is_snippet && !snippets {
+        if entry.kind == CompletionKind::Snippet {
+            return None;
+        }
+        (insert, is_snippet) = (entry.label.clone(), false);
+    }
+    let kind = match entry.kind {
+        CompletionKind::Keyword => CompletionItemKind::KEYWORD,
+        CompletionKind::Snippet => CompletionItemKind::SNIPPET,
+        CompletionKind::Kernel | CompletionKind::Function | CompletionKind::Builtin => {
+            CompletionItemKind::FUNCTION
+        }
+        CompletionKind::Constant => CompletionItemKind::CONSTANT,
+        CompletionKind::Local | CompletionKind::Parameter => CompletionItemKind::VARIABLE,
+        CompletionKind::TypeParameter => CompletionItemKind::TYPE_PARAMETER,
+        CompletionKind::Dimension => CompletionItemKind::ENUM_MEMBER,
+        CompletionKind::Type => CompletionItemKind::CLASS,
+        CompletionKind::Module => CompletionItemKind::MODULE,
+        CompletionKind::Member => CompletionItemKind::PROPERTY,
+        CompletionKind::Argument => CompletionItemKind::FIELD,
+    };
+    let edit =
+        |edit: &hx_ide::Edit| TextEdit { range: positions.range(edit.range), new_text: edit.text.clone() };
+    let also: Vec<TextEdit> = entry.also.iter().map(edit).collect();
+    let docs = (!entry.docs.is_empty()).then(|| Documentation::MarkupContent(markdown(entry.docs.clone())));
+    Some(CompletionItem {
+        label: entry.label.clone(),
+        kind: Some(kind),
+        detail: (!entry.detail.is_empty()).then(|| entry.detail.clone()),
+        documentation: docs,
+        sort_text: Some(format!("{}{}", entry.rank, entry.label)),
+        insert_text_format: Some(if is_snippet {
+            InsertTextFormat::SNIPPET
+        } else {
+            InsertTextFormat::PLAIN_TEXT
+        }),
+        text_edit: Some(CompletionTextEdit::Edit(TextEdit {
+            range: positions.range(entry.range),
+            new_text: insert,
+        })),
+        additional_text_edits: (!also.is_empty()).then_some(also),
+        data: entry.item.as_ref().and_then(|item| serde_json::to_value(item).ok()),
+        ..Default::default()
+    })
+}
+
+/// Offsets in labels are in UTF-16, whatever positions are in.
+pub(crate) fn signature_help(help: &hx_ide::SignatureHelp) -> SignatureHelp {
+    let offset = |at: hx_ide::TextSize| {
+        let before = help.label.get(..usize::from(at)).unwrap_or_default();
+        before.encode_utf16().count() as u32
+    };
+    let parameter = |range: &hx_ide::TextRange| ParameterInformation {
+        label: ParameterLabel::LabelOffsets([offset(range.start()), offset(range.end())]),
+        documentation: None,
+    };
+    let active = help.active.map(|at| at as u32);
+    SignatureHelp {
+        signatures: vec![SignatureInformation {
+            label: help.label.clone(),
+            documentation: help.docs.clone().map(|docs| Documentation::MarkupContent(markdown(docs))),
+            parameters: Some(help.params.iter().map(parameter).collect()),
+            active_parameter: active,
+        }],
+        active_signature: Some(0),
+        active_parameter: active,
+    }
+}
+
+pub(crate) fn symbol_kind(kind: hx_ide::SymbolKind) -> SymbolKind {
+    match kind {
+        hx_ide::SymbolKind::Kernel | hx_ide::SymbolKind::Function => SymbolKind::FUNCTION,
+        hx_ide::SymbolKind::Constant => SymbolKind::CONSTANT,
+        hx_ide::SymbolKind::Test | hx_ide::SymbolKind::Bench | hx_ide::SymbolKind::Main => SymbolKind::METHOD,
+        hx_ide::SymbolKind::Parameter => SymbolKind::VARIABLE,
+        hx_ide::SymbolKind::CompileTimeParameter => SymbolKind::TYPE_PARAMETER,
+    }
+}
+
+#[allow(deprecated, reason = "the struct has a field that is")]
+pub(crate) fn symbol(positions: &Positions<'_>, symbol: &hx_ide::Symbol) -> DocumentSymbol {
+    let children: Vec<DocumentSymbol> =
+        symbol.children.iter().map(|child| self::symbol(positions, child)).collect();
+    DocumentSymbol {
+        name: symbol.name.clone(),
+        detail: (!symbol.detail.is_empty()).then(|| symbol.detail.clone()),
+        kind: symbol_kind(symbol.kind),
+        tags: None,
+        deprecated: None,
+        range: positions.range(symbol.range),
+        selection_range: positions.range(symbol.name_range),
+        children: (!children.is_empty()).then_some(children),
+    }
+}
+
+#[allow(deprecated, reason = "the struct has a field that is")]
+pub(crate) fn symbol_information(
+    snapshot: &Snapshot,
+    name: &str,
+    kind: hx_ide::SymbolKind,
+    place: FileRange,
+) -> Option<SymbolInformation> {
+    Some(SymbolInformation {
+        name: name.to_owned(),
+        kind: symbol_kind(kind),
+        tags: None,
+        deprecated: None,
+        location: location(snapshot, place)?,
+        container_name: Some(place.file.path(&snapshot.db).to_owned()),
+    })
 }

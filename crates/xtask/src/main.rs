@@ -11,6 +11,7 @@ mod fuzz;
 mod programs;
 mod test;
 mod tidy;
+mod typing;
 
 /// A chore: its name, what it does in one line, and the function that gets the arguments after the name.
 struct Command {
@@ -54,6 +55,11 @@ const COMMANDS: &[Command] = &[
         name: "tidy",
         about: "check the direction of dependency and other rules of the workspace",
         run: tidy::run,
+    },
+    Command {
+        name: "typing",
+        about: "type into a file and measure the language server (`--edits N`, `--rate N`, `--random N`)",
+        run: typing::run,
     },
 ];
 

@@ -1,5 +1,7 @@
 //! HX01xx of whole items and files: duplicates, imports, attributes, names that nothing uses.
 
+use std::collections::BTreeMap;
+
 use hx_base::{Applicability, Diagnostic, SourceFile, TextRange, codes};
 use hx_syntax::ast;
 
@@ -122,8 +124,10 @@ fn duplicate_items(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
     let named: Vec<(Name, TextRange)> =
         file_items(db, file).named().map(|item| (item.name(db).clone(), name_range(db, item))).collect();
     seen.extend(named);
-    for (i, (name, range)) in seen.iter().enumerate() {
-        if let Some((_, first)) = seen[..i].iter().find(|(n, _)| n == name && n != "_") {
+    let mut firsts: BTreeMap<&Name, TextRange> = BTreeMap::new();
+    for (name, range) in seen.iter().filter(|(name, _)| name != "_") {
+        let first = firsts.entry(name).or_insert(*range);
+        if first != range {
             let message = format!("`{name}` is defined twice");
             let found = Diagnostic::new(&codes::DUPLICATE_DEFINITION, file, *range, message);
             out.push(found.also(file, *first, "first defined here"));

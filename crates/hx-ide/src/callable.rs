@@ -1,0 +1,252 @@
+//! What can be called: parameters, header and docs of kernels, functions and built-in names.
+
+use hx_base::{SourceFile, TextRange, TextSize};
+use hx_compile::Db;
+use hx_hir::{
+    BuiltinId, Expr, ExprId, ExprStore, Item, Need, body_source_map, fn_signature, kernel_signature,
+};
+use hx_hir::{SignatureSourceMap, TypeRefId, signature_source_map};
+use hx_syntax::ast::{self, AstNode as _};
+use hx_syntax::{SyntaxKind, SyntaxNode, T};
+
+use crate::names::{Def, occurrence_at};
+
+/// A parameter of something callable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct CallParam {
+    pub(crate) name: String,
+    /// As it stands in the label.
+    pub(crate) text: String,
+    pub(crate) need: Need,
+}
+
+/// Something that can be called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Callable {
+    pub(crate) name: String,
+    /// Compile-time parameters, `BM = 64` each.
+    pub(crate) generics: Vec<CallParam>,
+    pub(crate) params: Vec<CallParam>,
+    /// What stands behind the parameters: ` -> f32[M, N]`.
+    pub(crate) tail: String,
+    pub(crate) docs: Option<String>,
+}
+
+impl Callable {
+    /// The header in one line, and where each run-time parameter stands in it.
+    pub(crate) fn label(&self) -> (String, Vec<TextRange>) {
+        let mut text = self.name.clone();
+        if !self.generics.is_empty() {
+            let generics: Vec<&str> = self.generics.iter().map(|g| g.text.as_str()).collect();
+            text.push_str(&format!("<{}>", generics.join(", ")));
+        }
+        text.push('(');
+        let mut ranges = Vec::new();
+        for (i, param) in self.params.iter().enumerate() {
+            if i > 0 {
+                text.push_str(", ");
+            }
+            let start = TextSize::of(text.as_str());
+            text.push_str(&param.text);
+            ranges.push(TextRange::new(start, TextSize::of(text.as_str())));
+        }
+        text.push(')');
+        text.push_str(&self.tail);
+        (text, ranges)
+    }
+}
+
+/// What a meaning can be called as.
+pub(crate) fn callable(db: &dyn Db, def: &Def) -> Option<Callable> {
+    match def {
+        Def::Builtin(id) => of_builtin(*id),
+        Def::Item(key) => of_item(db, key.find(db)?),
+        _ => None,
+    }
+}
+
+fn of_builtin(id: BuiltinId) -> Option<Callable> {
+    let builtin = id.get();
+    let param = |param: &hx_hir::BuiltinParam| CallParam {
+        name: param.name.to_owned(),
+        text: match param.need {
+            Need::Required => param.name.to_owned(),
+            Need::Optional => format!("{}?", param.name),
+            Need::Named => format!("{}: …", param.name),
+            Need::Rest => format!("{}, …", param.name),
+        },
+        need: param.need,
+    };
+    Some(Callable {
+        name: builtin.name.to_owned(),
+        generics: Vec::new(),
+        params: builtin.params?.iter().map(param).collect(),
+        tail: String::new(),
+        docs: Some(builtin.doc.to_owned()),
+    })
+}
+
+pub(crate) fn of_item(db: &dyn Db, item: Item<'_>) -> Option<Callable> {
+    let map = signature_source_map(db, item)?;
+    let written = Written { text: item.file(db).text(db), offset: item.offset(db), map };
+    let (generics, params, ret) = match item {
+        Item::Kernel(it) => {
+            let sig = kernel_signature(db, it);
+            (&sig.generics, &sig.params, None)
+        }
+        Item::Function(it) => {
+            let sig = fn_signature(db, it);
+            (&sig.generics, &sig.params, sig.ret)
+        }
+        _ => return None,
+    };
+    let generic = |generic: &hx_hir::GenericParam| {
+        let ty = generic.ty.and_then(|ty| written.ty(ty)).map_or_else(String::new, |ty| format!(": {ty}"));
+        let default = generic.default.and_then(|e| written.expr(e));
+        CallParam {
+            name: generic.name.to_string(),
+            text: match &default {
+                Some(default) => format!("{}{ty} = {default}", generic.name),
+                None => format!("{}{ty}", generic.name),
+            },
+            need: if default.is_some() { Need::Named } else { Need::Required },
+        }
+    };
+    let param = |param: &hx_hir::Param| CallParam {
+        name: param.name.to_string(),
+        text: match written.ty(param.ty) {
+            Some(ty) => format!("{}: {ty}", param.name),
+            None => param.name.to_string(),
+        },
+        need: Need::Required,
+    };
+    let tail = ret.and_then(|ret| written.ty(ret)).map_or_else(String::new, |ty| format!(" -> {ty}"));
+    Some(Callable {
+        name: item.name(db).to_string(),
+        generics: generics.iter().map(generic).collect(),
+        params: params.iter().map(param).collect(),
+        tail,
+        docs: crate::docs::docs(db, item),
+    })
+}
+
+/// Parts of a header as they are written, in one line.
+struct Written<'a> {
+    text: &'a str,
+    offset: TextSize,
+    map: &'a SignatureSourceMap,
+}
+
+impl Written<'_> {
+    fn at(&self, range: TextRange) -> Option<String> {
+        let range = range + self.offset;
+        let written = self.text.get(usize::from(range.start())..usize::from(range.end()))?;
+        Some(written.split_whitespace().collect::<Vec<_>>().join(" "))
+    }
+
+    fn ty(&self, ty: TypeRefId) -> Option<String> {
+        self.at(self.map.map.type_ref(ty)?)
+    }
+
+    fn expr(&self, expr: ExprId) -> Option<String> {
+        self.at(self.map.map.expr(expr)?)
+    }
+}
+
+/// The call whose arguments an offset is among.
+pub(crate) struct CallAt {
+    pub(crate) callable: Callable,
+    /// The parameter that the argument at the offset is for.
+    pub(crate) active: Option<usize>,
+    /// The names that arguments have already.
+    pub(crate) named: Vec<String>,
+}
+
+/// The innermost call around an offset, half-typed or not.
+pub(crate) fn call_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<CallAt> {
+    let root = hx_base::parse(db, file).syntax_node();
+    let mut token = root.token_at_offset(at.min(root.text_range().end())).left_biased()?;
+    // Blanks at the end of what is half-typed belong to what is around it.
+    while token.kind().is_trivia() {
+        token = token.prev_token()?;
+    }
+    for node in token.parent_ancestors() {
+        let Some(list) = ast::ArgList::cast(node.clone()) else { continue };
+        let Some((open, close)) = parentheses(&node) else { continue };
+        if at < open || close.is_some_and(|close| at > close) {
+            continue;
+        }
+        let Some(call) = node.parent().and_then(ast::CallExpr::cast) else { continue };
+        let Some(ast::Expr::PathExpr(path)) = call.callee() else { continue };
+        let Some(name) = path.path().and_then(|path| path.last_segment()) else { continue };
+        let Some(found) = occurrence_at(db, file, name.syntax().text_range().start()) else { continue };
+        let Some(callable) = callable(db, &found.def) else { continue };
+        let active = active(&callable, &list, &node, at);
+        let named = list.args().filter_map(|arg| Some(arg.name_ref()?.text())).collect();
+        return Some(CallAt { callable, active, named });
+    }
+    None
+}
+
+/// The end of `(` and the start of `)`.
+fn parentheses(list: &SyntaxNode) -> Option<(TextSize, Option<TextSize>)> {
+    let token =
+        |kind| list.children_with_tokens().filter_map(|it| it.into_token()).find(|t| t.kind() == kind);
+    let open = token(T!['('])?.text_range().end();
+    Some((open, token(T![')']).map(|close| close.text_range().start())))
+}
+
+fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextSize) -> Option<usize> {
+    let around = list.args().find(|arg| arg.syntax().text_range().contains_inclusive(at));
+    if let Some(label) = around.and_then(|arg| arg.name_ref()) {
+        return callable.params.iter().position(|param| param.name == label.text());
+    }
+    let tokens = node.children_with_tokens().filter_map(|it| it.into_token());
+    let commas =
+        tokens.filter(|token| token.kind() == SyntaxKind::COMMA && token.text_range().end() <= at).count();
+    let positional: Vec<usize> =
+        (0..callable.params.len()).filter(|i| callable.params[*i].need != Need::Named).collect();
+    let last = positional.last().copied().filter(|i| callable.params[*i].need == Need::Rest);
+    positional.get(commas).copied().or(last)
+}
+
+/// The expression of a body whose text is a range.
+pub(crate) fn expr_at(db: &dyn Db, item: Item<'_>, range: TextRange) -> Option<ExprId> {
+    let map = body_source_map(db, item)?;
+    let offset = item.offset(db);
+    map.exprs.iter().find(|(_, found)| **found + offset == range).map(|(expr, _)| expr)
+}
+
+/// The callee of a call, by the expression of the call.
+pub(crate) fn callee_of(store: &ExprStore, expr: ExprId) -> Option<ExprId> {
+    match &store[expr] {
+        Expr::Call { callee, .. } => Some(*callee),
+        _ => None,
+    }
+}
+
+/// What a person is told of the call that they are writing.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SignatureHelp {
+    pub label: String,
+    /// Bytes of the label.
+    pub params: Vec<TextRange>,
+    pub active: Option<usize>,
+    pub docs: Option<String>,
+}
+
+/// The header of what is called around an offset.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn.
+pub fn signature_help(
+    db: &dyn Db,
+    file: SourceFile,
+    at: TextSize,
+) -> crate::Cancellable<Option<SignatureHelp>> {
+    crate::catch(|| {
+        let call = call_at(db, file, at)?;
+        let (label, params) = call.callable.label();
+        Some(SignatureHelp { label, params, active: call.active, docs: call.callable.docs })
+    })
+}

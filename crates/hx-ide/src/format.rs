@@ -1,0 +1,136 @@
+//! Formatting: the whole file, what a range touches, and what was just typed.
+
+use hx_base::{SourceFile, TextRange, TextSize};
+use hx_compile::Db;
+use hx_fmt::FormatError;
+
+use crate::{Cancellable, catch};
+
+/// A replacement in one file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextChange {
+    pub range: TextRange,
+    pub text: String,
+}
+
+/// The changes that give a file the one layout, line by line. With a range, only changes of lines that it touches.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn. Inside, why the file cannot be formatted.
+pub fn format(
+    db: &dyn Db,
+    file: SourceFile,
+    range: Option<TextRange>,
+) -> Cancellable<Result<Vec<TextChange>, FormatError>> {
+    catch(|| {
+        let old = file.text(db);
+        let new = hx_fmt::format(old)?;
+        let mut changes = line_changes(old, &new);
+        if let Some(range) = range {
+            changes.retain(|change| change.range.intersect(range).is_some());
+        }
+        Ok(changes)
+    })
+}
+
+/// After `}` or `;` was typed: the layout of the lines of the item around it that it ends, up to that character. Nothing while the
+/// file has syntax errors.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn.
+pub fn format_on_type(
+    db: &dyn Db,
+    file: SourceFile,
+    at: TextSize,
+    typed: char,
+) -> Cancellable<Vec<TextChange>> {
+    catch(|| {
+        let root = hx_base::parse(db, file).syntax_node();
+        let before = at.checked_sub(TextSize::of(typed));
+        let Some(token) = before.and_then(|at| root.token_at_offset(at).right_biased()) else {
+            return Vec::new();
+        };
+        if token.text() != typed.to_string() {
+            return Vec::new();
+        }
+        // What the character ends: the block, or the statement with its `;`.
+        let Some(node) = token.parent() else { return Vec::new() };
+        let text = file.text(db);
+        // Changes are made of whole lines.
+        let first = usize::from(crate::symbols::code_range(&node).start());
+        let last = usize::from(token.text_range().end());
+        let start = text[..first].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[last..].find('\n').map_or(text.len(), |at| last + at + 1);
+        let Ok(new) = hx_fmt::format(text) else { return Vec::new() };
+        let mut changes = line_changes(text, &new);
+        changes.retain(|change| {
+            start <= usize::from(change.range.start()) && usize::from(change.range.end()) <= end
+        });
+        changes
+    })
+}
+
+/// The changes from one text to another, in runs of lines that differ.
+fn line_changes(old: &str, new: &str) -> Vec<TextChange> {
+    let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
+        (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let mut changes = Vec::new();
+    let (mut i, mut j, mut at) = (0, 0, TextSize::new(0));
+    while i < old_lines.len() || j < new_lines.len() {
+        if old_lines.get(i) == new_lines.get(j) && i < old_lines.len() {
+            at += TextSize::of(old_lines[i]);
+            (i, j) = (i + 1, j + 1);
+            continue;
+        }
+        let (di, dj) = resynchronize(&old_lines[i..], &new_lines[j..]);
+        let removed: TextSize = old_lines[i..i + di].iter().map(|line| TextSize::of(*line)).sum();
+        changes.push(TextChange { range: TextRange::at(at, removed), text: new_lines[j..j + dj].concat() });
+        at += removed;
+        (i, j) = (i + di, j + dj);
+    }
+    changes
+}
+
+/// How many lines of both sides to leave behind until they agree again.
+fn resynchronize(old: &[&str], new: &[&str]) -> (usize, usize) {
+    // A line of some length, or two after each other: a lone bracket is found too easily.
+    let agrees = |i: usize, j: usize| {
+        let (Some(line), Some(other)) = (old.get(i), new.get(j)) else { return false };
+        line == other && (line.trim().len() >= 4 || old.get(i + 1) == new.get(j + 1))
+    };
+    for distance in 1..=(old.len() + new.len()).min(200) {
+        for di in 0..=distance.min(old.len()) {
+            let dj = distance - di;
+            if dj <= new.len() && agrees(di, dj) {
+                return (di, dj);
+            }
+        }
+    }
+    (old.len(), new.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(old: &str, new: &str, count: usize) {
+        let changes = line_changes(old, new);
+        let mut text = old.to_owned();
+        for change in changes.iter().rev() {
+            text.replace_range(std::ops::Range::<usize>::from(change.range), &change.text);
+        }
+        assert_eq!(text, new);
+        assert_eq!(changes.len(), count, "{changes:?}");
+    }
+
+    #[test]
+    fn changes_lead_from_one_text_to_the_other() {
+        check("a\nb\nc\n", "a\nb\nc\n", 0);
+        check("aa\nbb\ncc\ndd\n", "aa\nxx\ncc\ndd\n", 1);
+        check("aa\nbb\ncc\ndd\nee\n", "aa\ncc\ndd\nee\n", 1);
+        check("aa\nbb\ncc\n", "aa\nnn\nbb\ncc\nmm\n", 2);
+        check("", "aa\n", 1);
+        check("aa", "", 1);
+        check("aa\nbb", "cc\ndd\n", 1);
+    }
+}

@@ -1,0 +1,390 @@
+//! What a person is told of the thing under the pointer.
+
+use base64::Engine as _;
+use hx_base::{SourceFile, TextRange, TextSize};
+use hx_compile::Db;
+use hx_dtype::DType;
+use hx_hir::{
+    Item, ItemKey, Kind, Ty, body_of, body_source_map, file_items, infer_body, item_range, signature_names,
+    signature_types,
+};
+use hx_layout::draw::Drawing;
+use hx_syntax::{SyntaxKind, SyntaxToken};
+use hx_tile::TensorId;
+
+use crate::anchor::Anchors;
+use crate::callable::{callable, callee_of};
+use crate::last_good::LastGood;
+use crate::layout::{ReasonStep, chain, describe, drawings};
+use crate::names::{Def, definition_of, occurrence_at};
+use crate::semantic_tokens::place_of;
+use crate::solved::{Solved, touched};
+use crate::{Cancellable, Shown, catch, docs};
+
+/// The part of a layout that is drawn in a hover: more is for a view of its own.
+const ROWS: usize = 16;
+const COLS: usize = 8;
+
+/// How drawings are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum DrawingStyle {
+    /// An image in the text, as a data address.
+    Svg,
+    #[default]
+    Unicode,
+    None,
+}
+
+/// What is told, and of which range.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Hover {
+    pub range: TextRange,
+    /// Markdown.
+    pub text: String,
+}
+
+/// What is known of the name, operation or number at an offset.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn.
+pub fn hover(
+    db: &dyn Db,
+    file: SourceFile,
+    at: TextSize,
+    shown: &Shown,
+    style: DrawingStyle,
+    last_good: &LastGood,
+) -> Cancellable<Option<Hover>> {
+    catch(|| {
+        let cx = Hovering { db, file, at, shown, style, last_good };
+        match occurrence_at(db, file, at) {
+            Some(found) => Some(Hover { range: found.range, text: cx.name(&found.def, found.range)? }),
+            None => cx.token(),
+        }
+    })
+}
+
+struct Hovering<'a> {
+    db: &'a dyn Db,
+    file: SourceFile,
+    at: TextSize,
+    shown: &'a Shown,
+    style: DrawingStyle,
+    last_good: &'a LastGood,
+}
+
+fn code(text: &str) -> String {
+    format!("```hx\n{text}\n```\n")
+}
+
+impl<'a> Hovering<'a> {
+    fn name(&self, def: &Def, range: TextRange) -> Option<String> {
+        let db = self.db;
+        let definition = definition_of(db, def);
+        let name = match definition {
+            Some(at) => at.file.text(db)[at.range].to_owned(),
+            None => self.file.text(db)[range].to_owned(),
+        };
+        match def {
+            Def::Local { item, pat } => {
+                let found = item.find(db)?;
+                let ty = infer_body(db, found).pats.get(*pat).map(ToString::to_string);
+                let text =
+                    ty.filter(|ty| ty != "_").map_or_else(|| name.clone(), |ty| format!("{name}: {ty}"));
+                let mut out = code(&format!("let {text}"));
+                out.push_str(&self.tensor(found, definition?.range).unwrap_or_default());
+                Some(out)
+            }
+            Def::Param { item, index } => {
+                let found = item.find(db)?;
+                let types = signature_types(db, found);
+                let ty = types.params.get(*index).map_or("_".to_owned(), ToString::to_string);
+                let role = format!("parameter of `{}`", item.name);
+                Some(format!(
+                    "{}\n{role}{}",
+                    code(&format!("{name}: {ty}")),
+                    given_layout(types.params.get(*index))
+                ))
+            }
+            Def::Generic { item, index } => self.generic(item, *index, &name),
+            Def::Dim { item, name } => {
+                let found = item.find(db)?;
+                let dim = signature_names(db, found).dims.iter().find(|dim| dim.name == *name)?;
+                let params = crate::names::params_of(db, found);
+                let param = params.get(dim.param as usize)?;
+                let what = if dim.stride { "stride" } else { "dimension" };
+                Some(format!(
+                    "{}\n{what} {} of `{param}`, bound at launch. What is shown assumes that it is a multiple of 16.",
+                    code(&format!("{name}: int")),
+                    dim.axis
+                ))
+            }
+            Def::Item(key) => self.item(key),
+            Def::Binding(_) => Some(format!("{}\na value of the session", code(&name))),
+            Def::Module(file) => {
+                let docs = docs::file_docs(db, *file).unwrap_or_default();
+                Some(format!("{}\n{docs}", code(&format!("// {}", file.path(db)))))
+            }
+            Def::Builtin(id) => {
+                let (label, docs) = match callable(db, def) {
+                    Some(callable) => (callable.label().0, callable.docs.unwrap_or_default()),
+                    None => (id.name().to_owned(), id.get().doc.to_owned()),
+                };
+                let operation = self.operations(range).unwrap_or_default();
+                Some(format!("{}\n{docs}{operation}", code(&label)))
+            }
+            Def::DType(dtype) => Some(format!("{}\n{}", code(&dtype.to_string()), about(*dtype))),
+            Def::Kind(kind) => Some(format!("{}\n{}", code(&name), about_kind(*kind))),
+            Def::Member(name) => Some(match name.as_str() {
+                "T" => format!("{}\nThe last two modes of a tensor swapped: a view.", code(".T")),
+                other => code(&format!(".{other}")),
+            }),
+        }
+    }
+
+    fn generic(&self, item: &ItemKey, index: usize, name: &str) -> Option<String> {
+        let found = item.find(self.db)?;
+        let callable = crate::callable::of_item(self.db, found)?;
+        let written = callable.generics.get(index).map_or(name.to_owned(), |generic| generic.text.clone());
+        let mut out = format!("{}\ncompile-time parameter of `{}`", code(&written), item.name);
+        if let Item::Kernel(kernel) = found
+            && let Some(solved) = Solved::of(self.db, kernel, self.shown)
+            && let Some(value) = solved.lowered.args.get(name)
+        {
+            out.push_str(&format!("; `{value}` in what is shown"));
+        }
+        Some(out)
+    }
+
+    fn item(&self, key: &ItemKey) -> Option<String> {
+        let item = key.find(self.db)?;
+        let mut out = code(&docs::header(self.db, item)?);
+        if let Some(docs) = docs::docs(self.db, item) {
+            out.push_str(&format!("\n{docs}\n"));
+        }
+        if let Item::Kernel(kernel) = item {
+            // What a file of the standard library costs is for its own hover.
+            if let Some(costs) = crate::costs::of_kernel(self.db, kernel, self.shown, &|_| None) {
+                let args: Vec<String> = costs.args.iter().map(|(n, v)| format!("`{n} = {v}`")).collect();
+                out.push_str(&format!("\n---\n\n{} threads · {}", costs.threads, costs.summary()));
+                let assumed = "all dimensions and strides multiples of 16";
+                let args = if args.is_empty() { String::new() } else { format!("{}, ", args.join(", ")) };
+                out.push_str(&format!("\n\n*{}, assuming {args}{assumed}*", costs.arch));
+            }
+        }
+        let path = key.file.path(self.db);
+        if key.file != self.file {
+            out.push_str(&format!("\n\n`{path}`"));
+        }
+        Some(out)
+    }
+
+    /// The layouts of a local's tensors, and why.
+    fn tensor(&self, item: Item<'a>, binding: TextRange) -> Option<String> {
+        let Item::Kernel(kernel) = item else { return None };
+        let Some(solved) = Solved::of(self.db, kernel, self.shown) else {
+            let anchors = Anchors::of(self.db, kernel);
+            let anchor = anchors.name_at(binding)?;
+            let kept = self.last_good.of(self.db, kernel);
+            let parts = &kept.iter().find(|kept| kept.anchor == *anchor)?.parts;
+            let tooltips: Vec<&str> = parts.iter().map(|part| part.tooltip.as_str()).collect();
+            return Some(format!("\n*The kernel has errors. Before them:*\n\n{}", tooltips.join("\n\n")));
+        };
+        let tensors = solved.tensors_bound_at(binding);
+        let told: Vec<String> = tensors.iter().filter_map(|id| self.layout(&solved, *id)).collect();
+        let mut unique: Vec<String> = Vec::new();
+        for text in told {
+            if !unique.contains(&text) {
+                unique.push(text);
+            }
+        }
+        (!unique.is_empty()).then(|| unique.join("\n\n---\n"))
+    }
+
+    fn layout(&self, solved: &Solved<'_>, id: TensorId) -> Option<String> {
+        let tensor = solved.tensor(id);
+        let (layout, alias) = (solved.layout(id)?, solved.alias(id)?);
+        let mut out = format!("\n**{alias}** · `{}{:?}`\n\n```\n{layout}\n```\n", tensor.dtype, tensor.shape);
+        let touching: Vec<String> = solved
+            .ops()
+            .into_iter()
+            .filter(|op| touched(op).contains(&id))
+            .map(|op| match describe(solved, op) {
+                (what, Some(reason)) => format!("- `{what}`  \n  {reason}"),
+                (what, None) => format!("- `{what}`"),
+            })
+            .collect();
+        if !touching.is_empty() {
+            out.push_str(&format!("\n{}\n", touching.join("\n")));
+        }
+        if let Some(step) = chain(solved, id) {
+            out.push_str("\n**Because**\n\n");
+            reasons(&step, 0, &mut out);
+        }
+        if let Some(drawing) = drawings(solved, id).into_iter().next() {
+            out.push_str(&self.drawing(&drawing.drawing));
+        }
+        Some(out)
+    }
+
+    /// A drawing, or its first rows and columns.
+    fn drawing(&self, drawing: &Drawing) -> String {
+        let cropped = crop(drawing);
+        match self.style {
+            DrawingStyle::None => String::new(),
+            DrawingStyle::Unicode => format!("\n```\n{}```\n", cropped.unicode()),
+            DrawingStyle::Svg => {
+                let data = base64::engine::general_purpose::STANDARD.encode(cropped.svg());
+                format!("\n![layout](data:image/svg+xml;base64,{data})\n")
+            }
+        }
+    }
+
+    /// What the call became whose name is at a range.
+    fn operations(&self, range: TextRange) -> Option<String> {
+        let around = |item: &&Item<'_>| item_range(self.db, **item).contains_range(range);
+        let item = *file_items(self.db, self.file).items.iter().find(around)?;
+        let Item::Kernel(kernel) = item else { return None };
+        let solved = Solved::of(self.db, kernel, self.shown)?;
+        let (body, map) = (body_of(self.db, item), body_source_map(self.db, item)?);
+        let offset = item.offset(self.db);
+        let call = body.store.exprs.iter().find_map(|(expr, _)| {
+            let callee = callee_of(&body.store, expr)?;
+            (map.expr(callee)? + offset).contains_range(range).then(|| map.expr(expr))?
+        })? + offset;
+        let mut told: Vec<String> = Vec::new();
+        for op in solved.ops().into_iter().filter(|op| solved.in_kernel(op.origin) == Some(call)) {
+            let (what, reason) = describe(&solved, op);
+            let text = format!("\n- `{what}`{}", reason.map_or_else(String::new, |r| format!("  \n  {r}")));
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+        (!told.is_empty()).then(|| format!("\n\n---\n{}", told.concat()))
+    }
+
+    /// A number, a keyword, or the type of an expression.
+    fn token(&self) -> Option<Hover> {
+        let root = hx_base::parse(self.db, self.file).syntax_node();
+        let token = root.token_at_offset(self.at.min(root.text_range().end())).right_biased()?;
+        let range = token.text_range();
+        if token.kind().is_keyword() {
+            let text = keyword(&token)?;
+            return Some(Hover { range, text: format!("{}\n{text}", code(token.text())) });
+        }
+        if matches!(token.kind(), SyntaxKind::WHITESPACE | SyntaxKind::COMMENT) {
+            return None;
+        }
+        // The smallest expression around it that has a type.
+        let around = |item: &&Item<'_>| item_range(self.db, **item).contains_range(range);
+        let item = *file_items(self.db, self.file).items.iter().find(around)?;
+        let (types, map) = (infer_body(self.db, item), body_source_map(self.db, item)?);
+        let offset = item.offset(self.db);
+        let typed = types.exprs.iter().filter_map(|(expr, ty)| Some((map.expr(expr)? + offset, ty)));
+        let (range, ty) =
+            typed.filter(|(found, _)| found.contains_range(range)).min_by_key(|(found, _)| found.len())?;
+        if ty.is_quiet() || matches!(ty, Ty::Unit) {
+            return None;
+        }
+        Some(Hover { range, text: code(&ty.to_string()) })
+    }
+}
+
+/// The parameters of a kernel are in global memory, and their layout is given.
+fn given_layout(ty: Option<&Ty>) -> &'static str {
+    match ty {
+        Some(Ty::Tensor(_)) => "; its layout is given by its strides",
+        _ => "",
+    }
+}
+
+fn crop(drawing: &Drawing) -> Drawing {
+    if drawing.rows <= ROWS && drawing.cols <= 2 * COLS {
+        return drawing.clone();
+    }
+    let (rows, cols) = (drawing.rows.min(ROWS), drawing.cols.min(COLS));
+    let cells = (0..rows).flat_map(|row| (0..cols).map(move |col| row * drawing.cols + col));
+    Drawing {
+        title: format!("first {rows} × {cols} of {}", drawing.title),
+        rows,
+        cols,
+        cells: cells.map(|at| drawing.cells[at].clone()).collect(),
+        row_step: drawing.row_step,
+        col_step: drawing.col_step,
+    }
+}
+
+/// A tree of reasons as a nested list.
+fn reasons(step: &ReasonStep, depth: usize, out: &mut String) {
+    let indent = "  ".repeat(depth);
+    if depth == 0 {
+        out.push_str(&format!("- {}\n", step.reason.as_deref().unwrap_or_default()));
+    } else {
+        let reason = step.reason.as_deref().map_or_else(String::new, |r| format!("  \n{indent}  {r}"));
+        out.push_str(&format!("{indent}- `{}`{reason}\n", step.what));
+    }
+    step.from.iter().for_each(|below| reasons(below, depth + 1, out));
+}
+
+/// What an element type is.
+fn about(dtype: DType) -> String {
+    let bits = dtype.bits();
+    let what = if dtype == DType::Bool {
+        "a truth value".to_owned()
+    } else if dtype.is_int() {
+        format!("an integer of {bits} bits")
+    } else {
+        format!("a floating-point number of {bits} bits")
+    };
+    let packed = if bits < 8 { "; tensors of it are packed, lowest bits first" } else { "" };
+    format!("{what}{packed}")
+}
+
+fn about_kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Int => "a whole number, known at compile time",
+        Kind::Float => "a floating-point number, known at compile time",
+        Kind::Bool => "a truth value, known at compile time",
+        Kind::Type => "an element type, known at compile time",
+        Kind::Layout => "a layout, known at compile time",
+    }
+}
+
+/// What a keyword begins.
+fn keyword(token: &SyntaxToken) -> Option<&'static str> {
+    Some(match token.text() {
+        "kernel" => "A kernel: a block of threads runs its body for each element of its `grid`.",
+        "fn" => "A tile function, inlined where it is called.",
+        "test" => "A test: host code that `hx test` runs.",
+        "bench" => "A bench: host code that `hx bench` times on the GPU.",
+        "main" => "What `hx run` executes.",
+        "where" => "What the kernel may rely on; a launch that breaks it is refused.",
+        "grid" => "Blocks along each axis.",
+        "threads" => "Threads of a block.",
+        "cluster" => "Blocks of a cluster along each axis.",
+        "shared" => "Shared memory: of a block, and seen by all of its threads.",
+        "register" => "Registers: each element is held by one thread, or by several alike.",
+        "global" => "Global memory.",
+        "mut" => "It may be written.",
+        "new" => "A mode of extent 1, in an index.",
+        "measure" => "What a bench times, with the work that it counts.",
+        "baseline" => "What a bench is compared with, in the same run.",
+        "use" => "Brings a name of another file into this one.",
+        "const" => "A constant of the file, known at compile time.",
+        "inf" => "Infinity.",
+        _ => return None,
+    })
+}
+
+/// Where the code at an offset runs, by the item around it; nothing between items.
+pub(crate) fn place_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<hx_hir::Place> {
+    let root = hx_base::parse(db, file).syntax_node();
+    let inside = |item: &&Item<'_>| {
+        let Some(node) = crate::names::item_node(db, &root, **item) else { return false };
+        let range = crate::symbols::code_range(&node);
+        // Behind a closing brace the item has ended; what is half-typed goes on.
+        let closed = node.last_token().is_some_and(|token| token.kind() == SyntaxKind::R_BRACE);
+        range.start() < at && (at < range.end() || at == range.end() && !closed)
+    };
+    file_items(db, file).items.iter().find(inside).map(|item| place_of(item.kind()))
+}

@@ -1,0 +1,414 @@
+//! What every name in a file means, and where: the ground under definitions, references, rename, highlights and colours.
+
+use std::collections::BTreeMap;
+
+use hx_base::{SourceFile, TextRange, TextSize};
+use hx_compile::Db;
+use hx_dtype::DType;
+use hx_hir::{BuiltinId, resolve_path};
+use hx_hir::{
+    Expr, ExprId, ExprStore, Item, ItemKey, ItemKind, Kind, Name, Names, Pat, PatId, Path, PathTarget,
+    Resolution, SourceMap, StmtKind, TypeRef, absolute_path, body_names, body_of, body_source_map,
+    file_items, fn_signature, item_range, kernel_signature, signature_names, signature_source_map,
+};
+use hx_syntax::ast::{self, AstNode as _};
+use hx_syntax::{SyntaxKind, SyntaxNode};
+
+use crate::FileRange;
+
+/// What a name stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Def {
+    /// A value that an earlier cell of a session bound.
+    Binding(Name),
+    Local {
+        item: ItemKey,
+        pat: PatId,
+    },
+    Param {
+        item: ItemKey,
+        index: usize,
+    },
+    /// A compile-time parameter.
+    Generic {
+        item: ItemKey,
+        index: usize,
+    },
+    /// A dimension or stride that the parameters' types bind.
+    Dim {
+        item: ItemKey,
+        name: Name,
+    },
+    Item(ItemKey),
+    Module(SourceFile),
+    Builtin(BuiltinId),
+    DType(DType),
+    Kind(Kind),
+    /// What stands behind a dot.
+    Member(Name),
+}
+
+/// How a name occurs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Role {
+    Definition,
+    Read,
+    Write,
+    /// The name of an argument.
+    Label,
+}
+
+/// One name in a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Occurrence {
+    pub(crate) range: TextRange,
+    pub(crate) def: Def,
+    pub(crate) role: Role,
+}
+
+/// Every name of a file that means something, in the order of the text; each place once.
+pub(crate) fn occurrences(db: &dyn Db, file: SourceFile) -> Vec<Occurrence> {
+    let mut found = Finder::new(db, file);
+    for item in &file_items(db, file).items {
+        found.item(*item);
+    }
+    found.uses();
+    found.by_start.into_values().collect()
+}
+
+/// The name at an offset: the one that begins there, else the one around or before it.
+pub(crate) fn occurrence_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<Occurrence> {
+    let around = |item: &&Item<'_>| item_range(db, **item).contains_inclusive(at);
+    let mut found = Finder::new(db, file);
+    for item in file_items(db, file).items.iter().filter(around) {
+        found.item(*item);
+    }
+    found.uses();
+    let touching = found.by_start.into_values().filter(|o| o.range.contains_inclusive(at));
+    touching.max_by_key(|o| (o.range.contains(at), o.range.start()))
+}
+
+struct Finder<'db> {
+    db: &'db dyn Db,
+    file: SourceFile,
+    root: SyntaxNode,
+    by_start: BTreeMap<TextSize, Occurrence>,
+}
+
+impl<'db> Finder<'db> {
+    fn new(db: &'db dyn Db, file: SourceFile) -> Finder<'db> {
+        let root = hx_base::parse(db, file).syntax_node();
+        Finder { db, file, root, by_start: BTreeMap::new() }
+    }
+
+    /// A definition wins over a use at the same place: the first use of a dimension is its definition.
+    fn add(&mut self, range: TextRange, def: Def, role: Role) {
+        if range.is_empty() {
+            return;
+        }
+        let new = Occurrence { range, def, role };
+        match self.by_start.get(&range.start()) {
+            Some(known) if known.role == Role::Definition || role == Role::Read => {}
+            _ => {
+                self.by_start.insert(range.start(), new);
+            }
+        }
+    }
+
+    fn item(&mut self, item: Item<'db>) {
+        let db = self.db;
+        let (key, offset) = (item.key(db), item.offset(db));
+        if let Some(name) = item_name(db, &self.root, item) {
+            self.add(name, Def::Item(key.clone()), Role::Definition);
+        }
+        if let Some(map) = signature_source_map(db, item) {
+            for (index, range) in map.generics.iter().enumerate() {
+                self.add(*range + offset, Def::Generic { item: key.clone(), index }, Role::Definition);
+            }
+            for (index, range) in map.params.iter().enumerate() {
+                self.add(*range + offset, Def::Param { item: key.clone(), index }, Role::Definition);
+            }
+            let names = signature_names(db, item);
+            for dim in &names.dims {
+                if let Some(range) = map.map.expr(dim.at) {
+                    let def = Def::Dim { item: key.clone(), name: dim.name.clone() };
+                    self.add(range + offset, def, Role::Definition);
+                }
+            }
+            if let Some(store) = signature_store(db, item) {
+                self.store(item, store, &map.map, &names.names);
+            }
+        }
+        let Some(map) = body_source_map(db, item) else { return };
+        let body = body_of(db, item);
+        for (pat, found) in body.store.pats.iter() {
+            if let (Pat::Bind(_), Some(range)) = (found, map.pat(pat)) {
+                self.add(range + offset, Def::Local { item: key.clone(), pat }, Role::Definition);
+            }
+        }
+        self.store(item, &body.store, map, body_names(db, item));
+    }
+
+    /// The uses of names in a signature or body.
+    fn store(&mut self, item: Item<'db>, store: &ExprStore, map: &SourceMap, names: &Names) {
+        let (key, offset) = (item.key(self.db), item.offset(self.db));
+        let mut written: Vec<ExprId> = Vec::new();
+        for stmt in store.stmts.values() {
+            if let StmtKind::Assign { place, .. } = stmt.kind {
+                written.push(place);
+            }
+        }
+        for (expr, resolution) in names.exprs.iter() {
+            let (Some(range), Expr::Path { path, .. }) = (map.expr(expr), &store[expr]) else { continue };
+            let role = if written.contains(&expr) { Role::Write } else { Role::Read };
+            let Some(def) = def_of(&key, resolution) else { continue };
+            self.path(range + offset, path, def, role);
+        }
+        for (ty, resolution) in names.types.iter() {
+            let (Some(range), TypeRef::Named { path, .. }) = (map.type_ref(ty), &store[ty]) else { continue };
+            let Some(def) = def_of(&key, resolution) else { continue };
+            self.path(range + offset, path, def, Role::Read);
+        }
+        for (expr, data) in store.exprs.iter() {
+            match data {
+                Expr::Field { name, .. } | Expr::MethodCall { name, .. } => {
+                    if let Some(range) = map.label(expr, 0) {
+                        self.add(range + offset, Def::Member(name.clone()), Role::Read);
+                    }
+                }
+                Expr::Call { callee, args } => {
+                    let target = names.exprs.get(*callee).cloned();
+                    let labels: Vec<(usize, &Name)> =
+                        args.iter().enumerate().filter_map(|(i, a)| Some((i, a.name.as_ref()?))).collect();
+                    for (i, name) in labels {
+                        let range = map.label(expr, i);
+                        self.label(range.map(|r| r + offset), target.as_ref(), name, false);
+                    }
+                }
+                Expr::Path { generics, .. } if !generics.is_empty() => {
+                    let target = names.exprs.get(expr).cloned();
+                    for (i, generic) in generics.iter().enumerate() {
+                        let Some(name) = &generic.name else { continue };
+                        let range = map.label(expr, i);
+                        self.label(range.map(|r| r + offset), target.as_ref(), name, true);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The name of an argument: a parameter of what is called.
+    fn label(&mut self, range: Option<TextRange>, target: Option<&Resolution>, name: &Name, generic: bool) {
+        let (Some(range), Some(Resolution::Item(key))) = (range, target) else { return };
+        let Some(callee) = key.find(self.db) else { return };
+        let def = if generic {
+            let index = generics_of(self.db, callee).iter().position(|known| known == name);
+            index.map(|index| Def::Generic { item: key.clone(), index })
+        } else {
+            let index = params_of(self.db, callee).iter().position(|known| known == name);
+            index.map(|index| Def::Param { item: key.clone(), index })
+        };
+        if let Some(def) = def {
+            self.add(range, def, Role::Label);
+        }
+    }
+
+    /// A path that begins in a range: its last name means `def`, those before it modules.
+    fn path(&mut self, range: TextRange, path: &Path, def: Def, role: Role) {
+        let text = self.file.text(self.db);
+        if let Some(name) = path.as_name()
+            && text.get(usize::from(range.start())..).is_some_and(|rest| rest.starts_with(name.as_str()))
+        {
+            return self.add(TextRange::at(range.start(), TextSize::of(name.as_str())), def, role);
+        }
+        let Some(node) = path_node(&self.root, range, path) else { return };
+        let segments: Vec<TextRange> = node.segments().map(|s| s.syntax().text_range()).collect();
+        let Some((last, modules)) = segments.split_last() else { return };
+        self.add(*last, def, role);
+        self.modules(&path.segments, modules, true);
+    }
+
+    /// The modules that the first names of a path mean.
+    fn modules(&mut self, names: &[Name], ranges: &[TextRange], through_imports: bool) {
+        for (i, range) in ranges.iter().enumerate() {
+            let Some(prefix) = names.get(..=i) else { return };
+            let target = if through_imports {
+                resolve_path(self.db, self.file, &Path { segments: prefix.to_vec() })
+                    .or_else(|| absolute_path(self.db, self.file, prefix))
+            } else {
+                absolute_path(self.db, self.file, prefix)
+            };
+            if let Some(PathTarget::Module(file)) = target {
+                self.add(*range, Def::Module(file), Role::Read);
+            }
+        }
+    }
+
+    fn uses(&mut self) {
+        let trees: Vec<ast::UseTree> =
+            self.root.children().filter_map(ast::Use::cast).filter_map(|it| it.use_tree()).collect();
+        for tree in trees {
+            self.use_tree(&tree, &[]);
+        }
+    }
+
+    fn use_tree(&mut self, tree: &ast::UseTree, prefix: &[Name]) {
+        let mut names = prefix.to_vec();
+        for segment in tree.path().into_iter().flat_map(|path| path.segments().collect::<Vec<_>>()) {
+            names.push(Name::from(segment.text()));
+            let def = match absolute_path(self.db, self.file, &names) {
+                Some(PathTarget::Item(item)) => Def::Item(item.key(self.db)),
+                Some(PathTarget::Module(file)) => Def::Module(file),
+                None => continue,
+            };
+            self.add(segment.syntax().text_range(), def.clone(), Role::Read);
+            if let Some(alias) = tree.rename().and_then(|rename| rename.name()) {
+                self.add(alias.syntax().text_range(), def, Role::Read);
+            }
+        }
+        for inner in tree.use_tree_list().into_iter().flat_map(|list| list.use_trees().collect::<Vec<_>>()) {
+            self.use_tree(&inner, &names);
+        }
+    }
+}
+
+/// The path in the tree that begins in a range and has these names.
+fn path_node(root: &SyntaxNode, range: TextRange, path: &Path) -> Option<ast::Path> {
+    let covering = match root.covering_element(range.intersect(root.text_range())?) {
+        hx_syntax::NodeOrToken::Node(node) => node,
+        hx_syntax::NodeOrToken::Token(token) => token.parent()?,
+    };
+    let same = |node: &ast::Path| {
+        let mut segments = node.segments();
+        path.segments.iter().all(|name| segments.next().is_some_and(|s| s.text() == name.as_str()))
+            && segments.next().is_none()
+    };
+    let inside = covering.descendants().filter_map(ast::Path::cast);
+    inside.filter(|node| range.contains_range(node.syntax().text_range())).find(same)
+}
+
+fn def_of(item: &ItemKey, resolution: &Resolution) -> Option<Def> {
+    let item = || item.clone();
+    Some(match resolution {
+        Resolution::Local(pat) => Def::Local { item: item(), pat: *pat },
+        Resolution::Binding(name) => Def::Binding(name.clone()),
+        Resolution::Param(index) => Def::Param { item: item(), index: *index as usize },
+        Resolution::Generic(index) => Def::Generic { item: item(), index: *index as usize },
+        Resolution::Dim(name) => Def::Dim { item: item(), name: name.clone() },
+        Resolution::Item(key) => Def::Item(key.clone()),
+        Resolution::Module(file) => Def::Module(*file),
+        Resolution::Builtin(id) => Def::Builtin(*id),
+        Resolution::DType(dtype) => Def::DType(*dtype),
+        Resolution::Kind(kind) => Def::Kind(*kind),
+    })
+}
+
+fn signature_store<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<&'db ExprStore> {
+    match item {
+        Item::Kernel(it) => Some(&kernel_signature(db, it).store),
+        Item::Function(it) => Some(&fn_signature(db, it).store),
+        _ => None,
+    }
+}
+
+/// The names of the run-time parameters of a kernel or function.
+pub(crate) fn params_of(db: &dyn Db, item: Item<'_>) -> Vec<Name> {
+    match item {
+        Item::Kernel(it) => kernel_signature(db, it).params.iter().map(|p| p.name.clone()).collect(),
+        Item::Function(it) => fn_signature(db, it).params.iter().map(|p| p.name.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The names of the compile-time parameters of a kernel or function.
+pub(crate) fn generics_of(db: &dyn Db, item: Item<'_>) -> Vec<Name> {
+    match item {
+        Item::Kernel(it) => kernel_signature(db, it).generics.iter().map(|p| p.name.clone()).collect(),
+        Item::Function(it) => fn_signature(db, it).generics.iter().map(|p| p.name.clone()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The node of an item in the tree of its file.
+pub(crate) fn item_node(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<SyntaxNode> {
+    let range = item_range(db, item);
+    // Of a cell the whole tree is one item.
+    if root.text_range() == range && item.kind() == ItemKind::Cell {
+        return Some(root.clone());
+    }
+    let node = root.child_or_token_at_range(range)?.into_node()?;
+    (node.text_range() == range).then_some(node)
+}
+
+/// The name of an item in its file: what is defined, or the title of a test or bench, or the word `main`.
+pub(crate) fn item_name(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<TextRange> {
+    let node = item_node(db, root, item)?;
+    match item.kind() {
+        ItemKind::Use => None,
+        ItemKind::Test | ItemKind::Bench | ItemKind::Main | ItemKind::Cell => None,
+        ItemKind::Const | ItemKind::Function | ItemKind::Kernel => {
+            let name = node.children().find_map(ast::Name::cast)?;
+            Some(name.syntax().text_range())
+        }
+    }
+}
+
+/// What stands for an item in lists: its name, the title of a test or bench, the keyword of `main`.
+pub(crate) fn item_heading(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<TextRange> {
+    let node = item_node(db, root, item)?;
+    item_name(db, root, item).or_else(|| {
+        let tokens = || node.children_with_tokens().filter_map(|it| it.into_token());
+        let title = tokens().find(|token| token.kind() == SyntaxKind::STRING);
+        title.or_else(|| tokens().find(|token| token.kind().is_keyword())).map(|token| token.text_range())
+    })
+}
+
+/// Where a name is defined; nothing for what the language itself knows.
+pub(crate) fn definition_of(db: &dyn Db, def: &Def) -> Option<FileRange> {
+    let at = |key: &ItemKey, range: Option<TextRange>| {
+        let item = key.find(db)?;
+        Some(FileRange { file: key.file, range: range? + item.offset(db) })
+    };
+    match def {
+        Def::Local { item, pat } => at(item, body_source_map(db, item.find(db)?)?.pat(*pat)),
+        Def::Param { item, index } => {
+            at(item, signature_source_map(db, item.find(db)?)?.params.get(*index).copied())
+        }
+        Def::Generic { item, index } => {
+            at(item, signature_source_map(db, item.find(db)?)?.generics.get(*index).copied())
+        }
+        Def::Dim { item, name } => {
+            let found = item.find(db)?;
+            let dim = signature_names(db, found).dims.iter().find(|dim| dim.name == *name)?;
+            at(item, signature_source_map(db, found)?.map.expr(dim.at))
+        }
+        Def::Item(key) => {
+            let item = key.find(db)?;
+            let root = hx_base::parse(db, key.file).syntax_node();
+            let range = item_name(db, &root, item).unwrap_or_else(|| item_range(db, item));
+            Some(FileRange { file: key.file, range })
+        }
+        Def::Module(file) => Some(FileRange { file: *file, range: TextRange::default() }),
+        Def::Binding(_) | Def::Builtin(_) | Def::DType(_) | Def::Kind(_) | Def::Member(_) => None,
+    }
+}
+
+impl Def {
+    /// The item that it is, or is in.
+    pub(crate) fn item(&self) -> Option<&ItemKey> {
+        match self {
+            Def::Local { item, .. }
+            | Def::Param { item, .. }
+            | Def::Generic { item, .. }
+            | Def::Dim { item, .. }
+            | Def::Item(item) => Some(item),
+            _ => None,
+        }
+    }
+
+    /// Whether names outside of its item may mean it.
+    pub(crate) fn is_visible_outside(&self) -> bool {
+        matches!(self, Def::Item(_) | Def::Module(_) | Def::Param { .. } | Def::Generic { .. })
+    }
+}

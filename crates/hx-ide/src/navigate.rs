@@ -1,0 +1,198 @@
+//! Definitions, references, highlights and rename.
+
+use hx_base::{Edit, FileKind, SourceFile, TextRange, TextSize};
+use hx_compile::Db;
+use hx_syntax::{SyntaxKind, lex};
+
+use crate::names::{Def, Occurrence, Role, definition_of, occurrence_at, occurrences};
+use crate::{Cancellable, FileRange, catch};
+
+/// How a place uses a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// A use of the name at hand in the same file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Highlight {
+    pub range: TextRange,
+    pub access: Access,
+}
+
+/// Where the name at an offset is defined, and the range of that name.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn.
+pub fn definition(
+    db: &dyn Db,
+    file: SourceFile,
+    at: TextSize,
+) -> Cancellable<Option<(TextRange, FileRange)>> {
+    catch(|| {
+        let found = occurrence_at(db, file, at)?;
+        Some((found.range, definition_of(db, &found.def)?))
+    })
+}
+
+/// Where the name at an offset is used, in all files: ordered by file and place.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn.
+pub fn references(
+    db: &dyn Db,
+    file: SourceFile,
+    at: TextSize,
+    with_definition: bool,
+) -> Cancellable<Vec<FileRange>> {
+    catch(|| {
+        let Some(found) = occurrence_at(db, file, at) else { return Vec::new() };
+        let uses = uses_of(db, file, &found);
+        let wanted = uses.into_iter().filter(|(_, o)| with_definition || o.role != Role::Definition);
+        wanted.map(|(file, o)| FileRange { file, range: o.range }).collect()
+    })
+}
+
+/// Where the name at an offset is used in its file.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn.
+pub fn highlights(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Vec<Highlight>> {
+    catch(|| {
+        let Some(found) = occurrence_at(db, file, at) else { return Vec::new() };
+        let same = occurrences(db, file).into_iter().filter(|o| o.def == found.def);
+        let access = |o: &Occurrence| match o.role {
+            Role::Definition | Role::Write => Access::Write,
+            Role::Read | Role::Label => Access::Read,
+        };
+        same.map(|o| Highlight { range: o.range, access: access(&o) }).collect()
+    })
+}
+
+/// The places of a name, in every file where it may be seen.
+fn uses_of(db: &dyn Db, file: SourceFile, found: &Occurrence) -> Vec<(SourceFile, Occurrence)> {
+    let home = found.def.item().map_or(file, |item| item.file);
+    let mut files = vec![home];
+    if home != file {
+        files.push(file);
+    }
+    // A name that is nowhere in a text is not used there.
+    let name = &file.text(db)[found.range];
+    if found.def.is_visible_outside() || found.def.item().is_none() {
+        let own = found.def.item().and_then(|key| definition_of(db, &Def::Item(key.clone())));
+        let item = own.map(|at| at.file.text(db)[at.range].to_owned()).unwrap_or_default();
+        for &other in db.workspace().files(db) {
+            let text = other.text(db);
+            if !files.contains(&other) && (text.contains(name) || (!item.is_empty() && text.contains(&item)))
+            {
+                files.push(other);
+            }
+        }
+    }
+    files.sort_by(|a, b| a.path(db).cmp(b.path(db)));
+    let mut uses = Vec::new();
+    for file in files {
+        db.unwind_if_revision_cancelled();
+        uses.extend(occurrences(db, file).into_iter().filter(|o| o.def == found.def).map(|o| (file, o)));
+    }
+    uses
+}
+
+/// The name at an offset, if it can be renamed.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn. Inside, why it cannot be renamed.
+pub fn prepare_rename(
+    db: &dyn Db,
+    file: SourceFile,
+    at: TextSize,
+) -> Cancellable<Result<(TextRange, String), String>> {
+    catch(|| {
+        let found = renamable(db, file, at)?;
+        Ok((found.range, file.text(db)[found.range].to_owned()))
+    })
+}
+
+fn renamable(db: &dyn Db, file: SourceFile, at: TextSize) -> Result<Occurrence, String> {
+    let found = occurrence_at(db, file, at).ok_or("there is no name here")?;
+    let name = &file.text(db)[found.range];
+    let kind = match &found.def {
+        Def::Builtin(_) | Def::DType(_) | Def::Kind(_) | Def::Member(_) => "is part of the language",
+        Def::Binding(_) => "is a value of the session",
+        Def::Module(_) => "is a file: rename the file",
+        _ => "",
+    };
+    if !kind.is_empty() {
+        return Err(format!("`{name}` {kind}"));
+    }
+    match definition_of(db, &found.def) {
+        Some(place) if place.file.kind(db) == FileKind::Std => {
+            Err(format!("`{name}` is defined in the standard library"))
+        }
+        Some(_) => Ok(found),
+        None => Err(format!("the definition of `{name}` is not known")),
+    }
+}
+
+/// The edits that give the name at an offset another one, in every file.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn. Inside, why it cannot be renamed.
+pub fn rename(
+    db: &dyn Db,
+    file: SourceFile,
+    at: TextSize,
+    new_name: &str,
+) -> Cancellable<Result<Vec<Edit>, String>> {
+    catch(|| {
+        let found = renamable(db, file, at)?;
+        if !is_identifier(new_name) {
+            return Err(format!("`{new_name}` is no name"));
+        }
+        let definition = definition_of(db, &found.def).ok_or("the definition is not known")?;
+        let old = &definition.file.text(db)[definition.range];
+        if new_name == old {
+            return Ok(Vec::new());
+        }
+        if let Some(place) = taken(db, &found.def, &definition, new_name) {
+            return Err(format!("`{new_name}` is taken: {place}"));
+        }
+        let mut edits = Vec::new();
+        for (file, o) in uses_of(db, file, &found) {
+            // Under another name, as after `as`, it keeps that name.
+            if &file.text(db)[o.range] == old && file.kind(db) != FileKind::Std {
+                edits.push(Edit { file, range: o.range, text: new_name.to_owned() });
+            }
+        }
+        Ok(edits)
+    })
+}
+
+fn is_identifier(text: &str) -> bool {
+    let tokens = lex(text);
+    matches!(tokens.as_slice(), [token] if token.kind == SyntaxKind::IDENT)
+}
+
+/// What has that name already where the new name would be seen.
+fn taken(db: &dyn Db, def: &Def, definition: &FileRange, name: &str) -> Option<String> {
+    let same = |o: &Occurrence| {
+        o.role == Role::Definition
+            && &definition.file.text(db)[o.range] == name
+            && o.range != definition.range
+    };
+    let others = occurrences(db, definition.file).into_iter().filter(same);
+    let clashes = |other: &Def| match (def, other) {
+        (Def::Item(_), Def::Item(_)) => true,
+        (Def::Item(_), _) | (_, Def::Item(_)) => false,
+        (a, b) => a.item() == b.item(),
+    };
+    let what = |other: &Def| match other {
+        Def::Item(key) => format!("there is a {} of that name", key.kind.word()),
+        Def::Param { .. } => "there is a parameter of that name".to_owned(),
+        Def::Generic { .. } => "there is a compile-time parameter of that name".to_owned(),
+        Def::Dim { .. } => "there is a dimension of that name".to_owned(),
+        _ => "there is a local of that name".to_owned(),
+    };
+    others.map(|o| o.def).find(clashes).map(|other| what(&other))
+}

@@ -1,0 +1,57 @@
+//! Text in, text out: `$0` marks the cursor.
+
+mod complete;
+mod incremental;
+mod names;
+mod shapes;
+mod shows;
+
+use hx_base::{SourceFile, TextRange, TextSize, line_index};
+use hx_target::Arch;
+use hx_workspace::Database;
+
+use crate::{LastGood, Shown};
+
+/// A kernel that uses most of what hints and hovers tell of.
+const MATMUL: &str = include_str!("../../../std/matmul.hx");
+
+fn shown() -> Shown {
+    Shown::new(Arch::Sm90a)
+}
+
+/// A database with one file, and the place of `$0` in it.
+fn with_cursor(text: &str) -> (Database, SourceFile, TextSize) {
+    let at = text.find("$0").expect("the text has a cursor");
+    let mut db = Database::default();
+    let file = db.set_overlay("/k.hx", &text.replace("$0", ""));
+    (db, file, TextSize::try_from(at).expect("the text is short"))
+}
+
+fn with_text(text: &str) -> (Database, SourceFile) {
+    let mut db = Database::default();
+    let file = db.set_overlay("/k.hx", text);
+    (db, file)
+}
+
+/// `LINE:COLUMN` from 1, as people count.
+fn place(db: &Database, file: SourceFile, at: TextSize) -> String {
+    let at = line_index(db, file).line_col(at);
+    format!("{}:{}", at.line + 1, at.col + 1)
+}
+
+/// A range as its place and text.
+fn named(db: &Database, file: SourceFile, range: TextRange) -> String {
+    let text = &file.text(db)[range];
+    let path = file.path(db).trim_start_matches('/');
+    format!("{path}:{} {}", place(db, file, range.start()), text.lines().next().unwrap_or_default())
+}
+
+fn hints(db: &Database, file: SourceFile, kept: &LastGood) -> String {
+    let whole = TextRange::up_to(TextSize::of(file.text(db)));
+    let hints = crate::inlay_hints(db, file, whole, &shown(), kept).expect("nothing is written");
+    let line = |hint: &crate::InlayHint| {
+        let stale = if hint.stale { "~" } else { "" };
+        format!("{} {stale}{}\n", place(db, file, hint.offset), hint.text())
+    };
+    hints.iter().map(line).collect()
+}

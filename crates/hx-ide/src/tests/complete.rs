@@ -1,0 +1,291 @@
+//! Completion and signature help.
+
+use expect_test::{Expect, expect};
+
+use super::with_cursor;
+
+const HEAD: &str = "use std::math::LOG2E;\nfn twice(x: f32) -> f32 { x * 2.0 }\nkernel k<BM = 64, T: type = f16>(a: T[m, n], c: mut T[m, n]) grid [1] threads 128 {\n    let [bm] = block_idx;\n";
+
+/// The entries of some kinds at the cursor, `LABEL DETAIL` each.
+fn entries(text: &str, wanted: impl Fn(&crate::Completion) -> bool) -> String {
+    let (db, file, at) = with_cursor(text);
+    let found = crate::completions(&db, file, at).expect("nothing is written");
+    found.iter().filter(|c| wanted(c)).map(|c| format!("{} | {}\n", c.label, c.detail)).collect()
+}
+
+fn check(text: &str, most: usize, expected: Expect) {
+    let all = entries(text, |_| true);
+    let first: String = all.lines().take(most).map(|line| format!("{line}\n")).collect();
+    expected.assert_eq(&first);
+}
+
+/// What completing an entry makes of the text around the cursor.
+fn check_accepted(text: &str, label: &str, expected: Expect) {
+    let (db, file, at) = with_cursor(text);
+    let found = crate::completions(&db, file, at).expect("nothing is written");
+    let Some(entry) = found.iter().find(|c| c.label == label) else { panic!("no entry {label}: {found:#?}") };
+    let mut edits = entry.also.clone();
+    edits.push(hx_base::Edit { file, range: entry.range, text: entry.insert.clone() });
+    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
+    let old = file.text(&db).to_owned();
+    let mut new = old.clone();
+    for edit in edits {
+        new.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+    }
+    let changed = new.lines().filter(|line| !old.lines().any(|known| known == *line));
+    expected.assert_eq(&changed.map(|line| format!("{}\n", line.trim())).collect::<String>());
+}
+
+#[test]
+fn what_is_in_scope_comes_first() {
+    check(
+        &format!("{HEAD}    let r = load(a);\n    {{ let inner = 1; }}\n    $0\n}}\n"),
+        9,
+        expect![[r#"
+        bm | int = block_idx.x
+        r | 
+        BM | BM = 64
+        T | T: type = f16
+        a | a: T[m, n]
+        c | c: mut T[m, n]
+        m | dimension
+        n | dimension
+        LOG2E | 
+    "#]],
+    );
+    check(
+        &format!("{HEAD}    let late = $0;\n    let later = 1;\n}}\n"),
+        3,
+        expect![[r#"
+        bm | int = block_idx.x
+        BM | BM = 64
+        T | T: type = f16
+    "#]],
+    );
+}
+
+#[test]
+fn loops_closures_and_cases_bind() {
+    check(
+        &format!("{HEAD}    for ki in 0..4 {{ $0 }}\n}}\n"),
+        2,
+        expect![[r#"
+        bm | int = block_idx.x
+        ki | int = ki
+    "#]],
+    );
+    check(
+        "test \"t\" for (m, n) in [(1, 2)] { $0 }\n",
+        2,
+        expect![[r#"
+        m | 
+        n | 
+    "#]],
+    );
+}
+
+#[test]
+fn members_and_paths() {
+    check(
+        &format!("{HEAD}    a.$0\n}}\n"),
+        3,
+        expect![[r#"
+        T | the last two modes swapped
+    "#]],
+    );
+    check(&format!("{HEAD}    bm.$0\n}}\n"), 3, expect![[""]]);
+    check(
+        "use std::mat$0\n",
+        99,
+        expect![[r#"
+        attention | 
+        elementwise | 
+        gemv | 
+        math | 
+        matmul | 
+        matmul_int8 | 
+        matmul_pipelined | 
+        norm | 
+        softmax | 
+        transpose | 
+        w4a16 | 
+    "#]],
+    );
+    check(
+        "use std::math::$0\n",
+        99,
+        expect![[r#"
+        LN2 | 
+        LOG2E | 
+        SQRT_HALF | 
+    "#]],
+    );
+    check(
+        "use $0\n",
+        3,
+        expect![[r#"
+        std | the standard library
+    "#]],
+    );
+    check(
+        &format!("{HEAD}    let x = std::math::$0\n}}\n"),
+        3,
+        expect![[r#"
+        LN2 | 
+        LOG2E | 
+        SQRT_HALF | 
+    "#]],
+    );
+}
+
+#[test]
+fn arguments_by_name() {
+    check(
+        "test \"t\" { let a = randn(f16, [1], $0) }\n",
+        1,
+        expect![[r#"
+        seed: | argument of `randn`
+    "#]],
+    );
+    check(
+        &format!("{HEAD} }}\ntest \"t\" {{ k<$0 }}\n"),
+        2,
+        expect![[r#"
+        BM | BM = 64
+        T | T: type = f16
+    "#]],
+    );
+    check(
+        &format!("{HEAD} }}\ntest \"t\" {{ k<BM = 32, $0>(a, c) }}\n"),
+        1,
+        expect![[r#"
+        T | T: type = f16
+    "#]],
+    );
+}
+
+#[test]
+fn types_attributes_and_items() {
+    check(
+        "fn f<N = 4, T: type = f16>(x: $0) { }\n",
+        4,
+        expect![[r#"
+        N | 
+        T | 
+        bf16 | 
+        bool | 
+    "#]],
+    );
+    check(
+        &format!("{HEAD}    #[$0\n    for i in 0..2 {{ }}\n}}\n"),
+        9,
+        expect![[r#"
+        unroll | unroll the loop
+    "#]],
+    );
+    check(
+        "$0",
+        99,
+        expect![[r#"
+        bench | a bench that counts its work
+        const | a constant
+        fn | a tile function
+        kernel | a kernel
+        main | what `hx run` executes
+        test | a test with cases
+        use | names of another file
+    "#]],
+    );
+    check(
+        "kernel k(a: f16[m])\n    $0\n{ }\n",
+        4,
+        expect![[r#"
+        a | a: f16[m]
+        cluster | 
+        grid | 
+        m | dimension
+    "#]],
+    );
+}
+
+#[test]
+fn accepting_writes_calls_and_imports() {
+    check_accepted(
+        &format!("{HEAD}    cop$0\n}}\n"),
+        "copy",
+        expect![[r#"
+        copy(${1:src}, ${2:dst})$0
+    "#]],
+    );
+    check_accepted(
+        &format!("{HEAD}    cop$0(a, c);\n}}\n"),
+        "copy",
+        expect![[r#"
+        copy(a, c);
+    "#]],
+    );
+    check_accepted(
+        "//! docs\n\n/// A test.\ntest \"t\" { softm$0 }\n",
+        "softmax",
+        expect![[r#"
+        test "t" { softmax(${1:t})$0 }
+    "#]],
+    );
+    check_accepted(
+        "use std::math::LOG2E;\n\nfn f(x: f32) -> f32 { sil$0 }\n",
+        "silu",
+        expect![[r#"
+        use std::elementwise::silu;
+        fn f(x: f32) -> f32 { silu(${1:x}, ${2:y})$0 }
+    "#]],
+    );
+}
+
+#[test]
+fn nothing_in_comments_and_strings() {
+    check("// a $0comment\n", 1, expect![[""]]);
+    check("test \"t$0\" { }\n", 1, expect![[""]]);
+}
+
+fn check_signature(text: &str, expected: Expect) {
+    let (db, file, at) = with_cursor(text);
+    let help = crate::signature_help(&db, file, at).expect("nothing is written");
+    let text = help.map_or("nothing".to_owned(), |help| {
+        let active = help.active.map_or("none", |i| &help.label[help.params[i]]);
+        format!("{}\n{active}\n{}", help.label, help.docs.unwrap_or_default())
+    });
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn signatures_follow_the_arguments() {
+    check_signature(
+        &format!("{HEAD}    copy(a, $0\n}}\n"),
+        expect![[r#"
+        copy(src, dst)
+        dst
+        Moves a tile between any two memories."#]],
+    );
+    check_signature(
+        &format!("{HEAD}    gemm(a, a, a, warps: $0[1, 2]);\n}}\n"),
+        expect![[r#"
+        gemm(c, a, b, warps: …)
+        warps: …
+        `c[M, N] += a[M, K] · b[N, K]ᵀ`; complete on return."#]],
+    );
+    check_signature(
+        &format!("{HEAD} }}\ntest \"t\" {{ k($0) }}\n"),
+        expect![[r#"
+        k<BM = 64, T: type = f16>(a: T[m, n], c: mut T[m, n])
+        a: T[m, n]
+    "#]],
+    );
+    check_signature(
+        &format!("{HEAD}    copy(cast(a, $0), c);\n}}\n"),
+        expect![[r#"
+        cast(t, dtype)
+        dtype
+        Elementwise conversion, rounding to nearest."#]],
+    );
+    check_signature(&format!("{HEAD}    copy(a, c)$0;\n}}\n"), expect!["nothing"]);
+}

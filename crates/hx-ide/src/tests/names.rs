@@ -1,0 +1,240 @@
+//! Definitions, references, rename, highlights, calls, colours.
+
+use expect_test::{Expect, expect};
+use hx_base::{TextRange, TextSize};
+
+use super::{MATMUL, named, with_cursor, with_text};
+use crate::Access;
+
+const TEXT: &str = "\
+const SCALE = 2.0;
+fn twice(x: f32) -> f32 { x * SCALE }
+kernel k<BM = 64>(a: f16[m, n], c: mut f16[m, n]) grid [cdiv(m, BM)] threads 128 {
+    let [bm] = block_idx;
+    let r = load(tile(a, [BM, 16])[.., .., bm, 0]);
+    let s = cast(r, f32);
+    s = twice(s);
+    copy(cast(s, f16), tile(c, [BM, 16])[.., .., bm, 0]);
+}
+test \"t\" for (m, n) in [(1, 2)] {
+    let a = randn(f16, [m, n], seed: 1);
+    let c = empty(f16, [m, n]);
+    k<BM = 32>(a: a, c: c);
+}
+";
+
+fn at(from: &str, to: &str) -> String {
+    assert!(TEXT.contains(from), "{from}");
+    TEXT.replacen(from, to, 1)
+}
+
+fn check_definition(text: &str, expected: Expect) {
+    let (db, file, at) = with_cursor(text);
+    let found = crate::definition(&db, file, at).expect("nothing is written");
+    let text = found.map_or("nothing".to_owned(), |(_, to)| named(&db, to.file, to.range));
+    expected.assert_eq(&text);
+}
+
+fn check_references(text: &str, expected: Expect) {
+    let (db, file, at) = with_cursor(text);
+    let found = crate::references(&db, file, at, true).expect("nothing is written");
+    let text: String = found.iter().map(|at| format!("{}\n", named(&db, at.file, at.range))).collect();
+    expected.assert_eq(&text);
+}
+
+fn check_rename(text: &str, new_name: &str, expected: Expect) {
+    let (db, file, at) = with_cursor(text);
+    let edits = crate::rename(&db, file, at, new_name).expect("nothing is written");
+    let text = match edits {
+        Err(error) => error,
+        Ok(mut edits) => {
+            edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
+            let mut text = file.text(&db).to_owned();
+            for edit in edits {
+                text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+            }
+            let old = file.text(&db);
+            let lines = text.lines().zip(old.lines()).filter(|(new, old)| new != old);
+            lines.map(|(new, _)| format!("{}\n", new.trim())).collect()
+        }
+    };
+    expected.assert_eq(&text);
+}
+
+#[test]
+fn names_lead_to_their_definitions() {
+    check_definition(&at("x * SCALE", "x * SC$0ALE"), expect!["k.hx:1:7 SCALE"]);
+    check_definition(&at("cast(r, f32)", "cast($0r, f32)"), expect!["k.hx:5:9 r"]);
+    check_definition(&at("tile(a, [BM", "tile(a, [B$0M"), expect!["k.hx:3:10 BM"]);
+    check_definition(&at("[cdiv(m, BM)]", "[cdiv(m$0, BM)]"), expect!["k.hx:3:26 m"]);
+    check_definition(&at("s = twice(s)", "s = twi$0ce(s)"), expect!["k.hx:2:4 twice"]);
+    check_definition(&at("k<BM = 32>", "k<$0BM = 32>"), expect!["k.hx:3:10 BM"]);
+    check_definition(&at("(a: a, c: c)", "(a$0: a, c: c)"), expect!["k.hx:3:19 a"]);
+    check_definition(&at("k<BM = 32>", "$0k<BM = 32>"), expect!["k.hx:3:8 k"]);
+    check_definition("use std::math::LO$0G2E;\n", expect!["std/math.hx:4:7 LOG2E"]);
+    check_definition("use std::ma$0th::LOG2E;\n", expect!["std/math.hx:1:1 "]);
+    check_definition(&at("cast(r, f32)", "ca$0st(r, f32)"), expect!["nothing"]);
+}
+
+#[test]
+fn references_are_found_in_every_form() {
+    check_references(
+        &at("<BM = 64>", "<B$0M = 64>"),
+        expect![[r#"
+        k.hx:3:10 BM
+        k.hx:3:65 BM
+        k.hx:5:27 BM
+        k.hx:8:33 BM
+        k.hx:13:7 BM
+    "#]],
+    );
+    check_references(
+        &at("let s = cast", "let $0s = cast"),
+        expect![[r#"
+        k.hx:6:9 s
+        k.hx:7:5 s
+        k.hx:7:15 s
+        k.hx:8:15 s
+    "#]],
+    );
+    check_references(
+        &at("a: f16[m, n]", "a: f16[$0m, n]"),
+        expect![[r#"
+        k.hx:3:26 m
+        k.hx:3:44 m
+        k.hx:3:62 m
+    "#]],
+    );
+}
+
+#[test]
+fn highlights_tell_reading_from_writing() {
+    let (db, file, at) = with_cursor(&at("let s = cast", "let $0s = cast"));
+    let found = crate::highlights(&db, file, at).expect("nothing is written");
+    let access: Vec<Access> = found.iter().map(|h| h.access).collect();
+    assert_eq!(access, [Access::Write, Access::Write, Access::Read, Access::Read]);
+}
+
+#[test]
+fn renaming_changes_every_use() {
+    check_rename(
+        &at("<BM = 64>", "<B$0M = 64>"),
+        "ROWS",
+        expect![[r#"
+        kernel k<ROWS = 64>(a: f16[m, n], c: mut f16[m, n]) grid [cdiv(m, ROWS)] threads 128 {
+        let r = load(tile(a, [ROWS, 16])[.., .., bm, 0]);
+        copy(cast(s, f16), tile(c, [ROWS, 16])[.., .., bm, 0]);
+        k<ROWS = 32>(a: a, c: c);
+    "#]],
+    );
+    check_rename(
+        &at("kernel k", "kernel $0k"),
+        "scale",
+        expect![[r#"
+        kernel scale<BM = 64>(a: f16[m, n], c: mut f16[m, n]) grid [cdiv(m, BM)] threads 128 {
+        scale<BM = 32>(a: a, c: c);
+    "#]],
+    );
+    check_rename(
+        &at("(a: f16", "($0a: f16"),
+        "input",
+        expect![[r#"
+        kernel k<BM = 64>(input: f16[m, n], c: mut f16[m, n]) grid [cdiv(m, BM)] threads 128 {
+        let r = load(tile(input, [BM, 16])[.., .., bm, 0]);
+        k<BM = 32>(input: a, c: c);
+    "#]],
+    );
+    check_rename(
+        &at("let s = cast", "let $0s = cast"),
+        "r",
+        expect!["`r` is taken: there is a local of that name"],
+    );
+    check_rename(&at("let s = cast", "let $0s = cast"), "let", expect!["`let` is no name"]);
+    check_rename(&at("cast(r, f32)", "ca$0st(r, f32)"), "x", expect!["`cast` is part of the language"]);
+    check_rename("use std::math::LO$0G2E;\n", "L", expect!["`LOG2E` is defined in the standard library"]);
+}
+
+#[test]
+fn calls_go_both_ways() {
+    let (db, file, at) = with_cursor(&at("fn twice", "fn tw$0ice"));
+    let item = crate::prepare_calls(&db, file, at).expect("nothing is written").expect("it is a function");
+    assert_eq!(item.name, "twice");
+    let callers = crate::incoming_calls(&db, file, item.name_range.start()).expect("nothing is written");
+    let told = |call: &crate::Call| format!("{} × {}", call.item.name, call.places.len());
+    assert_eq!(callers.iter().map(told).collect::<Vec<_>>(), ["k × 1"]);
+    let kernel = callers[0].item.name_range.start();
+    let called = crate::outgoing_calls(&db, file, kernel).expect("nothing is written");
+    assert_eq!(called.iter().map(told).collect::<Vec<_>>(), ["twice × 1"]);
+    let callers = crate::incoming_calls(&db, file, kernel).expect("nothing is written");
+    assert_eq!(callers.iter().map(told).collect::<Vec<_>>(), ["t × 1"]);
+}
+
+#[test]
+fn colours_say_what_names_mean() {
+    let (db, file) = with_text(TEXT);
+    let whole = TextRange::up_to(TextSize::of(TEXT));
+    let tokens = crate::semantic_tokens(&db, file, whole).expect("nothing is written");
+    let line = |token: &crate::SemanticToken| {
+        let mut text = format!("{} {}", &TEXT[token.range], token.kind.name());
+        for (bit, name) in crate::Modifiers::NAMES.iter().enumerate() {
+            if token.modifiers.0 & (1 << bit) != 0 {
+                text.push_str(&format!(" {name}"));
+            }
+        }
+        text + "\n"
+    };
+    // Of each kind of token the first.
+    let mut seen = Vec::new();
+    let mut out = String::new();
+    for token in &tokens {
+        if !seen.contains(&(token.kind, token.modifiers)) {
+            seen.push((token.kind, token.modifiers));
+            out.push_str(&line(token));
+        }
+    }
+    expect![[r#"
+        const keyword
+        SCALE variable declaration readonly static
+        = operator
+        2.0 number
+        twice function declaration
+        x parameter declaration
+        f32 type defaultLibrary
+        x parameter
+        SCALE variable readonly static
+        k function declaration static
+        BM typeParameter declaration readonly
+        m enumMember declaration readonly
+        m enumMember readonly
+        cdiv function defaultLibrary
+        BM typeParameter readonly
+        bm variable declaration
+        block_idx variable readonly defaultLibrary
+        bm variable
+        s variable modification
+        twice function
+        "t" string
+        seed property
+        k function static
+    "#]]
+    .assert_eq(&out);
+    let ordered = tokens.windows(2).all(|pair| pair[0].range.end() <= pair[1].range.start());
+    assert!(ordered, "tokens do not overlap");
+}
+
+#[test]
+fn every_word_of_the_example_has_a_colour() {
+    let (db, file) = with_text(MATMUL);
+    let whole = TextRange::up_to(TextSize::of(MATMUL));
+    let tokens = crate::semantic_tokens(&db, file, whole).expect("nothing is written");
+    let coloured = |at: usize| {
+        tokens.iter().any(|t| usize::from(t.range.start()) <= at && at < usize::from(t.range.end()))
+    };
+    for (at, c) in MATMUL.char_indices() {
+        assert!(
+            !c.is_alphanumeric() || coloured(at),
+            "no colour at {at}: {:?}",
+            &MATMUL[at..(at + 20).min(MATMUL.len())]
+        );
+    }
+}

@@ -1,0 +1,308 @@
+//! What must not bring the server down: bursts, cancellation, files that vanish, texts that are large or no text.
+
+use serde_json::{Value, json};
+
+use super::{Client, Options};
+use crate::support::{Random, Sandbox, seed};
+
+const MATMUL: &str = include_str!("../../std/matmul.hx");
+
+/// A thousand edits of one character each, sent at once: none is lost, none changes places.
+#[test]
+fn a_burst_keeps_its_order() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", "");
+    let written: String = (0..1000).map(|i| char::from(b'a' + (i % 26) as u8)).collect();
+    let mut version = 0;
+    for (i, letter) in written.chars().enumerate() {
+        let at = json!({ "line": 0, "character": i });
+        version = client
+            .change("k.hx", json!([{ "range": { "start": at, "end": at }, "text": letter.to_string() }]));
+        if i % 100 == 50 {
+            let document = client.document("k.hx");
+            client.send("textDocument/documentSymbol", json!({ "textDocument": document }));
+        }
+    }
+    client.diagnostics_of("k.hx", version);
+    let tree = client.ask("hx/syntaxTree", json!({ "textDocument": client.document("k.hx") }));
+    assert!(tree.as_str().unwrap_or_default().contains(&format!("{written:?}")), "{tree}");
+    assert_eq!(client.said, Vec::<String>::new());
+}
+
+/// Everything is cancelled as soon as it is asked: each request is answered, and the server goes on.
+#[test]
+fn a_client_that_cancels_everything() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", MATMUL);
+    let mut ids = Vec::new();
+    for i in 0..200 {
+        client.replace("k.hx", &MATMUL.replace("BK = 16", &format!("BK = {}", 16 + 16 * (i % 3))));
+        let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 99, "character": 0 } });
+        let params = json!({ "textDocument": client.document("k.hx"), "range": range });
+        let id = client.send("textDocument/inlayHint", params);
+        client.cancel(id);
+        ids.push(id);
+    }
+    for id in ids {
+        let answer = client.answer(id);
+        let code = answer["error"]["code"].as_i64();
+        assert!(answer.get("result").is_some() || code == Some(-32800), "{answer}");
+    }
+    client.replace("k.hx", MATMUL);
+    assert!(client.hints("k.hx").contains("⟨"));
+    assert_eq!(client.leave(), 0);
+}
+
+#[test]
+fn a_question_about_an_old_text_is_told_so() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", MATMUL);
+    let mut codes = Vec::new();
+    for i in 0..20 {
+        let params = client.at("k.hx", 10, 9);
+        let id = client.send("textDocument/hover", params);
+        client.replace("k.hx", &format!("{MATMUL}// {i}\n"));
+        codes.push(client.answer(id)["error"]["code"].as_i64());
+    }
+    assert!(codes.iter().all(|code| matches!(code, None | Some(-32801))), "{codes:?}");
+}
+
+#[test]
+fn files_come_and_go() {
+    let user = "use lib::one;\nconst A = one();\nfn f(x: f32) -> f32 { one(x) }\n";
+    let lib = "fn one(x: f32) -> f32 { x }\n";
+    let mut client = Client::start(&[("lib.hx", lib), ("bad.hx", "const = 1;\n")]);
+    client.wait_for("the diagnostics of a closed file", |c| c.diagnostics.contains_key(&c.uri("bad.hx")));
+    let version = client.open("user.hx", &user.replace("const A = one();\n", ""));
+    assert_eq!(client.diagnostics_of("user.hx", version).len(), 0);
+    let gone = |client: &mut Client, name: &str| {
+        std::fs::remove_file(client.sandbox.path(name)).expect("it is there");
+        let changes = json!([{ "uri": client.uri(name), "type": 3 }]);
+        client.tell("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+    };
+    gone(&mut client, "bad.hx");
+    client.wait_for("that nothing is wrong with a file that is gone", |c| {
+        c.diagnostics[&c.uri("bad.hx")]["diagnostics"] == json!([])
+    });
+    gone(&mut client, "lib.hx");
+    client.wait_for("that a used file is missed", |c| {
+        c.diagnostics.get(&c.uri("user.hx")).is_some_and(|d| d["diagnostics"] != json!([]))
+    });
+    client.sandbox.write("lib.hx", lib.as_bytes());
+    let changes = json!([{ "uri": client.uri("lib.hx"), "type": 1 }]);
+    client.tell("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+    client.wait_for("that it is back", |c| c.diagnostics[&c.uri("user.hx")]["diagnostics"] == json!([]));
+    // Of an open file the editor's text counts, whatever is on disk.
+    std::fs::remove_dir_all(client.sandbox.path("")).expect("the folder can go");
+    client.replace("user.hx", "const B = 1;\n");
+    let symbols =
+        client.ask("textDocument/documentSymbol", json!({ "textDocument": client.document("user.hx") }));
+    assert_eq!(symbols[0]["name"], "B");
+    assert_eq!(client.leave(), 0);
+}
+
+#[test]
+fn a_file_that_is_no_text_is_told_and_keeps_nothing_else_up() {
+    let sandbox = Sandbox::with("good.hx", "const A = 1;\n");
+    sandbox.write("bad.hx", &[b'c', 0xff, 0xfe, b'\n']);
+    sandbox.write("hx.toml", b"[package]\nname = \"p\"\n");
+    let mut client = Client::over(sandbox, &Options::default());
+    client.wait_for("the diagnostic of a file that is no text", |c| {
+        c.diagnostics.contains_key(&c.uri("bad.hx"))
+    });
+    let told = client.diagnostics[&client.uri("bad.hx")].to_string();
+    assert!(told.contains("the file is not UTF-8 text"), "{told}");
+    let version = client.open("good.hx", "const A = 1;\n");
+    assert_eq!(client.diagnostics_of("good.hx", version).len(), 0);
+    client.sandbox.write("bad.hx", b"const B = 1;\n");
+    let changes = json!([{ "uri": client.uri("bad.hx"), "type": 2 }]);
+    client.tell("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+    client.wait_for("that it is text now", |c| c.diagnostics[&c.uri("bad.hx")]["diagnostics"] == json!([]));
+    let found = client.ask("workspace/symbol", json!({ "query": "B" }));
+    assert_eq!(found[0]["name"], "B");
+}
+
+#[test]
+fn a_manifest_with_errors_has_them_where_they_are() {
+    let mut client = Client::start(&[("hx.toml", "[build]\ntarget = \"sm_1\"\n"), ("a.hx", "")]);
+    client.wait_for("the diagnostics of the manifest", |c| c.diagnostics.contains_key(&c.uri("hx.toml")));
+    let told = client.diagnostics[&client.uri("hx.toml")]["diagnostics"].clone();
+    assert_eq!(told[0]["range"]["start"]["line"], 1, "{told}");
+    client.sandbox.write("hx.toml", b"[build]\ntarget = \"sm_80\"\n");
+    let changes = json!([{ "uri": client.uri("hx.toml"), "type": 2 }]);
+    client.tell("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+    client.wait_for("that it is mended", |c| c.diagnostics[&c.uri("hx.toml")]["diagnostics"] == json!([]));
+    let status = client.ask("hx/serverStatus", Value::Null);
+    assert_eq!(status["target"], "sm_80");
+}
+
+/// Five megabytes of items: questions are answered, and an edit is followed.
+#[test]
+fn a_very_large_file() {
+    let mut text = String::new();
+    let mut i = 0;
+    while text.len() < 5 << 20 {
+        text.push_str(&format!("/// Number {i}.\nconst NUMBER_{i} = {i} + 1;\n"));
+        i += 1;
+    }
+    let mut client = Client::start(&[]);
+    client.open("large.hx", &text);
+    let at = json!({ "line": 0, "character": 0 });
+    client.change("large.hx", json!([{ "range": { "start": at, "end": at }, "text": "const FIRST = 0;\n" }]));
+    let found = client.ask("workspace/symbol", json!({ "query": "FIRST" }));
+    assert_eq!(found[0]["name"], "FIRST");
+    client.replace("large.hx", "const SMALL = ;\n");
+    let version = client.replace("large.hx", "const SMALL = 1;\n");
+    assert_eq!(client.diagnostics_of("large.hx", version).len(), 0);
+}
+
+#[test]
+fn several_folders() {
+    let options = Options { folders: vec!["one".to_owned(), "two".to_owned()], ..Options::default() };
+    let files = [
+        ("one/a.hx", "const IN_ONE = 1;\n"),
+        ("two/b.hx", "const IN_TWO = 1;\n"),
+        ("c.hx", "const IN_NONE = 1;\n"),
+    ];
+    let mut client = Client::start_with(&files, &options);
+    let found = |client: &mut Client| {
+        let found = client.ask("workspace/symbol", json!({ "query": "IN_" }));
+        let names = found.as_array().into_iter().flatten().filter_map(|s| s["name"].as_str());
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&mut client), ["IN_ONE", "IN_TWO"]);
+    let folder = json!({ "uri": client.uri("two"), "name": "two" });
+    let event = json!({ "event": { "added": [], "removed": [folder] } });
+    client.tell("workspace/didChangeWorkspaceFolders", event);
+    assert_eq!(found(&mut client), ["IN_ONE"]);
+}
+
+#[test]
+fn a_client_that_goes_away() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", MATMUL);
+    client.hang_up();
+    assert_eq!(client.wait(), 1, "an end without a shutdown is an error");
+}
+
+#[test]
+fn a_server_that_is_killed_leaves_nothing_broken() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", MATMUL);
+    let hints = client.hints("k.hx");
+    client.kill();
+    let mut again = Client::start(&[]);
+    again.open("k.hx", MATMUL);
+    assert_eq!(again.hints("k.hx"), hints);
+}
+
+#[test]
+fn messages_that_make_no_sense() {
+    let mut client = Client::start(&[]);
+    client.tell("textDocument/didChange", json!({ "nonsense": true }));
+    client.tell("textDocument/didClose", json!({ "textDocument": { "uri": "file:///never/opened.hx" } }));
+    client.tell("workspace/didChangeConfiguration", json!({ "settings": { "hx": { "target": "sm_3" } } }));
+    assert_eq!(client.refused("hx/unknown", json!({})).0, -32601);
+    let params = json!({ "textDocument": { "uri": "untitled:Untitled-1" }, "position": { "line": 0, "character": 0 } });
+    assert_eq!(client.refused("textDocument/hover", params).0, -32602);
+    let document =
+        json!({ "uri": "untitled:Untitled-1", "languageId": "hx", "version": 1, "text": "const A = 1;\n" });
+    client.tell("textDocument/didOpen", json!({ "textDocument": document }));
+    let params = json!({ "textDocument": { "uri": "untitled:Untitled-1" } });
+    assert_eq!(client.ask("textDocument/documentSymbol", params)[0]["name"], "A");
+    client.wait_for("a word about the settings", |c| c.said.iter().any(|s| s.contains("sm_3")));
+}
+
+/// Random edits, with requests that are cancelled among them; after each batch a fresh server says the same of the same text,
+/// hints of broken kernels aside, which only the old server has.
+#[test]
+fn random_edits_lead_to_what_a_fresh_server_says() {
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let batches =
+        std::env::var("HX_RANDOM_EDITS").ok().and_then(|n| n.parse::<usize>().ok()).unwrap_or(120) / 40;
+    let mut text = format!("{MATMUL}\n{}", include_str!("../../std/softmax.hx"));
+    let original = text.clone();
+    let mut history: Vec<String> = Vec::new();
+    let mut client = Client::start(&[]);
+    client.open("k.hx", &text);
+    for batch in 0..batches {
+        for _ in 0..40 {
+            history.push(text.clone());
+            match below(&mut random, 10) {
+                // Undo, also far back.
+                0 => text = history[below(&mut random, history.len())].clone(),
+                1 if batch % 3 == 2 => text.clone_from(&original),
+                _ => {
+                    let boundary = |random: &mut Random, text: &str| {
+                        let at = below(random, text.len() + 1);
+                        (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+                    };
+                    let start = boundary(&mut random, &text);
+                    let length = below(&mut random, 6).min(text.len() - start);
+                    let end = (start + length..=text.len())
+                        .find(|at| text.is_char_boundary(*at))
+                        .unwrap_or(text.len());
+                    let pieces =
+                        ["", "", "x", " ", ";", "(", "}", "0", "let y = ", "∘", "copy(", "\n", "kernel "];
+                    let piece = pieces[below(&mut random, pieces.len())];
+                    let range = json!({ "start": position(&text, start), "end": position(&text, end) });
+                    client.change("k.hx", json!([{ "range": range, "text": piece }]));
+                    text.replace_range(start..end, piece);
+                    ask_something(&mut client, &mut random);
+                    continue;
+                }
+            }
+            client.replace("k.hx", &text);
+            ask_something(&mut client, &mut random);
+        }
+        let version = client.replace("k.hx", &text);
+        let mut fresh = Client::start(&[]);
+        let fresh_version = fresh.open("k.hx", &text);
+        let note = format!("seed {seed}, batch {batch}");
+        let without_places = |found: Vec<Value>| {
+            found.iter().map(|d| format!("{} {} {}", d["range"], d["code"], d["message"])).collect::<Vec<_>>()
+        };
+        let found = without_places(client.diagnostics_of("k.hx", version));
+        assert_eq!(found, without_places(fresh.diagnostics_of("k.hx", fresh_version)), "{note}");
+        let fresh_hints = fresh.hints("k.hx");
+        let hints = client.hints("k.hx");
+        let current = hints.lines().filter(|line| !line.contains(" ~ ")).map(|line| format!("{line}\n"));
+        assert_eq!(current.collect::<String>(), fresh_hints, "{note}");
+        let document = json!({ "textDocument": client.document("k.hx") });
+        let fresh_document = json!({ "textDocument": fresh.document("k.hx") });
+        for method in ["textDocument/documentSymbol", "textDocument/foldingRange", "hx/syntaxTree"] {
+            let (old, new) =
+                (client.ask(method, document.clone()), fresh.ask(method, fresh_document.clone()));
+            assert_eq!(old, new, "{method}, {note}");
+        }
+        assert_eq!(client.said, Vec::<String>::new(), "{note}");
+    }
+}
+
+fn below(random: &mut Random, end: usize) -> usize {
+    (random.next() % end.max(1) as u64) as usize
+}
+
+fn position(text: &str, at: usize) -> Value {
+    let before = &text[..at];
+    let line = before.matches('\n').count();
+    json!({ "line": line, "character": at - before.rfind('\n').map_or(0, |i| i + 1) })
+}
+
+/// A request whose answer nobody waits for, cancelled half of the time.
+fn ask_something(client: &mut Client, random: &mut Random) {
+    let document = client.document("k.hx");
+    let at = client.at("k.hx", below(random, 60) as u32, below(random, 40) as u32);
+    let id = match below(random, 6) {
+        0 => client.send("textDocument/hover", at),
+        1 => client.send("textDocument/completion", at),
+        2 => client.send("textDocument/semanticTokens/full", json!({ "textDocument": document })),
+        3 => client.send("textDocument/codeLens", json!({ "textDocument": document })),
+        4 => client.send("hx/costs", json!({ "textDocument": document })),
+        _ => return,
+    };
+    if below(random, 2) == 0 {
+        client.cancel(id);
+    }
+}
