@@ -48,6 +48,13 @@ session.run(function()
     session.check("query " .. kind, vim.treesitter.query.get("hx", kind) ~= nil)
   end
 
+  local view = require("hx.view")
+  session.equal("prose is wrapped", view.wrap("one two three", 9, " "), { " one two", " three" })
+  local tensor = { name = "s", space = "shared", dtype = "f16", shape = { 8, 4 }, alias = "row-major", layout = "(8,4):(4,1)" }
+  local described = { "s: shared f16[8, 4]  ⟨row-major⟩", "  = (8,4):(4,1)" }
+  session.equal("a tensor without a reason or a drawing", view.describe(tensor), described)
+  session.equal("lines of code", require("hx.code").partners({ { emitted = 3, source = 1 } }, "source", 1), { 3 })
+
   local test = require("hx.test")
   session.equal("the title of a case", test.title("a/k.hx::rows of [f16][1, 2]"), "rows of [f16]")
   session.equal("a line of no JSON", test.parse("device: simulator"), nil)

@@ -15,7 +15,10 @@ function partners(lines, from, line) {
 }
 
 /** For each language of the server: how a file of it ends, and what the editor calls it. */
-const EXTENSIONS = { 'cuda-cpp': 'cu', ptx: 'ptx', sass: 'sass', hx: 'txt' };
+const EXTENSIONS = { 'cuda-cpp': 'cu', ptx: 'ptx', sass: 'sass' };
 const LANGUAGES = { 'cuda-cpp': 'cuda-cpp', ptx: 'hx-ptx', sass: 'hx-sass', hx: 'plaintext' };
 
-module.exports = { EXTENSIONS, LANGUAGES, partners };
+/** What the document with a stage is called. */
+const fileName = ({ kernel, stage, language }) => `${kernel}.${EXTENSIONS[language] ?? `${stage}.txt`}`;
+
+module.exports = { LANGUAGES, fileName, partners };

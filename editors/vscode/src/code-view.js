@@ -1,7 +1,7 @@
 // A stage of a kernel as a read-only document beside its source; the lines of one follow the cursor in the other.
 
 const vscode = require('vscode');
-const { EXTENSIONS, LANGUAGES, partners } = require('./code-map');
+const { LANGUAGES, fileName, partners } = require('./code-map');
 
 const SCHEME = 'hx-code';
 
@@ -47,7 +47,7 @@ class CodeView {
     for (const warning of answer.warnings ?? []) vscode.window.showWarningMessage(`hx: ${warning}`);
     const uri = vscode.Uri.from({
       scheme: SCHEME,
-      path: `/${answer.kernel}.${answer.stage}.${EXTENSIONS[answer.language] ?? 'txt'}`,
+      path: `/${fileName(answer)}`,
       query: String(document.uri),
     });
     const entry = {

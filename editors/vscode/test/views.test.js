@@ -1,6 +1,6 @@
 const assert = require('node:assert/strict');
 const { test } = require('node:test');
-const { partners } = require('../src/code-map');
+const { fileName, partners } = require('../src/code-map');
 const { page } = require('../src/layout-html');
 const { serverSettings } = require('../src/settings');
 
@@ -15,6 +15,11 @@ test('the lines that belong to a line', () => {
   assert.deepEqual(partners(MAP, 'source', 8), [[4, 5], [9, 9]]);
   assert.deepEqual(partners(MAP, 'emitted', 7), [[9, 9]]);
   assert.deepEqual(partners(MAP, 'source', 1), []);
+});
+
+test('names of what is shown', () => {
+  assert.equal(fileName({ kernel: 'k', stage: 'cuda', language: 'cuda-cpp' }), 'k.cu');
+  assert.equal(fileName({ kernel: 'k', stage: 'layouts', language: 'hx' }), 'k.layouts.txt');
 });
 
 const LAYOUT = {

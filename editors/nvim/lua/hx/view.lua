@@ -61,6 +61,25 @@ function M.layout()
   end)
 end
 
+--- Words in lines of at most `width` columns, each behind `indent`. Drawings are not wrapped, so windows are not either.
+---@param text string
+---@param width integer
+---@param indent string
+---@return string[]
+function M.wrap(text, width, indent)
+  local lines, line = {}, nil
+  for word in text:gmatch("%S+") do
+    local longer = line and line .. " " .. word or indent .. word
+    if line and vim.fn.strdisplaywidth(longer) > width then
+      table.insert(lines, line)
+      longer = indent .. word
+    end
+    line = longer
+  end
+  table.insert(lines, line)
+  return lines
+end
+
 --- A tensor of `hx/layout` as lines.
 ---@param tensor table
 ---@return string[]
@@ -71,7 +90,7 @@ function M.describe(tensor)
     "  = " .. tensor.layout,
   }
   if type(tensor.reason) == "string" then
-    table.insert(lines, "  " .. tensor.reason)
+    vim.list_extend(lines, M.wrap(tensor.reason, 78, "  "))
   end
   for _, drawing in ipairs(tensor.drawings or {}) do
     -- A drawing has its title in it.
