@@ -52,6 +52,32 @@ fn session(program: &str, sandbox: &Sandbox, script: &str, file: &str, server: b
     report
 }
 
+/// Opens a project, receives hints, hovers, looks at layouts and code, renames, formats, mends a race by its quick fix, runs a test
+/// by its lens, restarts the server.
+#[test]
+fn with_the_server() {
+    let Some(program) = neovim("editors::neovim::with_the_server") else { return };
+    let sandbox = Sandbox::new();
+    let matmul = std::fs::read_to_string(root().join("std/matmul.hx")).expect("it is there");
+    let kernel = matmul.split("test \"").next().expect("it has a test");
+    let test = "test \"small\" for (m, n, k) in [(64, 64, 16), (64, 72, 32)] {
+    let a = randn(f16, [m, k]);
+    let b = randn(f16, [n, k]);
+    let c = empty(f16, [m, n]);
+    matmul(a, b, c);
+    assert_close(c, a @ b.T, ulp: 4);
+}
+";
+    sandbox.write("project/hx.toml", b"[package]\nname = \"project\"\nversion = \"0.1.0\"\n");
+    sandbox.write("project/matmul.hx", format!("{kernel}{test}").as_bytes());
+    let report = session(&program, &sandbox, "server.lua", "project/matmul.hx", true);
+    let lacks: Vec<&str> = report.lines().filter_map(|line| line.strip_prefix("missing: ")).collect();
+    if !lacks.is_empty() {
+        let reason = format!("the server does not offer {}", lacks.join(", "));
+        skip("editors::neovim::with_the_server, in part", &reason, "HX_REQUIRE_NVIM");
+    }
+}
+
 #[test]
 fn without_a_server() {
     let Some(program) = neovim("editors::neovim::without_a_server") else { return };

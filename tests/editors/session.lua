@@ -26,6 +26,19 @@ function M.check(what, ok, detail)
   return ok
 end
 
+--- Something that the other side does not have.
+function M.missing(what)
+  table.insert(lines, "missing: " .. what)
+  write()
+end
+
+--- Whether something was missing.
+function M.is_partial()
+  return vim.iter(lines):any(function(line)
+    return vim.startswith(line, "missing: ")
+  end)
+end
+
 function M.equal(what, got, wanted)
   return M.check(what, vim.deep_equal(got, wanted), vim.inspect(got) .. " is not " .. vim.inspect(wanted))
 end

@@ -129,7 +129,8 @@ class Server {
       return undefined;
     }
     try {
-      return await client.sendRequest(method, params);
+      // Without parameters there is no `params`; the library would send a list of nothing.
+      return await (params === undefined ? client.sendRequest(method) : client.sendRequest(method, params));
     } catch (error) {
       // The text changed meanwhile (ContentModified), or the request was cancelled.
       if (error.code !== -32801 && error.code !== -32800 && !quiet) {
