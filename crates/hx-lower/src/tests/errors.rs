@@ -383,6 +383,61 @@ fn parts_scans_and_sums_say_what_is_wrong() {
             let number = 0.0;
             while number < t[0] { number = cast(1.0, f16); }
         }",
-        expect![[r#""#]],
+        expect![[r#"
+            error[HX0214]: found one element of the register tensor `x`, which one thread has
+                          let one = x[0, 0];
+                                    ^^^^^^^
+              help: `scalar(…)` makes the only element of a part such as `x[0..1, 0..1]` a number of the block
+            error[HX0210]: cannot prove that this stays inside of its part of `x`
+                          for i in 0..k { let y = x[.., i..i + 1]; }
+                                                        ^^^^^^^^ the range may end after `64`
+              help: state what holds in a `where` clause
+            error[HX0205]: found a tensor of shape `[64, 64]`, wanted one element for `scalar`
+                          let s = scalar(x);
+                                         ^
+            error[HX0203]: wanted an operator, as in `|a, b| a + b`
+                          let z = scan(x, axis: 1, op: x);
+                                                       ^
+            error[HX0223]: found 1 values, wanted 2 from the operator
+                          let (p, v) = scan((x, x), axis: 1, op: |(a0, b0), (a1, b1)| a0);
+                                                                                      ^^
+            error[HX0203]: found an operator that depends on more than its operands and numbers of the block
+                          let w = scan(x, axis: 1, op: |a, b| if a > b { a } else { b });
+                                                              ^^^^^^^^^^^^^^^^^^^^^^^^^
+              help: choose with `where(condition, x, y)`
+            error[HX0205]: found the shape `[64, 8]`, wanted `[64, 64]` as of the first
+                          let n = scan((x, x[.., 0..8]), axis: 1, op: |(a0, b0), (a1, b1)| (a0, b0));
+                                           ^^^^^^^^^^^
+            error[HX0204]: found elements of type `f32`, wanted `f16`
+                          atomic_add(tile(c, [64, 64])[.., .., block_idx, 0], cast(x, f32));
+                                                                              ^^^^^^^^^^^^ this is `f32`
+                          atomic_add(tile(c, [64, 64])[.., .., block_idx, 0], cast(x, f32));
+                                     --------------------------------------- this is `f16`
+              help: `cast(…, f16)` converts element by element
+            error[HX0207]: `a` is written, but it may only be read
+                          atomic_add(tile(a, [64, 64])[.., .., block_idx, 0], x);
+                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              help: write `a: mut …` in the parameter list
+            error[HX0204]: found elements of type `f32`, wanted integers that name rows
+                          let g = gather(a, t);
+                                            ^
+            error[HX0214]: `r` names rows, but the kernel may write it
+                          let h = gather(a, r);
+                                            ^
+              help: pass `r` without `mut`
+            error[HX0215]: found a register tensor, wanted a global one for `gather`
+                          let j = gather(x, q);
+                                         ^
+            error[HX0203]: found a run-time integer, wanted a float for `exp2`
+                          let e = exp2(m);
+                                       ^
+              help: `cast(…, f32)` converts a number
+            error[HX0210]: cannot prove that `0` is below `m`
+                          while number < t[0] { number = cast(1.0, f16); }
+                                         ^^^^ a number is read without a guard
+                          while number < t[0] { number = cast(1.0, f16); }
+                                         - `t` has the shape `[m]`
+              help: state what holds in a `where` clause
+        "#]],
     );
 }
