@@ -244,7 +244,7 @@ fn ctrl_c_returns_the_prompt() {
     assert_eq!(t.enter("let o = empty(f32, [32])"), "");
     // A kernel, host code, and one host operation that never looks up.
     let mut worst = Duration::ZERO;
-    for entry in ["spin(o)", "while true { }", "let y = x; for i in 0..1000 { y = (y @ x) * 0.001 }"] {
+    for entry in ["spin(o)", "while true { }", "let y = x; for i in 0..1000 { y = (y @ x) * 0.001; }"] {
         t.clear();
         t.keys(entry);
         t.keys("\r");

@@ -67,18 +67,21 @@ pub(super) fn reload(session: &mut Session, _: &str, screen: &mut Screen<'_>) ->
     // A file that could not be loaded is nobody's.
     let is_good = |file: &SourceFile| !front(session, &[*file]).iter().any(Diagnostic::is_error);
     let good: Vec<SourceFile> = files.iter().map(|(_, file)| *file).filter(is_good).collect();
-    for ((path, _), text) in files.iter().zip(&before) {
+    let mut unread = Vec::new();
+    for (path, _) in &files {
         if session.db.system().is_file(path) {
             session.db.remove_overlay(path);
             if let Err(error) = session.db.reload(path) {
-                screen.remark(&format!("{error}; it stays as it was"));
-                session.db.set_overlay(path, text);
+                unread.push(error);
             }
         }
     }
     let found = front(session, &good);
-    if found.iter().any(Diagnostic::is_error) {
+    if found.iter().any(Diagnostic::is_error) || !unread.is_empty() {
         screen.diagnostics(&session.db, &found);
+        for error in &unread {
+            screen.report(error.code(), &error.to_string(), &[], &[]);
+        }
         for ((path, _), text) in files.iter().zip(&before) {
             session.db.set_overlay(path, text);
         }
