@@ -22,3 +22,4 @@ mod road;
 mod standard_library;
 mod support;
 mod tree_sitter;
+mod unsatisfiable;

@@ -98,3 +98,39 @@ test "32 bits wrap" for (m, n, k) in [(32, 32, 16), (33, 17, 20)] {
     let large = p @ q.T;
     assert_eq(d, cast(large - floor(large / 4294967296.0) * 4294967296.0, u32));
 }
+
+/// The same instruction loads elements of 8 and of 16 bits in one kernel.
+kernel two_widths(x: i8[m, k], w: i8[n, k], p: f16[m, k], q: f16[n, k], y: mut i32[m, n], z: mut f32[m, n])
+    grid [1]
+    threads 128
+{
+    let sx = shared_tensor(i8, [64, 64]);
+    let sw = shared_tensor(i8, [64, 64]);
+    let sp = shared_tensor(f16, [64, 64]);
+    let sq = shared_tensor(f16, [64, 64]);
+    copy(tile(x, [64, 64])[.., .., 0, 0], sx);
+    copy(tile(w, [64, 64])[.., .., 0, 0], sw);
+    copy(tile(p, [64, 64])[.., .., 0, 0], sp);
+    copy(tile(q, [64, 64])[.., .., 0, 0], sq);
+    sync();
+    let a = register_tensor(i32, [64, 64]);
+    fill(a, 0);
+    gemm(a, sx, sw);
+    let b = register_tensor(f32, [64, 64]);
+    fill(b, 0.0);
+    gemm(b, sp, sq);
+    copy(a, tile(y, [64, 64])[.., .., 0, 0]);
+    copy(b, tile(z, [64, 64])[.., .., 0, 0]);
+}
+
+test "two widths" {
+    let x = uniform(i8, [64, 64], low: -8, high: 8, seed: 1);
+    let w = uniform(i8, [64, 64], low: -8, high: 8, seed: 2);
+    let p = cast(floor(uniform(f64, [64, 64], seed: 3) * 9.0), f16);
+    let q = cast(floor(uniform(f64, [64, 64], seed: 4) * 9.0), f16);
+    let y = empty(i32, [64, 64]);
+    let z = empty(f32, [64, 64]);
+    two_widths(x, w, p, q, y, z);
+    assert_eq(y, cast(x, f64) @ cast(w, f64).T);
+    assert_eq(z, p @ q.T);
+}

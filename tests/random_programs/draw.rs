@@ -4,7 +4,7 @@ use hx_dtype::DType;
 
 use super::program::{
     Binary, Compare, Feed, Fold, Input, Node, Op, POINTS, Program, Range, Shape, Step, Store, Value,
-    ViewKind, Way, exact, is_unsigned,
+    ViewKind, Way, exact, is_narrow, is_unsigned, sums_of,
 };
 use crate::support::Random;
 
@@ -31,6 +31,13 @@ const TYPES: &[DType] = &[
     DType::I64,
     DType::U32,
     DType::U64,
+    DType::I8,
+    DType::I8,
+    DType::U8,
+    DType::I4,
+    DType::U4,
+    DType::F8E4m3,
+    DType::F8E5m2,
 ];
 
 /// Elements of a tile for each thread, at most.
@@ -117,7 +124,12 @@ impl Draw {
 
     fn push(&mut self, op: Op, from: Vec<usize>, value: Value) -> usize {
         let store = self.pick(&[Store::Direct, Store::Direct, Store::ThroughShared, Store::Transposed]);
-        let stored = self.part_of(value.shape);
+        let mut stored = self.part_of(value.shape);
+        let packed = value.dtype.bits() < 8;
+        if packed {
+            stored[1] = value.shape[1];
+        }
+        let store = if packed && store == Store::Transposed { Store::Direct } else { store };
         self.steps.push(Step { op, from, value, store, stored, kept: true });
         self.steps.len() - 1
     }
@@ -136,6 +148,21 @@ impl Draw {
     fn any(&mut self) -> usize {
         let count = self.steps.len();
         if self.percent(70) { count - 1 - self.below(count.min(2)) } else { self.below(count) }
+    }
+
+    /// A tile that can be computed with.
+    fn any_wide(&mut self) -> usize {
+        let at = self.any();
+        if !is_narrow(self.value(at).dtype) {
+            return at;
+        }
+        match self.any_where(|v| !is_narrow(v.dtype)) {
+            Some(at) => at,
+            None => {
+                let shape = self.shape();
+                self.load(shape, DType::F32, None)
+            }
+        }
     }
 
     fn any_where(&mut self, good: impl Fn(&Value) -> bool) -> Option<usize> {
@@ -180,12 +207,18 @@ impl Draw {
 
     /// A tile from global memory, with elements no greater than asked for.
     fn load(&mut self, shape: Shape, dtype: DType, most: Option<i64>) -> usize {
+        // Packed elements begin at whole bytes.
+        let dtype = if dtype.bits() < 8 && shape[1] % 8 != 0 { DType::U8 } else { dtype };
         let mut input = self.input(shape, dtype);
+        if dtype.bits() < 8 {
+            let extent = [input.extent[0], shape[1]];
+            input = Input { extent, transposed: false, around: None, view: ViewKind::Tile, ..input };
+        }
         if let Some(most) = most {
             input.range = Range::new(input.range.low.max(-most), input.range.high.min(most));
             input.pad = input.pad.filter(|pad| *pad <= most);
         }
-        if shape[0] == 1 && self.percent(40) {
+        if shape[0] == 1 && dtype.bits() >= 8 && self.percent(40) {
             input =
                 Input { per_block: false, transposed: false, around: None, view: ViewKind::Vector, ..input };
         }
@@ -200,7 +233,10 @@ impl Draw {
     }
 
     fn fill(&mut self) {
-        let (shape, dtype) = (self.shape(), self.dtype());
+        let (shape, mut dtype) = (self.shape(), self.dtype());
+        if is_narrow(dtype) {
+            dtype = DType::F32;
+        }
         let value = self.below(5) as i64;
         let pin = if self.percent(50) { self.distribution(shape) } else { None };
         let range = Range::new(value, value);
@@ -208,7 +244,7 @@ impl Draw {
     }
 
     fn map(&mut self) {
-        let first = self.any();
+        let first = self.any_wide();
         let Value { shape, dtype, .. } = self.value(first);
         let mut from = vec![first];
         let mut out = shape;
@@ -238,7 +274,7 @@ impl Draw {
         let (mut node, mut range) = self.node(&args, dtype, depth, !function, out);
         // Every argument occurs, and the shape is that of all of them.
         for (at, arg) in args.iter().enumerate() {
-            if !mentions(&node, at) {
+            if !node.mentions(at) {
                 let op = self.pick(&[Binary::Add, Binary::Max, Binary::Min]);
                 (node, range) = self.binary(dtype, op, (node, range), (Node::Arg(at), arg.range));
             }
@@ -376,12 +412,13 @@ impl Draw {
         let at = self.any();
         let Value { shape, dtype, range } = self.value(at);
         let to = self.dtype();
-        if to == dtype || is_unsigned(to) && range.low < 0 {
+        let packed = to.bits() < 8 && shape[1] % 8 != 0;
+        if to == dtype || packed || is_unsigned(to) && range.low < 0 {
             return;
         }
         let range = if range.magnitude() <= exact(to) {
             range
-        } else if dtype.is_float() && to.is_float() && range.magnitude() <= 1 << 14 {
+        } else if dtype.is_float() && to.is_float() && !is_narrow(to) && range.magnitude() <= 1 << 14 {
             // Rounded once, as the reference does it.
             let bound = (range.magnitude() as u64).next_power_of_two() as i64;
             Range::new(if range.low < 0 { -bound } else { 0 }, bound)
@@ -392,7 +429,7 @@ impl Draw {
     }
 
     fn reduce(&mut self) {
-        let at = self.any();
+        let at = self.any_wide();
         let Value { shape, dtype, range } = self.value(at);
         let axis = self.below(2);
         let mut fold = self.pick(&[Fold::Sum, Fold::Sum, Fold::Max, Fold::Min]);
@@ -421,12 +458,14 @@ impl Draw {
     }
 
     fn gemm(&mut self) {
-        let floats = |v: &Value| v.dtype.is_float();
-        let Some(a) = self.any_where(floats) else { return };
+        let multiplies =
+            |v: &Value| sums_of(v.dtype).is_some() && (!is_narrow(v.dtype) || v.range.magnitude() <= 15);
+        let Some(a) = self.any_where(multiplies) else { return };
         let a = self.shrunk(a, 15);
         let Value { shape: [m, k], dtype, range } = self.value(a);
-        let other = self.any_where(|v| v.dtype == dtype && v.shape[1] == k);
-        let b = match other {
+        let Some(out) = sums_of(dtype).filter(|_| dtype.bits() >= 8 || k % 32 == 0) else { return };
+        let alike = |v: &Value| v.dtype == dtype && v.shape[1] == k && multiplies(v);
+        let b = match self.any_where(alike) {
             Some(b) if self.percent(40) => self.shrunk(b, 15),
             _ => {
                 let n = self.shape()[0];
@@ -440,7 +479,6 @@ impl Draw {
         if !self.fits([m, n]) || m * n * k > 1 << 18 {
             return;
         }
-        let out = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
         let product = range.zip(self.value(b).range, |x, y| x * y).map(|x| x * k);
         let start = self.any_where(|v| v.dtype == out && v.shape == [m, n] && v.range.magnitude() < 1 << 20);
         let start = match start.filter(|_| self.percent(50)) {
@@ -466,9 +504,20 @@ impl Draw {
     }
 
     fn product(&mut self) {
-        let dtype = self.pick(&[DType::F16, DType::F16, DType::Bf16, DType::F32, DType::F64]);
+        let dtype = self.pick(&[
+            DType::F16,
+            DType::F16,
+            DType::Bf16,
+            DType::F32,
+            DType::F64,
+            DType::I8,
+            DType::U8,
+            DType::F8E4m3,
+        ]);
         let [m, n] = self.shape();
-        let k = self.pick(&[4, 8, 16, 16, 24, 32, 48]);
+        let narrow = is_narrow(dtype);
+        let k =
+            if narrow { self.pick(&[16, 32, 32, 48, 64]) } else { self.pick(&[4, 8, 16, 16, 24, 32, 48]) };
         if !self.fits([m, k]) || !self.fits([n, k]) || m * n * k > 1 << 17 {
             return;
         }
@@ -490,8 +539,8 @@ impl Draw {
             1 if pipelined => Feed::Pipeline { stages: 2 + self.below(3) as i64 },
             _ => Feed::Shared,
         };
-        let (init, scale) = (self.below(3) as i64, feed == Feed::Registers && self.percent(50));
-        let out = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let (init, scale) = (self.below(3) as i64, feed == Feed::Registers && !narrow && self.percent(50));
+        let out = sums_of(dtype).unwrap_or(DType::F32);
         let factor = if scale { 2 } else { 1 };
         let range = a.range.zip(b.range, |x, y| x * y * factor).map(|x| x * k * steps);
         let range = range.union(Range::new(0, 0)).map(|x| x + init);
@@ -503,8 +552,10 @@ impl Draw {
         let at = self.any();
         let value = self.value(at);
         let [rows, columns] = value.shape;
-        let transposed = self.percent(50);
+        let packed = value.dtype.bits() < 8;
+        let transposed = !packed && self.percent(50);
         let pin = match self.below(8) {
+            _ if packed => None,
             0 => Some(format!("({rows}, {columns}) : ({}, 1)", columns + self.pick(&[0, 1, 2, 8]))),
             1 => Some(format!("({rows}, {columns}) : (1, {})", rows + self.pick(&[0, 1, 2, 8]))),
             2 if rows % 8 == 0 && columns % 64 == 0 => {
@@ -521,7 +572,8 @@ impl Draw {
     fn rearrange(&mut self) {
         let at = self.any();
         let value = self.value(at);
-        let layout = if self.percent(60) { self.distribution(value.shape) } else { None };
+        let packed = value.dtype.bits() < 8;
+        let layout = if !packed && self.percent(60) { self.distribution(value.shape) } else { None };
         self.push(Op::Rearrange { layout }, vec![at], value);
     }
 
@@ -579,7 +631,7 @@ impl Draw {
     }
 
     fn repeat(&mut self) {
-        let at = self.any();
+        let at = self.any_wide();
         let value = self.value(at);
         let dtype = value.dtype;
         let at = self.shrunk(at, exact(dtype) / 4);
@@ -589,7 +641,7 @@ impl Draw {
         from.extend(other);
         let args: Vec<Value> = from.iter().map(|&at| self.value(at)).collect();
         let drawn = self.node(&args[args.len() - 1..], dtype, 1, true, value.shape);
-        let (step, added) = self.fitted(dtype, shifted(drawn, args.len() - 1), 8);
+        let (step, added) = self.fitted(dtype, (drawn.0.renumbered(args.len() - 1), drawn.1), 8);
         let count = 1 + self.below(4) as i64;
         let acc = Box::new(Node::Arg(0));
         let total = start.range.zip(added, |x, y| x + y * count).union(start.range);
@@ -607,7 +659,7 @@ impl Draw {
     }
 
     fn branch(&mut self) {
-        let at = self.any();
+        let at = self.any_wide();
         let value = self.value(at);
         let args = [value];
         let (yes, a) = self.node(&args, value.dtype, 1, true, value.shape);
@@ -615,53 +667,5 @@ impl Draw {
         let flag = self.percent(50);
         let range = a.union(b);
         self.push(Op::Branch { yes, no, flag }, vec![at], Value { range, ..value });
-    }
-}
-
-/// The expression with its only argument under another number.
-fn shifted((node, range): (Node, Range), by: usize) -> (Node, Range) {
-    (renumbered(&node, by), range)
-}
-
-fn renumbered(node: &Node, by: usize) -> Node {
-    let again = |node: &Node| Box::new(renumbered(node, by));
-    match node {
-        Node::Arg(at) => Node::Arg(at + by),
-        Node::Const(_) | Node::Index(_) => node.clone(),
-        Node::Neg(x) => Node::Neg(again(x)),
-        Node::Abs(x) => Node::Abs(again(x)),
-        Node::Binary(op, x, y) => Node::Binary(*op, again(x), again(y)),
-        Node::Rem(x, n) => Node::Rem(again(x), *n),
-        Node::Quotient(x, n) => Node::Quotient(again(x), *n),
-        Node::Half(how, x) => Node::Half(how, again(x)),
-        Node::Ratio(x, n) => Node::Ratio(again(x), *n),
-        Node::Fma(x, y, z) => Node::Fma(again(x), again(y), again(z)),
-        Node::Point(at, x) => Node::Point(*at, again(x)),
-        Node::Select(conditions, x, y) => {
-            let conditions =
-                conditions.iter().map(|(how, a, b)| (*how, renumbered(a, by), renumbered(b, by))).collect();
-            Node::Select(conditions, again(x), again(y))
-        }
-    }
-}
-
-fn mentions(node: &Node, at: usize) -> bool {
-    match node {
-        Node::Arg(arg) => *arg == at,
-        Node::Const(_) | Node::Index(_) => false,
-        Node::Neg(x)
-        | Node::Abs(x)
-        | Node::Rem(x, _)
-        | Node::Quotient(x, _)
-        | Node::Half(_, x)
-        | Node::Ratio(x, _)
-        | Node::Point(_, x) => mentions(x, at),
-        Node::Binary(_, x, y) => mentions(x, at) || mentions(y, at),
-        Node::Fma(x, y, z) => [x, y, z].into_iter().any(|x| mentions(x, at)),
-        Node::Select(conditions, x, y) => {
-            conditions.iter().any(|(_, a, b)| mentions(a, at) || mentions(b, at))
-                || mentions(x, at)
-                || mentions(y, at)
-        }
     }
 }

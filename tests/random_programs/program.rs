@@ -47,6 +47,12 @@ impl Range {
 /// The greatest magnitude up to which every integer is exact.
 pub(super) fn exact(dtype: DType) -> i64 {
     match dtype {
+        DType::I4 => 7,
+        DType::U4 => 15,
+        DType::I8 => 127,
+        DType::U8 => 255,
+        DType::F8E5m2 => 1 << 3,
+        DType::F8E4m3 => 1 << 4,
         DType::Bf16 => 1 << 8,
         DType::F16 | DType::Tf32 => 1 << 11,
         DType::F32 => 1 << 24,
@@ -56,7 +62,25 @@ pub(super) fn exact(dtype: DType) -> i64 {
 }
 
 pub(super) fn is_unsigned(dtype: DType) -> bool {
-    matches!(dtype, DType::U32 | DType::U64)
+    matches!(dtype, DType::U4 | DType::U8 | DType::U32 | DType::U64)
+}
+
+/// Types that are moved, converted and multiplied, but not computed with element by element.
+pub(super) fn is_narrow(dtype: DType) -> bool {
+    dtype.bits() <= 8
+}
+
+/// The type of a product's sums, if there are products of these elements.
+pub(super) fn sums_of(dtype: DType) -> Option<DType> {
+    match dtype {
+        DType::I4 | DType::U4 | DType::I8 | DType::U8 | DType::I32 => Some(DType::I32),
+        DType::U32 => Some(DType::U32),
+        DType::F64 => Some(DType::F64),
+        DType::F16 | DType::Bf16 | DType::Tf32 | DType::F32 | DType::F8E4m3 | DType::F8E5m2 => {
+            Some(DType::F32)
+        }
+        _ => None,
+    }
 }
 
 /// A tile in registers.
@@ -285,5 +309,52 @@ impl Program {
 
     pub(super) fn kept(&self) -> impl Iterator<Item = (usize, &Step)> {
         self.steps.iter().enumerate().filter(|(_, step)| step.kept)
+    }
+}
+
+impl Node {
+    /// The expression with its arguments counted from `by` on.
+    pub(super) fn renumbered(&self, by: usize) -> Node {
+        let again = |node: &Node| Box::new(node.renumbered(by));
+        match self {
+            Node::Arg(at) => Node::Arg(at + by),
+            Node::Const(_) | Node::Index(_) => self.clone(),
+            Node::Neg(x) => Node::Neg(again(x)),
+            Node::Abs(x) => Node::Abs(again(x)),
+            Node::Binary(op, x, y) => Node::Binary(*op, again(x), again(y)),
+            Node::Rem(x, n) => Node::Rem(again(x), *n),
+            Node::Quotient(x, n) => Node::Quotient(again(x), *n),
+            Node::Half(how, x) => Node::Half(how, again(x)),
+            Node::Ratio(x, n) => Node::Ratio(again(x), *n),
+            Node::Fma(x, y, z) => Node::Fma(again(x), again(y), again(z)),
+            Node::Point(at, x) => Node::Point(*at, again(x)),
+            Node::Select(conditions, x, y) => {
+                let conditions =
+                    conditions.iter().map(|(how, a, b)| (*how, a.renumbered(by), b.renumbered(by))).collect();
+                Node::Select(conditions, again(x), again(y))
+            }
+        }
+    }
+
+    /// Whether it takes that argument.
+    pub(super) fn mentions(&self, at: usize) -> bool {
+        match self {
+            Node::Arg(arg) => *arg == at,
+            Node::Const(_) | Node::Index(_) => false,
+            Node::Neg(x)
+            | Node::Abs(x)
+            | Node::Rem(x, _)
+            | Node::Quotient(x, _)
+            | Node::Half(_, x)
+            | Node::Ratio(x, _)
+            | Node::Point(_, x) => x.mentions(at),
+            Node::Binary(_, x, y) => x.mentions(at) || y.mentions(at),
+            Node::Fma(x, y, z) => [x, y, z].into_iter().any(|x| x.mentions(at)),
+            Node::Select(conditions, x, y) => {
+                conditions.iter().any(|(_, a, b)| a.mentions(at) || b.mentions(at))
+                    || x.mentions(at)
+                    || y.mentions(at)
+            }
+        }
     }
 }

@@ -7,6 +7,7 @@ use hx_dtype::DType;
 
 use super::program::{
     Binary, Compare, Feed, Fold, Input, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
+    is_narrow,
 };
 
 /// A program's text and what is in it.
@@ -29,6 +30,7 @@ pub(super) const PARTS: &[&str] = &[
     "index",
     "function",
     "cast",
+    "narrow types",
     "reduce axis 0",
     "reduce axis 1",
     "reduce with a closure",
@@ -125,6 +127,9 @@ impl Writer<'_> {
 
     fn step(&mut self, at: usize, step: &Step) {
         let Value { shape, dtype, .. } = step.value;
+        if is_narrow(dtype) {
+            self.parts.insert("narrow types");
+        }
         let first = step.from.first().copied().unwrap_or(0);
         match &step.op {
             Op::Load { input, way } => self.load(at, input, *way),

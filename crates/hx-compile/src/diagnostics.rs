@@ -2,6 +2,7 @@
 
 mod layout;
 mod registers;
+mod repair;
 mod sync;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};

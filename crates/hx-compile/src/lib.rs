@@ -16,6 +16,7 @@ mod sync;
 mod test_db;
 #[cfg(test)]
 mod tests;
+mod unsolved;
 
 pub use check::{check_file, kernel_diagnostics};
 pub use db::Db;
@@ -24,4 +25,5 @@ pub use emit::{Emit, emit};
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered};
 pub use instance::{Instance, default_instance};
 pub use stages::{Stop, cuda_source, solution, thread_program, tile_program, violations};
-pub use sync::{Findings, Hazard, Touch, synchronization};
+pub use sync::{Findings, Hazard, Mend, Remedy, Touch, synchronization};
+pub use unsolved::{OtherValue, conflict, other_values};

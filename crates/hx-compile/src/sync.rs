@@ -13,8 +13,12 @@ use hx_thread::ThreadProgram;
 use hx_tile::{OpId, OpKind, TensorId, TensorKind, TileProgram};
 
 use crate::{Db, Instance, thread_program, tile_program};
+pub use check::Mend;
 use check::{Rules, check};
 use trace::{Trace, trace};
+
+/// Groups of copies that a wait of a remedy may leave in flight, and one more.
+const IN_FLIGHT: u32 = 4;
 
 /// What is wrong with the synchronization of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,8 +42,17 @@ pub struct Hazard {
     pub later: Touch,
     /// The earlier access is a copy that nothing waited for.
     pub in_flight: bool,
-    /// A barrier just before the later operation removes this hazard.
-    pub barrier_helps: bool,
+    /// What removes this hazard and makes no other.
+    pub remedy: Option<Remedy>,
+}
+
+/// A change that orders two accesses; it was checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Statements before an operation.
+    Insert(Mend),
+    /// This `wait` waits until at most so many groups are in flight.
+    WaitFor(OpId, u32),
 }
 
 /// One access by one thread.
@@ -73,15 +86,60 @@ fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Fin
     let is_sync = |op: OpId| tile.op(op).is_some_and(|op| matches!(op.kind, OpKind::Sync));
     let trace = trace(threads, tensors.len(), &is_sync, poll);
     let mut hazards = check(&trace, Rules::default());
+    let found = hazards.clone();
     for hazard in &mut hazards {
-        poll();
-        let mended = check(&trace, Rules { barrier_before: Some(hazard.later.op), ..Rules::default() });
-        let pair = |left: &Hazard| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op);
-        hazard.barrier_helps = !mended.iter().any(pair);
+        hazard.remedy = remedy(tile, &trace, hazard, &found, poll);
     }
     let idle = if hazards.is_empty() && trace.complete { idle(&trace, poll) } else { Vec::new() };
     let hazards = hazards.into_iter().map(|hazard| hazard.named(&tensors)).collect();
     Findings { hazards, idle }
+}
+
+/// The least that orders a hazard: groups of copies stay in flight as far as they may.
+fn remedy(
+    tile: &TileProgram,
+    trace: &Trace,
+    hazard: &Hazard,
+    found: &[Hazard],
+    poll: &dyn Fn(),
+) -> Option<Remedy> {
+    let key = |hazard: &Hazard| (hazard.tensor, hazard.earlier.op, hazard.later.op, hazard.in_flight);
+    let mends = |rules: Rules<'_>| {
+        poll();
+        let left = check(trace, rules);
+        // The same pair must not race for another reason, and nothing may race that did not.
+        !left.iter().any(|left| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op))
+            && left.iter().all(|left| found.iter().any(|known| key(known) == key(left)))
+    };
+    let mend = Mend { before: hazard.later.op, commit: false, wait: None, barrier: true };
+    let mut ways = Vec::new();
+    if hazard.in_flight {
+        let waits = tile.ops(1.0).into_iter().filter_map(|(op, _)| match op.kind {
+            OpKind::Wait { groups } => Some((op.id, groups)),
+            _ => None,
+        });
+        for (op, groups) in waits {
+            ways.extend((0..groups).rev().map(|fewer| Remedy::WaitFor(op, fewer)));
+        }
+        // A barrier that is there already makes visible what was waited for before it.
+        let syncs = tile.ops(1.0).into_iter().map(|(op, _)| op).take_while(|op| op.id != hazard.later.op);
+        let syncs: Vec<OpId> = syncs.filter(|op| matches!(op.kind, OpKind::Sync)).map(|op| op.id).collect();
+        for (&before, commit) in syncs.iter().rev().flat_map(|sync| [(sync, false), (sync, true)]) {
+            let in_flight = (0..IN_FLIGHT).rev();
+            let insert = |n| Remedy::Insert(Mend { before, commit, wait: Some(n), barrier: false });
+            ways.extend(in_flight.map(insert));
+        }
+        for (commit, barrier) in [(false, false), (false, true), (true, false), (true, true)] {
+            let in_flight = (0..IN_FLIGHT).rev();
+            ways.extend(in_flight.map(|n| Remedy::Insert(Mend { commit, wait: Some(n), barrier, ..mend })));
+        }
+    } else {
+        ways.push(Remedy::Insert(mend));
+    }
+    ways.into_iter().find(|way| match *way {
+        Remedy::Insert(mend) => mends(Rules { mend: Some(mend), ..Rules::default() }),
+        Remedy::WaitFor(op, groups) => mends(Rules { wait_as: Some((op, groups)), ..Rules::default() }),
+    })
 }
 
 /// The barriers that could all go at once. Layouts are left out of this: a barrier that only happens to be superfluous with

@@ -1,5 +1,7 @@
 //! What runs again after an edit, what the stages say, and what is wrong with a file.
 
+mod sync;
+
 use expect_test::{Expect, expect};
 use hx_base::{Db as _, SourceFile, codes};
 use hx_hir::file_items;
@@ -258,6 +260,7 @@ fn check(text: &str, expected: Expect) {
         }
         found.notes.iter().for_each(|note| out.push_str(&format!("  note: {note}\n")));
         found.help.iter().for_each(|help| out.push_str(&format!("  help: {help}\n")));
+        found.fixes.iter().for_each(|fix| out.push_str(&format!("  fix: {}\n", fix.title)));
     }
     expected.assert_eq(&out);
 }
@@ -303,6 +306,7 @@ fn a_kernel_with_errors_is_not_lowered() {
         expect![[r#"
             HX0502 `2048` found 2048 threads, wanted at most 1024
             HX0106 `x` nothing uses `x`
+              fix: rename it to `_x`
             HX0001 `;` found `;` where an expression was expected
         "#]],
     );
@@ -362,109 +366,33 @@ kernel k(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
     assert_eq!(check_file(&db, file, ARCH).len(), 0);
 }
 
-/// The body of a kernel of 64 threads that has a register tensor `r`, a shared one `s` and the block's index.
-fn with_body(body: &str) -> String {
-    format!(
-        "kernel k(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {{
-    let i = block_idx;
-    let r = register_tensor(f32, [256]);
-    let s = shared_tensor(f32, [256]);
-    let gx = global_view(x[i * 256..], (256) : (1));
-    let gy = global_view(y[i * 256..], (256) : (1));
-{body}}}
+/// Each of the tensors fits; all of them are held while the block waits.
+#[test]
+fn tensors_that_are_held_at_once_are_counted() {
+    let load = |name: &str| format!("    let {name} = load(tile(x, [64, 128])[.., .., 0, 0]);\n");
+    let loads: String = ["a", "b", "c", "d", "e"].into_iter().map(load).collect();
+    let kernel = |sync: &str| {
+        format!(
+            "kernel k(x: f32[m, n], y: mut f32[m, n]) grid [1] threads 128 {{
+    let s = shared_tensor(f32, [64, 128]);
+{loads}    copy(a, s);
+{sync}    let f = load(s);
+    copy(a + b + c + d + e + f, tile(y, [64, 128])[.., .., 0, 0]);
+}}
 "
-    )
-}
-
-/// Checks a body, then applies every fix and checks again: a fix must leave nothing to fix.
-fn check_sync(body: &str, expected: Expect) {
-    let text = with_body(body);
-    check(&text, expected);
-    let (db, file) = TestDb::with_file(&text);
-    let fixes = check_file(&db, file, ARCH).iter().flat_map(|found| found.fixes.clone());
-    let mut edits: Vec<_> = fixes.flat_map(|fix| fix.edits).collect();
-    edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
-    edits.dedup();
-    let mut mended = text;
-    for edit in &edits {
-        mended.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
-    }
-    let (db, file) = TestDb::with_file(&mended);
-    let left: Vec<_> =
-        check_file(&db, file, ARCH).iter().filter(|found| !found.fixes.is_empty()).cloned().collect();
-    assert!(left.is_empty(), "{mended}\n{left:#?}");
-}
-
-#[test]
-fn a_missing_barrier_is_an_error_with_a_fix() {
-    // `t` is held in another order than `r`, so threads read what others wrote.
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    copy(gx, r);
-    copy(r, s);
-    copy(s, t);
-    copy(t, gy);
-",
+        )
+    };
+    check(
+        &kernel("    sync();\n"),
         expect![[r#"
-            HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
-              `copy(s, t)`: thread 1 reads `s` here
-              `copy(r, s)`: thread 0 writes `s` here
-              note: both touch `s[1]`
-        "#]],
-    );
-}
-
-#[test]
-fn a_barrier_is_missing_from_one_round_to_the_next() {
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    for j in 0..m / 64 {
-        copy(gx, r);
-        copy(r, s);
-        sync();
-        copy(s, t);
-        copy(t, gy);
-    }
-",
-        expect![[r#"
-            HX0106 `j` nothing uses `j`
-            HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
-              `copy(r, s)`: thread 0 writes `s` here
-              `copy(s, t)`: thread 1 reads `s` here
-              note: both touch `s[1]`
-        "#]],
-    );
-}
-
-#[test]
-fn a_barrier_that_orders_nothing_is_a_warning_with_a_fix() {
-    check_sync(
-        "    copy(gx, r);
-    copy(r, s);
-    sync();
-    sync(); // twice
-    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    copy(s, t);
-    copy(t, gy);
-",
-        expect![[r#"
-            HX0402 `sync()` this barrier orders nothing
-              note: no write to a shared tensor and other use of it have only this barrier between them
-        "#]],
-    );
-    check_sync(
-        "    copy(gx, r);\n    copy(r, gy);\n    sync();\n",
-        expect![[r#"
-        HX0106 `s` nothing uses `s`
-        HX0402 `sync()` this barrier orders nothing
-          note: no write to a shared tensor and other use of it have only this barrier between them
+        HX0503 `sync()` tensors of 320 registers a thread are held across this `sync`, and sm_80 has 255 for one
+          `load(tile(x, [64, 128])[.., .., 0, 0])`: `a` takes 64
+          `load(tile(x, [64, 128])[.., .., 0, 0])`: `b` takes 64
+          `load(tile(x, [64, 128])[.., .., 0, 0])`: `c` takes 64
+          `load(tile(x, [64, 128])[.., .., 0, 0])`: `d` takes 64
+          help: smaller tiles, more threads, or tensors that are made later and used sooner
     "#]],
     );
-}
-
-#[test]
-fn what_every_thread_reads_back_itself_needs_no_barrier() {
-    check_sync("    copy(gx, r);\n    copy(r, s);\n    copy(s, r);\n    copy(r, gy);\n", expect![[""]]);
 }
 
 /// Codes whose failing example is not found by `check_file` yet. An entry that is found must leave the list.

@@ -9,16 +9,20 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use hx_base::{line_index, nearest};
-use hx_compile::{Db, solution, tile_program};
+use hx_compile::{Db, Instance, solution, tile_program};
 use hx_hir::Kernel;
 use hx_lower::Lowered;
 use hx_target::Arch;
 use hx_tile::{
-    Base, Op, OpId, OpKind, Solution, TensorId, TileProgram, choice_text, layout_text, op_text, reason_text,
+    Base, Choice, Op, OpId, OpKind, Solution, TensorId, TensorKind, TileProgram, choice_text, layout_text,
+    op_text, reason_text,
 };
 
 use crate::emit::{self, EmitError, Overrides};
 use crate::machine::Setup;
+
+/// Bytes of the widest access.
+const WIDEST: u32 = 16;
 
 /// A solved instance of a kernel, and where its text is.
 #[derive(Clone)]
@@ -28,6 +32,8 @@ pub struct Solved<'a> {
     lowered: Cow<'a, Lowered>,
     solution: &'a Solution,
     arch: Arch,
+    /// Extents and strides that are given; the others are multiples of 16.
+    dims: Vec<(String, i64)>,
 }
 
 impl std::fmt::Debug for Solved<'_> {
@@ -50,11 +56,28 @@ impl<'a> Solved<'a> {
         let instance = emit::instance(db, kernel, overrides, setup)?;
         let lowered = tile_program(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
         let solution = solution(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
+        Ok(Solved::with(db, lowered, solution, setup.target, &[]))
+    }
+
+    /// An instance that has layouts, with the dimensions and strides that its facts come from.
+    pub fn of(db: &'a dyn Db, instance: Instance<'a>, dims: &[(String, i64)]) -> Option<Solved<'a>> {
+        let lowered = tile_program(db, instance).as_ref().ok()?;
+        let solution = solution(db, instance).as_ref().ok()?;
+        Some(Solved::with(db, lowered, solution, instance.arch(db), dims))
+    }
+
+    fn with(
+        db: &'a dyn Db,
+        lowered: &'a Lowered,
+        solution: &'a Solution,
+        arch: Arch,
+        dims: &[(String, i64)],
+    ) -> Solved<'a> {
         let lowered = match solution.program(&lowered.program) {
             Cow::Borrowed(_) => Cow::Borrowed(lowered),
             Cow::Owned(program) => Cow::Owned(Lowered { program, ..lowered.clone() }),
         };
-        Ok(Solved { db, lowered, solution, arch: setup.target })
+        Solved { db, lowered, solution, arch, dims: dims.to_vec() }
     }
 
     /// The tile program of the instance.
@@ -82,11 +105,72 @@ impl<'a> Solved<'a> {
             self.lowered.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let args = if args.is_empty() { String::new() } else { format!("<{}>", args.join(", ")) };
         let mut out = format!("kernel {}{args}: {} threads, {arch}\n", program.name, program.threads);
-        out.push_str("assuming that all dimensions and strides are multiples of 16\n");
+        let given: Vec<String> = self.dims.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let assumed = match given.as_slice() {
+            [] => "that all dimensions and strides".to_owned(),
+            given => format!("{}, and that all other dimensions and strides", given.join(", ")),
+        };
+        let _ = writeln!(out, "assuming {assumed} are multiples of 16");
         for &tensor in tensors {
             self.tensor(tensor, &mut out);
         }
+        self.notes(tensors, &mut out);
         out
+    }
+
+    /// What costs speed at these tensors, with its cause: accesses of fewer than 16 bytes, and bank conflicts that are left.
+    fn notes(&self, tensors: &[TensorId], out: &mut String) {
+        let program = &self.lowered.program;
+        let mut notes = Vec::new();
+        for (op, _) in program.ops(1.0) {
+            let Some(Choice::Copy(copy)) = self.solution.choices.get(&op.id) else { continue };
+            let touched = touched(op);
+            if !tensors.iter().any(|tensor| touched.contains(tensor)) {
+                continue;
+            }
+            let place = self.place(op);
+            if copy.bytes < WIDEST {
+                let width = format!("{} B", copy.bytes);
+                // The reason may begin with the width, too.
+                let cause = copy.reason.text.replace(&format!("{width}: "), "");
+                notes.push(format!("#{} {width} an access{place}\n      {cause}", op.id.0));
+            }
+            if let Some(conflicts) = copy.conflicts.filter(|found| found.wavefronts > found.ideal) {
+                let times = conflicts.wavefronts as f64 / conflicts.ideal.max(1) as f64;
+                let what = format!("#{} bank conflicts: {times:.1} times the wavefronts{place}", op.id.0);
+                notes.push(format!("{what}\n      {}", self.conflict_cause(op)));
+            }
+        }
+        if !notes.is_empty() {
+            let _ = writeln!(out, "\nnotes");
+            for note in notes {
+                let _ = writeln!(out, "  {note}");
+            }
+        }
+    }
+
+    /// Why an access to shared memory has bank conflicts.
+    fn conflict_cause(&self, op: &Op) -> String {
+        let program = &self.lowered.program;
+        let shared = touched(op).into_iter().find(|tensor| !program.tensor(*tensor).is_register());
+        let Some((tensor, layout)) =
+            shared.and_then(|tensor| Some((tensor, self.solution.shared.get(&tensor)?)))
+        else {
+            return "the addresses are given".to_owned();
+        };
+        let name = &program.tensor(tensor).name;
+        if matches!(&program.tensor(tensor).kind, TensorKind::Shared { pinned: Some(_) }) {
+            return format!("the layout of `{name}` is pinned to `{}`", layout.layout);
+        }
+        let others = layout.reason.from.iter().filter(|id| **id != op.id);
+        let others: Vec<String> = others.map(|id| format!("#{}", id.0)).collect();
+        match others.as_slice() {
+            [] => format!("no order and swizzle of `{name}` that was tried has fewer"),
+            others => format!(
+                "`{name}` is laid out for {} as well: the sum over all accesses is the least that was found",
+                others.join(", ")
+            ),
+        }
     }
 
     /// One tensor: its layout, the operations that touch it, the reasons.

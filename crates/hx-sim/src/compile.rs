@@ -141,7 +141,8 @@ struct Compilation<'a> {
     asynchronous: bool,
     /// The entry whose elements are handed out here.
     logging: Option<usize>,
-    exchanges: BTreeMap<String, Arc<Exchange>>,
+    /// By row and elements of a lane: a row moves elements of several widths.
+    exchanges: BTreeMap<(String, i64), Arc<Exchange>>,
     products: BTreeMap<String, Arc<Product>>,
 }
 

@@ -22,6 +22,8 @@ pub struct Failure {
 pub enum FailureKind {
     /// Demands on one layout that cannot all be met.
     Conflict,
+    /// A pinned layout that does not fit its tensor, whatever else is demanded.
+    Pin,
     /// No instruction of the target does what an operation asks.
     NoInstruction,
     /// More shared memory or threads than a block has.

@@ -11,6 +11,7 @@ mod access;
 mod anchor;
 mod choices;
 mod component;
+mod conflict;
 mod constraints;
 mod convertible;
 mod cost;
@@ -27,5 +28,6 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
+pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use failure::{Failure, FailureKind, Part};
 pub use solve::solve;

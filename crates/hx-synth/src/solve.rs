@@ -181,7 +181,7 @@ fn pins(cx: &Cx<'_, '_>) -> Result<Layouts, Blocked> {
                 "the pinned layout `{layout}` of `{}` is no thread-value layout of {} threads over {:?}: {problem}",
                 info.name, program.threads, info.shape
             );
-            Failure::new(FailureKind::Conflict, message).part(None, Some(tensor), "pinned here")
+            Failure::new(FailureKind::Pin, message).part(None, Some(tensor), "pinned here")
         })?;
         let reason = Reason { text: "pinned".into(), from: vec![] };
         start.set(tensor, Rc::new(Known { tv: cx.pool.keep(tv), reason, pin: Some(tensor) }));

@@ -2,8 +2,9 @@
 
 family! {
     /// No choice of layouts satisfies all that the program demands. The message names the smallest set of operations that
-    /// cannot live together, what each of them demands in `shape : stride` form, and where the demands meet. Most often a
-    /// pinned layout is one of them: drop the pin, or let the values change hands with `rearrange`.
+    /// cannot live together, what each of them demands in `shape : stride` form, and where the demands meet: without any one of
+    /// them, the others have layouts. Most often a pinned layout is one of them: drop the pin, or let the values change hands
+    /// with `rearrange`. The fixes that are offered were solved before.
     ///
     /// ```text
     /// let l: layout = (32, 4) : (1, 32);

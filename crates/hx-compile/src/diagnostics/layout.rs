@@ -1,11 +1,14 @@
 //! Layouts that do not exist, and layouts that are wrong.
 
 use hx_base::{Diagnostic, Severity, codes};
+use hx_dtype::DType;
 use hx_lower::Lowered;
-use hx_synth::{Failure, FailureKind};
-use hx_tile::{Choice, OpKind, Solution};
+use hx_synth::{Claim, Conflict, Failure, FailureKind, Part};
+use hx_target::catalogue;
+use hx_tile::{Choice, OpId, OpKind, Solution, TileProgram};
 
-use super::Places;
+use super::{Places, repair};
+use crate::unsolved::{claim_text, conflict, other_values};
 use crate::violations;
 
 /// The solver's failure: the place where it shows, and the other operations with what each demands. Nothing for a
@@ -15,8 +18,12 @@ pub(super) fn failure(
     lowered: Option<&Lowered>,
     failure: &Failure,
 ) -> Option<Diagnostic> {
+    let conflict = lowered.and_then(|_| conflict(places.db, places.instance).as_ref());
+    // What the claims alone fail with: the rest of the program has no part in it.
+    let failure = conflict.map_or(failure, |conflict| &conflict.failure);
     let code = match failure.kind {
         FailureKind::Conflict => &codes::LAYOUT_CONFLICT,
+        FailureKind::Pin => &codes::BAD_PINNED_LAYOUT,
         FailureKind::NoInstruction => &codes::NO_INSTRUCTION,
         FailureKind::Resource => &codes::TOO_MUCH_SHARED_MEMORY,
         FailureKind::Registers => &codes::TOO_MANY_REGISTERS,
@@ -32,9 +39,11 @@ pub(super) fn failure(
         .or_else(|| failure.parts.iter().find_map(|part| place(part.op, part.tensor)))
         .unwrap_or_else(|| places.kernel());
     // Whatever the level of the code, a kernel without a solution does not run.
-    let found = Diagnostic::new(code, file, range, failure.message.clone());
+    let message = message(lowered.map(|lowered| &lowered.program), conflict, failure);
+    let found = Diagnostic::new(code, file, range, message);
     let mut found = found.with_severity(Severity::Error);
-    for part in &failure.parts {
+    let told = |part: &Part| conflict.is_some_and(|conflict| is_told(conflict, part));
+    for part in failure.parts.iter().filter(|part| !told(part)) {
         found = match place(part.op, part.tensor) {
             Some(at) if at == (file, range) && found.primary.message.is_empty() => {
                 found.label(part.text.clone())
@@ -48,7 +57,17 @@ pub(super) fn failure(
             found = found.also(file, range, "called from here");
         }
     }
-    found.help.extend(failure.help.iter().cloned());
+    if let (Some(lowered), Some(conflict)) = (lowered, conflict) {
+        found = demands(places, lowered, conflict, found);
+        found = repairs(places, lowered, conflict, found);
+    }
+    if let (Some(lowered), FailureKind::NoInstruction) = (lowered, failure.kind) {
+        found = found_instructions(places, lowered, failure, found);
+    }
+    // Advice that nobody tried is no help beside repairs that were.
+    if found.fixes.is_empty() {
+        found.help.extend(failure.help.iter().cloned());
+    }
     Some(found)
 }
 
@@ -90,6 +109,125 @@ pub(super) fn stopped(places: &Places<'_>, solution: &Solution) -> Option<Diagno
     let message = format!("the search for layouts left {left} branches unexplored");
     let found = Diagnostic::new(&codes::SEARCH_STOPPED, file, range, message);
     (left > 0).then(|| found.help("a pinned layout, or `warps:` of a `gemm`, leaves less to search"))
+}
+
+/// Whether a demand of the conflict says more than what the solver says of its place.
+fn is_told(conflict: &Conflict, part: &Part) -> bool {
+    let pinned = part.tensor.is_some_and(|tensor| conflict.claims.contains(&Claim::Pin(tensor)));
+    let claimed = part.op.is_some_and(|op| conflict.claims.contains(&Claim::Operation(op)));
+    pinned || claimed && part.tensor.is_none()
+}
+
+/// What came near, or what there is instead.
+fn found_instructions(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    failure: &Failure,
+    mut found: Diagnostic,
+) -> Diagnostic {
+    let is_gemm = |op: OpId| matches!(lowered.program.op(op).map(|op| &op.kind), Some(OpKind::Gemm { .. }));
+    if !failure.op.is_some_and(is_gemm) {
+        // The first line is the cause, what follows is advice.
+        return match failure.help.first() {
+            Some(cause) if !found.fixes.is_empty() => found.note(cause.clone()),
+            _ => found,
+        };
+    }
+    // What came near, but for the warps, which have a demand of their own.
+    for near in failure.help.iter().filter(|near| !near.starts_with("`warps:")) {
+        found = found.note(near.clone());
+    }
+    if failure.help.is_empty() {
+        let is_int = operand(&lowered.program, failure).is_some_and(DType::is_int);
+        let arch = places.instance.arch(places.db);
+        let rows = catalogue().gemms.iter().filter(|row| row.arch <= arch.number());
+        let mut types: Vec<String> = Vec::new();
+        for row in rows.filter(|row| row.a.dtype.is_int() == is_int) {
+            let text = format!("{} · {} → {}", row.a.dtype, row.b.dtype, row.c.dtype);
+            if !types.contains(&text) {
+                types.push(text);
+            }
+        }
+        found = found.note(format!("{arch} multiplies {}", types.join(", ")));
+    }
+    found
+}
+
+/// The element type of a gemm's operands.
+fn operand(program: &TileProgram, failure: &Failure) -> Option<DType> {
+    match program.op(failure.op?)?.kind {
+        OpKind::Gemm { a, .. } => Some(program.tensor(a).dtype),
+        _ => None,
+    }
+}
+
+/// The message of the solver, unless the user's warps are what nothing fits.
+fn message(program: Option<&TileProgram>, conflict: Option<&Conflict>, failure: &Failure) -> String {
+    let warps = || {
+        let program = program.filter(|_| failure.kind == FailureKind::NoInstruction)?;
+        let claims = &conflict?.claims;
+        claims.iter().find_map(|claim| match claim {
+            Claim::Warps(op) => match program.op(*op)?.kind {
+                OpKind::Gemm { warps: Some([m, n]), .. } => Some((m, n, i64::from(program.threads) / 32)),
+                _ => None,
+            },
+            _ => None,
+        })
+    };
+    match warps() {
+        Some((m, n, block)) if m * n != block => {
+            let s = if m * n == 1 { "" } else { "s" };
+            format!("found `warps: [{m}, {n}]`, which is {} warp{s}, in a block of {block}", m * n)
+        }
+        _ => failure.message.clone(),
+    }
+}
+
+/// Every demand of the conflict at its own place.
+fn demands(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut found: Diagnostic) -> Diagnostic {
+    for &claim in &conflict.claims {
+        let place = match claim {
+            Claim::Pin(tensor) => places.tensor(lowered, tensor),
+            Claim::Warps(op) => {
+                repair::warps_argument(places, lowered, op).or_else(|| places.op(lowered, op))
+            }
+            Claim::Operation(op) => places.op(lowered, op),
+        };
+        let Some((file, range)) = place else { continue };
+        let text = claim_text(&lowered.program, claim);
+        let here = |label: &hx_base::Label| (label.file, label.range) == (file, range);
+        if here(&found.primary) && found.primary.message.is_empty() {
+            found = found.label(text);
+        } else if !here(&found.primary) && !found.secondary.iter().any(here) {
+            found = found.also(file, range, text);
+        }
+    }
+    match conflict.claims.len() {
+        count if count > 1 && conflict.minimal => found.note(match count {
+            2 => "each of these two demands can be met without the other",
+            _ => "without any one of these demands, the others can be met",
+        }),
+        _ => found,
+    }
+}
+
+/// What was solved after a change, as edits.
+fn repairs(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut found: Diagnostic) -> Diagnostic {
+    for repair in &conflict.repairs {
+        if let Some(fix) = repair::fix(places, lowered, repair) {
+            found = found.with_fix(fix);
+        }
+    }
+    if !found.fixes.is_empty() {
+        return found;
+    }
+    for value in other_values(places.db, places.instance) {
+        found = match repair::other_default(places, value) {
+            Some(fix) => found.with_fix(fix),
+            None => found.help(format!("with `{} = {}` there are layouts", value.name, value.new)),
+        };
+    }
+    found
 }
 
 /// What the independent checker says against a solution. It enumerates, so here it is asked in debug builds only.

@@ -1,9 +1,12 @@
-//! Tensors that no thread has the registers for. What the CUDA compiler does with many smaller ones is its own business; a
-//! tensor that alone takes more than there are cannot but spill.
+//! Tensors that no thread has the registers for: one that alone takes more than there are, and those that are all held while
+//! the block multiplies or waits. What the CUDA compiler does with the rest is its own business: it may compute the next value
+//! before it has all of the last.
+
+use std::collections::BTreeMap;
 
 use hx_base::{Diagnostic, codes};
 use hx_lower::Lowered;
-use hx_tile::Solution;
+use hx_tile::{OpId, OpKind, Solution, Stmt, TensorId, TileProgram};
 
 use super::Places;
 
@@ -21,8 +24,7 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
     for (&id, distribution) in &solution.registers {
         let tensor = program.tensor(id);
         let values = distribution.layout.mode(1).size();
-        let bits = values * i64::from(tensor.dtype.bits());
-        let registers = (bits + REGISTER_BITS - 1) / REGISTER_BITS;
+        let registers = registers_of(&lowered.program, solution, id);
         if registers <= most {
             continue;
         }
@@ -35,5 +37,117 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
             .label(format!("{values} elements of {} a thread", tensor.dtype));
         found.push(diagnostic.help("a smaller tile or more threads"));
     }
+    if found.is_empty() {
+        found.extend(held_at_once(places, lowered, solution, most));
+    }
     found
+}
+
+/// A warning at the operation across which the most registers are held, if there are not so many.
+fn held_at_once(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    solution: &Solution,
+    most: i64,
+) -> Option<Diagnostic> {
+    let program = &lowered.program;
+    let (op, held) = pressure(program, solution)?;
+    let registers = |held: &[(TensorId, i64)]| held.iter().map(|(_, registers)| registers).sum::<i64>();
+    if registers(&held) <= most {
+        return None;
+    }
+    let arch = places.instance.arch(places.db);
+    let (file, range) = places.op(lowered, op).unwrap_or_else(|| places.kernel());
+    let message = format!(
+        "tensors of {} registers a thread are held across this `{}`, and {arch} has {most} for one",
+        registers(&held),
+        program.op(op).map_or("operation", |op| op.kind.name())
+    );
+    let mut found = Diagnostic::new(&codes::TOO_MANY_REGISTERS, file, range, message);
+    for (tensor, count) in held.iter().take(SHOWN) {
+        if let Some((file, range)) = places.tensor(lowered, *tensor) {
+            found = found.also(file, range, format!("`{}` takes {count}", program.tensor(*tensor).name));
+        }
+    }
+    Some(found.help("smaller tiles, more threads, or tensors that are made later and used sooner"))
+}
+
+/// So many of the tensors are shown, the largest first.
+const SHOWN: usize = 4;
+
+/// The operation across which most registers are held, with the tensors that hold them and how many each takes.
+fn pressure(program: &TileProgram, solution: &Solution) -> Option<(OpId, Vec<(TensorId, i64)>)> {
+    let mut uses = Uses::default();
+    uses.body(&program.body);
+    let mut worst: Option<(i64, OpId, Vec<(TensorId, i64)>)> = None;
+    for (at, (op, kind)) in uses.ops.iter().enumerate() {
+        // Others are computed value by value.
+        if !matches!(kind, OpKind::Gemm { .. } | OpKind::Sync | OpKind::Wait { .. } | OpKind::Reduce { .. }) {
+            continue;
+        }
+        let accumulator = match kind {
+            OpKind::Gemm { c, .. } => Some(*c),
+            _ => None,
+        };
+        let mut held: Vec<(TensorId, i64)> = Vec::new();
+        for (&tensor, &(first, last)) in &uses.spans {
+            let across = first < at && at < last;
+            if across || accumulator == Some(tensor) {
+                held.push((tensor, registers_of(program, solution, tensor)));
+            }
+        }
+        held.sort_by_key(|(tensor, registers)| (-registers, *tensor));
+        let total = held.iter().map(|(_, registers)| registers).sum();
+        if worst.as_ref().is_none_or(|(most, _, _)| total > *most) {
+            worst = Some((total, *op, held));
+        }
+    }
+    worst.map(|(_, op, held)| (op, held))
+}
+
+/// Registers of each thread that a tensor takes.
+fn registers_of(program: &TileProgram, solution: &Solution, tensor: TensorId) -> i64 {
+    let values = solution.registers.get(&tensor).map_or(0, |held| held.layout.mode(1).size());
+    (values * i64::from(program.tensor(tensor).dtype.bits()) + REGISTER_BITS - 1) / REGISTER_BITS
+}
+
+/// Operations in the order of the text, and from which to which of them each register tensor is held.
+#[derive(Default)]
+struct Uses {
+    ops: Vec<(OpId, OpKind)>,
+    spans: BTreeMap<TensorId, (usize, usize)>,
+}
+
+impl Uses {
+    fn body(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            match stmt {
+                Stmt::Op(op) => {
+                    let at = self.ops.len();
+                    self.ops.push((op.id, op.kind.clone()));
+                    for tensor in op.kind.registers() {
+                        self.spans.entry(tensor).or_insert((at, at)).1 = at;
+                    }
+                }
+                Stmt::For { body, .. } | Stmt::While { body, .. } => self.repeated(body),
+                Stmt::If { then, otherwise, .. } => {
+                    self.body(then);
+                    self.body(otherwise);
+                }
+                Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => {}
+            }
+        }
+    }
+
+    /// What was there before a loop and is used in it is held to its end.
+    fn repeated(&mut self, body: &[Stmt]) {
+        let start = self.ops.len();
+        self.body(body);
+        let end = self.ops.len();
+        for (first, last) in self.spans.values_mut() {
+            if *first < start && *last >= start {
+                *last = end;
+            }
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! Races on shared memory, copies that nothing waited for, and barriers that order nothing.
 
-use hx_base::{Applicability, Diagnostic, Edit, Fix, SourceFile, TextRange, codes};
+use hx_base::{Applicability, Diagnostic, Edit, Fix, SourceFile, TextRange, TextSize, codes};
 use hx_hir::Item;
 use hx_lower::Lowered;
 use hx_tile::{OpId, SharedLayout, Solution, TileProgram};
 
 use super::Places;
 use crate::{
-    sync::{Hazard, Touch, statement},
+    sync::{Hazard, Mend, Remedy, Touch, statement},
     synchronization,
 };
 
@@ -45,13 +45,31 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     if let Some(element) = coordinate(program, solution, hazard) {
         found = found.note(format!("both touch `{name}[{element}]`"));
     }
-    if hazard.in_flight {
-        return found.help("close the group with `commit()`, then `wait(0)` and `sync()` before the use");
-    }
-    match insert_sync(places, lowered, hazard.later.op).filter(|_| hazard.barrier_helps) {
+    let fix = match hazard.remedy {
+        Some(Remedy::Insert(mend)) => insert(places, lowered, mend),
+        Some(Remedy::WaitFor(op, groups)) => other_wait(places, lowered, op, groups),
+        None => None,
+    };
+    match fix {
         Some(fix) => found.with_fix(fix),
+        None if hazard.in_flight => {
+            found.help("close the group with `commit()`, then `wait(0)` and `sync()` before the use")
+        }
         None => found.help("put a `sync()` between the two"),
     }
+}
+
+/// The number of groups that a `wait` lets stay in flight.
+fn other_wait(places: &Places<'_>, lowered: &Lowered, op: OpId, groups: u32) -> Option<Fix> {
+    let (file, range) = places.op(lowered, op)?;
+    let text = file.text(places.db);
+    let call = text.get(std::ops::Range::<usize>::from(range))?;
+    let open = call.find('(')?;
+    let inner = call.strip_suffix(')')?.get(open + 1..)?;
+    let start = range.start() + TextSize::from(open as u32 + 1);
+    let edit = Edit { file, range: TextRange::at(start, TextSize::of(inner)), text: groups.to_string() };
+    let title = format!("wait until at most {groups} groups are in flight");
+    Some(Fix { title, edits: vec![edit], applicability: Applicability::Verified })
 }
 
 fn verb(touch: Touch) -> &'static str {
@@ -71,19 +89,23 @@ fn coordinate(program: &TileProgram, solution: &Solution, hazard: &Hazard) -> Op
     Some(parts.join(", "))
 }
 
-/// A `sync();` on a line of its own before the statement of an operation, if that stands in the kernel itself.
-fn insert_sync(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
-    let (file, start) = (places.kernel().0, statement_of(places, lowered, op)?.start());
+/// Statements on lines of their own before the statement of an operation, if that stands in the kernel itself.
+fn insert(places: &Places<'_>, lowered: &Lowered, mend: Mend) -> Option<Fix> {
+    let (file, start) = (places.kernel().0, statement_of(places, lowered, mend.before)?.start());
     let text = file.text(places.db);
     let line = text[..usize::from(start)].rfind('\n').map_or(0, |at| at + 1);
     let indent = &text[line..usize::from(start)];
     if !indent.chars().all(char::is_whitespace) {
         return None;
     }
-    let edit = Edit { file, range: TextRange::empty(start), text: format!("sync();\n{indent}") };
+    let wait = mend.wait.map(|groups| format!("wait({groups})"));
+    let calls = [mend.commit.then(|| "commit()".to_owned()), wait, mend.barrier.then(|| "sync()".to_owned())];
+    let calls: Vec<String> = calls.into_iter().flatten().collect();
+    let title = calls.iter().map(|call| format!("`{call}`")).collect::<Vec<_>>().join(", ");
+    let text = calls.iter().map(|call| format!("{call};\n{indent}")).collect();
     Some(Fix {
-        title: "insert `sync()`".to_owned(),
-        edits: vec![edit],
+        title: format!("insert {title}"),
+        edits: vec![Edit { file, range: TextRange::empty(start), text }],
         applicability: Applicability::Verified,
     })
 }

@@ -12,10 +12,27 @@ use super::{
 pub(super) struct Rules<'a> {
     /// These written barriers are not there.
     pub(super) without: &'a [OpId],
-    /// A barrier stands before this operation.
-    pub(super) barrier_before: Option<OpId>,
+    /// Something stands before an operation that does not.
+    pub(super) mend: Option<Mend>,
+    /// This wait waits for all but so many groups.
+    pub(super) wait_as: Option<(OpId, u32)>,
+    /// What the conditions are, if there is but one: [`Trace::conditions`].
+    pub(super) assume: Option<bool>,
     /// Any thread may do any access, whatever the layouts say.
     pub(super) any_thread: bool,
+}
+
+/// Statements before an operation: `commit()`, `wait(n)`, `sync()`, those that are asked for, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mend {
+    /// The operation.
+    pub before: OpId,
+    /// Close the group of copies that is open.
+    pub commit: bool,
+    /// Wait until at most so many groups are in flight.
+    pub wait: Option<u32>,
+    /// Wait for all threads.
+    pub barrier: bool,
 }
 
 /// A hazard whose tensor is still the number of a buffer.
@@ -23,6 +40,18 @@ pub(super) type Found = Hazard;
 
 /// The hazards of a trace, at most one for each pair of operations and buffer, in the order in which they show.
 pub(super) fn check(trace: &Trace, rules: Rules<'_>) -> Vec<Found> {
+    // With one condition there are two ways through the kernel, and each is followed to its end. Of several nobody knows
+    // here which go together.
+    if let ([Some(_)], None) = (trace.conditions.as_slice(), rules.assume) {
+        let mut found = check(trace, Rules { assume: Some(true), ..rules });
+        let pair = |h: &Found| (h.tensor, h.earlier.op, h.later.op, h.in_flight);
+        for other in check(trace, Rules { assume: Some(false), ..rules }) {
+            if !found.iter().any(|known| pair(known) == pair(&other)) {
+                found.push(other);
+            }
+        }
+        return found;
+    }
     let mut checker = Checker { rules, hazards: Vec::new() };
     let mut state = State {
         elements: trace.sizes.iter().map(|&size| vec![Element::default(); size]).collect(),
@@ -67,6 +96,25 @@ struct State {
 }
 
 impl State {
+    fn wait(&mut self, groups: u32) {
+        let closed = self.groups.len() - 1;
+        let done = closed.saturating_sub(groups as usize);
+        let epoch = self.epoch;
+        self.groups[..done].iter_mut().for_each(|group| *group = group.or(Some(epoch)));
+    }
+
+    fn mend(&mut self, mend: Mend) {
+        if mend.commit {
+            self.groups.push(None);
+        }
+        if let Some(groups) = mend.wait {
+            self.wait(groups);
+        }
+        if mend.barrier {
+            self.epoch += 1;
+        }
+    }
+
     /// After one of two ways: what either did is kept, and only what both waited for is done. Where one way passed more
     /// barriers than the other, it is taken to be the rule; the simulator sees the rest.
     fn join(&mut self, mut other: State) {
@@ -103,17 +151,23 @@ impl Checker<'_> {
     fn events(&mut self, events: &[Event], state: &mut State) {
         for event in events {
             match event {
-                Event::Begin(op) if self.rules.barrier_before == Some(*op) => state.epoch += 1,
-                Event::Barrier(op) if !self.rules.without.contains(op) => state.epoch += 1,
-                Event::Begin(_) | Event::Barrier(_) => {}
-                Event::Commit => state.groups.push(None),
-                Event::Wait(groups) => {
-                    let closed = state.groups.len() - 1;
-                    let done = closed.saturating_sub(*groups as usize);
-                    let epoch = state.epoch;
-                    state.groups[..done].iter_mut().for_each(|group| *group = group.or(Some(epoch)));
+                Event::Begin(op) => {
+                    if let Some(mend) = self.rules.mend.filter(|mend| mend.before == *op) {
+                        state.mend(mend);
+                    }
                 }
+                Event::Barrier(op) if !self.rules.without.contains(op) => state.epoch += 1,
+                Event::Barrier(_) => {}
+                Event::Commit => state.groups.push(None),
+                Event::Wait(op, groups) => match self.rules.wait_as {
+                    Some((other, groups)) if other == *op => state.wait(groups),
+                    _ => state.wait(*groups),
+                },
                 Event::Access(access) => self.access(access, state),
+                Event::Either(then, otherwise) if self.rules.assume.is_some() => {
+                    let way = if self.rules.assume == Some(true) { then } else { otherwise };
+                    self.events(way, state);
+                }
                 Event::Either(then, otherwise) => {
                     let mut other = state.clone();
                     self.events(then, state);
@@ -125,6 +179,10 @@ impl Checker<'_> {
     }
 
     fn access(&mut self, access: &Access, state: &mut State) {
+        // Where nobody knows what is touched, nothing is known to race; but a barrier may well be there for it.
+        if access.anywhere && !self.rules.any_thread {
+            return;
+        }
         let group = access.asynchronous.then(|| state.groups.len() - 1);
         let here = Mark { touch: access.touch, epoch: state.epoch, group };
         let range = access.first.max(0)..access.first + access.len;
@@ -167,7 +225,7 @@ impl Checker<'_> {
                 && known.in_flight == in_flight
         };
         if !self.hazards.iter().any(same) {
-            self.hazards.push(Hazard { tensor, element, earlier, later, in_flight, barrier_helps: false });
+            self.hazards.push(Hazard { tensor, element, earlier, later, in_flight, remedy: None });
         }
     }
 }

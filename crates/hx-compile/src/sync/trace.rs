@@ -21,8 +21,9 @@ pub(super) enum Event {
     /// A written barrier.
     Barrier(OpId),
     Commit,
-    Wait(u32),
-    /// One of the two happens, and only a launch knows which.
+    /// Waits until at most so many groups are in flight.
+    Wait(OpId, u32),
+    /// One of the two happens, and only a launch knows which; the condition is in [`Trace::conditions`].
     Either(Vec<Event>, Vec<Event>),
 }
 
@@ -35,6 +36,8 @@ pub(super) struct Access {
     pub(super) touch: Touch,
     /// Done only when waited for.
     pub(super) asynchronous: bool,
+    /// Where in the buffer only a launch knows, so it may be anywhere: [`Access::first`] and `len` cover the buffer.
+    pub(super) anywhere: bool,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -46,6 +49,8 @@ pub(super) struct Trace {
     pub(super) barriers: BTreeSet<OpId>,
     /// Nothing was left out that a barrier could be there for.
     pub(super) complete: bool,
+    /// The conditions that only a launch decides, each once; nothing for one that is not the same wherever it is met.
+    pub(super) conditions: Vec<Option<Cond>>,
 }
 
 /// Lists what a program does to its first `buffers` shared buffers.
@@ -63,6 +68,7 @@ pub(super) fn trace(
         scope: vec![(Symbol::Thread, (0..i64::from(program.threads)).map(Some).collect())],
         op: OpId(0),
         partial: Vec::new(),
+        bounds: BTreeSet::new(),
         read: BTreeSet::new(),
         written: BTreeSet::new(),
         trace: Trace {
@@ -76,6 +82,12 @@ pub(super) fn trace(
     // A barrier also orders what threads hand each other through global memory.
     tracer.trace.complete &= tracer.read.is_disjoint(&tracer.written);
     tracer.trace.events = events;
+    // A way on which a loop would not run at all is followed as if it did, so it proves nothing.
+    let mut decide = BTreeSet::new();
+    tracer.trace.conditions.iter().flatten().for_each(|cond| symbols_of(cond, &mut decide));
+    if !decide.is_disjoint(&tracer.bounds) {
+        tracer.trace.conditions.push(None);
+    }
     tracer.trace
 }
 
@@ -88,6 +100,8 @@ struct Tracer<'a> {
     op: OpId,
     /// Counters of loops that are not followed to their end.
     partial: Vec<Symbol>,
+    /// What the counts of loops depend on that only a launch knows.
+    bounds: BTreeSet<Symbol>,
     /// Global tensors.
     read: BTreeSet<u32>,
     written: BTreeSet<u32>,
@@ -133,6 +147,9 @@ impl Tracer<'_> {
             }
             Stmt::Let { var, value } => {
                 let values = (0..self.threads()).map(|thread| self.value(value, thread)).collect();
+                if self.partial.iter().any(|partial| value.mentions(partial)) {
+                    self.partial.push(var.clone());
+                }
                 self.scope.push((var.clone(), values));
             }
             Stmt::Assign { var, value } => {
@@ -153,10 +170,14 @@ impl Tracer<'_> {
             Stmt::LetNumber { var, .. } => self.scope.push((var.clone(), vec![None; self.threads()])),
             Stmt::AssignNumber { var, .. } => self.assign(var, vec![None; self.threads()]),
             Stmt::For { var, start, end, body, .. } => self.counted(var, start, end, body, out),
-            Stmt::While { body, .. } => {
+            Stmt::While { cond, body } => {
                 if touches_shared(body) {
-                    self.trace.complete = false;
+                    symbols_of(cond, &mut self.bounds);
+                    // What the rounds change is known for those that are followed only.
+                    let depth = self.partial.len();
+                    assigned(body, &mut self.partial);
                     (0..ROUNDS).for_each(|_| self.body(body, out));
+                    self.partial.truncate(depth);
                 }
             }
             Stmt::If { cond, then, otherwise } => match self.holds(cond, 0) {
@@ -166,6 +187,7 @@ impl Tracer<'_> {
                     let (mut a, mut b) = (Vec::new(), Vec::new());
                     self.body(then, &mut a);
                     self.body(otherwise, &mut b);
+                    self.condition(cond);
                     out.push(Event::Either(a, b));
                 }
             },
@@ -175,7 +197,7 @@ impl Tracer<'_> {
                 out.push(Event::Barrier(self.op));
             }
             Stmt::Commit => out.push(Event::Commit),
-            Stmt::Wait { groups } => out.push(Event::Wait(*groups)),
+            Stmt::Wait { groups } => out.push(Event::Wait(self.op, *groups)),
             Stmt::Transfer(transfer) => self.transfer(transfer, out),
             Stmt::AsyncCopy(copy) => self.async_copy(copy, out),
             Stmt::Barrier
@@ -187,6 +209,18 @@ impl Tracer<'_> {
             // They read registers and write a buffer that no other statement touches.
             | Stmt::Log(_)
             | Stmt::Put(_) => {}
+        }
+    }
+
+    /// Notes a condition that only a launch decides.
+    fn condition(&mut self, cond: &Cond) {
+        let mut symbols = BTreeSet::new();
+        symbols_of(cond, &mut symbols);
+        let varies = |symbol: &Symbol| self.scope.iter().any(|(known, _)| known == symbol);
+        let cond = (!symbols.iter().any(varies)).then(|| cond.clone());
+        let conditions = &mut self.trace.conditions;
+        if cond.is_none() || !conditions.contains(&cond) {
+            conditions.push(cond);
         }
     }
 
@@ -208,8 +242,13 @@ impl Tracer<'_> {
         }
         let (first, last) = (self.value(start, 0), self.value(end, 0));
         let trips = first.zip(last).map(|(first, last)| (last - first).max(0));
+        if trips.is_none() {
+            self.bounds.extend(start.symbols());
+            self.bounds.extend(end.symbols());
+        }
         let rounds = trips.unwrap_or(ROUNDS).min(ROUNDS);
         let whole = trips == Some(rounds);
+        let depth = self.partial.len();
         if !whole {
             self.partial.push(var.clone());
         }
@@ -220,9 +259,7 @@ impl Tracer<'_> {
             self.body(body, out);
             self.scope.pop();
         }
-        if !whole {
-            self.partial.pop();
-        }
+        self.partial.truncate(depth);
     }
 
     fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<Event>) {
@@ -267,17 +304,48 @@ impl Tracer<'_> {
         if self.partial.iter().any(|var| address.offset.mentions(var)) {
             self.trace.complete = false;
         }
+        let size = self.trace.sizes[buffer] as i64;
         for thread in 0..self.threads() {
             // A guard that only a launch decides is taken to hold.
             if self.holds(guard, thread) == Some(false) {
                 continue;
             }
-            let Some(first) = self.value(&address.offset, thread) else {
-                self.trace.complete = false;
-                continue;
-            };
+            let first = self.value(&address.offset, thread);
             let touch = Touch { op: self.op, thread: thread as u32, collective, write };
-            out.push(Event::Access(Access { buffer, first, len, touch, asynchronous }));
+            let (anywhere, first, len) =
+                (first.is_none(), first.unwrap_or(0), if first.is_none() { size } else { len });
+            out.push(Event::Access(Access { buffer, first, len, touch, asynchronous, anywhere }));
+            if anywhere {
+                // One thread stands for all: wherever they look, any of them may.
+                break;
+            }
+        }
+    }
+}
+
+fn symbols_of(cond: &Cond, out: &mut BTreeSet<Symbol>) {
+    match cond {
+        Cond::True | Cond::False => {}
+        Cond::Cmp(_, a, b) => {
+            out.extend(a.symbols());
+            out.extend(b.symbols());
+        }
+        Cond::And(conds) | Cond::Or(conds) => conds.iter().for_each(|cond| symbols_of(cond, out)),
+    }
+}
+
+/// The locals that a body changes.
+fn assigned(body: &[Stmt], out: &mut Vec<Symbol>) {
+    for stmt in body {
+        match stmt {
+            Stmt::Assign { var, .. } => out.push(var.clone()),
+            Stmt::Group(group) => assigned(&group.body, out),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => assigned(body, out),
+            Stmt::If { then, otherwise, .. } => {
+                assigned(then, out);
+                assigned(otherwise, out);
+            }
+            _ => {}
         }
     }
 }

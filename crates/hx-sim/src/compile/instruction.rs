@@ -138,7 +138,8 @@ impl Compilation<'_> {
     }
 
     fn exchange(&mut self, row: &CopyRow, atom: &hx_target::CopyAtom) -> Result<Arc<Exchange>, SimError> {
-        if let Some(known) = self.exchanges.get(&row.name) {
+        let key = (row.name.clone(), atom.values);
+        if let Some(known) = self.exchanges.get(&key) {
             return Ok(known.clone());
         }
         let lanes = row.threads as usize;
@@ -161,7 +162,7 @@ impl Compilation<'_> {
             }
         }
         let exchange = Arc::new(Exchange { lanes, owners: owners.into_iter().collect(), sources });
-        self.exchanges.insert(row.name.clone(), exchange.clone());
+        self.exchanges.insert(key, exchange.clone());
         Ok(exchange)
     }
 

@@ -147,7 +147,7 @@ fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result
         info.name,
         info.shape
     );
-    Err(Failure::new(FailureKind::Conflict, message).part(None, Some(tensor), "pinned here"))
+    Err(Failure::new(FailureKind::Pin, message).part(None, Some(tensor), "pinned here"))
 }
 
 /// Every instruction that can serve a use, cheapest first.

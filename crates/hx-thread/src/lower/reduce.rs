@@ -121,7 +121,7 @@ impl Lowering<'_> {
         let irregular = || self.error(r.op, "a layout runs over the end of a dimension");
         let modes = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
         let thread = Expr::symbol(Symbol::Thread);
-        let writes = self.one_of_alike(r, &modes, across)?;
+        let writes = self.one_of_alike(&modes, across);
         let rows: i64 = held.tile.iter().product();
         let (mut part, mut parts) = (Expr::default(), 1);
         for (unit, extent) in &across.digits {
@@ -166,12 +166,7 @@ impl Lowering<'_> {
     }
 
     /// Of the threads that hold the same rows and the same part, the lowest.
-    fn one_of_alike(
-        &self,
-        r: &Reduction<'_>,
-        modes: &[TileMode],
-        across: &Across,
-    ) -> Result<Cond, LowerError> {
+    fn one_of_alike(&self, modes: &[TileMode], across: &Across) -> Cond {
         // The digits of the thread number, as fine as both the layout of the result and the parts cut them.
         let mut cuts = BTreeSet::from([1]);
         let mut still = Vec::new();
@@ -190,9 +185,7 @@ impl Lowering<'_> {
         for pair in cuts.windows(2) {
             let [low, high] = [pair[0], pair[1]];
             if high % low != 0 {
-                return Err(
-                    self.error(r.op, "the parts of the reduction and its result cut the threads unevenly")
-                );
+                return self.first_of_alike(modes, across);
             }
             let is_part = across.digits.iter().any(|&(unit, extent)| unit <= low && high <= unit * extent);
             if is_part || !still.iter().any(|still| still.start <= low && high <= still.end) {
@@ -202,7 +195,36 @@ impl Lowering<'_> {
                 thread.div(&Expr::constant(low), &self.facts).rem(&Expr::constant(high / low), &self.facts);
             alone = alone.and(Cond::cmp(CmpOp::Eq, digit, Expr::default(), &self.facts));
         }
-        Ok(alone)
+        alone
+    }
+
+    /// The same where the layout and the parts cut the threads in no common way: by looking at every thread.
+    fn first_of_alike(&self, modes: &[TileMode], across: &Across) -> Cond {
+        let thread = Expr::symbol(Symbol::Thread);
+        let count = i64::from(self.program.threads);
+        let mut seen = BTreeSet::new();
+        let mut writers: Vec<std::ops::Range<i64>> = Vec::new();
+        for number in 0..count {
+            let mut rest = number;
+            let mut rows = Vec::new();
+            for mode in modes {
+                rows.push(if mode.is_still() { 0 } else { rest % mode.extent });
+                rest /= mode.extent;
+            }
+            let part: Vec<i64> = across.digits.iter().map(|&(unit, extent)| number / unit % extent).collect();
+            if !seen.insert((rows, part)) {
+                continue;
+            }
+            match writers.last_mut() {
+                Some(run) if run.end == number => run.end += 1,
+                _ => writers.push(number..number + 1),
+            }
+        }
+        writers.into_iter().fold(Cond::False, |any, run| {
+            let low = Cond::cmp(CmpOp::Le, Expr::constant(run.start), thread.clone(), &self.facts);
+            let high = Cond::cmp(CmpOp::Lt, thread.clone(), Expr::constant(run.end), &self.facts);
+            any.or(low.and(high))
+        })
     }
 
     /// The instruction that moves one element between shared memory and registers.

@@ -77,8 +77,21 @@ pub(crate) struct WhyArgs {
     pub kernel: String,
     /// A register or shared tensor of the kernel; all if it is left out.
     pub tensor: Option<String>,
+    /// What a launch has for a dimension or a named stride, instead of a multiple of 16.
+    #[arg(long, value_name = "NAME=N", value_parser = dim)]
+    pub dim: Vec<(String, i64)>,
+    /// Another value of a compile-time parameter.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
     #[command(flatten)]
     pub target: TargetArgs,
+}
+
+fn dim(text: &str) -> Result<(String, i64), String> {
+    let value = |text: &str| text.trim().parse::<i64>().ok().filter(|value| *value >= 0);
+    let parts =
+        text.split_once('=').and_then(|(name, number)| Some((name.trim().to_owned(), value(number)?)));
+    parts.ok_or_else(|| "expected a name and a number, as in n=4098".to_owned())
 }
 
 fn tile(text: &str) -> Result<(i64, i64), String> {

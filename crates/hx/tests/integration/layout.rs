@@ -454,6 +454,76 @@ fn a_kernel_tells_why() {
 }
 
 #[test]
+fn a_kernel_tells_what_is_narrow_and_what_conflicts() {
+    let text = "\
+kernel turn(x: f32[m, n], y: mut f32[n, m]) grid [cdiv(m, 32), cdiv(n, 32)] threads 64 {
+    let [bm, bn] = block_idx;
+    let s = shared_tensor(f32, [32, 32], layout: (32, 32) : (32, 1));
+    copy(tile(x, [32, 32])[.., .., bm, bn], s);
+    sync();
+    copy(s.T, tile(y, [32, 32])[.., .., bn, bm]);
+}
+";
+    check(
+        &[("k.hx", text)],
+        &["layout", "why", "k.hx", "turn", "s", "--dim", "n=4098"],
+        expect![[r#"
+        exit 0
+        kernel turn: 64 threads, sm_90a
+        assuming n = 4098, and that all other dimensions and strides are multiples of 16
+
+        s: shared f32[32, 32] = (32,32):(32,1), 4096 B at 0
+          #1 copy(x_tile, s[0..32, 0..32]): st.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:4:5
+              asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
+          #3 copy(s[0..32, 0..32] permuted [1, 0], s_tile): ld.shared.b32, 4 B an access, bank conflicts: 256 wavefronts instead of 32  at k.hx:6:10
+              `ld.shared.v4.b32` would ask for `((4,8),32):((1,D),D)`, which `(32,(2,16)):(D,(1,D))` excludes
+          because: the accesses unify to `(32,(2,16)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#1, #3)
+            #1 copy(x_tile, s[0..32, 0..32])
+              x_tile: register f32[32, 32] = ((16,4),(2,8)):((64,1),(32,4))
+                  coalesced along dimension 1 of `x` (#0)
+                #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 32 + 0..32], x_tile): ld.global.v2.b32, 8 B an access  at k.hx:4:10
+                    8 B: the stride `n` of `x` is known to be divisible by 2 only
+            #3 copy(s[0..32, 0..32] permuted [1, 0], s_tile)
+              s_tile: register f32[32, 32] = ((8,8),(4,4)):((128,1),(32,8))
+                  coalesced along dimension 1 of `y` (#4)
+                #4 copy(s_tile, y[block_idx.y * 32 + 0..32, block_idx.x * 32 + 0..32]): st.global.v4.b32, 16 B an access  at k.hx:6:5
+                    the widest access
+
+        notes
+          #1 8 B an access  at k.hx:4:5
+              asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
+          #3 4 B an access  at k.hx:6:10
+              `ld.shared.v4.b32` would ask for `((4,8),32):((1,D),D)`, which `(32,(2,16)):(D,(1,D))` excludes
+          #3 bank conflicts: 8.0 times the wavefronts  at k.hx:6:10
+              the layout of `s` is pinned to `(32,32):(32,1)`
+        --
+    "#]],
+    );
+    check(
+        &[("k.hx", text)],
+        &["layout", "why", "k.hx", "turn", "s", "--dim", "q=4098"],
+        expect![[r#"
+        exit 2
+        --
+        error: `turn` has no dimension or stride `q`; it has `m`, `n`
+
+        For more information, try '--help'.
+    "#]],
+    );
+    check(
+        &[("k.hx", text)],
+        &["layout", "why", "k.hx", "turn", "s", "--set", "N=8"],
+        expect![[r#"
+        exit 2
+        --
+        error: `turn` has no compile-time parameter `N`; it has none
+
+        For more information, try '--help'.
+    "#]],
+    );
+}
+
+#[test]
 fn a_broken_kernel_shows_its_errors() {
     let broken = KERNEL.replace("t + t", "t + q");
     check(

@@ -1,9 +1,13 @@
 //! `hx layout why`.
 
+use std::collections::BTreeSet;
+
 use hx_base::{SourceFile, nearest};
-use hx_compile::default_instance;
-use hx_driver::Solved;
-use hx_hir::{Kernel, file_items};
+use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics, tile_program};
+use hx_driver::{Solved, parse_override};
+use hx_hir::{Kernel, Name, file_items, kernel_signature};
+use hx_index::Symbol;
+use hx_target::Arch;
 use hx_workspace::Database;
 
 use crate::Exit;
@@ -21,14 +25,15 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
         return Err(usage(&format!("`{}` is a folder; `hx layout why` takes one file", args.file)));
     };
     let db = &loaded.db;
-    let setup = setup(None, &args.target, loaded.manifest.as_ref(), output)?;
+    let arch = setup(None, &args.target, loaded.manifest.as_ref(), output)?.target;
     let kernel = kernel(db, file, &args.kernel).map_err(|text| usage(&text))?;
-    if default_instance(db, kernel, setup.target).is_none() {
-        let why = "has a compile-time parameter without a default, so it has no default instance";
-        return Err(usage(&format!("`{}` {why}", args.kernel)));
-    }
-    let Ok(solved) = Solved::new(db, kernel, &Vec::new(), &setup) else {
-        let errors = hx_driver::check(db, file, setup.target, false);
+    let instance = instance(db, kernel, args, arch).map_err(|text| usage(&text))?;
+    let Some(solved) = Solved::of(db, instance, &args.dim) else {
+        // What is wrong with the file as a whole, and if that is nothing, with this instance.
+        let mut errors = hx_driver::check(db, file, arch, false);
+        if !errors.iter().any(|found| found.is_error()) {
+            errors = instance_diagnostics(db, instance).clone();
+        }
         output.diagnostics(db, &errors);
         output.summary(&errors);
         return Err(Exit::Bad);
@@ -44,10 +49,67 @@ fn kernel<'db>(db: &'db Database, file: SourceFile, name: &str) -> Result<Kernel
         return Ok(kernel);
     }
     let names: Vec<&str> = items.kernels().map(|kernel| kernel.name(db).as_str()).collect();
-    let hint = match nearest(name, names.iter().copied()) {
+    Err(format!("`{}` has no kernel `{name}`{}", file.path(db), hint(name, &names)))
+}
+
+/// The instance that is asked about: the default one, with what is said of a launch.
+fn instance<'db>(
+    db: &'db Database,
+    kernel: Kernel<'db>,
+    args: &WhyArgs,
+    arch: Arch,
+) -> Result<Instance<'db>, String> {
+    let signature = kernel_signature(db, kernel);
+    let mut values = CtArgs::new();
+    for text in &args.set {
+        let (name, value) = parse_override(text)?;
+        let names: Vec<&str> = signature.generics.iter().map(|generic| generic.name.as_str()).collect();
+        if !names.contains(&name.as_str()) {
+            return Err(format!(
+                "`{}` has no compile-time parameter `{name}`{}",
+                args.kernel,
+                hint(&name, &names)
+            ));
+        }
+        values.insert(name, value);
+    }
+    let open = signature.generics.iter().find(|g| g.default.is_none() && !values.contains_key(&g.name));
+    if open.is_some() {
+        let why = "has a compile-time parameter without a default, so it has no default instance";
+        return Err(format!("`{}` {why}", args.kernel));
+    }
+    let dims = args.dim.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
+    let facts = LaunchFacts { dims: dims.collect(), ..LaunchFacts::all_16() };
+    let instance = Instance::new(db, kernel, values, arch, facts);
+    if let Ok(lowered) = tile_program(db, instance) {
+        let names: BTreeSet<String> = lowered.program.params.iter().flat_map(dims_of).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if let Some((name, _)) = args.dim.iter().find(|(name, _)| !names.contains(&name.as_str())) {
+            return Err(format!(
+                "`{}` has no dimension or stride `{name}`{}",
+                args.kernel,
+                hint(name, &names)
+            ));
+        }
+    }
+    Ok(instance)
+}
+
+/// The names of dimensions and strides in a parameter's type.
+fn dims_of(param: &hx_tile::Param) -> BTreeSet<String> {
+    let hx_tile::Param::Tensor(tensor) = param else { return BTreeSet::new() };
+    let symbols = tensor.shape.iter().chain(&tensor.stride).flat_map(|expr| expr.symbols());
+    let dims = symbols.filter_map(|symbol| match symbol {
+        Symbol::Dim(name) => Some(name.to_string()),
+        _ => None,
+    });
+    dims.collect()
+}
+
+fn hint(name: &str, names: &[&str]) -> String {
+    match nearest(name, names.iter().copied()) {
         Some(near) => format!("; perhaps `{near}` is meant"),
         None if names.is_empty() => "; it has none".to_owned(),
         None => format!("; it has {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")),
-    };
-    Err(format!("`{}` has no kernel `{name}`{hint}", file.path(db)))
+    }
 }

@@ -1,0 +1,162 @@
+//! Repairs that the solver found, as edits of the text.
+
+use hx_base::{Applicability, Edit, Fix, SourceFile, TextRange, parse};
+use hx_hir::{Item, kernel_signature, signature_source_map};
+use hx_lower::Lowered;
+use hx_syntax::ast::{AstNode, CallExpr, Kernel, ThreadsClause};
+use hx_syntax::{SyntaxNode, ast};
+use hx_synth::Repair;
+use hx_tile::{OpId, OpKind, TensorId};
+
+use super::Places;
+use crate::unsolved::{OtherValue, written};
+
+/// The edit that makes a repair; nothing where the text says it in a way that has no such edit.
+pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Option<Fix> {
+    let program = &lowered.program;
+    let name = |tensor: TensorId| program.tensor(tensor).name.clone();
+    let (title, file, range, text) = match repair {
+        Repair::Unpin(tensor) => {
+            let (file, range, text) = layout_argument(places, lowered, *tensor, None)?;
+            (format!("leave the layout of `{}` to the compiler", name(*tensor)), file, range, text)
+        }
+        Repair::Pin { tensor, layout } => {
+            let (file, range, text) = layout_argument(places, lowered, *tensor, Some(&written(layout)))?;
+            (format!("pin `{}` to `{}`", name(*tensor), written(layout)), file, range, text)
+        }
+        Repair::Warps { op, warps: [m, n] } => {
+            let (file, call) = call_of(places, lowered, *op)?;
+            let range = argument(&call, "warps")?.expr()?.syntax().text_range();
+            let text = format!("[{m}, {n}]");
+            (format!("arrange the warps as `{text}`"), file, range, text)
+        }
+        Repair::FreeWarps(op) => {
+            let (file, call) = call_of(places, lowered, *op)?;
+            let range = with_comma(&argument(&call, "warps")?);
+            ("leave the arrangement of the warps to the compiler".to_owned(), file, range, String::new())
+        }
+        Repair::Synchronous(op) => {
+            let (file, call) = call_of(places, lowered, *op)?;
+            let range = call.callee()?.syntax().text_range();
+            ("`copy` through registers".to_owned(), file, range, "copy".to_owned())
+        }
+        Repair::Rearrange { op, tensor, layout } => {
+            let (file, range) = operand(places, lowered, *op, *tensor)?;
+            let old = &file.text(places.db)[range];
+            let title = format!("rearrange `{}` to `{layout}` for this", name(*tensor));
+            (title, file, range, format!("rearrange({old}, {layout})"))
+        }
+        Repair::Threads(threads) => {
+            let (file, range) = threads_clause(places)?;
+            (format!("run it with {threads} threads"), file, range, threads.to_string())
+        }
+    };
+    let edits = vec![Edit { file, range, text }];
+    Some(Fix { title, edits, applicability: Applicability::Maybe })
+}
+
+/// Another default of a compile-time parameter.
+pub(super) fn other_default(places: &Places<'_>, value: &OtherValue) -> Option<Fix> {
+    let Places { db, instance } = *places;
+    let kernel = instance.kernel(db);
+    let generic = kernel_signature(db, kernel).generics.iter().find(|generic| generic.name == value.name)?;
+    if instance.args(db).contains_key(&value.name) {
+        return None;
+    }
+    let map = signature_source_map(db, Item::Kernel(kernel))?;
+    let range = map.map.exprs.get(generic.default?).copied()? + kernel.offset(db);
+    let title = format!("let `{}` be {}", value.name, value.new);
+    let edits = vec![Edit { file: kernel.file(db), range, text: value.new.to_string() }];
+    Some(Fix { title, edits, applicability: Applicability::Maybe })
+}
+
+fn root(places: &Places<'_>, file: SourceFile) -> SyntaxNode {
+    parse(places.db, file).syntax_node()
+}
+
+/// The call that a place is, or that stands in it alone.
+fn call_at(places: &Places<'_>, (file, range): (SourceFile, TextRange)) -> Option<CallExpr> {
+    let root = root(places, file);
+    root.descendants().filter_map(CallExpr::cast).find(|call| call.syntax().text_range() == range)
+}
+
+fn call_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<(SourceFile, CallExpr)> {
+    let at = places.op(lowered, op)?;
+    Some((at.0, call_at(places, at)?))
+}
+
+/// Where the warps of a gemm are arranged.
+pub(super) fn warps_argument(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    op: OpId,
+) -> Option<(SourceFile, TextRange)> {
+    let (file, call) = call_of(places, lowered, op)?;
+    Some((file, argument(&call, "warps")?.syntax().text_range()))
+}
+
+fn argument(call: &CallExpr, name: &str) -> Option<ast::Arg> {
+    let is_named = |arg: &ast::Arg| arg.name_ref().is_some_and(|found| found.syntax().text() == name);
+    call.arg_list()?.args().find(is_named)
+}
+
+/// The argument and what parts it from the one before it.
+fn with_comma(arg: &ast::Arg) -> TextRange {
+    let range = arg.syntax().text_range();
+    let before = arg.syntax().prev_sibling();
+    TextRange::new(before.map_or(range.start(), |before| before.text_range().end()), range.end())
+}
+
+/// The place of the layout that a tensor is pinned to, and what is written there for another one or for none.
+fn layout_argument(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    tensor: TensorId,
+    layout: Option<&str>,
+) -> Option<(SourceFile, TextRange, String)> {
+    let at = places.tensor(lowered, tensor)?;
+    let call = call_at(places, at)?;
+    if let Some(arg) = argument(&call, "layout") {
+        return Some(match layout {
+            Some(layout) => (at.0, arg.expr()?.syntax().text_range(), layout.to_owned()),
+            None => (at.0, with_comma(&arg), String::new()),
+        });
+    }
+    // `rearrange(t, layout)`.
+    let arg = call.arg_list()?.args().nth(1)?.expr()?;
+    Some((at.0, arg.syntax().text_range(), layout.unwrap_or("auto").to_owned()))
+}
+
+/// Where an operation names a tensor that it reads.
+fn operand(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    op: OpId,
+    tensor: TensorId,
+) -> Option<(SourceFile, TextRange)> {
+    let (file, range) = places.op(lowered, op)?;
+    let program = &lowered.program;
+    if let OpKind::Gemm { a, .. } = program.op(op)?.kind {
+        let call = call_at(places, (file, range))?;
+        let position = if a == tensor { 1 } else { 2 };
+        return Some((file, call.arg_list()?.args().nth(position)?.expr()?.syntax().text_range()));
+    }
+    let name = &program.tensor(tensor).name;
+    let root = root(places, file);
+    let paths = root.descendants().filter_map(ast::PathExpr::cast).map(|path| path.syntax().clone());
+    let mut named =
+        paths.filter(|path| range.contains_range(path.text_range()) && path.text() == name.as_str());
+    let first = named.next()?;
+    // Several would each have to change.
+    named.next().is_none().then(|| (file, first.text_range()))
+}
+
+/// The number of threads in the kernel's header.
+fn threads_clause(places: &Places<'_>) -> Option<(SourceFile, TextRange)> {
+    let (file, name) = places.kernel();
+    let root = root(places, file);
+    let kernel = root.descendants().filter_map(Kernel::cast);
+    let kernel = kernel.into_iter().find(|kernel| kernel.syntax().text_range().contains_range(name))?;
+    let clause = kernel.syntax().children().find_map(ThreadsClause::cast)?;
+    Some((file, clause.count()?.syntax().text_range()))
+}

@@ -1,0 +1,342 @@
+//! Races on shared memory, copies that nothing waited for, and barriers that order nothing: each finding with its fix applied.
+
+use expect_test::{Expect, expect};
+
+use super::{ARCH, check};
+use crate::{check_file, test_db::TestDb};
+
+/// The body of a kernel of 64 threads that has a register tensor `r`, a shared one `s` and the block's index.
+fn with_body(body: &str) -> String {
+    format!(
+        "kernel k(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {{
+    let i = block_idx;
+    let r = register_tensor(f32, [256]);
+    let s = shared_tensor(f32, [256]);
+    let gx = global_view(x[i * 256..], (256) : (1));
+    let gy = global_view(y[i * 256..], (256) : (1));
+{body}}}
+"
+    )
+}
+
+/// Checks a body, then applies every fix and checks again, until there is nothing to fix: what is left is no error.
+fn check_sync(body: &str, expected: Expect) {
+    let mut text = with_body(body);
+    check(&text, expected);
+    for _ in 0..3 {
+        let (db, file) = TestDb::with_file(&text);
+        let found = check_file(&db, file, ARCH);
+        let mut edits: Vec<_> =
+            found.iter().flat_map(|found| &found.fixes).flat_map(|fix| &fix.edits).collect();
+        if edits.is_empty() {
+            assert!(!found.iter().any(|found| found.is_error()), "{text}\n{found:#?}");
+            return;
+        }
+        edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
+        edits.dedup();
+        for edit in edits {
+            text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+        }
+    }
+    panic!("there is always something to fix\n{text}");
+}
+
+#[test]
+fn a_missing_barrier_is_an_error_with_a_fix() {
+    // `t` is held in another order than `r`, so threads read what others wrote.
+    check_sync(
+        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy(gx, r);
+    copy(r, s);
+    copy(s, t);
+    copy(t, gy);
+",
+        expect![[r#"
+            HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
+              `copy(s, t)`: thread 1 reads `s` here
+              `copy(r, s)`: thread 0 writes `s` here
+              note: both touch `s[1]`
+              fix: insert `sync()`
+        "#]],
+    );
+}
+
+#[test]
+fn a_barrier_is_missing_from_one_round_to_the_next() {
+    check_sync(
+        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    for j in 0..m / 64 {
+        copy(gx, r);
+        copy(r, s);
+        sync();
+        copy(s, t);
+        copy(t, gy);
+    }
+",
+        expect![[r#"
+            HX0106 `j` nothing uses `j`
+              fix: rename it to `_j`
+            HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
+              `copy(r, s)`: thread 0 writes `s` here
+              `copy(s, t)`: thread 1 reads `s` here
+              note: both touch `s[1]`
+              fix: insert `sync()`
+        "#]],
+    );
+}
+
+#[test]
+fn a_barrier_that_orders_nothing_is_a_warning_with_a_fix() {
+    check_sync(
+        "    copy(gx, r);
+    copy(r, s);
+    sync();
+    sync(); // twice
+    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy(s, t);
+    copy(t, gy);
+",
+        expect![[r#"
+            HX0402 `sync()` this barrier orders nothing
+              note: no write to a shared tensor and other use of it have only this barrier between them
+              fix: remove it
+        "#]],
+    );
+    check_sync(
+        "    copy(gx, r);\n    copy(r, gy);\n    sync();\n",
+        expect![[r#"
+            HX0106 `s` nothing uses `s`
+              fix: rename it to `_s`
+            HX0402 `sync()` this barrier orders nothing
+              note: no write to a shared tensor and other use of it have only this barrier between them
+              fix: remove it
+        "#]],
+    );
+}
+
+#[test]
+fn what_every_thread_reads_back_itself_needs_no_barrier() {
+    check_sync("    copy(gx, r);\n    copy(r, s);\n    copy(s, r);\n    copy(r, gy);\n", expect![[""]]);
+}
+
+#[test]
+fn a_copy_that_nothing_waited_for_is_waited_for() {
+    check_sync(
+        "    copy_async(gx, s);
+    commit();
+    sync();
+    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy(s, t);
+    copy(t, gy);
+",
+        expect![[r#"
+            HX0106 `r` nothing uses `r`
+              fix: rename it to `_r`
+            HX0403 `copy(s, t)` `s` is read before anything waited for the copy into it
+              `copy(s, t)`: thread 0 reads `s` here
+              `copy_async(gx, s)`: thread 0 writes `s` here
+              note: both touch `s[0]`
+              fix: insert `wait(0)`
+        "#]],
+    );
+    // The group is still open.
+    check_sync(
+        "    copy_async(gx, s);
+    wait(0);
+    sync();
+    copy(s, r);
+    copy(r, gy);
+",
+        expect![[r#"
+            HX0403 `copy(s, r)` `s` is read before anything waited for the copy into it
+              `copy(s, r)`: thread 0 reads `s` here
+              `copy_async(gx, s)`: thread 0 writes `s` here
+              note: both touch `s[0]`
+              fix: insert `commit()`, `wait(0)`
+        "#]],
+    );
+    // One group too many stays in flight.
+    check_sync(
+        "    let s2 = shared_tensor(f32, [256]);
+    copy_async(gx, s2);
+    commit();
+    copy_async(gx, s);
+    commit();
+    wait(1);
+    sync();
+    copy(s, r);
+    copy(s2, r);
+    copy(r, gy);
+",
+        expect![[r#"
+            HX0403 `copy(s, r)` `s` is read before anything waited for the copy into it
+              `copy(s, r)`: thread 0 reads `s` here
+              `copy_async(gx, s)`: thread 0 writes `s` here
+              note: both touch `s[0]`
+              fix: wait until at most 0 groups are in flight
+        "#]],
+    );
+}
+
+#[test]
+fn a_buffer_is_not_filled_again_while_it_is_read_or_in_flight() {
+    check_sync(
+        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy_async(gx, s);
+    commit();
+    copy_async(gx, s);
+    commit();
+    wait(0);
+    sync();
+    copy(s, t);
+    copy(t, gy);
+",
+        expect![[r#"
+            HX0106 `r` nothing uses `r`
+              fix: rename it to `_r`
+            HX0403 `copy_async(gx, s)` `s` is written before anything waited for the copy into it
+              `copy_async(gx, s)`: thread 0 writes `s` here
+              `copy_async(gx, s)`: thread 0 writes `s` here
+              note: both touch `s[0]`
+              fix: insert `wait(0)`
+        "#]],
+    );
+    check_sync(
+        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    for j in 0..m / 256 {
+        copy_async(gx, s);
+        commit();
+        wait(0);
+        sync();
+        copy(s, t);
+        copy(t, gy);
+    }
+",
+        expect![[r#"
+            HX0106 `r` nothing uses `r`
+              fix: rename it to `_r`
+            HX0106 `j` nothing uses `j`
+              fix: rename it to `_j`
+            HX0401 `copy_async(gx, s)` threads race on `s`: nothing orders the accesses
+              `copy_async(gx, s)`: thread 0 writes `s` here
+              `copy(s, t)`: thread 1 reads `s` here
+              note: both touch `s[1]`
+              fix: insert `sync()`
+        "#]],
+    );
+}
+
+/// A condition that only a launch decides: both ways are followed to the end.
+#[test]
+fn a_barrier_under_a_condition_does_not_order_the_other_way() {
+    check_sync(
+        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy(gx, r);
+    copy(r, s);
+    if m > 1000 {
+        sync();
+    }
+    copy(s, t);
+    copy(t, gy);
+",
+        expect![[r#"
+            HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
+              `copy(s, t)`: thread 1 reads `s` here
+              `copy(r, s)`: thread 0 writes `s` here
+              note: both touch `s[1]`
+              fix: insert `sync()`
+        "#]],
+    );
+    // What is written under the same condition needs no other.
+    check_sync(
+        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy(gx, r);
+    if m > 1000 {
+        copy(r, s);
+        sync();
+        copy(s, t);
+        copy(t, gy);
+    }
+",
+        expect![[""]],
+    );
+}
+
+/// Where the condition fails the loop does not run, so nothing is told of a way that nobody takes.
+#[test]
+fn a_condition_that_decides_a_loop_as_well_is_not_taken_apart() {
+    check_sync(
+        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    if m > 255 {
+        copy_async(gx, s);
+        commit();
+        wait(0);
+        sync();
+    }
+    for _ in 0..m / 256 {
+        copy(s, t);
+        copy(t, gy);
+    }
+",
+        expect![[r#"
+            HX0106 `r` nothing uses `r`
+              fix: rename it to `_r`
+        "#]],
+    );
+}
+
+#[test]
+fn a_useless_barrier_is_told_wherever_only_a_launch_knows_the_way() {
+    check_sync(
+        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy(gx, r);
+    let j = 0;
+    while j < m {
+        sync();
+        copy(r, s);
+        sync();
+        sync();
+        copy(s, t);
+        copy(t, gy);
+        j = j + 256;
+    }
+",
+        expect![[r#"
+            HX0402 `sync()` this barrier orders nothing
+              note: no write to a shared tensor and other use of it have only this barrier between them
+              fix: remove it
+        "#]],
+    );
+    check_sync(
+        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy(gx, r);
+    if m > 1000 {
+        copy(r, s);
+        sync();
+        sync();
+        copy(s, t);
+        copy(t, gy);
+    }
+",
+        expect![[r#"
+            HX0402 `sync()` this barrier orders nothing
+              note: no write to a shared tensor and other use of it have only this barrier between them
+              fix: remove it
+        "#]],
+    );
+    // Which stage is read only a launch knows, so the barrier has its use.
+    check_sync(
+        "    let ring = shared_tensor(f32, [256, 4]);
+    copy(gx, r);
+    copy(r, ring[.., m % 4]);
+    sync();
+    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy(ring[.., 0], t);
+    copy(t, gy);
+",
+        expect![[r#"
+            HX0106 `s` nothing uses `s`
+              fix: rename it to `_s`
+        "#]],
+    );
+}

@@ -1,0 +1,173 @@
+//! Why an instance has no layouts: the smallest set of demands that cannot live together, and what mends it.
+//!
+//! The work is the solver's ([`hx_synth::explain`]); here it is a query, and compile-time parameters are tried, which the solver
+//! does not know.
+
+use hx_hir::Name;
+use hx_layout::ComposedLayout;
+use hx_lower::CtValue;
+use hx_synth::{Claim, Conflict, Failure, FailureKind};
+use hx_tile::{Base, OpKind, TensorId, TensorKind, TileProgram, View};
+
+use crate::{Db, Instance, Stop, solution, tile_program};
+
+/// Values of a compile-time parameter that are tried.
+const VALUES: usize = 6;
+
+/// The conflict of an instance without layouts; nothing where there is a solution, or no tile program.
+#[salsa::tracked]
+pub fn conflict<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Conflict> {
+    let lowered = tile_program(db, instance).as_ref().ok()?;
+    let Err(Stop::Layouts(_)) = solution(db, instance) else { return None };
+    let poll = || {
+        db.unwind_if_revision_cancelled();
+        false
+    };
+    hx_synth::explain(&lowered.program, instance.arch(db), &poll)
+}
+
+/// A compile-time parameter with another value, with which an instance has layouts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherValue {
+    /// The parameter.
+    pub name: Name,
+    /// Its value with which nothing works.
+    pub old: i64,
+    /// The nearest value of those tried with which it does.
+    pub new: i64,
+}
+
+/// Values of single compile-time parameters with which an instance that has no layouts has some.
+#[salsa::tracked]
+pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherValue> {
+    let (Ok(lowered), Err(Stop::Layouts(failure))) = (tile_program(db, instance), solution(db, instance))
+    else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (name, value) in &lowered.args {
+        let CtValue::Int(old) = *value else { continue };
+        let works = candidates(old, failure).into_iter().find(|new| {
+            let mut args = instance.args(db).clone();
+            args.insert(name.clone(), CtValue::Int(*new));
+            let other =
+                Instance::new(db, instance.kernel(db), args, instance.arch(db), instance.facts(db).clone());
+            solution(db, other).is_ok()
+        });
+        found.extend(works.map(|new| OtherValue { name: name.clone(), old, new }));
+    }
+    found
+}
+
+/// What is tried: less where something is too large, else numbers that instructions like.
+fn candidates(old: i64, failure: &Failure) -> Vec<i64> {
+    let smaller = || {
+        let halves = std::iter::successors(Some(old / 2), |x| Some(x / 2));
+        let fewer = (old <= 16).then_some(old - 1);
+        fewer.into_iter().chain(halves).take_while(|x| *x > 0)
+    };
+    let mut values: Vec<i64> = match failure.kind {
+        FailureKind::Resource | FailureKind::Registers => smaller().take(VALUES).collect(),
+        _ => [4, 8, 16, 32, 64].into_iter().map(|n| (old.max(1) + n - 1) / n * n).collect(),
+    };
+    values.retain(|value| *value != old);
+    values.dedup();
+    values
+}
+
+/// What a claim demands, in words and layouts.
+pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
+    let name = |tensor: TensorId| format!("`{}`", program.tensor(tensor).name);
+    match claim {
+        Claim::Pin(tensor) => {
+            let info = program.tensor(tensor);
+            match &info.kind {
+                TensorKind::Register { pinned: Some(layout) } => {
+                    let (threads, values) = (layout.mode(0).size(), layout.mode(1).size());
+                    {
+                        let s = if values == 1 { "" } else { "s" };
+                        format!(
+                            "{} is pinned to `{layout}`: {threads} threads with {values} element{s} each",
+                            name(tensor)
+                        )
+                    }
+                }
+                TensorKind::Shared { pinned: Some(layout) } => {
+                    format!("{} is pinned to `{}`", name(tensor), written(layout))
+                }
+                _ => format!("{} has a layout", name(tensor)),
+            }
+        }
+        Claim::Warps(op) => match program.op(op).map(|op| &op.kind) {
+            Some(OpKind::Gemm { warps: Some([m, n]), .. }) => {
+                let s = if *m == 1 { "" } else { "s" };
+                format!(
+                    "asks for {m} warp{s} along M and {n} along N; the block has {}",
+                    program.threads / 32
+                )
+            }
+            _ => "arranges its warps".to_owned(),
+        },
+        Claim::Operation(op) => {
+            program.op(op).map_or_else(String::new, |op| operation_text(program, &op.kind))
+        }
+    }
+}
+
+/// A memory layout as the language writes it.
+pub(crate) fn written(layout: &ComposedLayout) -> String {
+    let swizzle = layout.swizzle;
+    if swizzle.is_identity() {
+        return layout.layout.to_string();
+    }
+    format!("swizzle<{}, {}, {}> ∘ {}", swizzle.bits(), swizzle.base(), swizzle.shift(), layout.layout)
+}
+
+fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
+    let name = |tensor: &TensorId| format!("`{}`", program.tensor(*tensor).name);
+    match kind {
+        OpKind::Fill { dst, .. } => format!("fills {}", name(dst)),
+        OpKind::Gemm { c, a, b, .. } => {
+            format!("needs {}, {} and {} as fragments of one matrix instruction", name(c), name(a), name(b))
+        }
+        OpKind::Cast { dst, src } => {
+            format!("{} and {} are held by the same threads here", name(dst), name(src))
+        }
+        OpKind::Map(map) => {
+            let others: Vec<String> =
+                map.inputs.iter().filter(|input| **input != map.dst).map(name).collect();
+            match others.as_slice() {
+                [] if map.value.mentions_index() => format!("writes coordinates to {}", name(&map.dst)),
+                [] => format!("writes {}", name(&map.dst)),
+                others => {
+                    format!(
+                        "computes {} element by element from {}: the same threads hold both",
+                        name(&map.dst),
+                        others.join(" and ")
+                    )
+                }
+            }
+        }
+        OpKind::Reduce { dst, src, axis, .. } => {
+            format!("{} is held as {} is, without axis {axis}", name(dst), name(src))
+        }
+        OpKind::Copy { src, dst } => {
+            format!("moves {} to {}", base_text(program, src), base_text(program, dst))
+        }
+        OpKind::CopyAsync { src, dst } => format!(
+            "moves 4, 8 or 16 bytes at once, that lie next to each other both in {} and in {}",
+            base_text(program, src),
+            base_text(program, dst)
+        ),
+        _ => format!("`{}`", kind.name()),
+    }
+}
+
+fn base_text(program: &TileProgram, view: &View) -> String {
+    match view.base {
+        Base::Global(param) => {
+            program.tensor_param(param).map_or_else(String::new, |param| format!("`{}`", param.name))
+        }
+        Base::Shared(tensor) | Base::Register(tensor) => format!("`{}`", program.tensor(tensor).name),
+    }
+}

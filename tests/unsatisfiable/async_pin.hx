@@ -1,0 +1,11 @@
+kernel async_pin(x: f16[m, n], y: mut f16[m, n])
+    grid [1]
+    threads 128
+{
+    let s = shared_tensor(f16, [64, 64], layout: (64, 64) : (1, 64));
+    copy_async(tile(x, [64, 64])[.., .., 0, 0], s);
+    commit();
+    wait(0);
+    sync();
+    copy(s, tile(y, [64, 64])[.., .., 0, 0]);
+}
