@@ -203,6 +203,10 @@ fn retain(body: &mut Vec<Stmt>, claims: &BTreeSet<Claim>) {
             retain(otherwise, claims);
             true
         }
-        Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => true,
+        Stmt::Let { .. }
+        | Stmt::Assign { .. }
+        | Stmt::LoadScalar { .. }
+        | Stmt::LetNumber { .. }
+        | Stmt::AssignNumber { .. } => true,
     });
 }
