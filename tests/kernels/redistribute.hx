@@ -92,3 +92,26 @@ test "a broadcast operand that other threads hold" {
     scaled(a, b, w, c);
     assert_close(c, (cast(a, f32) @ cast(b, f32).T) * w, rtol: 1e-4, atol: 1e-3);
 }
+
+/// Two buffers of which the second is used when the first is no longer: with a barrier in between they share a place.
+kernel turns(a: f16[64, 64], c: mut f16[64, 64])
+    grid [1]
+    threads 128
+{
+    let first = shared_tensor(f16, [64, 64]);
+    let second = shared_tensor(f16, [64, 64]);
+    copy(a, first);
+    sync();
+    let x = load(first.T);
+    sync();
+    copy(x + x, second);
+    sync();
+    copy(second, c);
+}
+
+test "buffers take turns where a barrier parts their uses" {
+    let a = randn(f16, [64, 64], seed: 1);
+    let c = empty(f16, [64, 64]);
+    turns(a, c);
+    assert_eq(c, a.T + a.T);
+}

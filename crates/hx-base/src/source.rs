@@ -113,6 +113,10 @@ pub struct Workspace {
     /// Ordered as they became known; a path occurs once.
     #[returns(deref)]
     pub files: Vec<SourceFile>,
+    /// Which of the candidates of every kernel is built, counted from the cheapest, which is 0.
+    #[default]
+    #[returns(copy)]
+    pub candidate: u32,
 }
 
 impl Workspace {
@@ -127,6 +131,13 @@ impl Workspace {
         }
         if all.len() != before {
             self.set_files(db).with_durability(Durability::MEDIUM).to(all);
+        }
+    }
+
+    /// Which candidate of every kernel is built from here on.
+    pub fn choose(self, db: &mut dyn Db, candidate: u32) {
+        if self.candidate(db) != candidate {
+            self.set_candidate(db).to(candidate);
         }
     }
 

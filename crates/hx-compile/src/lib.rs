@@ -24,6 +24,6 @@ pub use diagnostics::instance_diagnostics;
 pub use emit::{Emit, emit};
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered};
 pub use instance::{Instance, default_instance};
-pub use stages::{Stop, cuda_source, solution, thread_program, tile_program, violations};
+pub use stages::{Stop, candidates, cuda_source, solution, thread_program, tile_program, violations};
 pub use sync::{Findings, Hazard, Mend, Remedy, Touch, synchronization};
 pub use unsolved::{OtherValue, conflict, other_values};

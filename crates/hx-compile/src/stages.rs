@@ -42,7 +42,24 @@ pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solutio
         db.unwind_if_revision_cancelled();
         false
     };
-    hx_synth::solve(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
+    let number = db.workspace().candidate(db) as usize;
+    if number == 0 {
+        return hx_synth::solve(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts);
+    }
+    let all = hx_synth::candidates(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)?;
+    let count = all.len();
+    all.into_iter().nth(number).ok_or_else(|| Stop::Layouts(hx_synth::Failure::no_candidate(number, count)))
+}
+
+/// All solutions of an instance that differ in what runs, cheapest first; the first is the one that is chosen.
+#[salsa::tracked]
+pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solution>, Stop> {
+    let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
+    let poll = || {
+        db.unwind_if_revision_cancelled();
+        false
+    };
+    hx_synth::candidates(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
 }
 
 /// What the independent checker says against the solution of an instance; nothing where there is none. It enumerates, so

@@ -18,7 +18,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::search::Cx;
 use crate::{component, cost, parts, reduce, shared};
 
-/// Bytes to which each shared buffer is placed.
+/// Bytes to which scratch memory is placed.
 const SHARED_ALIGN: u32 = 128;
 
 /// The positions that the instructions of a gemm read, given the layouts its tensors ended up with.
@@ -151,7 +151,7 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
 }
 
 pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
-    let (program, arch) = (cx.program(), cx.arch);
+    let program = cx.program();
     let ops = program.ops(component::UNKNOWN_TRIPS);
     let mut uses: BTreeMap<TensorId, Vec<shared::Use<'_>>> = BTreeMap::new();
     for tensor in program.tensor_ids().filter(|t| !program.tensor(*t).is_register()) {
@@ -175,8 +175,9 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             uses.entry(tensor).or_default().push(shared::Use::register(program, transfer, tv, trips));
         }
     }
+    let mut items = Vec::new();
     for (tensor, uses) in uses {
-        let buffer = shared::solve(program, tensor, &uses, arch, cx.cancelled)?;
+        let buffer = shared::solve(cx, tensor, &uses)?;
         let name = &program.tensor(tensor).name;
         let from = buffer.accesses.iter().map(|a| a.0).collect();
         for (op, access, constraint, conflicts, text) in &buffer.accesses {
@@ -191,9 +192,8 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
                 solution.choices.insert(*op, Choice::Copy(choice));
             }
         }
-        let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
-        solution.shared_bytes = offset + buffer.bytes;
         solution.cost += buffer.cost;
+        items.push(shared::Item { tensor, bytes: buffer.bytes, block: buffer.block });
         let text = format!(
             "the accesses unify to `{}`; fewest wavefronts of the orders and swizzles",
             buffer.constraint
@@ -203,12 +203,19 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             SharedLayout {
                 layout: buffer.layout,
                 swizzle: buffer.swizzle,
-                offset,
+                offset: 0,
                 bytes: buffer.bytes,
                 reason: Reason { text, from },
             },
         );
     }
+    let (offsets, total) = shared::offsets(program, &items);
+    for (item, offset) in items.iter().zip(offsets) {
+        if let Some(layout) = solution.shared.get_mut(&item.tensor) {
+            layout.offset = offset;
+        }
+    }
+    solution.shared_bytes = total;
     Ok(())
 }
 
@@ -286,12 +293,13 @@ pub(crate) fn map(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> 
 
 pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
     let (program, arch) = (cx.program(), cx.arch);
+    let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
     for (op, _) in program.ops(1.0) {
         let OpKind::Reduce { dst, src, axis, .. } = op.kind else { continue };
-        let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
+        // Scratch memory: each reduction begins with a barrier, so all of them take turns in one place.
         let choice = reduce::choice(program, op, [dst, src], axis, known, offset, arch)?;
         if let Some(across) = &choice.across {
-            solution.shared_bytes = offset + across.bytes;
+            solution.shared_bytes = solution.shared_bytes.max(offset + across.bytes);
         }
         solution.choices.insert(op.id, Choice::Reduce(choice));
     }

@@ -152,6 +152,12 @@ pub(crate) fn shared_ideal(program: &TileProgram, access: &Access) -> f64 {
     shared(program, access, wavefronts_ideal(access.row) * instructions)
 }
 
+/// The least cycles of a copy to or from shared memory of so many instructions of each warp.
+pub(crate) fn shared_least(program: &TileProgram, row: &CopyRow, issues: i64) -> f64 {
+    let instructions = issues as f64 * f64::from(program.threads.div_ceil(WARP));
+    instructions * (wavefronts_ideal(row) + ISSUE_SLOT) + row.latency
+}
+
 /// The least cycles in which so many bytes change hands through shared memory.
 pub(crate) fn exchange(program: &TileProgram, bytes: f64) -> f64 {
     meeting(program) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)

@@ -60,6 +60,13 @@ impl Failure {
         Failure { kind, message: message.into(), op: None, parts: Vec::new(), help: Vec::new() }
     }
 
+    /// A candidate was asked for that a program does not have.
+    pub fn no_candidate(number: usize, count: usize) -> Failure {
+        let message = format!("found {count} candidates, counted from 0, wanted number {number}");
+        Failure::new(FailureKind::NoInstruction, message)
+            .help("`hx layout why FILE KERNEL --candidates` lists them")
+    }
+
     pub(crate) fn cancelled() -> Failure {
         Failure::new(FailureKind::Cancelled, "the search was cancelled")
     }

@@ -30,4 +30,4 @@ mod tests;
 
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use failure::{Failure, FailureKind, Part};
-pub use solve::solve;
+pub use solve::{candidates, solve};

@@ -1,7 +1,7 @@
 //! The search: which instruction and arrangement each gemm gets and how copies are dealt. Depth-first, with what is decided so far as
 //! a bound; the rest follows from the constraints.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -24,6 +24,10 @@ pub(crate) struct Cx<'s, 'p> {
     pub(crate) arch: Arch,
     pub(crate) pool: &'s Pool,
     pub(crate) cancelled: &'s dyn Fn() -> bool,
+    /// No copies in which lanes exchange.
+    pub(crate) single: bool,
+    /// Branches and layouts looked at.
+    pub(crate) steps: Cell<u64>,
     /// Cycles of operations under layouts that were met before.
     costs: RefCell<HashMap<(OpId, Vec<LayoutKey>), f64>>,
 }
@@ -47,7 +51,11 @@ impl<'s, 'p> Cx<'s, 'p> {
         pool: &'s Pool,
         cancelled: &'s dyn Fn() -> bool,
     ) -> Cx<'s, 'p> {
-        Cx { system, arch, pool, cancelled, costs: RefCell::default() }
+        Cx { system, arch, pool, cancelled, single: false, steps: Cell::new(0), costs: RefCell::default() }
+    }
+
+    pub(crate) fn single(self, single: bool) -> Cx<'s, 'p> {
+        Cx { single, ..self }
     }
 
     pub(crate) fn program(&self) -> &'p TileProgram {
@@ -111,7 +119,7 @@ impl<'s, 'p> Cx<'s, 'p> {
                     }
                     Some(tensor) => {
                         let used = shared::Use::register(program, transfer, tv.clone(), 1.0);
-                        shared::ideal(program, tensor, &used, self.arch)?
+                        shared::ideal(self, tensor, &used)?
                     }
                 }
             }
@@ -283,6 +291,7 @@ impl<'p> Search<'_, '_, 'p> {
             return Ok(());
         }
         self.branches += 1;
+        self.cx.steps.set(self.cx.steps.get() + 1);
         let conflicts = self.cx.system.propagate(self.cx.pool, &mut known, changed);
         if let Some(first) = conflicts.first() {
             let system = self.cx.system;

@@ -22,25 +22,122 @@ pub fn solve(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) ->
     convertible::check(program, arch)?;
     let pool = Pool::default();
     let solver = Solver { program, arch, pool: &pool, cancelled };
-    let mut tries = TRIES;
-    let mut still = BTreeSet::new();
-    let found = solver.mended(&[], &still, &mut tries);
-    let mut best = found.map_err(|blocked| blocked.failure)?;
-    // A rearrangement whose target is free may cost nothing: where it stays is tried one by one.
-    for (op, _) in program.ops(1.0) {
-        let OpKind::Rearrange { dst, .. } = op.kind else { continue };
-        if matches!(program.tensor(dst).kind, TensorKind::Register { pinned: None }) {
-            still.insert(op.id);
-            match solver.attempt(&best.edits.moves, &still) {
-                Ok((solution, _)) if solution.cost < best.cost => best = solution,
-                Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked.failure),
-                _ => {
-                    still.remove(&op.id);
+    solver.solve().map(|(best, _)| best)
+}
+
+/// All solutions that differ in what runs: the choices for each component of the program, with and without collective copies; at most
+/// [`CANDIDATES`]. The first is what [`solve`] finds, the others are ordered by their cost.
+///
+/// # Errors
+/// As [`solve`].
+pub fn candidates(
+    program: &TileProgram,
+    arch: Arch,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Vec<Solution>, Failure> {
+    size::check(program, arch)?;
+    let pool = Pool::default();
+    let solver = Solver { program, arch, pool: &pool, cancelled };
+    let (best, still) = solver.solve()?;
+    let moves = best.edits.moves.clone();
+    let mut others: Vec<Solution> = Vec::new();
+    for single in [false, true] {
+        let mut component = 0;
+        let mut leaf = 0;
+        // Components and leaves are counted up until there are none.
+        while others.len() < CANDIDATES {
+            if leaf == CANDIDATES {
+                (component, leaf) = (component + 1, 0);
+            }
+            match solver.attempt_with(&moves, &still, &Pick { component, leaf, single }) {
+                Ok(Picked::Solution(solution, _)) => {
+                    if held(program, &solution, arch) && !alike(&best, &solution) && !others.iter().any(|other| alike(other, &solution)) {
+                        others.push(*solution);
+                    }
+                    leaf += 1;
                 }
+                Ok(Picked::NoLeaf) => (component, leaf) = (component + 1, 0),
+                Ok(Picked::NoComponent) => break,
+                Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked.failure),
+                // This leaf fits nothing else, such as shared memory.
+                Err(_) => leaf += 1,
             }
         }
     }
-    Ok(best)
+    others.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    Ok(std::iter::once(best).chain(others).collect())
+}
+
+/// Whether each register tensor alone has room in a thread.
+fn held(program: &TileProgram, solution: &Solution, arch: Arch) -> bool {
+    let program = solution.program(program);
+    let most = i64::from(arch.limits().registers_per_thread);
+    solution.registers.iter().all(|(tensor, held)| {
+        held.layout.mode(1).size() * i64::from(program.tensor(*tensor).dtype.bits()) <= 32 * most
+    })
+}
+
+/// Solutions of which nothing that runs differs.
+fn alike(a: &Solution, b: &Solution) -> bool {
+    let registers = |s: &Solution| -> Vec<_> { s.registers.values().map(|d| d.layout.clone()).collect() };
+    let shared =
+        |s: &Solution| -> Vec<_> { s.shared.values().map(|l| (l.layout.clone(), l.swizzle)).collect() };
+    let rows = |s: &Solution| -> Vec<String> {
+        s.choices
+            .values()
+            .map(|choice| match choice {
+                Choice::Copy(c) => format!("{} {} {}", c.row, c.memory, c.register),
+                Choice::Gemm(g) => format!("{} {:?}", g.row, g.arrangement),
+                _ => String::new(),
+            })
+            .collect()
+    };
+    registers(a) == registers(b) && shared(a) == shared(b) && rows(a) == rows(b)
+}
+
+/// Candidates of one program.
+const CANDIDATES: usize = 64;
+
+/// Which leaf one of the components takes; the others take their best.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pick {
+    component: usize,
+    leaf: usize,
+    /// No copy in which lanes exchange.
+    single: bool,
+}
+
+enum Picked {
+    Solution(Box<Solution>, BTreeSet<Move>),
+    NoLeaf,
+    NoComponent,
+}
+
+impl Solver<'_> {
+    /// The best solution, with the rearrangements that move nothing in it.
+    fn solve(&self) -> Result<(Solution, BTreeSet<OpId>), Failure> {
+        let mut tries = TRIES;
+        let mut still = BTreeSet::new();
+        let found = self.mended(&[], &still, &mut tries);
+        let mut best = found.map_err(|blocked| blocked.failure)?;
+        // A rearrangement whose target is free may cost nothing: where it stays is tried one by one.
+        for (op, _) in self.program.ops(1.0) {
+            let OpKind::Rearrange { dst, .. } = op.kind else { continue };
+            if matches!(self.program.tensor(dst).kind, TensorKind::Register { pinned: None }) {
+                still.insert(op.id);
+                match self.attempt(&best.edits.moves, &still) {
+                    Ok((solution, _)) if solution.cost < best.cost => best = solution,
+                    Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => {
+                        return Err(blocked.failure);
+                    }
+                    _ => {
+                        still.remove(&op.id);
+                    }
+                }
+            }
+        }
+        Ok((best, still))
+    }
 }
 
 /// Solutions that are tried with redistributions.
@@ -116,6 +213,15 @@ impl Solver<'_> {
 
     /// The cheapest solution with just these moves, and the moves that may lead to a cheaper one.
     fn attempt(&self, moves: &[Move], still: &BTreeSet<OpId>) -> Result<(Solution, BTreeSet<Move>), Blocked> {
+        match self.attempt_with(moves, still, &Pick::default())? {
+            Picked::Solution(solution, ways) => Ok((*solution, ways)),
+            // Every search has a best leaf.
+            _ => Err(Failure::new(FailureKind::Conflict, "no layout was found").into()),
+        }
+    }
+
+    /// The same with the leaf that is picked.
+    fn attempt_with(&self, moves: &[Move], still: &BTreeSet<OpId>, pick: &Pick) -> Result<Picked, Blocked> {
         let mut ways = BTreeSet::new();
         let mut edits = Edits { moves: moves.to_vec(), exchanges: vec![] };
         let moved = edits.apply(self.program);
@@ -124,14 +230,20 @@ impl Solver<'_> {
         let start = pins(&cx)?;
         let mut solution = Solution { constraints: system.demands(), ..Solution::default() };
         let mut known = start.clone();
-        for component in components(&system) {
+        let components = components(&system);
+        if pick.component > 0 && pick.component >= components.len() {
+            return Ok(Picked::NoComponent);
+        }
+        for (i, component) in components.iter().enumerate() {
             if (self.cancelled)() {
                 return Err(Failure::cancelled().into());
             }
-            let found = search(&cx, &component, start.clone(), 1)?;
+            let wanted = if i == pick.component { pick.leaf } else { 0 };
+            let keep = if wanted > 0 { CANDIDATES } else { 1 };
+            let found = search(&cx, component, start.clone(), keep)?;
             solution.unexplored += found.left;
             ways.extend(found.moves);
-            let Some(leaf) = found.leaves.into_iter().next() else { continue };
+            let Some(leaf) = found.leaves.into_iter().nth(wanted) else { return Ok(Picked::NoLeaf) };
             solution.cost += leaf.cost;
             for (gemm, tiling) in &leaf.tilings {
                 let choice = choices::gemm(gemm, tiling, &leaf.layouts)?;
@@ -144,10 +256,11 @@ impl Solver<'_> {
                 }
             }
         }
+        solution.steps = cx.steps.get();
         edits.exchanges = choices::exchanges(&cx, &known);
         let whole = edits.apply(self.program);
         let system = System::of(&whole, still);
-        let cx = Cx::new(&system, self.arch, self.pool, self.cancelled);
+        let cx = Cx::new(&system, self.arch, self.pool, self.cancelled).single(pick.single);
         choices::global(&cx, &known, &mut solution)?;
         choices::convert(&cx, &known, &mut solution)?;
         choices::map(&cx, &known, &mut solution)?;
@@ -156,6 +269,7 @@ impl Solver<'_> {
         choices::reduce(&cx, &known, &mut solution)?;
         choices::parts(&cx, &known, &mut solution)?;
         choices::fits(&whole, self.arch, &solution)?;
+        solution.steps += cx.steps.get();
         for (tensor, layout) in known.iter() {
             let distribution = layout.tv.to_distribution(layout.reason.clone());
             let distribution = distribution.map_err(|e| choices::too_large(e.to_string()))?;
@@ -164,7 +278,7 @@ impl Solver<'_> {
         // The constraint first, then the instruction chosen for it.
         solution.constraints.sort_by_key(|d| d.op);
         solution.edits = edits;
-        Ok((solution, ways))
+        Ok(Picked::Solution(Box::new(solution), ways))
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Solution {
     pub cost: f64,
     /// The constraints that were solved, in the paper's notation, in order.
     pub constraints: Vec<Demand>,
+    /// Branches of the search and layouts of shared memory that were looked at: what solving took, the same on every machine.
+    pub steps: u64,
     /// Branches of the search that its budget left alone: with more, a cheaper solution might have been found.
     pub unexplored: u64,
 }

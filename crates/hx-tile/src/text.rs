@@ -252,6 +252,35 @@ pub fn layout_text<'a>(
     Some((format!("{}: shared {}{:?} = {swizzle}{}, {place}", t.name, t.dtype, t.shape, s.layout), &s.reason))
 }
 
+/// What tells a solution from others, on one line: each product with its arrangement, then the instructions of copies.
+pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
+    let program = &*solution.program(program);
+    let mut parts = Vec::new();
+    let mut rows: Vec<(String, usize)> = Vec::new();
+    let mut count = |row: &str| match rows.iter_mut().find(|(name, _)| name == row) {
+        Some((_, n)) => *n += 1,
+        None => rows.push((row.to_owned(), 1)),
+    };
+    for (op, _) in program.ops(1.0) {
+        match solution.choices.get(&op.id) {
+            Some(Choice::Gemm(g)) => {
+                parts.push(format!("#{} {} {}×{}", op.id.0, g.row, g.arrangement[0], g.arrangement[1]));
+            }
+            Some(Choice::Copy(c)) => count(&c.row),
+            Some(Choice::Rearrange(r)) => {
+                if let Route::Shared { store, load } = &r.route {
+                    count(&store.row);
+                    count(&load.row);
+                }
+            }
+            _ => {}
+        }
+    }
+    let copies = rows.into_iter().map(|(row, n)| if n == 1 { row } else { format!("{n} {row}") });
+    parts.push(copies.collect::<Vec<_>>().join(", "));
+    parts.join("; ")
+}
+
 /// An operation with its instruction on one line, and why it has it; nothing where the solution chose none.
 pub fn choice_text<'a>(
     program: &TileProgram,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{TensorId, TensorKind, index};
+use hx_tile::{Base, Op, OpKind, Stmt, TensorId, TensorKind, View, index};
 
 use crate::{Check, Checked};
 
@@ -92,7 +92,7 @@ impl Check<'_> {
         }
     }
 
-    /// Buffers keep apart and within what the block asks for and may have.
+    /// Buffers keep apart, or take turns with a written barrier in between, and stay within what the block asks for and may have.
     pub(crate) fn overlap(&self) -> Checked {
         let total = self.solution.shared_bytes;
         let limit = self.arch.limits().shared_bytes;
@@ -102,17 +102,79 @@ impl Check<'_> {
         let mut spans: Vec<_> =
             self.solution.shared.iter().map(|(t, s)| (s.offset, s.offset + s.bytes, *t)).collect();
         spans.sort();
-        for pair in spans.windows(2) {
-            if pair[0].1 > pair[1].0 {
-                let names = [pair[0].2, pair[1].2].map(|t| self.program.tensor(t).name.clone());
-                return Err(format!("`{}` and `{}` overlap in shared memory", names[0], names[1]));
+        for (i, first) in spans.iter().enumerate() {
+            for second in spans[i + 1..].iter().filter(|second| first.1 > second.0) {
+                if !self.take_turns(first.2, second.2) && !self.take_turns(second.2, first.2) {
+                    let names = [first.2, second.2].map(|t| self.program.tensor(t).name.clone());
+                    return Err(format!("`{}` and `{}` overlap in shared memory", names[0], names[1]));
+                }
             }
         }
-        match spans.last() {
+        match spans.iter().max_by_key(|span| span.1) {
             Some((_, end, t)) if *end > total => {
                 Err(format!("`{}` ends at {end} of {total} B of shared memory", self.program.tensor(*t).name))
             }
             _ => Ok(()),
         }
+    }
+
+    /// After the last use of the one, and when nothing is on its way to it any more, a barrier comes that every thread meets, and only
+    /// then the first use of the other.
+    fn take_turns(&self, one: TensorId, other: TensorId) -> bool {
+        let (mut used, mut arriving, mut parted) = (false, false, false);
+        for stmt in &self.program.body {
+            let mut ops = Vec::new();
+            flat(stmt, &mut ops);
+            if ops.iter().any(|op| uses_shared(&op.kind, other)) {
+                // The other comes: by then the first must be done with.
+                if !used {
+                    return false;
+                }
+                return parted && !self.used_from(one, stmt);
+            }
+            if ops.iter().any(|op| uses_shared(&op.kind, one)) {
+                (used, parted) = (true, false);
+                let arrives = |op: &&Op| matches!(op.kind, OpKind::CopyAsync { .. });
+                arriving |= ops.iter().copied().filter(arrives).any(|op| uses_shared(&op.kind, one));
+            }
+            match stmt {
+                Stmt::Op(Op { kind: OpKind::Wait { groups: 0 }, .. }) => arriving = false,
+                Stmt::Op(Op { kind: OpKind::Sync, .. }) if used && !arriving => parted = true,
+                _ => {}
+            }
+        }
+        // The other is never used.
+        true
+    }
+
+    /// Whether a tensor is used in a statement of the body or after it.
+    fn used_from(&self, tensor: TensorId, from: &Stmt) -> bool {
+        let later = self.program.body.iter().skip_while(|stmt| !std::ptr::eq(*stmt, from));
+        let mut ops = Vec::new();
+        later.for_each(|stmt| flat(stmt, &mut ops));
+        ops.iter().any(|op| uses_shared(&op.kind, tensor))
+    }
+}
+
+fn flat<'p>(stmt: &'p Stmt, out: &mut Vec<&'p Op>) {
+    match stmt {
+        Stmt::Op(op) => out.push(op),
+        Stmt::For { body, .. } | Stmt::While { body, .. } => body.iter().for_each(|s| flat(s, out)),
+        Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).for_each(|s| flat(s, out)),
+        _ => {}
+    }
+}
+
+fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
+    let is = |view: &View| {
+        let bases = [Some(view.base), view.rows.as_ref().map(|rows| rows.base)];
+        bases.contains(&Some(Base::Shared(tensor)))
+    };
+    match kind {
+        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } => is(src) || is(dst),
+        OpKind::Slice { src, .. } => is(src),
+        OpKind::AtomicAdd { dst, .. } => is(dst),
+        OpKind::Rearrange { through, .. } => *through == Some(tensor),
+        _ => false,
     }
 }

@@ -104,6 +104,14 @@ pub(crate) struct TargetArgs {
     pub nvrtc: Option<PathBuf>,
 }
 
+/// Which of the solutions of every kernel is built.
+#[derive(Args, Debug, Clone, Copy, Default)]
+pub(crate) struct CandidateArgs {
+    /// Build this candidate of every kernel instead of the cheapest, which is 0: `hx layout why --candidates` lists them.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub candidate: u32,
+}
+
 /// Where kernels run.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct DeviceArgs {
@@ -132,6 +140,8 @@ pub(crate) struct CheckArgs {
     pub verify: bool,
     #[command(flatten)]
     pub target: TargetArgs,
+    #[command(flatten)]
+    pub candidate: CandidateArgs,
 }
 
 #[derive(Args, Debug)]
@@ -152,6 +162,8 @@ pub(crate) struct RunArgs {
     /// The program's `args`.
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<String>,
+    #[command(flatten)]
+    pub candidate: CandidateArgs,
 }
 
 #[derive(Args, Debug)]
@@ -194,6 +206,8 @@ pub(crate) struct TestArgs {
     pub jobs: Option<usize>,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub candidate: CandidateArgs,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

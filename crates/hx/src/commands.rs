@@ -24,7 +24,7 @@ use hx_worker::WorkerCommand;
 use hx_workspace::{Database, Manifest};
 
 use crate::Exit;
-use crate::cli::TargetArgs;
+use crate::cli::{CandidateArgs, TargetArgs};
 use crate::output::Output;
 
 /// The files that paths mean, in their order, and the project of the first that has one.
@@ -70,6 +70,14 @@ fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
         return Err(Exit::Bad);
     }
     Ok(loaded)
+}
+
+impl Loaded {
+    /// Which candidate of every kernel is built.
+    fn choose(&mut self, args: CandidateArgs) {
+        let workspace = self.db.workspace();
+        workspace.choose(&mut self.db, args.candidate);
+    }
 }
 
 /// The standard library is a folder of the binary: `std` is all of it, `std/matmul.hx` a file of it.

@@ -96,19 +96,24 @@ impl Requests {
     }
 
     fn phase(&self, lanes: &[i64], swizzle: Swizzle) -> u64 {
-        let words_per_access = self.bytes.div_ceil(BANK_BYTES);
-        let mut words: Vec<i64> = Vec::with_capacity(lanes.len() * words_per_access as usize);
-        for offset in lanes {
-            let byte = swizzle.apply(*offset) * i64::from(self.element_bits) / 8;
-            let first = byte / i64::from(BANK_BYTES);
-            words.extend((0..i64::from(words_per_access)).map(|w| first + w));
-        }
-        words.sort_unstable();
-        words.dedup();
-        let mut load = [0u64; BANKS as usize];
-        for word in words {
-            load[(word % i64::from(BANKS)) as usize] += 1;
-        }
-        load.into_iter().max().unwrap_or(0)
+        words_in_one_bank(lanes, swizzle, self.bytes, self.element_bits)
     }
+}
+
+/// The most different words that lanes ask of one bank: the wavefronts that a phase takes.
+pub(super) fn words_in_one_bank(offsets: &[i64], swizzle: Swizzle, bytes: u32, element_bits: u32) -> u64 {
+    let words_per_access = bytes.div_ceil(BANK_BYTES);
+    let mut words: Vec<i64> = Vec::with_capacity(offsets.len() * words_per_access as usize);
+    for offset in offsets {
+        let byte = swizzle.apply(*offset) * i64::from(element_bits) / 8;
+        let first = byte / i64::from(BANK_BYTES);
+        words.extend((0..i64::from(words_per_access)).map(|w| first + w));
+    }
+    words.sort_unstable();
+    words.dedup();
+    let mut load = [0u64; BANKS as usize];
+    for word in words {
+        load[(word % i64::from(BANKS)) as usize] += 1;
+    }
+    load.into_iter().max().unwrap_or(0)
 }

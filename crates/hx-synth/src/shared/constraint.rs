@@ -1,5 +1,8 @@
 //! Layout constraints: strides that accesses need, and strides still free.
 
+use hx_layout::Layout;
+use hx_tile::tile_modes;
+
 /// For each dimension of a shared tensor, its modes from the inside out: extent and, where an access needs it, the stride.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Constraint {
@@ -14,17 +17,53 @@ impl Constraint {
 
     /// `width` neighbours along `dim` lie one after the other; nothing where the extent is no multiple.
     pub(crate) fn vector(shape: &[i64], dim: usize, width: i64) -> Option<Constraint> {
-        let mut free = Constraint::free(shape);
-        if width > 1 {
-            if shape[dim] % width != 0 {
+        let step: i64 = shape[..dim].iter().product();
+        let values = Layout::flat(&[(width, if width > 1 { step } else { 0 })]).ok()?;
+        Constraint::of_values(shape, &values)
+    }
+
+    /// What the values of one instruction ask for, which lie one after the other in memory: each value mode as steps along the
+    /// dimensions, with the stride that it has among the values. Nothing where a mode runs over a dimension's end unevenly.
+    pub(crate) fn of_values(shape: &[i64], values: &Layout) -> Option<Constraint> {
+        // (dimension, first step, extent, stride in memory)
+        let mut known: Vec<(usize, i64, i64, i64)> = Vec::new();
+        let mut unit = 1;
+        for mode in tile_modes(values, shape)? {
+            if mode.extent > 1 {
+                let (dim, step) = mode.along()?;
+                known.push((dim, step, mode.extent, unit));
+            }
+            unit *= mode.extent;
+        }
+        let mut dims = Vec::new();
+        for (dim, &extent) in shape.iter().enumerate() {
+            let mut modes: Vec<_> = known.iter().filter(|k| k.0 == dim).collect();
+            modes.sort_by_key(|k| k.1);
+            let mut out: Vec<(i64, Option<i64>)> = Vec::new();
+            let mut done = 1;
+            for (_, step, count, stride) in modes {
+                if step % done != 0 {
+                    return None;
+                }
+                if *step > done {
+                    out.push((step / done, None));
+                }
+                done = step * count;
+                // Steps that go on where the last ones ended are one mode.
+                match out.last_mut() {
+                    Some((inner, Some(first))) if *first * *inner == *stride => *inner *= count,
+                    _ => out.push((*count, Some(*stride))),
+                }
+            }
+            if extent % done != 0 {
                 return None;
             }
-            free.dims[dim] = vec![(width, Some(1))];
-            if shape[dim] > width {
-                free.dims[dim].push((shape[dim] / width, None));
+            if extent > done || out.is_empty() {
+                out.push((extent / done, None));
             }
+            dims.push(out);
         }
-        Some(free)
+        Some(Constraint { dims })
     }
 
     /// The constraint that holds where both do: the common refinement of each dimension, known strides over free ones.

@@ -4,6 +4,10 @@ mod conflicts;
 mod constraint;
 mod materialize;
 mod options;
+mod place;
 mod swizzle;
+#[cfg(test)]
+mod vectors;
 
 pub(crate) use options::{Use, ideal, solve};
+pub(crate) use place::{Item, offsets};

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout, Swizzle};
-use hx_target::{Arch, Space, catalogue};
+use hx_target::{Arch, CopyRow, Space, catalogue};
 use hx_tile::{Conflicts, Op, OpId, TensorId, TensorKind, TileProgram, View};
 
 use super::conflicts::{Places, Requests};
@@ -17,6 +17,7 @@ use crate::anchor::copy::deal;
 use crate::cost;
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
+use crate::search::Cx;
 
 /// A copy to or from the tensor.
 #[derive(Clone, Debug)]
@@ -63,6 +64,8 @@ pub(crate) struct Buffer {
     pub(crate) layout: Layout,
     pub(crate) swizzle: Swizzle,
     pub(crate) bytes: u32,
+    /// Bytes of a whole block of the swizzle.
+    pub(crate) block: u32,
     pub(crate) constraint: Constraint,
     /// For each use its access, its constraint, its conflicts and why it is not wider.
     pub(crate) accesses: Vec<(OpId, Access, Constraint, Conflicts, String)>,
@@ -82,23 +85,20 @@ struct Candidate {
 const BUDGET: usize = 512;
 
 /// Solves one shared tensor on its own: tensors that share no access do not interact.
-pub(crate) fn solve(
-    program: &TileProgram,
-    tensor: TensorId,
-    uses: &[Use<'_>],
-    arch: Arch,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<Buffer, Failure> {
+pub(crate) fn solve(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Buffer, Failure> {
+    let (program, arch) = (cx.program(), cx.arch);
     let shape = &program.tensor(tensor).shape;
     let dtype = program.tensor(tensor).dtype;
     if let Some(pin) = pin_of(program, tensor) {
         fits(program, tensor, pin)?;
     }
-    let options: Vec<Vec<Candidate>> =
-        uses.iter().map(|u| candidates(program, tensor, u, dtype, arch)).collect::<Result<_, _>>()?;
+    let options: Vec<Vec<Candidate>> = uses
+        .iter()
+        .map(|u| candidates(program, tensor, u, dtype, arch, cx.single))
+        .collect::<Result<_, _>>()?;
     let mut best: Option<Buffer> = None;
     for combination in combinations(&options) {
-        if cancelled() {
+        if (cx.cancelled)() {
             return Err(Failure::cancelled());
         }
         let bound: f64 = combination.iter().zip(&options).map(|(i, o)| o[*i].cost).sum();
@@ -108,6 +108,7 @@ pub(crate) fn solve(
         let chosen: Vec<&Candidate> = combination.iter().zip(&options).map(|(i, o)| &o[*i]).collect();
         let unified = chosen.iter().try_fold(Constraint::free(shape), |all, c| all.unify(&c.constraint));
         let Some(constraint) = unified else { continue };
+        cx.steps.set(cx.steps.get() + 1);
         if let Some(buffer) = place(program, tensor, uses, &chosen, constraint)
             && best.as_ref().is_none_or(|b| buffer.cost < b.cost)
         {
@@ -119,14 +120,33 @@ pub(crate) fn solve(
     Ok(buffer)
 }
 
-/// The least cycles of one execution of a use, whatever the layout of the tensor.
-pub(crate) fn ideal(
-    program: &TileProgram,
-    tensor: TensorId,
-    used: &Use<'_>,
-    arch: Arch,
-) -> Result<f64, Failure> {
-    let candidates = candidates(program, tensor, used, program.tensor(tensor).dtype, arch)?;
+/// The least cycles of one execution of a use, whatever the layout of the tensor: those of the fastest instruction that fits. Rows
+/// are tried by the least that they can take.
+///
+/// # Errors
+/// Where no instruction makes the copy.
+pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result<f64, Failure> {
+    let (program, dtype) = (cx.program(), cx.program().tensor(tensor).dtype);
+    let shape = &program.tensor(tensor).shape;
+    if let End::Register(tv) = &used.end {
+        let (from, to) = ends(used);
+        let mut rows: Vec<(f64, &'static CopyRow)> = catalogue()
+            .copies_between(from, to, cx.arch)
+            .filter(|row| !cx.single || !row.is_collective())
+            .filter_map(|row| {
+                Some((cost::shared_least(program, row, tv.values() / row.atom(dtype)?.values), row))
+            })
+            .collect();
+        rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (_, row) in rows {
+            let accesses = row_accesses(used, tv, dtype, row);
+            let fits = accesses.iter().find(|a| constraint_of(used, a, shape).is_some());
+            if let Some(access) = fits {
+                return Ok(cost::shared_ideal(program, access));
+            }
+        }
+    }
+    let candidates = candidates(program, tensor, used, dtype, cx.arch, cx.single)?;
     Ok(candidates.first().map_or(0.0, |c| c.cost))
 }
 
@@ -157,10 +177,15 @@ fn candidates(
     u: &Use<'_>,
     dtype: DType,
     arch: Arch,
+    single: bool,
 ) -> Result<Vec<Candidate>, Failure> {
     let shape = &program.tensor(tensor).shape;
     let accesses = match &u.end {
-        End::Register(tv) => register_accesses(u, tv, dtype, arch),
+        End::Register(tv) => {
+            let mut accesses = register_accesses(u, tv, dtype, arch);
+            accesses.retain(|a| !single || !a.row.is_collective());
+            accesses
+        }
         End::Global(view) => async_accesses(program, u, view, dtype, arch)?,
     };
     let mut out = Vec::new();
@@ -183,23 +208,30 @@ fn candidates(
     Ok(out)
 }
 
+/// Where the elements of a use come from, and where they go.
+fn ends(u: &Use<'_>) -> (Space, Space) {
+    if u.reads { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) }
+}
+
 /// Loads or stores between the tensor and registers with this layout.
 fn register_accesses(u: &Use<'_>, tv: &Tv, dtype: DType, arch: Arch) -> Vec<Access> {
-    let (from, to) =
-        if u.reads { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
-    let exact = tv.is_exact(&u.shape);
+    let (from, to) = ends(u);
+    catalogue().copies_between(from, to, arch).flat_map(|row| row_accesses(u, tv, dtype, row)).collect()
+}
+
+/// The ways in which one instruction makes the copy.
+fn row_accesses(u: &Use<'_>, tv: &Tv, dtype: DType, row: &'static CopyRow) -> Vec<Access> {
+    let Some(atom) = row.atom(dtype) else { return vec![] };
     let mut out = Vec::new();
-    for row in catalogue().copies_between(from, to, arch) {
-        let Some(atom) = row.atom(dtype) else { continue };
-        if row.is_collective() {
-            // Lanes that hold elements outside of the tensor have nothing to address.
-            out.extend(collective::collective(tv, row, &atom).filter(|_| exact));
-            continue;
-        }
+    if row.is_collective() {
+        // Lanes that hold elements outside of the tensor have nothing to address.
+        let exact = tv.is_exact(&u.shape);
+        out.extend(exact.then(|| collective::collective(tv, row, &atom)).flatten());
+    } else {
         let dims = if atom.values == 1 { 0..1 } else { 0..tv.tile.len() };
         for dim in dims {
             let whole = atom.values == 1 || u.shape[dim] % atom.values == 0;
-            out.extend(vector::vector(tv, row, dim, atom.values).filter(|_| whole));
+            out.extend(whole.then(|| vector::vector(tv, row, dim, atom.values)).flatten());
         }
     }
     out.retain(|a| vector::fills_words(&a.values, &a.issue, dtype.bits(), a.row.bytes));
@@ -321,7 +353,10 @@ fn place(
             });
             let accesses = counted.collect();
             let bytes = u32::try_from(bytes).ok()?;
-            best = Some(Buffer { layout, swizzle, bytes, constraint: constraint.clone(), accesses, cost });
+            let block = swizzle::block(swizzle) * i64::from(bits) / 8;
+            let block = u32::try_from(block).ok()?.max(1);
+            let constraint = constraint.clone();
+            best = Some(Buffer { layout, swizzle, bytes, block, constraint, accesses, cost });
         }
         // Dense layouts come first: one without conflicts cannot be bettered.
         let free = best.as_ref().is_some_and(|b| b.accesses.iter().all(|a| a.3.wavefronts == a.3.ideal));

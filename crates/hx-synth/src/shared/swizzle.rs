@@ -36,12 +36,17 @@ pub(crate) fn best(layout: &Layout, requests: &[(Requests, f64)], vector: i64, e
     chosen
 }
 
-/// Elements that the swizzled layout may touch: whole blocks of the swizzle.
-pub(crate) fn footprint(layout: &Layout, swizzle: Swizzle) -> i64 {
-    let block = if swizzle.is_identity() {
+/// Elements of a block, within which a swizzle permutes.
+pub(crate) fn block(swizzle: Swizzle) -> i64 {
+    if swizzle.is_identity() {
         1
     } else {
         1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs())
-    };
+    }
+}
+
+/// Elements that the swizzled layout may touch: whole blocks of the swizzle.
+pub(crate) fn footprint(layout: &Layout, swizzle: Swizzle) -> i64 {
+    let block = block(swizzle);
     (layout.cosize() + block - 1) / block * block
 }

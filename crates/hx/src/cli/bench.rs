@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{DeviceArgs, seconds};
+use super::{CandidateArgs, DeviceArgs, seconds};
 
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
@@ -55,6 +55,8 @@ pub(crate) struct BenchArgs {
     pub timeout: Option<f64>,
     #[command(flatten)]
     pub device: DeviceArgs,
+    #[command(flatten)]
+    pub candidate: CandidateArgs,
 }
 
 fn positive(text: &str) -> Result<f64, String> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::TargetArgs;
+use super::{CandidateArgs, TargetArgs};
 
 #[derive(Args, Debug)]
 pub(crate) struct BuildArgs {
@@ -29,4 +29,6 @@ pub(crate) struct BuildArgs {
     pub output: PathBuf,
     #[command(flatten)]
     pub target: TargetArgs,
+    #[command(flatten)]
+    pub candidate: CandidateArgs,
 }

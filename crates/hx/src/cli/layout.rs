@@ -83,6 +83,9 @@ pub(crate) struct WhyArgs {
     /// Another value of a compile-time parameter.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// List all solutions with their estimated cycles; `--candidate N` of other commands builds one of them.
+    #[arg(long)]
+    pub candidates: bool,
     #[command(flatten)]
     pub target: TargetArgs,
 }

@@ -23,7 +23,8 @@ pub(crate) fn run(args: BenchArgs, output: &Output) -> Exit {
 
 fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     let (paths, names) = paths_and_names(&args.what);
-    let loaded = load(&paths, output)?;
+    let mut loaded = load(&paths, output)?;
+    loaded.choose(args.candidate);
     let filter = Filter { names, exact: args.exact, skip: args.skip.clone() };
     let listing = list_benches(&loaded.db, &loaded.files, &filter);
     output.diagnostics(&loaded.db, &listing.diagnostics);

@@ -25,7 +25,8 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
     }
     let facts = parse_facts(&args.facts).map_err(|reason| usage(format!("--facts: {reason}")))?;
     let kind = BuildKind::parse(&args.emit).unwrap_or_default();
-    let loaded = load(std::slice::from_ref(&args.file), output)?;
+    let mut loaded = load(std::slice::from_ref(&args.file), output)?;
+    loaded.choose(args.candidate);
     let &[file] = loaded.files.as_slice() else {
         return Err(usage(format!("`{}` is a folder; `hx build` takes one file", args.file)));
     };

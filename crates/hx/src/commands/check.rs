@@ -21,7 +21,8 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         })?);
     }
     let paths = if args.paths.is_empty() { vec![".".to_owned()] } else { args.paths.clone() };
-    let loaded = load(&paths, output)?;
+    let mut loaded = load(&paths, output)?;
+    loaded.choose(args.candidate);
     let setup = setup(None, &args.target, loaded.manifest.as_ref(), output)?;
     if let Some(kind) = args.emit.as_deref().and_then(EmitKind::parse) {
         return show(args, &loaded, &overrides, kind, &setup, output);

@@ -55,7 +55,8 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     if Path::new(&args.file).is_dir() {
         return Err(no_file());
     }
-    let loaded = load(std::slice::from_ref(&args.file), output)?;
+    let mut loaded = load(std::slice::from_ref(&args.file), output)?;
+    loaded.choose(args.candidate);
     let &[file] = loaded.files.as_slice() else { return Err(no_file()) };
     let device = match args.device.device {
         Some(DeviceChoice::Cuda(_)) if args.report => {

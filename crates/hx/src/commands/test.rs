@@ -35,7 +35,8 @@ pub(crate) fn run(args: TestArgs, output: &Output) -> Exit {
 
 fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     let (paths, names) = paths_and_names(&args.what);
-    let loaded = load(&paths, output)?;
+    let mut loaded = load(&paths, output)?;
+    loaded.choose(args.candidate);
     let filter = Filter { names, exact: args.exact, skip: args.skip.clone() };
     let mut listing = list_tests(&loaded.db, &loaded.files, &filter);
     let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;

@@ -1,0 +1,123 @@
+//! The numbers of the original system for constraints of shared memory and for bank conflicts, reproduced or bettered.
+
+use hx_layout::{Layout, Swizzle};
+
+use super::conflicts::words_in_one_bank;
+use super::constraint::Constraint;
+
+fn constraint(shape: &[i64], values: &str) -> Option<Constraint> {
+    Constraint::of_values(shape, &Layout::literal(values))
+}
+
+/// What one instruction's values ask for, as text.
+fn asks(shape: &[i64], values: &str) -> String {
+    constraint(shape, values).map_or("refused".into(), |c| c.to_string())
+}
+
+#[test]
+fn what_the_values_of_an_instruction_ask_for() {
+    let cases: [(&[i64], &str, &str); 12] = [
+        (&[32, 32], "8:32", "(32,(8,4)):(D,(1,D))"),
+        (&[128, 128], "8:128", "(128,(8,16)):(D,(1,D))"),
+        (&[128, 128], "(8,16):(128,8)", "((8,16),(8,16)):((D,8),(1,D))"),
+        (&[64, 64], "8:1", "((8,8),64):((1,D),D)"),
+        (&[64, 64], "16:4", "((4,16),64):((D,1),D)"),
+        (&[64, 64], "(2,4):(64,128)", "(64,(8,8)):(D,(1,D))"),
+        (&[64, 64], "(2,2,2):(64,8,512)", "((8,2,4),(2,4,2,4)):((D,2,D),(1,D,4,D))"),
+        (&[64, 64], "(4,2):(64,1)", "((2,32),(4,16)):((4,D),(1,D))"),
+        (&[96, 64], "8:96", "(96,(8,8)):(D,(1,D))"),
+        (&[64, 64, 3], "8:64", "(64,(8,8),3):(D,(1,D),D)"),
+        (&[48, 40], "8:48", "(48,(8,5)):(D,(1,D))"),
+        // 40 columns are no multiple of 16.
+        (&[48, 40], "16:48", "refused"),
+    ];
+    for (shape, values, expected) in cases {
+        assert_eq!(asks(shape, values), expected, "{shape:?} {values}");
+    }
+}
+
+/// Constraints written as extents and strides of each dimension, 0 for a free stride.
+fn written(dims: &[&[(i64, i64)]]) -> Constraint {
+    let mode = |&(extent, stride): &(i64, i64)| (extent, (stride != 0).then_some(stride));
+    Constraint { dims: dims.iter().map(|modes| modes.iter().map(mode).collect()).collect() }
+}
+
+#[test]
+fn unification() {
+    let first = written(&[&[(8, 1), (8, 0)], &[(64, 0)]]);
+    let check = |other: Constraint, expected: &str| {
+        let found = first.unify(&other).map_or("refused".into(), |c| c.to_string());
+        assert_eq!(found, expected);
+    };
+    check(written(&[&[(16, 0), (4, 8)], &[(64, 0)]]), "((8,2,4),64):((1,D,8),D)");
+    check(written(&[&[(64, 0)], &[(8, 1), (8, 0)]]), "refused");
+    check(written(&[&[(16, 1), (4, 0)], &[(64, 0)]]), "((8,2,4),64):((1,8,D),D)");
+    check(written(&[&[(2, 1), (32, 0)], &[(64, 0)]]), "((2,4,8),64):((1,2,D),D)");
+    check(written(&[&[(64, 0)], &[(2, 8), (32, 0)]]), "((8,8),(2,32)):((1,D),(8,D))");
+    // The original refuses this one: a free mode may fill the gap at 8.
+    check(written(&[&[(64, 0)], &[(4, 16), (16, 0)]]), "((8,8),(4,16)):((1,D),(16,D))");
+    let six = written(&[&[(6, 1), (8, 0)], &[(64, 0)]]);
+    let three = written(&[&[(3, 1), (16, 0)], &[(64, 0)]]);
+    assert_eq!(six.unify(&three).unwrap().to_string(), "((3,2,8),64):((1,3,D),D)");
+}
+
+#[test]
+fn gaps_are_filled() {
+    let gap = written(&[&[(8, 1), (8, 0)], &[(4, 16), (16, 0)]]);
+    let filled = super::materialize::candidates(&gap, 0);
+    let whole = |layout: &&Layout| layout.is_injective().unwrap() && layout.cosize() == 64 * 64;
+    assert!(filled.iter().any(|layout| whole(&layout)), "{filled:?}");
+}
+
+#[test]
+fn free_strides_start_after_the_known_ones() {
+    let known = written(&[&[(8, 1), (2, 0), (4, 8)], &[(64, 0)]]);
+    let filled = super::materialize::candidates(&known, 0);
+    assert!(filled.contains(&Layout::literal("((8,2,4),64):((1,32,8),64)")), "{filled:?}");
+}
+
+/// Ways of the worst bank of the first phase.
+fn degree(
+    layout: &str,
+    swizzle: Option<(u32, u32, i32)>,
+    lanes: &dyn Fn(i64) -> i64,
+    bytes: u32,
+    bits: u32,
+) -> u64 {
+    let layout = Layout::literal(layout);
+    let swizzle = swizzle.map_or(Swizzle::identity(), |(b, m, s)| Swizzle::new(b, m, s).unwrap());
+    let phase = (128 / bytes).min(32);
+    let offsets: Vec<i64> = (0..i64::from(phase)).map(|lane| layout.eval(lanes(lane))).collect();
+    words_in_one_bank(&offsets, swizzle, bytes, bits)
+}
+
+const SWIZZLES: [Option<(u32, u32, i32)>; 6] =
+    [None, Some((1, 3, 3)), Some((2, 3, 3)), Some((3, 3, 3)), Some((3, 3, 4)), Some((2, 3, 4))];
+
+#[test]
+fn bank_conflicts_of_the_first_phase() {
+    let row = |rows: i64| move |lane: i64| lane % rows;
+    // Rows of eight elements, one for each lane.
+    let check = |layout: &str, expected: [u64; 6]| {
+        let found = SWIZZLES.map(|s| degree(layout, s, &row(128), 16, 16));
+        assert_eq!(found, expected, "{layout}");
+    };
+    check("(128,32):(32,1)", [4, 2, 1, 1, 2, 2]);
+    check("(128,64):(64,1)", [8, 4, 2, 1, 2, 2]);
+    check("(128,128):(128,1)", [8, 8, 4, 2, 1, 2]);
+    // Transposed: the lanes walk along the other dimension.
+    let found = SWIZZLES.map(|s| degree("(128,32):(1,128)", s, &|lane| lane * 128, 16, 16));
+    assert_eq!(found, [8, 8, 4, 2, 1, 2]);
+    // Asynchronous copies of whole rows never conflict.
+    for swizzle in SWIZZLES {
+        assert_eq!(degree("1024:1", swizzle, &|lane| lane * 8, 16, 16), 1);
+    }
+    // A pair of the accumulator's elements for each lane: 8 rows, 4 pairs.
+    let pair = |lane: i64| lane / 4 + 64 * (lane % 4 * 2);
+    let found = SWIZZLES.map(|s| degree("(64,64):(64,1)", s, &pair, 4, 16));
+    assert_eq!(found, [8, 4, 2, 1, 2, 2]);
+    // A column of f32.
+    let found = SWIZZLES.map(|s| degree("(32,32):(32,1)", s, &row(32), 4, 32));
+    assert_eq!(found, [32, 16, 8, 8, 8, 8]);
+    assert_eq!(degree("(32,32):(32,1)", Some((5, 0, 5)), &row(32), 4, 32), 1);
+}
