@@ -51,7 +51,10 @@ pub fn candidates(
             }
             match solver.attempt_with(&moves, &still, &Pick { component, leaf, single }) {
                 Ok(Picked::Solution(solution, _)) => {
-                    if held(program, &solution, arch) && !alike(&best, &solution) && !others.iter().any(|other| alike(other, &solution)) {
+                    if held(program, &solution, arch)
+                        && !alike(&best, &solution)
+                        && !others.iter().any(|other| alike(other, &solution))
+                    {
                         others.push(*solution);
                     }
                     leaf += 1;

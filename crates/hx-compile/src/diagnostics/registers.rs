@@ -134,7 +134,11 @@ impl Uses {
                     self.body(then);
                     self.body(otherwise);
                 }
-                Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::LoadScalar { .. } => {}
+                Stmt::Let { .. }
+                | Stmt::Assign { .. }
+                | Stmt::LoadScalar { .. }
+                | Stmt::LetNumber { .. }
+                | Stmt::AssignNumber { .. } => {}
             }
         }
     }

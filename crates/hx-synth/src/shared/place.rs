@@ -47,7 +47,9 @@ fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
     let touched = |stmt: &Stmt| any(stmt, &|op: &Op| touches(op, tensor));
     let first = program.body.iter().position(touched)?;
     let last = program.body.iter().rposition(touched)?;
-    let arrives = |stmt: &Stmt| any(stmt, &|op: &Op| touches(op, tensor) && matches!(op.kind, OpKind::CopyAsync { .. }));
+    let arrives = |stmt: &Stmt| {
+        any(stmt, &|op: &Op| touches(op, tensor) && matches!(op.kind, OpKind::CopyAsync { .. }))
+    };
     // What is on its way arrives when all groups are waited for.
     let last = match program.body.iter().rposition(arrives) {
         Some(copied) => {

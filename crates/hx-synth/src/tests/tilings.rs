@@ -10,8 +10,11 @@ use crate::solve;
 
 /// One product of register tensors with an arrangement of warps.
 fn product(dtype: DType, [m, n, k]: [i64; 3], [wm, wn]: [i64; 2]) -> TileProgram {
-    let tensors =
-        vec![register("c", DType::F32, &[m, n]), register("a", dtype, &[m, k]), register("b", dtype, &[n, k])];
+    let tensors = vec![
+        register("c", DType::F32, &[m, n]),
+        register("a", dtype, &[m, k]),
+        register("b", dtype, &[n, k]),
+    ];
     let [c, a, b] = [0, 1, 2].map(TensorId);
     let mut ops = Ops::new();
     let body = vec![

@@ -120,7 +120,8 @@ fn hint(name: &str, names: &[&str]) -> String {
 
 /// Every solution of an instance, the cheapest first, one on a line.
 fn candidates<'db>(db: &'db Database, instance: Instance<'db>, output: &Output) -> Result<Exit, Exit> {
-    let (Ok(lowered), Ok(all)) = (hx_compile::tile_program(db, instance), hx_compile::candidates(db, instance))
+    let (Ok(lowered), Ok(all)) =
+        (hx_compile::tile_program(db, instance), hx_compile::candidates(db, instance))
     else {
         return Err(Exit::Bad);
     };
