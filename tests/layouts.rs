@@ -408,10 +408,10 @@ kernel widened<BN = 64, BM = 16, BK = 64>(w: u4[n, k], x: f16[m, k], y: mut f32[
         |line: &&str| ["rw", "#6", "#7", "#8", "#9", "sx_tile"].iter().any(|name| line.starts_with(name));
     let lines: Vec<&str> = ran.stdout.lines().filter(of_gemm).collect();
     expect![[r#"
-        rw: register u4[64, 64] = ((4,8,2),(8,2,2,2)):((512,1,16),(64,8,32,2048))
-        rw_f16: register f16[64, 64] = ((4,8,2),(8,2,2,2)):((512,1,16),(64,8,32,2048))
-        sx_tile: register f16[16, 64] = ((4,8,2),(8,2,2)):((128,1,0),(16,8,512))
-        #6 copy(sw[0..64, 0..64], rw): ldmatrix.x4, 16 B an access, no bank conflicts
+        rw: register u4[64, 64] = ((4,8,2),(16,2,2)):((1024,1,16),(64,8,32))
+        rw_f16: register f16[64, 64] = ((4,8,2),(16,2,2)):((1024,1,16),(64,8,32))
+        sx_tile: register f16[16, 64] = ((4,8,2),(16,2)):((256,1,0),(16,8))
+        #6 copy(sw[0..64, 0..64], rw): ld.shared.v2.b32, 8 B an access, no bank conflicts
         #7 rw_f16 = cast(rw, f16): cvt.f16x8.u4
         #8 copy(sx[0..16, 0..64], sx_tile): ld.shared.v4.b32, 16 B an access, no bank conflicts
         #9 gemm(acc, rw_f16, sx_tile): mma.m16n8k16.f32.f16, 2×1 across the block, 2×2×4 each"#]]

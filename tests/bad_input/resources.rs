@@ -72,20 +72,26 @@ fn too_much_shared_memory() {
         &text,
         &["check", "a.hx"],
         expect![[r#"
-        exit 1
-        --- stderr
-        error[HX0501]: the block needs 262144 B of shared memory, and sm_90a has 232448 B
-            ╭─[ a.hx:19:14 ]
-            │
-         19 │     let sc = shared_tensor(f16, [BM, BN, 32]);
-            │              ────────────────┬───────────────
-            │                              ╰───────────────── `sc` takes 262144 B
-            │
-            │ Help: smaller tiles or fewer stages
-        ────╯
+            exit 1
+            --- stderr
+            error[HX0501]: the block needs 262144 B of shared memory, and sm_90a has 232448 B
+                ╭─[ a.hx:19:14 ]
+                │
+             19 │     let sc = shared_tensor(f16, [BM, BN, 32]);
+                │              ────────────────┬───────────────
+                │                              ╰───────────────── `sc` takes 262144 B
+                │
+                │ Help 1: let `BM` be 32
+                │         2 - kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+                │         2 + kernel matmul<BM = 32, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+                │
+                │ Help 2: let `BN` be 32
+                │         2 - kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+                │         2 + kernel matmul<BM = 64, BN = 32, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+            ────╯
 
-        1 error
-    "#]],
+            1 error
+        "#]],
     );
 }
 

@@ -52,29 +52,29 @@ fn what_the_server_can_do() {
     let capabilities = client.initialized["capabilities"].as_object().expect("it has some");
     let names: Vec<&str> = capabilities.keys().map(String::as_str).collect();
     expect![[r#"
-        callHierarchyProvider
+        positionEncoding
+        textDocumentSync
+        selectionRangeProvider
+        hoverProvider
+        completionProvider
+        signatureHelpProvider
+        definitionProvider
+        referencesProvider
+        documentHighlightProvider
+        documentSymbolProvider
+        workspaceSymbolProvider
         codeActionProvider
         codeLensProvider
-        completionProvider
-        definitionProvider
         documentFormattingProvider
-        documentHighlightProvider
-        documentOnTypeFormattingProvider
         documentRangeFormattingProvider
-        documentSymbolProvider
-        executeCommandProvider
-        foldingRangeProvider
-        hoverProvider
-        inlayHintProvider
-        positionEncoding
-        referencesProvider
+        documentOnTypeFormattingProvider
         renameProvider
-        selectionRangeProvider
-        semanticTokensProvider
-        signatureHelpProvider
-        textDocumentSync
+        foldingRangeProvider
+        executeCommandProvider
         workspace
-        workspaceSymbolProvider"#]]
+        callHierarchyProvider
+        semanticTokensProvider
+        inlayHintProvider"#]]
     .assert_eq(&names.join("\n"));
     assert_eq!(capabilities["positionEncoding"], "utf-8");
     assert_eq!(client.initialized["serverInfo"]["name"], "hx");

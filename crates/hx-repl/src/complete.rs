@@ -73,6 +73,10 @@ impl Words {
         let start = before
             .rfind(|c| !is_word(c))
             .map_or(0, |i| i + before[i..].chars().next().map_or(1, char::len_utf8));
+        // One colon ends a label; two are part of a path.
+        let alone = |i: &usize| !before[..*i].ends_with(':') && !before[i + 1..].starts_with(':');
+        let labels = before.match_indices(':').map(|(i, _)| i).filter(alone);
+        let start = labels.filter(|i| *i >= start).last().map_or(start, |i| i + 1);
         let word = &before[start..];
         if let Some(command) = before.strip_prefix(':') {
             return match command.split_once(char::is_whitespace) {
@@ -101,8 +105,7 @@ impl Words {
         if word.contains("::") || before.trim_start().starts_with("use ") {
             return Completion::Words(start, fitting(self.paths.iter().cloned(), word));
         }
-        let start = start + usize::from(word.starts_with(':'));
-        Completion::Words(start, fitting(self.names.iter().cloned(), word.trim_start_matches(':')))
+        Completion::Words(start, fitting(self.names.iter().cloned(), word))
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
     for (&id, distribution) in &solution.registers {
         let tensor = program.tensor(id);
         let values = distribution.layout.mode(1).size();
-        let registers = registers_of(&lowered.program, solution, id);
+        let registers = registers_of(&program, solution, id);
         if registers <= most {
             continue;
         }
@@ -50,8 +50,8 @@ fn held_at_once(
     solution: &Solution,
     most: i64,
 ) -> Option<Diagnostic> {
-    let program = &lowered.program;
-    let (op, held) = pressure(program, solution)?;
+    let program = solution.program(&lowered.program);
+    let (op, held) = pressure(&program, solution)?;
     let registers = |held: &[(TensorId, i64)]| held.iter().map(|(_, registers)| registers).sum::<i64>();
     if registers(&held) <= most {
         return None;

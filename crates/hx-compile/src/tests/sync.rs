@@ -281,6 +281,11 @@ fn a_condition_that_decides_a_loop_as_well_is_not_taken_apart() {
         expect![[r#"
             HX0106 `r` nothing uses `r`
               fix: rename it to `_r`
+            HX0403 `copy(s, t)` `s` is read before anything waited for the copy into it
+              `copy(s, t)`: thread 0 reads `s` here
+              `copy_async(gx, s)`: thread 0 writes `s` here
+              note: both touch `s[0]`
+              fix: insert `wait(0)`, `sync()`
         "#]],
     );
 }

@@ -98,18 +98,27 @@ fn members_and_paths() {
         "use std::mat$0\n",
         99,
         expect![[r#"
-        attention | 
-        elementwise | 
-        gemv | 
-        math | 
-        matmul | 
-        matmul_int8 | 
-        matmul_pipelined | 
-        norm | 
-        softmax | 
-        transpose | 
-        w4a16 | 
-    "#]],
+            attention | 
+            cross_entropy | 
+            elementwise | 
+            gemm_bias_act | 
+            gemm_splitk | 
+            gemv | 
+            lstm_cell | 
+            math | 
+            matmul | 
+            matmul_int8 | 
+            matmul_pipelined | 
+            mlp | 
+            moe | 
+            norm | 
+            norm_backward | 
+            rope | 
+            selective_scan | 
+            softmax | 
+            transpose | 
+            w4a16 | 
+        "#]],
     );
     check(
         "use std::math::$0\n",

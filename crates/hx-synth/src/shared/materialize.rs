@@ -47,19 +47,31 @@ fn fill(constraint: &Constraint, order: &[usize], pad: i64) -> Option<Layout> {
     let mut filled = 1;
     let mut pads = 0;
     for &d in order {
-        for mode in dims[d].iter_mut().filter(|m| m.1.is_none()) {
-            while let Some(&(stride, extent)) = known.peek() {
-                if stride == filled {
-                    filled *= extent;
-                } else if stride % (filled * mode.0) == 0 {
+        let mut i = 0;
+        while let Some(&(extent, stride)) = dims[d].get(i) {
+            if stride.is_none() {
+                while let Some(&(stride, known_extent)) = known.peek() {
+                    if stride == filled {
+                        filled *= known_extent;
+                        known.next();
+                        continue;
+                    }
+                    if stride % (filled * extent) != 0 {
+                        // A part of the mode fills the gap, and the rest goes on above it.
+                        let part = stride / filled;
+                        if stride % filled != 0 || extent % part != 0 {
+                            return None;
+                        }
+                        dims[d][i].0 = part;
+                        dims[d].insert(i + 1, (extent / part, None));
+                    }
                     break;
-                } else {
-                    return None;
                 }
-                known.next();
+                let mode = &mut dims[d][i];
+                mode.1 = Some(if mode.0 == 1 { 0 } else { filled });
+                filled *= mode.0;
             }
-            mode.1 = Some(if mode.0 == 1 { 0 } else { filled });
-            filled *= mode.0;
+            i += 1;
         }
         if pad > 0 && pads == 0 && filled > 1 && known.peek().is_none() {
             filled += pad;

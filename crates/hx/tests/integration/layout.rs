@@ -356,10 +356,10 @@ fn answers_are_written_for_other_judges() {
         written += "--\n";
     }
     expect![[r#"
-        {"id":"a","out":{"layout":"((2,2),3):((24,2),8)","rank":2,"size":12,"table":[0,24,2,26,8,32,10,34,16,40,18,42]}}
-        {"error":"`(2,2):(1,1)` takes a value twice","id":"b"}
-        {"id":"c","out":{"cosize":7,"depth":0,"rank":1,"size":4}}
-        {"id":"isl-d","out":{"isl":"{ [c] -> [i] : 0 <= c < 4 and i = 2*c }","kind":"map"}}
+        {"id":"a","out":{"layout":"((2,2),3):((24,2),8)","size":12,"table":[0,24,2,26,8,32,10,34,16,40,18,42],"rank":2}}
+        {"id":"b","error":"`(2,2):(1,1)` takes a value twice"}
+        {"id":"c","out":{"size":4,"cosize":7,"rank":1,"depth":0}}
+        {"id":"isl-d","out":{"kind":"map","isl":"{ [c] -> [i] : 0 <= c < 4 and i = 2*c }"}}
         --
         isl-d	{ [c] -> [i] : 0 <= c < 4 and i = 2*c }
         --

@@ -189,11 +189,11 @@ fn lists_for_programs() {
         folder.path(),
         &["--list", "--format", "json"],
         expect![[r#"
-        exit 0
-        {"name":"a.hx::sums[1]","place":{"column":1,"line":3,"path":"a.hx"},"type":"case"}
-        {"name":"a.hx::sums[2]","place":{"column":1,"line":3,"path":"a.hx"},"type":"case"}
-        {"name":"a.hx::a < b","place":{"column":1,"line":4,"path":"a.hx"},"type":"case"}
-    "#]],
+            exit 0
+            {"type":"case","name":"a.hx::sums[1]","place":{"path":"a.hx","line":3,"column":1}}
+            {"type":"case","name":"a.hx::sums[2]","place":{"path":"a.hx","line":3,"column":1}}
+            {"type":"case","name":"a.hx::a < b","place":{"path":"a.hx","line":4,"column":1}}
+        "#]],
     );
 }
 
