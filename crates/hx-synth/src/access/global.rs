@@ -107,11 +107,10 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
     let begins = |dim: usize| {
         modes[dim].leaves().first().copied().filter(|(extent, stride)| *stride == 1 && *extent > 1)
     };
-    let along = view
-        .modes
-        .iter()
-        .position(|m| m.extent > 1 && m.factor.as_const() == Some(1) && begins(m.dim).is_some());
-    let Some(dim) = along else {
+    // Rows that a table picks are no neighbours.
+    let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
+    let walks = |m: &hx_tile::ViewMode| m.extent > 1 && m.factor.as_const() == Some(1) && !picked(m.dim);
+    let Some(dim) = view.modes.iter().position(|m| walks(m) && begins(m.dim).is_some()) else {
         let limit =
             format!("no dimension of the tile is contiguous in the blocks `{block}` of `{}`", param.name);
         return Alignment { dim: None, elements: 1, limit };
