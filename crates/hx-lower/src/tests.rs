@@ -2,6 +2,7 @@
 
 mod debug;
 mod errors;
+mod moves;
 mod programs;
 
 use hx_base::Diagnostic;

@@ -1,0 +1,116 @@
+//! Operations that move values between threads, or take parts of what they hold.
+
+use expect_test::expect;
+
+use super::check;
+use super::programs::kernel;
+
+#[test]
+fn rearranging_is_a_tensor_of_its_own() {
+    check(
+        &kernel(
+            "let x = register_tensor(f16, [8, 4]);
+            fill(x, 1.0);
+            let y = rearrange(x, auto);
+            let z = rearrange(x, (32, 1) : (1, 0));
+            copy(rearrange(cast(y, f32), auto), shared_tensor(f32, [8, 4]));
+            copy(z, tile(c, [8, 4])[.., .., bm, bk]);",
+        ),
+        expect![[r#"
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
+              register x: f16[8, 4]
+              register y: f16[8, 4]
+              register z: f16[8, 4] layout (32,1):(1,0)
+              register y_f32: f32[8, 4]
+              shared shared: f32[8, 4]
+              #0 fill(x, 1.0)
+              #1 y = rearrange(x)
+              #2 z = rearrange(x)
+              #3 y_f32 = cast(y, f32)
+              #4 copy(y_f32, shared[0..8, 0..4])
+              #5 copy(z, c[block_idx.x * 8 + 0..8, block_idx.y * 4 + 0..4])
+        "#]],
+    );
+}
+
+#[test]
+fn parts_scans_and_numbers() {
+    check(
+        "kernel probe(a: f32[m, 64], rows: i32[m], w: f32[n], c: mut f32[m, 64], t: mut f32[m])
+         where n >= 1
+         grid [cdiv(m, 32)] threads 64 {
+            let x = load(tile(gather(a, tile(rows, [32])[.., block_idx]), [32, 64])[.., .., 0, 0]);
+            let last = x[31.., ..];
+            let (p, s) = scan((x, x.T.T), axis: 1, op: |(a0, b0), (a1, b1)| (a0 * a1, b0 * a1 + b1));
+            let top = cast(1.0, f32);
+            while scalar(max(max(x, axis: 0), axis: 1)) > top { top = top * 2.0 + w[0]; }
+            #[unroll]
+            for i in 0..2 { s = s + p[.., 32 * i..32 * i + 1] * last; }
+            copy(if n > 4 { s * top } else { s }, tile(c, [32, 64])[.., .., block_idx, 0]);
+            atomic_add(tile(t, [32])[.., block_idx], sum(s, axis: 1)[.., 0]);
+        }",
+        expect![[r#"
+            kernel probe threads 64
+              grid [(m + 31) / 32]
+              param a: f32[m, 64] : [64, 1] align 16
+              param rows: i32[m] : [1] align 16
+              param w: f32[n] : [1] align 16
+              param c: mut f32[m, 64] : [64, 1] align 16
+              param t: mut f32[m] : [1] align 16
+              where n >= 1
+              fact m % 16 == 0
+              fact n % 16 == 0
+              register x: f32[32, 64]
+              register x_part: f32[1, 64]
+              register scanned: f32[32, 64]
+              register scanned_1: f32[32, 64]
+              register reduced: f32[1, 64]
+              register reduced_1: f32[1, 1]
+              register reduced_1_all: f32[1, 1] layout (64,1):(0,0)
+              register reduced_2: f32[1, 64]
+              register reduced_3: f32[1, 1]
+              register reduced_3_all: f32[1, 1] layout (64,1):(0,0)
+              register scanned_part: f32[32, 1]
+              register scanned_part_1: f32[32, 1]
+              register picked: f32[32, 64]
+              register reduced_4: f32[32, 1]
+              register reduced_4_part: f32[32]
+              #0 copy(a[0..32, 0..64] rows rows[block_idx.x * 32..], x)
+              #1 x_part = x[31..32, ..]
+              #2 (scanned, scanned_1) = scan((x, x), axis: 1, (a0 * b0), ((a1 * b0) + b1))
+              let top = 1.0
+              #3 reduced = reduce(x, axis: 0, max)
+              #4 reduced_1 = reduce(reduced, axis: 1, max)
+              #5 reduced_1_all = reduced_1[.., ..]
+              #6 reduced_1_value = scalar(reduced_1_all)
+              let decided = (top < reduced_1_value)
+              let again = ((decided) != (0))
+              while again != 0
+                let w_value = w[0]
+                top = ((top * 2.0) + w_value)
+                #7 reduced_2 = reduce(x, axis: 0, max)
+                #8 reduced_3 = reduce(reduced_2, axis: 1, max)
+                #9 reduced_3_all = reduced_3[.., ..]
+                #10 reduced_3_value = scalar(reduced_3_all)
+                let decided = (top < reduced_3_value)
+                again = ((decided) != (0))
+              #11 scanned_part = scanned[.., 0..1]
+              #12 scanned_1 = (scanned_1 + (scanned_part * x_part))
+              #13 scanned_part_1 = scanned[.., 32..33]
+              #14 scanned_1 = (scanned_1 + (scanned_part_1 * x_part))
+              if 4 < n
+                #15 picked = (scanned_1 * top)
+              else
+                #16 picked = cast(scanned_1, f32)
+              #17 copy(picked, c[block_idx.x * 32 + 0..32, 0..64])
+              #18 reduced_4 = reduce(scanned_1, axis: 1, +)
+              #19 reduced_4_part = reduced_4[.., 0]
+              #20 atomic_add(t[block_idx.x * 32 + 0..32], reduced_4_part)
+        "#]],
+    );
+}
