@@ -25,7 +25,12 @@ kernel mlp<BM = 128, W = 128, THREADS = 128, T: type = f16>(
         let bias = cast(load(tile(b, [1, W])[.., .., l, 0]), f32);
         let acc = register_tensor(f32, [BM, W]);
         fill(acc, 0.0);
-        gemm(acc, rx, sw[.., .., l % 2]);
+        // Each warp has whole rows, so that its results are its operands in the next layer, in the same registers.
+        #[unroll]
+        for k in 0..W / 32 {
+            let inner = 32 * k;
+            gemm(acc, rx[.., inner..inner + 32], sw[.., inner..inner + 32, l % 2], warps: [THREADS / 32, 1]);
+        }
         acc = acc + bias;
         if l + 1 < layers {
             acc = max(acc, 0.0);
