@@ -28,13 +28,11 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
     ("odd_stride_async", 1, 1),
     ("overlapping", 1, 2),
     ("pin_and_async", 2, 3),
-    ("pinned_fragment", 2, 1),
     ("rearrange_threads", 1, 2),
     ("steps_of_k", 1, 1),
     ("tile_too_large", 0, 1),
     ("too_many_registers", 0, 1),
     ("too_much_shared", 0, 1),
-    ("two_gemms", 4, 4),
     ("two_pins", 3, 3),
     ("warps_do_not_divide", 2, 2),
 ];

@@ -460,8 +460,21 @@ impl Draw {
     fn gemm(&mut self) {
         let multiplies =
             |v: &Value| sums_of(v.dtype).is_some() && (!is_narrow(v.dtype) || v.range.magnitude() <= 15);
-        let Some(a) = self.any_where(multiplies) else { return };
-        let a = self.shrunk(a, 15);
+        let product = |step: &Step| matches!(step.op, Op::Gemm { .. } | Op::Product { .. });
+        let sums: Vec<usize> = (0..self.steps.len())
+            .filter(|&at| product(&self.steps[at]) && self.steps[at].value.dtype == DType::F32)
+            .collect();
+        let a = if !sums.is_empty() && self.percent(40) {
+            // What a product gave goes into the next one, rounded as its operands are.
+            let sum = self.pick(&sums);
+            let small = self.shrunk(sum, 15);
+            let to = self.pick(&[DType::F16, DType::Bf16]);
+            let value = Value { dtype: to, ..self.value(small) };
+            self.push(Op::Cast, vec![small], value)
+        } else {
+            let Some(a) = self.any_where(multiplies) else { return };
+            self.shrunk(a, 15)
+        };
         let Value { shape: [m, k], dtype, range } = self.value(a);
         let Some(out) = sums_of(dtype).filter(|_| dtype.bits() >= 8 || k % 32 == 0) else { return };
         let alike = |v: &Value| v.dtype == dtype && v.shape[1] == k && multiplies(v);

@@ -38,7 +38,7 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
         found.push(diagnostic.help("a smaller tile or more threads"));
     }
     if found.is_empty() {
-        found.extend(held_at_once(places, lowered, solution, most));
+        found.extend(held_at_once(places, lowered, &program, solution, most));
     }
     found
 }
@@ -47,11 +47,11 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
 fn held_at_once(
     places: &Places<'_>,
     lowered: &Lowered,
+    program: &TileProgram,
     solution: &Solution,
     most: i64,
 ) -> Option<Diagnostic> {
-    let program = solution.program(&lowered.program);
-    let (op, held) = pressure(&program, solution)?;
+    let (op, held) = pressure(program, solution)?;
     let registers = |held: &[(TensorId, i64)]| held.iter().map(|(_, registers)| registers).sum::<i64>();
     if registers(&held) <= most {
         return None;
