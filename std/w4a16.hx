@@ -190,7 +190,7 @@ test "w4a16 moves 16 bytes at a time and exchanges nothing" {
     assert(bytes_per_access("w") == 16 && bytes_per_access("x") == 16);
     assert(bytes_per_access("sw") == 16 && bytes_per_access("sx") == 16);
     // Eight nibbles of a word are widened where they lie.
-    assert(uses("ldmatrix.x4") && uses("cvt.f16x8.u4") && uses("mma.m16n8k16") && !uses("shfl"));
+    assert(uses("cvt.f16x8.u4") && uses("mma.m16n8k16") && !uses("shfl"));
     assert(spills() == 0);
 }
 

@@ -457,7 +457,7 @@ fn without_times(text: &str) -> String {
 fn an_endless_kernel_is_stopped() {
     let ran = script(
         &Sandbox::new(),
-        &["--keep-going", "--timeout", "0.5"],
+        &["--keep-going", "--timeout", "0.05"],
         "let a = 41\n\
          kernel spin(c: mut f32[m]) grid [1] threads 32 {\n\
              let i = 0;\n\

@@ -183,7 +183,7 @@ def shared_benches(row):
     load = row["to"] == "register"
     access = row["access"]
     kind = (c_type, letter)
-    braces = words > 1 or row["threads"] > 1
+    braces = words > 1
 
     def address(chain, degree):
         if row["threads"] > 1:

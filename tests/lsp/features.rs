@@ -54,29 +54,29 @@ fn what_the_server_can_do() {
     // JSON objects keep the order of their making in some builds.
     names.sort_unstable();
     expect![[r#"
-        positionEncoding
-        textDocumentSync
-        selectionRangeProvider
-        hoverProvider
-        completionProvider
-        signatureHelpProvider
-        definitionProvider
-        referencesProvider
-        documentHighlightProvider
-        documentSymbolProvider
-        workspaceSymbolProvider
+        callHierarchyProvider
         codeActionProvider
         codeLensProvider
+        completionProvider
+        definitionProvider
         documentFormattingProvider
-        documentRangeFormattingProvider
+        documentHighlightProvider
         documentOnTypeFormattingProvider
-        renameProvider
-        foldingRangeProvider
+        documentRangeFormattingProvider
+        documentSymbolProvider
         executeCommandProvider
-        workspace
-        callHierarchyProvider
+        foldingRangeProvider
+        hoverProvider
+        inlayHintProvider
+        positionEncoding
+        referencesProvider
+        renameProvider
+        selectionRangeProvider
         semanticTokensProvider
-        inlayHintProvider"#]]
+        signatureHelpProvider
+        textDocumentSync
+        workspace
+        workspaceSymbolProvider"#]]
     .assert_eq(&names.join("\n"));
     assert_eq!(capabilities["positionEncoding"], "utf-8");
     assert_eq!(client.initialized["serverInfo"]["name"], "hx");

@@ -158,6 +158,6 @@ mod tests {
         check(":layout wei", &[":layout weights"]);
         check(":load ke", &["FILE"]);
         check("let w = load(\"we", &["FILE"]);
-        check("é.ran", &[]);
+        check("é.ran", &["é.rank"]);
     }
 }

@@ -254,7 +254,7 @@ impl Tracer<'_> {
         }
         for round in 0..rounds {
             (self.poll)();
-            let value = first.map(|first| first + round);
+            let value = first.and_then(|first| first.checked_add(round));
             self.scope.push((var.clone(), vec![value; self.threads()]));
             self.body(body, out);
             self.scope.pop();
