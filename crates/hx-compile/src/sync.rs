@@ -15,7 +15,7 @@ use hx_tile::{OpId, OpKind, TensorId, TensorKind, TileProgram};
 use crate::{Db, Instance, thread_program, tile_program};
 pub use check::Mend;
 use check::{Rules, check};
-use trace::{Trace, trace};
+use trace::{Event, Trace, trace};
 
 /// Groups of copies that a wait of a remedy may leave in flight, and one more.
 const IN_FLIGHT: u32 = 4;
@@ -119,7 +119,9 @@ fn remedy(
             _ => None,
         });
         for (op, groups) in waits {
-            ways.extend((0..groups).rev().map(|fewer| Remedy::WaitFor(op, fewer)));
+            // To leave more groups in flight than there are is to wait for none.
+            let most = groups.min(commits(&trace.events));
+            ways.extend((0..most).rev().map(|fewer| Remedy::WaitFor(op, fewer)));
         }
         // A barrier that is there already makes visible what was waited for before it.
         let syncs = tile.ops(1.0).into_iter().map(|(op, _)| op).take_while(|op| op.id != hazard.later.op);
@@ -140,6 +142,16 @@ fn remedy(
         Remedy::Insert(mend) => mends(Rules { mend: Some(mend), ..Rules::default() }),
         Remedy::WaitFor(op, groups) => mends(Rules { wait_as: Some((op, groups)), ..Rules::default() }),
     })
+}
+
+/// The groups that are committed at most.
+fn commits(events: &[Event]) -> u32 {
+    let of = |event: &Event| match event {
+        Event::Commit => 1,
+        Event::Either(then, otherwise) => commits(then).max(commits(otherwise)),
+        _ => 0,
+    };
+    events.iter().map(of).sum()
 }
 
 /// The barriers that could all go at once. Layouts are left out of this: a barrier that only happens to be superfluous with

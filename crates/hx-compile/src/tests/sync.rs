@@ -178,6 +178,27 @@ fn a_copy_that_nothing_waited_for_is_waited_for() {
     );
 }
 
+/// More groups may be left in flight than there are: the ways to mend the wait are tried from those that there are.
+#[test]
+fn a_wait_for_a_million_groups_waits_for_none() {
+    check_sync(
+        "    copy_async(gx, s);
+    commit();
+    wait(1000000);
+    sync();
+    copy(s, r);
+    copy(r, gy);
+",
+        expect![[r#"
+            HX0403 `copy(s, r)` `s` is read before anything waited for the copy into it
+              `copy(s, r)`: thread 0 reads `s` here
+              `copy_async(gx, s)`: thread 0 writes `s` here
+              note: both touch `s[0]`
+              fix: wait until at most 0 groups are in flight
+        "#]],
+    );
+}
+
 #[test]
 fn a_buffer_is_not_filled_again_while_it_is_read_or_in_flight() {
     check_sync(

@@ -6,13 +6,16 @@ use super::constraint::Constraint;
 
 /// All layouts that fill the free strides of a constraint, densest first.
 ///
-/// The free modes of a dimension keep their order; the dimensions take turns in every order. `pad` elements are left free after the
-/// first dimension is complete in the padded variants.
-pub(crate) fn candidates(constraint: &Constraint, pad: i64) -> Vec<Layout> {
+/// The free modes of a dimension keep their order; the dimensions take turns in every order. Those of which every access takes one
+/// index, like stages, lie outermost first: their step is then added to an address and not swizzled with it. `pad` elements are left
+/// free after the first dimension is complete in the padded variants.
+pub(crate) fn candidates(constraint: &Constraint, indexed: &[bool], pad: i64) -> Vec<Layout> {
+    let mut orders = orders(constraint.dims.len());
+    orders.sort_by_key(|order| !order.is_sorted_by_key(|d| indexed[*d]));
     let mut out: Vec<Layout> = Vec::new();
     for pad in [0, pad] {
-        for order in orders(constraint.dims.len()) {
-            if let Some(layout) = fill(constraint, &order, pad)
+        for order in &orders {
+            if let Some(layout) = fill(constraint, order, pad)
                 && !out.contains(&layout)
             {
                 out.push(layout);

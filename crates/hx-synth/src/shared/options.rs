@@ -325,8 +325,13 @@ fn place(
             vec![pin.layout.clone()]
         }
         Some(_) => return None,
-        None => materialize::candidates(&constraint, vector.max(i64::from(32 / bits.min(32)))),
+        None => {
+            let sliced = |dim: usize| uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
+            let indexed: Vec<bool> = (0..info.shape.len()).map(sliced).collect();
+            materialize::candidates(&constraint, &indexed, vector.max(i64::from(32 / bits.min(32))))
+        }
     };
+    let dense = (info.shape.iter().product::<i64>() * i64::from(bits) + 7) / 8;
     let mut best: Option<Buffer> = None;
     for layout in layouts {
         let requests: Vec<(Requests, f64)> = uses
@@ -358,9 +363,11 @@ fn place(
             let constraint = constraint.clone();
             best = Some(Buffer { layout, swizzle, bytes, block, constraint, accesses, cost });
         }
-        // Dense layouts come first: one without conflicts cannot be bettered.
-        let free = best.as_ref().is_some_and(|b| b.accesses.iter().all(|a| a.3.wavefronts == a.3.ideal));
-        if free {
+        // One without conflicts and without a gap cannot be bettered.
+        let done = |b: &Buffer| {
+            i64::from(b.bytes) <= dense && b.accesses.iter().all(|a| a.3.wavefronts == a.3.ideal)
+        };
+        if best.as_ref().is_some_and(done) {
             break;
         }
     }

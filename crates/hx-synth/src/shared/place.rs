@@ -3,8 +3,11 @@
 
 use hx_tile::{Base, Op, OpKind, Stmt, TensorId, TileProgram, View};
 
-/// Bytes to which each buffer is placed at least.
+/// Bytes to which each buffer is placed at least: a line of all banks, so that conflicts are counted from the buffer's start.
 const ALIGN: u32 = 128;
+/// Bytes to which a swizzled buffer is placed at most: the largest atom that hardware swizzles, by bits of the address. Other swizzles
+/// permute what is counted from the buffer's start.
+const SWIZZLE_ATOM: u32 = 1024;
 
 /// A buffer to place.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +24,7 @@ pub(crate) fn offsets(program: &TileProgram, items: &[Item]) -> (Vec<u32>, u32) 
     let mut placed: Vec<u32> = Vec::new();
     let mut total = 0;
     for (i, item) in items.iter().enumerate() {
-        let align = ALIGN.max(item.block);
+        let align = ALIGN.max(item.block.min(SWIZZLE_ATOM));
         let mut starts: Vec<u32> = placed.iter().zip(items).map(|(at, other)| at + other.bytes).collect();
         starts.push(0);
         starts.iter_mut().for_each(|at| *at = at.next_multiple_of(align));

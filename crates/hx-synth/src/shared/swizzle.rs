@@ -5,7 +5,7 @@ use hx_target::WAVEFRONT_BYTES;
 
 use super::conflicts::Requests;
 
-/// The best swizzle for accesses of at most `vector` elements. No swizzle is preferred, then few bits.
+/// The best swizzle for accesses of at most `vector` elements. No swizzle is preferred, then the least memory, then few bits.
 pub(crate) fn best(layout: &Layout, requests: &[(Requests, f64)], vector: i64, element_bits: u32) -> Swizzle {
     let weigh = |swizzle: Swizzle| -> (f64, f64) {
         requests.iter().fold((0.0, 0.0), |(sum, ideal), (r, trips)| {
@@ -18,17 +18,25 @@ pub(crate) fn best(layout: &Layout, requests: &[(Requests, f64)], vector: i64, e
     if best <= ideal || vector.count_ones() != 1 {
         return chosen;
     }
-    let base = vector.trailing_zeros();
     let line = (WAVEFRONT_BYTES * 8 / element_bits).trailing_zeros();
     let top = 63 - (layout.cosize().max(2) - 1).leading_zeros();
-    for bits in 1..=line.saturating_sub(base) {
-        for shift in bits..=top.saturating_sub(base) {
-            let Ok(swizzle) = Swizzle::new(bits, base, shift as i32) else { continue };
-            let (sum, _) = weigh(swizzle);
-            if sum < best {
-                (best, chosen) = (sum, swizzle);
-                if best <= ideal {
-                    return chosen;
+    let mut places = i64::MAX;
+    // Whole vectors move. Larger pieces may as well: half a line where a row fills a line and an access reads halves of two rows.
+    for base in vector.trailing_zeros()..line {
+        for bits in 1..=line - base {
+            for shift in bits..=top.saturating_sub(base) {
+                let Ok(swizzle) = Swizzle::new(bits, base, shift as i32) else { continue };
+                let taken = footprint(layout, swizzle);
+                if best <= ideal && taken >= places {
+                    continue;
+                }
+                let (sum, _) = weigh(swizzle);
+                if sum < best || sum == best && taken < places && !chosen.is_identity() {
+                    (best, chosen, places) = (sum, swizzle, taken);
+                    // Without conflicts and without a gap.
+                    if best <= ideal && taken == layout.cosize() {
+                        return chosen;
+                    }
                 }
             }
         }
