@@ -4,25 +4,60 @@ use hx_layout::Layout;
 
 use super::constraint::Constraint;
 
-/// All layouts that fill the free strides of a constraint, densest first.
+/// All layouts that fill the free strides of a constraint: dense ones, then dense ones in chunks, then padded ones.
 ///
 /// The free modes of a dimension keep their order; the dimensions take turns in every order. Those of which every access takes one
-/// index, like stages, lie outermost first: their step is then added to an address and not swizzled with it. `pad` elements are left
-/// free after the first dimension is complete in the padded variants.
-pub(crate) fn candidates(constraint: &Constraint, indexed: &[bool], pad: i64) -> Vec<Layout> {
+/// index, like stages, lie outermost first: their step is then added to an address and not swizzled with it. In the layouts in chunks
+/// the innermost dimension is cut into pieces of `chunks` elements, and all others lie inside its pieces: the bits of an offset that a
+/// swizzle brings together are then neighbours. `pad` elements are left free after the first dimension is complete in the padded ones.
+pub(crate) fn candidates(constraint: &Constraint, indexed: &[bool], chunks: &[i64], pad: i64) -> Vec<Layout> {
     let mut orders = orders(constraint.dims.len());
     orders.sort_by_key(|order| !order.is_sorted_by_key(|d| indexed[*d]));
     let mut out: Vec<Layout> = Vec::new();
-    for pad in [0, pad] {
-        for order in &orders {
-            if let Some(layout) = fill(constraint, order, pad)
-                && !out.contains(&layout)
-            {
-                out.push(layout);
-            }
+    let mut add = |layout: Option<Layout>| match layout {
+        Some(layout) if !out.contains(&layout) => out.push(layout),
+        _ => {}
+    };
+    for order in &orders {
+        add(fill(constraint, order, 0).and_then(layout));
+    }
+    for order in orders.iter().filter(|order| order.is_sorted_by_key(|d| indexed[*d])) {
+        for chunk in chunks {
+            add(in_chunks(constraint, order, indexed, *chunk));
         }
     }
+    for order in &orders {
+        add(fill(constraint, order, pad).and_then(layout));
+    }
     out
+}
+
+/// The dense layout with the innermost dimension cut into pieces of `chunk` elements, which lie outside of the other dimensions and
+/// inside of those that are indexed.
+fn in_chunks(constraint: &Constraint, order: &[usize], indexed: &[bool], chunk: i64) -> Option<Layout> {
+    let cut = *order.first().filter(|d| !indexed[**d])?;
+    let mut dims = constraint.dims.clone();
+    let (outer, inner) = dims[cut].split_last()?;
+    let inside: i64 = inner.iter().map(|(extent, _)| extent).product();
+    let extent = outer.0;
+    if outer.1.is_some() || chunk % inside != 0 || chunk <= inside || (inside * extent) % chunk != 0 {
+        return None;
+    }
+    let pieces = inside * extent / chunk;
+    if pieces == 1 {
+        return None;
+    }
+    if let Some(last) = dims[cut].last_mut() {
+        last.0 = chunk / inside;
+    }
+    dims.push(vec![(pieces, None)]);
+    let mut order = order.to_vec();
+    let place = order.iter().position(|d| indexed[*d]).unwrap_or(order.len());
+    order.insert(place, dims.len() - 1);
+    let mut filled = fill(&Constraint { dims }, &order, 0)?;
+    let pieces = filled.pop()?;
+    filled[cut].extend(pieces);
+    layout(filled)
 }
 
 fn orders(rank: usize) -> Vec<Vec<usize>> {
@@ -40,7 +75,15 @@ fn orders(rank: usize) -> Vec<Vec<usize>> {
     out
 }
 
-fn fill(constraint: &Constraint, order: &[usize], pad: i64) -> Option<Layout> {
+/// A dimension's modes from the inside out: extent and stride.
+type Modes = Vec<(i64, i64)>;
+
+fn layout(dims: Vec<Modes>) -> Option<Layout> {
+    let modes: Option<Vec<Layout>> = dims.iter().map(|modes| Layout::flat(modes).ok()).collect();
+    Layout::concat(&modes?.iter().map(Layout::coalesce).collect::<Vec<_>>()).ok()
+}
+
+fn fill(constraint: &Constraint, order: &[usize], pad: i64) -> Option<Vec<Modes>> {
     let mut dims = constraint.dims.clone();
     let mut known: Vec<(i64, i64)> =
         dims.iter().flatten().filter_map(|(e, s)| s.filter(|_| *e > 1).map(|s| (s, *e))).collect();
@@ -81,9 +124,5 @@ fn fill(constraint: &Constraint, order: &[usize], pad: i64) -> Option<Layout> {
             pads += 1;
         }
     }
-    let modes: Option<Vec<Layout>> = dims
-        .iter()
-        .map(|modes| Layout::flat(&modes.iter().map(|(e, s)| (*e, s.unwrap_or(0))).collect::<Vec<_>>()).ok())
-        .collect();
-    Layout::concat(&modes?.iter().map(Layout::coalesce).collect::<Vec<_>>()).ok()
+    Some(dims.into_iter().map(|modes| modes.into_iter().map(|(e, s)| (e, s.unwrap_or(0))).collect()).collect())
 }

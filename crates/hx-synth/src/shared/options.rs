@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout, Swizzle};
-use hx_target::{Arch, CopyRow, Space, catalogue};
+use hx_target::{Arch, CopyRow, Space, WAVEFRONT_BYTES, catalogue};
 use hx_tile::{Conflicts, Op, OpId, TensorId, TensorKind, TileProgram, View};
 
 use super::conflicts::{Places, Requests};
@@ -328,7 +328,10 @@ fn place(
         None => {
             let sliced = |dim: usize| uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
             let indexed: Vec<bool> = (0..info.shape.len()).map(sliced).collect();
-            materialize::candidates(&constraint, &indexed, vector.max(i64::from(32 / bits.min(32))))
+            // Pieces of a row that fill the banks once, or half of them, or twice.
+            let line = i64::from(WAVEFRONT_BYTES * 8 / bits);
+            let pad = vector.max(i64::from(32 / bits.min(32)));
+            materialize::candidates(&constraint, &indexed, &[line, line / 2, line * 2], pad)
         }
     };
     let dense = (info.shape.iter().product::<i64>() * i64::from(bits) + 7) / 8;
