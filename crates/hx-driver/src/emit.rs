@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use hx_base::{Diagnostic, SourceFile};
+use hx_base::{Diagnostic, SourceFile, line_index};
 use hx_compile::{Db, Emit, Instance, cuda_source};
-use hx_hir::{Kernel, Name, file_items, kernel_signature};
+use hx_hir::{Item, Kernel, Name, file_items, kernel_signature, signature_source_map};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
@@ -124,13 +124,35 @@ pub fn emit(
             }
             EmitKind::Sass => {
                 let code = compile(db, instance, Want::Cubin, setup, &mut warnings)?.code;
-                disassemble(&setup.search, &code, &["-plr"])
-                    .map_err(|a| EmitError::Host(absence_error(&a)))?
+                let listing = disassemble(&setup.search, &code);
+                let listing = listing.map_err(|absence| EmitError::Host(absence_error(&absence)))?;
+                beside_source(db, kernel, &listing)
             }
         };
         out.push(Emitted { kernel: kernel.name(db).clone(), text, warnings });
     }
     Ok(out)
+}
+
+/// Machine code under the lines of the kernel that it comes from.
+fn beside_source(db: &dyn Db, kernel: Kernel<'_>, listing: &hx_worker::Listing) -> String {
+    let file = kernel.file(db);
+    let header = signature_source_map(db, Item::Kernel(kernel)).map(|map| map.header + kernel.offset(db));
+    let header =
+        header.and_then(|range| line_index(db, file).try_line_col(range.start())).map_or(0, |at| at.line);
+    let name = file.path(db).rsplit('/').next().unwrap_or_default();
+    let mut text = listing.preface().concat();
+    let mut at = None;
+    for line in &listing.lines {
+        if let Some(source) = line.source.filter(|source| at != Some(*source)) {
+            let number = header + source;
+            let written = file.text(db).lines().nth(number.saturating_sub(1) as usize).unwrap_or_default();
+            text.push_str(&format!("// {name}:{number}: {}\n", written.trim()));
+            at = Some(source);
+        }
+        text.push_str(&line.with_registers());
+    }
+    text
 }
 
 pub(crate) fn instance<'db>(

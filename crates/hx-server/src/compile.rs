@@ -68,13 +68,18 @@ impl CudaCompiler {
     ) -> Result<Emitted, String> {
         let want = if stage == "ptx" { Want::Ptx } else { Want::Cubin };
         let (compiled, warnings) = self.compile(cuda, want, search, cancel)?;
-        let marked = if stage == "ptx" {
+        let (text, lines) = if stage == "ptx" {
             // The text ends with a zero byte, as C strings do.
-            String::from_utf8_lossy(&compiled.code).trim_end_matches('\0').to_owned()
+            let text = String::from_utf8_lossy(&compiled.code).trim_end_matches('\0').to_owned();
+            let lines = ptx_lines(&text);
+            (text, lines)
         } else {
-            disassemble(search, &compiled.code, &["-plr", "-g"]).map_err(|absence| absence.to_string())?
+            let listing = disassemble(search, &compiled.code).map_err(|absence| absence.to_string())?;
+            let first = listing.preface().len();
+            let numbered = (first as u32..).zip(&listing.lines);
+            let lines = numbered.filter_map(|(number, line)| Some((number, line.source?))).collect();
+            (listing.text(), lines)
         };
-        let lines = if stage == "ptx" { ptx_lines(&marked) } else { sass_lines(&marked) };
         let pair = |(emitted, source): (u32, u32)| LinePair {
             emitted,
             source: cuda.first_line + source.saturating_sub(1),
@@ -83,7 +88,7 @@ impl CudaCompiler {
             kernel: cuda.kernel.clone(),
             stage: stage.to_owned(),
             language: stage.to_owned(),
-            text: marked,
+            text,
             lines: lines.into_iter().map(pair).collect(),
             warnings,
         })
@@ -127,24 +132,8 @@ fn ptx_lines(text: &str) -> Vec<(u32, u32)> {
         let line = line.trim_start();
         if let Some(rest) = line.strip_prefix(".loc") {
             at = rest.split_whitespace().nth(1).and_then(|line| line.parse().ok());
-        } else if let Some(source) = at.filter(|_| line.ends_with(';') && !line.starts_with('.')) {
-            lines.push((number as u32, source));
-        }
-    }
-    lines
-}
-
-/// Of disassembled code with `//## File "…", line N` marks: the line of each instruction, from 1.
-fn sass_lines(text: &str) -> Vec<(u32, u32)> {
-    let mut at = None;
-    let mut lines = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let line = line.trim_start();
-        if let Some(rest) = line.strip_prefix("//## File") {
-            let digits =
-                rest.rsplit_once("line ").map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit));
-            at = digits.and_then(|digits| digits.collect::<String>().parse().ok());
-        } else if let Some(source) = at.filter(|_| line.starts_with("/*")) {
+        } else if let Some(source) = at.filter(|_| line.contains(';') && !line.starts_with(['.', '/'])) {
+            // What inline assembly puts in braces ends with one.
             lines.push((number as u32, source));
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! The program reads a file, so the cubin passes through a temporary one.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,23 +10,149 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::protocol::{Absence, Component};
 use crate::toolkit::{SearchEnv, find_nvdisasm};
 
-/// Disassembles a cubin with the `nvdisasm` that `env` leads to; `options` go to it as they are (`-plr` adds the live
-/// registers of each instruction, `-g` the source lines).
-pub fn disassemble(env: &SearchEnv, cubin: &[u8], options: &[&str]) -> Result<String, Absence> {
+/// The instructions of a cubin, each with the registers that are live there and the source line that it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    pub lines: Vec<ListedLine>,
+    /// Why the registers are left out, if they are: `nvdisasm` gives up on kernels that use all there are.
+    pub without_registers: Option<String>,
+}
+
+/// A line of a listing: a label, a directive or an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedLine {
+    pub text: String,
+    /// General registers of a thread that hold a value after the instruction.
+    pub live: Option<u32>,
+    /// The line that the `#line` marks of the CUDA text name, of instructions only.
+    pub source: Option<u32>,
+}
+
+impl Listing {
+    /// The listing with the live registers before the instructions. Its lines are the listing's, after [`Listing::preface`].
+    pub fn text(&self) -> String {
+        let mut text = self.preface().concat();
+        self.lines.iter().for_each(|line| text.push_str(&line.with_registers()));
+        text
+    }
+
+    /// The lines before the instructions.
+    pub fn preface(&self) -> Vec<String> {
+        match &self.without_registers {
+            Some(reason) => vec![format!("// without the live registers: {reason}\n")],
+            None => {
+                vec!["// before each instruction: the registers of a thread that are live there\n".to_owned()]
+            }
+        }
+    }
+}
+
+impl ListedLine {
+    /// The line behind its registers.
+    pub fn with_registers(&self) -> String {
+        let live = self.live.map_or_else(String::new, |live| live.to_string());
+        match address_of(&self.text) {
+            Some(_) => format!("{live:>4} {}\n", self.text),
+            None => format!("{}\n", self.text),
+        }
+    }
+}
+
+/// Disassembles a cubin with the `nvdisasm` that `env` leads to.
+///
+/// # Errors
+/// Without the program, or where it refuses the code.
+pub fn disassemble(env: &SearchEnv, cubin: &[u8]) -> Result<Listing, Absence> {
     let program = find_nvdisasm(env)?;
     let file = TemporaryFile::with(cubin).map_err(|error| failed(&program, &error.to_string()))?;
-    let output = Command::new(&program)
-        .args(options)
-        .arg(&file.path)
-        .output()
-        .map_err(|error| failed(&program, &error.to_string()))?;
+    // It prints source lines or live registers, never both.
+    let marked = run(&program, &file, &["-c", "-g"]).map_err(|reason| failed(&program, &reason))?;
+    Ok(listing(&marked, run(&program, &file, &["-c", "-plr", "-lrm", "count"])))
+}
+
+fn run(program: &Path, cubin: &TemporaryFile, options: &[&str]) -> Result<String, String> {
+    let output = Command::new(program).args(options).arg(&cubin.path).output();
+    let output = output.map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let reason =
-        said.lines().next().unwrap_or("it gave no reason").replace(&file.path.display().to_string(), "cubin");
-    Err(failed(&program, reason.trim()))
+    let reason = said.lines().find(|line| line.contains("fatal") || line.contains("error"));
+    let reason = reason.or_else(|| said.lines().next()).unwrap_or("it gave no reason");
+    Err(reason.replace(&cubin.path.display().to_string(), "cubin").trim().to_owned())
+}
+
+/// A text with `//## File "…", line N` marks, and the same code with counts in a table behind it.
+fn listing(marked: &str, counted: Result<String, String>) -> Listing {
+    let (counts, without_registers) = match counted {
+        Ok(text) => (live_registers(&text), None),
+        Err(reason) => (BTreeMap::new(), Some(reason)),
+    };
+    let mut lines: Vec<ListedLine> = Vec::new();
+    let (mut section, mut source) = (String::new(), None);
+    for line in marked.lines() {
+        if let Some(mark) = line.trim_start().strip_prefix("//## File") {
+            // Of inlined code the last line is the one of the call.
+            let digits =
+                mark.rsplit_once("line ").map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit));
+            source = digits.and_then(|digits| digits.collect::<String>().parse().ok());
+            continue;
+        }
+        if let Some(name) = section_of(line) {
+            (section, source) = (name.to_owned(), None);
+        }
+        let address = address_of(line);
+        let live = address.and_then(|address| counts.get(&(section.clone(), address)).copied());
+        let source = address.and(source);
+        if line.trim().is_empty() && lines.last().is_none_or(|last| last.text.trim().is_empty()) {
+            continue;
+        }
+        lines.push(ListedLine { text: narrow(line), live, source });
+    }
+    Listing { lines, without_registers }
+}
+
+/// A line without the room that `nvdisasm` leaves: `/*00a0*/ @!P0 INSTRUCTION ;`, with predicates and instructions each in a
+/// column.
+fn narrow(line: &str) -> String {
+    let Some((address, rest)) = address_of(line).and(line.trim().split_once("*/")) else {
+        return line.trim_end().to_owned();
+    };
+    let rest = rest.trim();
+    let (predicate, instruction) = match rest.split_once(' ') {
+        Some((predicate, instruction)) if predicate.starts_with('@') => (predicate, instruction.trim_start()),
+        _ => ("", rest),
+    };
+    format!("{address}*/ {predicate:<5} {instruction}")
+}
+
+/// The first column of the table behind each instruction, by section and address.
+fn live_registers(counted: &str) -> BTreeMap<(String, u64), u32> {
+    let mut section = String::new();
+    let mut counts = BTreeMap::new();
+    for line in counted.lines() {
+        if let Some(name) = section_of(line) {
+            section = name.to_owned();
+        }
+        let Some((address, (_, table))) = address_of(line).zip(line.rsplit_once("// |")) else { continue };
+        let first = table.split('|').next().unwrap_or_default().trim();
+        // An empty field says that none is live.
+        if let Some(count) = if first.is_empty() { Some(0) } else { first.parse().ok() } {
+            counts.insert((section.clone(), address), count);
+        }
+    }
+    counts
+}
+
+/// `.text.name` of `.section .text.name,"ax",@progbits`.
+fn section_of(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix(".section")?.trim_start().split(',').next()
+}
+
+/// The number in `/*00a0*/ INSTRUCTION ;`.
+fn address_of(line: &str) -> Option<u64> {
+    let (digits, _) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
+    u64::from_str_radix(digits, 16).ok()
 }
 
 fn failed(program: &Path, reason: &str) -> Absence {
@@ -52,5 +179,63 @@ impl TemporaryFile {
 impl Drop for TemporaryFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::*;
+
+    const MARKED: &str = "\
+\t.section\t.text.k,\"ax\",@progbits
+k:
+\t//## File \"/k.hx::k\", line 1
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+\t//## File \"/k.hx::f\", line 9 inlined at \"/k.hx::k\", line 4
+        /*0010*/                   MOV R2, R1 ;
+.L_x_0:
+        /*0020*/                   EXIT ;
+";
+
+    #[test]
+    fn lines_and_registers_meet_at_the_address() {
+        let counted = "\
+\t.section\t.text.k,\"ax\",@progbits
+                                  // | GPR   | PRED   |
+k:                                // |       |        |
+ /*0000*/  LDC R1, c[0x0][0x28] ; // |   1   |   2    |
+ /*0010*/  MOV R2, R1 ;           // |  12   |        |
+ /*0020*/  EXIT ;                 // |       |        |
+";
+        let found = listing(MARKED, Ok(counted.to_owned()));
+        expect![[r#"
+            // before each instruction: the registers of a thread that are live there
+            	.section	.text.k,"ax",@progbits
+            k:
+               1 /*0000*/       LDC R1, c[0x0][0x28] ;
+              12 /*0010*/       MOV R2, R1 ;
+            .L_x_0:
+               0 /*0020*/       EXIT ;
+        "#]]
+        .assert_eq(&found.text());
+        let sources: Vec<_> = found.lines.iter().map(|line| line.source).collect();
+        assert_eq!(sources, [None, None, Some(1), Some(4), None, Some(4)]);
+    }
+
+    #[test]
+    fn registers_that_cannot_be_told_are_said_to_be_missing() {
+        let found = listing(MARKED, Err("nvdisasm fatal   : Invalid register count : '255'".to_owned()));
+        expect![[r#"
+            // without the live registers: nvdisasm fatal   : Invalid register count : '255'
+            	.section	.text.k,"ax",@progbits
+            k:
+                 /*0000*/       LDC R1, c[0x0][0x28] ;
+                 /*0010*/       MOV R2, R1 ;
+            .L_x_0:
+                 /*0020*/       EXIT ;
+        "#]]
+        .assert_eq(&found.text());
     }
 }

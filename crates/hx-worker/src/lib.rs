@@ -25,7 +25,7 @@ pub mod toolkit;
 pub use cache::{Cache, CacheSize, CacheWarning, Lookup};
 pub use client::{Arg, Buffer, Launch, LaunchResult, Limits, WorkerClient};
 pub use compiler::{CompileError, Compiler, Outcome};
-pub use disasm::disassemble;
+pub use disasm::{ListedLine, Listing, disassemble};
 pub use error::WorkerError;
 pub use process::WorkerCommand;
 pub use protocol::{

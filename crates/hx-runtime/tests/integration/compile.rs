@@ -288,8 +288,12 @@ fn the_probe_reports_every_part() {
 fn machine_code_is_disassembled() {
     let Some(compiler) = compiler("machine_code_is_disassembled", None) else { return };
     let compiled = compiler.compile(&mut worker(), &job(COPY), &LIMITS).unwrap().compiled;
-    match disassemble(&search_env(), &compiled.code, &[]) {
-        Ok(text) => assert!(text.contains(".text.copy") && text.contains("EXIT"), "{text}"),
+    match disassemble(&search_env(), &compiled.code) {
+        Ok(listing) => {
+            let text = listing.text();
+            assert!(text.contains(".text.copy") && text.contains("EXIT"), "{text}");
+            assert!(listing.lines.iter().any(|line| line.live.is_some_and(|live| live > 0)), "{text}");
+        }
         Err(absence) => {
             skip::<()>("machine_code_is_disassembled", &absence, "HX_REQUIRE_NVRTC");
         }
@@ -298,7 +302,7 @@ fn machine_code_is_disassembled() {
 
 #[test]
 fn what_is_no_machine_code_is_not_disassembled() {
-    let Err(absence) = disassemble(&search_env(), b"no cubin", &[]) else { panic!("accepted") };
+    let Err(absence) = disassemble(&search_env(), b"no cubin") else { panic!("accepted") };
     assert_eq!(absence.component, Component::Disassembler);
 }
 
