@@ -3,7 +3,9 @@
 //! The client fails on answers that nobody asked for, on errors that nobody expects, and when the server says nothing for a
 //! long time.
 
+mod actions;
 mod client;
+mod code;
 mod features;
 mod hints;
 mod robust;

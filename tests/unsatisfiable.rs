@@ -33,6 +33,7 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
     ("tile_too_large", 0, 1),
     ("too_many_registers", 0, 1),
     ("too_much_shared", 0, 1),
+    ("transposed_async", 2, 2),
     ("two_pins", 3, 3),
     ("warps_do_not_divide", 2, 2),
 ];

@@ -19,16 +19,19 @@ pub(crate) struct Options {
     pub(crate) utf8: bool,
     /// It asks for diagnostics.
     pub(crate) pulls: bool,
-    /// It resolves the tooltips of hints.
+    /// It resolves the tooltips of hints and the edits of actions.
     pub(crate) resolves: bool,
     pub(crate) initialization: Value,
     pub(crate) folders: Vec<String>,
+    /// Environment variables of the server.
+    pub(crate) variables: Vec<(&'static str, String)>,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let folders = vec![String::new()];
-        Options { utf8: true, pulls: false, resolves: false, initialization: Value::Null, folders }
+        let (initialization, variables) = (Value::Null, Vec::new());
+        Options { utf8: true, pulls: false, resolves: false, initialization, folders, variables }
     }
 }
 
@@ -75,8 +78,10 @@ impl Client {
 
     /// A server over a folder that is there.
     pub(crate) fn over(sandbox: Sandbox, options: &Options) -> Client {
+        let variables: Vec<(&str, &str)> =
+            options.variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let mut process = sandbox
-            .command(&["lsp"], &[])
+            .command(&["lsp"], &variables)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -123,6 +128,8 @@ impl Client {
         }
         if options.resolves {
             text["inlayHint"] = json!({ "resolveSupport": { "properties": ["tooltip", "label.location"] } });
+            text["codeAction"]["dataSupport"] = json!(true);
+            text["codeAction"]["resolveSupport"] = json!({ "properties": ["edit"] });
         }
         let folder = |name: &String| json!({ "uri": self.uri(name), "name": name });
         let folders: Vec<Value> = options.folders.iter().map(folder).collect();
@@ -137,6 +144,7 @@ impl Client {
                 "textDocument": text,
                 "workspace": {
                     "inlayHint": { "refreshSupport": true },
+                    "codeLens": { "refreshSupport": true },
                     "didChangeWatchedFiles": { "dynamicRegistration": true },
                 },
             },

@@ -61,3 +61,40 @@ fn a_client_may_ask_for_tooltips_later() {
     assert!(tooltip.contains("Because: "), "{whole}");
     assert!(whole["label"][0]["location"]["range"].is_object(), "{whole}");
 }
+
+/// A click on a hint leads to the operation that forced the layout, or that became the instruction.
+#[test]
+fn a_click_leads_to_the_operation() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", MATMUL);
+    let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 99, "character": 0 } });
+    let params = json!({ "textDocument": client.document("k.hx"), "range": range });
+    let hints = client.ask("textDocument/inlayHint", params);
+    let lines: Vec<&str> = MATMUL.lines().collect();
+    let mut text = String::new();
+    for part in
+        hints.as_array().into_iter().flatten().flat_map(|hint| hint["label"].as_array().into_iter().flatten())
+    {
+        let at = &part["location"];
+        assert_eq!(at["uri"], client.uri("k.hx"), "{part}");
+        let (start, end) = (&at["range"]["start"], &at["range"]["end"]);
+        assert_eq!(start["line"], end["line"], "{part}");
+        let number = |value: &serde_json::Value| value.as_u64().unwrap_or_default() as usize;
+        let written = &lines[number(&start["line"])][number(&start["character"])..number(&end["character"])];
+        text.push_str(&format!("{} → {written}\n", part["value"].as_str().unwrap_or_default()));
+    }
+    expect![[r#"
+        ⟨mma.A 2×2⟩ → gemm(rc, ra, rb)
+        ⟨mma.B 2×2⟩ → gemm(rc, ra, rb)
+        ⟨mma.C 2×2⟩ → gemm(rc, ra, rb)
+        ld.global · 4 B → copy(ga[.., .., ki], ra)
+        ld.global · 4 B → copy(gb[.., .., ki], rb)
+        mma.m16n8k16 → gemm(rc, ra, rb)
+        ⟨128B swizzle⟩ → copy(cast(rc, f16), sc)
+        stmatrix.x4 · 16 B → copy(cast(rc, f16), sc)
+        ⟨4 × 16 B⟩ → copy(rc1, global_view(c[bm * BM.., bn * BN..], (BM, BN) : (n, 1)))
+        ld.shared.v4 · 16 B → copy(sc, rc1)
+        st.global.v4 · 16 B → copy(rc1, global_view(c[bm * BM.., bn * BN..], (BM, BN) : (n, 1)))
+    "#]]
+    .assert_eq(&text);
+}

@@ -156,6 +156,154 @@ fn a_very_large_file() {
     assert_eq!(client.diagnostics_of("large.hx", version).len(), 0);
 }
 
+/// Five megabytes of kernels: what is seen is answered while thousands of others wait to be solved, an edit is followed, and the
+/// server leaves when it is told to.
+#[test]
+fn a_very_large_file_of_kernels() {
+    let mut text = String::new();
+    let mut i = 0;
+    while text.len() < 5 << 20 {
+        text.push_str(&format!(
+            "kernel add_{i}(x: f32[m], y: mut f32[m]) grid [cdiv(m, 128)] threads 32 {{\n    let r = load(tile(x, [128])[.., block_idx]);\n    copy(r + {i}.0, tile(y, [128])[.., block_idx]);\n}}\n"
+        ));
+        i += 1;
+    }
+    let mut client = Client::start(&[]);
+    client.open("large.hx", &text);
+    let range = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 8, "character": 0 } });
+    let params = json!({ "textDocument": client.document("large.hx"), "range": range });
+    let hints = client.ask("textDocument/inlayHint", params.clone());
+    assert_eq!(hints.as_array().map(Vec::len), Some(6), "{hints}");
+    let at = json!({ "line": 0, "character": 0 });
+    client.change("large.hx", json!([{ "range": { "start": at, "end": at }, "text": "const FIRST = 0;\n" }]));
+    let found = client.ask("workspace/symbol", json!({ "query": "FIRST" }));
+    assert_eq!(found[0]["name"], "FIRST");
+    let params = client.at("large.hx", 2, 8);
+    let hover = client.ask("textDocument/hover", params);
+    assert!(hover.to_string().contains("register f32[128]"), "{hover}");
+    assert_eq!(client.leave(), 0);
+}
+
+/// Texts that are no program at all, large and deep: each is answered.
+#[test]
+fn texts_that_are_deep_or_one_line() {
+    let texts = [
+        "x".repeat(5 << 20),
+        "(".repeat(200_000),
+        format!("fn f() {{ {} }}", "{".repeat(100_000)),
+        format!("const A = {}1;", "-".repeat(200_000)),
+        format!("const A = {};", vec!["1"; 200_000].join(" + ")),
+        format!("const A: layout = {}1:1;", "compose(".repeat(50_000)),
+    ];
+    let mut client = Client::start(&[]);
+    client.open("k.hx", "");
+    for text in texts {
+        let version = client.replace("k.hx", &text);
+        let document = json!({ "textDocument": client.document("k.hx") });
+        client.ask("textDocument/documentSymbol", document.clone());
+        client.ask("textDocument/semanticTokens/full", document);
+        client.hints("k.hx");
+        client.diagnostics_of("k.hx", version);
+    }
+    let version = client.replace("k.hx", "const A = 1;\n");
+    assert_eq!(client.diagnostics_of("k.hx", version).len(), 0);
+    assert_eq!(client.leave(), 0);
+}
+
+/// A used file turns into no text on disk, vanishes, and comes back, while another one is edited.
+#[test]
+fn a_used_file_that_breaks_on_disk() {
+    let lib = "fn one(x: f32) -> f32 { x }\n";
+    let user = "use lib::one;\nfn f(x: f32) -> f32 { one(x) }\n";
+    let mut client = Client::start(&[("lib.hx", lib)]);
+    let version = client.open("user.hx", user);
+    assert_eq!(client.diagnostics_of("user.hx", version).len(), 0);
+    let changed = |client: &mut Client, kind: u32| {
+        let changes = json!([{ "uri": client.uri("lib.hx"), "type": kind }]);
+        client.tell("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+    };
+    client.sandbox.write("lib.hx", &[0xff, 0xfe, 0x00, b'f']);
+    changed(&mut client, 2);
+    client.wait_for("that the file is told to be no text", |c| {
+        c.diagnostics.get(&c.uri("lib.hx")).is_some_and(|d| d["diagnostics"].to_string().contains("UTF-8"))
+    });
+    let version = client.replace("user.hx", &format!("{user}// more\n"));
+    client.diagnostics_of("user.hx", version);
+    std::fs::remove_file(client.sandbox.path("lib.hx")).expect("it is there");
+    changed(&mut client, 3);
+    client.wait_for("that it is missed", |c| c.diagnostics[&c.uri("user.hx")]["diagnostics"] != json!([]));
+    client.sandbox.write("lib.hx", lib.as_bytes());
+    changed(&mut client, 1);
+    client.wait_for("that all is well", |c| c.diagnostics[&c.uri("user.hx")]["diagnostics"] == json!([]));
+    assert_eq!(client.leave(), 0);
+}
+
+/// Every question that there is, withdrawn as soon as it is asked; then each is asked once more and answered.
+#[test]
+fn every_question_is_cancelled() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", MATMUL);
+    let asked = |client: &mut Client| {
+        let document = json!({ "textDocument": client.document("k.hx") });
+        let mut ids = Vec::new();
+        for method in [
+            "textDocument/documentSymbol",
+            "textDocument/foldingRange",
+            "textDocument/codeLens",
+            "textDocument/semanticTokens/full",
+            "hx/syntaxTree",
+            "hx/costs",
+        ] {
+            ids.push((method, client.send(method, document.clone())));
+        }
+        for method in [
+            "textDocument/hover",
+            "textDocument/completion",
+            "textDocument/signatureHelp",
+            "textDocument/definition",
+            "textDocument/documentHighlight",
+            "textDocument/prepareRename",
+            "textDocument/prepareCallHierarchy",
+            "hx/layout",
+            "hx/explainLayout",
+        ] {
+            let params = client.at("k.hx", 18, 9);
+            ids.push((method, client.send(method, params)));
+        }
+        for stage in ["layouts", "cuda", "ptx", "sass"] {
+            let mut params = document.clone();
+            params["stage"] = json!(stage);
+            ids.push(("hx/emit", client.send("hx/emit", params)));
+        }
+        let at = json!({ "line": 14, "character": 10 });
+        let params = json!({
+            "textDocument": client.document("k.hx"), "range": { "start": at, "end": at },
+            "context": { "diagnostics": [] },
+        });
+        ids.push(("textDocument/codeAction", client.send("textDocument/codeAction", params)));
+        ids
+    };
+    for round in 0..10 {
+        client.replace("k.hx", &MATMUL.replace("BM = 64", &format!("BM = {}", 32 + 32 * (round % 4))));
+        let ids = asked(&mut client);
+        ids.iter().for_each(|(_, id)| client.cancel(*id));
+        for (method, id) in ids {
+            let answer = client.answer(id);
+            let code = answer["error"]["code"].as_i64();
+            // Answered before the withdrawal, withdrawn, overtaken by an edit, or no compiler on this machine.
+            let fine = matches!(code, None | Some(-32800 | -32801 | -32602 | -32803));
+            assert!(fine, "{method}: {answer}");
+        }
+    }
+    client.replace("k.hx", MATMUL);
+    for (method, id) in asked(&mut client) {
+        let answer = client.answer(id);
+        let fine = answer["error"].is_null() || method == "hx/emit";
+        assert!(fine, "{method}: {answer}");
+    }
+    assert_eq!(client.leave(), 0);
+}
+
 #[test]
 fn several_folders() {
     let options = Options { folders: vec!["one".to_owned(), "two".to_owned()], ..Options::default() };

@@ -2,7 +2,7 @@
 
 mod layout;
 mod registers;
-mod repair;
+pub(crate) mod repair;
 mod sync;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
@@ -49,9 +49,9 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
 
 /// Operations and tensors of one instance as places in files.
 #[derive(Clone, Copy)]
-struct Places<'db> {
-    db: &'db dyn Db,
-    instance: Instance<'db>,
+pub(crate) struct Places<'db> {
+    pub(crate) db: &'db dyn Db,
+    pub(crate) instance: Instance<'db>,
 }
 
 impl<'db> Places<'db> {
@@ -77,6 +77,22 @@ impl<'db> Places<'db> {
 
     fn op(&self, lowered: &Lowered, op: OpId) -> Option<(SourceFile, TextRange)> {
         self.origin(lowered, lowered.program.op(op)?.origin)
+    }
+
+    /// Where an origin is in the text of the kernel itself; nothing for one in a function that it calls.
+    pub(crate) fn own(&self, lowered: &Lowered, origin: hx_tile::Origin) -> Option<TextRange> {
+        let place = &lowered.origins.get(origin.0 as usize)?.place;
+        if place.item != self.instance.kernel(self.db).key(self.db) {
+            return None;
+        }
+        place.range(self.db).map(|(_, range)| range)
+    }
+
+    /// The statement of the kernel around a range.
+    pub(crate) fn statement(&self, range: TextRange) -> Option<TextRange> {
+        let kernel = self.instance.kernel(self.db);
+        let offset = kernel.offset(self.db);
+        Some(crate::sync::statement(self.db, Item::Kernel(kernel), range - offset)? + offset)
     }
 
     fn tensor(&self, lowered: &Lowered, tensor: TensorId) -> Option<(SourceFile, TextRange)> {

@@ -4,6 +4,7 @@
 //! query that reads the one before it, so that an edit runs only what it reaches. This crate knows no terminal, no protocol
 //! and no device. Start at [`Instance`], [`tile_program`] and [`check_file`].
 
+mod assists;
 mod check;
 mod db;
 mod diagnostics;
@@ -18,6 +19,7 @@ mod test_db;
 mod tests;
 mod unsolved;
 
+pub use assists::{Assist, AssistConfig, assists};
 pub use check::{check_file, kernel_diagnostics};
 pub use db::Db;
 pub use diagnostics::instance_diagnostics;

@@ -1,44 +1,93 @@
-//! What mends a finding, from the fixes that it carries.
+//! What mends a finding, from the fixes that it carries, and what can be written where nothing is wrong.
 
-use hx_base::{Applicability, Diagnostic, Fix, SourceFile, TextRange};
-use hx_compile::Db;
+use hx_base::{Applicability, Diagnostic, Edit, SourceFile, TextRange};
+use hx_compile::{AssistConfig, Db, assists};
+use hx_hir::{Item, file_items, item_range};
 
+use crate::solved::is_whole;
 use crate::{Cancellable, Shown, catch};
 
-/// A fix, and the finding that it mends.
+/// A change of the text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
     pub title: String,
-    pub fix: Fix,
-    pub mends: Diagnostic,
+    pub edits: Vec<Edit>,
+    /// The finding that it mends; nothing for one that changes what is right.
+    pub mends: Option<Diagnostic>,
     /// It was checked and is the only one: it may be applied without looking.
     pub preferred: bool,
 }
 
-/// The fixes of what is wrong in a range.
+/// Which actions are asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ActionConfig {
+    pub fixes: bool,
+    pub assists: bool,
+    /// A person asked, and did not only move the cursor: what takes longer to find is looked for too.
+    pub invoked: bool,
+}
+
+impl ActionConfig {
+    pub const ALL: ActionConfig = ActionConfig { fixes: true, assists: true, invoked: true };
+}
+
+/// The fixes of what is wrong in a range, and what can be written there besides.
 ///
 /// # Errors
 /// When a newer text is waiting, or the question was withdrawn.
-pub fn actions(db: &dyn Db, file: SourceFile, range: TextRange, shown: &Shown) -> Cancellable<Vec<Action>> {
+pub fn actions(
+    db: &dyn Db,
+    file: SourceFile,
+    range: TextRange,
+    shown: &Shown,
+    config: ActionConfig,
+) -> Cancellable<Vec<Action>> {
     catch(|| {
-        let found = hx_compile::check_file(db, file, shown.arch);
-        let touched = found.iter().filter(|found| {
-            let own = found.primary.file == file && found.primary.range.intersect(range).is_some();
-            let also = |label: &hx_base::Label| label.file == file && label.range.intersect(range).is_some();
-            own || found.secondary.iter().any(also)
-        });
         let mut actions = Vec::new();
-        for found in touched {
-            for fix in &found.fixes {
-                let verified = fix.applicability == Applicability::Verified;
-                actions.push(Action {
-                    title: fix.title.clone(),
-                    fix: fix.clone(),
-                    mends: found.clone(),
-                    preferred: verified && found.fixes.len() == 1,
-                });
-            }
+        if config.fixes {
+            actions.extend(fixes(db, file, range, shown));
+        }
+        if config.assists {
+            actions.extend(offers(db, file, range, shown, config.invoked));
         }
         actions
     })
+}
+
+fn fixes(db: &dyn Db, file: SourceFile, range: TextRange, shown: &Shown) -> Vec<Action> {
+    let found = hx_compile::check_file(db, file, shown.arch);
+    let touched = found.iter().filter(|found| {
+        let own = found.primary.file == file && found.primary.range.intersect(range).is_some();
+        let also = |label: &hx_base::Label| label.file == file && label.range.intersect(range).is_some();
+        own || found.secondary.iter().any(also)
+    });
+    let mut actions = Vec::new();
+    for found in touched {
+        for fix in &found.fixes {
+            let verified = fix.applicability == Applicability::Verified;
+            actions.push(Action {
+                title: fix.title.clone(),
+                edits: fix.edits.clone(),
+                mends: Some(found.clone()),
+                preferred: verified && found.fixes.len() == 1,
+            });
+        }
+    }
+    actions
+}
+
+fn offers(db: &dyn Db, file: SourceFile, range: TextRange, shown: &Shown, invoked: bool) -> Vec<Action> {
+    let touched = |kernel: &hx_hir::Kernel<'_>| {
+        item_range(db, Item::Kernel(*kernel)).intersect(range).is_some() && is_whole(db, *kernel)
+    };
+    let kernels = file_items(db, file).kernels().filter(touched);
+    let config = AssistConfig { widths: invoked };
+    let found = kernels.filter_map(|kernel| Some(assists(db, shown.instance(db, kernel)?, range, config)));
+    let action = |offer: hx_compile::Assist| Action {
+        title: offer.title,
+        edits: offer.edits,
+        mends: None,
+        preferred: false,
+    };
+    found.flatten().map(action).collect()
 }

@@ -5,8 +5,8 @@ use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::Db;
 use hx_dtype::DType;
 use hx_hir::{
-    Item, ItemKey, Kind, Ty, body_of, body_source_map, file_items, infer_body, item_range, signature_names,
-    signature_types,
+    Item, ItemKey, Kind, Name, Path, PathTarget, Place, Ty, body_of, body_source_map, builtins, file_items,
+    infer_body, item_range, resolve_path, signature_names, signature_types,
 };
 use hx_layout::draw::Drawing;
 use hx_syntax::{SyntaxKind, SyntaxToken};
@@ -61,6 +61,33 @@ pub fn hover(
             Some(found) => Some(Hover { range: found.range, text: cx.name(&found.def, found.range)? }),
             None => cx.token(),
         }
+    })
+}
+
+/// What a path stands for to a file, as hovers tell it: of a built-in name with a meaning of its own on each side, both.
+///
+/// # Errors
+/// When a newer text is waiting, or the question was withdrawn.
+pub fn explain_name(
+    db: &dyn Db,
+    file: SourceFile,
+    path: &str,
+    shown: &Shown,
+    last_good: &LastGood,
+) -> Cancellable<Vec<String>> {
+    catch(|| {
+        let cx = Hovering { db, file, at: TextSize::new(0), shown, style: DrawingStyle::None, last_good };
+        let nowhere = TextRange::empty(TextSize::new(0));
+        let segments = path.split("::").map(|word| Name::new(word.trim())).collect();
+        let defs = match resolve_path(db, file, &Path { segments }) {
+            Some(PathTarget::Item(item)) => vec![Def::Item(item.key(db))],
+            Some(PathTarget::Module(file)) => vec![Def::Module(file)],
+            None => match DType::parse(path) {
+                Some(dtype) => vec![Def::DType(dtype)],
+                None => builtins().filter(|id| id.name() == path).map(Def::Builtin).collect(),
+            },
+        };
+        defs.iter().filter_map(|def| cx.name(def, nowhere)).collect()
     })
 }
 
@@ -131,7 +158,12 @@ impl<'a> Hovering<'a> {
                     None => (id.name().to_owned(), id.get().doc.to_owned()),
                 };
                 let operation = self.operations(range).unwrap_or_default();
-                Some(format!("{}\n{docs}{operation}", code(&label)))
+                let place = match id.get().place {
+                    Place::Host => "\n\n*in `test`, `bench`, `main` and the session*",
+                    Place::Device => "\n\n*in `kernel` and `fn`*",
+                    Place::Both => "",
+                };
+                Some(format!("{}\n{docs}{place}{operation}", code(&label)))
             }
             Def::DType(dtype) => Some(format!("{}\n{}", code(&dtype.to_string()), about(*dtype))),
             Def::Kind(kind) => Some(format!("{}\n{}", code(&name), about_kind(*kind))),
@@ -205,6 +237,10 @@ impl<'a> Hovering<'a> {
         let tensor = solved.tensor(id);
         let (layout, alias) = (solved.layout(id)?, solved.alias(id)?);
         let mut out = format!("\n**{alias}** · `{}{:?}`\n\n```\n{layout}\n```\n", tensor.dtype, tensor.shape);
+        // Before the words: an editor shows the first lines of a hover, and the rest to who scrolls.
+        if let Some(drawing) = drawings(solved, id).into_iter().next() {
+            out.push_str(&self.drawing(&drawing.drawing));
+        }
         let touching: Vec<String> = solved
             .ops()
             .into_iter()
@@ -220,9 +256,6 @@ impl<'a> Hovering<'a> {
         if let Some(step) = chain(solved, id) {
             out.push_str("\n**Because**\n\n");
             reasons(&step, 0, &mut out);
-        }
-        if let Some(drawing) = drawings(solved, id).into_iter().next() {
-            out.push_str(&self.drawing(&drawing.drawing));
         }
         Some(out)
     }

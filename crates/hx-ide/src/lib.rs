@@ -33,7 +33,7 @@ mod symbols;
 mod tests;
 mod tree;
 
-pub use actions::{Action, actions};
+pub use actions::{Action, ActionConfig, actions};
 pub use callable::{SignatureHelp, signature_help};
 pub use calls::{Call, CallItem, incoming_calls, outgoing_calls, prepare_calls};
 pub use cancel::{Cancellable, Cancelled, catch};
@@ -42,7 +42,7 @@ pub use costs::{Costs, costs};
 pub use emit::{CudaText, StageText, Wanted, cuda, cuda_texts, emit};
 pub use format::{TextChange, format, format_on_type};
 pub use hints::{HintKind, HintPart, InlayHint, inlay_hints};
-pub use hover::{DrawingStyle, Hover, hover};
+pub use hover::{DrawingStyle, Hover, explain_name, hover};
 pub use hx_base::{Applicability, Diagnostic, Edit, FileKind, Fix, Label, Severity, SourceFile};
 pub use hx_compile::Emit;
 pub use hx_syntax::{TextRange, TextSize};

@@ -1,5 +1,6 @@
 //! Text in, text out: `$0` marks the cursor.
 
+mod actions;
 mod complete;
 mod incremental;
 mod names;

@@ -23,6 +23,12 @@ pub struct Move {
 }
 
 impl Edits {
+    /// Which of the moves an operation of the edited program is.
+    pub fn number_of(&self, program: &TileProgram, op: OpId) -> Option<usize> {
+        let number = op.0.checked_sub(first_op(program))? as usize;
+        (number < self.moves.len()).then_some(number)
+    }
+
     /// The program with its redistributions as operations. New tensors and operations are numbered after those of the program: the
     /// tensor of each move, then the shared tensor of each exchange; the operation of each move.
     pub fn apply<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
@@ -30,7 +36,7 @@ impl Edits {
             return Cow::Borrowed(program);
         }
         let mut edited = program.clone();
-        let first_op = 1 + program.ops(1.0).iter().map(|(op, _)| op.id.0).max().unwrap_or(0);
+        let first_op = first_op(program);
         for (i, m) in self.moves.iter().enumerate() {
             let tensor = TensorId(edited.tensors.len() as u32);
             let Some(operand) = program.op(m.at).and_then(|op| op.kind.registers().get(m.operand).copied())
@@ -70,6 +76,11 @@ impl Solution {
     pub fn program<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
         self.edits.apply(program)
     }
+}
+
+/// The number of the first operation that is not the program's.
+fn first_op(program: &TileProgram) -> u32 {
+    1 + program.ops(1.0).iter().map(|(op, _)| op.id.0).max().unwrap_or(0)
 }
 
 /// Puts the move beside its operation, which takes the new tensor.

@@ -1,15 +1,15 @@
 //! Layouts that do not exist, and layouts that are wrong.
 
-use hx_base::{Diagnostic, Severity, codes};
+use hx_base::{Applicability, Diagnostic, Fix, Severity, codes};
 use hx_dtype::DType;
 use hx_lower::Lowered;
 use hx_synth::{Claim, Conflict, Failure, FailureKind, Part};
 use hx_target::catalogue;
-use hx_tile::{Choice, OpId, OpKind, Solution, TileProgram};
+use hx_tile::{Choice, Edits, Move, OpId, OpKind, Solution, TileProgram};
 
 use super::{Places, repair};
 use crate::unsolved::{claim_text, conflict, other_values};
-use crate::violations;
+use crate::{Db, Instance, solution, tile_program, violations};
 
 /// The solver's failure: the place where it shows, and the other operations with what each demands. Nothing for a
 /// cancelled search, which is no finding.
@@ -93,13 +93,41 @@ pub(super) fn redistributions(
         let message =
             format!("`{name}` changes hands between threads here, through {bytes} B of shared memory");
         let diagnostic = Diagnostic::new(&codes::REDISTRIBUTION, file, range, message);
-        found.push(
-            diagnostic
-                .note(choice.reason.text.clone())
+        let diagnostic = diagnostic.note(choice.reason.text.clone());
+        found.push(match said(places, lowered, solution, op.id) {
+            Some(fix) => diagnostic.with_fix(fix).help("layouts or `warps:` that agree spare it"),
+            None => diagnostic
                 .help("layouts or `warps:` that agree spare it; `rearrange(…, auto)` says that it is meant"),
-        );
+        });
     }
     found
+}
+
+/// The text says that the values of a move change hands: it then runs as it does without.
+fn said(places: &Places<'_>, lowered: &Lowered, solution: &Solution, moved: OpId) -> Option<Fix> {
+    let which = solution.edits.number_of(&lowered.program, moved)?;
+    let at = *solution.edits.moves.get(which)?;
+    let tensor = *lowered.program.op(at.at)?.kind.registers().get(at.operand)?;
+    let edit = (!at.after).then(|| repair::rearranged(places, lowered, at.at, tensor))??;
+    if !may_be_said(places.db, places.instance, which) {
+        return None;
+    }
+    let title = format!("insert `{}`", edit.text);
+    Some(Fix { title, edits: vec![edit], applicability: Applicability::Verified })
+}
+
+/// Whether an instance with a redistribution written out has a solution that is no dearer and has one redistribution less.
+#[salsa::tracked]
+fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> bool {
+    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else { return false };
+    let moves: Vec<Move> = found.edits.moves.get(which).copied().into_iter().collect();
+    let written = Edits { moves, exchanges: Vec::new() };
+    let poll = || {
+        db.unwind_if_revision_cancelled();
+        false
+    };
+    let again = hx_synth::solve(&written.apply(&lowered.program), instance.arch(db), &poll);
+    again.is_ok_and(|again| again.cost <= found.cost && again.edits.moves.len() < found.edits.moves.len())
 }
 
 /// A search that stopped at its budget.

@@ -2,6 +2,7 @@
 
 use hx_base::{Applicability, Edit, Fix, SourceFile, TextRange, parse};
 use hx_hir::{Item, kernel_signature, signature_source_map};
+use hx_layout::ComposedLayout;
 use hx_lower::Lowered;
 use hx_syntax::ast::{AstNode, CallExpr, Kernel, ThreadsClause};
 use hx_syntax::{SyntaxNode, ast};
@@ -21,7 +22,8 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
             (format!("leave the layout of `{}` to the compiler", name(*tensor)), file, range, text)
         }
         Repair::Pin { tensor, layout } => {
-            let (file, range, text) = layout_argument(places, lowered, *tensor, Some(&written(layout)))?;
+            let (file, range, text) =
+                layout_argument(places, lowered, *tensor, Some(&spaced(&written(layout))))?;
             (format!("pin `{}` to `{}`", name(*tensor), written(layout)), file, range, text)
         }
         Repair::Warps { op, warps: [m, n] } => {
@@ -44,7 +46,7 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
             let (file, range) = operand(places, lowered, *op, *tensor)?;
             let old = &file.text(places.db)[range];
             let title = format!("rearrange `{}` to `{layout}` for this", name(*tensor));
-            (title, file, range, format!("rearrange({old}, {layout})"))
+            (title, file, range, format!("rearrange({old}, {})", spaced(&layout.to_string())))
         }
         Repair::Threads(threads) => {
             let (file, range) = threads_clause(places)?;
@@ -125,6 +127,54 @@ fn layout_argument(
     // `rearrange(t, layout)`.
     let arg = call.arg_list()?.args().nth(1)?.expr()?;
     Some((at.0, arg.syntax().text_range(), layout.unwrap_or("auto").to_owned()))
+}
+
+/// The edit that pins a tensor where it is declared; nothing if it is pinned, or its declaration takes no layout.
+pub(crate) fn pin(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    tensor: TensorId,
+    layout: &ComposedLayout,
+) -> Option<Edit> {
+    let file = places.kernel().0;
+    let at = places.own(lowered, lowered.program.tensor(tensor).origin)?;
+    let call = call_at(places, (file, at))?;
+    let callee = call.callee()?.syntax().text().to_string();
+    let is_auto = |expr: &ast::Expr| expr.syntax().text() == "auto";
+    let text = spaced(&written(layout));
+    let (range, text) = match callee.as_str() {
+        "register_tensor" | "shared_tensor" => match argument(&call, "layout") {
+            Some(arg) => (arg.expr().filter(is_auto)?.syntax().text_range(), text),
+            None => {
+                let last = call.arg_list()?.args().last()?.syntax().text_range().end();
+                (TextRange::empty(last), format!(", layout: {text}"))
+            }
+        },
+        "rearrange" => {
+            let target = call.arg_list()?.args().nth(1)?.expr().filter(is_auto)?;
+            (target.syntax().text_range(), text)
+        }
+        _ => return None,
+    };
+    Some(Edit { file, range, text })
+}
+
+/// The edit by which an operation takes a tensor in a layout of its own.
+pub(crate) fn rearranged(places: &Places<'_>, lowered: &Lowered, op: OpId, tensor: TensorId) -> Option<Edit> {
+    places.own(lowered, lowered.program.op(op)?.origin)?;
+    let (file, range) = operand(places, lowered, op, tensor)?;
+    let old = &file.text(places.db)[range];
+    // What is no name is a value of its own, whose layout is free as it is.
+    (old == lowered.program.tensor(tensor).name).then(|| Edit {
+        file,
+        range,
+        text: format!("rearrange({old}, auto)"),
+    })
+}
+
+/// A layout with the spaces that the formatter puts.
+fn spaced(layout: &str) -> String {
+    layout.replace(", ", ",").replace(',', ", ").replace(':', " : ")
 }
 
 /// Where an operation names a tensor that it reads.

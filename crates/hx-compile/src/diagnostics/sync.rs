@@ -1,13 +1,12 @@
 //! Races on shared memory, copies that nothing waited for, and barriers that order nothing.
 
 use hx_base::{Applicability, Diagnostic, Edit, Fix, SourceFile, TextRange, TextSize, codes};
-use hx_hir::Item;
 use hx_lower::Lowered;
 use hx_tile::{OpId, SharedLayout, Solution, TileProgram};
 
 use super::Places;
 use crate::{
-    sync::{Hazard, Mend, Remedy, Touch, statement},
+    sync::{Hazard, Mend, Remedy, Touch},
     synchronization,
 };
 
@@ -121,14 +120,7 @@ fn idle(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> 
 
 /// The statement of an operation in its file, if it stands in the kernel's own body.
 fn statement_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<TextRange> {
-    let kernel = places.instance.kernel(places.db);
-    let origin = lowered.origins.get(lowered.program.op(op)?.origin.0 as usize)?;
-    if origin.place.item != kernel.key(places.db) {
-        return None;
-    }
-    let (_, range) = origin.place.range(places.db)?;
-    let offset = kernel.offset(places.db);
-    Some(statement(places.db, Item::Kernel(kernel), range - offset)? + offset)
+    places.statement(places.own(lowered, lowered.program.op(op)?.origin)?)
 }
 
 /// The range with the indentation before it and the line break after it, if it fills its lines.

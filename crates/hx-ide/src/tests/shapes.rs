@@ -3,7 +3,7 @@
 use expect_test::{Expect, expect};
 use hx_base::{TextRange, TextSize};
 
-use super::{MATMUL, place, shown, with_cursor, with_text};
+use super::{MATMUL, place, with_cursor, with_text};
 
 #[test]
 fn an_outline() {
@@ -90,16 +90,6 @@ fn formatting_while_typing() {
     let changes = crate::format_on_type(&db, file, at, ';').expect("nothing is written");
     let new = apply(file.text(&db), &changes);
     assert_eq!(new, "const  A = 1;\nfn f(x: f32) -> f32 {\n    let y = x;\n    y\n}\n");
-}
-
-#[test]
-fn fixes_mend_what_they_say() {
-    let text = "kernel k(a: f16[m, n], c: mut f16[m, n]) grid [1] threads 128 {\n    cpoy(a, c);\n}\n";
-    let (db, file) = with_text(text);
-    let at = TextSize::try_from(text.find("cpoy").expect("it is there")).expect("the text is short");
-    let actions = crate::actions(&db, file, TextRange::empty(at), &shown()).expect("nothing is written");
-    let titles: Vec<&str> = actions.iter().map(|action| action.title.as_str()).collect();
-    expect!["replace it by `copy`"].assert_eq(&titles.join("\n"));
 }
 
 #[test]

@@ -50,52 +50,52 @@ fn a_register_tensor() {
     check_hover(
         &MATMUL.replace("let rc = reg", "let r$0c = reg"),
         expect![[r#"
-        k.hx:12:9 rc
-        ```hx
-        let rc: register f32[BM, BN]
-        ```
+            k.hx:12:9 rc
+            ```hx
+            let rc: register f32[BM, BN]
+            ```
 
-        **mma.C 2×2** · `f32[64, 64]`
+            **mma.C 2×2** · `f32[64, 64]`
 
-        ```
-        ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
-        ```
+            ```
+            ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))
+            ```
 
-        - `fill(rc, 0.0)`
-        - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-          lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
-        - `rc_f16 = cast(rc, f16): cvt.f16x2.f32`  
-          2 elements at once into one register
+            ```
+            first 16 × 8 of ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32)) over (64,64)
+                     0     1     2     3     4     5     6     7
+               ┌─────────────────────────────────────────────────┐
+             0 │  T0V0  T0V1  T1V0  T1V1  T2V0  T2V1  T3V0  T3V1 │
+             1 │  T4V0  T4V1  T5V0  T5V1  T6V0  T6V1  T7V0  T7V1 │
+             2 │  T8V0  T8V1  T9V0  T9V1 T10V0 T10V1 T11V0 T11V1 │
+             3 │ T12V0 T12V1 T13V0 T13V1 T14V0 T14V1 T15V0 T15V1 │
+             4 │ T16V0 T16V1 T17V0 T17V1 T18V0 T18V1 T19V0 T19V1 │
+             5 │ T20V0 T20V1 T21V0 T21V1 T22V0 T22V1 T23V0 T23V1 │
+             6 │ T24V0 T24V1 T25V0 T25V1 T26V0 T26V1 T27V0 T27V1 │
+             7 │ T28V0 T28V1 T29V0 T29V1 T30V0 T30V1 T31V0 T31V1 │
+             8 │  T0V2  T0V3  T1V2  T1V3  T2V2  T2V3  T3V2  T3V3 │
+             9 │  T4V2  T4V3  T5V2  T5V3  T6V2  T6V3  T7V2  T7V3 │
+            10 │  T8V2  T8V3  T9V2  T9V3 T10V2 T10V3 T11V2 T11V3 │
+            11 │ T12V2 T12V3 T13V2 T13V3 T14V2 T14V3 T15V2 T15V3 │
+            12 │ T16V2 T16V3 T17V2 T17V3 T18V2 T18V3 T19V2 T19V3 │
+            13 │ T20V2 T20V3 T21V2 T21V3 T22V2 T22V3 T23V2 T23V3 │
+            14 │ T24V2 T24V3 T25V2 T25V3 T26V2 T26V3 T27V2 T27V3 │
+            15 │ T28V2 T28V3 T29V2 T29V3 T30V2 T30V3 T31V2 T31V3 │
+               └─────────────────────────────────────────────────┘
+            ```
 
-        **Because**
+            - `fill(rc, 0.0)`
+            - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
+              lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+            - `rc_f16 = cast(rc, f16): cvt.f16x2.f32`  
+              2 elements at once into one register
 
-        - accumulator fragment of `mma.m16n8k16.f32.f16`
-          - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-            lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+            **Because**
 
-        ```
-        first 16 × 8 of ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32)) over (64,64)
-                 0     1     2     3     4     5     6     7
-           ┌─────────────────────────────────────────────────┐
-         0 │  T0V0  T0V1  T1V0  T1V1  T2V0  T2V1  T3V0  T3V1 │
-         1 │  T4V0  T4V1  T5V0  T5V1  T6V0  T6V1  T7V0  T7V1 │
-         2 │  T8V0  T8V1  T9V0  T9V1 T10V0 T10V1 T11V0 T11V1 │
-         3 │ T12V0 T12V1 T13V0 T13V1 T14V0 T14V1 T15V0 T15V1 │
-         4 │ T16V0 T16V1 T17V0 T17V1 T18V0 T18V1 T19V0 T19V1 │
-         5 │ T20V0 T20V1 T21V0 T21V1 T22V0 T22V1 T23V0 T23V1 │
-         6 │ T24V0 T24V1 T25V0 T25V1 T26V0 T26V1 T27V0 T27V1 │
-         7 │ T28V0 T28V1 T29V0 T29V1 T30V0 T30V1 T31V0 T31V1 │
-         8 │  T0V2  T0V3  T1V2  T1V3  T2V2  T2V3  T3V2  T3V3 │
-         9 │  T4V2  T4V3  T5V2  T5V3  T6V2  T6V3  T7V2  T7V3 │
-        10 │  T8V2  T8V3  T9V2  T9V3 T10V2 T10V3 T11V2 T11V3 │
-        11 │ T12V2 T12V3 T13V2 T13V3 T14V2 T14V3 T15V2 T15V3 │
-        12 │ T16V2 T16V3 T17V2 T17V3 T18V2 T18V3 T19V2 T19V3 │
-        13 │ T20V2 T20V3 T21V2 T21V3 T22V2 T22V3 T23V2 T23V3 │
-        14 │ T24V2 T24V3 T25V2 T25V3 T26V2 T26V3 T27V2 T27V3 │
-        15 │ T28V2 T28V3 T29V2 T29V3 T30V2 T30V3 T31V2 T31V3 │
-           └─────────────────────────────────────────────────┘
-        ```
-    "#]],
+            - accumulator fragment of `mma.m16n8k16.f32.f16`
+              - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
+                lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+        "#]],
     );
 }
 
@@ -104,65 +104,65 @@ fn a_shared_tensor() {
     check_hover(
         &MATMUL.replace("copy(sc, rc1)", "copy(s$0c, rc1)"),
         expect![[r#"
-        k.hx:23:10 sc
-        ```hx
-        let sc: shared mut f16[BM, BN]
-        ```
+            k.hx:23:10 sc
+            ```hx
+            let sc: shared mut f16[BM, BN]
+            ```
 
-        **128B swizzle** · `f16[64, 64]`
+            **128B swizzle** · `f16[64, 64]`
 
-        ```
-        swizzle<3, 3, 3> ∘ (64,64):(64,1)
-        ```
+            ```
+            swizzle<3, 3, 3> ∘ (64,64):(64,1)
+            ```
 
-        - `copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts`  
-          asks for `(64,(8,8)):(D,(1,D))`; the widest access
-        - `copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts`  
-          asks for `(64,(8,8)):(D,(1,D))`; the widest access
+            ```
+            first 16 × 8 of swizzle<3, 3, 3> ∘ (64,64):(64,1)
+                    0    1    2    3    4    5    6    7
+               ┌─────────────────────────────────────────┐
+             0 │    0    1    2    3    4    5    6    7 │
+             1 │   72   73   74   75   76   77   78   79 │
+             2 │  144  145  146  147  148  149  150  151 │
+             3 │  216  217  218  219  220  221  222  223 │
+             4 │  288  289  290  291  292  293  294  295 │
+             5 │  360  361  362  363  364  365  366  367 │
+             6 │  432  433  434  435  436  437  438  439 │
+             7 │  504  505  506  507  508  509  510  511 │
+             8 │  512  513  514  515  516  517  518  519 │
+             9 │  584  585  586  587  588  589  590  591 │
+            10 │  656  657  658  659  660  661  662  663 │
+            11 │  728  729  730  731  732  733  734  735 │
+            12 │  800  801  802  803  804  805  806  807 │
+            13 │  872  873  874  875  876  877  878  879 │
+            14 │  944  945  946  947  948  949  950  951 │
+            15 │ 1016 1017 1018 1019 1020 1021 1022 1023 │
+               └─────────────────────────────────────────┘
+            ```
 
-        **Because**
+            - `copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts`  
+              asks for `(64,(8,8)):(D,(1,D))`; the widest access
+            - `copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts`  
+              asks for `(64,(8,8)):(D,(1,D))`; the widest access
 
-        - the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles
-          - `copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts`  
-            asks for `(64,(8,8)):(D,(1,D))`; the widest access
-            - `rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))`  
-              elementwise: as its operand
-              - `rc_f16 = cast(rc, f16): cvt.f16x2.f32`  
-                2 elements at once into one register
-                - `rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))`  
-                  accumulator fragment of `mma.m16n8k16.f32.f16`
-                  - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
-                    lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
-          - `copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts`  
-            asks for `(64,(8,8)):(D,(1,D))`; the widest access
-            - `rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))`  
-              coalesced along dimension 1 of `c`
-              - `copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access`  
-                the widest access
+            **Because**
 
-        ```
-        first 16 × 8 of swizzle<3, 3, 3> ∘ (64,64):(64,1)
-                0    1    2    3    4    5    6    7
-           ┌─────────────────────────────────────────┐
-         0 │    0    1    2    3    4    5    6    7 │
-         1 │   72   73   74   75   76   77   78   79 │
-         2 │  144  145  146  147  148  149  150  151 │
-         3 │  216  217  218  219  220  221  222  223 │
-         4 │  288  289  290  291  292  293  294  295 │
-         5 │  360  361  362  363  364  365  366  367 │
-         6 │  432  433  434  435  436  437  438  439 │
-         7 │  504  505  506  507  508  509  510  511 │
-         8 │  512  513  514  515  516  517  518  519 │
-         9 │  584  585  586  587  588  589  590  591 │
-        10 │  656  657  658  659  660  661  662  663 │
-        11 │  728  729  730  731  732  733  734  735 │
-        12 │  800  801  802  803  804  805  806  807 │
-        13 │  872  873  874  875  876  877  878  879 │
-        14 │  944  945  946  947  948  949  950  951 │
-        15 │ 1016 1017 1018 1019 1020 1021 1022 1023 │
-           └─────────────────────────────────────────┘
-        ```
-    "#]],
+            - the accesses unify to `(64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles
+              - `copy(rc_f16, sc[0..64, 0..64]): stmatrix.x4, 16 B an access, no bank conflicts`  
+                asks for `(64,(8,8)):(D,(1,D))`; the widest access
+                - `rc_f16: register f16[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))`  
+                  elementwise: as its operand
+                  - `rc_f16 = cast(rc, f16): cvt.f16x2.f32`  
+                    2 elements at once into one register
+                    - `rc: register f32[64, 64] = ((4,8,2,2),(2,2,4,2)):((128,1,16,512),(64,8,1024,32))`  
+                      accumulator fragment of `mma.m16n8k16.f32.f16`
+                      - `gemm(rc, ra, rb): mma.m16n8k16.f32.f16, 2×2 across the block, 2×4×1 each`  
+                        lowest estimated cost of the arrangements that fit: 2 along M, 2 along N
+              - `copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts`  
+                asks for `(64,(8,8)):(D,(1,D))`; the widest access
+                - `rc1: register f16[64, 64] = ((8,16),(8,4)):((512,1),(64,16))`  
+                  coalesced along dimension 1 of `c`
+                  - `copy(rc1, c[block_idx.x * 64 + 0..64, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access`  
+                    the widest access
+        "#]],
     );
 }
 
@@ -171,17 +171,19 @@ fn an_operation() {
     check_hover(
         &MATMUL.replace("copy(sc, rc1)", "co$0py(sc, rc1)"),
         expect![[r#"
-        k.hx:23:5 copy
-        ```hx
-        copy(src, dst)
-        ```
+            k.hx:23:5 copy
+            ```hx
+            copy(src, dst)
+            ```
 
-        Moves a tile between any two memories.
+            Moves a tile between any two memories.
 
-        ---
+            *in `kernel` and `fn`*
 
-        - `copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts`  
-          asks for `(64,(8,8)):(D,(1,D))`; the widest access"#]],
+            ---
+
+            - `copy(sc[0..64, 0..64], rc1): ld.shared.v4.b32, 16 B an access, no bank conflicts`  
+              asks for `(64,(8,8)):(D,(1,D))`; the widest access"#]],
     );
 }
 

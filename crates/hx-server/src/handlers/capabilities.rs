@@ -50,7 +50,7 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
         selection_range_provider: Some(SelectionRangeProviderCapability::Simple(true)),
         code_lens_provider: Some(CodeLensOptions { resolve_provider: Some(false) }),
         code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
-            code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+            code_action_kinds: Some(super::text::ACTION_KINDS.to_vec()),
             resolve_provider: Some(true),
             ..Default::default()
         })),

@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use hx_ide::{FoldKind, LensAction, Modifiers, SourceFile, TextRange, TokenType};
+use hx_ide::{ActionConfig, FoldKind, LensAction, Modifiers, SourceFile, TextRange, TokenType};
 use serde_json::json;
 use tower_lsp::ls_types::*;
 
@@ -271,27 +271,43 @@ fn not_formatted(error: impl std::fmt::Display) -> tower_lsp::jsonrpc::Error {
     invalid(format!("the file is left as it is: {error}"))
 }
 
-/// The fixes in a range. Their edits come with them, or when one is chosen where the client can ask then.
+/// The kinds of actions that a client may ask for.
+pub(crate) const ACTION_KINDS: [CodeActionKind; 2] =
+    [CodeActionKind::QUICKFIX, CodeActionKind::REFACTOR_REWRITE];
+
+fn kind_of(action: &hx_ide::Action) -> CodeActionKind {
+    let [fix, rewrite] = ACTION_KINDS;
+    if action.mends.is_some() { fix } else { rewrite }
+}
+
+/// The fixes in a range and what else can be written there. Their edits come with them, or when one is chosen where the client
+/// can ask then.
 pub(crate) fn actions(snapshot: &Snapshot, params: &CodeActionParams) -> Handled<Option<CodeActionResponse>> {
     let uri = &params.text_document.uri;
-    let wanted = params.context.only.as_ref().is_none_or(|only| {
-        only.iter().any(|kind| CodeActionKind::QUICKFIX.as_str().starts_with(kind.as_str()))
-    });
-    if !wanted {
-        return Ok(Ok(Some(Vec::new())));
-    }
+    let only = params.context.only.as_ref();
+    // `refactor` asks for `refactor.rewrite` too.
+    let wants = |kind: &CodeActionKind| {
+        let below = |asked: &CodeActionKind| {
+            let rest = kind.as_str().strip_prefix(asked.as_str());
+            rest.is_some_and(|rest| asked.as_str().is_empty() || rest.is_empty() || rest.starts_with('.'))
+        };
+        only.is_none_or(|only| only.iter().any(below))
+    };
+    let [fixes, assists] = ACTION_KINDS.map(|kind| wants(&kind));
+    let invoked = params.context.trigger_kind != Some(CodeActionTriggerKind::AUTOMATIC);
+    let config = ActionConfig { fixes, assists, invoked };
     with_file(snapshot, uri, |file| {
         let range = snapshot.positions(file).text_range(params.range);
-        let found = hx_ide::actions(&snapshot.db, file, range, &snapshot.shown(file))?;
+        let found = hx_ide::actions(&snapshot.db, file, range, &snapshot.shown(file), config)?;
         let later = snapshot.shared.client.resolves_edits;
         let action = |action: &hx_ide::Action| {
-            let mends = to_proto::diagnostic(snapshot, &action.mends);
+            let mends = action.mends.as_ref().map(|mends| vec![to_proto::diagnostic(snapshot, mends)]);
             let data = json!({ "uri": uri, "range": params.range, "title": action.title });
             CodeActionOrCommand::CodeAction(CodeAction {
                 title: action.title.clone(),
-                kind: Some(CodeActionKind::QUICKFIX),
-                diagnostics: Some(vec![mends]),
-                edit: (!later).then(|| workspace_edit(snapshot, &action.fix.edits)),
+                kind: Some(kind_of(action)),
+                diagnostics: mends,
+                edit: (!later).then(|| workspace_edit(snapshot, &action.edits)),
                 is_preferred: Some(action.preferred),
                 data: later.then_some(data),
                 ..Default::default()
@@ -314,14 +330,16 @@ pub(crate) fn action_resolve(snapshot: &Snapshot, action: &CodeAction) -> Handle
     let Some(data) = data else { return Ok(Ok(action.clone())) };
     with_file(snapshot, &data.uri, |file| {
         let range = snapshot.positions(file).text_range(data.range);
-        let found = hx_ide::actions(&snapshot.db, file, range, &snapshot.shown(file))?;
+        let found = hx_ide::actions(&snapshot.db, file, range, &snapshot.shown(file), ActionConfig::ALL)?;
         let same = found.iter().find(|found| found.title == data.title);
         Ok(match same {
             Some(found) => {
-                let edit = Some(workspace_edit(snapshot, &found.fix.edits));
+                let edit = Some(workspace_edit(snapshot, &found.edits));
                 Ok(CodeAction { edit, ..action.clone() })
             }
-            None => Err(invalid("what this mends is not there any more")),
+            None => {
+                Err(invalid("the text is another one by now, and what this changes is not there any more"))
+            }
         })
     })
 }

@@ -115,7 +115,7 @@ pub(crate) fn solve(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Resu
             best = Some(buffer);
         }
     }
-    let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses))?;
+    let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses, &options))?;
     explain(&mut buffer, &options);
     Ok(buffer)
 }
@@ -460,13 +460,24 @@ fn explain(buffer: &mut Buffer, options: &[Vec<Candidate>]) {
     }
 }
 
-fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>]) -> Failure {
+/// Each access with the least that it asks for: what all of its instructions can do without is no part of the conflict.
+fn unsatisfied(
+    program: &TileProgram,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    options: &[Vec<Candidate>],
+) -> Failure {
     let name = &program.tensor(tensor).name;
     let failure = Failure::new(
         FailureKind::Conflict,
         format!("no layout of the shared tensor `{name}` serves all of its accesses"),
     );
-    uses.iter().fold(failure, |f, u| {
-        f.part(Some(u.op.id), Some(tensor), format!("this access of `{name}` takes part"))
+    uses.iter().zip(options).fold(failure, |f, (u, candidates)| {
+        let least = candidates.iter().min_by_key(|candidate| candidate.access.width);
+        let text = match least.filter(|candidate| candidate.access.width > 1) {
+            Some(least) => format!("this access asks at least for `{}` of `{name}`", least.constraint),
+            None => format!("this access of `{name}` takes part"),
+        };
+        f.part(Some(u.op.id), Some(tensor), text)
     })
 }

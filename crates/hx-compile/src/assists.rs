@@ -1,0 +1,300 @@
+//! Changes that nothing forces: a layout pinned as it was inferred, an access of another width.
+//!
+//! Each is tried on the tile program before it is offered, as repairs are: the program with the change was solved, and the
+//! solution is what the title says. Start at [`assists`].
+
+use std::collections::BTreeMap;
+
+use hx_base::{Edit, TextRange};
+use hx_layout::ComposedLayout;
+use hx_lower::Lowered;
+use hx_tile::{
+    Choice, CopyChoice, Edits, Move, Op, OpId, OpKind, Solution, TensorId, TensorKind, TileProgram,
+};
+
+use crate::diagnostics::{Places, repair};
+use crate::{Db, Instance, candidates, solution, tile_program};
+
+/// A change that was solved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assist {
+    /// What it does, in the imperative.
+    pub title: String,
+    /// The edits, none overlapping another.
+    pub edits: Vec<Edit>,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AssistConfig {
+    /// Accesses of other widths too: these ask for every candidate of the kernel, which takes longer than solving it.
+    pub widths: bool,
+}
+
+/// Declarations of a range that are tried, at most: whoever marks half of a kernel asks for something else.
+const MOST: usize = 4;
+
+/// The changes of a kernel's instance that concern a range of its text. None where it has no solution: that has repairs.
+pub fn assists(db: &dyn Db, instance: Instance<'_>, range: TextRange, config: AssistConfig) -> Vec<Assist> {
+    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else {
+        return Vec::new();
+    };
+    let places = Places { db, instance };
+    let mut assists = pins(&places, lowered, found, range);
+    if config.widths {
+        assists.extend(widths(&places, lowered, found, range));
+    }
+    assists
+}
+
+/// The values of the compile-time parameters for which a layout that is written out holds.
+fn only_for(lowered: &Lowered) -> String {
+    let args: Vec<String> = lowered.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if args.is_empty() { String::new() } else { format!(", for {}", args.join(", ")) }
+}
+
+/// `pin this layout`, for the tensors that are declared in the range.
+fn pins(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: TextRange) -> Vec<Assist> {
+    let Places { db, instance } = *places;
+    let mut declared: BTreeMap<(u32, u32), Vec<TensorId>> = BTreeMap::new();
+    for tensor in lowered.program.tensor_ids().filter(|id| !is_pinned(&lowered.program, *id)) {
+        let origin = lowered.program.tensor(tensor).origin;
+        let Some(at) = places.own(lowered, origin).filter(|at| touches(places, *at, range)) else { continue };
+        declared.entry((at.start().into(), at.end().into())).or_default().push(tensor);
+    }
+    let mut found = Vec::new();
+    for tensors in declared.into_values().take(MOST) {
+        let Some(layout) = layout_of(solution, tensors[0]) else { continue };
+        // A body that is unrolled makes several tensors of one declaration.
+        if tensors.iter().any(|tensor| layout_of(solution, *tensor).as_ref() != Some(&layout)) {
+            continue;
+        }
+        let Some(edit) = repair::pin(places, lowered, tensors[0], &layout) else { continue };
+        if !stays(db, instance, tensors.clone()) {
+            continue;
+        }
+        let name = &lowered.program.tensor(tensors[0]).name;
+        let title = format!("pin this layout of `{name}`{}", only_for(lowered));
+        found.push(Assist { title, edits: vec![edit] });
+    }
+    found
+}
+
+/// Whether a place is what a person at a range means: it lies there, or the statement around it does.
+fn touches(places: &Places<'_>, at: TextRange, range: TextRange) -> bool {
+    let around = places.statement(at).unwrap_or(at);
+    around.intersect(range).is_some()
+}
+
+fn is_pinned(program: &TileProgram, tensor: TensorId) -> bool {
+    match &program.tensor(tensor).kind {
+        TensorKind::Register { pinned } => pinned.is_some(),
+        TensorKind::Shared { pinned } => pinned.is_some(),
+    }
+}
+
+/// The layout of a tensor as a pin would say it.
+fn layout_of(solution: &Solution, tensor: TensorId) -> Option<ComposedLayout> {
+    if let Some(held) = solution.registers.get(&tensor) {
+        return Some(ComposedLayout::plain(held.layout.clone()));
+    }
+    let shared = solution.shared.get(&tensor)?;
+    Some(ComposedLayout { swizzle: shared.swizzle, offset: 0, layout: shared.layout.clone() })
+}
+
+/// The program with tensors pinned to layouts.
+fn with_pins(program: &TileProgram, pins: &[(TensorId, ComposedLayout)]) -> TileProgram {
+    let mut program = program.clone();
+    for (tensor, layout) in pins {
+        let Some(tensor) = program.tensors.get_mut(tensor.0 as usize) else { continue };
+        tensor.kind = match tensor.kind {
+            TensorKind::Register { .. } => TensorKind::Register { pinned: Some(layout.layout.clone()) },
+            TensorKind::Shared { .. } => TensorKind::Shared { pinned: Some(layout.clone()) },
+        };
+    }
+    program
+}
+
+/// Whether an instance has the solution that it has when these tensors are pinned to their layouts.
+#[salsa::tracked]
+fn stays<'db>(db: &'db dyn Db, instance: Instance<'db>, tensors: Vec<TensorId>) -> bool {
+    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else { return false };
+    let pins = tensors.iter().filter_map(|tensor| Some((*tensor, layout_of(found, *tensor)?)));
+    let pinned = with_pins(&lowered.program, &pins.collect::<Vec<_>>());
+    solve(db, instance, &pinned).is_some_and(|again| same(found, &again))
+}
+
+fn solve(db: &dyn Db, instance: Instance<'_>, program: &TileProgram) -> Option<Solution> {
+    let poll = || {
+        db.unwind_if_revision_cancelled();
+        false
+    };
+    hx_synth::solve(program, instance.arch(db), &poll).ok()
+}
+
+/// Whether the same runs, whatever the reasons.
+fn same(one: &Solution, other: &Solution) -> bool {
+    let registers = |s: &Solution| -> Vec<_> {
+        s.registers.iter().map(|(id, held)| (*id, held.tile.clone(), held.layout.clone())).collect()
+    };
+    let shared = |s: &Solution| -> Vec<_> {
+        s.shared.iter().map(|(id, held)| (*id, held.layout.clone(), held.swizzle)).collect()
+    };
+    let rows = |s: &Solution| -> Vec<_> {
+        let row = |choice: &Choice| match choice {
+            Choice::Copy(copy) => format!("{} {}", copy.row, copy.bytes),
+            Choice::Gemm(gemm) => format!("{} {:?}", gemm.row, gemm.arrangement),
+            _ => String::new(),
+        };
+        s.choices.iter().map(|(op, choice)| (*op, row(choice))).collect()
+    };
+    registers(one) == registers(other)
+        && shared(one) == shared(other)
+        && rows(one) == rows(other)
+        && one.edits == other.edits
+}
+
+/// What makes a copy move so many bytes at once, and the estimated cycles of a block with it.
+#[derive(Debug, Clone, PartialEq)]
+struct Width {
+    bytes: u32,
+    cycles: f64,
+    way: Way,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Way {
+    /// The tensors are pinned.
+    Pins(Vec<(TensorId, ComposedLayout)>),
+    /// An operation takes the tensor rearranged.
+    Rearranged(OpId, TensorId),
+}
+
+/// `use this access width`, for the copies in the range.
+fn widths(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: TextRange) -> Vec<Assist> {
+    let mut seen = Vec::new();
+    let mut found: Vec<Assist> = Vec::new();
+    for (op, _) in lowered.program.ops(1.0) {
+        let Some(at) = places.own(lowered, op.origin).filter(|at| touches(places, *at, range)) else {
+            continue;
+        };
+        // Once for an unrolled body: another part of it would ask for the same.
+        if copy_of(solution, op.id).is_none() || seen.contains(&at) {
+            continue;
+        }
+        seen.push(at);
+        let mut offered = Vec::new();
+        for width in other_widths(places.db, places.instance, op.id) {
+            // The cheapest of those that can be written.
+            if offered.contains(&width.bytes) {
+                continue;
+            }
+            let Some((how, edits)) = written(places, lowered, &width.way) else { continue };
+            offered.push(width.bytes);
+            let (old, new) = (solution.cost.round(), width.cycles.round());
+            let title = format!("use {} B accesses: {how} (estimated cycles {old} → {new})", width.bytes);
+            found.push(Assist { title, edits });
+        }
+    }
+    found
+}
+
+/// A way as words and edits.
+fn written(places: &Places<'_>, lowered: &Lowered, way: &Way) -> Option<(String, Vec<Edit>)> {
+    let program = &lowered.program;
+    match way {
+        Way::Pins(pins) => {
+            let edits = pins.iter().map(|(tensor, layout)| repair::pin(places, lowered, *tensor, layout));
+            let names: Vec<String> =
+                pins.iter().map(|(id, _)| format!("`{}`", program.tensor(*id).name)).collect();
+            Some((format!("pin {}{}", names.join(" and "), only_for(lowered)), edits.collect::<Option<_>>()?))
+        }
+        Way::Rearranged(user, tensor) => {
+            let name = program.op(*user)?.kind.name();
+            let how = format!("rearrange `{}` for the `{name}`", program.tensor(*tensor).name);
+            Some((how, vec![repair::rearranged(places, lowered, *user, *tensor)?]))
+        }
+    }
+}
+
+fn copy_of(solution: &Solution, op: OpId) -> Option<&CopyChoice> {
+    match solution.choices.get(&op)? {
+        Choice::Copy(copy) => Some(copy),
+        _ => None,
+    }
+}
+
+/// The widths that a copy can have besides the one that it has, each with the changes that give it, cheapest first.
+#[salsa::tracked(returns(ref))]
+fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<Width> {
+    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else {
+        return Vec::new();
+    };
+    let program = &lowered.program;
+    let (Some(own), Some(kind)) = (copy_of(found, op), program.op(op).map(|op| op.kind.clone())) else {
+        return Vec::new();
+    };
+    let own = own.bytes;
+    let mut widths: Vec<Width> = Vec::new();
+    let mut attempt = |program: &TileProgram, way: Way| {
+        let Some(solved) = solve(db, instance, program) else { return };
+        let bytes = copy_of(&solved, op).map(|copy| copy.bytes);
+        if let Some(bytes) = bytes.filter(|bytes| *bytes != own) {
+            widths.push(Width { bytes, cycles: solved.cost, way });
+        }
+    };
+    // The layouts of its tensors in the other solutions, of each alone and of all.
+    let others = candidates(db, instance).as_ref().map_or(&[][..], Vec::as_slice);
+    let mut tried: Vec<Vec<(TensorId, ComposedLayout)>> = Vec::new();
+    for other in others.iter().filter(|other| copy_of(other, op).is_some_and(|copy| copy.bytes != own)) {
+        let free = touched(&kind).into_iter().filter(|id| !is_pinned(program, *id));
+        let pins: Vec<_> = free.filter_map(|id| Some((id, layout_of(other, id)?))).collect();
+        let alone = pins.iter().map(|pin| vec![pin.clone()]);
+        for pins in alone.chain(std::iter::once(pins.clone())) {
+            if !pins.is_empty() && !tried.contains(&pins) {
+                attempt(&with_pins(program, &pins), Way::Pins(pins.clone()));
+                tried.push(pins);
+            }
+        }
+    }
+    // Its register tensor, left to this copy alone where another operation takes it.
+    for tensor in kind.registers() {
+        for (user, _) in program.ops(1.0) {
+            for operand in takes(user, tensor) {
+                let moves = vec![Move { at: user.id, operand, after: false }];
+                let moved = Edits { moves, exchanges: Vec::new() };
+                attempt(&moved.apply(program), Way::Rearranged(user.id, tensor));
+            }
+        }
+    }
+    widths.sort_by(|a, b| b.bytes.cmp(&a.bytes).then(a.cycles.total_cmp(&b.cycles)));
+    widths
+}
+
+/// Where an operation that computes reads a register tensor. A copy of it would be moved as it is.
+fn takes(op: &Op, tensor: TensorId) -> Vec<usize> {
+    let written = match &op.kind {
+        OpKind::Gemm { c, .. } => Some(*c),
+        OpKind::Cast { dst, .. } | OpKind::Reduce { dst, .. } => Some(*dst),
+        OpKind::Map(map) => Some(map.dst),
+        _ => return Vec::new(),
+    };
+    if written == Some(tensor) {
+        return Vec::new();
+    }
+    let operands = op.kind.registers().into_iter().enumerate();
+    operands.filter(|(_, id)| *id == tensor).map(|(at, _)| at).collect()
+}
+
+/// The tensors of a block that a copy moves.
+fn touched(kind: &OpKind) -> Vec<TensorId> {
+    let mut tensors = kind.registers();
+    if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } = kind {
+        for view in [src, dst] {
+            if let hx_tile::Base::Shared(tensor) = view.base {
+                tensors.push(tensor);
+            }
+        }
+    }
+    tensors
+}
