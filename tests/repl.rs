@@ -285,20 +285,30 @@ fn commands_answer() {
             integer
             f16[8, 4] on host, strides [1, 8]
             a: f16[4, 8] on host
-            arange(dtype, shape)  (in `test`, `bench`, `main` and here)
-                The numbers 0, 1, 2, … in row-major order.
+            arange(dtype, shape)
+
+            The numbers 0, 1, 2, … in row-major order.
+
+            in `test`, `bench`, `main` and the session
             kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
                 where k % BK == 0
                 grid [cdiv(m, BM), cdiv(n, BN)]
                 threads 128
-                in std/matmul.hx
 
             c[m, n] = a[m, k] · b[n, k]ᵀ, one output tile per block (Fig. 15 of the CGO paper).
+
+            128 threads · 8 KiB shared · ~72 registers · 7 blocks a multiprocessor (registers)
+
+            sm_90a, assuming `BK = 16`, `BM = 64`, `BN = 64`, all dimensions and strides multiples of 16
+
+            `std/matmul.hx`
             kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
                 where k % BK == 0
                 grid [cdiv(m, BM), cdiv(n, BN)]
                 threads 128
-            bf16: an element type of 16 bits
+            bf16
+
+            a floating-point number of 16 bits
             (2,4):(4,1)
                0 1 2 3
             0  0 1 2 3
@@ -417,6 +427,15 @@ fn sessions_are_saved_and_files_loaded() {
     .assert_eq(&saved);
     let ran = sandbox.run_with(&["run", "s.hx"], &[("HX_DEVICE", "sim")]);
     assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("24")), "{}", ran.stderr);
+
+    // What a loaded file gave is brought in by a path where one leads to it.
+    sandbox.write("lib.hx", b"const SIDE = 6;\nfn unused(x: f32) -> f32 { x }\n");
+    let ran = script(&sandbox, &[], ":load lib.hx\nlet c = SIDE * 2\nprint(c)\n:save with.hx\n");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let saved = std::fs::read_to_string(sandbox.path("with.hx")).expect("it was written");
+    assert!(saved.starts_with("use lib::SIDE;\n") || saved.starts_with("use lib::{SIDE};\n"), "{saved}");
+    let ran = sandbox.run_with(&["run", "with.hx"], &[("HX_DEVICE", "sim")]);
+    assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("12")), "{}", ran.stderr);
 
     sandbox.write("k.hx", b"const ROWS = 7;\ntest \"seven\" { assert(ROWS == 7); }\n");
     sandbox.write("bad.hx", b"const ROWS = ;\n");

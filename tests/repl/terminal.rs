@@ -227,6 +227,93 @@ fn tab_completes() {
     t.wait(|text| text.ends_with("4\nhx>"));
 }
 
+/// Words that fit are listed, and the line stays as it is typed.
+#[test]
+fn tab_lists_what_fits() {
+    let mut t = Terminal::simulator();
+    assert_eq!(t.enter("let weights = arange(f32, 8)"), "");
+    t.clear();
+    t.keys("weights.m\t\t");
+    t.wait(|text| text.contains("mean") && text.contains("max") && text.ends_with("weights.m"));
+    t.keys("e\t");
+    t.wait(|text| text.ends_with("weights.mean"));
+    t.keys("()\r");
+    t.wait(|text| text.ends_with("3.5\nhx>"));
+    t.clear();
+    t.keys(":lay\t");
+    t.wait(|text| text.ends_with("hx> :layout"));
+    t.keys("\x03");
+}
+
+/// A word has the colour of what it means, while it is typed.
+#[test]
+fn words_are_coloured_by_meaning() {
+    let mut t = Terminal::simulator();
+    assert_eq!(t.enter("let exp = 3"), "");
+    t.clear();
+    t.keys("exp + sqrt");
+    t.wait(|text| text.ends_with("exp + sqrt"));
+    let color = |t: &Terminal, col: u16| {
+        let screen = t.screen.lock().expect("nobody panics here");
+        screen.screen().cell(0, col).map(|cell| cell.fgcolor())
+    };
+    // `hx> exp + sqrt`: a value that has a function's name, and a function.
+    let start = Instant::now();
+    while color(&t, 10) == color(&t, 4) {
+        assert!(start.elapsed() < PATIENCE, "one colour for both");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(color(&t, 4), Some(vt100::Color::Default));
+    t.keys("\x03");
+}
+
+/// Every command, one after the other, in one session.
+#[test]
+fn every_command() {
+    let mut t = Terminal::simulator();
+    let module = "kernel double(a: f32[m], c: mut f32[m]) grid [cdiv(m, 128)] threads 32 {\n    let x = load(tile(a, [128])[.., block_idx]);\n    copy(x + x, tile(c, [128])[.., block_idx]);\n}\ntest \"twice\" {\n    let c = empty(f32, [8]);\n    double(ones(f32, [8]), c);\n    assert(c[7] == 2.0);\n}\n";
+    t.sandbox.write("lib.hx", module.as_bytes());
+    contains(&t.enter(":help"), ":layout X [all]");
+    contains(&t.enter(":help why"), "the chain of reasons");
+    contains(&t.enter(":load lib.hx"), "loaded `double`");
+    contains(&t.enter(":type double"), "kernel double(a: f32[m], c: mut f32[m])");
+    contains(&t.enter(":type 1 + 2.5"), "float");
+    contains(&t.enter("?double"), "32 threads");
+    contains(&t.enter("?arange"), "The numbers 0, 1, 2");
+    contains(&t.enter("?HX0301"), "layout-conflict");
+    contains(&t.enter(":layout double"), "(32,4):(4,1)");
+    contains(&t.enter(":layout double.x"), "T31V3");
+    contains(&t.enter(":why x"), "because: coalesced");
+    contains(&t.enter(":emit tile"), "copy(");
+    contains(&t.enter(":emit nothing"), "error: ");
+    contains(&t.enter(":run"), "lib.hx::twice");
+    contains(&t.enter(":bench"), "the session has no bench");
+    contains(&t.enter(":device"), "device: simulator (sm_90a)");
+    contains(&t.enter(":device cuda:7x"), "error");
+    contains(&t.enter(":target sm_80"), "device: simulator (sm_80)");
+    assert_eq!(t.enter(":target"), "sm_80");
+    assert_eq!(t.enter(":set seed 7"), "");
+    contains(&t.enter(":set"), "seed     7");
+    contains(&t.enter("randn(f32, [2])"), "f32[2] on host");
+    assert_eq!(t.enter("let c = empty(f32, [8]); double(ones(f32, [8]), c)"), "device: simulator (sm_80)");
+    contains(&t.enter(":time double(ones(f32, [8]), c)"), "ms to check");
+    t.sandbox.write("lib.hx", module.replace("x + x", "x + x + x").as_bytes());
+    contains(&t.enter(":reload"), "changed: lib.hx");
+    assert_eq!(t.enter("double(ones(f32, [8]), c); c[0]"), "3.0");
+    t.sandbox.write("lib.hx", b"kernel double(");
+    contains(&t.enter(":reload"), "the session goes on with the files as they were");
+    assert_eq!(t.enter("double(ones(f32, [8]), c); c[0]"), "3.0");
+    contains(&t.enter(":save session.hx"), "wrote session.hx");
+    let saved = std::fs::read_to_string(t.sandbox.path("session.hx")).expect("it was written");
+    contains(&saved, "use lib::");
+    contains(&saved, "double(ones(f32, [8]), c);");
+    assert_eq!(t.enter(":reset"), "");
+    contains(&t.enter("c"), "nothing in scope is called `c`");
+    assert_eq!(t.enter(":target"), "sm_80");
+    t.keys(":quit\r");
+    assert_eq!(t.ends().0, 0);
+}
+
 /// Ctrl-C brings the prompt back within 100 ms, whatever runs, and every binding is there.
 #[test]
 fn ctrl_c_returns_the_prompt() {

@@ -27,9 +27,11 @@ use crate::index::Index;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
+pub use builtins::is_method;
 pub use closures::Closure;
 pub use environment::{Checkpoint, Environment};
 pub use error::{At, EvalError};
+pub use operators::{LAYOUT_FIELDS, TENSOR_FIELDS};
 
 /// The result of evaluating part of a body.
 pub type EvalResult<T> = Result<T, EvalError>;

@@ -2,6 +2,7 @@
 //!
 //! The tree says where the offset is; names and types come from the last text that there is, half-typed as it may be.
 
+mod host;
 mod words;
 
 use std::collections::BTreeSet;
@@ -176,7 +177,7 @@ impl<'db> Completing<'db> {
         if self.is_type_position() {
             return self.types();
         }
-        let Some(place) = place_at(self.db, self.file, self.range.start()) else { return self.top() };
+        let Some(place) = self.place() else { return };
         if self.in_header() {
             HEADER_WORDS.iter().for_each(|word| {
                 self.add(word, CompletionKind::Keyword, 2);
@@ -291,6 +292,10 @@ impl<'db> Completing<'db> {
             exprs.find(|expr| expr.syntax().text_range().end() <= dot.text_range().start())
         });
         let ty = base.and_then(|base| self.type_of(base.syntax().text_range()));
+        let place = place_at(self.db, self.file, dot.text_range().start());
+        if place.or(self.is_cell().then_some(Place::Host)) == Some(Place::Host) {
+            return self.host_members(ty.as_ref());
+        }
         let tensor = !matches!(
             ty,
             Some(

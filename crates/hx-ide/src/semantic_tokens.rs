@@ -87,6 +87,11 @@ impl Modifiers {
     pub const NAMES: [&'static str; 6] =
         ["declaration", "readonly", "modification", "documentation", "defaultLibrary", "static"];
 
+    /// Whether all of a set is in this one.
+    pub fn contains(self, other: Modifiers) -> bool {
+        self.0 & other.0 == other.0
+    }
+
     fn with(self, other: Modifiers) -> Modifiers {
         Modifiers(self.0 | other.0)
     }

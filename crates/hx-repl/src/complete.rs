@@ -1,116 +1,94 @@
-//! Completion: what the word before the cursor may become.
+//! Completion: what the word before the cursor may become. Names, members and arguments come from `hx-ide`, as in an editor; the
+//! commands are the prompt's own.
 
-use std::collections::BTreeSet;
-
-use hx_base::{Db as _, FileKind};
 use hx_driver::EmitKind;
-use hx_dtype::DType;
-use hx_hir::{Place, builtins, file_items, names_in_scope};
+use hx_ide::CompletionKind;
 use hx_target::Arch;
 
 use crate::commands::COMMANDS;
 use crate::session::Session;
 
-/// Words that start or build statements and items.
-const KEYWORDS: &[&str] = &[
-    "assert", "bench", "const", "else", "false", "fn", "for", "grid", "if", "in", "inf", "kernel", "let",
-    "main", "test", "threads", "true", "use", "where", "while",
-];
-
-/// What every value or tensor answers to behind a dot.
-const MEMBERS: &[&str] = &[
-    "T", "all", "any", "cast", "copy", "cumsum", "dtype", "len", "max", "mean", "min", "permute", "prod",
-    "rank", "reshape", "shape", "softmax", "sum",
-];
-
-/// The words that a session knows, gathered before each line.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Words {
-    /// Names in scope, built-in names and types.
-    names: BTreeSet<String>,
-    /// Paths of modules and of what is in them.
-    paths: BTreeSet<String>,
-}
-
 /// Where the completed word starts, and what it may become.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Completion {
-    Words(usize, Vec<String>),
+    Words(usize, Vec<Word>),
     /// The rest is the name of a file.
     File,
 }
 
-impl Session {
-    /// The words that the next line may be completed with.
-    pub(crate) fn words(&self) -> Words {
-        let db = &self.db;
-        let mut names: BTreeSet<String> = KEYWORDS.iter().map(|w| (*w).to_owned()).collect();
-        names.extend(names_in_scope(db, self.scratch(), true).iter().map(ToString::to_string));
-        names.extend(self.environment.values.keys().map(ToString::to_string));
-        let host = builtins().map(|b| b.get()).filter(|b| b.place != Place::Device);
-        names.extend(host.map(|b| b.name.to_owned()));
-        names.extend(DType::ALL.iter().map(|d| d.name().to_owned()));
-        let mut paths = BTreeSet::new();
-        for &file in db.workspace().files(db) {
-            if file.kind(db) == FileKind::Cell {
-                continue;
-            }
-            let module = file.path(db).trim_end_matches(".hx").replace('/', "::");
-            for item in file_items(db, file).named() {
-                paths.insert(format!("{module}::{}", item.name(db)));
-            }
-            paths.insert(module);
-        }
-        Words { names, paths }
-    }
+/// Something that may be written.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Word {
+    pub text: String,
+    /// What it is, in a few words; may be empty.
+    pub what: String,
 }
 
-impl Words {
+impl Session {
     /// What may stand at the cursor.
-    pub(crate) fn complete(&self, line: &str, at: usize) -> Completion {
+    pub(crate) fn complete(&mut self, line: &str, at: usize) -> Completion {
         let before = line.get(..at).unwrap_or(line);
-        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-        let start = before
-            .rfind(|c| !is_word(c))
-            .map_or(0, |i| i + before[i..].chars().next().map_or(1, char::len_utf8));
-        // One colon ends a label; two are part of a path.
-        let alone = |i: &usize| !before[..*i].ends_with(':') && !before[i + 1..].starts_with(':');
-        let labels = before.match_indices(':').map(|(i, _)| i).filter(alone);
-        let start = labels.filter(|i| *i >= start).last().map_or(start, |i| i + 1);
-        let word = &before[start..];
         if let Some(command) = before.strip_prefix(':') {
             return match command.split_once(char::is_whitespace) {
                 None => {
-                    let fits = COMMANDS
-                        .iter()
-                        .map(|c| format!(":{}", c.name))
-                        .filter(|name| name.starts_with(before));
-                    Completion::Words(0, fits.collect())
+                    let fits = COMMANDS.iter().filter(|c| c.name.starts_with(command));
+                    let word = |c: &crate::commands::Command| Word {
+                        text: format!(":{}", c.name),
+                        what: c.what.to_owned(),
+                    };
+                    Completion::Words(0, fits.map(word).collect())
                 }
                 Some(("load" | "save" | "save!", _)) => Completion::File,
-                Some((command, _)) => {
-                    let mut options = arguments(command);
-                    options.extend(self.names.iter().cloned());
-                    Completion::Words(start, fitting(options, word))
+                Some((command, rest)) => {
+                    let start = at - rest.len();
+                    let takes_an_entry = matches!(command, "type" | "layout" | "why" | "emit" | "time");
+                    let (word, mut words) = if takes_an_entry {
+                        self.entries(&line[start..], rest.len())
+                    } else {
+                        (rest.rfind(char::is_whitespace).map_or(0, |space| space + 1), Vec::new())
+                    };
+                    let own = arguments(command).into_iter().filter(|text| text.starts_with(&rest[word..]));
+                    words.splice(0..0, own.map(|text| Word { text, what: String::new() }));
+                    Completion::Words(start + word, words)
                 }
             };
+        }
+        if let Some(name) = before.strip_prefix('?') {
+            let (word, words) = self.entries(name, name.len());
+            return Completion::Words(1 + word, words);
         }
         if before.matches('"').count() % 2 == 1 {
             return Completion::File;
         }
-        if before[..start].ends_with('.') && !before[..start].ends_with("..") {
-            let members = MEMBERS.iter().map(|m| (*m).to_owned());
-            return Completion::Words(start, fitting(members, word));
-        }
-        if word.contains("::") || before.trim_start().starts_with("use ") {
-            return Completion::Words(start, fitting(self.paths.iter().cloned(), word));
-        }
-        Completion::Words(start, fitting(self.names.iter().cloned(), word))
+        let (start, words) = self.entries(line, at);
+        Completion::Words(start, words)
     }
-}
 
-fn fitting(options: impl IntoIterator<Item = String>, word: &str) -> Vec<String> {
-    options.into_iter().filter(|option| option.starts_with(word)).collect()
+    /// Where the word before an offset of an entry starts, and what it may become.
+    fn entries(&mut self, text: &str, at: usize) -> (usize, Vec<Word>) {
+        let (file, at32) = (self.typed(text), hx_base::TextSize::try_from(at).unwrap_or_default());
+        let Ok(found) = hx_ide::completions(&self.db, file, at32) else { return (at, Vec::new()) };
+        let Some(start) = found.first().map(|entry| usize::from(entry.range.start())) else {
+            return (at, Vec::new());
+        };
+        let typed = text.get(start..at).unwrap_or_default();
+        let mut words: Vec<Word> = Vec::new();
+        // A name that a `use` would have to bring in first cannot be written yet.
+        for entry in found.into_iter().filter(|entry| entry.also.is_empty() && entry.label.starts_with(typed))
+        {
+            // Parts to fill in are for editors: the name alone is written.
+            let text = match (entry.kind, entry.is_snippet) {
+                (CompletionKind::Argument, _) => entry.insert.trim_end().to_owned(),
+                (_, true) => entry.label.clone(),
+                _ => entry.insert.trim_end().to_owned(),
+            };
+            let what = if entry.kind == CompletionKind::Snippet { String::new() } else { entry.detail };
+            if !words.iter().any(|known| known.text == text) {
+                words.push(Word { text, what });
+            }
+        }
+        (start, words)
+    }
 }
 
 /// What a command takes besides names.
@@ -124,40 +102,4 @@ fn arguments(command: &str) -> Vec<String> {
         _ => Vec::new(),
     };
     words.into_iter().map(str::to_owned).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(line: &str, expected: &[&str]) {
-        let set = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect();
-        let words = Words {
-            names: set(&["weights", "where", "arange"]),
-            paths: set(&["std::matmul", "std::matmul::matmul", "std::gemv"]),
-        };
-        match words.complete(line, line.len()) {
-            Completion::Words(start, found) => {
-                let lines: Vec<String> =
-                    found.iter().map(|word| format!("{}{word}", &line[..start])).collect();
-                assert_eq!(lines, expected, "{line}");
-            }
-            Completion::File => assert_eq!(expected, ["FILE"], "{line}"),
-        }
-    }
-
-    #[test]
-    fn words_fit_their_place() {
-        check("let x = w", &["let x = weights", "let x = where"]);
-        check("x.me", &["x.mean"]);
-        check("x.sum(axis:ara", &["x.sum(axis:arange"]);
-        check("use std::m", &["use std::matmul", "use std::matmul::matmul"]);
-        check("std::matmul::", &["std::matmul::matmul"]);
-        check(":la", &[":layout"]);
-        check(":device s", &[":device sim"]);
-        check(":layout wei", &[":layout weights"]);
-        check(":load ke", &["FILE"]);
-        check("let w = load(\"we", &["FILE"]);
-        check("é.ran", &["é.rank"]);
-    }
 }

@@ -1,50 +1,85 @@
-//! The line being typed, in colour. The text keeps its width: only escape sequences are added.
+//! The line being typed, in colour, by what its words mean: an editor's tokens. The text keeps its width: only escape sequences
+//! are added.
 
-use hx_dtype::DType;
-use hx_hir::{Place, builtin};
+use std::ops::Range;
+
+use hx_base::{TextRange, TextSize};
+use hx_ide::{Modifiers, SemanticToken, TokenType};
 use hx_syntax::{SyntaxKind, lex};
+
+use crate::session::Session;
 
 const KEYWORD: &str = "35";
 const NUMBER: &str = "36";
 const STRING: &str = "32";
 const COMMENT: &str = "90";
 const TYPE: &str = "33";
-const BUILTIN: &str = "34";
+const FUNCTION: &str = "34";
 const WRONG: &str = "31";
 
-/// An entry with its tokens in colour.
-pub(crate) fn entry(line: &str) -> String {
-    if let Some(rest) = line.strip_prefix(':') {
-        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-        return format!("{}{}", paint(KEYWORD, &line[..=end]), &rest[end..]);
+impl Session {
+    /// An entry with its words in colour.
+    pub(crate) fn colored(&mut self, line: &str) -> String {
+        let Some(rest) = line.strip_prefix(':') else { return self.colored_entry(line) };
+        let end = 1 + rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let command = paint(KEYWORD, &line[..end]);
+        // Names of files are no entries.
+        let is_entry = !matches!(&line[1..end], "load" | "save" | "save!");
+        if is_entry { command + &self.colored_entry(&line[end..]) } else { command + &line[end..] }
     }
-    let mut out = String::with_capacity(line.len() * 2);
-    let mut at = 0;
-    for token in lex(line) {
-        let end = at + usize::from(token.len);
-        let text = &line[at..end];
-        at = end;
-        match color_of(token.kind, text) {
-            Some(color) => out += &paint(color, text),
-            None => out += text,
+
+    fn colored_entry(&mut self, text: &str) -> String {
+        let file = self.typed(text);
+        let whole = TextRange::up_to(TextSize::of(text));
+        let tokens = hx_ide::semantic_tokens(&self.db, file, whole).unwrap_or_default();
+        let mut colors: Vec<(Range<usize>, &str)> = tokens
+            .iter()
+            .filter_map(|token| Some((Range::<usize>::from(token.range), color_of(token)?)))
+            .collect();
+        let mut at = 0;
+        for token in lex(text) {
+            let end = at + usize::from(token.len);
+            if token.kind == SyntaxKind::ERROR {
+                colors.push((at..end, WRONG));
+            }
+            at = end;
         }
+        colors.sort_by_key(|(range, _)| range.start);
+        painted(text, &colors)
     }
-    out + &line[at..]
 }
 
-fn color_of(kind: SyntaxKind, text: &str) -> Option<&'static str> {
-    match kind {
-        SyntaxKind::COMMENT => Some(COMMENT),
-        SyntaxKind::STRING => Some(STRING),
-        SyntaxKind::INT_NUMBER | SyntaxKind::FLOAT_NUMBER => Some(NUMBER),
-        SyntaxKind::ERROR => Some(WRONG),
-        SyntaxKind::IDENT if DType::parse(text).is_some() => Some(TYPE),
-        SyntaxKind::IDENT if builtin(text, Place::Host).or(builtin(text, Place::Device)).is_some() => {
-            Some(BUILTIN)
-        }
-        kind if kind.is_keyword() => Some(KEYWORD),
-        _ => None,
+fn color_of(token: &SemanticToken) -> Option<&'static str> {
+    Some(match token.kind {
+        TokenType::Keyword | TokenType::Decorator => KEYWORD,
+        TokenType::Comment => COMMENT,
+        TokenType::String => STRING,
+        TokenType::Number => NUMBER,
+        TokenType::Type | TokenType::TypeParameter => TYPE,
+        TokenType::Function | TokenType::Macro => FUNCTION,
+        TokenType::Variable if token.modifiers.contains(Modifiers::DEFAULT_LIBRARY) => FUNCTION,
+        TokenType::Variable
+        | TokenType::Parameter
+        | TokenType::Property
+        | TokenType::Namespace
+        | TokenType::EnumMember
+        | TokenType::Operator => return None,
+    })
+}
+
+/// A text with ranges of it in colours; of two that overlap the first counts.
+fn painted(text: &str, colors: &[(Range<usize>, &str)]) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut at = 0;
+    for (range, color) in colors {
+        let (Some(between), Some(inside)) = (text.get(at..range.start), text.get(range.clone())) else {
+            continue;
+        };
+        out += between;
+        out += &paint(color, inside);
+        at = range.end;
     }
+    out + &text[at..]
 }
 
 /// A text in a colour, line by line: an editor may break the text anywhere.
@@ -53,38 +88,4 @@ fn paint(color: &str, text: &str) -> String {
         .split('\n')
         .map(|line| if line.is_empty() { String::new() } else { format!("\x1b[{color}m{line}\x1b[0m") });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::entry;
-
-    #[test]
-    fn only_escapes_are_added() {
-        for text in [
-            "let a = randn(f16, [64])",
-            "/* open\nand on",
-            "\"tab",
-            ":layout x",
-            ":",
-            "let é = 'x'",
-            "x // hm\n",
-        ] {
-            let mut plain = String::new();
-            let mut rest = entry(text).as_str().to_owned();
-            while let Some(start) = rest.find('\x1b') {
-                plain += &rest[..start];
-                let end = rest[start..].find('m').expect("an escape ends") + start;
-                rest = rest[end + 1..].to_owned();
-            }
-            assert_eq!(plain + &rest, text);
-        }
-    }
-
-    #[test]
-    fn tokens_have_colours() {
-        assert_eq!(entry("let x = 1"), "\x1b[35mlet\x1b[0m x = \x1b[36m1\x1b[0m");
-        assert_eq!(entry(":type f16"), "\x1b[35m:type\x1b[0m f16");
-        assert_eq!(entry("f16"), "\x1b[33mf16\x1b[0m");
-    }
 }

@@ -1,6 +1,7 @@
 //! The session at a terminal: editing, highlighting, completion, history.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -14,8 +15,7 @@ use rustyline::history::FileHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
-use crate::complete::{Completion, Words};
-use crate::highlight;
+use crate::complete::{Completion, Word};
 use crate::screen::{Screen, Style};
 use crate::session::{Outcome, Session};
 
@@ -29,7 +29,8 @@ const HISTORY: usize = 10_000;
 pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -> Outcome {
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let mut screen = Screen::new(&mut out, &mut err, style);
-    let mut editor = match editor(style) {
+    let interrupt = session.config.interrupt;
+    let mut editor = match editor(session, style) {
         Ok(editor) => editor,
         Err(error) => {
             screen.report(&codes::IO_ERROR, &format!("the terminal cannot be used: {error}"), &[], &[]);
@@ -39,11 +40,7 @@ pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -
     let history = history.filter(|path| prepare(path, &mut editor));
     let version = env!("CARGO_PKG_VERSION");
     screen.remark(&format!("hx {version}, `:help` shows the commands, Ctrl-D leaves"));
-    let interrupt = session.config.interrupt;
     loop {
-        if let Some(helper) = editor.helper_mut() {
-            helper.words = session.words();
-        }
         let line =
             if style.color { editor.readline(&(PROMPT, STYLED_PROMPT)) } else { editor.readline(PROMPT) };
         interrupt.store(false, Ordering::Relaxed);
@@ -68,7 +65,8 @@ pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -
         let size = editor.dimensions().map(|(columns, lines)| (usize::from(columns), usize::from(lines)));
         let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
         let mut screen = Screen::new(&mut out, &mut err, Style { size, ..style });
-        let outcome = session.enter(&entry, &mut screen);
+        let Some(helper) = editor.helper_mut() else { return Outcome::Quit };
+        let outcome = helper.session.get_mut().enter(&entry, &mut screen);
         interrupt.store(false, Ordering::Relaxed);
         if outcome == Outcome::Quit {
             return outcome;
@@ -76,7 +74,7 @@ pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -
     }
 }
 
-fn editor(style: Style) -> rustyline::Result<Editor<Typing, FileHistory>> {
+fn editor(session: &mut Session, style: Style) -> rustyline::Result<Editor<Typing<'_>, FileHistory>> {
     let config = Config::builder()
         .max_history_size(HISTORY)?
         .history_ignore_dups(true)?
@@ -88,14 +86,14 @@ fn editor(style: Style) -> rustyline::Result<Editor<Typing, FileHistory>> {
     let mut editor = Editor::with_config(config)?;
     editor.set_helper(Some(Typing {
         color: style.color,
-        words: Words::default(),
+        session: RefCell::new(session),
         files: FilenameCompleter::new(),
     }));
     Ok(editor)
 }
 
 /// Whether the history can be kept in this file.
-fn prepare(path: &Path, editor: &mut Editor<Typing, FileHistory>) -> bool {
+fn prepare(path: &Path, editor: &mut Editor<Typing<'_>, FileHistory>) -> bool {
     if let Some(folder) = path.parent()
         && std::fs::create_dir_all(folder).is_err()
     {
@@ -107,19 +105,20 @@ fn prepare(path: &Path, editor: &mut Editor<Typing, FileHistory>) -> bool {
 }
 
 /// What helps while a line is typed.
-struct Typing {
+struct Typing<'s> {
     color: bool,
-    words: Words,
+    /// The line editor lends out its helper only for reading.
+    session: RefCell<&'s mut Session>,
     files: FilenameCompleter,
 }
 
-impl Helper for Typing {}
+impl Helper for Typing<'_> {}
 
-impl Hinter for Typing {
+impl Hinter for Typing<'_> {
     type Hint = String;
 }
 
-impl Validator for Typing {
+impl Validator for Typing<'_> {
     fn validate(&self, ctx: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         let entry = ctx.input();
         if entry.trim_start().starts_with([':', '?']) {
@@ -133,9 +132,13 @@ impl Validator for Typing {
     }
 }
 
-impl Highlighter for Typing {
+impl Highlighter for Typing<'_> {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        if self.color { Cow::Owned(highlight::entry(line)) } else { Cow::Borrowed(line) }
+        // What is being completed has the session already.
+        match self.session.try_borrow_mut() {
+            Ok(mut session) if self.color => Cow::Owned(session.colored(line)),
+            _ => Cow::Borrowed(line),
+        }
     }
 
     fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
@@ -144,14 +147,15 @@ impl Highlighter for Typing {
     }
 }
 
-impl Completer for Typing {
+impl Completer for Typing<'_> {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, at: usize, ctx: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
-        match self.words.complete(line, at) {
+        let found = self.session.borrow_mut().complete(line, at);
+        match found {
             Completion::File => self.files.complete(line, at, ctx),
             Completion::Words(start, words) => {
-                let pair = |word: String| Pair { display: word.clone(), replacement: word };
+                let pair = |word: Word| Pair { display: word.text.clone(), replacement: word.text };
                 Ok((start, words.into_iter().map(pair).collect()))
             }
         }

@@ -5,6 +5,7 @@
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, Scope, SourceFile, codes};
@@ -67,6 +68,10 @@ pub struct Session {
     pub(crate) loaded: Vec<String>,
     /// The machine that was told last.
     pub(crate) announced: Option<String>,
+    /// The entry that is being typed, and after which cells it stands.
+    typing: Option<(Option<Scope>, SourceFile)>,
+    /// Work that was left behind and may still hold a handle of the database.
+    left_behind: Vec<Weak<()>>,
 }
 
 /// What evaluating a cell came to.
@@ -110,7 +115,19 @@ impl Session {
         let machines = Machines::open(config.setup.clone());
         let environment = Environment::default();
         let (texts, loaded) = (Vec::new(), Vec::new());
-        Session { db, scope: None, environment, machines, config, cells: 0, texts, loaded, announced: None }
+        Session {
+            db,
+            scope: None,
+            environment,
+            machines,
+            config,
+            cells: 0,
+            texts,
+            loaded,
+            announced: None,
+            typing: None,
+            left_behind: Vec::new(),
+        }
     }
 
     /// Takes one entry: a cell, a `:command`, or `?name`.
@@ -225,6 +242,24 @@ impl Session {
         SourceFile::cell(&self.db, "entry", "", self.scope)
     }
 
+    /// The text that is being typed as a cell after all others.
+    pub(crate) fn typed(&mut self, text: &str) -> SourceFile {
+        self.left_behind.retain(|work| work.strong_count() > 0);
+        let known = self.typing.filter(|(scope, _)| *scope == self.scope).map(|(_, file)| file);
+        // A text is replaced only where nobody else has a handle: whoever types does not wait.
+        let file = match known.filter(|_| self.left_behind.is_empty()) {
+            Some(file) => {
+                if file.text(&self.db) != text {
+                    file.update_text(&mut self.db, text);
+                }
+                file
+            }
+            None => SourceFile::cell(&self.db, "entry", text, self.scope),
+        };
+        self.typing = Some((self.scope, file));
+        file
+    }
+
     /// The files of the session, cells and loaded ones, newest first.
     pub(crate) fn files(&self) -> Vec<SourceFile> {
         Scope::files(&self.db, self.scope).collect()
@@ -247,7 +282,9 @@ impl Session {
                 *announced = Some(text);
             }
         };
-        match work::run(db, interrupt, &mut heard, work) {
+        let running = Arc::new(());
+        self.left_behind.push(Arc::downgrade(&running));
+        match work::run(db, interrupt, running, &mut heard, work) {
             Ok(result) => Ok(result),
             Err(NoResult::Interrupted) => {
                 screen.interrupted();

@@ -11,6 +11,7 @@ use hx_worker::WorkerCommand;
 use hx_worker::toolkit::SearchEnv;
 use hx_workspace::Database;
 
+use crate::complete::Completion;
 use crate::{Config, Outcome, Screen, Session, Style};
 
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
@@ -116,4 +117,90 @@ fn a_redefinition_tells_who_uses_it() {
     assert_eq!(session.enter("fn f(x: f32) -> f32 { x * 3.0 }"), "`k` uses the new definition\n");
     let said = session.enter("fn f(x: f32, y: f32) -> f32 { x * y }");
     assert!(said.ends_with("`k` keeps the definition from before, as the new one does not fit\n"), "{said}");
+}
+
+/// What the last word of a line may become, the whole lines.
+fn completed(session: &mut Session, line: &str) -> Vec<String> {
+    match session.complete(line, line.len()) {
+        Completion::Words(start, words) => {
+            words.iter().map(|word| format!("{}{}", &line[..start], word.text)).collect()
+        }
+        Completion::File => vec!["FILE".to_owned()],
+    }
+}
+
+#[test]
+fn words_fit_their_place() {
+    let mut it = Logged::new();
+    it.enter("let weights = arange(f32, 8)");
+    it.enter("kernel wide(a: f32[m], c: mut f32[m]) grid [1] threads 32 { let r = load(tile(a, [32])[.., 0]); copy(r, tile(c, [32])[.., 0]); }");
+    let mut check = |line: &str, expected: &[&str]| {
+        assert_eq!(completed(&mut it.session, line), expected, "{line}");
+    };
+    check("let x = wei", &["let x = weights"]);
+    check("wid", &["wide"]);
+    check("weights.me", &["weights.mean"]);
+    check("weights.sh", &["weights.shape"]);
+    check("let q = 1; q + wei", &["let q = 1; q + weights"]);
+    // The arguments of what is called, as in an editor.
+    check("assert_close(weights, weights, ul", &["assert_close(weights, weights, ulp:"]);
+    check("use std::matmul::matm", &["use std::matmul::matmul"]);
+    // In a kernel what a kernel may say, at the prompt what host code may.
+    check(
+        "kernel k(a: f32[m]) grid [1] threads 32 {\n    let r = regis",
+        &["kernel k(a: f32[m]) grid [1] threads 32 {\n    let r = register_tensor"],
+    );
+    check("kernel k(a: f32[m]) grid [1] threads 32 {\n    let r = weig", &[]);
+    check("regis", &[]);
+    check(":lay", &[":layout"]);
+    check(":device s", &[":device sim"]);
+    check(":type weights.su", &[":type weights.sum"]);
+    check(":layout wi", &[":layout wide"]);
+    check("?rand", &["?randn"]);
+    check(":load ke", &["FILE"]);
+    check("let w = load(\"we", &["FILE"]);
+    check("let é = 1; é.ran", &["let é = 1; é.rank"]);
+    // Half of something is no reason to fall silent, or over.
+    check("kernel k(a: f32[m]) gri", &["kernel k(a: f32[m]) grid"]);
+    check(")) } wei", &[")) } weights"]);
+}
+
+#[test]
+fn colours_are_those_of_meanings() {
+    let mut it = Logged::new();
+    it.enter("let weights = arange(f32, 8)");
+    let mut check = |line: &str, expected: &str| {
+        assert_eq!(it.session.colored(line).replace('\x1b', "^"), expected, "{line}");
+    };
+    check("let x = 1", "^[35mlet^[0m x = ^[36m1^[0m");
+    check(":type f16", "^[35m:type^[0m ^[33mf16^[0m");
+    check("randn(f16, [64])", "^[34mrandn^[0m(^[33mf16^[0m, [^[36m64^[0m])");
+    // A value that is called as a function of the language is a value.
+    check("let exp = weights; exp", "^[35mlet^[0m exp = weights; exp");
+    check(":load exp.hx", "^[35m:load^[0m exp.hx");
+    // Only escapes are added.
+    for text in ["/* open\nand on", "\"tab", ":", ":layout x", "let é = 'x'", "x // hm\n", "kernel k(", "§ 1"]
+    {
+        let mut plain = String::new();
+        let mut rest = it.session.colored(text);
+        while let Some(start) = rest.find('\x1b') {
+            plain += &rest[..start];
+            let end = rest[start..].find('m').expect("an escape ends") + start;
+            rest = rest[end + 1..].to_owned();
+        }
+        assert_eq!(plain + &rest, text);
+    }
+}
+
+/// Every key makes another text: they are one file of the database, not one each.
+#[test]
+fn typing_makes_one_file() {
+    let mut it = Logged::new();
+    let first = it.session.typed("l");
+    assert_eq!(it.session.typed("le"), first);
+    assert_eq!(it.session.typed("let"), first);
+    it.enter("let a = 1");
+    let second = it.session.typed("a");
+    assert_ne!(second, first, "it sees the new cell");
+    assert_eq!(it.session.typed("a + 1"), second);
 }

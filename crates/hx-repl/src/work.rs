@@ -62,10 +62,11 @@ pub(crate) enum NoResult {
 }
 
 /// Runs work on a snapshot of the database. `heard` takes what it says as it says it. The work is stopped when `interrupt`
-/// becomes true.
+/// becomes true. `running` is held as long as the work has its snapshot.
 pub(crate) fn run<T: Send + 'static>(
     db: &Database,
     interrupt: &AtomicBool,
+    running: Arc<()>,
     heard: &mut dyn FnMut(Said),
     work: impl FnOnce(&Database, &Inside) -> T + Send + 'static,
 ) -> Result<T, NoResult> {
@@ -84,6 +85,7 @@ pub(crate) fn run<T: Send + 'static>(
         };
         // The handle goes before the answer: whoever writes to the database next must not wait for it.
         drop(snapshot);
+        drop(running);
         drop(inside);
         let _ = done.send(outcome);
     };

@@ -22,7 +22,7 @@ use crate::tensor::{HostTensor, Tensor, encode_int};
 use crate::value::Value;
 
 /// Functions that are called on a tensor as well, as in `x.sum(axis: 1)`.
-pub(super) fn is_method(name: &str) -> bool {
+pub fn is_method(name: &str) -> bool {
     Reduction::by_name(name).is_some()
         || Unary::by_name(name).is_some()
         || matches!(name, "reshape" | "permute" | "cast" | "cumsum" | "softmax" | "copy" | "len" | "pow")

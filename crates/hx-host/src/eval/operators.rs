@@ -137,6 +137,24 @@ pub(super) fn unary(op: UnaryOp, value: &Value) -> HostResult<Value> {
     }
 }
 
+/// What a tensor answers to behind a dot without a call, each with what it is.
+pub const TENSOR_FIELDS: [(&str, &str); 5] = [
+    ("T", "the last two modes swapped"),
+    ("shape", "the extents"),
+    ("dtype", "the element type"),
+    ("rank", "the number of modes"),
+    ("size", "the number of elements"),
+];
+
+/// The same for a layout.
+pub const LAYOUT_FIELDS: [(&str, &str); 5] = [
+    ("shape", "the extents"),
+    ("stride", "the steps of the index"),
+    ("size", "the number of coordinates"),
+    ("cosize", "one more than the largest index"),
+    ("rank", "the number of modes"),
+];
+
 /// `base.name`.
 pub(super) fn field(base: &Value, name: &str) -> HostResult<Value> {
     let ints = |dims: &[usize]| Value::Tuple(dims.iter().map(|&d| Value::Int(d as i64)).collect());

@@ -14,7 +14,7 @@ pub(super) const TOP_SNIPPETS: &[(&str, &str, &str)] = &[
         "a bench that counts its work",
     ),
     ("main", "main {\n    $0\n}", "what `hx run` executes"),
-    ("const", "pub(super) const ${1:NAME} = ${0:1};", "a constant"),
+    ("const", "const ${1:NAME} = ${0:1};", "a constant"),
     ("use", "use ${0:std::};", "names of another file"),
 ];
 

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use hx_base::{Code, TextRange};
-use hx_dtype::DType;
-use hx_hir::{Builtin, Item, PathTarget, Place, builtins, item_range, names_in_scope, signature_source_map};
+use hx_base::TextRange;
+use hx_hir::{Item, PathTarget, builtins, item_range, names_in_scope, signature_source_map};
 
 use super::COMMANDS;
 use crate::screen::Screen;
@@ -69,75 +68,60 @@ pub(super) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>
     if let Some(command) = name.strip_prefix(':') {
         return help(session, command, screen);
     }
-    match described(session, name) {
-        Some(text) => {
-            screen.result(&text);
-            Outcome::Good
-        }
-        None => {
-            let mut known: Vec<String> = names_in_scope(&session.db, session.scratch(), true)
-                .iter()
-                .map(ToString::to_string)
-                .collect();
-            known.extend(builtins().map(|b| b.name().to_owned()));
-            let hint = match hx_base::nearest(name, known.iter().map(String::as_str)) {
-                Some(near) => format!("; perhaps `{near}` is meant"),
-                None => String::new(),
-            };
-            screen.usage(&format!("nothing in scope is called `{name}`{hint}"));
-            Outcome::Failed
-        }
-    }
-}
-
-fn described(session: &Session, name: &str) -> Option<String> {
     if let Some(value) = session.environment.values.get(name) {
-        return Some(format!("{name}: {}", show::kind(value)));
+        let text = format!("{name}: {}", show::kind(value));
+        screen.result(&text);
+        return Outcome::Good;
     }
-    match session.lookup(name) {
-        Some(PathTarget::Item(item)) => return Some(documented(session, item)),
-        Some(PathTarget::Module(file)) => return Some(format!("the file {}", file.path(&session.db))),
-        None => {}
-    }
-    let rows: Vec<&Builtin> = builtins().map(|b| b.get()).filter(|b| b.name == name).collect();
-    if !rows.is_empty() {
-        return Some(rows.iter().map(|row| builtin_text(row)).collect::<Vec<_>>().join("\n"));
-    }
-    if let Some(dtype) = DType::parse(name) {
-        let bits = dtype.bits();
-        return Some(format!("{dtype}: an element type of {bits} bit{}", if bits == 1 { "" } else { "s" }));
-    }
-    hx_base::code(name).map(Code::page)
-}
-
-fn builtin_text(row: &Builtin) -> String {
-    let place = match row.place {
-        Place::Host => "in `test`, `bench`, `main` and here",
-        Place::Device => "in `kernel` and `fn`",
-        Place::Both => "everywhere",
+    let (file, path, target) = (session.scratch(), name.to_owned(), session.setup().target);
+    let told = session.work(screen, move |db, _| {
+        let shown = hx_ide::Shown::new(target);
+        hx_ide::explain_name(db, file, &path, &shown, &hx_ide::LastGood::default())
+    });
+    let told = match told {
+        Ok(told) => told.unwrap_or_default(),
+        Err(outcome) => return outcome,
     };
-    format!("{}  ({place})\n    {}", row.signature(), row.doc)
+    if !told.is_empty() {
+        let texts: Vec<String> = told.iter().map(|text| plain(text)).collect();
+        screen.result(&texts.join("\n\n"));
+        return Outcome::Good;
+    }
+    if let Some(code) = hx_base::code(name) {
+        screen.result(&code.page());
+        return Outcome::Good;
+    }
+    let mut known: Vec<String> =
+        names_in_scope(&session.db, session.scratch(), true).iter().map(ToString::to_string).collect();
+    known.extend(builtins().map(|b| b.name().to_owned()));
+    let hint = match hx_base::nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => format!("; perhaps `{near}` is meant"),
+        None => String::new(),
+    };
+    screen.usage(&format!("nothing in scope is called `{name}`{hint}"));
+    Outcome::Failed
 }
 
-/// The documentation of an item and its header.
-fn documented(session: &Session, item: Item<'_>) -> String {
-    let db = &session.db;
-    let range = item_range(db, item);
-    let text = text(session, item, range);
-    let docs: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .take_while(|line| line.is_empty() || line.starts_with("//") || line.starts_with("#["))
-        .filter_map(|line| line.strip_prefix("///"))
-        .map(|line| line.strip_prefix(' ').unwrap_or(line))
-        .collect();
-    let header = header(session, item);
-    let place = item.file(db).path(db);
-    if docs.is_empty() {
-        format!("{header}\n    in {place}")
-    } else {
-        format!("{header}\n    in {place}\n\n{}", docs.join("\n"))
+/// Markdown as a terminal shows it: code as it is, words without their marks.
+fn plain(markdown: &str) -> String {
+    let mut out: Vec<String> = Vec::new();
+    let mut code = false;
+    for line in markdown.lines() {
+        let line = line.trim_end();
+        if line.starts_with("```") {
+            code = !code;
+            continue;
+        }
+        let line = match line {
+            "---" => "",
+            line => line.strip_prefix('*').and_then(|rest| rest.strip_suffix('*')).unwrap_or(line),
+        };
+        let line = if code { line.to_owned() } else { line.replace("**", "") };
+        if !line.is_empty() || out.last().is_some_and(|last| !last.is_empty()) {
+            out.push(line);
+        }
     }
+    out.join("\n").trim_end().to_owned()
 }
 
 /// An item up to its body.
