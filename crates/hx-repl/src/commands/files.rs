@@ -185,8 +185,13 @@ fn uses(session: &Session, saved: &Path, text: &str, own: &[(ItemKind, Name)]) -
             let path = path.with_extension("");
             path.iter().map(|part| part.to_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
         });
+        let list = if let [name] = names.as_slice() {
+            (*name).to_owned()
+        } else {
+            format!("{{{}}}", names.join(", "))
+        };
         let _ = match segments {
-            Some(segments) => writeln!(out, "use {}::{{{}}};", segments.join("::"), names.join(", ")),
+            Some(segments) => writeln!(out, "use {}::{list};", segments.join("::")),
             None => {
                 writeln!(out, "// {}: of {}, which the session had loaded.", names.join(", "), file.path(db))
             }
