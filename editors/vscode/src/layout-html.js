@@ -52,7 +52,7 @@ code, pre { font-family: var(--vscode-editor-font-family); }
   border-radius: 3px; padding: 0 .35em; font-weight: normal; font-size: .9em; }
 .layout { overflow-wrap: anywhere; margin: .3em 0; } .reason { margin: .3em 0; opacity: .9; }
 figure { margin: .8em 0; } figcaption { opacity: .8; margin-bottom: .3em; }
-.sheet { background: #fff; color: #000; display: inline-block; padding: 8px; border-radius: 4px; max-width: 100%; box-sizing: border-box; overflow: auto; }
+.sheet { background: #fff; color: #000; display: inline-block; padding: 8px; border-radius: 4px; max-width: 100%; box-sizing: border-box; overflow: auto; max-height: 75vh; }
 .drawing { display: block; max-width: 100%; height: auto; cursor: zoom-in; }
 .drawing.whole { max-width: none; cursor: zoom-out; }
 ul { padding-left: 1.2em; } li { margin: .35em 0; }
@@ -62,8 +62,13 @@ a { color: var(--vscode-textLink-foreground); text-decoration: none; } a:hover {
 
 const SCRIPT = `
 const editor = acquireVsCodeApi();
+// A drawing fits the view unless that leaves its numbers unreadable; a click changes between that and full size.
+for (const drawing of document.querySelectorAll('.drawing')) {
+  const settle = () => drawing.classList.toggle('whole', drawing.naturalWidth > 2 * drawing.clientWidth);
+  if (drawing.complete) settle();
+  else drawing.addEventListener('load', settle);
+}
 document.addEventListener('click', (event) => {
-  // A large drawing fits the view; a click shows it in full size.
   if (event.target.matches('.drawing')) event.target.classList.toggle('whole');
   const link = event.target.closest('a[data-location]');
   if (!link) return;
