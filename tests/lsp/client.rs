@@ -353,10 +353,38 @@ impl Client {
         self.input = None;
     }
 
+    /// The processes that the server started and that still run, by number.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn children(&self) -> Vec<u32> {
+        let listed = std::fs::read_dir("/proc").expect("processes are listed");
+        let numbers = listed.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+        numbers.filter(|number| parent_of(*number) == Some(self.process.id())).collect()
+    }
+
     /// Kills the server, as a user may.
     pub(crate) fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// The parent of a process that runs; nothing of one that has ended.
+#[cfg(target_os = "linux")]
+fn parent_of(number: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    // The name in parentheses may hold anything.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    if state == "Z" { None } else { fields.next()?.parse().ok() }
+}
+
+/// Waits until a process has ended.
+#[cfg(target_os = "linux")]
+pub(crate) fn wait_for_the_end_of(number: u32) {
+    let deadline = Instant::now() + PATIENCE;
+    while parent_of(number).is_some() {
+        assert!(Instant::now() < deadline, "process {number} goes on");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

@@ -132,3 +132,17 @@ fn registers_are_the_compilers_after_a_save() {
     client.replace("k.hx", MATMUL);
     assert_eq!(lens(&mut client), said);
 }
+
+/// The process that compiles ends with the server, however that ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_killed_server_leaves_no_worker() {
+    let Some(mut client) = client("lsp::a_killed_server_leaves_no_worker") else { return };
+    client.open("k.hx", MATMUL);
+    let params = json!({ "textDocument": client.document("k.hx"), "kernel": "matmul", "stage": "ptx" });
+    client.ask("hx/emit", params);
+    let workers = client.children();
+    assert!(!workers.is_empty(), "a worker compiles");
+    client.kill();
+    workers.into_iter().for_each(super::client::wait_for_the_end_of);
+}
