@@ -5,6 +5,7 @@
 //! simulator. Nothing here knows places in text.
 
 mod check;
+mod column;
 mod trace;
 
 use hx_base::TextRange;
@@ -85,7 +86,7 @@ fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Fin
     let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();
     let is_sync = |op: OpId| tile.op(op).is_some_and(|op| matches!(op.kind, OpKind::Sync));
     let trace = trace(threads, tensors.len(), &is_sync, poll);
-    let mut hazards = check(&trace, Rules::default());
+    let mut hazards = check(&trace, Rules::default(), &|_| false, poll);
     let found = hazards.clone();
     for hazard in &mut hazards {
         hazard.remedy = remedy(tile, &trace, hazard, &found, poll);
@@ -104,13 +105,12 @@ fn remedy(
     poll: &dyn Fn(),
 ) -> Option<Remedy> {
     let key = |hazard: &Hazard| (hazard.tensor, hazard.earlier.op, hazard.later.op, hazard.in_flight);
-    let mends = |rules: Rules<'_>| {
-        poll();
-        let left = check(trace, rules);
-        // The same pair must not race for another reason, and nothing may race that did not.
-        !left.iter().any(|left| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op))
-            && left.iter().all(|left| found.iter().any(|known| key(known) == key(left)))
+    // The same pair must not race for another reason, and nothing may race that did not.
+    let fails = |left: &[Hazard]| {
+        left.iter().any(|left| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op))
+            || !left.iter().all(|left| found.iter().any(|known| key(known) == key(left)))
     };
+    let mends = |rules: Rules<'_>| !fails(&check(trace, rules, &fails, poll));
     let mend = Mend { before: hazard.later.op, commit: false, wait: None, barrier: true };
     let mut ways = Vec::new();
     if hazard.in_flight {
@@ -157,14 +157,15 @@ fn commits(events: &[Event]) -> u32 {
 /// The barriers that could all go at once. Layouts are left out of this: a barrier that only happens to be superfluous with
 /// the layouts of this instance may be needed in the next.
 fn idle(trace: &Trace, poll: &dyn Fn()) -> Vec<OpId> {
-    let hazards =
-        |without: &[OpId]| check(trace, Rules { without, any_thread: true, ..Rules::default() }).len();
-    let given = hazards(&[]);
+    let hazards = |without: &[OpId], most: usize| {
+        let rules = Rules { without, any_thread: true, ..Rules::default() };
+        check(trace, rules, &|found| found.len() > most, poll).len()
+    };
+    let given = hazards(&[], usize::MAX);
     let mut idle = Vec::new();
     for &barrier in trace.barriers.iter().rev() {
-        poll();
         idle.push(barrier);
-        if hazards(&idle) > given {
+        if hazards(&idle, given) > given {
             idle.pop();
         }
     }

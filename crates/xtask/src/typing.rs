@@ -47,6 +47,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         }
     }
     let server = build(options.release)?;
+    // What else runs takes time from the server, and the figures are then those of the machine.
+    if let Ok(load) = fs::read_to_string("/proc/loadavg") {
+        let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        say(&format!("{cores} cores, load before: {}", load.trim()));
+    }
     opening(&server)?;
     typing(&server, &options)
 }
@@ -332,7 +337,15 @@ impl Client {
         let root = format!("file://{}", client.folder.display());
         let folders = json!([{ "uri": root, "name": "typing" }]);
         let params = json!({ "processId": null, "rootUri": null, "workspaceFolders": folders, "capabilities": encodings });
-        client.request("initialize", params);
+        let id = client.request("initialize", params);
+        // Before its answer a server refuses everything.
+        let (begin, mut answered) = (Instant::now(), false);
+        while !answered {
+            let left = PATIENCE.saturating_sub(begin.elapsed());
+            let (_, message) =
+                client.messages.recv_timeout(left).map_err(|_| "the server does not start".to_owned())?;
+            answered = message["id"] == id;
+        }
         client.notify("initialized", json!({}));
         Ok(client)
     }

@@ -38,26 +38,37 @@ pub struct Mend {
 /// A hazard whose tensor is still the number of a buffer.
 pub(super) type Found = Hazard;
 
-/// The hazards of a trace, at most one for each pair of operations and buffer, in the order in which they show.
-pub(super) fn check(trace: &Trace, rules: Rules<'_>) -> Vec<Found> {
+/// The hazards of a trace, at most one for each pair of operations and buffer, in the order in which they show; those
+/// that were met when there are `enough`. Polls now and then.
+pub(super) fn check(
+    trace: &Trace,
+    rules: Rules<'_>,
+    enough: &dyn Fn(&[Found]) -> bool,
+    poll: &dyn Fn(),
+) -> Vec<Found> {
     // With one condition there are two ways through the kernel, and each is followed to its end. Of several nobody knows
     // here which go together.
     if let ([Some(_)], None) = (trace.conditions.as_slice(), rules.assume) {
-        let mut found = check(trace, Rules { assume: Some(true), ..rules });
+        let mut found = check(trace, Rules { assume: Some(true), ..rules }, enough, poll);
+        if enough(&found) {
+            return found;
+        }
         let pair = |h: &Found| (h.tensor, h.earlier.op, h.later.op, h.in_flight);
-        for other in check(trace, Rules { assume: Some(false), ..rules }) {
+        for other in check(trace, Rules { assume: Some(false), ..rules }, enough, poll) {
             if !found.iter().any(|known| pair(known) == pair(&other)) {
                 found.push(other);
             }
         }
         return found;
     }
-    let mut checker = Checker { rules, hazards: Vec::new() };
+    let units: Vec<i64> = trace.units.iter().map(|unit| (*unit).max(1)).collect();
+    let count = |(size, unit): (&usize, &i64)| vec![Element::default(); size / *unit as usize];
     let mut state = State {
-        elements: trace.sizes.iter().map(|&size| vec![Element::default(); size]).collect(),
+        elements: trace.sizes.iter().zip(&units).map(count).collect(),
         epoch: 1,
         groups: vec![None],
     };
+    let mut checker = Checker { rules, units, enough, poll, done: false, hazards: Vec::new() };
     checker.events(&trace.events, &mut state);
     checker.hazards
 }
@@ -70,13 +81,24 @@ impl Hazard {
     }
 }
 
-/// An access with the number of barriers before it.
+/// What one thread does to an element, with the number of barriers before it.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
-    touch: Touch,
+    op: OpId,
+    thread: u32,
     epoch: u32,
-    /// The group of an asynchronous copy.
-    group: Option<usize>,
+    /// The group of an asynchronous copy; [`DONE`] for what is done at once.
+    group: u32,
+    collective: bool,
+    write: bool,
+}
+
+const DONE: u32 = u32::MAX;
+
+impl Mark {
+    fn touch(self) -> Touch {
+        Touch { op: self.op, thread: self.thread, collective: self.collective, write: self.write }
+    }
 }
 
 /// The latest write, and two reads by different threads since the last barrier.
@@ -88,6 +110,7 @@ struct Element {
 
 #[derive(Debug, Clone)]
 struct State {
+    /// One for all elements of a unit of each buffer: every access touches all of them or none.
     elements: Vec<Vec<Element>>,
     /// Barriers passed.
     epoch: u32,
@@ -144,12 +167,21 @@ fn newer(a: Option<Mark>, b: Option<Mark>) -> Option<Mark> {
 
 struct Checker<'a> {
     rules: Rules<'a>,
+    /// Elements of a unit of each buffer.
+    units: Vec<i64>,
+    enough: &'a dyn Fn(&[Found]) -> bool,
+    poll: &'a dyn Fn(),
+    /// There are enough.
+    done: bool,
     hazards: Vec<Found>,
 }
 
 impl Checker<'_> {
     fn events(&mut self, events: &[Event], state: &mut State) {
         for event in events {
+            if self.done {
+                return;
+            }
             match event {
                 Event::Begin(op) => {
                     if let Some(mend) = self.rules.mend.filter(|mend| mend.before == *op) {
@@ -179,46 +211,62 @@ impl Checker<'_> {
     }
 
     fn access(&mut self, access: &Access, state: &mut State) {
+        (self.poll)();
         // Where nobody knows what is touched, nothing is known to race; but a barrier may well be there for it.
         if access.anywhere && !self.rules.any_thread {
             return;
         }
-        let group = access.asynchronous.then(|| state.groups.len() - 1);
-        let here = Mark { touch: access.touch, epoch: state.epoch, group };
-        let range = access.first.max(0)..access.first + access.len;
-        for index in range {
-            let Some(element) = state.elements[access.buffer].get_mut(index as usize) else { break };
-            let earlier = std::iter::once(element.write).chain(element.reads).flatten();
-            for earlier in earlier.filter(|earlier| earlier.touch.write || here.touch.write) {
-                if let Some(in_flight) = self.unordered(earlier, here, &state.groups) {
-                    self.report(access.buffer, index, earlier.touch, here.touch, in_flight);
+        let Access { buffer, op, collective, write, .. } = *access;
+        let group = if access.asynchronous { state.groups.len() as u32 - 1 } else { DONE };
+        let unit = self.units[buffer];
+        for &(thread, first) in &access.threads {
+            let here = Mark { op, thread, epoch: state.epoch, group, collective, write };
+            for index in first.max(0) / unit..(first + access.len) / unit {
+                let Some(element) = state.elements[buffer].get_mut(index as usize) else { break };
+                // Reads come after the write.
+                if let Some(earlier) = element.write {
+                    self.compare(earlier, here, &state.groups, (buffer, index * unit));
+                }
+                if write {
+                    for earlier in element.reads.into_iter().flatten() {
+                        self.compare(earlier, here, &state.groups, (buffer, index * unit));
+                    }
+                    *element = Element { write: Some(here), reads: [None; 2] };
+                } else {
+                    remember_read(element, here);
                 }
             }
-            if here.touch.write {
-                *element = Element { write: Some(here), reads: [None; 2] };
-            } else {
-                remember_read(element, here);
-            }
+        }
+    }
+
+    #[inline]
+    fn compare(&mut self, earlier: Mark, later: Mark, groups: &[Option<u32>], place: (usize, i64)) {
+        // What a barrier parts from here is by far the most.
+        if earlier.group == DONE && earlier.epoch != later.epoch {
+            return;
+        }
+        if let Some(in_flight) = self.unordered(earlier, later, groups) {
+            self.report(place, earlier.touch(), later.touch(), in_flight);
         }
     }
 
     /// Nothing if the two are ordered; else whether that is because the earlier one is still in flight.
     fn unordered(&self, earlier: Mark, later: Mark, groups: &[Option<u32>]) -> Option<bool> {
         let done = match earlier.group {
-            None => earlier.epoch,
-            Some(group) => match groups.get(group).copied().flatten() {
+            DONE => earlier.epoch,
+            group => match groups.get(group as usize).copied().flatten() {
                 Some(epoch) => epoch,
                 None => return Some(true),
             },
         };
         let alone = !self.rules.any_thread
-            && earlier.touch.thread == later.touch.thread
-            && !earlier.touch.collective
-            && !later.touch.collective;
+            && earlier.thread == later.thread
+            && !earlier.collective
+            && !later.collective;
         (!alone && done == later.epoch).then_some(false)
     }
 
-    fn report(&mut self, buffer: usize, element: i64, earlier: Touch, later: Touch, in_flight: bool) {
+    fn report(&mut self, (buffer, element): (usize, i64), earlier: Touch, later: Touch, in_flight: bool) {
         let tensor = TensorId(buffer as u32);
         let same = |known: &Found| {
             (known.tensor, known.earlier.op, known.later.op) == (tensor, earlier.op, later.op)
@@ -226,6 +274,7 @@ impl Checker<'_> {
         };
         if !self.hazards.iter().any(same) {
             self.hazards.push(Hazard { tensor, element, earlier, later, in_flight, remedy: None });
+            self.done |= (self.enough)(&self.hazards);
         }
     }
 }
@@ -235,7 +284,7 @@ fn remember_read(element: &mut Element, here: Mark) {
     let same = |known: &Mark| known.epoch == here.epoch;
     match element.reads {
         [Some(first), _]
-            if same(&first) && first.touch.thread != here.touch.thread && !first.touch.collective =>
+            if same(&first) && first.thread != here.thread && !first.collective =>
         {
             element.reads[1] = Some(here);
         }

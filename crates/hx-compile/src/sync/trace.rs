@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use hx_index::{Cond, Expr, Symbol};
+use hx_index::{Cond, Expr, Symbol, gcd};
 use hx_target::catalogue;
 use hx_thread::{Address, AsyncCopy, Memory, Stmt, ThreadProgram, Transfer};
 use hx_tile::OpId;
 
-use super::Touch;
+use super::column::{self, Column, Scope};
 
 /// How often a loop is followed whose count only a launch knows, or that runs longer.
 const ROUNDS: i64 = 4;
@@ -27,17 +27,23 @@ pub(super) enum Event {
     Either(Vec<Event>, Vec<Event>),
 }
 
-/// Elements of one buffer, one after the other.
-#[derive(Debug, Clone, Copy)]
+/// One access of each of some threads: elements of one buffer, one after the other.
+#[derive(Debug, Clone)]
 pub(super) struct Access {
     pub(super) buffer: usize,
-    pub(super) first: i64,
-    pub(super) len: i64,
-    pub(super) touch: Touch,
+    /// The operation that it belongs to.
+    pub(super) op: OpId,
+    /// Other lanes take part in what a thread does.
+    pub(super) collective: bool,
+    pub(super) write: bool,
     /// Done only when waited for.
     pub(super) asynchronous: bool,
-    /// Where in the buffer only a launch knows, so it may be anywhere: [`Access::first`] and `len` cover the buffer.
+    /// Where in the buffer only a launch knows, so it may be anywhere: all of the buffer is listed.
     pub(super) anywhere: bool,
+    /// Elements of each thread.
+    pub(super) len: i64,
+    /// The threads in their order, with the first element of each.
+    pub(super) threads: Vec<(u32, i64)>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -45,6 +51,8 @@ pub(super) struct Trace {
     pub(super) events: Vec<Event>,
     /// Elements of each buffer.
     pub(super) sizes: Vec<usize>,
+    /// For each buffer a number of elements that divides its size and the start and length of every access.
+    pub(super) units: Vec<i64>,
     /// The written barriers that were met.
     pub(super) barriers: BTreeSet<OpId>,
     /// Nothing was left out that a barrier could be there for.
@@ -65,7 +73,7 @@ pub(super) fn trace(
         program,
         is_sync,
         poll,
-        scope: vec![(Symbol::Thread, (0..i64::from(program.threads)).map(Some).collect())],
+        scope: vec![(Symbol::Thread, Column::Each((0..i64::from(program.threads)).map(Some).collect()))],
         op: OpId(0),
         partial: Vec::new(),
         bounds: BTreeSet::new(),
@@ -77,6 +85,7 @@ pub(super) fn trace(
             ..Trace::default()
         },
     };
+    tracer.trace.units = tracer.trace.sizes.iter().map(|&size| size as i64).collect();
     let mut events = Vec::new();
     tracer.body(&program.body, &mut events);
     // A barrier also orders what threads hand each other through global memory.
@@ -96,7 +105,7 @@ struct Tracer<'a> {
     is_sync: &'a dyn Fn(OpId) -> bool,
     poll: &'a dyn Fn(),
     /// The value of each symbol for each thread, where it is known; inner scopes come last.
-    scope: Vec<(Symbol, Vec<Option<i64>>)>,
+    scope: Scope,
     op: OpId,
     /// Counters of loops that are not followed to their end.
     partial: Vec<Symbol>,
@@ -109,24 +118,9 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
-    fn value(&self, expr: &Expr, thread: usize) -> Option<i64> {
-        let lookup = |symbol: &Symbol| {
-            let (_, values) = self.scope.iter().rev().find(|(known, _)| known == symbol)?;
-            values.get(thread).copied().flatten()
-        };
-        expr.eval(&lookup).ok()
-    }
-
-    fn holds(&self, cond: &Cond, thread: usize) -> Option<bool> {
-        let lookup = |symbol: &Symbol| {
-            let (_, values) = self.scope.iter().rev().find(|(known, _)| known == symbol)?;
-            values.get(thread).copied().flatten()
-        };
-        cond.eval(&lookup).ok()
-    }
-
-    fn threads(&self) -> usize {
-        self.program.threads as usize
+    /// A value that is the same for all threads, as that of the first.
+    fn uniform(&self, expr: &Expr) -> Option<i64> {
+        column::values(expr, &self.scope).get(0)
     }
 
     fn body(&mut self, body: &[Stmt], out: &mut Vec<Event>) {
@@ -140,35 +134,36 @@ impl Tracer<'_> {
     fn stmt(&mut self, stmt: &Stmt, out: &mut Vec<Event>) {
         match stmt {
             Stmt::Group(group) => {
+                (self.poll)();
                 let outer = std::mem::replace(&mut self.op, group.op);
                 out.push(Event::Begin(group.op));
                 self.body(&group.body, out);
                 self.op = outer;
             }
             Stmt::Let { var, value } => {
-                let values = (0..self.threads()).map(|thread| self.value(value, thread)).collect();
+                let values = column::values(value, &self.scope);
                 if self.partial.iter().any(|partial| value.mentions(partial)) {
                     self.partial.push(var.clone());
                 }
                 self.scope.push((var.clone(), values));
             }
             Stmt::Assign { var, value } => {
-                let values = (0..self.threads()).map(|thread| self.value(value, thread)).collect();
+                let values = column::values(value, &self.scope);
                 self.assign(var, values);
             }
             Stmt::LoadInteger { var, address } => {
                 self.global(address, false);
-                self.scope.push((var.clone(), vec![None; self.threads()]));
+                self.scope.push((var.clone(), Column::Same(None)));
             }
             Stmt::LoadIndex { var, address, guard } => {
                 let dtype = self.program.memory_dtype(address.memory);
                 let bytes = dtype.map_or(1, |d| d.bits().div_ceil(8));
                 self.access(address, (bytes, false, false), guard, false, out);
-                self.scope.push((var.clone(), vec![None; self.threads()]));
+                self.scope.push((var.clone(), Column::Same(None)));
             }
             // What data decide is known only at run time.
-            Stmt::LetNumber { var, .. } => self.scope.push((var.clone(), vec![None; self.threads()])),
-            Stmt::AssignNumber { var, .. } => self.assign(var, vec![None; self.threads()]),
+            Stmt::LetNumber { var, .. } => self.scope.push((var.clone(), Column::Same(None))),
+            Stmt::AssignNumber { var, .. } => self.assign(var, Column::Same(None)),
             Stmt::For { var, start, end, body, .. } => self.counted(var, start, end, body, out),
             Stmt::While { cond, body } => {
                 if touches_shared(body) {
@@ -180,7 +175,7 @@ impl Tracer<'_> {
                     self.partial.truncate(depth);
                 }
             }
-            Stmt::If { cond, then, otherwise } => match self.holds(cond, 0) {
+            Stmt::If { cond, then, otherwise } => match column::holds(cond, &self.scope).get(0) {
                 Some(true) => self.body(then, out),
                 Some(false) => self.body(otherwise, out),
                 None => {
@@ -224,7 +219,7 @@ impl Tracer<'_> {
         }
     }
 
-    fn assign(&mut self, var: &Symbol, values: Vec<Option<i64>>) {
+    fn assign(&mut self, var: &Symbol, values: Column<i64>) {
         match self.scope.iter_mut().rev().find(|(known, _)| known == var) {
             Some((_, known)) => *known = values,
             None => self.scope.push((var.clone(), values)),
@@ -235,12 +230,12 @@ impl Tracer<'_> {
         if !touches_shared(body) {
             // Nothing to order, but global memory may be touched.
             let mut nothing = Vec::new();
-            self.scope.push((var.clone(), vec![None; self.threads()]));
+            self.scope.push((var.clone(), Column::Same(None)));
             self.body(body, &mut nothing);
             self.scope.pop();
             return;
         }
-        let (first, last) = (self.value(start, 0), self.value(end, 0));
+        let (first, last) = (self.uniform(start), self.uniform(end));
         let trips = first.zip(last).map(|(first, last)| (last - first).max(0));
         if trips.is_none() {
             self.bounds.extend(start.symbols());
@@ -253,9 +248,8 @@ impl Tracer<'_> {
             self.partial.push(var.clone());
         }
         for round in 0..rounds {
-            (self.poll)();
             let value = first.and_then(|first| first.checked_add(round));
-            self.scope.push((var.clone(), vec![value; self.threads()]));
+            self.scope.push((var.clone(), Column::Same(value)));
             self.body(body, out);
             self.scope.pop();
         }
@@ -304,21 +298,34 @@ impl Tracer<'_> {
         if self.partial.iter().any(|var| address.offset.mentions(var)) {
             self.trace.complete = false;
         }
-        let size = self.trace.sizes[buffer] as i64;
-        for thread in 0..self.threads() {
+        let guards = column::holds(guard, &self.scope);
+        let firsts = column::values(&address.offset, &self.scope);
+        let mut threads = Vec::new();
+        let mut anywhere = None;
+        for thread in 0..self.program.threads {
             // A guard that only a launch decides is taken to hold.
-            if self.holds(guard, thread) == Some(false) {
+            if guards.get(thread as usize) == Some(false) {
                 continue;
             }
-            let first = self.value(&address.offset, thread);
-            let touch = Touch { op: self.op, thread: thread as u32, collective, write };
-            let (anywhere, first, len) =
-                (first.is_none(), first.unwrap_or(0), if first.is_none() { size } else { len });
-            out.push(Event::Access(Access { buffer, first, len, touch, asynchronous, anywhere }));
-            if anywhere {
-                // One thread stands for all: wherever they look, any of them may.
-                break;
+            match firsts.get(thread as usize) {
+                Some(first) => threads.push((thread, first)),
+                None => {
+                    // One thread stands for all: wherever they look, any of them may.
+                    anywhere = Some(thread);
+                    break;
+                }
             }
+        }
+        let unit = &mut self.trace.units[buffer];
+        *unit = threads.iter().fold(gcd(*unit, len), |unit, (_, first)| gcd(unit, *first));
+        let op = self.op;
+        let access = Access { buffer, op, collective, write, asynchronous, anywhere: false, len, threads };
+        if !access.threads.is_empty() {
+            out.push(Event::Access(access.clone()));
+        }
+        if let Some(thread) = anywhere {
+            let len = self.trace.sizes[buffer] as i64;
+            out.push(Event::Access(Access { anywhere: true, len, threads: vec![(thread, 0)], ..access }));
         }
     }
 }
