@@ -361,47 +361,70 @@ fn messages_that_make_no_sense() {
     client.wait_for("a word about the settings", |c| c.said.iter().any(|s| s.contains("sm_3")));
 }
 
+/// A change of a text at random: characters that break it, or what leaves it whole and changes what is solved.
+fn random_change(random: &mut Random, text: &str) -> (std::ops::Range<usize>, &'static str) {
+    let ends: Vec<usize> = text.match_indices(";\n").map(|(at, _)| at + 1).collect();
+    let digits: Vec<usize> = text.match_indices(|c: char| c.is_ascii_digit()).map(|(at, _)| at).collect();
+    match below(random, 10) {
+        kind @ 0..4 if !ends.is_empty() => {
+            let at = ends[below(random, ends.len())];
+            (at..at, ["\n    sync();", " // a note", "\n    let _q = 1;", "\n\n"][kind])
+        }
+        4 if !digits.is_empty() => {
+            let at = digits[below(random, digits.len())];
+            (at..at + 1, ["0", "1", "2", "4", "6", "8"][below(random, 6)])
+        }
+        _ => {
+            let boundary =
+                |at: usize| (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+            let start = boundary(below(random, text.len() + 1));
+            let length = below(random, 6).min(text.len() - start);
+            let pieces = ["", "", "x", " ", ";", "(", "}", "0", "let y = ", "∘", "copy(", "\n", "kernel "];
+            (start..boundary(start + length), pieces[below(random, pieces.len())])
+        }
+    }
+}
+
 /// Random edits, with requests that are cancelled among them; after each batch a fresh server says the same of the same text,
-/// hints of broken kernels aside, which only the old server has.
+/// hints of broken kernels aside, which only the old server has. Half of the edits are taken back, so that texts without errors are
+/// come by again and again.
 #[test]
 fn random_edits_lead_to_what_a_fresh_server_says() {
     let seed = seed();
     let mut random = Random::new(seed);
     let batches =
         std::env::var("HX_RANDOM_EDITS").ok().and_then(|n| n.parse::<usize>().ok()).unwrap_or(120) / 40;
-    let mut text = format!("{MATMUL}\n{}", include_str!("../../std/softmax.hx"));
-    let original = text.clone();
-    let mut history: Vec<String> = Vec::new();
+    let original = format!("{MATMUL}\n{}", include_str!("../../std/softmax.hx"));
+    let mut text = original.clone();
+    let mut before: Vec<String> = Vec::new();
     let mut client = Client::start(&[]);
     client.open("k.hx", &text);
     for batch in 0..batches {
         for _ in 0..40 {
-            history.push(text.clone());
-            match below(&mut random, 10) {
-                // Undo, also far back.
-                0 => text = history[below(&mut random, history.len())].clone(),
-                1 if batch % 3 == 2 => text.clone_from(&original),
-                _ => {
-                    let boundary = |random: &mut Random, text: &str| {
-                        let at = below(random, text.len() + 1);
-                        (at..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
-                    };
-                    let start = boundary(&mut random, &text);
-                    let length = below(&mut random, 6).min(text.len() - start);
-                    let end = (start + length..=text.len())
-                        .find(|at| text.is_char_boundary(*at))
-                        .unwrap_or(text.len());
-                    let pieces =
-                        ["", "", "x", " ", ";", "(", "}", "0", "let y = ", "∘", "copy(", "\n", "kernel "];
-                    let piece = pieces[below(&mut random, pieces.len())];
-                    let range = json!({ "start": position(&text, start), "end": position(&text, end) });
-                    client.change("k.hx", json!([{ "range": range, "text": piece }]));
-                    text.replace_range(start..end, piece);
-                    ask_something(&mut client, &mut random);
-                    continue;
+            let old = match below(&mut random, 20) {
+                0..9 => before.pop(),
+                // Far back, and all that came after is forgotten.
+                9 if !before.is_empty() => {
+                    before.truncate(below(&mut random, before.len()) + 1);
+                    before.pop()
+                }
+                10 if batch % 3 == 2 => Some(original.clone()),
+                _ => None,
+            };
+            match old {
+                Some(old) => {
+                    text = old;
+                    client.replace("k.hx", &text);
+                }
+                None => {
+                    before.push(text.clone());
+                    let (range, piece) = random_change(&mut random, &text);
+                    let place =
+                        json!({ "start": position(&text, range.start), "end": position(&text, range.end) });
+                    client.change("k.hx", json!([{ "range": place, "text": piece }]));
+                    text.replace_range(range, piece);
                 }
             }
-            client.replace("k.hx", &text);
             ask_something(&mut client, &mut random);
         }
         let version = client.replace("k.hx", &text);
@@ -417,12 +440,30 @@ fn random_edits_lead_to_what_a_fresh_server_says() {
         let hints = client.hints("k.hx");
         let current = hints.lines().filter(|line| !line.contains(" ~ ")).map(|line| format!("{line}\n"));
         assert_eq!(current.collect::<String>(), fresh_hints, "{note}");
-        let document = json!({ "textDocument": client.document("k.hx") });
-        let fresh_document = json!({ "textDocument": fresh.document("k.hx") });
-        for method in ["textDocument/documentSymbol", "textDocument/foldingRange", "hx/syntaxTree"] {
-            let (old, new) =
-                (client.ask(method, document.clone()), fresh.ask(method, fresh_document.clone()));
-            assert_eq!(old, new, "{method}, {note}");
+        let at = |random: &mut Random, client: &Client| {
+            client.at("k.hx", below(random, 60) as u32, below(random, 40) as u32)
+        };
+        for method in
+            ["documentSymbol", "foldingRange", "semanticTokens/full", "codeLens", "hover", "definition", "hx"]
+        {
+            let method =
+                if method == "hx" { "hx/syntaxTree".into() } else { format!("textDocument/{method}") };
+            let place = at(&mut random, &client);
+            let [old, new] = [&mut client, &mut fresh].map(|client| {
+                let mut params = place.clone();
+                params["textDocument"] = client.document("k.hx");
+                let mut answer = client.ask(&method, params);
+                // The number of an answer counts those before it.
+                answer.as_object_mut().map(|answer| answer.remove("resultId"));
+                // What held before the errors only the old server knows.
+                let shown = answer["contents"]["value"].as_str();
+                let current = shown.and_then(|shown| shown.split_once("\n*The kernel has errors. Before"));
+                if let Some(current) = current.map(|(current, _)| current.to_owned()) {
+                    answer["contents"]["value"] = current.into();
+                }
+                answer.to_string().replace(&client.uri(""), "")
+            });
+            assert_eq!(old, new, "{method} at {place}, {note}");
         }
         assert_eq!(client.said, Vec::<String>::new(), "{note}");
     }

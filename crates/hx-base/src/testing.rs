@@ -68,23 +68,52 @@ impl System for MemorySystem {
     }
 }
 
-/// The queries that ran, in order. Made first, then given to the storage: `Storage::new(Some(log.callback()))`.
+/// The queries that ran, in order, and how often they looked for a cancellation. Made first, then given to the storage:
+/// `Storage::new(Some(log.callback()))`.
 #[derive(Debug, Clone, Default)]
 pub struct EventLog {
     executed: Arc<Mutex<Vec<String>>>,
+    checks: Arc<Mutex<Checks>>,
+}
+
+/// Looks for a cancellation, and at which of them there is one.
+#[derive(Debug, Default)]
+struct Checks {
+    count: usize,
+    cancel: Option<(usize, salsa::CancellationToken)>,
 }
 
 impl EventLog {
     /// What a database's storage calls at each event.
     pub fn callback(&self) -> Box<dyn Fn(salsa::Event) + Send + Sync> {
-        let executed = Arc::clone(&self.executed);
-        Box::new(move |event| {
-            if let salsa::EventKind::WillExecute { database_key } = event.kind {
+        let (executed, checks) = (Arc::clone(&self.executed), Arc::clone(&self.checks));
+        Box::new(move |event| match event.kind {
+            salsa::EventKind::WillExecute { database_key } => {
                 let key = format!("{database_key:?}");
                 let name = key.split('(').next().unwrap_or_default().to_owned();
                 executed.lock().unwrap_or_else(PoisonError::into_inner).push(name);
             }
+            salsa::EventKind::WillCheckCancellation => {
+                let mut checks = checks.lock().unwrap_or_else(PoisonError::into_inner);
+                checks.count += 1;
+                let count = checks.count;
+                if let Some((_, token)) = checks.cancel.take_if(|(at, _)| *at == count) {
+                    token.cancel();
+                }
+            }
+            _ => {}
         })
+    }
+
+    /// How often queries looked for a cancellation since the last call.
+    pub fn take_checks(&self) -> usize {
+        std::mem::take(&mut *self.checks.lock().unwrap_or_else(PoisonError::into_inner)).count
+    }
+
+    /// Cancels what runs at the look of that number, counted from 1 on.
+    pub fn cancel_at(&self, number: usize, token: salsa::CancellationToken) {
+        let checks = Checks { count: 0, cancel: Some((number, token)) };
+        *self.checks.lock().unwrap_or_else(PoisonError::into_inner) = checks;
     }
 
     /// The names of the queries that ran since the last call, in order.

@@ -53,19 +53,31 @@ pub struct Lines<'a> {
 /// # Errors
 /// If the program breaks a rule of thread programs, which the compiler never lets happen on purpose.
 pub fn cuda(program: &ThreadProgram, arch: Arch) -> Result<CudaSource, MalformedProgram> {
-    Emitter::new(program, arch, None).finish()
+    cuda_with_lines(program, arch, None, &|| ())
 }
 
-/// As [`cuda`], with `#line` marks before the statements of every tile operation that `lines` has a line for.
+/// As [`cuda`], with `#line` marks before the statements of every tile operation that `lines` has a line for. Polls before every
+/// statement; a poll may unwind.
 ///
 /// # Errors
 /// As [`cuda`].
 pub fn cuda_with_lines(
     program: &ThreadProgram,
     arch: Arch,
-    lines: Lines<'_>,
+    lines: Option<Lines<'_>>,
+    poll: &dyn Fn(),
 ) -> Result<CudaSource, MalformedProgram> {
-    Emitter::new(program, arch, Some(lines)).finish()
+    Emitter::new(program, arch, lines, Poll(poll)).finish()
+}
+
+/// Looks whether anyone still wants the text.
+#[derive(Clone, Copy)]
+struct Poll<'a>(&'a dyn Fn());
+
+impl std::fmt::Debug for Poll<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Poll")
+    }
 }
 
 /// The text in the making.
@@ -86,6 +98,7 @@ pub(crate) struct Emitter<'a> {
     names: Names,
     symbol_params: Vec<String>,
     lines: Option<Lines<'a>>,
+    poll: Poll<'a>,
     /// The source line of the operation around.
     line: Option<u32>,
     out: String,
@@ -102,7 +115,7 @@ const HEADER: u32 = 1;
 const MOST_BLOCKS: i64 = i32::MAX as i64;
 
 impl<'a> Emitter<'a> {
-    fn new(program: &'a ThreadProgram, arch: Arch, lines: Option<Lines<'a>>) -> Emitter<'a> {
+    fn new(program: &'a ThreadProgram, arch: Arch, lines: Option<Lines<'a>>, poll: Poll<'a>) -> Emitter<'a> {
         let mut e = Emitter {
             program,
             arch,
@@ -115,6 +128,7 @@ impl<'a> Emitter<'a> {
             names: Names::new(),
             symbol_params: Vec::new(),
             lines,
+            poll,
             line: lines.map(|_| HEADER),
             out: String::new(),
             depth: 1,
@@ -342,6 +356,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) -> Result<(), MalformedProgram> {
+        (self.poll.0)();
         match stmt {
             Stmt::Group(group) => self.group(group),
             Stmt::Let { var, value } if self.assigned.contains(var) => {

@@ -52,7 +52,8 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
             let marked = cuda_source(db, instance).as_ref()?;
             let program = thread_program(db, instance).as_ref()?;
             // What has a text with marks has one without.
-            hx_codegen::cuda(program, instance.arch(db))
+            let poll = || db.unwind_if_revision_cancelled();
+            hx_codegen::cuda_with_lines(program, instance.arch(db), None, &poll)
                 .map_or_else(|_| marked.text.clone(), |plain| plain.text)
         }
     })

@@ -67,7 +67,10 @@ pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<S
 #[salsa::tracked]
 pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violation> {
     match (tile_program(db, instance), solution(db, instance)) {
-        (Ok(lowered), Ok(solution)) => hx_verify::verify(&lowered.program, solution, instance.arch(db)),
+        (Ok(lowered), Ok(solution)) => {
+            let poll = || db.unwind_if_revision_cancelled();
+            hx_verify::verify_polled(&lowered.program, solution, instance.arch(db), &poll)
+        }
         _ => Vec::new(),
     }
 }
@@ -77,7 +80,8 @@ pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violatio
 pub fn thread_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<ThreadProgram, Stop> {
     let solution = solution(db, instance).as_ref().map_err(Stop::clone)?;
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
-    hx_thread::lower(&lowered.program, solution).map_err(|error| Stop::Internal {
+    let poll = || db.unwind_if_revision_cancelled();
+    hx_thread::lower(&lowered.program, solution, &poll).map_err(|error| Stop::Internal {
         stage: "thread program",
         op: Some(error.op),
         message: error.message,
@@ -92,9 +96,7 @@ pub fn cuda_source<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Cuda
     let file = lines::shown_name(db, instance);
     let of = lines::relative_lines(db, instance);
     let lines = Lines { file: &file, of };
-    hx_codegen::cuda_with_lines(program, instance.arch(db), lines).map_err(|error| Stop::Internal {
-        stage: "CUDA text",
-        op: None,
-        message: error.to_string(),
-    })
+    let poll = || db.unwind_if_revision_cancelled();
+    hx_codegen::cuda_with_lines(program, instance.arch(db), Some(lines), &poll)
+        .map_err(|error| Stop::Internal { stage: "CUDA text", op: None, message: error.to_string() })
 }

@@ -1,5 +1,6 @@
 //! What runs again after an edit, what the stages say, and what is wrong with a file.
 
+mod cancel;
 mod sync;
 
 use expect_test::{Expect, expect};

@@ -1,9 +1,47 @@
 //! Checking files: everything the compiler finds, and on demand what the independent checker says of every solution.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use hx_base::{Diagnostic, SourceFile, codes, sort_diagnostics};
 use hx_compile::{Db, check_file, default_instance, tile_program, violations};
 use hx_hir::{Item, Kernel, file_items, signature_source_map};
 use hx_target::Arch;
+use hx_workspace::Database;
+
+/// Passes of the compiler follow nested expressions. This much is reserved, not used.
+const STACK: usize = 256 << 20;
+
+/// What is wrong with some files, ordered by place: [`check`] on as many threads as there are cores.
+pub fn check_all(db: &Database, files: &[SourceFile], arch: Arch, verify: bool) -> Vec<Diagnostic> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let next = AtomicUsize::new(0);
+    let work = |db: &Database| {
+        let mut found = Vec::new();
+        while let Some(&file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            found.extend(check(db, file, arch, verify));
+        }
+        found
+    };
+    let mut found = std::thread::scope(|scope| {
+        let helpers = (1..cores.min(files.len())).filter_map(|_| {
+            let db = db.clone();
+            let work = &work;
+            // With fewer threads the others do more.
+            std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || work(&db)).ok()
+        });
+        let helpers: Vec<_> = helpers.collect();
+        let mut found = work(db);
+        for helper in helpers {
+            match helper.join() {
+                Ok(more) => found.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        found
+    });
+    sort_diagnostics(db, &mut found);
+    found
+}
 
 /// What is wrong with a file, ordered by place. With `verify`, the solution of every kernel's default instance is checked by
 /// enumeration as well, which debug builds do anyway.

@@ -19,6 +19,7 @@ mod settings;
 mod test;
 #[cfg(test)]
 mod tests;
+mod timings;
 mod why;
 
 pub use bench::record::{
@@ -27,7 +28,7 @@ pub use bench::record::{
 };
 pub use bench::{BenchOptions, BenchReport, list_benches, run_benches};
 pub use build::{BuildKind, BuildRequest, Built, build, parse_facts};
-pub use check::check;
+pub use check::{check, check_all};
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};
 pub use history::History;
@@ -39,4 +40,5 @@ pub use machine::{
 pub use run::{RunOutcome, front_diagnostics, run_main};
 pub use settings::{cache_folder, setup, state_folder};
 pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, case_place, list_tests, run_tests};
+pub use timings::{KernelTimes, timings};
 pub use why::Solved;

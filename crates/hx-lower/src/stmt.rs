@@ -15,6 +15,8 @@ use crate::value::{Tensor, Value};
 
 impl Cx<'_> {
     pub(crate) fn stmt(&mut self, id: StmtId) -> Lower<()> {
+        // Bodies of unrolled loops come here many times.
+        self.db.unwind_if_revision_cancelled();
         let store = self.store();
         let stmt = &store[id];
         match &stmt.kind {

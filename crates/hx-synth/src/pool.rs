@@ -4,7 +4,12 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use hx_dtype::DType;
+use hx_target::CopyRow;
+
+use crate::access::Access;
 use crate::distribution::Tv;
+use crate::shared;
 
 /// Equal layouts are the same `Rc`, so that comparing and looking up cost nothing. Nothing is ever dropped before the pool is.
 #[derive(Debug, Default)]
@@ -12,7 +17,13 @@ pub(crate) struct Pool {
     layouts: RefCell<HashSet<Rc<Tv>>>,
     projections: RefCell<HashMap<Projection, Rc<Tv>>>,
     positions: RefCell<HashMap<[LayoutKey; 2], Option<Rc<[i64]>>>>,
+    accesses: RefCell<HashMap<Moved, Rc<[Access]>>>,
+    /// What was found for shared tensors with the same accesses, whatever else is in the program.
+    pub(crate) buffers: RefCell<shared::Known>,
 }
+
+/// A layout with the extents of what is moved of it, its element type, and the row that moves it.
+type Moved = (LayoutKey, Vec<i64>, DType, *const CopyRow);
 
 /// A layout, the axes that are collapsed, and whether its values keep their number.
 type Projection = (LayoutKey, Vec<usize>, bool);
@@ -53,6 +64,24 @@ impl Pool {
         }
         let made = self.keep(if values { tv.project_values(axes) } else { tv.project(axes) });
         self.projections.borrow_mut().insert(projection, made.clone());
+        made
+    }
+
+    /// The ways in which a row moves a tile of elements that is held in a layout, made once.
+    pub(crate) fn accesses(
+        &self,
+        tv: &Rc<Tv>,
+        shape: &[i64],
+        dtype: DType,
+        row: &'static CopyRow,
+        make: impl FnOnce() -> Vec<Access>,
+    ) -> Rc<[Access]> {
+        let moved = (key(tv), shape.to_vec(), dtype, std::ptr::from_ref(row));
+        if let Some(known) = self.accesses.borrow().get(&moved) {
+            return known.clone();
+        }
+        let made: Rc<[Access]> = make().into();
+        self.accesses.borrow_mut().insert(moved, made.clone());
         made
     }
 

@@ -123,6 +123,10 @@ impl Solver<'_> {
         let mut still = BTreeSet::new();
         let found = self.mended(&[], &still, &mut tries);
         let mut best = found.map_err(|blocked| blocked.failure)?;
+        // What was not tried because nobody wants it any more was not worse.
+        if (self.cancelled)() {
+            return Err(Failure::cancelled());
+        }
         // A rearrangement whose target is free may cost nothing: where it stays is tried one by one.
         for (op, _) in self.program.ops(1.0) {
             let OpKind::Rearrange { dst, .. } = op.kind else { continue };
@@ -258,6 +262,9 @@ impl Solver<'_> {
                     known.set(*tensor, layout.clone());
                 }
             }
+        }
+        if (self.cancelled)() {
+            return Err(Failure::cancelled().into());
         }
         solution.steps = cx.steps.get();
         edits.exchanges = choices::exchanges(&cx, &known);

@@ -233,8 +233,21 @@ impl TileProgram {
     }
 
     pub fn op(&self, id: OpId) -> Option<&Op> {
-        self.ops(1.0).into_iter().map(|(op, _)| op).find(|op| op.id == id)
+        find(&self.body, id)
     }
+}
+
+fn find(stmts: &[Stmt], id: OpId) -> Option<&Op> {
+    stmts.iter().find_map(|stmt| match stmt {
+        Stmt::Op(op) => (op.id == id).then_some(op),
+        Stmt::For { body, .. } | Stmt::While { body, .. } => find(body, id),
+        Stmt::If { then, otherwise, .. } => find(then, id).or_else(|| find(otherwise, id)),
+        Stmt::Let { .. }
+        | Stmt::Assign { .. }
+        | Stmt::LoadScalar { .. }
+        | Stmt::LetNumber { .. }
+        | Stmt::AssignNumber { .. } => None,
+    })
 }
 
 fn collect<'a>(stmts: &'a [Stmt], trips: f64, unknown: f64, out: &mut Vec<(&'a Op, f64)>) {

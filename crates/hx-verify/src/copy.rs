@@ -1,12 +1,12 @@
 //! Copies: both sides of the instruction agree, addresses are contiguous and aligned, and nothing is left out.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use hx_index::{Expr, Facts, Symbol, gcd};
 use hx_target::{CopyAtom, catalogue};
 use hx_tile::{Base, CopyChoice, TensorId, TensorParam, View, coordinate, index};
 
-use crate::{Check, Checked, Held, at_zero};
+use crate::{Check, Checked, Held, Walk};
 
 /// One copy with everything it refers to.
 struct Copied<'c> {
@@ -95,15 +95,19 @@ impl Check<'_> {
                 c.threads, c.lanes
             ));
         }
+        // By element of the instruction, the element of the tensor that its address leads to.
+        let mut addressed: Vec<Option<i64>> = vec![None; c.atom.memory.cosize() as usize];
         for issue in 0..c.issues {
+            (self.poll)();
             for first in (0..c.threads).step_by(c.lanes as usize) {
-                let mut addressed: BTreeMap<i64, i64> = BTreeMap::new();
+                addressed.fill(None);
                 for lane in 0..c.lanes {
                     for value in 0..c.atom.access {
                         let element = c.atom.memory.eval(lane + c.lanes * value);
                         let at = c.addressed(first + lane, value, issue);
-                        let before = *addressed.entry(element).or_insert(at);
-                        if before != at {
+                        let slot = addressed.get_mut(element as usize);
+                        let slot = slot.ok_or("an element past those of the instruction")?;
+                        if *slot.get_or_insert(at) != at {
                             return Err(format!("lanes disagree on element {element} of the instruction"));
                         }
                     }
@@ -112,7 +116,7 @@ impl Check<'_> {
                     for value in 0..c.atom.values {
                         let element = c.atom.register.eval(lane + c.lanes * value);
                         let held_at = held.index(first + lane, c.position(value, issue));
-                        if addressed.get(&element) != Some(&held_at) {
+                        if addressed.get(element as usize).copied().flatten() != Some(held_at) {
                             let at = coordinate(held_at, &c.choice.tile);
                             let name = &self.program.tensor(register).name;
                             return Err(format!(
@@ -174,13 +178,10 @@ impl Check<'_> {
         let Base::Shared(tensor) = view.base else { return Err("not a shared tensor".into()) };
         let (info, place) =
             (self.program.tensor(tensor), self.solution.shared.get(&tensor).ok_or("no shared layout")?);
+        let walk = Walk::of(view);
         let offset = |i: i64| -> Option<i64> {
             let at = coordinate(i, &c.choice.tile);
-            if !within(&at, shape) {
-                return None;
-            }
-            let at: Vec<Expr> = at.into_iter().map(Expr::constant).collect();
-            let at: Vec<i64> = (0..info.shape.len()).map(|d| at_zero(&view.coordinate(d, &at))).collect();
+            let at = within(&at, shape).then(|| walk.coordinate(&at))?;
             Some(place.swizzle.apply(place.layout.eval(index(&at, &info.shape))))
         };
         if u64::from(place.offset) * 8 % (u64::from(info.dtype.bits()) * c.atom.access as u64) != 0 {
@@ -190,6 +191,7 @@ impl Check<'_> {
             ));
         }
         for issue in 0..c.issues {
+            (self.poll)();
             for thread in 0..c.threads {
                 let first = offset(c.addressed(thread, 0, issue));
                 if first.is_some_and(|f| f % c.atom.access != 0) {
@@ -244,7 +246,10 @@ impl Check<'_> {
         }
         // What the coordinates of all addresses have in common, dimension by dimension.
         let mut common = vec![0; c.choice.tile.len()];
+        // Steps that lead to the element of a number: most accesses take the same.
+        let mut right: BTreeSet<(i64, Vec<i64>)> = BTreeSet::new();
         for issue in 0..c.issues {
+            (self.poll)();
             for thread in 0..c.threads {
                 let at = coordinate(c.addressed(thread, 0, issue), &c.choice.tile);
                 common.iter_mut().zip(&at).for_each(|(g, x)| *g = gcd(*g, *x));
@@ -256,10 +261,15 @@ impl Check<'_> {
                             "element {value} of an access is in another row that was picked"
                         ));
                     }
-                    let walked = next.iter().zip(&at).zip(&strides);
-                    let distance = walked.fold(Expr::default(), |sum, ((n, a), s)| sum + s.scale(n - a));
-                    if distance.as_const() != Some(value) {
-                        return Err(format!("element {value} of an access is {distance} elements away"));
+                    let steps: Vec<i64> = next.iter().zip(&at).map(|(n, a)| n - a).collect();
+                    let walked = (value, steps);
+                    if !right.contains(&walked) {
+                        let steps = walked.1.iter().zip(&strides);
+                        let distance = steps.fold(Expr::default(), |sum, (n, s)| sum + s.scale(*n));
+                        if distance.as_const() != Some(value) {
+                            return Err(format!("element {value} of an access is {distance} elements away"));
+                        }
+                        right.insert(walked);
                     }
                     if within(&at, shape) != within(&next, shape) {
                         return Err(format!("an access at {at:?} runs over the edge of the tile"));
@@ -321,6 +331,7 @@ impl Check<'_> {
             counted.0.offset(&at, &counted.1).eval(&|_: &Symbol| Some(0)).ok()
         };
         for start in &starts {
+            (self.poll)();
             for i in 0..c.issues * c.threads {
                 let (thread, issue) = (i % c.threads, i / c.threads);
                 let first = place(start, c.addressed(thread, 0, issue));

@@ -48,6 +48,7 @@ impl Check<'_> {
         [im, i_n]: [i64; 2],
         depth: i64,
     ) -> Checked {
+        (self.poll)();
         let [m_atom, n_atom, k_atom] = row.shape;
         let lanes = i64::from(row.threads);
         // Coordinates of each fragment's elements, by the element's index in the instruction's tile.

@@ -38,15 +38,27 @@ impl fmt::Display for Violation {
 
 /// Everything in the solution that does not hold, at most one violation for each tensor and operation; empty for a right solution.
 pub fn verify(program: &TileProgram, solution: &Solution, arch: Arch) -> Vec<Violation> {
+    verify_polled(program, solution, arch, &|| ())
+}
+
+/// The same, with polls for each tensor, operation and part of a large one; a poll may unwind.
+pub fn verify_polled(
+    program: &TileProgram,
+    solution: &Solution,
+    arch: Arch,
+    poll: &dyn Fn(),
+) -> Vec<Violation> {
     let edited = solution.program(program);
     let program = &*edited;
-    let check = Check { program, solution, arch };
+    let check = Check { program, solution, arch, poll };
     let mut out = Vec::new();
     for tensor in program.tensor_ids() {
+        poll();
         out.extend(check.tensor(tensor).err().map(|message| Violation { op: None, message }));
     }
     out.extend(check.overlap().err().map(|message| Violation { op: None, message }));
     for (op, _) in program.ops(1.0) {
+        poll();
         let choice = solution.choices.get(&op.id);
         let result = match (&op.kind, choice) {
             (OpKind::Fill { .. } | OpKind::Sync | OpKind::Commit | OpKind::Wait { .. }, _) => Ok(()),
@@ -83,6 +95,7 @@ struct Check<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
     arch: Arch,
+    poll: &'p dyn Fn(),
 }
 
 /// A thread-value layout as a table.
@@ -181,6 +194,29 @@ impl<'p> Check<'p> {
             }
         }
         Ok(())
+    }
+}
+
+/// Where a view leads, with every dimension and counter taken as 0.
+struct Walk {
+    start: Vec<i64>,
+    /// The dimension that each mode of the view walks along, and how far at each step.
+    steps: Vec<(usize, i64)>,
+}
+
+impl Walk {
+    fn of(view: &View) -> Walk {
+        let steps = view.modes.iter().map(|mode| (mode.dim, at_zero(&mode.factor)));
+        Walk { start: view.offsets.iter().map(at_zero).collect(), steps: steps.collect() }
+    }
+
+    /// The coordinate in the tensor of a coordinate of the view.
+    fn coordinate(&self, at: &[i64]) -> Vec<i64> {
+        let mut out = self.start.clone();
+        for ((dim, step), c) in self.steps.iter().zip(at) {
+            out[*dim] += step * c;
+        }
+        out
     }
 }
 

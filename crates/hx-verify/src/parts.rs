@@ -1,9 +1,8 @@
 //! Parts of register tensors and scans: every thread gets what it should have, every digit of the axis is done once.
 
-use hx_index::Expr;
 use hx_tile::{ScanChoice, ScanLevel, SliceChoice, TensorId, View};
 
-use crate::{Check, Checked, Held, at_zero};
+use crate::{Check, Checked, Held, Walk};
 
 const WARP: i64 = 32;
 
@@ -12,7 +11,7 @@ impl Check<'_> {
     pub(crate) fn slice(&self, dst: TensorId, src: &View, choice: &SliceChoice) -> Checked {
         let id = src.register().ok_or("not a part of a register tensor")?;
         let (d, s) = (self.held(dst)?, self.held(id)?);
-        let (info, rank) = (self.program.tensor(dst), src.offsets.len());
+        let info = self.program.tensor(dst);
         let Some(positions) = &choice.positions else {
             let bytes = info.size() * i64::from(info.dtype.bits()).max(8) / 8;
             return match &choice.through {
@@ -23,6 +22,7 @@ impl Check<'_> {
         if positions.size() != d.values {
             return Err(format!("{} positions for {} values", positions.size(), d.values));
         }
+        let walk = Walk::of(src);
         for t in 0..d.threads {
             let owner = choice
                 .lanes
@@ -36,8 +36,7 @@ impl Check<'_> {
                 if !self.inside(dst, &at) {
                     continue;
                 }
-                let at: Vec<Expr> = at.into_iter().map(Expr::constant).collect();
-                let wanted: Vec<i64> = (0..rank).map(|dim| at_zero(&src.coordinate(dim, &at))).collect();
+                let wanted = walk.coordinate(&at);
                 let position = choice.first + positions.eval(v);
                 if !(0..s.values).contains(&position) || s.coordinate(owner, position) != wanted {
                     return Err(format!(

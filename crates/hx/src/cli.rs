@@ -138,6 +138,9 @@ pub(crate) struct CheckArgs {
     /// Check every solution by enumeration, independent of how it was found.
     #[arg(long)]
     pub verify: bool,
+    /// Show how long each stage of each kernel takes, on one core.
+    #[arg(long, conflicts_with_all = ["emit", "verify"])]
+    pub timings: bool,
     #[command(flatten)]
     pub target: TargetArgs,
     #[command(flatten)]

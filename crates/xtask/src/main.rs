@@ -9,6 +9,7 @@ mod codegen;
 mod cuda;
 mod fuzz;
 mod programs;
+mod solving;
 mod test;
 mod tidy;
 mod typing;
@@ -45,6 +46,11 @@ const COMMANDS: &[Command] = &[
         name: "programs",
         about: "run random tile programs, or write them for a GPU (`--count N`, `--seed S`, `--out DIR`)",
         run: programs::run,
+    },
+    Command {
+        name: "solving",
+        about: "measure how long the solver takes for std and for many shared buffers (`--rounds N`)",
+        run: solving::run,
     },
     Command {
         name: "test",

@@ -107,7 +107,7 @@ fn line_marks_are_relative_to_the_kernel() {
     for program in [programs::vector_copy(), programs::half_words()] {
         let of = (0..4).map(|i| (hx_tile::Origin(i), 10 + i)).collect();
         let file = format!("{0}.hx::{0}", program.name);
-        let source = cuda_with_lines(&program, Arch::Sm90a, Lines { file: &file, of: &of });
+        let source = cuda_with_lines(&program, Arch::Sm90a, Some(Lines { file: &file, of: &of }), &|| ());
         let text = source.map_or_else(|e| e.to_string(), |s| s.text);
         let golden = format!("{}/tests/golden/{}_lines.cu", env!("CARGO_MANIFEST_DIR"), program.name);
         expect_file![golden].assert_eq(&text);

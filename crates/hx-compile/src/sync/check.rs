@@ -63,11 +63,8 @@ pub(super) fn check(
     }
     let units: Vec<i64> = trace.units.iter().map(|unit| (*unit).max(1)).collect();
     let count = |(size, unit): (&usize, &i64)| vec![Element::default(); size / *unit as usize];
-    let mut state = State {
-        elements: trace.sizes.iter().zip(&units).map(count).collect(),
-        epoch: 1,
-        groups: vec![None],
-    };
+    let mut state =
+        State { elements: trace.sizes.iter().zip(&units).map(count).collect(), epoch: 1, groups: vec![None] };
     let mut checker = Checker { rules, units, enough, poll, done: false, hazards: Vec::new() };
     checker.events(&trace.events, &mut state);
     checker.hazards
@@ -283,9 +280,7 @@ impl Checker<'_> {
 fn remember_read(element: &mut Element, here: Mark) {
     let same = |known: &Mark| known.epoch == here.epoch;
     match element.reads {
-        [Some(first), _]
-            if same(&first) && first.thread != here.thread && !first.collective =>
-        {
+        [Some(first), _] if same(&first) && first.thread != here.thread && !first.collective => {
             element.reads[1] = Some(here);
         }
         [Some(first), _] if same(&first) => {}

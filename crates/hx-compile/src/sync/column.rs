@@ -168,10 +168,18 @@ mod tests {
                 scope.iter().find(|(known, _)| known == symbol).and_then(|(_, column)| column.get(thread))
             };
             for expr in &exprs {
-                assert_eq!(values(expr, &scope).get(thread), expr.eval(&env).ok(), "{expr} of thread {thread}");
+                assert_eq!(
+                    values(expr, &scope).get(thread),
+                    expr.eval(&env).ok(),
+                    "{expr} of thread {thread}"
+                );
             }
             for cond in &conds {
-                assert_eq!(holds(cond, &scope).get(thread), cond.eval(&env).ok(), "{cond:?} of thread {thread}");
+                assert_eq!(
+                    holds(cond, &scope).get(thread),
+                    cond.eval(&env).ok(),
+                    "{cond:?} of thread {thread}"
+                );
             }
         }
     }

@@ -24,10 +24,11 @@ pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Opt
     let placed = tv.placed();
     let word = i64::from(row.word) * atom.values / (i64::from(row.bytes) * 8);
     let (in_word, rest) = split_placed(&placed, word)?;
+    let inverse = atom.register.left_inverse().ok()?;
     orders(&rest).into_iter().find_map(|order| {
         let (more, issue) = split_placed(&order, atom.values / word)?;
         let values: Vec<Placed> = in_word.iter().cloned().chain(more).collect();
-        made(tv, row, atom, &lane_modes, &warp_modes, &values, issue)
+        made(tv, row, (atom, &inverse), &lane_modes, &warp_modes, &values, issue)
     })
 }
 
@@ -44,7 +45,7 @@ fn orders(modes: &[Placed]) -> Vec<Vec<Placed>> {
 fn made(
     tv: &Tv,
     row: &'static CopyRow,
-    atom: &CopyAtom,
+    (atom, inverse): (&CopyAtom, &Layout),
     lane_modes: &[TileMode],
     warp_modes: &[TileMode],
     values: &[Placed],
@@ -55,16 +56,15 @@ fn made(
         modes_layout(lane_modes, &tv.tile).ok()?,
         modes_layout(&value_modes, &tv.tile).ok()?,
     ]);
-    let embedded = f.ok()?.compose(&atom.register.left_inverse().ok()?).ok()?;
-    let addressed = embedded.compose(&atom.memory.mode(0)).ok()?;
+    let embedded = f.ok()?.compose(inverse).ok()?;
     let contiguous = embedded.compose(&atom.memory.mode(1)).ok()?;
-
     let line = tile_modes(&contiguous.coalesce(), &tv.tile)?;
     let [line] = line.as_slice() else { return None };
     let (dim, 1) = line.along()? else { return None };
     if line.extent != atom.access {
         return None;
     }
+    let addressed = embedded.compose(&atom.memory.mode(0)).ok()?;
     let thread = tile_modes(&addressed, &tv.tile)?.into_iter().chain(warp_modes.iter().cloned()).collect();
     let values = values.iter().map(|p| (p.mode.extent, p.position)).collect();
     Some(Access { row, tile: tv.tile.clone(), thread, dim, width: atom.access, values, issue })

@@ -11,50 +11,92 @@ use crate::access::Access;
 /// What the lanes of every instruction of every warp address, as coordinates of the shared tensor: the same for all its layouts.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// For each instruction of each warp its lanes, each with `rank` coordinates; an idle lane has none.
-    lanes: Vec<Option<Box<[i64]>>>,
+    /// For each instruction of each warp its lanes, each with `rank` coordinates; [`IDLE`] first for an idle lane.
+    lanes: Vec<i64>,
+    rank: usize,
     lanes_per_warp: usize,
     /// Bytes that one address covers.
     bytes: u32,
 }
 
+/// In place of the first coordinate of a lane that addresses nothing.
+const IDLE: i64 = i64::MIN;
+
 impl Places {
-    /// `place` gives the coordinate in the shared tensor of a coordinate of the tile.
+    /// `place` writes the coordinate in the shared tensor, of `rank` numbers, of a coordinate of the tile; false where there is none.
     pub(crate) fn of(
         access: &Access,
         threads: u32,
         is_load: bool,
-        place: &dyn Fn(&[i64]) -> Option<Vec<i64>>,
+        rank: usize,
+        place: &dyn Fn(&[i64], &mut [i64]) -> bool,
     ) -> Places {
         let warp = i64::from(WARP.min(threads));
-        let mut lanes = Vec::new();
+        // A coordinate is what the thread adds and what the issue adds.
+        let by_thread: Vec<Vec<i64>> = (0..i64::from(threads)).map(|t| access.coordinate(t, 0)).collect();
+        let by_issue: Vec<Vec<i64>> = (0..access.issues()).map(|i| access.coordinate(0, i)).collect();
+        let stores: Vec<bool> = (0..i64::from(threads)).map(|t| is_load || access.stores(t)).collect();
+        let mut lanes = Vec::with_capacity(by_issue.len() * by_thread.len() * rank);
+        let (mut at, mut out) = (vec![0; access.tile.len()], vec![0; rank.max(1)]);
         for first in (0..i64::from(threads)).step_by(warp as usize) {
-            for issue in 0..access.issues() {
-                lanes.extend((first..first + warp).map(|thread| {
-                    let idle = thread >= i64::from(threads) || (!is_load && !access.stores(thread));
-                    let at = if idle { None } else { place(&access.coordinate(thread, issue)) };
-                    at.map(Vec::into_boxed_slice)
-                }));
+            for issue in &by_issue {
+                for thread in first..first + warp {
+                    let here = by_thread.get(thread as usize).filter(|_| stores[thread as usize]);
+                    let found = here.is_some_and(|here| {
+                        at.iter_mut().zip(here.iter().zip(issue)).for_each(|(at, (t, i))| *at = t + i);
+                        place(&at, &mut out)
+                    });
+                    if !found {
+                        out[0] = IDLE;
+                    }
+                    lanes.extend_from_slice(&out);
+                }
             }
         }
-        Places { lanes, lanes_per_warp: warp as usize, bytes: access.row.access }
+        Places { lanes, rank: rank.max(1), lanes_per_warp: warp as usize, bytes: access.row.access }
     }
 }
 
 /// Blocks of a swizzle up to so many bytes do not tell phases apart that lie whole blocks from each other.
 const BLOCK_BYTES: i64 = 4096;
 
-/// The addresses of an access under a layout, phase by phase.
+/// Lists of numbers, each with how often it occurs, one after the other.
+#[derive(Clone, Debug, Default)]
+struct Lists {
+    numbers: Vec<i64>,
+    /// Where each list ends, and how often it occurs.
+    ends: Vec<(usize, u64)>,
+}
+
+impl Lists {
+    fn push(&mut self, numbers: impl IntoIterator<Item = i64>, count: u64) {
+        self.numbers.extend(numbers);
+        self.ends.push((self.numbers.len(), count));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[i64], u64)> {
+        let mut start = 0;
+        self.ends.iter().map(move |(end, count)| {
+            let list = &self.numbers[start..*end];
+            start = *end;
+            (list, *count)
+        })
+    }
+}
+
+/// The addresses of an access under a layout, phase by phase: element offsets before the swizzle, each once.
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
-    /// Element offsets before the swizzle, with the number of phases that differ by whole blocks only.
-    phases: Vec<(Vec<i64>, u64)>,
-    /// The same with every phase on its own, for larger swizzles.
-    every: Vec<Vec<i64>>,
+    /// Phases that differ by whole blocks only are one.
+    classes: Lists,
+    /// Every phase on its own, for larger swizzles.
+    every: Lists,
     /// Elements of a block.
     block: i64,
     bytes: u32,
     element_bits: u32,
+    /// The logarithm of the elements of an access, if it starts at a multiple of them and covers whole words.
+    unit: Option<u32>,
 }
 
 impl Requests {
@@ -68,47 +110,112 @@ impl Requests {
         };
         let block = (BLOCK_BYTES * 8 / i64::from(element_bits)).max(1);
         let lanes_per_phase = (WAVEFRONT_BYTES / places.bytes).clamp(1, WARP) as usize;
-        let mut classes: BTreeMap<Vec<i64>, u64> = BTreeMap::new();
-        let mut every = Vec::new();
-        for warp in places.lanes.chunks(places.lanes_per_warp) {
-            for phase in warp.chunks(lanes_per_phase) {
-                let addresses: Vec<i64> = phase.iter().flatten().map(|at| offset(at)).collect();
-                let Some(least) = addresses.iter().min() else { continue };
+        let mut met: BTreeMap<Vec<i64>, u64> = BTreeMap::new();
+        let mut every = Lists::default();
+        let mut addresses = Vec::new();
+        for warp in places.lanes.chunks(places.lanes_per_warp * places.rank) {
+            for phase in warp.chunks(lanes_per_phase * places.rank) {
+                addresses.clear();
+                let active = phase.chunks(places.rank).filter(|at| at[0] != IDLE);
+                addresses.extend(active.map(&offset));
+                addresses.sort_unstable();
+                addresses.dedup();
+                let Some(least) = addresses.first() else { continue };
                 let start = least.div_euclid(block) * block;
-                *classes.entry(addresses.iter().map(|a| a - start).collect()).or_default() += 1;
-                every.push(addresses);
+                every.push(addresses.iter().copied(), 1);
+                addresses.iter_mut().for_each(|address| *address -= start);
+                match met.get_mut(&addresses) {
+                    Some(count) => *count += 1,
+                    None => {
+                        met.insert(addresses.clone(), 1);
+                    }
+                }
             }
         }
-        let phases = classes.into_iter().collect();
-        Requests { phases, every, block, bytes: places.bytes, element_bits }
+        let mut classes = Lists::default();
+        met.into_iter().for_each(|(addresses, count)| classes.push(addresses, count));
+        let elements = i64::from(places.bytes) * 8 / i64::from(element_bits);
+        let whole = places.bytes % BANK_BYTES == 0
+            && elements.count_ones() == 1
+            && every.numbers.iter().all(|offset| offset % elements == 0);
+        let unit = whole.then(|| elements.trailing_zeros());
+        Requests { classes, every, block, bytes: places.bytes, element_bits, unit }
     }
 
     /// Wavefronts under a swizzle, and the least that the number of phases allows.
     pub(crate) fn count(&self, swizzle: Swizzle) -> Conflicts {
-        let ideal = self.every.len() as u64;
-        let span = 1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs());
-        let wavefronts = if swizzle.is_identity() || self.block % span == 0 {
-            self.phases.iter().map(|(lanes, count)| count * self.phase(lanes, swizzle)).sum()
-        } else {
-            self.every.iter().map(|lanes| self.phase(lanes, swizzle)).sum()
-        };
-        Conflicts { wavefronts, ideal }
+        Conflicts { wavefronts: self.at_most(swizzle, f64::INFINITY), ideal: self.ideal() }
     }
 
-    fn phase(&self, lanes: &[i64], swizzle: Swizzle) -> u64 {
-        words_in_one_bank(lanes, swizzle, self.bytes, self.element_bits)
+    /// Wavefronts under a swizzle; or what they are at least, if that is more than `most`.
+    pub(crate) fn at_most(&self, swizzle: Swizzle, most: f64) -> u64 {
+        let span = 1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs());
+        let lists = if swizzle.is_identity() || self.block % span == 0 { &self.classes } else { &self.every };
+        // A phase takes one wavefront at least.
+        let mut sum = self.ideal();
+        let whole = self.unit.filter(|unit| swizzle.is_identity() || swizzle.base() >= *unit);
+        for (offsets, count) in lists.iter() {
+            let wavefronts = match whole {
+                Some(unit) => accesses_in_one_bank(offsets, swizzle, unit, self.bytes),
+                None => words_in_one_bank(offsets, swizzle, self.bytes, self.element_bits),
+            };
+            sum += count * (wavefronts - 1);
+            if sum as f64 > most {
+                break;
+            }
+        }
+        sum
     }
+
+    /// The least wavefronts that the number of phases allows.
+    pub(crate) fn ideal(&self) -> u64 {
+        self.every.ends.len() as u64
+    }
+}
+
+/// The same as [`words_in_one_bank`] for different accesses of whole words, each at a multiple of its `2^unit` elements, which the
+/// swizzle leaves together: they take banks as one.
+#[inline]
+fn accesses_in_one_bank(offsets: &[i64], swizzle: Swizzle, unit: u32, bytes: u32) -> u64 {
+    let places = i64::from(BANKS / (bytes / BANK_BYTES).clamp(1, BANKS));
+    let mut load = [0u8; BANKS as usize];
+    let mut most = 0;
+    for offset in offsets {
+        let slot = &mut load[((swizzle.apply(*offset) >> unit) & (places - 1)) as usize];
+        *slot += 1;
+        most = most.max(*slot);
+    }
+    most.into()
 }
 
 /// The most different words that lanes ask of one bank: the wavefronts that a phase takes.
 pub(super) fn words_in_one_bank(offsets: &[i64], swizzle: Swizzle, bytes: u32, element_bits: u32) -> u64 {
-    let words_per_access = bytes.div_ceil(BANK_BYTES);
-    let mut words: Vec<i64> = Vec::with_capacity(offsets.len() * words_per_access as usize);
-    for offset in offsets {
-        let byte = swizzle.apply(*offset) * i64::from(element_bits) / 8;
-        let first = byte / i64::from(BANK_BYTES);
-        words.extend((0..i64::from(words_per_access)).map(|w| first + w));
+    let each = i64::from(bytes.div_ceil(BANK_BYTES));
+    let first = |offset: &i64| swizzle.apply(*offset) * i64::from(element_bits) / 8 / i64::from(BANK_BYTES);
+    let mut firsts = [0; WARP as usize];
+    let Some(firsts) = firsts.get_mut(..offsets.len()) else {
+        return most_in_a_bank(
+            offsets.iter().flat_map(|offset| first(offset)..first(offset) + each).collect(),
+        );
+    };
+    firsts.iter_mut().zip(offsets).for_each(|(slot, offset)| *slot = first(offset));
+    if firsts.iter().any(|first| first % each != 0) {
+        return most_in_a_bank(firsts.iter().flat_map(|first| *first..first + each).collect());
     }
+    // The words of two lanes are all the same or all different.
+    firsts.sort_unstable();
+    let mut load = [0u8; BANKS as usize];
+    let mut last = None;
+    for first in firsts {
+        if last.replace(*first) != Some(*first) {
+            (*first..*first + each).for_each(|word| load[(word % i64::from(BANKS)) as usize] += 1);
+        }
+    }
+    load.into_iter().max().unwrap_or(0).into()
+}
+
+/// The most different words of one bank among any.
+fn most_in_a_bank(mut words: Vec<i64>) -> u64 {
     words.sort_unstable();
     words.dedup();
     let mut load = [0u64; BANKS as usize];
@@ -116,4 +223,49 @@ pub(super) fn words_in_one_bank(offsets: &[i64], swizzle: Swizzle, bytes: u32, e
         load[(word % i64::from(BANKS)) as usize] += 1;
     }
     load.into_iter().max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Accesses of every width under every swizzle: counted as whole accesses, and word by word.
+    #[test]
+    fn whole_accesses_take_banks_as_their_words_do() {
+        let lanes = |step: i64, rows: i64| (0..32).map(move |lane| lane % rows * step + lane / rows * 8);
+        for (bytes, bits) in [(4, 16), (8, 16), (16, 16), (16, 8), (4, 32), (16, 32), (8, 64)] {
+            let elements = i64::from(bytes * 8 / bits);
+            let phase = (WAVEFRONT_BYTES / bytes).clamp(1, WARP) as usize;
+            for step in [elements, 4 * elements, 32 * elements, 64 * elements, 72 * elements] {
+                for rows in [4, 8, 32] {
+                    let mut offsets: Vec<i64> =
+                        lanes(step, rows).map(|o| o / elements * elements).take(phase).collect();
+                    offsets.sort_unstable();
+                    offsets.dedup();
+                    let unit = elements.trailing_zeros();
+                    let swizzles = (0..4).flat_map(|more| {
+                        (0..4).flat_map(move |b| (b..6).map(move |shift| (b, unit + more, shift as i32)))
+                    });
+                    for (b, base, shift) in swizzles {
+                        let swizzle = Swizzle::new(b, base, shift).unwrap_or_else(|_| Swizzle::identity());
+                        assert_eq!(
+                            accesses_in_one_bank(&offsets, swizzle, unit, bytes),
+                            words_in_one_bank(&offsets, swizzle, bytes, bits),
+                            "{offsets:?} {swizzle} {bytes} B of {bits} bits"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// Words that several lanes share in part are counted one by one.
+    #[test]
+    fn words_are_counted_once() {
+        let none = Swizzle::identity();
+        assert_eq!(words_in_one_bank(&[0, 1, 2, 3], none, 2, 16), 1);
+        assert_eq!(words_in_one_bank(&[0, 64, 128], none, 2, 16), 3);
+        assert_eq!(words_in_one_bank(&[0, 2, 4], none, 8, 16), 1);
+        assert_eq!(words_in_one_bank(&[0, 64, 66], none, 8, 16), 2);
+    }
 }

@@ -9,5 +9,5 @@ mod swizzle;
 #[cfg(test)]
 mod vectors;
 
-pub(crate) use options::{Use, ideal, solve};
+pub(crate) use options::{Known, Use, ideal, solve};
 pub(crate) use place::{Item, offsets};

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Arch, CopyRow, Space, WAVEFRONT_BYTES, catalogue};
-use hx_tile::{Conflicts, Op, OpId, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Conflicts, Op, OpId, Tensor, TensorId, TensorKind, TileProgram, View};
 
 use super::conflicts::{Places, Requests};
 use super::constraint::Constraint;
@@ -17,6 +17,7 @@ use crate::anchor::copy::deal;
 use crate::cost;
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
+use crate::pool::{LayoutKey, Pool, key};
 use crate::search::Cx;
 
 /// A copy to or from the tensor.
@@ -84,18 +85,64 @@ struct Candidate {
 /// Combinations tried before the search stops with the best so far.
 const BUDGET: usize = 512;
 
+/// All that the answer for a shared tensor depends on.
+#[derive(Clone, PartialEq, Debug)]
+struct Question {
+    id: TensorId,
+    tensor: Tensor,
+    single: bool,
+    uses: Vec<(OpId, View, Vec<i64>, bool, Other, f64)>,
+}
+
+/// [`End`], as it is compared.
+#[derive(Clone, PartialEq, Debug)]
+enum Other {
+    Register(LayoutKey),
+    Global(View),
+}
+
+/// Answers for shared tensors, each with the steps that it took. Programs that differ in redistributions ask for many of them again.
+#[derive(Debug, Default)]
+pub(crate) struct Known(Vec<(Question, Result<Buffer, Failure>, u64)>);
+
+impl Question {
+    fn of(cx: &Cx<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
+        let asked = |u: &Use<'_>| {
+            let end = match &u.end {
+                End::Register(tv) => Other::Register(key(tv)),
+                End::Global(view) => Other::Global((*view).clone()),
+            };
+            (u.op.id, u.view.clone().into_owned(), u.shape.clone(), u.reads, end, u.trips)
+        };
+        let tensor = cx.program().tensor(id).clone();
+        Question { id, tensor, single: cx.single, uses: uses.iter().map(asked).collect() }
+    }
+}
+
 /// Solves one shared tensor on its own: tensors that share no access do not interact.
 pub(crate) fn solve(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Buffer, Failure> {
-    let (program, arch) = (cx.program(), cx.arch);
+    let question = Question::of(cx, tensor, uses);
+    let before = cx.steps.get();
+    if let Some((_, answer, steps)) = cx.pool.buffers.borrow().0.iter().find(|(q, ..)| *q == question) {
+        cx.steps.set(before + steps);
+        return answer.clone();
+    }
+    let answer = solved(cx, tensor, uses);
+    if !matches!(&answer, Err(failure) if failure.kind == FailureKind::Cancelled) {
+        let steps = cx.steps.get() - before;
+        cx.pool.buffers.borrow_mut().0.push((question, answer.clone(), steps));
+    }
+    answer
+}
+
+fn solved(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Buffer, Failure> {
+    let program = cx.program();
     let shape = &program.tensor(tensor).shape;
-    let dtype = program.tensor(tensor).dtype;
     if let Some(pin) = pin_of(program, tensor) {
         fits(program, tensor, pin)?;
     }
-    let options: Vec<Vec<Candidate>> = uses
-        .iter()
-        .map(|u| candidates(program, tensor, u, dtype, arch, cx.single))
-        .collect::<Result<_, _>>()?;
+    let options: Vec<Vec<Candidate>> =
+        uses.iter().map(|u| candidates(cx, tensor, u)).collect::<Result<_, _>>()?;
     let mut best: Option<Buffer> = None;
     for combination in combinations(&options) {
         if (cx.cancelled)() {
@@ -109,11 +156,14 @@ pub(crate) fn solve(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Resu
         let unified = chosen.iter().try_fold(Constraint::free(shape), |all, c| all.unify(&c.constraint));
         let Some(constraint) = unified else { continue };
         cx.steps.set(cx.steps.get() + 1);
-        if let Some(buffer) = place(program, tensor, uses, &chosen, constraint)
+        if let Some(buffer) = place(cx, tensor, uses, &chosen, constraint)
             && best.as_ref().is_none_or(|b| buffer.cost < b.cost)
         {
             best = Some(buffer);
         }
+    }
+    if (cx.cancelled)() {
+        return Err(Failure::cancelled());
     }
     let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses, &options))?;
     explain(&mut buffer, &options);
@@ -139,14 +189,14 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
             .collect();
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, row) in rows {
-            let accesses = row_accesses(used, tv, dtype, row);
+            let accesses = row_accesses(cx.pool, used, tv, dtype, row);
             let fits = accesses.iter().find(|a| constraint_of(used, a, shape).is_some());
             if let Some(access) = fits {
                 return Ok(cost::shared_ideal(program, access));
             }
         }
     }
-    let candidates = candidates(program, tensor, used, dtype, cx.arch, cx.single)?;
+    let candidates = candidates(cx, tensor, used)?;
     Ok(candidates.first().map_or(0.0, |c| c.cost))
 }
 
@@ -171,20 +221,16 @@ fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result
 }
 
 /// Every instruction that can serve a use, cheapest first.
-fn candidates(
-    program: &TileProgram,
-    tensor: TensorId,
-    u: &Use<'_>,
-    dtype: DType,
-    arch: Arch,
-    single: bool,
-) -> Result<Vec<Candidate>, Failure> {
-    let shape = &program.tensor(tensor).shape;
+fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>) -> Result<Vec<Candidate>, Failure> {
+    let (program, arch) = (cx.program(), cx.arch);
+    let info = program.tensor(tensor);
+    let (shape, dtype) = (&info.shape, info.dtype);
     let accesses = match &u.end {
         End::Register(tv) => {
-            let mut accesses = register_accesses(u, tv, dtype, arch);
-            accesses.retain(|a| !single || !a.row.is_collective());
-            accesses
+            let (from, to) = ends(u);
+            let rows = catalogue().copies_between(from, to, arch);
+            let rows = rows.filter(|row| !cx.single || !row.is_collective());
+            rows.flat_map(|row| row_accesses(cx.pool, u, tv, dtype, row).to_vec()).collect()
         }
         End::Global(view) => async_accesses(program, u, view, dtype, arch)?,
     };
@@ -213,24 +259,22 @@ fn ends(u: &Use<'_>) -> (Space, Space) {
     if u.reads { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) }
 }
 
-/// Loads or stores between the tensor and registers with this layout.
-fn register_accesses(u: &Use<'_>, tv: &Tv, dtype: DType, arch: Arch) -> Vec<Access> {
-    let (from, to) = ends(u);
-    catalogue().copies_between(from, to, arch).flat_map(|row| row_accesses(u, tv, dtype, row)).collect()
+/// The ways in which one instruction makes the copy.
+fn row_accesses(pool: &Pool, u: &Use<'_>, tv: &Rc<Tv>, dtype: DType, row: &'static CopyRow) -> Rc<[Access]> {
+    pool.accesses(tv, &u.shape, dtype, row, || made_accesses(&u.shape, tv, dtype, row))
 }
 
-/// The ways in which one instruction makes the copy.
-fn row_accesses(u: &Use<'_>, tv: &Tv, dtype: DType, row: &'static CopyRow) -> Vec<Access> {
+fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) -> Vec<Access> {
     let Some(atom) = row.atom(dtype) else { return vec![] };
     let mut out = Vec::new();
     if row.is_collective() {
         // Lanes that hold elements outside of the tensor have nothing to address.
-        let exact = tv.is_exact(&u.shape);
+        let exact = tv.is_exact(shape);
         out.extend(exact.then(|| collective::collective(tv, row, &atom)).flatten());
     } else {
         let dims = if atom.values == 1 { 0..1 } else { 0..tv.tile.len() };
         for dim in dims {
-            let whole = atom.values == 1 || u.shape[dim] % atom.values == 0;
+            let whole = atom.values == 1 || shape[dim] % atom.values == 0;
             out.extend(whole.then(|| vector::vector(tv, row, dim, atom.values)).flatten());
         }
     }
@@ -308,14 +352,15 @@ fn combinations(options: &[Vec<Candidate>]) -> Vec<Vec<usize>> {
     all.into_iter().map(|(_, chosen)| chosen).collect()
 }
 
-/// The cheapest layout that meets the unified constraint.
+/// The cheapest layout that meets the unified constraint; of those looked at before a cancellation.
 fn place(
-    program: &TileProgram,
+    cx: &Cx<'_, '_>,
     tensor: TensorId,
     uses: &[Use<'_>],
     chosen: &[&Candidate],
     constraint: Constraint,
 ) -> Option<Buffer> {
+    let program = cx.program();
     let info = program.tensor(tensor);
     let bits = info.dtype.bits();
     let vector = chosen.iter().map(|c| c.access.width).max().unwrap_or(1);
@@ -337,6 +382,9 @@ fn place(
     let dense = (info.shape.iter().product::<i64>() * i64::from(bits) + 7) / 8;
     let mut best: Option<Buffer> = None;
     for layout in layouts {
+        if (cx.cancelled)() {
+            break;
+        }
         let requests: Vec<(Requests, f64)> = uses
             .iter()
             .zip(chosen)
@@ -421,17 +469,14 @@ fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
     let offsets: Vec<i64> = view.offsets.iter().map(|o| o.as_const().unwrap_or(0)).collect();
     let factors: Vec<(usize, i64)> =
         view.modes.iter().map(|m| (m.dim, m.factor.as_const().unwrap_or(1))).collect();
-    let place = |at: &[i64]| {
-        if at.iter().zip(shape).any(|(c, extent)| c >= extent) {
-            return None;
-        }
-        let mut out = offsets.clone();
+    let place = |at: &[i64], out: &mut [i64]| {
+        out[..offsets.len()].copy_from_slice(&offsets);
         for (c, (dim, factor)) in at.iter().zip(&factors) {
             out[*dim] += c * factor;
         }
-        Some(out)
+        at.iter().zip(shape).all(|(c, extent)| c < extent)
     };
-    Places::of(access, program.threads, u.reads, &place)
+    Places::of(access, program.threads, u.reads, offsets.len(), &place)
 }
 
 /// One line for each access: why it is no wider.

@@ -7,13 +7,22 @@ use super::conflicts::Requests;
 
 /// The best swizzle for accesses of at most `vector` elements. No swizzle is preferred, then the least memory, then few bits.
 pub(crate) fn best(layout: &Layout, requests: &[(Requests, f64)], vector: i64, element_bits: u32) -> Swizzle {
-    let weigh = |swizzle: Swizzle| -> (f64, f64) {
-        requests.iter().fold((0.0, 0.0), |(sum, ideal), (r, trips)| {
-            let c = r.count(swizzle);
-            (sum + c.wavefronts as f64 * trips, ideal + c.ideal as f64 * trips)
-        })
+    let ideal: f64 = requests.iter().fold(0.0, |ideal, (r, trips)| ideal + r.ideal() as f64 * trips);
+    // Wavefronts of all accesses; or what they are at least, if that is more than `most`.
+    let weigh = |swizzle: Swizzle, most: f64| -> f64 {
+        let mut rest = ideal;
+        let mut sum = 0.0;
+        for (request, trips) in requests {
+            rest -= request.ideal() as f64 * trips;
+            let left = ((most - sum - rest) / trips).max(0.0);
+            sum += request.at_most(swizzle, left) as f64 * trips;
+            if sum + rest > most {
+                return sum + rest;
+            }
+        }
+        sum
     };
-    let (mut best, ideal) = weigh(Swizzle::identity());
+    let mut best = weigh(Swizzle::identity(), f64::INFINITY);
     let mut chosen = Swizzle::identity();
     if best <= ideal || vector.count_ones() != 1 {
         return chosen;
@@ -30,7 +39,7 @@ pub(crate) fn best(layout: &Layout, requests: &[(Requests, f64)], vector: i64, e
                 if best <= ideal && taken >= places {
                     continue;
                 }
-                let (sum, _) = weigh(swizzle);
+                let sum = weigh(swizzle, best);
                 if sum < best || sum == best && taken < places && !chosen.is_identity() {
                     (best, chosen, places) = (sum, swizzle, taken);
                     // Without conflicts and without a gap.

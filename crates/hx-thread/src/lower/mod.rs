@@ -34,14 +34,18 @@ pub struct LowerError {
     pub message: String,
 }
 
-/// Spells a solved program out for the threads of a block.
+/// Spells a solved program out for the threads of a block. Polls before every statement; a poll may unwind.
 ///
 /// # Errors
 /// When the solution lacks a layout or an instruction, or their shapes do not fit.
-pub fn lower(program: &TileProgram, solution: &Solution) -> Result<ThreadProgram, LowerError> {
+pub fn lower(
+    program: &TileProgram,
+    solution: &Solution,
+    poll: &dyn Fn(),
+) -> Result<ThreadProgram, LowerError> {
     let edited = solution.program(program);
     let program = &*edited;
-    let lowering = Lowering::new(program, solution);
+    let lowering = Lowering::new(program, solution, poll);
     let body = lowering.stmts(&program.body)?;
     let Lowering { arrays, temporaries, buffers, scratch, log, .. } = lowering;
     let registers = arrays.keys().map(|t| {
@@ -190,10 +194,11 @@ struct Lowering<'p> {
     facts: Facts,
     /// How many operations take part in each register tensor.
     uses: BTreeMap<TensorId, usize>,
+    poll: &'p dyn Fn(),
 }
 
 impl<'p> Lowering<'p> {
-    fn new(program: &'p TileProgram, solution: &'p Solution) -> Lowering<'p> {
+    fn new(program: &'p TileProgram, solution: &'p Solution, poll: &'p dyn Fn()) -> Lowering<'p> {
         let numbered = |register: bool| {
             program.tensor_ids().filter(move |t| program.tensor(*t).is_register() == register).zip(0u32..)
         };
@@ -220,13 +225,14 @@ impl<'p> Lowering<'p> {
         for tensor in program.ops(1.0).into_iter().flat_map(|(op, _)| op.kind.registers()) {
             *uses.entry(tensor).or_default() += 1;
         }
-        Lowering { program, solution, arrays, temporaries, buffers, scratch, log, facts, uses }
+        Lowering { program, solution, arrays, temporaries, buffers, scratch, log, facts, uses, poll }
     }
 
     fn stmts(&self, stmts: &[TileStmt]) -> Result<Body, LowerError> {
         let mut out = Vec::new();
         let mut next = 0;
         while let Some(stmt) = stmts.get(next) {
+            (self.poll)();
             if let Some((fused, taken)) = self.sliced(&stmts[next..])? {
                 out.push(fused);
                 next += taken;

@@ -1,7 +1,9 @@
 //! `hx check`.
 
-use hx_base::{Diagnostic, sort_diagnostics};
-use hx_driver::{EmitError, EmitKind, Overrides, Setup, emit, parse_override};
+use std::time::Duration;
+
+use hx_base::Diagnostic;
+use hx_driver::{EmitError, EmitKind, KernelTimes, Overrides, Setup, emit, parse_override};
 
 use super::{Loaded, load, setup};
 use crate::Exit;
@@ -27,11 +29,10 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
     if let Some(kind) = args.emit.as_deref().and_then(EmitKind::parse) {
         return show(args, &loaded, &overrides, kind, &setup, output);
     }
-    let mut found = Vec::new();
-    for &file in &loaded.files {
-        found.extend(hx_driver::check(&loaded.db, file, setup.target, args.verify));
+    if args.timings {
+        return Ok(timings(&loaded, &setup, output));
     }
-    sort_diagnostics(&loaded.db, &mut found);
+    let found = hx_driver::check_all(&loaded.db, &loaded.files, setup.target, args.verify);
     output.diagnostics(&loaded.db, &found);
     let count = loaded.files.len();
     let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
@@ -44,6 +45,39 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         None => output.remark(&format!("checked {files} for {}: no errors", setup.target)),
     }
     Ok(Exit::Good)
+}
+
+/// Prints how long the stages of every kernel take: a table in milliseconds, or an object a line.
+fn timings(loaded: &Loaded, setup: &Setup, output: &Output) -> Exit {
+    let times: Vec<KernelTimes> =
+        loaded.files.iter().flat_map(|&file| hx_driver::timings(&loaded.db, file, setup.target)).collect();
+    let Some(first) = times.first() else {
+        output.remark("there is no kernel with a default instance");
+        return Exit::Good;
+    };
+    let milliseconds = |time: &Duration| time.as_secs_f64() * 1e3;
+    if output.json() {
+        for kernel in &times {
+            let stages =
+                kernel.stages.iter().map(|(name, time)| ((*name).to_owned(), milliseconds(time).into()));
+            let stages: serde_json::Map<String, serde_json::Value> = stages.collect();
+            let object = serde_json::json!({
+                "path": kernel.path, "kernel": kernel.kernel, "milliseconds": stages,
+            });
+            output.result(&format!("{object}\n"));
+        }
+        return Exit::Good;
+    }
+    let width = times.iter().map(|kernel| kernel.kernel.len()).max().unwrap_or(0);
+    let names: String = first.stages.iter().map(|(name, _)| format!("{name:>10}")).collect();
+    output.result(&format!("{:width$}{names}{:>10}\n", "ms", "all"));
+    for kernel in &times {
+        let all: Duration = kernel.stages.iter().map(|(_, time)| time).sum();
+        let stages = kernel.stages.iter().map(|(_, time)| time).chain([&all]);
+        let stages: String = stages.map(|time| format!("{:>10.2}", milliseconds(time))).collect();
+        output.result(&format!("{:width$}{stages}\n", kernel.kernel));
+    }
+    Exit::Good
 }
 
 /// Prints a stage of the chosen kernels. Errors of the files are told first where they keep a kernel from its stage.

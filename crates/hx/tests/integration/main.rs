@@ -217,6 +217,48 @@ fn checking() {
 }
 
 #[test]
+fn stages_are_timed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = |name: &str| {
+        format!(
+            "kernel {name}(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {{\n    let r = register_tensor(f32, [256]);\n    \
+             copy(tile(x, [256])[.., block_idx], r);\n    copy(r, tile(y, [256])[.., block_idx]);\n}}\n"
+        )
+    };
+    std::fs::write(folder.path().join("a.hx"), copy("first") + &copy("second")).expect("writable");
+    std::fs::write(folder.path().join("b.hx"), copy("third")).expect("writable");
+    let output = hx(folder.path(), &["check", "--timings", "."]);
+    let table = String::from_utf8_lossy(&output.stdout);
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let mut lines = table.lines().map(words);
+    assert_eq!(lines.next(), Some(words("ms tile layouts thread cuda sync all")), "{table}");
+    let kernels: Vec<String> = lines.clone().filter_map(|line| line.first().cloned()).collect();
+    assert_eq!(kernels, ["first", "second", "third"]);
+    assert!(lines.all(|line| line[1..].iter().all(|time| time.parse::<f64>().is_ok())), "{table}");
+    let output = hx(folder.path(), &["check", "--timings", "--message-format", "json", "b.hx"]);
+    let times: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!((&times["path"], &times["kernel"]), (&"b.hx".into(), &"third".into()));
+    assert!(times["milliseconds"]["layouts"].is_f64());
+}
+
+/// Files are checked by several threads; what is said of them comes in the order of their paths.
+#[test]
+fn many_files_are_checked_in_order() {
+    let names: Vec<String> = (10..40).map(|i| format!("f{i}.hx")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "const A = ;\n")).collect();
+    let errors: String = names
+        .iter()
+        .map(|name| format!("{name}:1:11: error[HX0001]: found `;` where an expression was expected\n"))
+        .collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).expect("writable");
+    }
+    let output = hx(folder.path(), &["check", "--message-format", "short"]);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), format!("{errors}30 errors\n"));
+}
+
+#[test]
 fn the_version_says_who_it_is() {
     let output = hx(Path::new("."), &["--version"]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("the hx kernel language toolchain"));

@@ -1,0 +1,141 @@
+//! `cargo xtask solving`: how long the solver takes, on one core.
+//!
+//! Every kernel of the standard library with its default arguments, in a table with quantiles; then programs with 2, 4, 8 and 16 shared
+//! buffers, which should take no more than that many times as long. The times are those of `hx check --timings`, the median of
+//! several processes. They are measured and not tested: what is fast enough depends on the machine.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::typing::{build, say_load};
+use crate::{root, say};
+
+/// Processes for each median.
+const ROUNDS: usize = 7;
+
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let (mut rounds, mut release) = (ROUNDS, true);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--debug" => release = false,
+            "--rounds" => {
+                let number = args.next().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
+                rounds = number.ok_or("`--rounds` needs a number")?;
+            }
+            other => return Err(format!("`{other}` is not understood: --rounds N, --debug")),
+        }
+    }
+    let hx = build(release)?;
+    say_load();
+    let std = timed(&hx, &root().join("std"), rounds)?;
+    say(&format!("{:<24}{:>10}{:>10}   ms", "kernel of std", "layouts", "all"));
+    let mut rows: Vec<(&String, &Times)> = std.iter().collect();
+    rows.sort_by(|a, b| b.1.layouts.total_cmp(&a.1.layouts));
+    for (kernel, times) in &rows {
+        say(&format!("{kernel:<24}{:>10.2}{:>10.2}", times.layouts, times.all));
+    }
+    let mut layouts: Vec<f64> = std.values().map(|times| times.layouts).collect();
+    layouts.sort_by(f64::total_cmp);
+    let at = |share: f64| {
+        let last = layouts.len().saturating_sub(1);
+        layouts.get((last as f64 * share).round() as usize).copied().unwrap_or_default()
+    };
+    let (median, high, worst) = (at(0.5), at(0.95), at(1.0));
+    say(&format!(
+        "layouts of {} kernels: median {median:.2}, p95 {high:.2}, worst {worst:.2}",
+        layouts.len()
+    ));
+
+    let folder = std::env::temp_dir().join(format!("hx-solving-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot make a folder: {error}"))?;
+    let answer = buffers_in(&hx, &folder, rounds);
+    let _ = fs::remove_dir_all(&folder);
+    answer
+}
+
+fn buffers_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
+    say("");
+    say(&format!("{:<24}{:>10}{:>12}   ms", "shared buffers", "layouts", "each"));
+    for count in [1, 2, 4, 8, 16] {
+        let path = folder.join(format!("buffers_{count}.hx"));
+        fs::write(&path, buffers(count)).map_err(|error| format!("cannot write a program: {error}"))?;
+        let times = timed(hx, &path, rounds)?;
+        let layouts: f64 = times.values().map(|times| times.layouts).sum();
+        say(&format!("{count:<24}{layouts:>10.2}{:>12.3}", layouts / f64::from(count)));
+    }
+    Ok(())
+}
+
+/// Tiles that go through so many shared buffers, each written by rows and read transposed.
+fn buffers(count: u32) -> String {
+    let mut text = String::from(
+        "kernel buffers(a: f16[m, n], c: mut f16[m, n]) grid [1] threads 128 {\n    \
+         let ga = tile(a, [64, 64]);\n    let gc = tile(c, [64, 64]);\n",
+    );
+    for i in 0..count {
+        text.push_str(&format!(
+            "    let s{i} = shared_tensor(f16, [64, 64]);\n    let x{i} = register_tensor(f16, [64, 64]);\n    \
+             copy(ga[.., .., {i}, 0], x{i});\n    copy(x{i}, s{i});\n    sync();\n    \
+             let y{i} = register_tensor(f16, [64, 64]);\n    copy(s{i}.T, y{i});\n    \
+             copy(y{i}, gc[.., .., {i}, 0]);\n"
+        ));
+    }
+    text + "}\n"
+}
+
+/// Milliseconds of one kernel.
+#[derive(Debug, Default)]
+struct Times {
+    layouts: f64,
+    all: f64,
+}
+
+/// The median times of every kernel of a file or folder.
+fn timed(hx: &Path, what: &Path, rounds: usize) -> Result<BTreeMap<String, Times>, String> {
+    let mut samples: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    for _ in 0..rounds {
+        let mut command = Command::new(hx);
+        command.args(["check", "--timings", "--message-format", "json"]).arg(what).stderr(Stdio::inherit());
+        let output = command.output().map_err(|error| format!("hx does not start: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("hx check fails on {}", what.display()));
+        }
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            let found: Value = serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"))?;
+            let stages = found["milliseconds"].as_object().ok_or_else(|| format!("no times in `{line}`"))?;
+            let all = stages.values().filter_map(Value::as_f64).sum();
+            let layouts = stages.get("layouts").and_then(Value::as_f64).unwrap_or_default();
+            let kernel = found["kernel"].as_str().unwrap_or_default().to_owned();
+            samples.entry(kernel).or_default().push((layouts, all));
+        }
+    }
+    let median = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or_default()
+    };
+    let times = samples.into_iter().map(|(kernel, samples)| {
+        let layouts = median(samples.iter().map(|sample| sample.0).collect());
+        let all = median(samples.iter().map(|sample| sample.1).collect());
+        (kernel, Times { layouts, all })
+    });
+    Ok(times.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_have_as_many_buffers_as_they_say() {
+        for count in [1, 2, 16] {
+            let text = buffers(count);
+            assert_eq!(text.matches("shared_tensor").count(), count as usize);
+            assert!(text.starts_with("kernel buffers(") && text.ends_with("}\n"));
+        }
+    }
+}
