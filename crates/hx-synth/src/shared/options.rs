@@ -381,9 +381,16 @@ fn place(
     };
     let dense = (info.shape.iter().product::<i64>() * i64::from(bits) + 7) / 8;
     let mut best: Option<Buffer> = None;
+    // Cycles without conflicts, which are the same for every layout.
+    let mut least = None;
     for layout in layouts {
         if (cx.cancelled)() {
             break;
+        }
+        // Nothing is better than no conflicts in the places that the layout takes at least.
+        let bytes = layout.cosize() * i64::from(bits) / 8;
+        if best.as_ref().is_some_and(|b| least.is_some_and(|l| b.cost <= l) && i64::from(b.bytes) <= bytes) {
+            continue;
         }
         let requests: Vec<(Requests, f64)> = uses
             .iter()
@@ -393,6 +400,12 @@ fn place(
                 (Requests::new(places, &layout, bits), u.trips)
             })
             .collect();
+        least.get_or_insert_with(|| {
+            let cycles = |(c, (r, trips)): (&&Candidate, &(Requests, f64))| {
+                trips * cost::shared(program, &c.access, r.ideal() as f64)
+            };
+            chosen.iter().zip(&requests).map(cycles).sum::<f64>()
+        });
         let swizzle = pin.map_or_else(|| swizzle::best(&layout, &requests, vector, bits), |pin| pin.swizzle);
         let bytes = swizzle::footprint(&layout, swizzle) * i64::from(bits) / 8;
         let cost: f64 = chosen
