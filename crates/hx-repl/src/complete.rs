@@ -47,6 +47,21 @@ impl Session {
                     } else {
                         (rest.rfind(char::is_whitespace).map_or(0, |space| space + 1), Vec::new())
                     };
+                    if matches!(command, "layout" | "why") {
+                        let last = rest.rfind(char::is_whitespace).map_or(0, |space| space + 1);
+                        let names = self.tensor_names(&rest[last..]);
+                        let fit = names.into_iter().filter(|name| name.starts_with(&rest[last..]));
+                        let mut fit: Vec<Word> = fit.map(|text| Word { text, what: String::new() }).collect();
+                        // Only `:layout` takes expressions, and behind the name of a kernel nothing else has a meaning.
+                        if command == "why" || rest[last..].contains('.') && !fit.is_empty() {
+                            return Completion::Words(start + last, fit);
+                        }
+                        if last == word {
+                            words.retain(|other| !fit.iter().any(|known| known.text == other.text));
+                            fit.append(&mut words);
+                            return Completion::Words(start + last, fit);
+                        }
+                    }
                     let own = arguments(command).into_iter().filter(|text| text.starts_with(&rest[word..]));
                     words.splice(0..0, own.map(|text| Word { text, what: String::new() }));
                     Completion::Words(start + word, words)

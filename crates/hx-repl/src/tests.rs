@@ -156,6 +156,9 @@ fn words_fit_their_place() {
     check(":device s", &[":device sim"]);
     check(":type weights.su", &[":type weights.sum"]);
     check(":layout wi", &[":layout wide"]);
+    check(":layout wide.", &[":layout wide.r"]);
+    check(":why r", &[":why r"]);
+    check(":why wi", &[":why wide"]);
     check("?rand", &["?randn"]);
     check(":load ke", &["FILE"]);
     check("let w = load(\"we", &["FILE"]);

@@ -1,7 +1,7 @@
 //! What a command means by the name of a kernel or of a tensor in one.
 
 use hx_driver::{Overrides, parse_override};
-use hx_hir::{Item, ItemKey, PathTarget, names_in_scope};
+use hx_hir::{Item, ItemKey, MemorySpace, Pat, PathTarget, Ty, body_of, infer_body, names_in_scope};
 
 use crate::session::Session;
 
@@ -47,6 +47,38 @@ impl Session {
     pub(super) fn kernels(&self) -> Vec<ItemKey> {
         let names = names_in_scope(&self.db, self.scratch(), false);
         names.iter().filter_map(|name| self.kernel(name)).collect()
+    }
+
+    /// The names of the register and shared tensors of a kernel, as its text binds them. Nothing is solved for it.
+    pub(crate) fn tensors_of(&self, kernel: &ItemKey) -> Vec<String> {
+        let db = &self.db;
+        let Some(item) = kernel.find(db) else { return Vec::new() };
+        let (store, types) = (&body_of(db, item).store, infer_body(db, item));
+        let mut names: Vec<String> = Vec::new();
+        for (pat, found) in store.pats.iter() {
+            let (Pat::Bind(name), Some(Ty::Tensor(tensor))) = (found, types.pats.get(pat)) else { continue };
+            if tensor.space != MemorySpace::Global && !names.iter().any(|known| name == known.as_str()) {
+                names.push(name.to_string());
+            }
+        }
+        names
+    }
+
+    /// What `:layout` and `:why` take besides expressions: a tensor of the newest kernel that has it, `KERNEL.TENSOR`, a kernel.
+    pub(crate) fn tensor_names(&self, typed: &str) -> Vec<String> {
+        if let Some((kernel, _)) = typed.rsplit_once('.') {
+            let tensors = self.kernel(kernel).map(|key| self.tensors_of(&key)).unwrap_or_default();
+            return tensors.into_iter().map(|tensor| format!("{kernel}.{tensor}")).collect();
+        }
+        let kernels = self.kernels();
+        let mut names: Vec<String> = Vec::new();
+        let tensors = kernels.iter().flat_map(|kernel| self.tensors_of(kernel));
+        for name in tensors.chain(kernels.iter().map(|kernel| kernel.name.to_string())) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     /// The candidates for `matmul`, `matmul.rc` or `rc`, in the order in which they are tried.
