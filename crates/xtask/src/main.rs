@@ -10,6 +10,7 @@ mod cuda;
 mod fuzz;
 mod programs;
 mod solving;
+mod suite;
 mod test;
 mod tidy;
 mod typing;

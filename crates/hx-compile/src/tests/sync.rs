@@ -41,12 +41,16 @@ fn check_sync(body: &str, expected: Expect) {
     panic!("there is always something to fix\n{text}");
 }
 
+/// The same with a tensor `t` that is held in another order than `r`, so that threads read what others wrote.
+fn check_turned(body: &str, expected: Expect) {
+    let t = "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));\n";
+    check_sync(&format!("{t}{body}"), expected);
+}
+
 #[test]
 fn a_missing_barrier_is_an_error_with_a_fix() {
-    // `t` is held in another order than `r`, so threads read what others wrote.
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    copy(gx, r);
+    check_turned(
+        "    copy(gx, r);
     copy(r, s);
     copy(s, t);
     copy(t, gy);
@@ -63,9 +67,8 @@ fn a_missing_barrier_is_an_error_with_a_fix() {
 
 #[test]
 fn a_barrier_is_missing_from_one_round_to_the_next() {
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    for j in 0..m / 64 {
+    check_turned(
+        "    for j in 0..m / 64 {
         copy(gx, r);
         copy(r, s);
         sync();
@@ -87,12 +90,11 @@ fn a_barrier_is_missing_from_one_round_to_the_next() {
 
 #[test]
 fn a_barrier_that_orders_nothing_is_a_warning_with_a_fix() {
-    check_sync(
+    check_turned(
         "    copy(gx, r);
     copy(r, s);
     sync();
     sync(); // twice
-    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
     copy(s, t);
     copy(t, gy);
 ",
@@ -121,11 +123,10 @@ fn what_every_thread_reads_back_itself_needs_no_barrier() {
 
 #[test]
 fn a_copy_that_nothing_waited_for_is_waited_for() {
-    check_sync(
+    check_turned(
         "    copy_async(gx, s);
     commit();
     sync();
-    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
     copy(s, t);
     copy(t, gy);
 ",
@@ -201,9 +202,8 @@ fn a_wait_for_a_million_groups_waits_for_none() {
 
 #[test]
 fn a_buffer_is_not_filled_again_while_it_is_read_or_in_flight() {
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    copy_async(gx, s);
+    check_turned(
+        "    copy_async(gx, s);
     commit();
     copy_async(gx, s);
     commit();
@@ -222,9 +222,8 @@ fn a_buffer_is_not_filled_again_while_it_is_read_or_in_flight() {
               fix: insert `wait(0)`
         "#]],
     );
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    for j in 0..m / 256 {
+    check_turned(
+        "    for j in 0..m / 256 {
         copy_async(gx, s);
         commit();
         wait(0);
@@ -250,9 +249,8 @@ fn a_buffer_is_not_filled_again_while_it_is_read_or_in_flight() {
 /// A condition that only a launch decides: both ways are followed to the end.
 #[test]
 fn a_barrier_under_a_condition_does_not_order_the_other_way() {
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    copy(gx, r);
+    check_turned(
+        "    copy(gx, r);
     copy(r, s);
     if m > 1000 {
         sync();
@@ -269,9 +267,8 @@ fn a_barrier_under_a_condition_does_not_order_the_other_way() {
         "#]],
     );
     // What is written under the same condition needs no other.
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    copy(gx, r);
+    check_turned(
+        "    copy(gx, r);
     if m > 1000 {
         copy(r, s);
         sync();
@@ -286,9 +283,8 @@ fn a_barrier_under_a_condition_does_not_order_the_other_way() {
 /// Where the condition fails the loop does not run, so nothing is told of a way that nobody takes.
 #[test]
 fn a_condition_that_decides_a_loop_as_well_is_not_taken_apart() {
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    if m > 255 {
+    check_turned(
+        "    if m > 255 {
         copy_async(gx, s);
         commit();
         wait(0);
@@ -313,9 +309,8 @@ fn a_condition_that_decides_a_loop_as_well_is_not_taken_apart() {
 
 #[test]
 fn a_useless_barrier_is_told_wherever_only_a_launch_knows_the_way() {
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    copy(gx, r);
+    check_turned(
+        "    copy(gx, r);
     let j = 0;
     while j < m {
         sync();
@@ -333,9 +328,8 @@ fn a_useless_barrier_is_told_wherever_only_a_launch_knows_the_way() {
               fix: remove it
         "#]],
     );
-    check_sync(
-        "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
-    copy(gx, r);
+    check_turned(
+        "    copy(gx, r);
     if m > 1000 {
         copy(r, s);
         sync();
@@ -351,12 +345,11 @@ fn a_useless_barrier_is_told_wherever_only_a_launch_knows_the_way() {
         "#]],
     );
     // Which stage is read only a launch knows, so the barrier has its use.
-    check_sync(
+    check_turned(
         "    let ring = shared_tensor(f32, [256, 4]);
     copy(gx, r);
     copy(r, ring[.., m % 4]);
     sync();
-    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
     copy(ring[.., 0], t);
     copy(t, gy);
 ",
