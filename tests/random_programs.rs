@@ -6,10 +6,12 @@
 //! `HX_RANDOM_PROGRAMS=N` runs more of them, `HX_RANDOM_SEED=S` others. Start at `draw.rs` for what is drawn, then `write.rs`.
 
 mod draw;
+mod draw_more;
 mod judge;
 mod program;
 mod shrink;
 mod write;
+mod write_more;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -29,6 +31,12 @@ const COUNT: u64 = 150;
 
 /// From so many programs on, each row of the catalogue has to occur.
 const MANY: u64 = 2000;
+
+/// Rows that no program of the language can ask for, by the beginning of their names, with the reason.
+const BEYOND: &[(&[&str], &str)] = &[(
+    &["And.i", "And.u", "Or.i", "Or.u", "Xor.", "Shl.", "Shr."],
+    "the language has no operators on the bits of a tile",
+)];
 
 /// Programs of a hundred that the solver may refuse: it does not exchange values between threads where layouts disagree.
 const REFUSED: u64 = 20;
@@ -56,8 +64,8 @@ struct Seen {
     parts: BTreeMap<&'static str, u64>,
     rows: BTreeMap<String, u64>,
     slowest: (Duration, u64),
-    /// Kinds of refusals, with the number of programs.
-    refused: BTreeMap<String, u64>,
+    /// Kinds of refusals, with the programs.
+    refused: BTreeMap<String, Vec<u64>>,
 }
 
 #[test]
@@ -74,7 +82,7 @@ fn random_programs_agree() {
     say(&coverage(&seen, seed, count));
     assert!(seen.failures.is_empty(), "{failures}");
     if count >= COUNT {
-        let refused: u64 = seen.refused.values().sum();
+        let refused: u64 = seen.refused.values().map(|cases| cases.len() as u64).sum();
         assert!(
             refused * 100 <= count * REFUSED,
             "{refused} of {count} programs are refused: {:#?}",
@@ -144,7 +152,7 @@ fn run(seed: u64, first: u64, count: u64) -> Seen {
                     };
                     let failure = fault.map(|fault| smallest(case, &program, fault, limit));
                     let mut seen = lock();
-                    refused.into_iter().for_each(|kind| *seen.refused.entry(kind).or_default() += 1);
+                    refused.into_iter().for_each(|kind| seen.refused.entry(kind).or_default().push(case));
                     written.parts.iter().for_each(|part| *seen.parts.entry(part).or_default() += 1);
                     judged.rows.into_iter().for_each(|row| *seen.rows.entry(row).or_default() += 1);
                     seen.slowest = seen.slowest.max((judged.time, case));
@@ -191,8 +199,9 @@ fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
     let (time, case) = seen.slowest;
     let mut text = format!("random programs: {count} from seed {seed}, {} failures", seen.failures.len());
     let _ = writeln!(text, "; the slowest is {case}, {} ms", time.as_millis());
-    for (kind, count) in &seen.refused {
-        let _ = writeln!(text, "refused {count}: {kind}");
+    for (kind, cases) in &seen.refused {
+        let first: Vec<String> = cases.iter().take(5).map(u64::to_string).collect();
+        let _ = writeln!(text, "refused {}: {kind}, as {}", cases.len(), first.join(", "));
     }
     let rows = catalogue();
     let names = rows.copies.iter().map(|r| r.name.clone()).chain(rows.gemms.iter().map(|r| r.name.clone()));
@@ -208,14 +217,25 @@ fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
             .collect();
         let _ = writeln!(text, "parts: {}", parts.join(", "));
         let count = |name: &String| seen.rows.get(name).copied().unwrap_or(0);
-        let never: Vec<&str> = names.iter().filter(|name| count(name) == 0).map(String::as_str).collect();
+        let beyond =
+            |name: &str| BEYOND.iter().find(|(heads, _)| heads.iter().any(|head| name.starts_with(head)));
+        let never = names.iter().filter(|name| count(name) == 0 && beyond(name).is_none());
+        let never: Vec<&str> = never.map(String::as_str).collect();
+        let seldom = names.iter().filter(|name| (1..10).contains(&count(name)));
+        let seldom: Vec<String> = seldom.map(|name| format!("{name} {}", count(name))).collect();
         let often = names.iter().filter(|name| count(name) >= 10).count();
         let _ = writeln!(
             text,
-            "rows: {often} of {} at least ten times; never: {}",
+            "rows: {often} of {} at least ten times; seldom: {}; never: {}",
             names.len(),
+            seldom.join(", "),
             never.join(", ")
         );
+        for (heads, reason) in BEYOND {
+            let those = names.iter().filter(|name| heads.iter().any(|head| name.starts_with(head)));
+            let those: Vec<&str> = those.map(String::as_str).collect();
+            let _ = writeln!(text, "out of reach, as {reason}: {}", those.join(", "));
+        }
     }
     if count >= MANY {
         let rows: Vec<String> = seen.rows.iter().map(|(name, count)| format!("{name} {count}")).collect();

@@ -2,9 +2,10 @@
 
 use hx_dtype::DType;
 
+use super::draw_more::packs;
 use super::program::{
     Binary, Compare, Feed, Fold, Input, Node, Op, POINTS, Program, Range, Shape, Step, Store, Value,
-    ViewKind, Way, exact, is_narrow, is_unsigned, sums_of,
+    ViewKind, Way, bounds, exact, is_narrow, is_unsigned, sums_of,
 };
 use crate::support::Random;
 
@@ -50,12 +51,12 @@ const ELEMENTS: i64 = 6144;
 pub(super) fn program(seed: u64, case: u64) -> Program {
     let mut random = Random::new(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95));
     let threads = THREADS[below(&mut random, THREADS.len())];
-    let mut draw = Draw { random, threads, extents: Vec::new(), steps: Vec::new() };
+    let blocks = 1 + below(&mut random, 3) as i64;
+    let mut draw = Draw { random, threads, blocks, extents: Vec::new(), steps: Vec::new() };
     for _ in 0..3 {
         let extent = draw.extent();
         draw.extents.push(extent);
     }
-    let blocks = 1 + draw.below(3) as i64;
     let wanted = 3 + draw.below(7);
     let first = draw.shape();
     let dtype = draw.dtype();
@@ -70,24 +71,25 @@ fn below(random: &mut Random, n: usize) -> usize {
     (random.next() % n.max(1) as u64) as usize
 }
 
-struct Draw {
+pub(super) struct Draw {
     random: Random,
-    threads: i64,
+    pub(super) threads: i64,
+    pub(super) blocks: i64,
     extents: Vec<i64>,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
 }
 
 impl Draw {
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         below(&mut self.random, n)
     }
 
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 
     /// True so many times of a hundred.
-    fn percent(&mut self, n: usize) -> bool {
+    pub(super) fn percent(&mut self, n: usize) -> bool {
         self.below(100) < n
     }
 
@@ -118,18 +120,31 @@ impl Draw {
         self.pick(TYPES)
     }
 
-    fn value(&self, at: usize) -> Value {
+    pub(super) fn value(&self, at: usize) -> Value {
         self.steps[at].value
     }
 
-    fn push(&mut self, op: Op, from: Vec<usize>, value: Value) -> usize {
-        let store = self.pick(&[Store::Direct, Store::Direct, Store::ThroughShared, Store::Transposed]);
+    pub(super) fn push(&mut self, op: Op, from: Vec<usize>, value: Value) -> usize {
+        let mut store = self.pick(&[
+            Store::Direct,
+            Store::Direct,
+            Store::Direct,
+            Store::ThroughShared,
+            Store::ThroughShared,
+            Store::Transposed,
+            Store::Transposed,
+            Store::Added,
+        ]);
         let mut stored = self.part_of(value.shape);
         let packed = value.dtype.bits() < 8;
         if packed {
             stored[1] = value.shape[1];
         }
-        let store = if packed && store == Store::Transposed { Store::Direct } else { store };
+        let adds = value.dtype.bits() > 8 && value.dtype != DType::I64;
+        let exact_sum = value.range.magnitude().saturating_mul(self.blocks) <= exact(value.dtype);
+        if packed && store == Store::Transposed || store == Store::Added && !(adds && exact_sum) {
+            store = Store::Direct;
+        }
         self.steps.push(Step { op, from, value, store, stored, kept: true });
         self.steps.len() - 1
     }
@@ -145,13 +160,13 @@ impl Draw {
     }
 
     /// A tile that is there, rather a late one.
-    fn any(&mut self) -> usize {
+    pub(super) fn any(&mut self) -> usize {
         let count = self.steps.len();
         if self.percent(70) { count - 1 - self.below(count.min(2)) } else { self.below(count) }
     }
 
     /// A tile that can be computed with.
-    fn any_wide(&mut self) -> usize {
+    pub(super) fn any_wide(&mut self) -> usize {
         let at = self.any();
         if !is_narrow(self.value(at).dtype) {
             return at;
@@ -165,13 +180,16 @@ impl Draw {
         }
     }
 
-    fn any_where(&mut self, good: impl Fn(&Value) -> bool) -> Option<usize> {
+    pub(super) fn any_where(&mut self, good: impl Fn(&Value) -> bool) -> Option<usize> {
         let fitting: Vec<usize> = (0..self.steps.len()).filter(|&at| good(&self.steps[at].value)).collect();
         if fitting.is_empty() { None } else { Some(self.pick(&fitting)) }
     }
 
     fn step(&mut self) {
-        match self.below(100) {
+        match self.below(116) {
+            100..106 => self.scan(),
+            106..113 => self.part(),
+            113..116 => self.unpack(),
             0..8 => {
                 let (shape, dtype) = (self.shape(), self.dtype());
                 self.load(shape, dtype, None);
@@ -189,9 +207,10 @@ impl Draw {
         }
     }
 
-    fn small(&mut self, dtype: DType) -> Range {
+    pub(super) fn small(&mut self, dtype: DType) -> Range {
         let high = self.pick(&[1, 2, 3, 4, 7]);
-        if is_unsigned(dtype) { Range::new(0, high) } else { Range::new(-high, high) }
+        let (least, most) = bounds(dtype);
+        Range::new(least.max(-high), most.min(high))
     }
 
     fn input(&mut self, tile: Shape, dtype: DType) -> Input {
@@ -201,14 +220,14 @@ impl Draw {
         let around =
             (!transposed && self.percent(15)).then(|| [8 * self.below(3) as i64, 2 + self.below(7) as i64]);
         let view = if !transposed && self.percent(25) { ViewKind::GlobalView } else { ViewKind::Tile };
-        let pad = self.percent(12).then(|| self.below(4) as i64);
+        let pad = self.percent(12).then(|| self.below(4) as i64).filter(|pad| *pad <= bounds(dtype).1);
         Input { dtype, tile, extent, per_block: self.percent(60), transposed, around, pad, range, view }
     }
 
     /// A tile from global memory, with elements no greater than asked for.
-    fn load(&mut self, shape: Shape, dtype: DType, most: Option<i64>) -> usize {
+    pub(super) fn load(&mut self, shape: Shape, dtype: DType, most: Option<i64>) -> usize {
         // Packed elements begin at whole bytes.
-        let dtype = if dtype.bits() < 8 && shape[1] % 8 != 0 { DType::U8 } else { dtype };
+        let dtype = if dtype.bits() < 8 && !packs(shape, dtype) { DType::U8 } else { dtype };
         let mut input = self.input(shape, dtype);
         if dtype.bits() < 8 {
             let extent = [input.extent[0], shape[1]];
@@ -221,6 +240,13 @@ impl Draw {
         if shape[0] == 1 && dtype.bits() >= 8 && self.percent(40) {
             input =
                 Input { per_block: false, transposed: false, around: None, view: ViewKind::Vector, ..input };
+        }
+        if input.view == ViewKind::Tile && !input.transposed && input.around.is_none() && self.percent(12) {
+            let view = ViewKind::Gathered {
+                rows: 1 + self.below(2 * shape[0] as usize) as i64,
+                shared: self.percent(40),
+            };
+            input = Input { view, ..input };
         }
         let mut way = self.pick(&[Way::Load, Way::Load, Way::Copy, Way::Shared, Way::Async]);
         if way == Way::Async && (input.pad.is_some() || input.view == ViewKind::Vector || !input.is_aligned())
@@ -297,6 +323,10 @@ impl Draw {
         let signed = !is_unsigned(dtype);
         let inner = self.node(args, dtype, depth - 1, index, shape);
         match self.below(16) {
+            0 if !signed => {
+                let none = Node::Binary(Binary::Sub, inner.0.clone().into(), inner.0.into());
+                (Node::Neg(none.into()), Range::new(0, 0))
+            }
             0 if signed => (Node::Neg(inner.0.into()), inner.1.map(|x| -x)),
             1 if signed => {
                 let range = Range::new(0, inner.1.magnitude());
@@ -316,7 +346,7 @@ impl Draw {
                 let inner = self.fitted(dtype, inner, 8);
                 (Node::Ratio(inner.0.into(), self.pick(&[2, 3, 4])), inner.1)
             }
-            6 if dtype.is_float() => {
+            6 | 10 | 11 if dtype.is_float() && (dtype == DType::F64 || self.percent(50)) => {
                 let point = self.below(POINTS.len());
                 let value = POINTS[point].1;
                 let one = (Node::Point(point, inner.0.into()), Range::new(value, value));
@@ -324,7 +354,7 @@ impl Draw {
                 self.binary(dtype, Binary::Add, one, other)
             }
             7 | 8 => {
-                let conditions = (0..1 + self.below(2)).map(|_| {
+                let conditions = (0..1 + self.below(3)).map(|_| {
                     let compare = self.pick(&[
                         Compare::Lt,
                         Compare::Le,
@@ -337,10 +367,10 @@ impl Draw {
                     let (b, _) = self.leaf(args, dtype, index, shape);
                     (compare, a, b)
                 });
-                let conditions = conditions.collect();
+                let conditions: Vec<_> = conditions.collect();
                 let other = self.node(args, dtype, depth - 1, index, shape);
                 let range = inner.1.union(other.1);
-                (Node::Select(conditions, inner.0.into(), other.0.into()), range)
+                (self.select(conditions, inner.0, other.0), range)
             }
             9 if dtype.is_float() => {
                 let a = self.fitted(dtype, inner, 16 * 16);
@@ -412,7 +442,7 @@ impl Draw {
         let at = self.any();
         let Value { shape, dtype, range } = self.value(at);
         let to = self.dtype();
-        let packed = to.bits() < 8 && shape[1] % 8 != 0;
+        let packed = to.bits() < 8 && !packs(shape, to);
         if to == dtype || packed || is_unsigned(to) && range.low < 0 {
             return;
         }
@@ -477,6 +507,8 @@ impl Draw {
         };
         let Value { shape: [m, k], dtype, range } = self.value(a);
         let Some(out) = sums_of(dtype).filter(|_| dtype.bits() >= 8 || k % 32 == 0) else { return };
+        let own = dtype;
+        let dtype = self.partner(own);
         let alike = |v: &Value| v.dtype == dtype && v.shape[1] == k && multiplies(v);
         let b = match self.any_where(alike) {
             Some(b) if self.percent(40) => self.shrunk(b, 15),
@@ -494,6 +526,8 @@ impl Draw {
         }
         let product = range.zip(self.value(b).range, |x, y| x * y).map(|x| x * k);
         let start = self.any_where(|v| v.dtype == out && v.shape == [m, n] && v.range.magnitude() < 1 << 20);
+        // A part of a tile is read only, and what is reduced is one of the tile that keeps the axis.
+        let start = start.filter(|&at| !matches!(self.steps[at].op, Op::Part { .. } | Op::Reduce { .. }));
         let start = match start.filter(|_| self.percent(50)) {
             None if self.percent(25) => Some(self.load([m, n], out, None)),
             start => start,
@@ -502,8 +536,8 @@ impl Draw {
         let begins = start.map_or(Range::new(0, init.unwrap_or(0)), |c| self.value(c).range);
         let range = product.union(Range::new(0, 0)).zip(begins, |x, y| x + y);
         let staged = [self.percent(30), self.percent(30)];
-        let tf32 = dtype == DType::F32 && k % 4 == 0 && self.percent(50);
-        let warps = self.warps([m, n], dtype);
+        let tf32 = own == DType::F32 && k % 4 == 0 && self.percent(50);
+        let warps = self.warps([m, n], own);
         let from = [a, b].into_iter().chain(start).collect();
         self.push(Op::Gemm { init, staged, warps, tf32 }, from, Value { shape: [m, n], dtype: out, range });
     }
@@ -526,22 +560,34 @@ impl Draw {
             DType::I8,
             DType::U8,
             DType::F8E4m3,
+            DType::F8E5m2,
+            DType::I4,
+            DType::U4,
         ]);
-        let [m, n] = self.shape();
+        let [m, mut n] = self.shape();
         let narrow = is_narrow(dtype);
-        let k =
-            if narrow { self.pick(&[16, 32, 32, 48, 64]) } else { self.pick(&[4, 8, 16, 16, 24, 32, 48]) };
+        let mut k = match dtype.bits() {
+            4 => self.pick(&[32, 64, 64]),
+            8 => self.pick(&[16, 32, 32, 48, 64]),
+            _ => self.pick(&[4, 8, 16, 16, 24, 32, 48]),
+        };
+        if dtype.bits() == 16 && self.percent(8) {
+            // One matrix of eight by eight elements.
+            (n, k) = (8, 8);
+        }
         if !self.fits([m, k]) || !self.fits([n, k]) || m * n * k > 1 << 17 {
             return;
         }
         let steps = 1 + self.below(4) as i64;
         let last = self.part_of([k, 1])[0];
-        let [mut a, mut b] = [[m, k], [n, k]].map(|tile| {
-            let input = self.input(tile, dtype);
-            // What lies beyond K counts as zero on both sides.
+        let kinds = [dtype, self.partner(dtype)];
+        let [mut a, mut b] = [0, 1].map(|i| {
+            let input = self.input([[m, k], [n, k]][i], kinds[i]);
+            // What lies beyond K counts as zero on both sides; packed elements come in whole bytes.
+            let last = if kinds[i].bits() < 8 { k } else { last };
             Input { extent: [input.extent[0], last], pad: None, view: ViewKind::Tile, around: None, ..input }
         });
-        if steps > 1 {
+        if steps > 1 || narrow && dtype.bits() < 8 {
             // The tile that `extent` speaks of is the last one along K too.
             a.transposed = false;
             b.transposed = false;
@@ -588,59 +634,6 @@ impl Draw {
         let packed = value.dtype.bits() < 8;
         let layout = if !packed && self.percent(60) { self.distribution(value.shape) } else { None };
         self.push(Op::Rearrange { layout }, vec![at], value);
-    }
-
-    /// A thread-value layout of the tile, in a random order of its factors; nothing where each thread would hold too much.
-    fn distribution(&mut self, [rows, columns]: Shape) -> Option<String> {
-        let mut digits: Vec<(i64, i64)> = Vec::new();
-        for (extent, stride) in [(rows, 1), (columns, rows)] {
-            let (mut rest, mut step) = (extent, stride);
-            for factor in [2, 2, 2, 2, 2, 2, 2, 3, 5, 7, 11] {
-                if rest % factor == 0 {
-                    digits.push((factor, step));
-                    rest /= factor;
-                    step *= factor;
-                }
-            }
-            if rest > 1 {
-                digits.push((rest, step));
-            }
-        }
-        for i in (1..digits.len()).rev() {
-            let j = self.below(i + 1);
-            digits.swap(i, j);
-        }
-        let (mut threads, mut values) = (Vec::new(), Vec::new());
-        let mut left = self.threads;
-        for digit in digits {
-            if left % digit.0 == 0 && self.percent(80) {
-                left /= digit.0;
-                threads.push(digit);
-            } else {
-                values.push(digit);
-            }
-        }
-        let held: i64 = values.iter().map(|digit| digit.0).product();
-        if held > 128 {
-            return None;
-        }
-        if left > 1 {
-            let at = self.below(threads.len() + 1);
-            threads.insert(at, (left, 0));
-        }
-        let mode = |digits: &[(i64, i64)], of: fn(&(i64, i64)) -> i64| {
-            let entries: Vec<String> = digits.iter().map(|digit| of(digit).to_string()).collect();
-            match entries.as_slice() {
-                [one] => one.clone(),
-                all => format!("({})", all.join(", ")),
-            }
-        };
-        if values.is_empty() {
-            values.push((1, 0));
-        }
-        let [a, b] = [&threads, &values].map(|digits| mode(digits, |digit| digit.0));
-        let [c, d] = [&threads, &values].map(|digits| mode(digits, |digit| digit.1));
-        (!threads.is_empty()).then(|| format!("({a}, {b}) : ({c}, {d})"))
     }
 
     fn repeat(&mut self) {

@@ -142,9 +142,7 @@ fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
             }
             Choice::Convert(convert) => rows.extend(convert.row.clone()),
             Choice::Rearrange(moved) => {
-                if let hx_tile::Route::Shared { store, load } = &moved.route {
-                    rows.extend([store.row.clone(), load.row.clone()]);
-                }
+                rows.extend(moved.route.rows().into_iter().map(str::to_owned));
             }
             Choice::Reduce(reduce) if !reduce.lanes.is_empty() => {
                 rows.insert("shfl.bfly.b32".to_owned());

@@ -47,6 +47,9 @@ impl Range {
 /// The greatest magnitude up to which every integer is exact.
 pub(super) fn exact(dtype: DType) -> i64 {
     match dtype {
+        DType::I1 | DType::I2 => 1,
+        DType::U1 => 1,
+        DType::U2 => 3,
         DType::I4 => 7,
         DType::U4 => 15,
         DType::I8 => 127,
@@ -61,8 +64,18 @@ pub(super) fn exact(dtype: DType) -> i64 {
     }
 }
 
+/// The least and the greatest integer of a type, among those that are exact.
+pub(super) fn bounds(dtype: DType) -> (i64, i64) {
+    match dtype {
+        DType::I1 => (-1, 0),
+        DType::I2 => (-2, 1),
+        _ if is_unsigned(dtype) => (0, exact(dtype)),
+        _ => (-exact(dtype), exact(dtype)),
+    }
+}
+
 pub(super) fn is_unsigned(dtype: DType) -> bool {
-    matches!(dtype, DType::U4 | DType::U8 | DType::U32 | DType::U64)
+    matches!(dtype, DType::U1 | DType::U2 | DType::U4 | DType::U8 | DType::U32 | DType::U64)
 }
 
 /// Types that are moved, converted and multiplied, but not computed with element by element.
@@ -119,6 +132,8 @@ pub(super) enum Store {
     Direct,
     ThroughShared,
     Transposed,
+    /// Added to what other blocks give.
+    Added,
 }
 
 /// A tensor in global memory. Each block reads one tile of it, or all read the same.
@@ -145,6 +160,11 @@ pub(super) enum ViewKind {
     GlobalView,
     /// A tensor of one dimension, with a new one before or after it.
     Vector,
+    /// Rows that a table picks from so many; the table lies in shared memory, or in global.
+    Gathered {
+        rows: i64,
+        shared: bool,
+    },
 }
 
 impl Input {
@@ -155,7 +175,9 @@ impl Input {
         let along = if self.transposed { [rows, self.tile[0]] } else { [columns, self.tile[1]] };
         let total = if self.transposed && self.per_block { self.tile[0] } else { 0 };
         let wide = self.around.is_none_or(|around| around.iter().all(|&n| even(n)));
-        even(along[0]) && even(along[1]) && even(total) && wide
+        // Of a stride, no more is known than that 16 divides it.
+        let known = self.dtype.bits() > 1;
+        known && even(along[0]) && even(along[1]) && even(total) && wide
     }
 }
 
@@ -228,6 +250,17 @@ pub(super) enum Op {
     Rearrange {
         layout: Option<String>,
     },
+    /// Every prefix along an axis; beside it, of another tile by another operator.
+    Scan {
+        axis: usize,
+        fold: Fold,
+        pair: bool,
+    },
+    /// Rows and columns of a tile from these on, and then turned.
+    Part {
+        first: Shape,
+        turned: bool,
+    },
     /// The tile, changed so many times by an expression of itself (argument 0) and others.
     Repeat {
         node: Node,
@@ -281,8 +314,22 @@ pub(super) enum Node {
     Fma(Box<Node>, Box<Node>, Box<Node>),
     /// A row of [`POINTS`].
     Point(usize, Box<Node>),
-    /// All conditions hold, or not.
-    Select(Vec<(Compare, Node, Node)>, Box<Node>, Box<Node>),
+    /// The conditions hold together, or not.
+    Select(Join, Vec<(Compare, Node, Node)>, Box<Node>, Box<Node>),
+}
+
+/// How conditions are joined: the first with those after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Join {
+    All,
+    Any,
+    /// Not all of them.
+    Not,
+    /// Both hold, or both do not.
+    Same,
+    Differ,
+    /// The second if the first holds, the third otherwise.
+    Choice,
 }
 
 /// Functions at a point where they are exact: the text with `{z}` for a zero that the compiler cannot see, and the value.
@@ -328,10 +375,10 @@ impl Node {
             Node::Ratio(x, n) => Node::Ratio(again(x), *n),
             Node::Fma(x, y, z) => Node::Fma(again(x), again(y), again(z)),
             Node::Point(at, x) => Node::Point(*at, again(x)),
-            Node::Select(conditions, x, y) => {
+            Node::Select(join, conditions, x, y) => {
                 let conditions =
                     conditions.iter().map(|(how, a, b)| (*how, a.renumbered(by), b.renumbered(by))).collect();
-                Node::Select(conditions, again(x), again(y))
+                Node::Select(*join, conditions, again(x), again(y))
             }
         }
     }
@@ -350,7 +397,7 @@ impl Node {
             | Node::Point(_, x) => x.mentions(at),
             Node::Binary(_, x, y) => x.mentions(at) || y.mentions(at),
             Node::Fma(x, y, z) => [x, y, z].into_iter().any(|x| x.mentions(at)),
-            Node::Select(conditions, x, y) => {
+            Node::Select(_, conditions, x, y) => {
                 conditions.iter().any(|(_, a, b)| a.mentions(at) || b.mentions(at))
                     || x.mentions(at)
                     || y.mentions(at)

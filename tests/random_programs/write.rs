@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use hx_dtype::DType;
 
 use super::program::{
-    Binary, Compare, Feed, Fold, Input, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
+    Compare, Feed, Fold, Input, Join, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
     is_narrow,
 };
+use super::write_more::{binary, compare};
 
 /// A program's text and what is in it.
 pub(super) struct Written {
@@ -44,6 +45,10 @@ pub(super) const PARTS: &[&str] = &[
     "shared memory",
     "transpose",
     "rearrange",
+    "scan",
+    "gather",
+    "atomic_add",
+    "part of registers",
     "pinned registers",
     "pinned shared memory",
     "loop",
@@ -82,21 +87,21 @@ pub(super) fn write(program: &Program) -> Written {
     writer.finish()
 }
 
-struct Writer<'p> {
-    program: &'p Program,
+pub(super) struct Writer<'p> {
+    pub(super) program: &'p Program,
     functions: String,
     /// Of the kernel, and what the test gives for them.
-    params: Vec<String>,
-    args: Vec<String>,
+    pub(super) params: Vec<String>,
+    pub(super) args: Vec<String>,
     kernel: Vec<String>,
     /// Statements of the test before the launch, for each block, and after it.
-    before: Vec<String>,
-    tiles: Vec<String>,
+    pub(super) before: Vec<String>,
+    pub(super) tiles: Vec<String>,
     after: Vec<String>,
     /// Matrices of zeros and ones that pick a tile's rows or columns, by tile, extent, and whether blocks differ.
     selectors: BTreeMap<(i64, i64, bool), String>,
-    dims: BTreeMap<String, i64>,
-    parts: BTreeSet<&'static str>,
+    pub(super) dims: BTreeMap<String, i64>,
+    pub(super) parts: BTreeSet<&'static str>,
 }
 
 impl Writer<'_> {
@@ -116,12 +121,12 @@ impl Writer<'_> {
         Written { text, dims: self.dims, parts: self.parts }
     }
 
-    fn emit(&mut self, line: impl Into<String>) {
+    pub(super) fn emit(&mut self, line: impl Into<String>) {
         self.kernel.push(line.into());
     }
 
     /// What the tile is on the host.
-    fn expect(&mut self, at: usize, value: &str) {
+    pub(super) fn expect(&mut self, at: usize, value: &str) {
         self.tiles.push(format!("let v{at} = {value};"));
     }
 
@@ -161,6 +166,8 @@ impl Writer<'_> {
                 self.emit(format!("let v{at} = rearrange(v{first}, {to});"));
                 self.expect(at, &format!("v{first}"));
             }
+            Op::Scan { axis, fold, pair } => self.scan(at, &step.from, *axis, *fold, *pair),
+            Op::Part { first: begin, turned } => self.part(at, first, *begin, *turned),
             Op::Repeat { node, count, at_launch } => self.repeat(at, step, node, *count, *at_launch),
             Op::Branch { yes, no, flag } => self.branch(at, step, yes, no, *flag),
         }
@@ -201,7 +208,7 @@ impl Writer<'_> {
     }
 
     /// Rows of the whole tensor.
-    fn rows(&self, input: &Input) -> i64 {
+    pub(super) fn rows(&self, input: &Input) -> i64 {
         if input.per_block {
             (self.program.blocks - 1) * input.tile[0] + input.extent[0]
         } else {
@@ -210,7 +217,7 @@ impl Writer<'_> {
     }
 
     /// A matrix that picks rows of a tensor for a tile, `tile × extent`.
-    fn selector(&mut self, tile: i64, extent: i64, per_block: bool) -> String {
+    pub(super) fn selector(&mut self, tile: i64, extent: i64, per_block: bool) -> String {
         if let Some(name) = self.selectors.get(&(tile, extent, per_block)) {
             return name.clone();
         }
@@ -227,7 +234,9 @@ impl Writer<'_> {
         let Input { dtype, tile, per_block, .. } = *input;
         let (name, rows) = (format!("x{at}"), self.rows(input));
         let extent = [rows, input.extent[1]];
-        self.input(&name, at, input, extent, [format!("m{at}"), format!("n{at}")]);
+        let stored =
+            if let ViewKind::Gathered { rows, .. } = input.view { [rows, extent[1]] } else { extent };
+        self.input(&name, at, input, stored, [format!("m{at}"), format!("n{at}")]);
         if input.extent != tile {
             self.parts.insert("ragged");
         }
@@ -240,6 +249,10 @@ impl Writer<'_> {
         let view = match input.view {
             ViewKind::Tile => format!("tile({turned}, [{}]{pad})[.., .., {block}, 0]", list(tile)),
             ViewKind::Vector => format!("tile({name}, [{}]{pad})[.., 0][new, ..]", tile[1]),
+            ViewKind::Gathered { rows: count, shared } => {
+                let table = self.table(at, input, [rows, count], shared);
+                format!("tile(gather({name}, {table}), [{}]{pad})[.., .., 0, 0]", list(tile))
+            }
             ViewKind::GlobalView => {
                 self.parts.insert("global_view");
                 let from = if per_block { format!("b * {}", tile[0]) } else { "0".to_owned() };
@@ -270,8 +283,11 @@ impl Writer<'_> {
                 self.emit(format!("let v{at} = load(s{at});"));
             }
         }
-        let (left, right) =
-            (self.selector(tile[0], rows, per_block), self.selector(tile[1], input.extent[1], false));
+        let right = self.selector(tile[1], input.extent[1], false);
+        let left = match input.view {
+            ViewKind::Gathered { rows: count, .. } => self.picked(at, input, [rows, count]),
+            _ => self.selector(tile[0], rows, per_block),
+        };
         let whole = match (input.view, input.transposed) {
             (ViewKind::Vector, _) => format!("cast({name}, f64)[new, ..]"),
             (_, true) => format!("cast({name}, f64).T"),
@@ -281,7 +297,7 @@ impl Writer<'_> {
         match input.pad {
             None => self.expect(at, &value),
             Some(pad) => {
-                let there = format!("{left} @ ones(f64, [{}]) @ {right}.T == 1.0", list(extent));
+                let there = format!("{left} @ ones(f64, [{}]) @ {right}.T == 1.0", list(stored));
                 self.expect(at, &format!("where({there}, {value}, {pad}.0)"));
             }
         }
@@ -338,12 +354,20 @@ impl Writer<'_> {
                 let x = text(x);
                 POINTS[*at].0.replace("{z}", &format!("({x} - {x})"))
             }
-            Node::Select(conditions, x, y) => {
+            Node::Select(join, conditions, x, y) => {
                 let all: Vec<String> = conditions
                     .iter()
                     .map(|(how, a, b)| format!("({} {} {})", text(a), compare(*how), text(b)))
                     .collect();
-                let text = format!("where({}, {}, {})", all.join(" && "), text(x), text(y));
+                let joined = match (join, all.as_slice()) {
+                    (Join::All, all) => all.join(" && "),
+                    (Join::Any, all) => all.join(" || "),
+                    (Join::Not, all) => format!("!({})", all.join(" && ")),
+                    (Join::Same, all) => all.join(" == "),
+                    (Join::Differ, all) => all.join(" != "),
+                    (Join::Choice, all) => format!("where({})", all.join(", ")),
+                };
+                let text = format!("where({joined}, {}, {})", text(x), text(y));
                 self.parts.insert("where");
                 text
             }
@@ -448,7 +472,8 @@ impl Writer<'_> {
         let shared = |stages: &str| {
             format!(
                 "let p{at} = shared_tensor({dtype}, [{m}, {bk}{stages}]);\n\
-                 let q{at} = shared_tensor({dtype}, [{n}, {bk}{stages}]);"
+                 let q{at} = shared_tensor({}, [{n}, {bk}{stages}]);",
+                b.dtype
             )
         };
         let each = format!("for k in 0..cdiv({kd}, {bk}) {{");
@@ -552,7 +577,8 @@ impl Writer<'_> {
     fn result(&mut self, at: usize, step: &Step) {
         let Value { shape, dtype, .. } = step.value;
         let [rows, columns] = step.stored;
-        let total = (self.program.blocks - 1) * shape[0] + rows;
+        let added = step.store == Store::Added;
+        let total = if added { rows } else { (self.program.blocks - 1) * shape[0] + rows };
         if step.stored != shape {
             self.parts.insert("ragged");
         }
@@ -562,10 +588,15 @@ impl Writer<'_> {
         let (dims, stored) = if turned { ([cd, rd], [columns, total]) } else { ([rd, cd], [total, columns]) };
         self.params.push(format!("y{at}: mut {dtype}[{}, {}]", dims[0], dims[1]));
         self.args.push(format!("y{at}"));
-        self.before.push(format!("let y{at} = empty({dtype}, [{}]);", list(stored)));
+        let made = if added { "zeros" } else { "empty" };
+        self.before.push(format!("let y{at} = {made}({dtype}, [{}]);", list(stored)));
         let seen = if turned { format!("y{at}.T") } else { format!("y{at}") };
-        let view = format!("tile({seen}, [{}])[.., .., b, 0]", list(shape));
-        if step.store == Store::ThroughShared {
+        let block = if added { "0" } else { "b" };
+        let view = format!("tile({seen}, [{}])[.., .., {block}, 0]", list(shape));
+        if added {
+            self.parts.insert("atomic_add");
+            self.emit(format!("atomic_add({view}, v{at});"));
+        } else if step.store == Store::ThroughShared {
             self.parts.insert("shared memory");
             self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(shape)));
             self.emit(format!("copy(v{at}, o{at});\nsync();\ncopy(o{at}, {view});"));
@@ -574,7 +605,7 @@ impl Writer<'_> {
             self.emit(format!("copy(v{at}, {view});"));
         }
         self.before.push(format!("let e{at} = zeros(f64, [{total}, {columns}]);"));
-        let (left, right) = (self.selector(shape[0], total, true), self.selector(shape[1], columns, false));
+        let (left, right) = (self.selector(shape[0], total, !added), self.selector(shape[1], columns, false));
         self.tiles.push(format!("e{at} = e{at} + {left}.T @ v{at} @ {right};"));
         let seen = if turned { format!("y{at}.T") } else { format!("y{at}") };
         self.after.push(format!("assert_eq({seen}, e{at});"));
@@ -605,37 +636,28 @@ fn host_node(node: &Node, args: &[String], shape: Shape) -> String {
         Node::Ratio(x, _) => text(x),
         Node::Fma(x, y, z) => format!("({} * {} + {})", text(x), text(y), text(z)),
         Node::Point(at, x) => format!("({0} - {0} + {1}.0)", text(x), POINTS[*at].1),
-        Node::Select(conditions, x, y) => {
-            let (x, y) = (text(x), text(y));
-            conditions.iter().rev().fold(x, |x, (how, a, b)| {
-                format!("where({} {} {}, {x}, {y})", text(a), compare(*how), text(b))
-            })
+        Node::Select(join, conditions, x, y) => {
+            // Conditions as 1 and 0.
+            let one = |(how, a, b): &(Compare, Node, Node)| {
+                format!("where({} {} {}, 1.0, 0.0)", text(a), compare(*how), text(b))
+            };
+            let all: Vec<String> = conditions.iter().map(one).collect();
+            let joined = match (join, all.as_slice()) {
+                (Join::All, all) => all.join(" * "),
+                (Join::Any, all) => all.join(" + "),
+                (Join::Not, all) => format!("1.0 - {}", all.join(" * ")),
+                (Join::Same, all) => format!("1.0 - abs({})", all.join(" - ")),
+                (Join::Differ, all) => format!("abs({})", all.join(" - ")),
+                (Join::Choice, all) => {
+                    format!("{0} * {1} + (1.0 - {0}) * {2}", all[0], all[1], all[2])
+                }
+            };
+            format!("where({joined} > 0.5, {}, {})", text(x), text(y))
         }
     }
 }
 
-fn binary(op: Binary, x: &str, y: &str) -> String {
-    match op {
-        Binary::Add => format!("({x} + {y})"),
-        Binary::Sub => format!("({x} - {y})"),
-        Binary::Mul => format!("({x} * {y})"),
-        Binary::Min => format!("min({x}, {y})"),
-        Binary::Max => format!("max({x}, {y})"),
-    }
-}
-
-fn compare(how: Compare) -> &'static str {
-    match how {
-        Compare::Lt => "<",
-        Compare::Le => "<=",
-        Compare::Gt => ">",
-        Compare::Ge => ">=",
-        Compare::Eq => "==",
-        Compare::Ne => "!=",
-    }
-}
-
-fn list([rows, columns]: Shape) -> String {
+pub(super) fn list([rows, columns]: Shape) -> String {
     format!("{rows}, {columns}")
 }
 

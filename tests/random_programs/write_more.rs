@@ -1,0 +1,108 @@
+//! Scans, parts of tiles and gathered rows as text.
+
+use super::program::{Binary, Compare, Fold, Input, Shape, Value};
+use super::write::Writer;
+
+impl Writer<'_> {
+    pub(super) fn scan(&mut self, at: usize, from: &[usize], axis: usize, fold: Fold, pair: bool) {
+        self.parts.insert("scan");
+        let operator = |a: &str, b: &str| match fold {
+            Fold::Sum => format!("{a} + {b}"),
+            Fold::Max => format!("max({a}, {b})"),
+            Fold::Min => format!("min({a}, {b})"),
+        };
+        let first = from[0];
+        if pair {
+            let beside = from[1];
+            let own = operator("a0", "a1");
+            self.emit(format!(
+                "let (v{at}, _) = scan((v{first}, v{beside}), axis: {axis}, \
+                 op: |(a0, b0), (a1, b1)| ({own}, max(b0, b1)));"
+            ));
+        } else {
+            self.emit(format!(
+                "let v{at} = scan(v{first}, axis: {axis}, op: |a, b| {});",
+                operator("a", "b")
+            ));
+        }
+        self.expect(at, &format!("scan(v{first}, axis: {axis}, op: |a, b| {})", operator("a", "b")));
+    }
+
+    pub(super) fn part(&mut self, at: usize, from: usize, first: Shape, turned: bool) {
+        self.parts.insert("part of registers");
+        let Value { shape: whole, .. } = self.program.steps[from].value;
+        let mut shape = self.program.steps[at].value.shape;
+        if turned {
+            shape.swap(0, 1);
+        }
+        let ranges: Vec<String> = (0..2)
+            .map(|axis| match (first[axis], first[axis] + shape[axis]) {
+                (0, end) if end == whole[axis] => "..".to_owned(),
+                (begin, end) => format!("{begin}..{end}"),
+            })
+            .collect();
+        let turned = if turned { ".T" } else { "" };
+        let part = if ranges.iter().all(|range| range == "..") {
+            format!("v{from}{turned}")
+        } else {
+            format!("v{from}[{}]{turned}", ranges.join(", "))
+        };
+        self.emit(format!("let v{at} = {part};"));
+        self.expect(at, &part);
+    }
+
+    /// The table of a gathered tile, with numbers of rows from just before the first to just after the last.
+    pub(super) fn table(
+        &mut self,
+        at: usize,
+        input: &Input,
+        [rows, count]: [i64; 2],
+        shared: bool,
+    ) -> String {
+        self.parts.insert("gather");
+        let name = format!("t{at}");
+        self.params.push(format!("{name}: i32[h{at}]"));
+        self.args.push(name.clone());
+        self.dims.insert(format!("h{at}"), rows);
+        let drawn = format!("floor(uniform(f64, [{rows}], seed: {}) * {}.0)", at + 100, count + 2);
+        self.before.push(format!("let {name} = cast({drawn} - 1.0, i32);"));
+        let block = if input.per_block { "b" } else { "0" };
+        if !shared {
+            return format!("tile({name}, [{}])[.., {block}]", input.tile[0]);
+        }
+        self.emit(format!("let g{at} = shared_tensor(i32, [{}]);", input.tile[0]));
+        self.emit(format!("copy(tile({name}, [{}], pad: -1)[.., {block}], g{at});\nsync();", input.tile[0]));
+        format!("g{at}")
+    }
+
+    /// A matrix that picks the rows that the table names; where it names none, a row of zeros.
+    pub(super) fn picked(&mut self, at: usize, input: &Input, [rows, count]: [i64; 2]) -> String {
+        let own = self.selector(input.tile[0], rows, input.per_block);
+        // What lies past the table counts as -1.
+        let numbers = format!("({own} @ (cast(t{at}, f64) + 1.0)[.., new] - 1.0)");
+        self.tiles
+            .push(format!("let r{at} = where({numbers} == arange(f64, [{count}])[new, ..], 1.0, 0.0);"));
+        format!("r{at}")
+    }
+}
+
+pub(super) fn binary(op: Binary, x: &str, y: &str) -> String {
+    match op {
+        Binary::Add => format!("({x} + {y})"),
+        Binary::Sub => format!("({x} - {y})"),
+        Binary::Mul => format!("({x} * {y})"),
+        Binary::Min => format!("min({x}, {y})"),
+        Binary::Max => format!("max({x}, {y})"),
+    }
+}
+
+pub(super) fn compare(how: Compare) -> &'static str {
+    match how {
+        Compare::Lt => "<",
+        Compare::Le => "<=",
+        Compare::Gt => ">",
+        Compare::Ge => ">=",
+        Compare::Eq => "==",
+        Compare::Ne => "!=",
+    }
+}
