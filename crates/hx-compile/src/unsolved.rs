@@ -128,7 +128,12 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
     match kind {
         OpKind::Fill { dst, .. } => format!("fills {}", name(dst)),
         OpKind::Gemm { c, a, b, .. } => {
-            format!("needs {}, {} and {} as fragments of one matrix instruction", name(c), name(a), name(b))
+            format!(
+                "multiplies {} and {} into {}: one matrix instruction has to take all three",
+                name(a),
+                name(b),
+                name(c)
+            )
         }
         OpKind::Cast { dst, src } => {
             format!("{} and {} are held by the same threads here", name(dst), name(src))

@@ -13,11 +13,11 @@ const LIMIT: i64 = 1 << 22;
 /// and mean nothing, as where threads do not divide a tensor.
 pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, String> {
     if layout.rank() != 2 {
-        return Err(format!("it has {} modes, wanted thread and value", layout.rank()));
+        return Err(format!("it has {} modes, wanted two: threads, and the values of each", layout.rank()));
     }
     let found = layout.mode(0).size();
     if found != threads {
-        return Err(format!("its thread mode has {found} elements"));
+        return Err(format!("its first mode counts {found} threads"));
     }
     let volume: i64 = shape.iter().product();
     if layout.size() > LIMIT || volume > LIMIT || layout.cosize() > LIMIT || layout.min_index() < 0 {
@@ -95,8 +95,13 @@ mod tests {
 
     #[test]
     fn others_are_refused_with_the_reason() {
-        check("(64,2,2):(1,64,128)", &[256], 64, expect!["it has 3 modes, wanted thread and value"]);
-        check("(32,8):(1,32)", &[256], 64, expect!["its thread mode has 32 elements"]);
+        check(
+            "(64,2,2):(1,64,128)",
+            &[256],
+            64,
+            expect!["it has 3 modes, wanted two: threads, and the values of each"],
+        );
+        check("(32,8):(1,32)", &[256], 64, expect!["its first mode counts 32 threads"]);
         check("(64,8):(1,64)", &[256], 64, expect!["index 256 lies outside"]);
         check("(64,4):(1,3)", &[256], 64, expect!["no thread holds element [73]"]);
         check("(64,4):(8,4)", &[256], 64, expect!["index 256 lies outside"]);

@@ -81,6 +81,7 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
     let others = strides.iter().zip(&view.modes).enumerate();
     for (stride, _) in others.filter(|(d, (_, mode))| *d != dim && mode.extent > 1).map(|(_, pair)| pair) {
         narrow(facts.divisor(stride), &|n| match n {
+            1 if stride.as_const().is_some() => format!("the stride `{stride}` of `{}` is odd", param.name),
             1 => format!("the stride `{stride}` of `{}` is not known to be even", param.name),
             _ => format!("the stride `{stride}` of `{}` is known to be divisible by {n} only", param.name),
         });

@@ -308,7 +308,7 @@ fn async_accesses(
     }
     if out.is_empty() {
         let message = format!(
-            "an asynchronous copy moves at least {narrowest} elements of type `{dtype}` at once, and only {} are known to be aligned",
+            "an asynchronous copy moves at least {narrowest} elements of type `{dtype}` at once, and only {} at once are known to be aligned here",
             aligned.elements
         );
         let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
