@@ -115,3 +115,67 @@ test "buffers take turns where a barrier parts their uses" {
     turns(a, c);
     assert_eq(c, a.T + a.T);
 }
+
+/// A tensor multiplied with itself is held in one way and read in two.
+kernel squared<T: type = i32, N = 32, K = 48, W = 4>(x: T[N, K], y: mut f32[N, N]) grid [1] threads 32 * W {
+    let a = load(x);
+    let c = register_tensor(T, [N, N]);
+    fill(c, 1);
+    gemm(c, a, a);
+    copy(cast(c, f32), y);
+}
+
+test "a tensor multiplied with itself" {
+    let x = cast(uniform(f32, [32, 48], seed: 1, low: -4.0, high: 4.0), i32);
+    let y = empty(f32, [32, 32]);
+    squared(x, y);
+    assert_eq(y, cast(x @ x.T, f32) + 1.0);
+    let x = cast(floor(uniform(f32, [24, 24], seed: 2, low: -4.0, high: 4.0)), f32);
+    let y = empty(f32, [24, 24]);
+    squared<T = f32, N = 24, K = 24, W = 6>(x, y);
+    assert_eq(y, x @ x.T + 1.0);
+    let x = cast(floor(uniform(f32, [24, 48], seed: 2, low: -4.0, high: 4.0)), f32);
+    squared<T = f32, N = 24, K = 48, W = 8>(x, y);
+    assert_eq(y, x @ x.T + 1.0);
+}
+
+/// The sums of one product are an operand of another, whose sums begin with a loaded tile.
+kernel onto_a_tile(a: f64[10, 10], b: f64[10, 10], y: mut f64[10, 10]) grid [1] threads 96 {
+    let ra = load(a);
+    let s = shared_tensor(f64, [10, 10]);
+    copy(ra, s);
+    sync();
+    let c = register_tensor(f64, [10, 10]);
+    fill(c, 2.0);
+    gemm(c, s, ra);
+    let rb = load(b);
+    let t = shared_tensor(f64, [10, 10]);
+    copy(rb, t);
+    sync();
+    let d = rb;
+    gemm(d, c, t);
+    copy(d, y);
+}
+
+test "sums that move keep what they begin with" {
+    let a = floor(uniform(f64, [10, 10], seed: 1) * 3.0) - 1.0;
+    let b = floor(uniform(f64, [10, 10], seed: 2) * 3.0) - 1.0;
+    let y = empty(f64, [10, 10]);
+    onto_a_tile(a, b, y);
+    assert_eq(y, (a @ a.T + 2.0) @ b.T + b);
+}
+
+/// A tile of one row: the stride between rows does not matter, however the threads cover it.
+kernel one_row(x: i64[1, n] : [ld, 1], w: i64[n], y: mut i64[1, n]) where n == 32 grid [1] threads 64 {
+    let a = load(tile(w, [32])[.., 0][new, ..]);
+    copy(max(a, load(tile(x, [1, 32])[.., .., 0, 0])), tile(y, [1, 32])[.., .., 0, 0]);
+}
+
+test "one row of a strided tensor" {
+    let wide = cast(uniform(f64, [1, 55], seed: 1, low: -9.0, high: 9.0), i64);
+    let w = cast(uniform(f64, [32], seed: 2, low: -9.0, high: 9.0), i64);
+    let x = wide[.., 16..48];
+    let y = empty(i64, [1, 32]);
+    one_row(x, w, y);
+    assert_eq(y, max(x, w[new, ..]));
+}

@@ -315,13 +315,16 @@ impl Emitter<'_> {
         })
     }
 
-    /// Values between the lanes of a warp, one 32-bit register at a time.
+    /// Values between the lanes of a warp, one 32-bit register at a time: that of one value, or of several that fill it.
     pub(crate) fn exchange(&mut self, x: &Exchange) -> Result<()> {
         let row = catalogue().exchange(&x.row).ok_or_else(|| MalformedProgram::UnknownRow(x.row.clone()))?;
         self.check_arch(&row.name, row.arch)?;
         let ((to, dst), (_, src)) = (self.array(&x.dst)?, self.array(&x.src)?);
-        expect_elements(&row.name, "destination", 1, &x.dst)?;
-        expect_elements(&row.name, "source", 1, &x.src)?;
+        let count = x.dst.offsets.len();
+        let fills = count as u32 * dst.dtype.bits() == row.bits;
+        let wanted = if fills || x.lane == Lane::Tile { i64::from(row.bits / dst.dtype.bits()) } else { 1 };
+        expect_elements(&row.name, "destination", wanted, &x.dst)?;
+        expect_elements(&row.name, "source", wanted, &x.src)?;
         if dst.dtype != src.dtype {
             return Err(MalformedProgram::Types { left: src.dtype, right: dst.dtype });
         }
@@ -330,7 +333,7 @@ impl Emitter<'_> {
         }
         let lane = match &x.lane {
             Lane::Xor(n) | Lane::Up(n) => Slots::Number(i64::from(*n)),
-            Lane::At(_) => Slots::Input(1),
+            Lane::At(_) | Lane::Tile => Slots::Input(1),
         };
         let number = match &x.lane {
             Lane::At(lane) => Some(Operand { constraint: 'r', text: self.expr(lane)?.text }),
@@ -339,11 +342,11 @@ impl Emitter<'_> {
         let (dst, src) = (elements(&dst, &x.dst), elements(&src, &x.src));
         let bits = dst.array.dtype.bits();
         let parts = match bits {
+            _ if fills => vec![src.read(&mut self.printer)],
             64 => vec![src.read_half(0, &mut self.printer), src.read_half(1, &mut self.printer)],
-            32 => vec![src.read(&mut self.printer)],
             _ => vec![Operand { constraint: 'r', text: src.value(0, &mut self.printer) }],
         };
-        if bits == 32 {
+        if fills {
             let mut sequence = Sequence::default();
             let target = self.target(to, dst, &mut sequence);
             sequence.output(target, None);

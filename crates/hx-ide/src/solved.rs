@@ -224,9 +224,10 @@ impl<'db> Solved<'db> {
                 (text, 1)
             }
             Choice::Rearrange(moved) => match &moved.route {
-                hx_tile::Route::Within(_) => ("stays".to_owned(), 0),
-                hx_tile::Route::Shared { store, load } => {
-                    (format!("{} · {}", short_row(&store.row), short_row(&load.row)), 1)
+                hx_tile::Route::Within(_) | hx_tile::Route::Renamed(_) => ("stays".to_owned(), 0),
+                route => {
+                    let rows: Vec<_> = route.rows().into_iter().map(short_row).collect();
+                    (rows.join(" · "), 1)
                 }
             },
             Choice::Slice(slice) => match &slice.through {

@@ -234,6 +234,8 @@ pub(crate) enum From {
     Up(usize),
     /// The lane of that number.
     At(Formula),
+    /// For each value of each lane, the lane that has it and its number there.
+    Tile(Vec<Vec<(i64, i64)>>),
 }
 
 /// Each lane of a warp gets the value of another.

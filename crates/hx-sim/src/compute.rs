@@ -259,10 +259,12 @@ impl<'a> Block<'a> {
         let (dst, src) = (self.base(e.site, &e.dst)?, self.base(e.site, &e.src)?);
         self.expect_written(e.site, &e.src, src)?;
         let threads = self.code.threads;
-        let (to, from) = ((dst + e.dst.offsets[0]) * threads, (src + e.src.offsets[0]) * threads);
         let mut held = std::mem::take(&mut self.scratch.sums);
         held.clear();
-        held.extend_from_slice(&self.registers[e.src.array].bits[from..from + threads]);
+        for offset in &e.src.offsets {
+            let from = (src + offset) * threads;
+            held.extend_from_slice(&self.registers[e.src.array].bits[from..from + threads]);
+        }
         let warp = WARP as usize;
         let mut lanes = std::mem::take(&mut self.scratch.offsets);
         if let From::At(lane) = &e.from {
@@ -276,16 +278,24 @@ impl<'a> Block<'a> {
                 return Err(self.error(e.site, Some(thread), Fault::Malformed(text)));
             }
         }
-        let out = &mut self.registers[e.dst.array].bits[to..to + threads];
-        out.iter_mut().enumerate().for_each(|(t, o)| {
-            *o = held[match &e.from {
-                // The mask stays within a warp, so the bits above the lane number are kept.
-                From::Xor(mask) => t ^ mask,
-                From::Up(by) if t % warp < *by => t,
-                From::Up(by) => t - by,
-                From::At(_) => t / warp * warp + lanes[t] as usize,
-            }];
-        });
+        for (value, offset) in e.dst.offsets.iter().enumerate() {
+            let to = (dst + offset) * threads;
+            let out = &mut self.registers[e.dst.array].bits[to..to + threads];
+            out.iter_mut().enumerate().for_each(|(t, o)| {
+                let (thread, number) = match &e.from {
+                    // The mask stays within a warp, so the bits above the lane number are kept.
+                    From::Xor(mask) => (t ^ mask, value),
+                    From::Up(by) if t % warp < *by => (t, value),
+                    From::Up(by) => (t - by, value),
+                    From::At(_) => (t / warp * warp + lanes[t] as usize, value),
+                    From::Tile(sources) => {
+                        let (lane, number) = sources[value][t % warp];
+                        (t / warp * warp + lane as usize, number as usize)
+                    }
+                };
+                *o = held[number * threads + thread];
+            });
+        }
         self.scratch.offsets = lanes;
         self.scratch.sums = held;
         self.set_written(&e.dst, dst);

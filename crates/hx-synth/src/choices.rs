@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use hx_layout::Layout;
 use hx_target::{Arch, catalogue};
 use hx_tile::{
-    Base, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, Op, OpId, OpKind,
-    RearrangeChoice, Reason, Route, SharedLayout, Solution, TensorId, TileProgram, View,
+    Base, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, OpId, OpKind, RearrangeChoice,
+    Reason, Route, SharedLayout, Solution, TensorId, TileProgram, View,
 };
 
 use crate::access::{Transfer, global};
@@ -16,7 +15,7 @@ use crate::convertible::is_convertible;
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::search::Cx;
-use crate::{component, cost, parts, reduce, shared};
+use crate::{component, cost, parts, reduce, route, shared};
 
 /// Bytes to which scratch memory is placed.
 const SHARED_ALIGN: u32 = 128;
@@ -46,33 +45,6 @@ pub(crate) fn gemm(gemm: &Gemm<'_>, tiling: &Tiling, layouts: &Layouts) -> Resul
         issues: tiling.issues,
         reason: Reason { text, from: vec![] },
     })
-}
-
-/// The rearrangements whose values change hands: no thread has what it needs already, or it lies in no regular order.
-pub(crate) fn exchanges(cx: &Cx<'_, '_>, known: &Layouts) -> Vec<OpId> {
-    let changes = |op: &Op| match op.kind {
-        OpKind::Rearrange { dst, src, .. } => still(cx, known, dst, src).is_none(),
-        _ => false,
-    };
-    cx.program().ops(1.0).into_iter().filter(|(op, _)| changes(op)).map(|(op, _)| op.id).collect()
-}
-
-/// Position in the destination → position in the source, where every thread has what it needs.
-fn still(cx: &Cx<'_, '_>, known: &Layouts, dst: TensorId, src: TensorId) -> Option<Layout> {
-    let table = cx.pool.positions(&known[src].tv, &known[dst].tv)?;
-    layout_of_table(&[table.len() as i64], &table)
-}
-
-/// Rearrangements that move nothing between threads.
-pub(crate) fn within(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) {
-    for (op, _) in cx.program().ops(1.0) {
-        let OpKind::Rearrange { dst, src, through: None } = op.kind else { continue };
-        if let Some(positions) = still(cx, known, dst, src) {
-            let reason = Reason { text: "every thread has its elements already".into(), from: vec![] };
-            let choice = RearrangeChoice { route: Route::Within(positions), reason };
-            solution.choices.insert(op.id, Choice::Rearrange(choice));
-        }
-    }
 }
 
 /// The sides of the instruction that a gemm's constraints speak of.
@@ -113,12 +85,18 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         let (d, s) = (program.tensor(dst), program.tensor(src));
         let values = known[dst].tv.values();
         let table = cx.pool.positions(&known[src].tv, &known[dst].tv).unwrap_or_default();
-        let rows = catalogue().converts_of(s.dtype, d.dtype, arch);
-        let fits = |n: i64, together: i64| {
-            let dense = |c: &[i64]| c[0] % together == 0 && c.windows(2).all(|w| w[1] == w[0] + 1);
-            values % n == 0 && table.chunks(n as usize).all(dense)
+        let identity: Vec<i64> = (0..values).collect();
+        // The positions of both sides, so many at once.
+        let layouts = |step: i64| {
+            let side = |table: &[i64]| layout_of_table(&[step, values / step], table);
+            Some((side(&table)?, side(&identity)?))
         };
-        let row = rows.filter(|r| fits(r.values.into(), r.together.into())).max_by_key(|r| r.values);
+        let fits = |row: &&hx_target::ConvertRow| {
+            let (n, together) = (i64::from(row.values), i64::from(row.together));
+            let dense = |c: &[i64]| c[0] % together == 0 && c.windows(2).all(|w| w[1] == w[0] + 1);
+            values % n == 0 && table.chunks(n as usize).all(dense) && layouts(n).is_some()
+        };
+        let row = catalogue().converts_of(s.dtype, d.dtype, arch).filter(fits).max_by_key(|r| r.values);
         // What has no row is converted in C++; 8-bit floats, which C++ does not know, by way of f32.
         if row.is_none()
             && s.dtype != d.dtype
@@ -127,11 +105,9 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
             let message = format!("no instruction of {arch} converts `{}` to `{}`", s.dtype, d.dtype);
             return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id));
         }
-        let step = row.map_or(1, |r| i64::from(r.values));
         let irregular =
             || Failure::new(FailureKind::Conflict, "the values of a cast lie in no regular order").at(op.id);
-        let extents = [step, values / step];
-        let identity: Vec<i64> = (0..values).collect();
+        let (from, to) = layouts(row.map_or(1, |r| i64::from(r.values))).ok_or_else(irregular)?;
         let text = match row {
             Some(r) if r.values > r.each() => format!("{} elements at once", r.values),
             Some(r) if r.values > 1 => format!("{} elements at once into one register", r.values),
@@ -141,8 +117,8 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
             op.id,
             Choice::Convert(ConvertChoice {
                 row: row.map(|r| r.name.clone()),
-                src: layout_of_table(&extents, &table).ok_or_else(irregular)?,
-                dst: layout_of_table(&extents, &identity).ok_or_else(irregular)?,
+                src: from,
+                dst: to,
                 reason: Reason { text, from: vec![] },
             }),
         );
@@ -187,7 +163,7 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
             choice.conflicts = Some(*conflicts);
             if let Some(OpKind::Rearrange { dst, src, .. }) = program.op(*op).map(|op| &op.kind) {
-                exchanged(program, known, *op, [*dst, *src], choice, solution);
+                exchanged(cx, known, *op, [*dst, *src], choice, solution);
             } else {
                 solution.choices.insert(*op, Choice::Copy(choice));
             }
@@ -221,7 +197,7 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
 
 /// The store of an exchange comes first, then its load.
 fn exchanged(
-    program: &TileProgram,
+    cx: &Cx<'_, '_>,
     known: &Layouts,
     op: OpId,
     [dst, src]: [TensorId; 2],
@@ -235,16 +211,7 @@ fn exchanged(
             return;
         }
     };
-    let (held, wanted) = (&known[src], &known[dst]);
-    let name = &program.tensor(src).name;
-    let text = format!(
-        "`{name}` is held as {} ({}) and wanted as {} ({})",
-        held.tv.text(),
-        held.reason.text,
-        wanted.tv.text(),
-        wanted.reason.text
-    );
-    let reason = Reason { text, from: vec![] };
+    let reason = Reason { text: route::differs(cx, known, [dst, src]), from: vec![] };
     solution.choices.insert(op, Choice::Rearrange(RearrangeChoice { route, reason }));
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::{Arch, CopyRow, GemmRow, WARP, WAVEFRONT_BYTES, catalogue};
+use hx_target::{Arch, CopyRow, ExchangeRow, GemmRow, Space, WARP, WAVEFRONT_BYTES, catalogue};
 use hx_tile::{Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
@@ -161,6 +161,19 @@ pub(crate) fn shared_least(program: &TileProgram, row: &CopyRow, issues: i64) ->
 /// The least cycles in which so many bytes change hands through shared memory.
 pub(crate) fn exchange(program: &TileProgram, bytes: f64) -> f64 {
     meeting(program) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
+}
+
+/// Cycles until what was written to shared memory and read again can be used.
+pub(crate) fn shared_latency(arch: Arch) -> f64 {
+    let rows = catalogue().copies_between(Space::Shared, Space::Register, arch);
+    rows.map(|row| row.latency).fold(f64::INFINITY, f64::min)
+}
+
+/// Cycles in which the lanes of each warp exchange values: so many instructions, and choices between what they gave.
+pub(crate) fn lanes(program: &TileProgram, row: &ExchangeRow, exchanges: i64, selects: i64) -> f64 {
+    let warps = f64::from(program.threads.div_ceil(WARP));
+    let selects = selects as f64 * warps_per_unit(program);
+    exchanges as f64 * warps * row.issue + selects + row.latency
 }
 
 /// Wavefronts of one instruction of a warp at best.

@@ -105,11 +105,7 @@ impl Tv {
         if self.threads() != wanted.threads() {
             return None;
         }
-        // Coordinates as numbers, alike for both.
-        let mut radix = vec![1i64; self.tile.len()];
-        for d in 1..radix.len() {
-            radix[d] = radix[d - 1] * self.tile[d - 1].max(wanted.tile[d - 1]);
-        }
+        let radix = self.radix(wanted);
         if offsets(&self.thread, &radix) != offsets(&wanted.thread, &radix) {
             return None;
         }
@@ -120,6 +116,20 @@ impl Tv {
             held.get(first).filter(|(offset, _)| offset == at).map(|(_, position)| *position)
         };
         offsets(&wanted.value, &radix).iter().map(position).collect()
+    }
+
+    /// What to multiply coordinates with, so that their sums are numbers of elements, alike for both.
+    pub(crate) fn radix(&self, other: &Tv) -> Vec<i64> {
+        let mut radix = vec![1i64; self.tile.len()];
+        for d in 1..radix.len() {
+            radix[d] = radix[d - 1] * self.tile[d - 1].max(other.tile[d - 1]);
+        }
+        radix
+    }
+
+    /// The elements of the threads and of the values: what a thread holds is the sum of both.
+    pub(crate) fn elements(&self, radix: &[i64]) -> [Vec<i64>; 2] {
+        [&self.thread, &self.value].map(|modes| offsets(modes, radix))
     }
 
     /// Thread and value modes as the language writes layouts.

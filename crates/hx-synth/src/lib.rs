@@ -21,6 +21,7 @@ mod parts;
 mod pinned;
 mod pool;
 mod reduce;
+mod route;
 mod search;
 mod shared;
 mod size;

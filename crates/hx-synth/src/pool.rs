@@ -8,7 +8,7 @@ use hx_dtype::DType;
 use hx_target::CopyRow;
 
 use crate::access::Access;
-use crate::distribution::Tv;
+use crate::distribution::{Tv, layout_of_table};
 use crate::shared;
 
 /// Equal layouts are the same `Rc`, so that comparing and looking up cost nothing. Nothing is ever dropped before the pool is.
@@ -18,6 +18,7 @@ pub(crate) struct Pool {
     projections: RefCell<HashMap<Projection, Rc<Tv>>>,
     positions: RefCell<HashMap<[LayoutKey; 2], Option<Rc<[i64]>>>>,
     accesses: RefCell<HashMap<Moved, Rc<[Access]>>>,
+    regular: RefCell<HashMap<[LayoutKey; 2], bool>>,
     /// What was found for shared tensors with the same accesses, whatever else is in the program.
     pub(crate) buffers: RefCell<shared::Known>,
 }
@@ -94,5 +95,21 @@ impl Pool {
         let found: Option<Rc<[i64]>> = held.positions_of(wanted).map(Into::into);
         self.positions.borrow_mut().insert(pair, found.clone());
         found
+    }
+
+    /// Whether every thread of `held` has what `wanted` asks for, at positions that are a layout over its values.
+    pub(crate) fn reads(&self, held: &Rc<Tv>, wanted: &Rc<Tv>) -> bool {
+        let pair = [key(held), key(wanted)];
+        if pair[0] == pair[1] {
+            return true;
+        }
+        if let Some(known) = self.regular.borrow().get(&pair) {
+            return *known;
+        }
+        let extents: Vec<i64> = wanted.value.iter().map(|m| m.extent).collect();
+        let table = self.positions(held, wanted);
+        let regular = table.is_some_and(|table| layout_of_table(&extents, &table).is_some());
+        self.regular.borrow_mut().insert(pair, regular);
+        regular
     }
 }

@@ -37,12 +37,25 @@ pub(crate) struct Cx<'s, 'p> {
 pub(crate) struct Leaf<'p> {
     pub(crate) layouts: Layouts,
     pub(crate) tilings: Vec<(Gemm<'p>, Rc<Tiling>)>,
+    /// What has to change hands between threads for it; nothing unless conflicts are mended.
+    pub(crate) moves: Vec<Move>,
     /// Estimated cycles, with every access to shared memory free of conflicts.
     pub(crate) cost: f64,
 }
 
+/// What becomes of a branch in which layouts conflict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Conflicts {
+    /// It is left.
+    Leave,
+    /// Values change hands, which costs what it costs. Only what the user pinned stays where it is.
+    Mend,
+}
+
 /// Branches of one component that are looked at.
 const BUDGET: usize = 4096;
+/// Branches after which a component counts as one without a choice that needs no moves, or as one whose moves are few enough.
+const FEW: usize = 256;
 
 impl<'s, 'p> Cx<'s, 'p> {
     pub(crate) fn new(
@@ -62,17 +75,13 @@ impl<'s, 'p> Cx<'s, 'p> {
         self.system.program
     }
 
-    /// Cycles of all executions of the operations whose layouts are all known.
-    fn cost(
-        &self,
-        component: &Component<'p>,
-        known: &Layouts,
-        tilings: &[(Gemm<'p>, Rc<Tiling>)],
-    ) -> Result<f64, Failure> {
-        let mut cost = 0.0;
-        for (op, trips) in &component.ops {
+    /// Cycles of all executions of the operations whose layouts are all known, and of the moves.
+    fn cost(&self, component: &Component<'p>, branch: &Branch<'p>) -> Result<f64, Failure> {
+        let known = &branch.known;
+        let mut cost = branch.moves.iter().map(|m| self.move_cost(component, *m)).sum();
+        for (op, trips) in component.ops.iter().filter(|(op, _)| !branch.freed.contains(&op.id)) {
             if let OpKind::Gemm { .. } = &op.kind {
-                let tiling = tilings.iter().find(|(g, _)| g.op.id == op.id);
+                let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
                 cost += trips * tiling.map_or(0.0, |(_, t)| cost::gemm(t, self.program().threads));
                 continue;
             }
@@ -101,7 +110,9 @@ impl<'s, 'p> Cx<'s, 'p> {
         };
         let Some(tensor) = op.kind.registers().get(m.operand).copied() else { return f64::INFINITY };
         let tensor = self.program().tensor(tensor);
-        trips * cost::exchange(self.program(), tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0)
+        let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
+        let times = if m.after && op.kind.updates(m.operand) { 2.0 } else { 1.0 };
+        times * trips * cost::exchange(self.program(), bytes)
     }
 
     /// Cycles of one execution of an operation without matrix instructions.
@@ -148,6 +159,23 @@ impl<'s, 'p> Cx<'s, 'p> {
     }
 }
 
+/// The moves that give an operation tensors of its own, where no instruction takes the layouts that they have. Elements narrower than a
+/// byte, which do not change hands one by one, have the layout of another tensor, and that one moves.
+pub(crate) fn freeing(program: &TileProgram, known: &Layouts, op: &Op) -> Vec<Move> {
+    let registers = op.kind.registers();
+    let Some(narrow) = registers.iter().find(|t| program.tensor(**t).dtype.bits() < 8) else {
+        return (0..registers.len()).map(|operand| Move::of(op, operand)).collect();
+    };
+    let from = known.get(*narrow).and_then(|k| k.reason.from.first().copied());
+    let maker = from.and_then(|from| program.op(from));
+    let Some(maker) = maker.filter(|m| m.id != op.id && !matches!(m.kind, OpKind::Gemm { .. })) else {
+        return vec![];
+    };
+    let operands = maker.kind.registers();
+    let others = operands.iter().enumerate().filter(|(_, t)| *t != narrow);
+    others.map(|(operand, _)| Move::of(maker, operand)).collect()
+}
+
 /// Finds the cheapest choices for a component, at most `keep` of them, cheapest first; of equal ones the first in the order of the
 /// catalogue, and of arrangements, stays first.
 ///
@@ -158,6 +186,7 @@ pub(crate) fn search<'p>(
     component: &Component<'p>,
     start: Layouts,
     keep: usize,
+    conflicts: Conflicts,
 ) -> Result<Found<'p>, Blocked> {
     let program = cx.program();
     let gemms: Vec<Gemm<'p>> = component.gemms().filter_map(|(op, _)| Gemm::of(program, op)).collect();
@@ -183,6 +212,7 @@ pub(crate) fn search<'p>(
     let mut search = Search {
         cx,
         component,
+        conflicts,
         gemms,
         ways,
         least,
@@ -193,7 +223,7 @@ pub(crate) fn search<'p>(
         failure: None,
         moves: BTreeMap::new(),
     };
-    search.descend(start, Vec::new())?;
+    search.settle(Branch { known: start, ..Branch::default() })?;
     if search.leaves.is_empty() {
         let none = || Failure::new(FailureKind::Conflict, "no layout was found");
         let moves = search.moves.into_keys().collect();
@@ -216,10 +246,33 @@ pub(crate) struct Found<'p> {
     pub(crate) moves: BTreeSet<Move>,
 }
 
+/// What is decided so far.
+#[derive(Clone, Debug, Default)]
+struct Branch<'p> {
+    known: Layouts,
+    /// The gemms that have their tiling, in the order of the text.
+    chosen: Vec<(Gemm<'p>, Rc<Tiling>)>,
+    /// What changes hands.
+    moves: Vec<Move>,
+    /// The constraints that the moves cut.
+    cut: BTreeSet<usize>,
+    /// The operations that work on tensors of their own only, which have no layouts yet.
+    freed: BTreeSet<OpId>,
+}
+
+impl Branch<'_> {
+    fn moved(&mut self, m: Move) {
+        if !self.moves.contains(&m) {
+            self.moves.push(m);
+        }
+    }
+}
+
 /// Depth-first: the gemms in the order of the text, then anchors for what they do not reach.
 struct Search<'s, 'c, 'p> {
     cx: &'s Cx<'c, 'p>,
     component: &'s Component<'p>,
+    conflicts: Conflicts,
     gemms: Vec<Gemm<'p>>,
     /// For each gemm its tilings with their cycles, cheapest first.
     ways: Vec<Vec<(Rc<Tiling>, f64)>>,
@@ -246,113 +299,145 @@ impl<'p> Search<'_, '_, 'p> {
         self.leaves.len() < self.keep || self.leaves.last().is_some_and(|worst| bound < worst.cost)
     }
 
-    fn descend(&mut self, known: Layouts, chosen: Vec<(Gemm<'p>, Rc<Tiling>)>) -> Result<(), Failure> {
+    /// Whether enough branches were looked at. Without moves there may be no choice at all, however long one looks.
+    fn is_over(&self) -> bool {
+        let budget = match self.conflicts {
+            Conflicts::Leave if self.leaves.is_empty() => 2 * FEW,
+            Conflicts::Leave => BUDGET,
+            Conflicts::Mend => FEW,
+        };
+        self.branches >= budget && (self.conflicts == Conflicts::Leave || !self.leaves.is_empty())
+    }
+
+    fn descend(&mut self, branch: Branch<'p>) -> Result<(), Failure> {
         if (self.cx.cancelled)() {
             return Err(Failure::cancelled());
         }
-        if let Some(gemm) = self.gemms.get(chosen.len()).copied() {
-            return self.gemm(gemm, known, chosen);
+        if let Some(gemm) = self.gemms.get(branch.chosen.len()).copied() {
+            return self.gemm(gemm, branch);
         }
+        let known = &branch.known;
         if let Some(missing) = self.component.tensors.iter().find(|t| known.get(**t).is_none()) {
             let missing = *missing;
-            if let Some((tensor, tv, op)) = self.cx.system.lift(&known)
+            if let Some((tensor, tv, op)) = self.cx.system.lift(known)
                 && self.component.tensors.contains(&tensor)
             {
                 let found = self.leaves.len();
-                let mut next = known.clone();
+                let mut next = branch.clone();
                 let text = "as its narrower operand, each thread with all of the other axes".into();
                 let reason = Reason { text, from: vec![op] };
-                next.set(tensor, Rc::new(Known { tv: self.cx.pool.keep(tv), reason, pin: None }));
-                self.enter(next, &[tensor], chosen.clone())?;
+                next.known.set(tensor, Rc::new(Known { tv: self.cx.pool.keep(tv), reason, pin: None }));
+                self.enter(next, &[tensor])?;
                 if self.leaves.len() > found {
                     return Ok(());
                 }
             }
-            return self.anchor(missing, known, chosen);
+            return self.anchor(missing, branch);
         }
-        let cost = self.cx.cost(self.component, &known, &chosen)?;
+        let cost = self.cx.cost(self.component, &branch)?;
         if self.promises(cost) {
+            let Branch { known: layouts, chosen: tilings, moves, .. } = branch;
             let at = self.leaves.partition_point(|leaf| leaf.cost <= cost);
-            self.leaves.insert(at, Leaf { layouts: known, tilings: chosen, cost });
+            self.leaves.insert(at, Leaf { layouts, tilings, moves, cost });
             self.leaves.truncate(self.keep);
         }
         Ok(())
     }
 
-    /// Goes on where the constraints hold and the cost may be among the least.
-    fn enter(
-        &mut self,
-        mut known: Layouts,
-        changed: &[TensorId],
-        chosen: Vec<(Gemm<'p>, Rc<Tiling>)>,
-    ) -> Result<(), Failure> {
-        if self.branches >= BUDGET && !self.leaves.is_empty() {
+    /// Goes on where the constraints hold, or are mended, and the cost may be among the least.
+    fn enter(&mut self, mut branch: Branch<'p>, changed: &[TensorId]) -> Result<(), Failure> {
+        if self.is_over() {
             self.left += 1;
             return Ok(());
         }
         self.branches += 1;
         self.cx.steps.set(self.cx.steps.get() + 1);
-        let conflicts = self.cx.system.propagate(self.cx.pool, &mut known, changed);
+        let system = self.cx.system;
+        let mut conflicts = system.propagate(self.cx.pool, &mut branch.known, changed);
+        conflicts.retain(|conflict| !branch.cut.contains(conflict));
         if let Some(first) = conflicts.first() {
-            let system = self.cx.system;
-            self.failure.get_or_insert_with(|| system.conflict(*first, &known));
-            let bound = self.cx.cost(self.component, &known, &chosen).unwrap_or(f64::INFINITY);
-            let bound = bound + self.least[chosen.len()];
-            for conflict in &conflicts {
-                system.moves(*conflict, &known).into_iter().for_each(|m| self.might(m, bound));
+            self.failure.get_or_insert_with(|| system.conflict(*first, &branch.known));
+            if self.conflicts == Conflicts::Leave {
+                let bound = self.cx.cost(self.component, &branch).unwrap_or(f64::INFINITY);
+                let bound = bound + self.least[branch.chosen.len()];
+                for conflict in &conflicts {
+                    system
+                        .moves(*conflict, self.cx.pool, &branch.known)
+                        .into_iter()
+                        .for_each(|m| self.might(m, bound));
+                }
+                return Ok(());
             }
-            return Ok(());
+            for conflict in conflicts {
+                let ways = system.moves(conflict, self.cx.pool, &branch.known).into_iter();
+                let cost = |m: &Move| self.cx.move_cost(self.component, *m);
+                let Some(cheapest) = ways.min_by(|a, b| cost(a).total_cmp(&cost(b))) else { return Ok(()) };
+                branch.moved(cheapest);
+                branch.cut.insert(conflict);
+            }
         }
-        match self.cx.cost(self.component, &known, &chosen) {
-            Ok(cost) if self.promises(cost + self.least[chosen.len()]) => self.descend(known, chosen),
-            Ok(_) => Ok(()),
-            Err(failure) => {
-                self.failure.get_or_insert(failure);
-                Ok(())
+        self.settle(branch)
+    }
+
+    /// Goes on where every operation has an instruction, or gets tensors for which it has one, and the cost may be among the least.
+    fn settle(&mut self, mut branch: Branch<'p>) -> Result<(), Failure> {
+        loop {
+            match self.cx.cost(self.component, &branch) {
+                Ok(cost) if self.promises(cost + self.least[branch.chosen.len()]) => {
+                    return self.descend(branch);
+                }
+                Ok(_) => return Ok(()),
+                Err(failure) => {
+                    let op = failure.op.and_then(|op| self.cx.program().op(op));
+                    self.failure.get_or_insert(failure);
+                    let Some(op) = op.filter(|_| self.conflicts == Conflicts::Mend) else { return Ok(()) };
+                    let moves = freeing(self.cx.program(), &branch.known, op);
+                    if moves.is_empty() || !branch.freed.insert(op.id) {
+                        return Ok(());
+                    }
+                    moves.into_iter().for_each(|m| branch.moved(m));
+                }
             }
         }
     }
 
-    fn gemm(
-        &mut self,
-        gemm: Gemm<'p>,
-        known: Layouts,
-        chosen: Vec<(Gemm<'p>, Rc<Tiling>)>,
-    ) -> Result<(), Failure> {
+    fn gemm(&mut self, gemm: Gemm<'p>, branch: Branch<'p>) -> Result<(), Failure> {
         let mut fits = false;
-        for i in 0..self.ways[chosen.len()].len() {
-            let tiling = self.ways[chosen.len()][i].0.clone();
+        for i in 0..self.ways[branch.chosen.len()].len() {
+            let tiling = self.ways[branch.chosen.len()][i].0.clone();
             let operands =
                 [(gemm.c, &tiling.c, "accumulator"), (gemm.a, &tiling.a, "A"), (gemm.b, &tiling.b, "B")];
             let pool = self.cx.pool;
-            let agree = |(t, tv, _): &(TensorId, &Rc<Tv>, &str)| {
-                known.get(*t).is_none_or(|k| pool.positions(&k.tv, tv).is_some())
-            };
-            let stand: Vec<usize> = (0..3).filter(|i| !agree(&operands[*i])).collect();
-            if !stand.is_empty() {
-                let cost = self.cx.cost(self.component, &known, &chosen).unwrap_or(f64::INFINITY);
-                let bound = cost + self.least[chosen.len()];
+            let mut next = branch.clone();
+            let (mut changed, mut stand) = (Vec::new(), Vec::new());
+            for (operand, (tensor, tv, what)) in operands.into_iter().enumerate() {
+                // One tensor may be both operands.
+                if let Some(known) = next.known.get(tensor) {
+                    if !tiling.reads(pool, &known.tv, tv, operand) {
+                        stand.push(operand);
+                    }
+                    continue;
+                }
+                let text = format!("{what} fragment of `{}`", tiling.row.name);
+                let reason = Reason { text, from: vec![gemm.op.id] };
+                next.known.set(tensor, Rc::new(Known { tv: tv.clone(), reason, pin: None }));
+                changed.push(tensor);
+            }
+            if !stand.is_empty() && self.conflicts == Conflicts::Leave {
+                let cost = self.cx.cost(self.component, &branch).unwrap_or(f64::INFINITY);
+                let bound = cost + self.least[branch.chosen.len()];
                 for operand in stand {
-                    self.apart(&gemm, operand, &known).into_iter().for_each(|m| self.might(m, bound));
+                    self.apart(&gemm, operand, &next.known).into_iter().for_each(|m| self.might(m, bound));
                 }
                 continue;
             }
+            stand.into_iter().for_each(|operand| next.moved(Move::of(gemm.op, operand)));
             fits = true;
-            let mut next = known.clone();
-            let mut changed = Vec::new();
-            for (tensor, tv, what) in operands {
-                if next.get(tensor).is_none() {
-                    let text = format!("{what} fragment of `{}`", tiling.row.name);
-                    let reason = Reason { text, from: vec![gemm.op.id] };
-                    next.set(tensor, Rc::new(Known { tv: tv.clone(), reason, pin: None }));
-                    changed.push(tensor);
-                }
-            }
-            let chosen = chosen.iter().cloned().chain([(gemm, tiling)]).collect();
-            self.enter(next, &changed, chosen)?;
+            next.chosen.push((gemm, tiling));
+            self.enter(next, &changed)?;
         }
         if !fits && self.failure.is_none() {
-            self.failure = Some(self.no_tiling_fits(&gemm, &known));
+            self.failure = Some(self.no_tiling_fits(&gemm, &branch.known));
         }
         Ok(())
     }
@@ -370,7 +455,7 @@ impl<'p> Search<'_, '_, 'p> {
             && op.id != gemm.op.id
             && let Some(operand) = op.kind.registers().iter().position(|t| *t == tensor)
         {
-            moves.push(Move { at: op.id, operand, after: operand == 0 });
+            moves.push(Move::of(op, operand));
         }
         moves
     }
@@ -390,18 +475,13 @@ impl<'p> Search<'_, '_, 'p> {
     }
 
     /// Anchors what no gemm reaches, in the ways that a copy can be dealt.
-    fn anchor(
-        &mut self,
-        missing: TensorId,
-        known: Layouts,
-        chosen: Vec<(Gemm<'p>, Rc<Tiling>)>,
-    ) -> Result<(), Failure> {
-        let (tensor, ways, reason) = self.anchor_copy(missing, &known);
+    fn anchor(&mut self, missing: TensorId, branch: Branch<'p>) -> Result<(), Failure> {
+        let (tensor, ways, reason) = self.anchor_copy(missing, &branch.known);
         for tv in ways {
-            let mut next = known.clone();
+            let mut next = branch.clone();
             let tv = self.cx.pool.keep(tv);
-            next.set(tensor, Rc::new(Known { tv, reason: reason.clone(), pin: None }));
-            self.enter(next, &[tensor], chosen.clone())?;
+            next.known.set(tensor, Rc::new(Known { tv, reason: reason.clone(), pin: None }));
+            self.enter(next, &[tensor])?;
         }
         Ok(())
     }

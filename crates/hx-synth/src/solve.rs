@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hx_target::Arch;
-use hx_tile::{Choice, Edits, Move, OpId, OpKind, Reason, Solution, TensorKind, TileProgram};
+use hx_tile::{Choice, Edits, Move, OpId, OpKind, Reason, Solution, TensorId, TensorKind, TileProgram};
 
 use crate::component::components;
 use crate::constraints::{Known, Layouts, System};
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::pool::Pool;
-use crate::search::{Cx, search};
-use crate::{choices, convertible, pinned, size};
+use crate::search::{Conflicts, Cx, freeing, search};
+use crate::{choices, convertible, pinned, route, size};
 
 /// Finds layouts and instructions for a program, the same ones every time.
 ///
@@ -49,7 +49,8 @@ pub fn candidates(
             if leaf == CANDIDATES {
                 (component, leaf) = (component + 1, 0);
             }
-            match solver.attempt_with(&moves, &still, &Pick { component, leaf, single }) {
+            let pick = Pick { component, leaf, single, conflicts: Conflicts::Leave };
+            match solver.attempt_with(&moves, &still, &pick) {
                 Ok(Picked::Solution(solution, _)) => {
                     if held(program, &solution, arch)
                         && !alike(&best, &solution)
@@ -59,7 +60,7 @@ pub fn candidates(
                     }
                     leaf += 1;
                 }
-                Ok(Picked::NoLeaf) => (component, leaf) = (component + 1, 0),
+                Ok(Picked::NoLeaf | Picked::Needs(_)) => (component, leaf) = (component + 1, 0),
                 Ok(Picked::NoComponent) => break,
                 Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked.failure),
                 // This leaf fits nothing else, such as shared memory.
@@ -102,16 +103,26 @@ fn alike(a: &Solution, b: &Solution) -> bool {
 const CANDIDATES: usize = 64;
 
 /// Which leaf one of the components takes; the others take their best.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Pick {
     component: usize,
     leaf: usize,
     /// No copy in which lanes exchange.
     single: bool,
+    conflicts: Conflicts,
+}
+
+impl Pick {
+    /// The best leaf of every component.
+    fn best(conflicts: Conflicts) -> Pick {
+        Pick { component: 0, leaf: 0, single: false, conflicts }
+    }
 }
 
 enum Picked {
     Solution(Box<Solution>, BTreeSet<Move>),
+    /// A solution takes these moves besides.
+    Needs(Vec<Move>),
     NoLeaf,
     NoComponent,
 }
@@ -121,7 +132,7 @@ impl Solver<'_> {
     fn solve(&self) -> Result<(Solution, BTreeSet<OpId>), Failure> {
         let mut tries = TRIES;
         let mut still = BTreeSet::new();
-        let found = self.mended(&[], &still, &mut tries);
+        let found = self.mended(&still, &mut tries);
         let mut best = found.map_err(|blocked| blocked.failure)?;
         // What was not tried because nobody wants it any more was not worse.
         if (self.cancelled)() {
@@ -148,7 +159,7 @@ impl Solver<'_> {
 }
 
 /// Solutions that are tried with redistributions.
-const TRIES: usize = 64;
+const TRIES: usize = 32;
 /// Redistributions of one solution.
 const DEPTH: usize = 4;
 
@@ -160,39 +171,72 @@ struct Solver<'s> {
 }
 
 impl Solver<'_> {
-    /// The cheapest solution with these moves and as few more as it takes.
-    fn mended(&self, moves: &[Move], still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Solution, Blocked> {
-        let blocked = match self.attempt(moves, still) {
+    /// The cheapest solution that is found: without moves, or where layouts conflict with few.
+    fn mended(&self, still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Solution, Blocked> {
+        let blocked = match self.attempt(&[], still) {
             Ok((solution, ways)) => return Ok(self.bettered(solution, ways, still, tries)),
             Err(blocked) => blocked,
         };
-        let mut level = vec![(moves.to_vec(), blocked.moves.clone())];
-        for _ in moves.len()..DEPTH {
-            let mut best: Option<Solution> = None;
+        if blocked.failure.kind == FailureKind::Cancelled {
+            return Err(blocked);
+        }
+        let Some(mut best) = self.exchanged(still)? else { return Err(blocked) };
+        // Fewer moves, or at other places, may do.
+        let mut level: Vec<(Vec<Move>, BTreeSet<Move>)> = vec![(Vec::new(), blocked.moves)];
+        for _ in 0..best.edits.moves.len().min(DEPTH) {
+            let mut found = false;
             let mut next = Vec::new();
             for (moves, ways) in &level {
                 for way in ways.iter().filter(|way| !moves.contains(way)) {
-                    if *tries == 0 || blocked.failure.kind == FailureKind::Cancelled {
-                        break;
+                    if *tries == 0 {
+                        return Ok(best);
                     }
                     *tries -= 1;
-                    let mut more = moves.clone();
-                    more.push(*way);
+                    let more: Vec<Move> = moves.iter().copied().chain([*way]).collect();
                     match self.attempt(&more, still) {
-                        Ok((solution, _)) if best.as_ref().is_none_or(|b| solution.cost < b.cost) => {
-                            best = Some(solution);
+                        Ok((solution, _)) => {
+                            found = true;
+                            if solution.cost < best.cost {
+                                best = solution;
+                            }
                         }
-                        Ok(_) => {}
+                        Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => {
+                            return Err(blocked);
+                        }
                         Err(blocked) => next.push((more, blocked.moves)),
                     }
                 }
             }
-            if let Some(best) = best {
-                return Ok(best);
+            if found {
+                break;
             }
             level = next;
         }
-        Err(blocked)
+        Ok(best)
+    }
+
+    /// A solution in which values change hands wherever layouts conflict: there is one, unless what the user pinned or the size of
+    /// shared memory stands against it.
+    fn exchanged(&self, still: &BTreeSet<OpId>) -> Result<Option<Solution>, Blocked> {
+        let mut moves: Vec<Move> = Vec::new();
+        loop {
+            let more = match self.attempt_with(&moves, still, &Pick::best(Conflicts::Mend)) {
+                Ok(Picked::Solution(solution, _)) => return Ok(Some(*solution)),
+                Ok(Picked::Needs(more)) => more,
+                Ok(Picked::NoLeaf | Picked::NoComponent) => vec![],
+                Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked),
+                Err(blocked) => blocked.moves.into_iter().filter(|m| !moves.contains(m)).take(1).collect(),
+            };
+            let before = moves.len();
+            for m in more {
+                if !moves.contains(&m) {
+                    moves.push(m);
+                }
+            }
+            if moves.len() == before {
+                return Ok(None);
+            }
+        }
     }
 
     /// A solution that needs no move may still be dearer than one with a move, as where it does without matrix instructions.
@@ -220,7 +264,7 @@ impl Solver<'_> {
 
     /// The cheapest solution with just these moves, and the moves that may lead to a cheaper one.
     fn attempt(&self, moves: &[Move], still: &BTreeSet<OpId>) -> Result<(Solution, BTreeSet<Move>), Blocked> {
-        match self.attempt_with(moves, still, &Pick::default())? {
+        match self.attempt_with(moves, still, &Pick::best(Conflicts::Leave))? {
             Picked::Solution(solution, ways) => Ok((*solution, ways)),
             // Every search has a best leaf.
             _ => Err(Failure::new(FailureKind::Conflict, "no layout was found").into()),
@@ -237,6 +281,7 @@ impl Solver<'_> {
         let start = pins(&cx)?;
         let mut solution = Solution { constraints: system.demands(), ..Solution::default() };
         let mut known = start.clone();
+        let mut needed = Vec::new();
         let components = components(&system);
         if pick.component > 0 && pick.component >= components.len() {
             return Ok(Picked::NoComponent);
@@ -247,10 +292,14 @@ impl Solver<'_> {
             }
             let wanted = if i == pick.component { pick.leaf } else { 0 };
             let keep = if wanted > 0 { CANDIDATES } else { 1 };
-            let found = search(&cx, component, start.clone(), keep)?;
+            let found = search(&cx, component, start.clone(), keep, pick.conflicts)?;
             solution.unexplored += found.left;
             ways.extend(found.moves);
             let Some(leaf) = found.leaves.into_iter().nth(wanted) else { return Ok(Picked::NoLeaf) };
+            if !leaf.moves.is_empty() {
+                needed.extend(leaf.moves);
+                continue;
+            }
             solution.cost += leaf.cost;
             for (gemm, tiling) in &leaf.tilings {
                 let choice = choices::gemm(gemm, tiling, &leaf.layouts)?;
@@ -266,16 +315,31 @@ impl Solver<'_> {
         if (self.cancelled)() {
             return Err(Failure::cancelled().into());
         }
+        if !needed.is_empty() {
+            return Ok(Picked::Needs(needed));
+        }
         solution.steps = cx.steps.get();
-        edits.exchanges = choices::exchanges(&cx, &known);
+        let routes = route::routes(&cx, &known);
+        // What has no cheaper way goes through shared memory.
+        edits.exchanges = routes.iter().filter(|(_, route)| route.is_none()).map(|(op, _)| *op).collect();
         let whole = edits.apply(self.program);
         let system = System::of(&whole, still);
         let cx = Cx::new(&system, self.arch, self.pool, self.cancelled).single(pick.single);
         choices::global(&cx, &known, &mut solution)?;
         choices::convert(&cx, &known, &mut solution)?;
         choices::map(&cx, &known, &mut solution)?;
-        choices::within(&cx, &known, &mut solution);
-        choices::shared(&cx, &known, &mut solution)?;
+        for (op, (choice, cycles)) in routes.into_iter().filter_map(|(op, route)| Some((op, route?))) {
+            solution.choices.insert(op, Choice::Rearrange(choice));
+            solution.cost += cycles;
+        }
+        choices::shared(&cx, &known, &mut solution).map_err(|failure| {
+            let taking_part = failure.op.into_iter().chain(failure.parts.iter().filter_map(|part| part.op));
+            let narrow = |t: &TensorId| self.program.tensor(*t).dtype.bits() < 8;
+            let ops = taking_part.filter_map(|op| self.program.op(op));
+            let ops = ops.filter(|op| op.kind.registers().iter().any(narrow));
+            let moves = ops.flat_map(|op| freeing(self.program, &known, op)).collect();
+            Blocked { failure, moves }
+        })?;
         choices::reduce(&cx, &known, &mut solution)?;
         choices::parts(&cx, &known, &mut solution)?;
         choices::fits(&whole, self.arch, &solution)?;
@@ -302,8 +366,8 @@ fn pins(cx: &Cx<'_, '_>) -> Result<Layouts, Blocked> {
         let TensorKind::Register { pinned: Some(layout) } = &info.kind else { continue };
         let tv = pinned::read(layout, &info.shape, i64::from(program.threads)).map_err(|problem| {
             let message = format!(
-                "the pinned layout `{layout}` of `{}` is no thread-value layout of {} threads over {:?}: {problem}",
-                info.name, program.threads, info.shape
+                "the layout `{layout}` pinned to `{}` does not deal its {:?} elements to {} threads: {problem}",
+                info.name, info.shape, program.threads
             );
             Failure::new(FailureKind::Pin, message).part(None, Some(tensor), "pinned here")
         })?;
@@ -314,7 +378,7 @@ fn pins(cx: &Cx<'_, '_>) -> Result<Layouts, Blocked> {
     let conflicts = cx.system.propagate(cx.pool, &mut start, &pinned);
     match conflicts.first() {
         Some(first) => {
-            let moves = conflicts.iter().flat_map(|c| cx.system.moves(*c, &start)).collect();
+            let moves = conflicts.iter().flat_map(|c| cx.system.moves(*c, cx.pool, &start)).collect();
             Err(Blocked { failure: cx.system.conflict(*first, &start), moves })
         }
         None => Ok(start),

@@ -216,6 +216,8 @@ pub enum Reach {
     Up,
     /// The one of that number.
     Lane,
+    /// For each value the one that holds the same element of a tile.
+    Tile,
 }
 
 /// An instruction that moves one register between lanes of a warp.
@@ -226,11 +228,29 @@ pub struct ExchangeRow {
     pub reach: Reach,
     /// Bits of the register.
     pub bits: u32,
+    /// (lane, value) → element of the instruction's tile, as lanes hold it before and as they get it.
+    #[serde(default, deserialize_with = "optional_layout")]
+    pub held: Option<Layout>,
+    #[serde(default, deserialize_with = "optional_layout")]
+    pub given: Option<Layout>,
     pub issue: f64,
     pub latency: f64,
     pub arch: u32,
     /// PTX with `{d}`, `{s}` and `{x}` for the mask, the distance or the lane.
     pub ptx: String,
+}
+
+impl ExchangeRow {
+    /// For each value of each lane, the lane that has it and its number there: `sources()[value][lane]`. Nothing but for
+    /// [`Reach::Tile`].
+    pub fn sources(&self) -> Option<Vec<Vec<(i64, i64)>>> {
+        let (held, given) = (self.held.as_ref()?, self.given.as_ref()?);
+        let (lanes, values) = (given.mode(0).size(), given.mode(1).size());
+        let holder: std::collections::BTreeMap<i64, (i64, i64)> =
+            (0..held.size()).map(|i| (held.eval(i), (i % lanes, i / lanes))).collect();
+        let source = |lane, value| holder.get(&given.eval(lane + lanes * value)).copied();
+        (0..values).map(|value| (0..lanes).map(|lane| source(lane, value)).collect()).collect()
+    }
 }
 
 /// An instruction on groups of asynchronous copies: `commit` or `wait`.
@@ -323,6 +343,11 @@ impl Catalogue {
     /// The exchange of registers of this width by a mask.
     pub fn exchange_of(&self, bits: u32, arch: Arch) -> Option<&ExchangeRow> {
         self.exchanges.iter().find(|r| r.reach == Reach::Xor && r.bits == bits && r.arch <= arch.number())
+    }
+
+    /// The exchanges of this reach, in the order of the catalogue.
+    pub fn exchanges_by(&self, reach: Reach, arch: Arch) -> impl Iterator<Item = &ExchangeRow> {
+        self.exchanges.iter().filter(move |r| r.reach == reach && r.arch <= arch.number())
     }
 
     /// `commit` or `wait`.

@@ -27,6 +27,22 @@ fn names_are_unique() {
     }
 }
 
+/// PTX ISA 9.7.15: each row of an 8×8 matrix lies in four neighbouring lanes, two elements in each, and every lane gets the elements
+/// that the transposed matrix has there.
+#[test]
+fn matrices_are_transposed_between_lanes() {
+    let rows: Vec<_> = catalogue().exchanges.iter().filter(|r| r.reach == crate::Reach::Tile).collect();
+    assert_eq!(rows.len(), 1);
+    let sources = rows[0].sources().expect("a source for each value");
+    for lane in 0..32 {
+        for value in 0..2 {
+            let (row, column) = (lane / 4, 2 * (lane % 4) + value);
+            let expected = (4 * column + row / 2, row % 2);
+            assert_eq!(sources[value as usize][lane as usize], expected, "lane {lane} value {value}");
+        }
+    }
+}
+
 #[test]
 fn fragments_cover_their_tiles_once() {
     for GemmRow { name, shape: [m, n, k], threads, a, b, c, .. } in &catalogue().gemms {

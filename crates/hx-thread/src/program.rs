@@ -195,16 +195,17 @@ pub enum Lane {
     Up(u32),
     /// The one of that number.
     At(Expr),
+    /// For each value the one that the row's layouts say.
+    Tile,
 }
 
-/// Each thread gets the value of another of its warp.
+/// Each thread gets the values of another of its warp: one, or as many as fill a register.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchange {
     /// Name of the exchange row.
     pub row: String,
-    /// One value.
     pub dst: Registers,
-    /// One value.
+    /// As many values.
     pub src: Registers,
     pub lane: Lane,
 }

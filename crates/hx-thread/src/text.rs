@@ -103,6 +103,7 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
                     Lane::Xor(mask) => format!("lane ^ {mask}"),
                     Lane::Up(by) => format!("lane - {by}"),
                     Lane::At(lane) => format!("lane {lane}"),
+                    Lane::Tile => "the lanes that have it".to_owned(),
                 };
                 let _ = writeln!(out, "{indent}{} {d} = {s} of {lane}", e.row);
             }

@@ -12,14 +12,22 @@ pub struct Edits {
     pub exchanges: Vec<OpId>,
 }
 
-/// An operation works on a tensor of its own instead of one of its operands: values are moved to it before, or from it after.
+/// An operation works on a tensor of its own instead of one of its operands: values are moved to it before, or from it after; both
+/// where the operation updates it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Move {
     pub at: OpId,
     /// Position in [`OpKind::registers`].
     pub operand: usize,
-    /// The operand is the result: it is moved after the operation.
+    /// The operand is a result: it is moved after the operation.
     pub after: bool,
+}
+
+impl Move {
+    /// The move of an operand, by its position in [`OpKind::registers`].
+    pub fn of(op: &Op, operand: usize) -> Move {
+        Move { at: op.id, operand, after: operand < op.kind.results() }
+    }
 }
 
 impl Edits {
@@ -30,26 +38,37 @@ impl Edits {
     }
 
     /// The program with its redistributions as operations. New tensors and operations are numbered after those of the program: the
-    /// tensor of each move, then the shared tensor of each exchange; the operation of each move.
+    /// tensor of each move, then the shared tensor of each exchange; the operations of each move.
     pub fn apply<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
         if self.moves.is_empty() && self.exchanges.is_empty() {
             return Cow::Borrowed(program);
         }
         let mut edited = program.clone();
         let first_op = first_op(program);
-        for (i, m) in self.moves.iter().enumerate() {
+        // One operation for each move, then those that bring what is updated.
+        let mut next_op = first_op + self.moves.len() as u32;
+        for (m, own) in self.moves.iter().zip(first_op..) {
             let tensor = TensorId(edited.tensors.len() as u32);
-            let Some(operand) = program.op(m.at).and_then(|op| op.kind.registers().get(m.operand).copied())
-            else {
-                continue;
-            };
+            let Some(op) = program.op(m.at) else { continue };
+            let Some(operand) = op.kind.registers().get(m.operand).copied() else { continue };
             let old = program.tensor(operand);
             let kind = TensorKind::Register { pinned: None };
             edited.tensors.push(Tensor { name: format!("{}_moved", old.name), kind, ..old.clone() });
-            let id = OpId(first_op + i as u32);
-            let (dst, src) = if m.after { (operand, tensor) } else { (tensor, operand) };
-            let moved = OpKind::Rearrange { dst, src, through: None };
-            insert(&mut edited.body, m, tensor, &|origin| Op { id, kind: moved.clone(), origin });
+            let moved = |id, dst, src| {
+                let kind = OpKind::Rearrange { dst, src, through: None };
+                Stmt::Op(Op { id: OpId(id), kind, origin: op.origin })
+            };
+            let (mut before, mut after) = (None, None);
+            if m.after {
+                after = Some(moved(own, operand, tensor));
+                if op.kind.updates(m.operand) {
+                    before = Some(moved(next_op, tensor, operand));
+                    next_op += 1;
+                }
+            } else {
+                before = Some(moved(own, tensor, operand));
+            }
+            insert(&mut edited.body, m, tensor, before, after);
         }
         for id in &self.exchanges {
             let through = TensorId(edited.tensors.len() as u32);
@@ -83,26 +102,25 @@ fn first_op(program: &TileProgram) -> u32 {
     1 + program.ops(1.0).iter().map(|(op, _)| op.id.0).max().unwrap_or(0)
 }
 
-/// Puts the move beside its operation, which takes the new tensor.
-fn insert(stmts: &mut Vec<Stmt>, m: &Move, tensor: TensorId, made: &dyn Fn(crate::Origin) -> Op) {
-    let found = stmts.iter_mut().position(|stmt| match stmt {
-        Stmt::Op(op) => op.id == m.at,
-        _ => false,
-    });
-    if let Some(at) = found
+/// Puts the moves beside their operation, which takes the new tensor.
+fn insert(stmts: &mut Vec<Stmt>, m: &Move, tensor: TensorId, before: Option<Stmt>, after: Option<Stmt>) {
+    let is_there = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.id == m.at);
+    if let Some(at) = stmts.iter().position(is_there)
         && let Stmt::Op(op) = &mut stmts[at]
     {
         op.kind.replace(m.operand, tensor);
-        let moved = Stmt::Op(made(op.origin));
-        stmts.insert(at + usize::from(m.after), moved);
+        after.into_iter().for_each(|stmt| stmts.insert(at + 1, stmt));
+        before.into_iter().for_each(|stmt| stmts.insert(at, stmt));
         return;
     }
     for stmt in stmts {
         match stmt {
-            Stmt::For { body, .. } | Stmt::While { body, .. } => insert(body, m, tensor, made),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => {
+                insert(body, m, tensor, before.clone(), after.clone());
+            }
             Stmt::If { then, otherwise, .. } => {
-                insert(then, m, tensor, made);
-                insert(otherwise, m, tensor, made);
+                insert(then, m, tensor, before.clone(), after.clone());
+                insert(otherwise, m, tensor, before.clone(), after.clone());
             }
             _ => {}
         }

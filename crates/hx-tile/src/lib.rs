@@ -22,7 +22,7 @@ pub use program::{
     TensorParam, TileProgram,
 };
 pub use solution::{
-    Across, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, MapChoice,
+    Across, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, Lanes, MapChoice,
     RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel, Scratch, SharedLayout, SliceChoice,
     Solution,
 };

@@ -340,6 +340,27 @@ impl OpKind {
         }
     }
 
+    /// How many of [`OpKind::registers`], from the first on, it writes.
+    pub fn results(&self) -> usize {
+        match self {
+            OpKind::Fill { .. }
+            | OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Slice { .. } => 1,
+            OpKind::Copy { src, .. } => usize::from(src.register().is_none()),
+            OpKind::Scan { dst, .. } => dst.len(),
+            _ => 0,
+        }
+    }
+
+    /// Whether it reads what it writes at this position of [`OpKind::registers`].
+    pub fn updates(&self, operand: usize) -> bool {
+        matches!(self, OpKind::Gemm { .. }) && operand == 0
+    }
+
     /// The register tensors that take part, in the order of the operands.
     pub fn registers(&self) -> Vec<TensorId> {
         match self {

@@ -167,8 +167,34 @@ pub struct RearrangeChoice {
 pub enum Route {
     /// Every thread has its values already: position in the destination → position in the source.
     Within(Layout),
+    /// The same where the positions are no layout: one for each position of the destination.
+    Renamed(Vec<i64>),
+    /// Every thread gets each value from a lane of its warp.
+    Lanes(Lanes),
+    /// One instruction after another moves matrices between the lanes of a warp: instruction `i` gives the destination's values
+    /// number `n · i` to `n · i + n - 1`.
+    Matrices {
+        /// The exchange row.
+        row: String,
+        /// `[value, instruction]` → position in the source.
+        src: Layout,
+    },
     /// Written to the shared tensor that the operation names and, after a barrier, read again.
     Shared { store: CopyChoice, load: CopyChoice },
+}
+
+/// Which lane of its warp a thread gets each value from, and where that lane has it. Both are a sum of what the thread decides and
+/// what the value's number decides.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lanes {
+    /// The exchange row.
+    pub row: String,
+    /// Neighbours that go together, in one register word.
+    pub together: i64,
+    /// Thread → lane, and value → how many lanes further.
+    pub lane: [Layout; 2],
+    /// Thread → position, and value → how much further.
+    pub position: [Layout; 2],
 }
 
 /// How a copy is made of one instruction, issued again and again. An asynchronous copy touches no registers.
@@ -224,4 +250,16 @@ pub struct ConvertChoice {
     /// `[value, issue]` → position among the thread's values of the destination.
     pub dst: Layout,
     pub reason: Reason,
+}
+
+impl Route {
+    /// The rows of the catalogue that it takes.
+    pub fn rows(&self) -> Vec<&str> {
+        match self {
+            Route::Within(_) | Route::Renamed(_) => vec![],
+            Route::Lanes(lanes) => vec![&lanes.row],
+            Route::Matrices { row, .. } => vec![row],
+            Route::Shared { store, load } => vec![&store.row, &load.row],
+        }
+    }
 }

@@ -268,10 +268,7 @@ pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
             }
             Some(Choice::Copy(c)) => count(&c.row),
             Some(Choice::Rearrange(r)) => {
-                if let Route::Shared { store, load } = &r.route {
-                    count(&store.row);
-                    count(&load.row);
-                }
+                r.route.rows().into_iter().for_each(&mut count);
             }
             _ => {}
         }
@@ -291,7 +288,11 @@ pub fn choice_text<'a>(
         Choice::Copy(c) => (copy_text(c), &c.reason),
         Choice::Rearrange(r) => {
             let text = match &r.route {
-                Route::Within(_) => "within threads".to_string(),
+                Route::Within(_) | Route::Renamed(_) => "within threads".to_string(),
+                Route::Lanes(lanes) => format!("within warps: {}", lanes.row),
+                Route::Matrices { row, src } => {
+                    format!("within warps: {row}, {} each", src.mode(1).size())
+                }
                 Route::Shared { store, load } => {
                     format!("through shared memory: {}; {}", copy_text(store), copy_text(load))
                 }

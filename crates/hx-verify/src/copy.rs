@@ -252,6 +252,11 @@ impl Check<'_> {
             (self.poll)();
             for thread in 0..c.threads {
                 let at = coordinate(c.addressed(thread, 0, issue), &c.choice.tile);
+                let ends = coordinate(c.addressed(thread, width - 1, issue), &c.choice.tile);
+                if !within(&at, shape) && !within(&ends, shape) {
+                    // Nothing is there, so nothing is accessed.
+                    continue;
+                }
                 common.iter_mut().zip(&at).for_each(|(g, x)| *g = gcd(*g, *x));
                 for value in 1..width {
                     let next = coordinate(c.addressed(thread, value, issue), &c.choice.tile);

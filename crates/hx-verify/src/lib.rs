@@ -7,6 +7,7 @@
 mod copy;
 mod elementwise;
 mod gemm;
+mod lanes;
 mod parts;
 mod tensor;
 
@@ -152,14 +153,18 @@ impl<'p> Check<'p> {
                 if positions.size() != d.values {
                     return Err(format!("{} positions for {} values", positions.size(), d.values));
                 }
-                for (t, v) in (0..d.threads).flat_map(|t| (0..d.values).map(move |v| (t, v))) {
-                    let position = positions.eval(v);
-                    if position >= s.values || s.coordinate(t, position) != d.coordinate(t, v) {
-                        return Err(format!("thread {t} does not have {:?}", d.coordinate(t, v)));
-                    }
-                }
-                Ok(())
+                self.finds(&d, &s, &|t, v| (t, positions.eval(v)))
             }
+            (Route::Renamed(positions), None) => {
+                let (d, s) = (self.held(dst)?, self.held(src)?);
+                if positions.len() as i64 != d.values {
+                    return Err(format!("{} positions for {} values", positions.len(), d.values));
+                }
+                let source = |t: i64, v: i64| (t, positions[v as usize]);
+                self.finds(&d, &s, &source)
+            }
+            (Route::Lanes(lanes), None) => self.lanes(dst, src, lanes),
+            (Route::Matrices { row, src: positions }, None) => self.matrices(dst, src, row, positions),
             (Route::Shared { store, load }, Some(shared)) => {
                 let view = |base, tensor: TensorId| View::whole(base, &self.program.tensor(tensor).shape);
                 let memory = view(Base::Shared(shared), shared);
@@ -170,11 +175,13 @@ impl<'p> Check<'p> {
         }
     }
 
-    /// Both sides hold the same elements, position by position, and every position is converted once.
+    /// Every position of the destination is converted once, from the position of its element in the source, which may hold others
+    /// besides.
     fn convert(&self, dst: TensorId, src: TensorId, choice: &ConvertChoice) -> Checked {
         let (d, s) = (self.held(dst)?, self.held(src)?);
-        if d.values != s.values || choice.src.size() != s.values || choice.dst.size() != d.values {
-            return Err(format!("{} values become {}", s.values, d.values));
+        let converted = [choice.src.size(), choice.dst.size()];
+        if converted != [d.values; 2] {
+            return Err(format!("{converted:?} positions for {} values", d.values));
         }
         let mut written = vec![false; d.values as usize];
         for i in 0..d.values {
@@ -182,6 +189,9 @@ impl<'p> Check<'p> {
             let slot = written.get_mut(to as usize).ok_or("a position past the last value is written")?;
             if std::mem::replace(slot, true) {
                 return Err(format!("position {to} is written twice"));
+            }
+            if !(0..s.values).contains(&from) {
+                return Err(format!("position {from} is read, of {} values", s.values));
             }
             for t in 0..d.threads {
                 if d.coordinate(t, to) != s.coordinate(t, from) {

@@ -5,7 +5,7 @@ use hx_dtype::DType;
 use hx_lower::Lowered;
 use hx_synth::{Claim, Conflict, Failure, FailureKind, Part};
 use hx_target::catalogue;
-use hx_tile::{Choice, Edits, Move, OpId, OpKind, Solution, TileProgram};
+use hx_tile::{Choice, Edits, Move, OpId, OpKind, Route, Solution, TileProgram};
 
 use super::{Places, repair};
 use crate::unsolved::{claim_text, conflict, other_values};
@@ -80,18 +80,26 @@ pub(super) fn redistributions(
     let program = solution.program(&lowered.program);
     let mut found = Vec::new();
     for (op, _) in program.ops(1.0) {
-        let OpKind::Rearrange { src, through: Some(shared), .. } = op.kind else { continue };
+        let OpKind::Rearrange { src, through, .. } = op.kind else { continue };
         let (true, Some(Choice::Rearrange(choice))) =
             (lowered.program.op(op.id).is_none(), solution.choices.get(&op.id))
         else {
             continue;
         };
+        let way = match (&choice.route, through) {
+            (Route::Within(_) | Route::Renamed(_), _) => continue,
+            (Route::Shared { .. }, shared) => {
+                let bytes = shared.and_then(|t| solution.shared.get(&t)).map_or(0, |s| s.bytes);
+                format!("through {bytes} B of shared memory")
+            }
+            (route @ (Route::Lanes(_) | Route::Matrices { .. }), _) => {
+                format!("between the lanes of each warp by `{}`", route.rows().join("`, `"))
+            }
+        };
         let at = places.origin(lowered, op.origin);
         let (file, range) = at.unwrap_or_else(|| places.kernel());
         let name = program.tensor(src).name.trim_end_matches("_moved").to_owned();
-        let bytes = solution.shared.get(&shared).map_or(0, |s| s.bytes);
-        let message =
-            format!("`{name}` changes hands between threads here, through {bytes} B of shared memory");
+        let message = format!("`{name}` changes hands between threads here, {way}");
         let diagnostic = Diagnostic::new(&codes::REDISTRIBUTION, file, range, message);
         let diagnostic = diagnostic.note(choice.reason.text.clone());
         found.push(match said(places, lowered, solution, op.id) {
@@ -177,6 +185,7 @@ fn found_instructions(
             }
         }
         found = found.note(format!("{arch} multiplies {}", types.join(", ")));
+        found.help.push("`cast` the operands to types that it multiplies".to_owned());
     }
     found
 }

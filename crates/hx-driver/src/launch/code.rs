@@ -102,15 +102,11 @@ fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<Cod
             None => error,
         });
     }
-    let others = solution.choices.values().filter_map(|choice| match choice {
-        Choice::Gemm(c) => Some(c.row.as_str()),
-        Choice::Convert(c) => c.row.as_deref(),
-        Choice::Copy(_)
-        | Choice::Map(_)
-        | Choice::Reduce(_)
-        | Choice::Rearrange(_)
-        | Choice::Slice(_)
-        | Choice::Scan(_) => None,
+    let others = solution.choices.values().flat_map(|choice| match choice {
+        Choice::Gemm(c) => vec![c.row.as_str()],
+        Choice::Convert(c) => c.row.as_deref().into_iter().collect(),
+        Choice::Rearrange(c) => c.route.rows(),
+        Choice::Copy(_) | Choice::Map(_) | Choice::Reduce(_) | Choice::Slice(_) | Choice::Scan(_) => vec![],
     });
     let mut rows = copies(solution).map(|c| c.row.as_str()).chain(others);
     let found =

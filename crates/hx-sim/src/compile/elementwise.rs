@@ -238,13 +238,17 @@ impl Compilation<'_> {
         let (dst, src) = (self.written(&e.dst)?, self.regs(&e.src)?);
         let dtype = self.program.array(e.src.array).dtype;
         self.expect_type(&e.row, &e.dst, dtype)?;
+        // One value, or those of a whole register.
+        let together = (row.bits / dtype.bits()) as i64;
+        let values = if e.dst.offsets.len() == 1 && e.lane != Lane::Tile { 1 } else { together };
         for regs in [&e.dst, &e.src] {
-            self.expect_values(&e.row, "registers", regs.offsets.len(), 1)?;
+            self.expect_values(&e.row, "registers", regs.offsets.len(), values)?;
         }
         let wanted = match &e.lane {
             Lane::Xor(_) => Reach::Xor,
             Lane::Up(_) => Reach::Up,
             Lane::At(_) => Reach::Lane,
+            Lane::Tile => Reach::Tile,
         };
         if row.reach != wanted {
             return self.malformed(format!("`{}` does not reach {:?}", e.row, e.lane));
@@ -267,8 +271,16 @@ impl Compilation<'_> {
             }
             Lane::Up(by) => From::Up(*by as usize),
             Lane::At(lane) => From::At(self.formula(lane)?),
+            Lane::Tile => {
+                self.expect_lanes(&e.row, WARP)?;
+                let sources = row.sources().filter(|sources| sources.len() as i64 == values);
+                match sources {
+                    Some(sources) => From::Tile(sources),
+                    None => return self.malformed(format!("`{}` moves no {values} elements", e.row)),
+                }
+            }
         };
-        let parts = u64::from(dtype.bits().div_ceil(row.bits.max(1)));
+        let parts = u64::from((dtype.bits() * values as u32).div_ceil(row.bits.max(1)));
         Ok(LaneExchange { site: self.site, dst, src, from, parts })
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use hx_target::{Arch, Fragment, GemmRow, catalogue};
 use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, tile_modes};
 
-use crate::distribution::Tv;
+use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::pool::Pool;
 
@@ -264,6 +264,29 @@ impl Tiling {
         let value = atom.iter().chain(issues.iter().rev()).cloned().collect();
         let tv = Tv { tile: self.c.tile.clone(), thread: self.c.thread.clone(), value };
         (tv, [self.row.c.values(), self.issues[0], self.issues[1]])
+    }
+
+    /// Whether the instructions can read operand C, A or B (0, 1, 2) of this layout, `own` being the one that they are made for: every
+    /// thread has its values, in a regular order.
+    pub(crate) fn reads(&self, pool: &Pool, held: &Rc<Tv>, own: &Rc<Tv>, operand: usize) -> bool {
+        if Rc::ptr_eq(held, own) {
+            return true;
+        }
+        if pool.positions(held, own).is_none() {
+            return false;
+        }
+        let [im, i_n, ik] = self.issues;
+        let regular = |wanted: &Tv, extents: &[i64]| {
+            held.positions_of(wanted).is_some_and(|table| layout_of_table(extents, &table).is_some())
+        };
+        match operand {
+            0 => {
+                let (order, extents) = self.c_by_issue();
+                regular(&order, &extents)
+            }
+            1 => regular(&self.by_issue[0], &[self.row.a.values(), im, ik]),
+            _ => regular(&self.by_issue[1], &[self.row.b.values(), i_n, ik]),
+        }
     }
 
     /// Instructions that one warp issues.

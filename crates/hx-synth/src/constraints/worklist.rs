@@ -22,7 +22,7 @@ pub(crate) struct Known {
 }
 
 /// The layouts of a program's register tensors as far as they are known. Copies share what they know.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Layouts(Vec<Option<Rc<Known>>>);
 
 impl Layouts {
@@ -92,7 +92,7 @@ impl System<'_> {
         match &demanded.constraint {
             Constraint::Equal { a, b } => match (known.get(*a), known.get(*b)) {
                 (None, None) => Fired::Nothing,
-                (Some(x), Some(y)) => agreed(pool.positions(&y.tv, &x.tv).is_some()),
+                (Some(x), Some(y)) => agreed(pool.reads(&y.tv, &x.tv)),
                 (Some(x), None) => Fired::Follows(*b, equal(x, from)),
                 (None, Some(y)) => Fired::Follows(*a, equal(y, from)),
             },
@@ -100,7 +100,7 @@ impl System<'_> {
                 (None, _) => Fired::Nothing,
                 (Some(x), Some(y)) => {
                     let wanted = pool.project_values(&x.tv, axes);
-                    agreed(pool.positions(&y.tv, &wanted).is_some())
+                    agreed(pool.reads(&y.tv, &wanted))
                 }
                 (Some(x), None) => {
                     let text = format!("the projection of its operand along {axes:?}");
@@ -137,25 +137,31 @@ impl System<'_> {
     }
 
     /// The moves that would mend a violated constraint: an operand before its operation, or the result after it. A pin is never
-    /// overridden, so there are none between two of them.
-    pub(crate) fn moves(&self, index: usize, known: &Layouts) -> Vec<Move> {
+    /// overridden, so there are none between two of them, unless every thread has its elements, in an odd order.
+    pub(crate) fn moves(&self, index: usize, pool: &Pool, known: &Layouts) -> Vec<Move> {
         let demanded = &self.constraints[index];
-        let (first, second) = match &demanded.constraint {
-            Constraint::Equal { a, b } => (*a, *b),
-            Constraint::Project { from, to, .. } => (*from, *to),
+        let (first, second, axes) = match &demanded.constraint {
+            Constraint::Equal { a, b } => (*a, *b, &[][..]),
+            Constraint::Project { from, to, axes } => (*from, *to, &axes[..]),
             _ => return vec![],
         };
-        let pinned = |t: TensorId| known.get(t).is_some_and(|k| k.pin.is_some());
         let Some(op) = demanded.op.and_then(|op| self.program.op(op)) else { return vec![] };
-        if pinned(first) && pinned(second) {
+        if let (Some(x), Some(y)) = (known.get(first), known.get(second))
+            && x.pin.is_some()
+            && y.pin.is_some()
+            && pool.positions(&y.tv, &pool.project_values(&x.tv, axes)).is_none()
+        {
             return vec![];
         }
         let operands = op.kind.registers();
+        let results = op.kind.results();
         let inputs = [first, second].into_iter().filter_map(|tensor| {
-            let at = operands.iter().skip(1).position(|t| *t == tensor)?;
-            Some(Move { at: op.id, operand: at + 1, after: false })
+            let at = operands.iter().skip(results).position(|t| *t == tensor)?;
+            Some(Move::of(op, at + results))
         });
-        inputs.chain([Move { at: op.id, operand: 0, after: true }]).collect()
+        let others = operands[1..results].iter().position(|t| *t == second);
+        let result = others.map_or(0, |at| at + 1);
+        inputs.chain([Move::of(op, result)]).collect()
     }
 
     /// The failure that a violated constraint stands for.

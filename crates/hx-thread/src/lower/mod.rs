@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, ReduceChoice, SliceChoice,
-    Solution, Stmt as TileStmt, TensorId, TileProgram,
+    Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, RearrangeChoice, ReduceChoice,
+    Route, SliceChoice, Solution, Stmt as TileStmt, TensorId, TileProgram,
 };
 
 use crate::{
@@ -91,6 +91,13 @@ fn temporary_arrays(program: &TileProgram, solution: &Solution, op: OpId) -> Vec
             if !r.lanes.is_empty() || r.across.is_some() =>
         {
             vec![array(*dst, "other", 1)]
+        }
+        (OpKind::Rearrange { dst, .. }, Some(Choice::Rearrange(RearrangeChoice { route, .. }))) => {
+            let Route::Lanes(lanes) = route else { return Vec::new() };
+            let by_thread = &lanes.position[0];
+            // Threads that ask one lane for different positions choose from what comes.
+            let several = (0..by_thread.size()).any(|t| by_thread.eval(t) != by_thread.eval(0));
+            several.then(|| array(*dst, "other", lanes.together as u32)).into_iter().collect()
         }
         (OpKind::Scan { dst, .. }, Some(Choice::Scan(_))) => {
             let values = |t: &TensorId| solution.registers[t].layout.mode(1).size() as u32;

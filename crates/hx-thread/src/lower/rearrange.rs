@@ -1,10 +1,13 @@
 //! Values that change hands between threads.
 
-use hx_tile::{Base, Op, Route, TensorId, View};
+use hx_dtype::{DType, Operator};
+use hx_index::{Expr, Symbol};
+use hx_layout::Layout;
+use hx_tile::{Base, Lanes, Op, Route, Scalar, TensorId, View};
 
-use super::layout::{registers, unrolled};
-use super::{COUNTED, LowerError, Lowering, counted};
-use crate::{Body, Convert, Registers, Stmt};
+use super::layout::{registers, unrolled, walk};
+use super::{COUNTED, Local, LowerError, Lowering, counted};
+use crate::{Body, Compute, Convert, Exchange, Lane, Registers, Stmt};
 
 impl Lowering<'_> {
     pub(super) fn rearrange(
@@ -20,12 +23,34 @@ impl Lowering<'_> {
                 let var = self.counter("i", op, COUNTED);
                 let at = counted(&var, count);
                 let to = Registers { array: self.array(op, dst)?, base: at.clone(), offsets: vec![0] };
-                let unit = hx_layout::Layout::unit();
-                let from = hx_layout::Layout::concat(&[unit, positions.clone()])
-                    .map_err(|e| self.error(op, e.to_string()))?;
+                let from = self.positions(op, &[Layout::unit(), positions.clone()])?;
                 let from = registers(self.array(op, src)?, &from, &[at]);
                 let convert = Stmt::Convert(Convert { row: None, dst: to, src: from });
                 Ok(unrolled(&[(var, count)], vec![convert]))
+            }
+            (Route::Renamed(positions), _) => {
+                let (to, from) = (self.array(op, dst)?, self.array(op, src)?);
+                let one = |array, at: i64| Registers { array, base: Expr::constant(at), offsets: vec![0] };
+                let renamed = positions.iter().zip(0..).map(|(position, i)| {
+                    Stmt::Convert(Convert { row: None, dst: one(to, i), src: one(from, *position) })
+                });
+                Ok(renamed.collect())
+            }
+            (Route::Lanes(lanes), _) => self.lanes(op, [dst, src], lanes),
+            (Route::Matrices { row, src: positions }, _) => {
+                let [each, count] = [0, 1].map(|mode| positions.mode(mode).size());
+                let var = self.counter("i", op, COUNTED);
+                let at = counted(&var, count);
+                let own = [(each, 1), (count, each)].map(|mode| Layout::flat(&[mode]));
+                let [values, words] = own.map(|mode| mode.map_err(|e| self.error(op, e.to_string())));
+                let own = self.positions(op, &[values?, words?])?;
+                let exchange = Stmt::Exchange(Exchange {
+                    row: row.clone(),
+                    dst: registers(self.array(op, dst)?, &own, std::slice::from_ref(&at)),
+                    src: registers(self.array(op, src)?, positions, &[at]),
+                    lane: Lane::Tile,
+                });
+                Ok(unrolled(&[(var, count)], vec![exchange]))
             }
             (Route::Shared { store, load }, Some(shared)) => {
                 let view = |base, tensor: TensorId| View::whole(base, &self.program.tensor(tensor).shape);
@@ -40,4 +65,88 @@ impl Lowering<'_> {
             (Route::Shared { .. }, None) => Err(self.error(op, "no shared memory to change hands in")),
         }
     }
+
+    fn positions(&self, op: &Op, modes: &[Layout]) -> Result<Layout, LowerError> {
+        Layout::concat(modes).map_err(|e| self.error(op, e.to_string()))
+    }
+
+    /// A sum over the digits of the thread's number.
+    fn of_thread(&self, layout: &Layout) -> Expr {
+        let mut unit = 1;
+        let mut sum = Expr::default();
+        for (extent, stride) in layout.leaves() {
+            if *stride != 0 {
+                sum = sum + self.digit(unit, *extent).scale(*stride);
+            }
+            unit *= extent;
+        }
+        sum
+    }
+
+    /// One instruction for each register, or one for each position at which some thread's source has it: then each thread takes what it
+    /// asked for.
+    fn lanes(&self, op: &Op, [dst, src]: [TensorId; 2], lanes: &Lanes) -> Result<Body, LowerError> {
+        let [by_thread, by_value] = &lanes.position;
+        let mut apart: Vec<i64> = (0..by_thread.size()).map(|t| by_thread.eval(t)).collect();
+        apart.sort_unstable();
+        apart.dedup();
+        let (together, dtype) = (lanes.together, self.program.tensor(dst).dtype);
+        let count = by_value.size() / together;
+        let var = self.counter("i", op, COUNTED);
+        let first = counted(&var, count).scale(together);
+        let lane = self.counter("lane", op, Local::Lane as u32);
+        let from = self.of_thread(&lanes.lane[0]) + walk(&lanes.lane[1], &first);
+        let mut body = vec![Stmt::Let { var: lane.clone(), value: from }];
+        let word = |array, base| Registers { array, base, offsets: (0..together as u32).collect() };
+        let (to, from) = (self.array(op, dst)?, self.array(op, src)?);
+        let other = self.temporaries.get(&op.id).and_then(|t| t.first().copied());
+        for position in &apart {
+            // What comes first goes where it belongs, the others may take its place.
+            let is_first = position == &apart[0];
+            let here = if is_first { Some(to) } else { other };
+            let here = here.ok_or_else(|| self.error(op, "no registers for what is chosen from"))?;
+            let base = if is_first { first.clone() } else { Expr::default() };
+            body.push(Stmt::Exchange(Exchange {
+                row: lanes.row.clone(),
+                dst: word(here, base),
+                src: word(from, walk(by_value, &first) + Expr::constant(*position)),
+                lane: Lane::At(Expr::symbol(lane.clone())),
+            }));
+            if !is_first {
+                let wanted = Expr::symbol(self.wanted(op));
+                let chosen =
+                    (0..together).map(|i| choose(dtype, (to, first.clone()), here, i, (&wanted, *position)));
+                body.extend(chosen);
+            }
+        }
+        let exchanged = unrolled(&[(var, count)], body);
+        if apart.len() == 1 {
+            return Ok(exchanged);
+        }
+        let wanted = Stmt::Let { var: self.wanted(op), value: self.of_thread(by_thread) };
+        Ok(std::iter::once(wanted).chain(exchanged).collect())
+    }
+
+    /// The position that a thread asks for.
+    fn wanted(&self, op: &Op) -> Symbol {
+        self.counter("wanted", op, Local::Digit as u32)
+    }
+}
+
+/// Value `i` of what came takes its place where it was asked for.
+fn choose(
+    dtype: DType,
+    (to, base): (crate::RegId, Expr),
+    came: crate::RegId,
+    i: i64,
+    (wanted, position): (&Expr, i64),
+) -> Stmt {
+    let int = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
+    let asked = [int(wanted.clone()), int(Expr::constant(position))];
+    let asked = Scalar::apply(Operator::Eq, DType::I32, asked);
+    let input = |index| Scalar::Input { index, dtype };
+    let dst = Registers { array: to, base: base + Expr::constant(i), offsets: vec![0] };
+    let came = Registers { array: came, base: Expr::constant(i), offsets: vec![0] };
+    let value = Scalar::apply(Operator::Select, dtype, [asked, input(0), input(1)]);
+    Stmt::Compute(Compute { dst: dst.clone(), inputs: vec![came, dst], value })
 }

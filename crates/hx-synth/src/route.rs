@@ -1,0 +1,189 @@
+//! How the values of a rearrangement get to their threads: they are there already, lanes of a warp exchange them, or they go through
+//! shared memory. The cheapest way is taken.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_dtype::DType;
+use hx_layout::Layout;
+use hx_target::{ExchangeRow, Reach, WARP, catalogue};
+use hx_tile::{Lanes, OpId, OpKind, RearrangeChoice, Reason, Route, TensorId};
+
+use crate::constraints::Layouts;
+use crate::cost;
+use crate::distribution::{Tv, layout_of_table};
+use crate::search::Cx;
+
+/// The rearrangements of a program, each with the way that avoids shared memory, if there is one and it is cheaper; and its cycles.
+pub(crate) fn routes(cx: &Cx<'_, '_>, known: &Layouts) -> BTreeMap<OpId, Option<(RearrangeChoice, f64)>> {
+    let mut out = BTreeMap::new();
+    for (op, trips) in cx.program().ops(crate::component::UNKNOWN_TRIPS) {
+        if let OpKind::Rearrange { dst, src, .. } = op.kind {
+            let found = direct(cx, known, [dst, src]);
+            let choice = found.map(|(route, cycles)| {
+                let text = match &route {
+                    Route::Within(_) | Route::Renamed(_) => "every thread has its elements already".into(),
+                    _ => differs(cx, known, [dst, src]),
+                };
+                (RearrangeChoice { route, reason: Reason { text, from: vec![] } }, trips * cycles)
+            });
+            out.insert(op.id, choice);
+        }
+    }
+    out
+}
+
+/// What the two ends of a rearrangement are.
+pub(crate) fn differs(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> String {
+    let (held, wanted) = (&known[src], &known[dst]);
+    format!(
+        "`{}` is held as {} ({}) and wanted as {} ({})",
+        cx.program().tensor(src).name,
+        held.tv.text(),
+        held.reason.text,
+        wanted.tv.text(),
+        wanted.reason.text
+    )
+}
+
+/// The cheapest way that avoids shared memory, with the cycles of one execution; nothing if shared memory is cheaper.
+fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option<(Route, f64)> {
+    let (held, wanted) = (&known[src].tv, &known[dst].tv);
+    if let Some(table) = cx.pool.positions(held, wanted) {
+        let layout = layout_of_table(&[table.len() as i64], &table);
+        return Some((layout.map_or_else(|| Route::Renamed(table.to_vec()), Route::Within), 0.0));
+    }
+    let program = cx.program();
+    if !program.threads.is_multiple_of(WARP) || held.threads() != wanted.threads() {
+        return None;
+    }
+    let tensor = program.tensor(src);
+    let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
+    let shared = cost::exchange(program, bytes) + cost::shared_latency(cx.arch);
+    let ends = Ends::of(held, wanted);
+    let matrices = catalogue().exchanges_by(Reach::Tile, cx.arch).find_map(|row| {
+        let (src, count) = ends.matrices(row, tensor.dtype)?;
+        Some((Route::Matrices { row: row.name.clone(), src }, cost::lanes(program, row, count, 0)))
+    });
+    let lanes = || {
+        let row = catalogue().exchanges_by(Reach::Lane, cx.arch).next()?;
+        let lanes = ends.lanes(row, tensor.dtype)?;
+        let (exchanges, selects) = steps(&lanes, row, tensor.dtype);
+        Some((Route::Lanes(lanes), cost::lanes(program, row, exchanges, selects)))
+    };
+    let ways = matrices.into_iter().chain(lanes());
+    ways.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, cycles)| *cycles < shared)
+}
+
+/// Instructions of each warp, and choices between what they gave.
+fn steps(lanes: &Lanes, row: &ExchangeRow, dtype: DType) -> (i64, i64) {
+    let threads = &lanes.position[0];
+    let apart: BTreeSet<i64> = (0..threads.size()).map(|t| threads.eval(t)).collect();
+    let (values, apart) = (lanes.position[1].size(), apart.len() as i64);
+    let registers = i64::from(dtype.bits().div_ceil(row.bits));
+    (values / lanes.together * apart * registers, values * (apart - 1))
+}
+
+/// The elements of both ends as numbers, alike for both.
+struct Ends {
+    held: [Vec<i64>; 2],
+    wanted: [Vec<i64>; 2],
+}
+
+/// A lane of the own warp, and a position there.
+type Place = (i64, i64);
+
+impl Ends {
+    fn of(held: &Tv, wanted: &Tv) -> Ends {
+        let radix = held.radix(wanted);
+        Ends { held: held.elements(&radix), wanted: wanted.elements(&radix) }
+    }
+
+    /// One source position for each instruction, as a layout of `[value, instruction]`, and the number of instructions.
+    fn matrices(&self, row: &ExchangeRow, dtype: DType) -> Option<(Layout, i64)> {
+        let sources = row.sources()?;
+        let (each, warp) = (sources.len(), WARP as usize);
+        if each as u32 * dtype.bits() != row.bits {
+            return None;
+        }
+        let ([threads, values], [_, held]) = (&self.wanted, &self.held);
+        if values.len() % each != 0 || held.len() % each != 0 {
+            return None;
+        }
+        let agree = |to: usize, from: usize| {
+            (0..threads.len() * each).all(|i| {
+                let (thread, value) = (i % threads.len(), i / threads.len());
+                let (lane, number) = sources[value][thread % warp];
+                let source = thread / warp * warp + lane as usize;
+                threads[thread] + values[to + value] == self.held[0][source] + held[from + number as usize]
+            })
+        };
+        let firsts = |to: usize| (0..held.len()).step_by(each).find(|from| agree(to, *from));
+        let table: Option<Vec<i64>> =
+            (0..values.len()).step_by(each).map(|to| firsts(to).map(|from| from as i64)).collect();
+        let (table, count) = (table?, (values.len() / each) as i64);
+        let words = layout_of_table(&[count], &table)?;
+        Some((Layout::concat(&[Layout::flat(&[(each as i64, 1)]).ok()?, words]).ok()?, count))
+    }
+
+    /// Where each thread finds each value within its warp, if that is a sum of two layouts.
+    fn lanes(&self, row: &ExchangeRow, dtype: DType) -> Option<Lanes> {
+        let [threads, values] = [self.wanted[0].len(), self.wanted[1].len()];
+        let places = self.places()?;
+        let at = |thread: usize, value: usize| places[thread * values + value];
+        let (lane, position) = at(0, 0);
+        if (lane, position) != (0, 0) {
+            return None;
+        }
+        let by_thread: Vec<Place> = (0..threads).map(|thread| at(thread, 0)).collect();
+        let by_value: Vec<Place> = (0..values).map(|value| at(0, value)).collect();
+        let is_sum = |i: usize| {
+            let ((a, b), (c, d)) = (by_thread[i / values], by_value[i % values]);
+            places[i] == (a + c, b + d)
+        };
+        if !(0..places.len()).all(is_sum) {
+            return None;
+        }
+        let layout = |of: &[Place], pick: fn(&Place) -> i64| {
+            layout_of_table(&[of.len() as i64], &of.iter().map(pick).collect::<Vec<_>>())
+        };
+        let pair = |pick: fn(&Place) -> i64| Some([layout(&by_thread, pick)?, layout(&by_value, pick)?]);
+        let fills = i64::from((row.bits / dtype.bits()).max(1));
+        let side_by_side = |places: &[Place]| {
+            let (lane, position) = places[0];
+            position % fills == 0 && places.iter().zip(0..).all(|(place, i)| *place == (lane, position + i))
+        };
+        let together = values as i64 % fills == 0
+            && by_value.chunks(fills as usize).all(side_by_side)
+            && by_thread.iter().all(|(_, position)| position % fills == 0);
+        // Narrower elements are not chosen between one by one.
+        if !together && (dtype.bits() < 16 || dtype == DType::Bool) {
+            return None;
+        }
+        let together = if together { fills } else { 1 };
+        let [lane, position] = [pair(|place| place.0)?, pair(|place| place.1)?];
+        Some(Lanes { row: row.name.clone(), together, lane, position })
+    }
+
+    /// The places of all values, thread by thread; nothing if one is in another warp. Of several the first position has it, and of
+    /// lanes the lowest.
+    fn places(&self) -> Option<Vec<Place>> {
+        let warp = WARP as usize;
+        let ([held_threads, held_values], [threads, values]) = (&self.held, &self.wanted);
+        let mut out = Vec::with_capacity(threads.len() * values.len());
+        for first in (0..threads.len()).step_by(warp) {
+            let mut found: BTreeMap<i64, Place> = BTreeMap::new();
+            for (position, value) in held_values.iter().enumerate() {
+                for lane in 0..warp {
+                    let element = held_threads[first + lane] + value;
+                    found.entry(element).or_insert((lane as i64, position as i64));
+                }
+            }
+            for thread in &threads[first..first + warp] {
+                for value in values {
+                    out.push(*found.get(&(thread + value))?);
+                }
+            }
+        }
+        Some(out)
+    }
+}

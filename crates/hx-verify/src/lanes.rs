@@ -1,0 +1,93 @@
+//! Values that the lanes of a warp exchange: everybody gets the element that it should have, from a lane of its own warp.
+
+use hx_layout::Layout;
+use hx_target::{ExchangeRow, Reach, WARP, catalogue};
+use hx_tile::{Lanes, TensorId};
+
+use crate::{Check, Checked, Held};
+
+impl Check<'_> {
+    /// Each value of each thread is what the source says is there: a thread and a position.
+    pub(crate) fn finds(
+        &self,
+        d: &Held<'_>,
+        s: &Held<'_>,
+        source: &dyn Fn(i64, i64) -> (i64, i64),
+    ) -> Checked {
+        for (t, v) in (0..d.threads).flat_map(|t| (0..d.values).map(move |v| (t, v))) {
+            let (thread, position) = source(t, v);
+            let is_there = (0..s.threads).contains(&thread) && (0..s.values).contains(&position);
+            if !is_there || s.coordinate(thread, position) != d.coordinate(t, v) {
+                let at = d.coordinate(t, v);
+                return Err(format!(
+                    "thread {t} does not get {at:?} from thread {thread}, position {position}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn exchange_row(&self, name: &str, reach: Reach, threads: i64) -> Result<&'static ExchangeRow, String> {
+        let row = catalogue().exchange(name).ok_or_else(|| format!("no instruction `{name}`"))?;
+        if row.reach != reach || row.arch > self.arch.number() {
+            return Err(format!("`{name}` does not exchange these values on {}", self.arch));
+        }
+        if threads % i64::from(WARP) != 0 {
+            return Err(format!("{threads} threads are no whole number of warps"));
+        }
+        Ok(row)
+    }
+
+    /// The lane of another in the own warp; a lane past its end is another warp's.
+    fn in_warp(t: i64, lane: i64) -> i64 {
+        let warp = i64::from(WARP);
+        if (0..warp).contains(&lane) { t / warp * warp + lane } else { -1 }
+    }
+
+    pub(crate) fn lanes(&self, dst: TensorId, src: TensorId, lanes: &Lanes) -> Checked {
+        let (d, s) = (self.held(dst)?, self.held(src)?);
+        let row = self.exchange_row(&lanes.row, Reach::Lane, d.threads)?;
+        for [by_thread, by_value] in [&lanes.lane, &lanes.position] {
+            if by_thread.size() != d.threads || by_value.size() != d.values {
+                return Err("the lanes are not those of these threads and values".into());
+            }
+        }
+        let bits = i64::from(self.program.tensor(dst).dtype.bits());
+        let together = lanes.together;
+        let fills = together == 1 || together * bits == i64::from(row.bits);
+        if !fills || d.values % together != 0 || s.values % together != 0 {
+            return Err(format!("{together} neighbours do not fill a register of `{}`", row.name));
+        }
+        let source = |t: i64, v: i64| {
+            // What goes together comes from where its first comes from.
+            let first = v / together * together;
+            let [lane, position] = [&lanes.lane, &lanes.position]
+                .map(|[by_thread, by_value]| by_thread.eval(t) + by_value.eval(first));
+            let aligned = position % together == 0;
+            (if aligned { Self::in_warp(t, lane) } else { -1 }, position + v % together)
+        };
+        self.finds(&d, &s, &source)
+    }
+
+    pub(crate) fn matrices(&self, dst: TensorId, src: TensorId, row: &str, positions: &Layout) -> Checked {
+        let (d, s) = (self.held(dst)?, self.held(src)?);
+        let row = self.exchange_row(row, Reach::Tile, d.threads)?;
+        let sources = row.sources().ok_or_else(|| format!("`{}` has no layouts", row.name))?;
+        let each = sources.len() as i64;
+        let bits = i64::from(self.program.tensor(dst).dtype.bits());
+        if each * bits != i64::from(row.bits) || positions.size() != d.values || d.values % each != 0 {
+            return Err(format!(
+                "`{}` moves {each} elements of a register, not {} bits each",
+                row.name, bits
+            ));
+        }
+        let source = |t: i64, v: i64| {
+            let (lane, number) = sources[(v % each) as usize][(t % i64::from(WARP)) as usize];
+            let first = positions.eval(v / each * each);
+            let side_by_side = (0..each).all(|i| positions.eval(v / each * each + i) == first + i);
+            let whole = side_by_side && first % each == 0;
+            (if whole { Self::in_warp(t, lane) } else { -1 }, first + number)
+        };
+        self.finds(&d, &s, &source)
+    }
+}
