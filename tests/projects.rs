@@ -71,3 +71,36 @@ fn shells_learn_the_verbs() {
     assert!(ran.stdout.contains("--keep-going") && ran.stdout.contains("completions"));
     assert_eq!(Sandbox::new().run(&["completions", "tcsh"]).code, 2);
 }
+
+/// What is imported does not depend on the folder that one works in.
+#[test]
+fn a_file_is_checked_from_any_folder_of_its_project() {
+    let sandbox = Sandbox::with("hx.toml", "[package]\nname = \"p\"\nversion = \"0.1.0\"\n");
+    sandbox.write("a.hx", b"const A = 1;\n");
+    sandbox.write("sub/deep/c.hx", b"use a::A;\nuse sub::b::B;\nconst C = A + B;\n");
+    sandbox.write("sub/b.hx", b"const B = 2;\n");
+    for (folder, file) in [(".", "sub/deep/c.hx"), ("sub", "deep/c.hx"), ("sub/deep", "c.hx")] {
+        let mut command = sandbox.command(&["check", file], &[]);
+        let ran = command.current_dir(sandbox.path(folder)).output().expect("hx runs");
+        assert!(ran.status.success(), "in {folder}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+#[test]
+fn nothing_to_check_is_a_mistake() {
+    let sandbox = Sandbox::with("notes.txt", "");
+    sandbox.run(&["check"]).check(expect![[r#"
+        exit 2
+        --- stderr
+        error: there is no `.hx` file in `.`
+
+        For more information, try '--help'.
+    "#]]);
+    sandbox.run(&["new", ""]).check(expect![[r#"
+        exit 2
+        --- stderr
+        error: a project needs a name or a path, and this one is empty
+
+        For more information, try '--help'.
+    "#]]);
+}

@@ -69,10 +69,27 @@ pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Optio
         folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
         let path = if folder.is_empty() { relative.clone() } else { format!("{folder}/{relative}") };
         let found = files.get(&(kind, path)).copied();
-        if found.is_some() || folder.is_empty() {
+        if found.is_some() {
+            return found;
+        }
+        if folder.is_empty() {
+            break;
+        }
+    }
+    // Where one works inside a project, the folders above have absolute paths.
+    let inside = kind == FileKind::Workspace && !from.path(db).starts_with('/');
+    let current = db.workspace().current_dir(db);
+    let mut above = if inside { current } else { "" };
+    while let Some((folder, _)) = above.rsplit_once('/') {
+        above = folder;
+        let path = format!("{above}/{relative}");
+        let below = path.strip_prefix(current).and_then(|path| path.strip_prefix('/'));
+        let found = files.get(&(kind, below.unwrap_or(&path).to_owned())).copied();
+        if found.is_some() {
             return found;
         }
     }
+    None
 }
 
 #[cfg(test)]

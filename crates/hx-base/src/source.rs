@@ -117,6 +117,10 @@ pub struct Workspace {
     #[default]
     #[returns(copy)]
     pub candidate: u32,
+    /// The current folder, from which relative paths start; empty where there is none. Files outside of it have absolute paths.
+    #[default]
+    #[returns(deref)]
+    pub current_dir: String,
 }
 
 impl Workspace {

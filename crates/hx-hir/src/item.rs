@@ -170,9 +170,14 @@ impl<'db> FileItems<'db> {
         self.items.iter().filter_map(|item| if let Item::Use(it) = item { Some(*it) } else { None })
     }
 
+    /// All that are called `main`; a file has one at most.
+    pub fn mains(&self) -> impl Iterator<Item = Main<'db>> {
+        self.items.iter().filter_map(|item| if let Item::Main(it) = item { Some(*it) } else { None })
+    }
+
     /// The first `main`.
     pub fn main(&self) -> Option<Main<'db>> {
-        self.items.iter().find_map(|item| if let Item::Main(it) = item { Some(*it) } else { None })
+        self.mains().next()
     }
 
     /// The statements of a cell, if it has some.

@@ -73,7 +73,8 @@ impl Database {
     ) -> Database {
         let db = Database { storage: salsa::Storage::new(events), system, files: Arc::default() };
         let files = std_files::FILES.iter().map(|&(path, text)| SourceFile::std(&db, path, text)).collect();
-        Workspace::new(&db, files);
+        let current_dir = db.system.current_dir();
+        Workspace::builder(files).current_dir(current_dir).new(&db);
         db
     }
 

@@ -255,13 +255,15 @@ impl Database {
     fn find_module(&self, from: &str, module: &[String]) -> Option<String> {
         let relative = format!("{}.hx", module.join("/"));
         let mut folder = paths::parent(from);
+        let root = self.project_root(folder);
+        let last = root.unwrap_or_else(|| self.system().current_dir());
         loop {
             let path = paths::join(folder, &relative);
             if self.system().is_file(&path) {
                 return Some(path);
             }
             let above = paths::parent(folder);
-            if above == folder || folder == self.system().current_dir() {
+            if above == folder || folder == last {
                 return None;
             }
             folder = above;

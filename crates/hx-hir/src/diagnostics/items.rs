@@ -124,6 +124,9 @@ fn duplicate_items(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
     let named: Vec<(Name, TextRange)> =
         file_items(db, file).named().map(|item| (item.name(db).clone(), name_range(db, item))).collect();
     seen.extend(named);
+    let mains =
+        file_items(db, file).mains().map(|item| (Name::new("main"), item_range(db, Item::Main(item))));
+    seen.extend(mains);
     let mut firsts: BTreeMap<&Name, TextRange> = BTreeMap::new();
     for (name, range) in seen.iter().filter(|(name, _)| name != "_") {
         let first = firsts.entry(name).or_insert(*range);

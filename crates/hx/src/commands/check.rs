@@ -32,6 +32,10 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
     if args.timings {
         return Ok(timings(&loaded, &setup, output));
     }
+    if loaded.files.is_empty() {
+        output.usage(&format!("there is no `.hx` file in {}", quoted(&paths)));
+        return Err(Exit::Usage);
+    }
     let found = hx_driver::check_all(&loaded.db, &loaded.files, setup.target, args.verify);
     output.diagnostics(&loaded.db, &found);
     let count = loaded.files.len();
@@ -45,6 +49,10 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         None => output.remark(&format!("checked {files} for {}: no errors", setup.target)),
     }
     Ok(Exit::Good)
+}
+
+fn quoted(paths: &[String]) -> String {
+    paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Prints how long the stages of every kernel take: a table in milliseconds, or an object a line.

@@ -15,6 +15,10 @@ const KERNEL: &str = include_str!("new.hx");
 
 /// Makes a folder and a project in it.
 pub(crate) fn new(args: &NewArgs, output: &Output) -> Exit {
+    if args.path.trim().is_empty() {
+        output.usage("a project needs a name or a path, and this one is empty");
+        return Exit::Usage;
+    }
     let folder = Path::new(&args.path);
     let is_taken = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
     if is_taken || folder.is_file() {
