@@ -270,7 +270,7 @@ fn arguments_that_do_not_fit_the_header() {
             exit 1
             --- stderr
             device: simulator (sm_90a)
-            std/matmul.hx:12:14: error[HX0503]: `rc` of type f32 and shape [8192, 64] does not fit the registers of 128 threads
+            std/matmul.hx:12:14: error[HX0503]: `rc` takes 4096 registers of each of 128 threads, and sm_90a has 255 for one
             1 error
         "#]],
     );
@@ -573,5 +573,75 @@ fn a_program_that_never_ends() {
         a.hx:2:11: error[HX0613]: stopped here, before the end
         1 error
     "#]],
+    );
+}
+
+/// A kernel with a race, which only threads that swap their halves show.
+const RACE: &str = "kernel k<N = 64>(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    let s = shared_tensor(f32, [256]);
+    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    copy(load(tile(x, [256])[.., block_idx]), s);
+    copy(s, t);
+    copy(t, tile(y, [256])[.., block_idx]);
+}
+";
+
+#[test]
+fn code_of_a_kernel_with_a_race_is_not_built() {
+    super::check_short(
+        RACE,
+        &["build", "a.hx", "--emit", "cuda", "-o", "k.cu"],
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:5:5: error[HX0401]: threads race on `s`: nothing orders the accesses
+    "#]],
+    );
+}
+
+#[test]
+fn two_programs_in_one_file() {
+    super::check_short(
+        "main { }\nmain { }\n",
+        &["check", "a.hx"],
+        expect![[r#"
+        exit 1
+        --- stderr
+        a.hx:2:1: error[HX0102]: `main` is defined twice
+        1 error
+    "#]],
+    );
+}
+
+#[test]
+fn a_reference_that_nothing_wrote() {
+    check_main(
+        "",
+        "let x = empty(f32, [4]); let z = empty(f32, [4]); assert_eq(x, z);",
+        expect![[r#"
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:2:51: error[HX0612]: nothing was written to the reference
+            1 error
+        "#]],
+    );
+}
+
+/// The host converts as kernels do.
+#[test]
+fn conversions_of_the_host() {
+    check_main(
+        "",
+        "print(cast(-3.75, i32), cast(300, u8), cast([-3.75, 3.75, 1.0e10], i32), cast(cast([300, -1], i64), u8));",
+        expect![[r#"
+            exit 0
+            --- stdout
+            -3 44 i32[3]
+            [        -3,          3, 2147483647] u8[2]
+            [ 44, 255]
+            --- stderr
+            device: simulator (sm_90a)
+        "#]],
     );
 }

@@ -183,8 +183,22 @@ fn both(x: &Tensor, y: &Tensor) -> HostResult<(Vec<f64>, Vec<f64>)> {
             show_shape(y.shape())
         )));
     }
+    if unwritten(y)? {
+        return Err(HostError::assertion("nothing was written to the reference")
+            .help("it comes second; what a kernel computed comes first"));
+    }
     let y = Dense { shape: y.shape().to_vec(), data: y.numbers()? }.broadcast_to(x.shape());
     Ok((x.numbers()?.into_floats(), y.into_floats()))
+}
+
+/// Whether memory is as `empty` left it: a float that no computation makes, or an integer tensor of nothing but that pattern.
+fn unwritten(tensor: &Tensor) -> HostResult<bool> {
+    let (dtype, bits) = (tensor.dtype(), tensor.bits());
+    Ok(if dtype.is_float() {
+        bits.iter().any(|bits| is_poison(dtype, *bits))
+    } else {
+        bits.len() > 1 && bits.iter().all(|bits| is_poison(dtype, *bits))
+    })
 }
 
 fn header(x: &Tensor, wrong: &[bool], what: &str) -> HostError {

@@ -75,6 +75,25 @@ pub fn encode_int(dtype: DType, x: i64) -> u64 {
     }
 }
 
+/// The bits of a converted float: rounded to nearest even where the type has fractions, else cut toward zero and kept within the range
+/// of the type; NaN becomes 0.
+pub fn convert_float(dtype: DType, x: f64) -> u64 {
+    match Class::of(dtype) {
+        Class::Float => dtype.encode(x),
+        Class::Bool => u64::from(x != 0.0),
+        Class::Int if dtype == DType::U64 => x as u64,
+        Class::Int => encode_int(dtype, x as i64),
+    }
+}
+
+/// The bits of a converted integer: between integers it wraps.
+pub fn convert_int(dtype: DType, x: i64) -> u64 {
+    match Class::of(dtype) {
+        Class::Int => (x as u64) & dtype.mask(),
+        Class::Float | Class::Bool => encode_int(dtype, x),
+    }
+}
+
 /// Memory that views share.
 #[derive(Debug)]
 struct Buffer {
@@ -295,12 +314,20 @@ impl Tensor {
         HostTensor { dtype, shape: self.shape.clone(), data }
     }
 
-    /// A tensor of its own with every element converted to `dtype`: floats round to nearest even, integers saturate.
+    /// A tensor of its own with every element converted to `dtype`, as kernels convert ([`convert_float`], [`convert_int`]).
     pub fn cast(&self, dtype: DType) -> HostResult<Tensor> {
         if dtype == self.dtype() {
             return Ok(Tensor::from_host(self.to_host()));
         }
-        Ok(Tensor::from_host(encode(dtype, self.dense()?)))
+        let dense = self.dense()?;
+        let bits: Vec<u64> = match dense.data {
+            Numbers::Float(v) => v.into_iter().map(|x| convert_float(dtype, x)).collect(),
+            Numbers::Int(v) => v.into_iter().map(|x| convert_int(dtype, x)).collect(),
+            Numbers::Bool(v) => v.into_iter().map(|x| convert_int(dtype, i64::from(x))).collect(),
+        };
+        let mut data = vec![0; packed_bytes(dtype, bits.len())];
+        bits.into_iter().enumerate().for_each(|(i, bits)| store(dtype, &mut data, i, bits));
+        Ok(Tensor::from_host(HostTensor { dtype, shape: dense.shape, data }))
     }
 
     /// Writes computed numbers of a shape that broadcasts to this one, rounded to the element type.

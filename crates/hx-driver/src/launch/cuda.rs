@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use hx_base::{Code, codes};
+use hx_base::{Code, Diagnostic, codes};
 use hx_codegen::{CudaSource, LaunchParam};
-use hx_compile::{Db, Instance, cuda_source, thread_program};
+use hx_compile::{Db, Instance, cuda_source, instance_diagnostics, thread_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
@@ -33,6 +33,12 @@ impl<'a> Launcher<'a> {
     ) -> Result<Vec<String>, LaunchError> {
         let db = self.db;
         let source = cuda_text(db, instance)?;
+        // The simulator sees a race when it happens; on a GPU nothing would.
+        let errors: Vec<Diagnostic> =
+            instance_diagnostics(db, instance).iter().filter(|found| found.is_error()).cloned().collect();
+        if !errors.is_empty() {
+            return Err(LaunchError::Found(errors));
+        }
         let grid = grid_of(source, bound)?;
         if grid.contains(&0) {
             // Nothing runs, as on the simulator; the driver would refuse an empty grid.

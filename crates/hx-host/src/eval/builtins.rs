@@ -18,7 +18,7 @@ use crate::npy;
 use crate::pack::{pack, unpack};
 use crate::random::{self, Seed};
 use crate::reduce::{Reduction, axis_of, cumsum, reduce};
-use crate::tensor::{HostTensor, Tensor, encode_int};
+use crate::tensor::{HostTensor, Tensor, convert_float, convert_int};
 use crate::value::Value;
 
 /// Functions that are called on a tensor as well, as in `x.sum(axis: 1)`.
@@ -209,7 +209,7 @@ fn fma(a: &Dense, b: &Dense, c: &Dense) -> HostResult<Value> {
     Ok(Value::from_dense(Dense { shape, data: Numbers::Float(values) }))
 }
 
-/// Rounds: a tensor or list becomes a tensor of `dtype`, a number one that the type can hold.
+/// A tensor or list becomes a tensor of `dtype`, a number one that the type can hold, as kernels convert.
 fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
     let number = |bits: u64| match Class::of(dtype) {
         Class::Float => Value::Float(dtype.decode(bits)),
@@ -218,9 +218,9 @@ fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
         Class::Bool => Value::Bool(bits != 0),
     };
     match x {
-        Value::Float(x) => Ok(number(dtype.encode(*x))),
-        Value::Int(i) => Ok(number(encode_int(dtype, *i))),
-        Value::Bool(b) => Ok(number(encode_int(dtype, i64::from(*b)))),
+        Value::Float(x) => Ok(number(convert_float(dtype, *x))),
+        Value::Int(i) => Ok(number(convert_int(dtype, *i))),
+        Value::Bool(b) => Ok(number(convert_int(dtype, i64::from(*b)))),
         other => other.tensor()?.cast(dtype).map(Value::Tensor),
     }
 }
