@@ -293,8 +293,8 @@ fn too_much_shared_memory_lists_the_tensors() {
     check(
         &text,
         expect![[r#"
-            HX0503 `register_tensor(f16, [16, 8192])` `r` of type f16 and shape [16, 8192] does not fit the registers of 64 threads
-              `register_tensor(f16, [16, 8192])`: made here
+            HX0503 `register_tensor(f16, [16, 8192])` `r` takes 1024 registers of each of 64 threads, and sm_80 has 255 for one
+              `register_tensor(f16, [16, 8192])`: 262144 B, of type f16 and shape [16, 8192]; all registers of a block are 262144 B
               help: a smaller tile or more threads
         "#]],
     );

@@ -6,13 +6,16 @@
 use hx_hir::Name;
 use hx_layout::ComposedLayout;
 use hx_lower::CtValue;
-use hx_synth::{Claim, Conflict, Failure, FailureKind};
+use hx_synth::{Claim, Conflict, Failure, FailureKind, fits_registers};
 use hx_tile::{Base, OpKind, TensorId, TensorKind, TileProgram, View};
 
 use crate::{Db, Instance, Stop, solution, tile_program};
 
 /// Values of a compile-time parameter that are tried.
 const VALUES: usize = 6;
+
+/// Up to this value every smaller one is tried.
+const COUNTED: i64 = 24;
 
 /// The conflict of an instance without layouts; nothing where there is a solution, or no tile program.
 #[salsa::tracked]
@@ -52,7 +55,10 @@ pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherV
             args.insert(name.clone(), CtValue::Int(*new));
             let other =
                 Instance::new(db, instance.kernel(db), args, instance.arch(db), instance.facts(db).clone());
-            solution(db, other).is_ok()
+            let Ok(other_program) = tile_program(db, other) else { return false };
+            let fits = failure.kind != FailureKind::Registers
+                || fits_registers(&other_program.program, instance.arch(db));
+            fits && solution(db, other).is_ok()
         });
         found.extend(works.map(|new| OtherValue { name: name.clone(), old, new }));
     }
@@ -61,13 +67,14 @@ pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherV
 
 /// What is tried: less where something is too large, else numbers that instructions like.
 fn candidates(old: i64, failure: &Failure) -> Vec<i64> {
+    // The most that fits of what is counted, like stages; sizes of tiles are halved.
     let smaller = || {
-        let halves = std::iter::successors(Some(old / 2), |x| Some(x / 2));
-        let fewer = (old <= 16).then_some(old - 1);
-        fewer.into_iter().chain(halves).take_while(|x| *x > 0)
+        let halves = std::iter::successors(Some(old / 2), |x| Some(x / 2)).take(VALUES);
+        let fewer = if old <= COUNTED { old / 2 + 1..old } else { 0..0 };
+        fewer.rev().chain(halves).take_while(|x| *x > 0)
     };
     let mut values: Vec<i64> = match failure.kind {
-        FailureKind::Resource | FailureKind::Registers => smaller().take(VALUES).collect(),
+        FailureKind::Resource | FailureKind::Registers => smaller().collect(),
         _ => [4, 8, 16, 32, 64].into_iter().map(|n| (old.max(1) + n - 1) / n * n).collect(),
     };
     values.retain(|value| *value != old);
@@ -93,7 +100,8 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
                     }
                 }
                 TensorKind::Shared { pinned: Some(layout) } => {
-                    format!("{} is pinned to `{}`", name(tensor), written(layout))
+                    let steps = steps(layout, info.dtype.bits());
+                    format!("{} is pinned to `{}`{steps}", name(tensor), written(layout))
                 }
                 _ => format!("{} has a layout", name(tensor)),
             }
@@ -112,6 +120,19 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
             program.op(op).map_or_else(String::new, |op| operation_text(program, &op.kind))
         }
     }
+}
+
+/// The bytes from one element to the next along each dimension, where a swizzle does not change them.
+fn steps(layout: &ComposedLayout, bits: u32) -> String {
+    let modes = layout.layout.modes();
+    if !layout.swizzle.is_identity() {
+        return String::new();
+    }
+    let moves = modes.iter().enumerate().filter(|(_, mode)| mode.size() > 1);
+    let steps: Vec<String> = moves
+        .map(|(dim, mode)| format!("{} B along dimension {dim}", mode.eval(1) * i64::from(bits) / 8))
+        .collect();
+    if steps.is_empty() { String::new() } else { format!(": a step is {}", steps.join(", ")) }
 }
 
 /// A memory layout as the language writes it.
@@ -160,7 +181,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
             format!("moves {} to {}", base_text(program, src), base_text(program, dst))
         }
         OpKind::CopyAsync { src, dst } => format!(
-            "moves 4, 8 or 16 bytes at once, that lie next to each other both in {} and in {}",
+            "moves 4, 8 or 16 bytes at once: neighbours, at a multiple of so many bytes, both in {} and in {}",
             base_text(program, src),
             base_text(program, dst)
         ),

@@ -9,6 +9,8 @@ use crate::failure::{Failure, FailureKind};
 /// refused.
 const THREAD_BYTES: i64 = 2 << 10;
 
+const REGISTER_BYTES: i64 = 4;
+
 /// So many times a block's shared memory is searched, for a message that counts all tensors.
 const SHARED_TIMES: i64 = 16;
 
@@ -17,25 +19,59 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
     for id in program.tensor_ids() {
         let tensor = program.tensor(id);
         match &tensor.kind {
-            TensorKind::Register { .. } => register(program, id, tensor)?,
+            TensorKind::Register { .. } => register(program, id, tensor, arch)?,
             TensorKind::Shared { .. } => shared(id, tensor, arch)?,
         }
     }
     Ok(())
 }
 
-fn register(program: &TileProgram, id: TensorId, tensor: &Tensor) -> Result<(), Failure> {
+fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) -> Result<(), Failure> {
     let threads = i64::from(program.threads.max(1));
     if bytes(tensor).is_some_and(|bytes| bytes / threads <= THREAD_BYTES) {
         return Ok(());
     }
     let Tensor { name, dtype, shape, .. } = tensor;
-    let message = format!(
-        "`{name}` of type {dtype} and shape {shape:?} does not fit the registers of {threads} threads"
-    );
+    let most = most_registers(program, arch);
+    let (message, text) = match bytes(tensor) {
+        Some(bytes) => (
+            format!(
+                "`{name}` takes {} registers of each of {threads} threads, and {arch} has {most} for one",
+                registers(bytes, threads)
+            ),
+            format!(
+                "{bytes} B, of type {dtype} and shape {shape:?}; all registers of a block are {} B",
+                i64::from(arch.limits().registers) * REGISTER_BYTES
+            ),
+        ),
+        None => (
+            format!("`{name}` of type {dtype} and shape {shape:?} does not fit the registers of a block"),
+            String::new(),
+        ),
+    };
     Err(Failure::new(FailureKind::Registers, message)
-        .part(None, Some(id), "made here")
+        .part(None, Some(id), text)
         .help("a smaller tile or more threads"))
+}
+
+/// Whether each register tensor, dealt evenly, fits the registers of a thread.
+pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
+    let most = most_registers(program, arch);
+    program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| tensor.is_register()).all(|tensor| {
+        bytes(tensor).is_some_and(|bytes| registers(bytes, i64::from(program.threads.max(1))) <= most)
+    })
+}
+
+/// Registers that a thread can have in a block of so many threads.
+fn most_registers(program: &TileProgram, arch: Arch) -> i64 {
+    let limits = arch.limits();
+    i64::from(limits.registers_per_thread)
+        .min(i64::from(limits.registers) / i64::from(program.threads.max(1)))
+}
+
+fn registers(bytes: i64, threads: i64) -> i64 {
+    let all = threads * REGISTER_BYTES;
+    (bytes + all - 1) / all
 }
 
 fn shared(id: TensorId, tensor: &Tensor, arch: Arch) -> Result<(), Failure> {

@@ -19,7 +19,8 @@ family! {
     TOO_MANY_THREADS = "HX0502", "too-many-threads", Error, "a block has too many threads";
 
     /// A thread holds more values at once than it has registers, so some would live in slow local memory. Use smaller
-    /// tiles, more threads, or free tensors earlier by giving them shorter scopes.
+    /// tiles, more threads, or free tensors earlier by giving them shorter scopes. A tensor of more than 512 registers a thread, twice
+    /// what any thread has, is refused.
     TOO_MANY_REGISTERS = "HX0503", "too-many-registers", Warning, "a thread needs too many registers";
 
     /// The program uses something that the chosen target does not have. The message names the first target that has it;

@@ -35,12 +35,18 @@ pub(super) fn failure(
         Option::and_then(op, by_op)
             .or_else(|| Option::and_then(tensor, |tensor| places.tensor(lowered, tensor)))
     };
-    let (file, range) = place(failure.op, None)
+    let warps = conflict.and_then(|conflict| {
+        conflict.claims.iter().find_map(|claim| match claim {
+            Claim::Warps(op) => repair::warps_argument(places, lowered?, *op),
+            _ => None,
+        })
+    });
+    let (file, range) = warps
+        .or_else(|| place(failure.op, None))
         .or_else(|| failure.parts.iter().find_map(|part| place(part.op, part.tensor)))
         .unwrap_or_else(|| places.kernel());
     // Whatever the level of the code, a kernel without a solution does not run.
-    let message = message(lowered.map(|lowered| &lowered.program), conflict, failure);
-    let found = Diagnostic::new(code, file, range, message);
+    let found = Diagnostic::new(code, file, range, failure.message.clone());
     let mut found = found.with_severity(Severity::Error);
     let told = |part: &Part| conflict.is_some_and(|conflict| is_told(conflict, part));
     for part in failure.parts.iter().filter(|part| !told(part)) {
@@ -62,11 +68,12 @@ pub(super) fn failure(
         found = repairs(places, lowered, conflict, found);
     }
     if let (Some(lowered), FailureKind::NoInstruction) = (lowered, failure.kind) {
-        found = found_instructions(places, lowered, failure, found);
+        found = found_instructions(places, lowered, failure, warps.is_none(), found);
     }
     // Advice that nobody tried is no help beside repairs that were.
     if found.fixes.is_empty() {
-        found.help.extend(failure.help.iter().cloned());
+        let told = found.notes.clone();
+        found.help.extend(failure.help.iter().filter(|help| !told.contains(help)).cloned());
     }
     Some(found)
 }
@@ -159,6 +166,7 @@ fn found_instructions(
     places: &Places<'_>,
     lowered: &Lowered,
     failure: &Failure,
+    types_matter: bool,
     mut found: Diagnostic,
 ) -> Diagnostic {
     let is_gemm = |op: OpId| matches!(lowered.program.op(op).map(|op| &op.kind), Some(OpKind::Gemm { .. }));
@@ -173,7 +181,7 @@ fn found_instructions(
     for near in failure.help.iter().filter(|near| !near.starts_with("`warps:")) {
         found = found.note(near.clone());
     }
-    if failure.help.is_empty() {
+    if failure.help.is_empty() && types_matter {
         let is_int = operand(&lowered.program, failure).is_some_and(DType::is_int);
         let arch = places.instance.arch(places.db);
         let rows = catalogue().gemms.iter().filter(|row| row.arch <= arch.number());
@@ -198,31 +206,15 @@ fn operand(program: &TileProgram, failure: &Failure) -> Option<DType> {
     }
 }
 
-/// The message of the solver, unless the user's warps are what nothing fits.
-fn message(program: Option<&TileProgram>, conflict: Option<&Conflict>, failure: &Failure) -> String {
-    let warps = || {
-        let program = program.filter(|_| failure.kind == FailureKind::NoInstruction)?;
-        let claims = &conflict?.claims;
-        claims.iter().find_map(|claim| match claim {
-            Claim::Warps(op) => match program.op(*op)?.kind {
-                OpKind::Gemm { warps: Some([m, n]), .. } => Some((m, n, i64::from(program.threads) / 32)),
-                _ => None,
-            },
-            _ => None,
-        })
-    };
-    match warps() {
-        Some((m, n, block)) if m * n != block => {
-            let s = if m * n == 1 { "" } else { "s" };
-            format!("found `warps: [{m}, {n}]`, which is {} warp{s}, in a block of {block}", m * n)
-        }
-        _ => failure.message.clone(),
-    }
-}
-
 /// Every demand of the conflict at its own place.
 fn demands(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut found: Diagnostic) -> Diagnostic {
-    for &claim in &conflict.claims {
+    // Warps that do not fit say all that there is to say of their gemm.
+    let is_told = |claim: &&Claim| match claim {
+        Claim::Operation(op) => !conflict.claims.contains(&Claim::Warps(*op)),
+        _ => true,
+    };
+    let claims: Vec<Claim> = conflict.claims.iter().filter(is_told).copied().collect();
+    for &claim in &claims {
         let place = match claim {
             Claim::Pin(tensor) => places.tensor(lowered, tensor),
             Claim::Warps(op) => {
@@ -239,10 +231,10 @@ fn demands(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut foun
             found = found.also(file, range, text);
         }
     }
-    match conflict.claims.len() {
+    match claims.len() {
         count if count > 1 && conflict.minimal => found.note(match count {
-            2 => "each of these two demands can be met without the other",
-            _ => "without any one of these demands, the others can be met",
+            2 => "to change either of the two is enough",
+            _ => "to change any one of these is enough",
         }),
         _ => found,
     }

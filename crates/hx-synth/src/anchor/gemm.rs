@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use hx_target::{Arch, Fragment, GemmRow, catalogue};
+use hx_target::{Arch, Fragment, GemmRow, WARP, catalogue};
 use hx_tile::{Op, OpKind, TensorId, TileMode, TileProgram, tile_modes};
 
 use crate::distribution::{Tv, layout_of_table};
@@ -60,6 +60,16 @@ pub(crate) fn tilings(
     let dtypes = [gemm.a, gemm.b, gemm.c].map(|t| program.tensor(t).dtype);
     let threads = i64::from(program.threads);
     let [m, n, k] = gemm.shape;
+    if let Some([along_m, along_n]) = gemm.pinned {
+        let (count, warps) = (along_m * along_n, threads / i64::from(WARP));
+        if count < 1 || warps % count != 0 {
+            let s = if count == 1 { "" } else { "s" };
+            let message = format!(
+                "`warps: [{along_m}, {along_n}]` are {count} warp{s}, which do not divide the block's {warps}"
+            );
+            return Err(Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id));
+        }
+    }
     let mut out = Vec::new();
     let mut refused = Vec::new();
     for row in catalogue().gemms_of(dtypes[0], dtypes[1], dtypes[2], arch) {
@@ -81,7 +91,7 @@ pub(crate) fn tilings(
         let units = threads / lanes;
         for along_m in divisors(units) {
             for along_n in divisors(units / along_m) {
-                if gemm.pinned.is_some_and(|p| p != [along_m, along_n]) {
+                if gemm.pinned.is_some_and(|pin| !arranged([along_m, along_n], pin, lanes)) {
                     continue;
                 }
                 let made = |run: i64| tile(row, [along_m, along_n], units, [m, n, k], run, pool);
@@ -94,13 +104,26 @@ pub(crate) fn tilings(
     }
     if out.is_empty() {
         let [a, b, c] = dtypes;
-        let message = format!(
-            "no matrix instruction of {arch} does a gemm of {a} and {b} into {c} with {threads} threads, K = {k}"
-        );
+        let message = if refused.is_empty() {
+            format!("no instruction of {arch} multiplies {a} and {b} into {c}")
+        } else {
+            format!(
+                "no instruction of {arch} multiplies {a} and {b} into {c} with K = {k} and {threads} threads"
+            )
+        };
         let failure = Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id);
         return Err(refused.into_iter().fold(failure, Failure::help));
     }
     Ok(out)
+}
+
+/// Whether units of so many lanes are arranged as the user wants the warps: threads that multiply alone stand several along a warp.
+fn arranged(units: [i64; 2], warps: [i64; 2], lanes: i64) -> bool {
+    if lanes >= i64::from(WARP) {
+        units == warps
+    } else {
+        units.iter().zip(warps).all(|(unit, warp)| unit % warp == 0)
+    }
 }
 
 /// Bits of the widest access.

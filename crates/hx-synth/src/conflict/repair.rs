@@ -5,6 +5,7 @@ use hx_tile::{Base, Op, OpId, OpKind, Origin, Stmt, Tensor, TensorId, TensorKind
 
 use super::{Claim, Tries, unpin};
 use crate::failure::{Failure, FailureKind};
+use crate::size::fits_registers;
 
 /// Repairs that are offered, at most.
 const MOST: usize = 4;
@@ -53,7 +54,12 @@ pub(super) fn repairs(
         if found.iter().any(|known| known.replaces(&candidate)) {
             continue;
         }
-        if repaired(program, &candidate).is_some_and(|program| tries.solves(&program)) {
+        // More threads have to be enough of them.
+        let fits = |program: &TileProgram| {
+            failure.kind != FailureKind::Registers || fits_registers(program, tries.arch)
+        };
+        let repaired = repaired(program, &candidate).filter(fits);
+        if repaired.is_some_and(|program| tries.solves(&program)) {
             found.push(candidate);
         }
     }
@@ -146,7 +152,11 @@ fn other_pins(program: &TileProgram, tensor: TensorId) -> Vec<Repair> {
     };
     let (rows, columns) = (*rows, *columns);
     let room = i64::from(128 / info.dtype.bits().max(1));
-    let strides = [(columns, 1), (1, rows), (columns + room, 1), (1, rows + room)];
+    let mut strides = [(columns, 1), (1, rows), (columns + room, 1), (1, rows + room)];
+    // Room between rows was left for a reason.
+    if pinned.layout.cosize() > pinned.layout.size() {
+        strides.rotate_left(2);
+    }
     let layouts =
         strides.into_iter().filter_map(|(down, right)| Layout::flat(&[(rows, down), (columns, right)]).ok());
     let layouts = layouts.map(ComposedLayout::plain);

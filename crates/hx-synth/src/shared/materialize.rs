@@ -124,5 +124,7 @@ fn fill(constraint: &Constraint, order: &[usize], pad: i64) -> Option<Vec<Modes>
             pads += 1;
         }
     }
-    Some(dims.into_iter().map(|modes| modes.into_iter().map(|(e, s)| (e, s.unwrap_or(0))).collect()).collect())
+    Some(
+        dims.into_iter().map(|modes| modes.into_iter().map(|(e, s)| (e, s.unwrap_or(0))).collect()).collect(),
+    )
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use hx_dtype::DType;
@@ -207,7 +208,7 @@ fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result
     let problem = if extents != info.shape {
         format!("its modes have the extents {extents:?}")
     } else if !pin.layout.is_injective().unwrap_or(false) {
-        "it puts several elements in one place".to_string()
+        overlap(&pin.layout).unwrap_or_else(|| "it puts several elements in one place".to_string())
     } else {
         return Ok(());
     };
@@ -218,6 +219,26 @@ fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result
         info.shape
     );
     Err(Failure::new(FailureKind::Pin, message).part(None, Some(tensor), "pinned here"))
+}
+
+/// Two elements that a layout puts in one place.
+fn overlap(layout: &Layout) -> Option<String> {
+    let extents: Vec<i64> = layout.modes().iter().map(Layout::size).collect();
+    let coordinate = |mut index: i64| -> Vec<i64> {
+        let along = |extent: &i64| {
+            let at = index % extent;
+            index /= extent;
+            at
+        };
+        extents.iter().map(along).collect()
+    };
+    let mut seen = HashMap::new();
+    (0..layout.size()).find_map(|index| {
+        let place = layout.eval(index);
+        let other = seen.insert(place, index)?;
+        let [first, second] = [other, index].map(coordinate);
+        Some(format!("it puts the elements {first:?} and {second:?} in one place, {place}"))
+    })
 }
 
 /// Every instruction that can serve a use, cheapest first.
