@@ -186,10 +186,11 @@ impl Draw {
     }
 
     fn step(&mut self) {
-        match self.below(116) {
+        match self.below(124) {
             100..106 => self.scan(),
             106..113 => self.part(),
             113..116 => self.unpack(),
+            116..124 => self.gemm(),
             0..8 => {
                 let (shape, dtype) = (self.shape(), self.dtype());
                 self.load(shape, dtype, None);
@@ -472,7 +473,7 @@ impl Draw {
         };
         let mut out = shape;
         out[axis] = 1;
-        let closure = self.percent(25);
+        let closure = self.percent(45);
         self.push(Op::Reduce { axis, fold, closure }, vec![at], Value { shape: out, dtype, range });
     }
 
@@ -494,7 +495,7 @@ impl Draw {
         let sums: Vec<usize> = (0..self.steps.len())
             .filter(|&at| product(&self.steps[at]) && self.steps[at].value.dtype == DType::F32)
             .collect();
-        let a = if !sums.is_empty() && self.percent(40) {
+        let a = if !sums.is_empty() && self.percent(75) {
             // What a product gave goes into the next one, rounded as its operands are.
             let sum = self.pick(&sums);
             let small = self.shrunk(sum, 15);
