@@ -1,21 +1,30 @@
 //! Values that change hands between the lanes of a warp, without shared memory.
 
 /// Each lane has neighbours, and wants every 32nd element: which register of another lane it gets depends on the lane.
-kernel dealt_anew<T: type = f32>(x: T[128], y: mut T[128]) grid [1] threads 32 {
+kernel dealt_anew<T: type = f32>(x: T[128], y: mut T[128])
+    grid [1]
+    threads 32
+{
     let r = register_tensor(T, [128], layout: (32, 4) : (4, 1));
     copy(x, r);
     copy(rearrange(r, (32, 4) : (1, 32)), y);
 }
 
 /// Only the lanes differ, in every warp: one exchange for each register.
-kernel lanes_permuted<T: type = f32>(x: T[256, 2], y: mut T[256, 2]) grid [1] threads 64 {
+kernel lanes_permuted<T: type = f32>(x: T[256, 2], y: mut T[256, 2])
+    grid [1]
+    threads 64
+{
     let r = register_tensor(T, [256, 2], layout: (64, (4, 2)) : (4, (1, 256)));
     copy(x, r);
     copy(rearrange(r, ((4, 8, 2), (4, 2)) : ((32, 4, 128), (1, 256))), y);
 }
 
 /// Few values that many lanes hold: rows of a product, scaled by one number each.
-kernel scaled_rows(a: f16[16, 32], b: f16[8, 32], w: f32[16, 1], c: mut f32[16, 8]) grid [1] threads 32 {
+kernel scaled_rows(a: f16[16, 32], b: f16[8, 32], w: f32[16, 1], c: mut f32[16, 8])
+    grid [1]
+    threads 32
+{
     let s = register_tensor(f32, [16, 8]);
     fill(s, 0.0);
     gemm(s, load(a), load(b));
@@ -25,12 +34,7 @@ kernel scaled_rows(a: f16[16, 32], b: f16[8, 32], w: f32[16, 1], c: mut f32[16, 
 }
 
 /// A product times another, transposed in between: what a warp holds of the first is what it needs for the second.
-kernel transposed_between<W = 1>(
-    a: f16[32, 64],
-    b: f16[16 * W, 64],
-    e: f16[16, 32],
-    d: mut f32[16, 16 * W],
-)
+kernel transposed_between<W = 1>(a: f16[32, 64], b: f16[16 * W, 64], e: f16[16, 32], d: mut f32[16, 16 * W])
     grid [1]
     threads 32 * W
 {
@@ -44,7 +48,10 @@ kernel transposed_between<W = 1>(
 }
 
 /// Every thread has its values already, in an order that is no layout.
-kernel renamed(x: f32[192], y: mut f32[192], z: mut f32[192]) grid [1] threads 32 {
+kernel renamed(x: f32[192], y: mut f32[192], z: mut f32[192])
+    grid [1]
+    threads 32
+{
     let r = register_tensor(f32, [192], layout: (32, (3, 2)) : (1, (64, 32)));
     copy(x, r);
     let t = rearrange(r, (32, (2, 3)) : (1, (96, 32)));
@@ -72,6 +79,11 @@ test "elements dealt to the lanes of a warp anew" {
     let j = empty(i64, [128]);
     dealt_anew<T = i64>(i, j);
     assert_eq(j, i);
+    // No instruction chooses between halves of a word.
+    let h = cast(x, f16);
+    let g = empty(f16, [128]);
+    dealt_anew<T = f16>(h, g);
+    assert_eq(g, h);
 }
 
 test "lanes that differ in their number only" {

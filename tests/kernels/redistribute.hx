@@ -117,7 +117,10 @@ test "buffers take turns where a barrier parts their uses" {
 }
 
 /// A tensor multiplied with itself is held in one way and read in two.
-kernel squared<T: type = i32, N = 32, K = 48, W = 4>(x: T[N, K], y: mut f32[N, N]) grid [1] threads 32 * W {
+kernel squared<T: type = i32, N = 32, K = 48, W = 4>(x: T[N, K], y: mut f32[N, N])
+    grid [1]
+    threads 32 * W
+{
     let a = load(x);
     let c = register_tensor(T, [N, N]);
     fill(c, 1);
@@ -140,7 +143,10 @@ test "a tensor multiplied with itself" {
 }
 
 /// The sums of one product are an operand of another, whose sums begin with a loaded tile.
-kernel onto_a_tile(a: f64[10, 10], b: f64[10, 10], y: mut f64[10, 10]) grid [1] threads 96 {
+kernel onto_a_tile(a: f64[10, 10], b: f64[10, 10], y: mut f64[10, 10])
+    grid [1]
+    threads 96
+{
     let ra = load(a);
     let s = shared_tensor(f64, [10, 10]);
     copy(ra, s);
@@ -166,7 +172,11 @@ test "sums that move keep what they begin with" {
 }
 
 /// A tile of one row: the stride between rows does not matter, however the threads cover it.
-kernel one_row(x: i64[1, n] : [ld, 1], w: i64[n], y: mut i64[1, n]) where n == 32 grid [1] threads 64 {
+kernel one_row(x: i64[1, n] : [ld, 1], w: i64[n], y: mut i64[1, n])
+    where n == 32
+    grid [1]
+    threads 64
+{
     let a = load(tile(w, [32])[.., 0][new, ..]);
     copy(max(a, load(tile(x, [1, 32])[.., .., 0, 0])), tile(y, [1, 32])[.., .., 0, 0]);
 }

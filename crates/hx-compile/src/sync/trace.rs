@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_index::{Cond, Expr, Symbol, gcd};
-use hx_target::catalogue;
+use hx_target::{CopyRow, WARP, catalogue};
 use hx_thread::{Address, AsyncCopy, Memory, Stmt, ThreadProgram, Transfer};
 use hx_tile::OpId;
 
@@ -11,6 +11,31 @@ use super::column::{self, Column, Scope};
 
 /// How often a loop is followed whose count only a launch knows, or that runs longer.
 const ROUNDS: i64 = 4;
+
+/// Rows of a matrix that a warp moves at once, and the bytes of it that each lane holds.
+const MATRIX_ROWS: u32 = 8;
+const MATRIX_BYTES_PER_LANE: u32 = 4;
+
+/// How an instruction reaches memory.
+#[derive(Clone, Copy)]
+struct Move {
+    /// Of one address.
+    bytes: u32,
+    /// Lanes move what others address.
+    collective: bool,
+    /// So many lanes of a warp say where something lies; what the others compute is no address.
+    addressing: u32,
+    write: bool,
+}
+
+impl Move {
+    fn of(row: &CopyRow, write: bool) -> Move {
+        let collective = row.is_collective();
+        // Every row of a matrix has its lane.
+        let addressing = if collective { MATRIX_ROWS * row.bytes / MATRIX_BYTES_PER_LANE } else { WARP };
+        Move { bytes: row.access, collective, addressing, write }
+    }
+}
 
 /// What happens, in order.
 #[derive(Debug, Clone)]
@@ -158,7 +183,8 @@ impl Tracer<'_> {
             Stmt::LoadIndex { var, address, guard } => {
                 let dtype = self.program.memory_dtype(address.memory);
                 let bytes = dtype.map_or(1, |d| d.bits().div_ceil(8));
-                self.access(address, (bytes, false, false), guard, false, out);
+                let read = Move { bytes, collective: false, addressing: WARP, write: false };
+                self.access(address, read, guard, false, out);
                 self.scope.push((var.clone(), Column::Same(None)));
             }
             // What data decide is known only at run time.
@@ -258,14 +284,14 @@ impl Tracer<'_> {
 
     fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<Event>) {
         let Some(row) = catalogue().copy(&transfer.row) else { return };
-        let access = (row.access, row.is_collective(), !row.is_load());
+        let access = Move::of(row, !row.is_load());
         self.access(&transfer.address, access, &transfer.guard, false, out);
     }
 
     fn async_copy(&mut self, copy: &AsyncCopy, out: &mut Vec<Event>) {
         let Some(row) = catalogue().copy(&copy.row) else { return };
         self.global(&copy.src, false);
-        self.access(&copy.dst, (row.access, row.is_collective(), true), &copy.active, true, out);
+        self.access(&copy.dst, Move::of(row, true), &copy.active, true, out);
     }
 
     fn global(&mut self, address: &Address, write: bool) {
@@ -278,11 +304,10 @@ impl Tracer<'_> {
         }
     }
 
-    /// Bytes of one address, whether lanes share, and whether it writes, are given as a triple.
     fn access(
         &mut self,
         address: &Address,
-        (bytes, collective, write): (u32, bool, bool),
+        Move { bytes, collective, addressing, write }: Move,
         guard: &Cond,
         asynchronous: bool,
         out: &mut Vec<Event>,
@@ -304,7 +329,7 @@ impl Tracer<'_> {
         let mut anywhere = None;
         for thread in 0..self.program.threads {
             // A guard that only a launch decides is taken to hold.
-            if guards.get(thread as usize) == Some(false) {
+            if guards.get(thread as usize) == Some(false) || thread % WARP >= addressing {
                 continue;
             }
             match firsts.get(thread as usize) {

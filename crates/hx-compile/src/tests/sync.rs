@@ -359,3 +359,19 @@ fn a_useless_barrier_is_told_wherever_only_a_launch_knows_the_way() {
         "#]],
     );
 }
+
+/// A move of two matrices takes the addresses of sixteen lanes; what the others compute is no access.
+#[test]
+fn lanes_that_address_nothing_do_not_race() {
+    let text = "kernel k(a: f16[16, 16], b: f16[8, 16], c: mut f16[16, 8]) grid [1] threads 32 {
+    let acc = register_tensor(f32, [16, 8]);
+    fill(acc, 0.0);
+    gemm(acc, load(a), load(b));
+    let s = shared_tensor(f16, [16, 8]);
+    copy(cast(acc, f16), s);
+    sync();
+    copy(s, c);
+}
+";
+    check(text, expect![[""]]);
+}

@@ -6,6 +6,7 @@ use hx_layout::Layout;
 use hx_tile::{Base, Lanes, Op, Route, Scalar, TensorId, View};
 
 use super::layout::{registers, unrolled, walk};
+use super::scalar::hardware;
 use super::{COUNTED, Local, LowerError, Lowering, counted};
 use crate::{Body, Compute, Convert, Exchange, Lane, Registers, Stmt};
 
@@ -148,5 +149,6 @@ fn choose(
     let dst = Registers { array: to, base: base + Expr::constant(i), offsets: vec![0] };
     let came = Registers { array: came, base: Expr::constant(i), offsets: vec![0] };
     let value = Scalar::apply(Operator::Select, dtype, [asked, input(0), input(1)]);
-    Stmt::Compute(Compute { dst: dst.clone(), inputs: vec![came, dst], value })
+    // Not every type has an instruction that chooses.
+    Stmt::Compute(Compute { dst: dst.clone(), inputs: vec![came, dst], value: hardware(&value) })
 }
