@@ -33,7 +33,7 @@ impl fmt::Display for Finding {
 }
 
 /// Folders that are not the project's text: build outputs, version control, packages of other people.
-const SKIPPED: &[&str] = &["target", ".git", "node_modules", "dist", ".device", ".vscode-test"];
+const SKIPPED: &[&str] = &["target", ".git", "node_modules", "dist", ".vscode-test"];
 
 /// Checks the workspace; fails when a rule is broken.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
