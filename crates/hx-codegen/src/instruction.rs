@@ -4,7 +4,7 @@
 
 use hx_dtype::DType;
 use hx_index::{Atom, Cond, Expr};
-use hx_target::{CopyRow, Fragment, catalogue};
+use hx_target::{ConvertRow, CopyRow, Fragment, catalogue};
 use hx_thread::{
     Address, AsyncCopy, Convert, Exchange, Fill, Lane, Memory, Multiply, Param, Registers, Transfer,
 };
@@ -453,6 +453,8 @@ impl Emitter<'_> {
             let operand = "destination";
             return Err(MalformedProgram::Operands { row: name.clone(), operand, expected, found: count });
         }
+        let held = Registers { offsets: as_held(row, &c.src.offsets), ..c.src.clone() };
+        let src_all = elements(&src, &held);
         for first in (0..count).step_by(each) {
             let mut sequence = Sequence::default();
             for i in (first..first + each).step_by(out) {
@@ -556,6 +558,20 @@ fn scaled(e: &Expr, by: i64) -> Expr {
 
 fn elements<'a>(array: &'a Array, registers: &'a Registers) -> Elements<'a> {
     Elements { array, base: &registers.base, offsets: &registers.offsets }
+}
+
+/// The sources of a conversion in the order in which its operands hold them.
+fn as_held(row: &ConvertRow, sources: &[u32]) -> Vec<u32> {
+    let mut held = sources.to_vec();
+    let each = row.values.max(1) as usize;
+    for (to, from) in held.chunks_mut(each).zip(sources.chunks(each)) {
+        for (i, source) in (0..).zip(from) {
+            if let Some(slot) = usize::try_from(row.source(i)).ok().and_then(|at| to.get_mut(at)) {
+                *slot = *source;
+            }
+        }
+    }
+    held
 }
 
 fn expect_elements(row: &str, operand: &'static str, expected: i64, registers: &Registers) -> Result<()> {

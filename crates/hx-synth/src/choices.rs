@@ -93,7 +93,10 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         };
         let fits = |row: &&hx_target::ConvertRow| {
             let (n, together) = (i64::from(row.values), i64::from(row.together));
-            let dense = |c: &[i64]| c[0] % together == 0 && c.windows(2).all(|w| w[1] == w[0] + 1);
+            let dense = |c: &[i64]| {
+                let first = c[0] - row.source(0);
+                first % together == 0 && (0..).zip(c).all(|(i, at)| at - row.source(i) == first)
+            };
             values % n == 0 && table.chunks(n as usize).all(dense) && layouts(n).is_some()
         };
         let row = catalogue().converts_of(s.dtype, d.dtype, arch).filter(fits).max_by_key(|r| r.values);

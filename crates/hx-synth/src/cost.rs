@@ -56,7 +56,7 @@ pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64
                 param.offset(&at, &program.facts).eval(&|symbol| sample(symbol)).unwrap_or(0).into()
             }
         };
-        let width = i128::from(access.width);
+        let width = i128::from(access.run.width());
         let (first, last) = (offset * bits / 8, ((offset + width) * bits + 7) / 8 - 1);
         let sector = i128::from(SECTOR);
         sectors.extend(first.div_euclid(sector)..=last.div_euclid(sector));
@@ -64,7 +64,8 @@ pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64
     let warps = f64::from(program.threads.div_ceil(WARP));
     let instructions = access.issues() as f64 * warps;
     let bytes = sectors.len() as f64 * SECTOR as f64 * instructions;
-    (bytes / GLOBAL_BYTES_PER_CYCLE).max(instructions * access.row.issue) + access.row.latency
+    let transfer = (bytes / GLOBAL_BYTES_PER_CYCLE).max(instructions * access.row.issue);
+    transfer + instructions * ISSUE_SLOT + access.row.latency
 }
 
 /// Cycles of one execution of an elementwise expression over `values` elements of each thread.
@@ -94,12 +95,13 @@ pub(crate) fn reduce(
     values as f64 * warps_per_unit(program) + lanes + meeting
 }
 
-/// Cycles of one execution of a conversion of `values` elements of each thread.
+/// Cycles of one execution of a conversion of `values` elements of each thread, which lie in the order of the tile.
 pub(crate) fn cast(program: &TileProgram, [from, to]: [DType; 2], values: i64, arch: Arch) -> f64 {
     if from == to {
         return 0.0;
     }
-    let rows = catalogue().converts_of(from, to, arch).map(|row| row.issue / f64::from(row.values));
+    let rows = catalogue().converts_of(from, to, arch).filter(|row| row.order.is_empty());
+    let rows = rows.map(|row| row.issue / f64::from(row.values));
     let issue = rows.fold(f64::INFINITY, f64::min);
     let issue = if issue.is_finite() { issue } else { CONVERTED_ISSUE };
     issue * values as f64 * warps_per_unit(program)

@@ -192,6 +192,9 @@ pub struct ConvertRow {
     /// Elements that one source operand holds, the first in its lowest bits.
     #[serde(default = "one")]
     pub together: u32,
+    /// The number in the source of each element of the destination; in order where it is empty.
+    #[serde(default)]
+    pub order: Vec<u32>,
     pub issue: f64,
     pub latency: f64,
     pub arch: u32,
@@ -200,6 +203,11 @@ pub struct ConvertRow {
 }
 
 impl ConvertRow {
+    /// The number in the source of an element of the destination.
+    pub fn source(&self, element: i64) -> i64 {
+        usize::try_from(element).ok().and_then(|i| self.order.get(i)).map_or(element, |at| i64::from(*at))
+    }
+
     /// Elements that one destination operand holds: those of a 32-bit word, or what there is if it is less.
     pub fn each(&self) -> u32 {
         (32 / self.to.bits()).clamp(1, self.values.max(1))

@@ -74,7 +74,7 @@ impl Database {
         let db = Database { storage: salsa::Storage::new(events), system, files: Arc::default() };
         let files = std_files::FILES.iter().map(|&(path, text)| SourceFile::std(&db, path, text)).collect();
         let current_dir = db.system.current_dir();
-        Workspace::builder(files).current_dir(current_dir).new(&db);
+        let _workspace = Workspace::builder(files).current_dir(current_dir).new(&db);
         db
     }
 

@@ -4,7 +4,7 @@ use hx_layout::Layout;
 use hx_target::{CopyAtom, CopyRow};
 use hx_tile::{TileMode, modes_layout, tile_modes};
 
-use super::Access;
+use super::{Access, Run};
 use crate::distribution::{Placed, Tv, split_placed};
 
 /// The access made of a collective instruction, if the layout of the register tensor is made of its fragment.
@@ -67,7 +67,8 @@ fn made(
     let addressed = embedded.compose(&atom.memory.mode(0)).ok()?;
     let thread = tile_modes(&addressed, &tv.tile)?.into_iter().chain(warp_modes.iter().cloned()).collect();
     let values = values.iter().map(|p| (p.mode.extent, p.position)).collect();
-    Some(Access { row, tile: tv.tile.clone(), thread, dim, width: atom.access, values, issue })
+    let run = Run::plain(dim, atom.access);
+    Some(Access { row, tile: tv.tile.clone(), thread, run, values, issue })
 }
 
 /// The modes of the first `lanes` threads and those of the warps.

@@ -6,15 +6,15 @@ use hx_layout::Layout;
 use hx_target::{Arch, Space, catalogue};
 use hx_tile::{Base, TensorParam, TileProgram, View};
 
-use super::{Access, Transfer, vector};
+use super::{Access, Run, Transfer, vector};
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
 
 /// What limits the width of accesses through a view along its contiguous dimension.
 #[derive(Clone, Debug)]
 pub(crate) struct Alignment {
-    /// The mode of the view along which elements are neighbours in memory, if there is one.
-    pub(crate) dim: Option<usize>,
+    /// The elements along a mode of the view that are neighbours in memory, if there is such a mode.
+    pub(crate) run: Option<Run>,
     /// Elements that may be accessed at once.
     pub(crate) elements: i64,
     /// What sets that limit.
@@ -48,7 +48,7 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
         .find(|(d, s)| s.as_const() == Some(1) && view.modes[*d].extent > 1 && !picked(view.modes[*d].dim));
     let Some((dim, _)) = contiguous else {
         return Alignment {
-            dim: None,
+            run: None,
             elements: 1,
             limit: "no dimension of the tile is contiguous in memory".into(),
         };
@@ -99,23 +99,23 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
             _ => format!("the edge `{extent}` of `{}` is known to be divisible by {n} only", param.name),
         });
     }
-    Alignment { dim: Some(dim), elements, limit }
+    Alignment { run: Some(Run::plain(dim, elements)), elements, limit }
 }
 
 /// The same for a tensor whose elements lie in blocks: what follows an element is decided within its block.
 fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) -> Alignment {
     let modes: Vec<Layout> = block.modes().iter().map(Layout::coalesce).collect();
-    let begins = |dim: usize| {
-        modes[dim].leaves().first().copied().filter(|(extent, stride)| *stride == 1 && *extent > 1)
-    };
+    let run_of = |mode: usize, dim: usize| Run::in_block(mode, &modes[dim].leaves());
     // Rows that a table picks are no neighbours.
     let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
     let walks = |m: &hx_tile::ViewMode| m.extent > 1 && m.factor.as_const() == Some(1) && !picked(m.dim);
-    let Some(dim) = view.modes.iter().position(|m| walks(m) && begins(m.dim).is_some()) else {
+    let runs = view.modes.iter().enumerate().filter(|(_, m)| walks(m)).map(|(i, m)| run_of(i, m.dim));
+    let Some(run) = runs.into_iter().find(|run| run.width() > 1) else {
         let limit =
             format!("no dimension of the tile is contiguous in the blocks `{block}` of `{}`", param.name);
-        return Alignment { dim: None, elements: 1, limit };
+        return Alignment { run: None, elements: 1, limit };
     };
+    let dim = run.dim;
     let own = view.modes[dim].dim;
     let mut elements = i64::from(param.align) * 8 / i64::from(param.dtype.bits());
     let mut limit = format!("`{}` is known to be aligned to {} B only", param.name, param.align);
@@ -125,14 +125,12 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
             (elements, limit) = (next, text);
         }
     };
+    let neighbours = run.width();
+    narrow(neighbours, format!("neighbours in the blocks `{block}` of `{}` are {neighbours}", param.name));
     for (d, mode) in modes.iter().enumerate() {
-        for (i, (extent, stride)) in mode.leaves().iter().enumerate() {
-            let text = || format!("neighbours in the blocks `{block}` of `{}` are {extent}", param.name);
-            match (d == own && i == 0, *extent) {
-                (true, run) => narrow(run, text()),
-                (false, 1) => {}
-                _ => narrow(*stride, format!("the blocks `{block}` of `{}` step by {stride}", param.name)),
-            }
+        let outside = |stride: i64| d != own || stride >= neighbours;
+        for (_, stride) in mode.leaves().iter().filter(|(extent, stride)| *extent > 1 && outside(*stride)) {
+            narrow(*stride, format!("the blocks `{block}` of `{}` step by {stride}", param.name));
         }
     }
     let start = &view.offsets[own];
@@ -145,7 +143,7 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
             format!("the tile steps by `{step}` in dimension {own} of `{}`", param.name),
         );
     }
-    Alignment { dim: Some(dim), elements, limit }
+    Alignment { run: Some(run), elements, limit }
 }
 
 fn last_coordinate(view: &View) -> Vec<Expr> {
@@ -180,8 +178,8 @@ pub(crate) fn best(
     let shape = &program.tensor(transfer.register).shape;
     let (from, to) =
         if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };
-    let dim = aligned.dim.unwrap_or(0);
-    let held = if aligned.dim.is_some() { vector::widest(tv, dim) } else { 1 };
+    let dim = aligned.run.as_ref().map_or(0, |run| run.dim);
+    let held = aligned.run.as_ref().map_or(1, |run| vector::held(tv, run));
     // A vector may not run over the tensor's own edge in a tile that is larger.
     let inside = if tv.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
     let plain = catalogue().copies_between(from, to, arch).filter(|_| !transfer.adds());
@@ -194,7 +192,11 @@ pub(crate) fn best(
         if inside % atom.values != 0 {
             continue;
         }
-        let Some(access) = vector::vector(tv, row, dim, atom.values) else { continue };
+        let run = match &aligned.run {
+            Some(run) => run.first(atom.values),
+            None => Some(Run::plain(dim, 1)),
+        };
+        let Some(access) = run.and_then(|run| vector::vector(tv, row, run)) else { continue };
         if !vector::fills_words(&access.values, &access.issue, dtype.bits(), row.bytes) {
             continue;
         }

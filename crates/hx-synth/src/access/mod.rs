@@ -2,7 +2,10 @@
 
 pub(crate) mod collective;
 pub(crate) mod global;
+mod run;
 pub(crate) mod vector;
+
+pub(crate) use run::Run;
 
 use hx_layout::{Layout, LayoutError};
 use hx_target::CopyRow;
@@ -53,9 +56,8 @@ pub(crate) struct Access {
     pub(crate) tile: Vec<i64>,
     /// What threads address, by thread.
     pub(crate) thread: Vec<TileMode>,
-    /// The dimension along which the elements of one address lie one after the other, and how many they are.
-    pub(crate) dim: usize,
-    pub(crate) width: i64,
+    /// The elements of one address, as they lie one after the other.
+    pub(crate) run: Run,
     /// Positions in registers of the values of one instruction, as modes.
     pub(crate) values: Vec<(i64, i64)>,
     /// What successive instructions address, with the strides of their positions.
@@ -108,13 +110,10 @@ impl Access {
 
     /// `[thread, value, issue]` → index in the tile.
     fn memory_layout(&self) -> Result<Layout, LayoutError> {
-        let mut along = vec![0; self.tile.len()];
-        along[self.dim] = 1;
-        let vector = TileMode::new(self.width, along);
         let issue: Vec<TileMode> = self.issue.iter().map(|p| p.mode.clone()).collect();
         Layout::concat(&[
             modes_layout(&self.thread, &self.tile)?,
-            modes_layout(&[vector], &self.tile)?,
+            modes_layout(&self.run.modes(self.tile.len()), &self.tile)?,
             modes_layout(&issue, &self.tile)?,
         ])
     }

@@ -2,39 +2,30 @@
 
 use hx_target::CopyRow;
 
-use super::Access;
-use crate::distribution::{Placed, Tv, cut};
+use super::{Access, Run};
+use crate::distribution::{Placed, Tv};
 
-/// How many neighbours along `dim` each thread holds: the widest vector its values allow.
-pub(crate) fn widest(tv: &Tv, dim: usize) -> i64 {
+/// How many elements of a run each thread holds: the widest vector that its values allow. A run in the order of its elements may be
+/// longer than what is asked for.
+pub(crate) fn held(tv: &Tv, run: &Run) -> i64 {
+    if !run.is_plain() {
+        let holds = |width: &i64| run.first(*width).is_some_and(|first| first.take(&mut tv.placed()).is_some());
+        return (1..=run.width()).rev().filter(|width| run.width() % width == 0).find(holds).unwrap_or(1);
+    }
     let mut width = 1;
-    while let Some(next) = tv.value.iter().find(|m| m.along() == Some((dim, width))) {
+    while let Some(next) = tv.value.iter().find(|m| m.along() == Some((run.dim, width))) {
         width *= next.extent;
     }
     width
 }
 
-/// The access that moves `width` neighbours along `dim` with one instruction, if the layout holds them.
-pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, dim: usize, width: i64) -> Option<Access> {
+/// The access that moves a run with one instruction, if the layout holds it.
+pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access> {
+    let (dim, width) = (run.dim, run.width());
     let mut rest = tv.placed();
-    let mut values = Vec::new();
-    let mut have = 1;
-    while have < width {
-        let at = rest.iter().position(|p| p.mode.along() == Some((dim, have)))?;
-        let placed = rest.remove(at);
-        let need = width / have;
-        let take = if need % placed.mode.extent == 0 {
-            placed
-        } else if placed.mode.extent % need == 0 {
-            let (inner, outer) = cut(&placed, need);
-            rest.insert(at, outer);
-            inner
-        } else {
-            return None;
-        };
-        have *= take.mode.extent;
-        values.push((take.mode.extent, take.position));
-    }
+    let taken = run.take(&mut rest)?;
+    rest.sort_by_key(|placed| placed.position);
+    let mut values: Vec<(i64, i64)> = taken.iter().map(|p| (p.mode.extent, p.position)).collect();
     if values.is_empty() {
         values.push((1, 0));
     }
@@ -42,7 +33,7 @@ pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, dim: usize, width: i64) -> 
     if !tv.thread.iter().chain(rest.iter().map(|p| &p.mode)).all(aligned) {
         return None;
     }
-    Some(Access { row, tile: tv.tile.clone(), thread: tv.thread.clone(), dim, width, values, issue: rest })
+    Some(Access { row, tile: tv.tile.clone(), thread: tv.thread.clone(), run, values, issue: rest })
 }
 
 /// Whether elements narrower than a register word come in whole words: neighbours in memory are neighbours in a word.
@@ -51,7 +42,15 @@ pub(crate) fn fills_words(values: &[(i64, i64)], issue: &[Placed], element_bits:
     if per_word <= 1 {
         return true;
     }
-    let dense = values.first().is_some_and(|(extent, position)| *position == 1 && extent % per_word == 0);
-    let rest = values.iter().skip(1).map(|v| v.1).chain(issue.iter().map(|p| p.position));
-    dense && rest.into_iter().all(|p| p % per_word == 0)
+    let mut dense = 1;
+    let mut apart = Vec::new();
+    for (extent, position) in values {
+        if *position == dense {
+            dense *= extent;
+        } else {
+            apart.push(*position);
+        }
+    }
+    let apart = apart.into_iter().chain(issue.iter().map(|p| p.position));
+    dense % per_word == 0 && apart.into_iter().all(|p| p % per_word == 0)
 }

@@ -4,7 +4,7 @@ use hx_dtype::DType;
 use hx_target::{Arch, Space, catalogue};
 use hx_tile::{TileMode, TileProgram};
 
-use crate::access::{Transfer, global};
+use crate::access::{Run, Transfer, global};
 use crate::anchor::gemm::ceil_div;
 use crate::distribution::Tv;
 
@@ -22,36 +22,44 @@ pub(crate) fn coalesced(
     least: i64,
 ) -> (Vec<Tv>, String) {
     let shape = &program.tensor(transfer.register).shape;
-    let (dim, limit, reason) = contiguous(program, transfer);
+    let (run, limit, reason) = contiguous(program, transfer);
+    let dim = run.dim;
     let (from, to) =
         if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };
     let widths = catalogue().copies_between(from, to, arch).filter(|r| !r.is_collective());
     let mut widths: Vec<i64> = widths.filter_map(|r| r.atom(dtype)).map(|a| a.values).collect();
     widths.push(1);
     let threads = i64::from(program.threads);
-    let width = widths.into_iter().find(|w| limit % w == 0 && shape[dim] % w == 0).unwrap_or(1);
+    let fits = |w: &i64| limit % w == 0 && shape[dim] % w == 0 && run.first(*w).is_some();
+    let width = widths.into_iter().find(fits).unwrap_or(1);
     let width = if shape[dim] % least == 0 { width.max(least) } else { width };
-    (deal(shape, dim, width, threads, i64::from(dtype.bits())), reason)
+    let run = run.first(width).unwrap_or(Run::plain(dim, width));
+    (deal(shape, &run, threads, i64::from(dtype.bits())), reason)
 }
 
-/// The dimension to coalesce along, the widest aligned access in elements, and the reason to give.
-fn contiguous(program: &TileProgram, transfer: &Transfer<'_>) -> (usize, i64, String) {
+/// The run to coalesce along, the widest aligned access in elements, and the reason to give.
+fn contiguous(program: &TileProgram, transfer: &Transfer<'_>) -> (Run, i64, String) {
     match global::param_of(program, transfer.memory) {
         Some(param) => {
             let aligned = global::alignment(program, transfer.memory, param);
-            let dim = aligned.dim.unwrap_or(0);
-            (dim, aligned.elements, format!("coalesced along dimension {dim} of `{}`", param.name))
+            let run = aligned.run.unwrap_or(Run::plain(0, 1));
+            let reason = format!("coalesced along dimension {} of `{}`", run.dim, param.name);
+            (run, aligned.elements, reason)
         }
         // Shared memory takes the order that the registers ask for.
         None => {
             let dim = transfer.memory.modes.len().saturating_sub(1);
-            (dim, 1 << 20, "dealt to the threads row by row".into())
+            (Run::plain(dim, ANY), ANY, "dealt to the threads row by row".into())
         }
     }
 }
 
-/// The best ways to deal vectors of `width` along `dim` to the threads.
-pub(crate) fn deal(shape: &[i64], dim: usize, width: i64, threads: i64, bits: i64) -> Vec<Tv> {
+/// Elements of the longest run of shared memory.
+const ANY: i64 = 1 << 20;
+
+/// The best ways to deal runs to the threads, one after the other along their dimension.
+pub(crate) fn deal(shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv> {
+    let (dim, width) = (run.dim, run.width());
     let vectors = shape[dim] / width;
     let other: i64 = shape.iter().enumerate().filter(|(d, _)| *d != dim).map(|(_, e)| *e).product();
     // Instructions for each thread count first, then lines that are only partly used.
@@ -63,12 +71,13 @@ pub(crate) fn deal(shape: &[i64], dim: usize, width: i64, threads: i64, bits: i6
     let ways = || (1..=threads).filter(|d| threads % d == 0);
     let best = ways().map(score).min().unwrap_or(0);
     let ways: Vec<i64> = ways().filter(|along| score(*along) == best).collect();
-    ways.into_iter().rev().map(|along| dealt(shape, dim, width, threads, along)).collect()
+    ways.into_iter().rev().map(|along| dealt(shape, run, threads, along)).collect()
 }
 
-/// Deals vectors to `along` threads along `dim`, then to the others along the other dimensions. Threads that the tile does not divide
+/// Deals runs to `along` threads along `dim`, then to the others along the other dimensions. Threads that the tile does not divide
 /// hold elements outside of it.
-fn dealt(shape: &[i64], dim: usize, width: i64, threads: i64, along: i64) -> Tv {
+fn dealt(shape: &[i64], run: &Run, threads: i64, along: i64) -> Tv {
+    let (dim, width) = (run.dim, run.width());
     let vectors = shape[dim] / width;
     let rank = shape.len();
     let mut order: Vec<usize> = vec![dim];
@@ -79,7 +88,7 @@ fn dealt(shape: &[i64], dim: usize, width: i64, threads: i64, along: i64) -> Tv 
         TileMode::new(extent, strides)
     };
     let mut thread = Vec::new();
-    let mut value = vec![unit(dim, 1, width)];
+    let mut value = run.modes(rank);
     let mut left = threads;
     for (i, &d) in order.iter().enumerate() {
         let (step, count) = if d == dim { (width, vectors) } else { (1, shape[d]) };
@@ -103,5 +112,5 @@ fn dealt(shape: &[i64], dim: usize, width: i64, threads: i64, along: i64) -> Tv 
 
 /// Any layout: elements dealt one by one.
 pub(crate) fn deal_plain(shape: &[i64], threads: i64) -> Tv {
-    dealt(shape, shape.len().saturating_sub(1), 1, threads, threads)
+    dealt(shape, &Run::plain(shape.len().saturating_sub(1), 1), threads, threads)
 }

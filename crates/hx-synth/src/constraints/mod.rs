@@ -4,6 +4,7 @@
 //! sides is known and the other is not, and is checked when both are. What the work-list cannot decide, the instruction and
 //! arrangement of a gemm or the deal of a copy, the search does.
 
+mod order;
 mod text;
 pub(crate) mod worklist;
 
@@ -13,6 +14,7 @@ use hx_tile::{Base, Map, Op, OpId, OpKind, TensorId, TensorKind, TileProgram, Vi
 
 pub(crate) use worklist::{Known, Layouts};
 
+use crate::access::Run;
 use crate::distribution::Tv;
 
 /// A statement about layouts. *f* is the thread-value layout of a register tensor, *m* the layout of a memory.
@@ -65,6 +67,8 @@ pub(crate) struct System<'p> {
     pub(crate) constraints: Vec<Demanded>,
     /// For each tensor the constraints that name it.
     touching: Vec<Vec<usize>>,
+    /// Orders of packed elements that are not those of their tile.
+    orders: BTreeMap<TensorId, Run>,
 }
 
 impl<'p> System<'p> {
@@ -90,7 +94,7 @@ impl<'p> System<'p> {
                 }
             }
         }
-        System { program, constraints, touching }
+        System { program, constraints, touching, orders: order::orders(program) }
     }
 
     /// A tensor without a layout that follows from a narrower one: the narrower one is broadcast to it or is its reduction, and nothing

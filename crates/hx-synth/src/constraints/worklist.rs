@@ -7,6 +7,7 @@ use std::rc::Rc;
 use hx_tile::{Move, OpId, Reason, TensorId};
 
 use super::{Constraint, System};
+use crate::access::vector;
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
 use crate::parts;
@@ -93,8 +94,8 @@ impl System<'_> {
             Constraint::Equal { a, b } => match (known.get(*a), known.get(*b)) {
                 (None, None) => Fired::Nothing,
                 (Some(x), Some(y)) => agreed(pool.reads(&y.tv, &x.tv)),
-                (Some(x), None) => Fired::Follows(*b, equal(x, from)),
-                (None, Some(y)) => Fired::Follows(*a, equal(y, from)),
+                (Some(x), None) => Fired::Follows(*b, self.equal(*b, pool, x, from)),
+                (None, Some(y)) => Fired::Follows(*a, self.equal(*a, pool, y, from)),
             },
             Constraint::Project { from: whole, to, axes } => match (known.get(*whole), known.get(*to)) {
                 (None, _) => Fired::Nothing,
@@ -134,6 +135,18 @@ impl System<'_> {
             | Constraint::Free { .. }
             | Constraint::Move { .. } => Fired::Nothing,
         }
+    }
+
+    /// The layout of the other side, which is held alike; packed elements in the order of their memory.
+    fn equal(&self, tensor: TensorId, pool: &Pool, known: &Known, from: Vec<OpId>) -> Known {
+        let first = self.orders.get(&tensor).and_then(|run| run.first(vector::held(&known.tv, run)));
+        let ordered = first.and_then(|run| run.order(&known.tv)).filter(|tv| *tv != *known.tv);
+        let text = match &ordered {
+            Some(_) => "elementwise: as its operand, in the order of its memory",
+            None => "elementwise: as its operand",
+        };
+        let tv = ordered.map_or_else(|| known.tv.clone(), |tv| pool.keep(tv));
+        Known { tv, reason: Reason { text: text.into(), from }, pin: known.pin }
     }
 
     /// The moves that would mend a violated constraint: an operand before its operation, or the result after it. A pin is never
@@ -192,10 +205,4 @@ impl System<'_> {
 
 fn agreed(yes: bool) -> Fired {
     if yes { Fired::Nothing } else { Fired::Conflict }
-}
-
-/// Both sides are held alike.
-fn equal(known: &Known, from: Vec<OpId>) -> Known {
-    let reason = Reason { text: "elementwise: as its operand".into(), from };
-    Known { tv: known.tv.clone(), reason, pin: known.pin }
 }

@@ -3,6 +3,8 @@
 use hx_layout::Layout;
 use hx_tile::tile_modes;
 
+use crate::access::Run;
+
 /// For each dimension of a shared tensor, its modes from the inside out: extent and, where an access needs it, the stride.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Constraint {
@@ -15,11 +17,12 @@ impl Constraint {
         Constraint { dims: shape.iter().map(|extent| vec![(*extent, None)]).collect() }
     }
 
-    /// `width` neighbours along `dim` lie one after the other; nothing where the extent is no multiple.
-    pub(crate) fn vector(shape: &[i64], dim: usize, width: i64) -> Option<Constraint> {
-        let step: i64 = shape[..dim].iter().product();
-        let values = Layout::flat(&[(width, if width > 1 { step } else { 0 })]).ok()?;
-        Constraint::of_values(shape, &values)
+    /// The elements of a run lie one after the other; nothing where the extent is no multiple.
+    pub(crate) fn run(shape: &[i64], run: &Run) -> Option<Constraint> {
+        let unit: i64 = shape[..run.dim].iter().product();
+        let mode = |(extent, step): &(i64, i64)| (*extent, if *extent > 1 { unit * step } else { 0 });
+        let modes: Vec<(i64, i64)> = run.steps.iter().map(mode).collect();
+        Constraint::of_values(shape, &Layout::flat(&modes).ok()?)
     }
 
     /// What the values of one instruction ask for, which lie one after the other in memory: each value mode as steps along the

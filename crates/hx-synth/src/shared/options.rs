@@ -13,7 +13,7 @@ use hx_tile::{Conflicts, Op, OpId, Tensor, TensorId, TensorKind, TileProgram, Vi
 use super::conflicts::{Places, Requests};
 use super::constraint::Constraint;
 use super::{materialize, swizzle};
-use crate::access::{Access, Transfer, collective, global, vector};
+use crate::access::{Access, Run, Transfer, collective, global, vector};
 use crate::anchor::copy::deal;
 use crate::cost;
 use crate::distribution::Tv;
@@ -296,8 +296,11 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
         let dims = if atom.values == 1 { 0..1 } else { 0..tv.tile.len() };
         for dim in dims {
             let whole = atom.values == 1 || shape[dim] % atom.values == 0;
-            out.extend(whole.then(|| vector::vector(tv, row, dim, atom.values)).flatten());
+            out.extend(whole.then(|| vector::vector(tv, row, Run::plain(dim, atom.values))).flatten());
         }
+        let own = Run::leading(tv, atom.values).filter(|run| !run.is_plain());
+        let own = own.filter(|run| shape[run.dim] % atom.values == 0);
+        out.extend(own.and_then(|run| vector::vector(tv, row, run)));
     }
     out.retain(|a| vector::fills_words(&a.values, &a.issue, dtype.bits(), a.row.bytes));
     out
@@ -313,18 +316,19 @@ fn async_accesses(
 ) -> Result<Vec<Access>, Failure> {
     let Some(param) = global::param_of(program, view) else { return Ok(vec![]) };
     let aligned = global::alignment(program, view, param);
-    let dim = aligned.dim.unwrap_or(0);
+    let run = aligned.run.unwrap_or(Run::plain(0, 1));
     let mut out = Vec::new();
     let mut narrowest = i64::MAX;
     for row in catalogue().copies_between(Space::Global, Space::Shared, arch) {
         let Some(atom) = row.atom(dtype) else { continue };
         narrowest = narrowest.min(atom.values);
-        if aligned.elements % atom.values != 0 || u.shape[dim] % atom.values != 0 {
+        if aligned.elements % atom.values != 0 || u.shape[run.dim] % atom.values != 0 {
             continue;
         }
-        let deals = deal(&u.shape, dim, atom.values, i64::from(program.threads), i64::from(dtype.bits()));
+        let Some(run) = run.first(atom.values) else { continue };
+        let deals = deal(&u.shape, &run, i64::from(program.threads), i64::from(dtype.bits()));
         let Some(tv) = deals.into_iter().next() else { continue };
-        let Some(access) = vector::vector(&tv, row, dim, atom.values) else { continue };
+        let Some(access) = vector::vector(&tv, row, run) else { continue };
         out.push(access);
     }
     if out.is_empty() {
@@ -342,11 +346,11 @@ fn async_accesses(
 
 /// What an access asks of the tensor: its elements lie one after the other, through the view.
 fn constraint_of(u: &Use<'_>, access: &Access, shape: &[i64]) -> Option<Constraint> {
-    let mode = &u.view.modes[access.dim];
-    if access.width > 1 && mode.factor.as_const() != Some(1) {
+    let mode = &u.view.modes[access.run.dim];
+    if access.run.width() > 1 && mode.factor.as_const() != Some(1) {
         return None;
     }
-    Constraint::vector(shape, mode.dim, access.width)
+    Constraint::run(shape, &Run { dim: mode.dim, steps: access.run.steps.clone() })
 }
 
 /// Indices of candidates, cheapest sum first.
@@ -364,7 +368,7 @@ fn combinations(options: &[Vec<Candidate>]) -> Vec<Vec<usize>> {
         let narrow = next
             .iter()
             .rev()
-            .find(|(_, c)| c.iter().zip(options).all(|(i, o)| o[*i].access.width == 1))
+            .find(|(_, c)| c.iter().zip(options).all(|(i, o)| o[*i].access.run.width() == 1))
             .cloned();
         next.truncate(BUDGET);
         next.extend(narrow);
@@ -384,7 +388,7 @@ fn place(
     let program = cx.program();
     let info = program.tensor(tensor);
     let bits = info.dtype.bits();
-    let vector = chosen.iter().map(|c| c.access.width).max().unwrap_or(1);
+    let vector = chosen.iter().map(|c| c.access.run.width()).max().unwrap_or(1);
     let pin = pin_of(program, tensor);
     let layouts = match pin {
         Some(pin) if uses.iter().zip(chosen).all(|(u, c)| meets(program, u, &c.access, pin)) => {
@@ -469,7 +473,8 @@ fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
 
 /// Whether the elements of each address of an access follow each other under a pinned layout, from a multiple of their number on.
 fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayout) -> bool {
-    if access.width == 1 {
+    let width = access.run.width();
+    if width == 1 {
         return true;
     }
     let modes = pin.layout.modes();
@@ -483,15 +488,16 @@ fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayo
     };
     (0..i64::from(program.threads)).all(|thread| {
         (0..access.issues()).all(|issue| {
-            let mut coordinate = access.coordinate(thread, issue);
+            let coordinate = access.coordinate(thread, issue);
             if coordinate.iter().zip(&u.shape).any(|(c, extent)| c >= extent) {
                 return true;
             }
             let first = at(&coordinate);
-            first % access.width == 0
-                && (1..access.width).all(|i| {
-                    coordinate[access.dim] += 1;
-                    at(&coordinate) == first + i
+            first % width == 0
+                && (1..width).all(|i| {
+                    let mut next = coordinate.clone();
+                    next[access.run.dim] += access.run.offset(i);
+                    at(&next) == first + i
                 })
         })
     })
@@ -531,8 +537,8 @@ fn explain(buffer: &mut Buffer, options: &[Vec<Candidate>]) {
         } else {
             format!(
                 "asks for `{constraint}`; each thread holds {} element{} in a row",
-                access.width,
-                if access.width == 1 { "" } else { "s" }
+                access.run.width(),
+                if access.run.width() == 1 { "" } else { "s" }
             )
         };
         buffer.accesses[i].4 = text;
@@ -552,8 +558,8 @@ fn unsatisfied(
         format!("no layout of the shared tensor `{name}` serves all of its accesses"),
     );
     uses.iter().zip(options).fold(failure, |f, (u, candidates)| {
-        let least = candidates.iter().min_by_key(|candidate| candidate.access.width);
-        let text = match least.filter(|candidate| candidate.access.width > 1) {
+        let least = candidates.iter().min_by_key(|candidate| candidate.access.run.width());
+        let text = match least.filter(|candidate| candidate.access.run.width() > 1) {
             Some(least) => format!("this access asks at least for `{}` of `{name}`", least.constraint),
             None => format!("this access of `{name}` takes part"),
         };

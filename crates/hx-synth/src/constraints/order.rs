@@ -1,0 +1,64 @@
+//! The order of packed elements in registers: that of the memory they come from, where a word holds them as they lie.
+
+use std::collections::BTreeMap;
+
+use hx_tile::{Base, OpKind, TensorId, TileProgram, View};
+
+use crate::access::{Run, global};
+
+/// Bits of the narrowest element that an instruction moves on its own.
+const ADDRESSABLE: u32 = 8;
+
+/// For register tensors of elements narrower than a byte, what lies next to each other in their memory, where that is not the order of
+/// the tile: blocks of the global tensor that they come from, by way of shared memory or not, may have any order.
+pub(super) fn orders(program: &TileProgram) -> BTreeMap<TensorId, Run> {
+    let mut shared: BTreeMap<TensorId, Run> = BTreeMap::new();
+    let mut registers: BTreeMap<TensorId, Run> = BTreeMap::new();
+    for (op, _) in program.ops(1.0) {
+        match &op.kind {
+            OpKind::CopyAsync { src, dst } => {
+                if let (Some(run), Base::Shared(tensor)) = (of_global(program, src), dst.base) {
+                    shared.insert(tensor, Run { dim: dst.modes[run.dim].dim, ..run });
+                }
+            }
+            OpKind::Copy { src, dst } => {
+                let Some(register) = dst.register() else { continue };
+                let run = match src.base {
+                    Base::Global(_) => of_global(program, src),
+                    Base::Shared(tensor) => shared.get(&tensor).and_then(|run| within(src, run)),
+                    Base::Register(_) => None,
+                };
+                registers.extend(run.map(|run| (register, run)));
+            }
+            _ => {}
+        }
+    }
+    // A tensor that another is assigned to has its order, so that words are moved.
+    loop {
+        let before = registers.len();
+        for (op, _) in program.ops(1.0) {
+            let OpKind::Cast { dst, src } = op.kind else { continue };
+            if program.tensor(dst).dtype == program.tensor(src).dtype {
+                for [from, to] in [[src, dst], [dst, src]] {
+                    let run = registers.get(&from).cloned();
+                    registers.extend(run.filter(|_| !registers.contains_key(&to)).map(|run| (to, run)));
+                }
+            }
+        }
+        if registers.len() == before {
+            return registers;
+        }
+    }
+}
+
+fn of_global(program: &TileProgram, view: &View) -> Option<Run> {
+    let param = global::param_of(program, view).filter(|param| param.dtype.bits() < ADDRESSABLE)?;
+    global::alignment(program, view, param).run.filter(|run| !run.is_plain())
+}
+
+/// A run along a dimension of a tensor as one along a mode of its view.
+fn within(view: &View, run: &Run) -> Option<Run> {
+    let walks = |mode: &hx_tile::ViewMode| mode.dim == run.dim && mode.factor.as_const() == Some(1);
+    let dim = view.modes.iter().position(walks)?;
+    Some(Run { dim, steps: run.steps.clone() })
+}
