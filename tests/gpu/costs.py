@@ -250,6 +250,10 @@ def compute_benches(row):
         return
     kind = SCALARS[dtype]
     name = f"{row['operator']}.{dtype}"
+    if row.get("values", 1) > 1:
+        # Neighbours in one 32-bit register.
+        kind = ("unsigned", "r")
+        name += f"x{row['values']}"
 
     def body(chain):
         names = {"s0": f"r{chain}_0", "s1": "q0_0", "s2": "q0_1"}

@@ -2,7 +2,7 @@
 
 mod ptx;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_dtype::DType;
 
@@ -24,6 +24,25 @@ fn names_are_unique() {
     let names = c.copies.iter().map(|r| &r.name);
     for name in names.chain(c.gemms.iter().map(|r| &r.name)).chain(c.converts.iter().map(|r| &r.name)) {
         assert!(seen.insert(name.clone(), ()).is_none(), "{name} occurs twice");
+    }
+}
+
+#[test]
+fn an_operator_on_a_type_has_one_row() {
+    let mut seen = BTreeSet::new();
+    for row in &catalogue().computes {
+        let key = format!("{} of {} {}", row.operator, row.values, row.dtype);
+        assert!(seen.insert(key.clone()), "{key} occurs twice");
+    }
+}
+
+#[test]
+fn conversions_take_each_source_once() {
+    for row in catalogue().converts.iter().filter(|row| !row.order.is_empty()) {
+        let mut sources: Vec<i64> = (0..i64::from(row.values)).map(|i| row.source(i)).collect();
+        sources.sort_unstable();
+        assert_eq!(sources, (0..i64::from(row.values)).collect::<Vec<i64>>(), "{}", row.name);
+        assert_eq!(row.order.len(), row.values as usize, "{}", row.name);
     }
 }
 
