@@ -247,7 +247,7 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
     let others = candidates(db, instance).as_ref().map_or(&[][..], Vec::as_slice);
     let mut tried: Vec<Vec<(TensorId, ComposedLayout)>> = Vec::new();
     for other in others.iter().filter(|other| copy_of(other, op).is_some_and(|copy| copy.bytes != own)) {
-        let free = touched(&kind).into_iter().filter(|id| !is_pinned(program, *id));
+        let free = kind.tensors().into_iter().filter(|id| !is_pinned(program, *id));
         let pins: Vec<_> = free.filter_map(|id| Some((id, layout_of(other, id)?))).collect();
         let alone = pins.iter().map(|pin| vec![pin.clone()]);
         for pins in alone.chain(std::iter::once(pins.clone())) {
@@ -284,17 +284,4 @@ fn takes(op: &Op, tensor: TensorId) -> Vec<usize> {
     }
     let operands = op.kind.registers().into_iter().enumerate();
     operands.filter(|(_, id)| *id == tensor).map(|(at, _)| at).collect()
-}
-
-/// The tensors of a block that a copy moves.
-fn touched(kind: &OpKind) -> Vec<TensorId> {
-    let mut tensors = kind.registers();
-    if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } = kind {
-        for view in [src, dst] {
-            if let hx_tile::Base::Shared(tensor) = view.base {
-                tensors.push(tensor);
-            }
-        }
-    }
-    tensors
 }

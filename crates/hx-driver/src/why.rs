@@ -14,8 +14,8 @@ use hx_hir::Kernel;
 use hx_lower::Lowered;
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, Op, OpId, OpKind, Solution, TensorId, TensorKind, TileProgram, choice_text, layout_text,
-    op_text, reason_text,
+    Choice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, layout_text, op_text,
+    reason_text,
 };
 
 use crate::emit::{self, EmitError, Overrides};
@@ -124,7 +124,7 @@ impl<'a> Solved<'a> {
         let mut notes = Vec::new();
         for (op, _) in program.ops(1.0) {
             let Some(Choice::Copy(copy)) = self.solution.choices.get(&op.id) else { continue };
-            let touched = touched(op);
+            let touched = op.kind.tensors();
             if !tensors.iter().any(|tensor| touched.contains(tensor)) {
                 continue;
             }
@@ -152,7 +152,7 @@ impl<'a> Solved<'a> {
     /// Why an access to shared memory has bank conflicts.
     fn conflict_cause(&self, op: &Op) -> String {
         let program = &self.lowered.program;
-        let shared = touched(op).into_iter().find(|tensor| !program.tensor(*tensor).is_register());
+        let shared = op.kind.tensors().into_iter().find(|tensor| !program.tensor(*tensor).is_register());
         let Some((tensor, layout)) =
             shared.and_then(|tensor| Some((tensor, self.solution.shared.get(&tensor)?)))
         else {
@@ -180,7 +180,7 @@ impl<'a> Solved<'a> {
         let _ = writeln!(out, "\n{layout}");
         let mut told = BTreeSet::new();
         for (op, _) in program.ops(1.0) {
-            if touched(op).contains(&tensor) && told.insert(op.id) {
+            if op.kind.tensors().contains(&tensor) && told.insert(op.id) {
                 self.operation(op, 1, out);
             }
         }
@@ -222,7 +222,7 @@ impl<'a> Solved<'a> {
             } else {
                 let _ = writeln!(out, "{indent}#{} {}", id.0, op_text(program, op));
             }
-            for other in touched(op) {
+            for other in op.kind.tensors() {
                 let Some((layout, reason)) = layout_text(program, self.solution, other) else { continue };
                 // What the operation itself decided comes from it, as this tensor does.
                 if reason.from.contains(id) || !seen.insert(other) {
@@ -243,19 +243,6 @@ impl<'a> Solved<'a> {
             format!("  at {}:{}:{}", file.path(self.db), at.line + 1, at.col + 1)
         })
     }
-}
-
-/// The register and shared tensors that an operation reads or writes.
-fn touched(op: &Op) -> BTreeSet<TensorId> {
-    let mut tensors: BTreeSet<TensorId> = op.kind.registers().into_iter().collect();
-    if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } = &op.kind {
-        for view in [src, dst] {
-            if let Base::Shared(tensor) | Base::Register(tensor) = view.base {
-                tensors.insert(tensor);
-            }
-        }
-    }
-    tensors
 }
 
 fn tensors(program: &TileProgram, name: Option<&str>) -> Result<Vec<TensorId>, String> {

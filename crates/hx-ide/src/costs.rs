@@ -8,7 +8,7 @@ use hx_hir::{Item, Kernel, file_items, signature_source_map};
 use hx_target::{Arch, Residency};
 use hx_tile::{Op, Stmt, TensorId};
 
-use crate::solved::{Solved, touched};
+use crate::solved::Solved;
 use crate::{Cancellable, Shown, catch, kernel};
 
 /// Registers for addresses, counters and what else a thread holds beside its tensors. An allowance of the estimate, not a
@@ -138,7 +138,7 @@ fn walk(stmts: &[Stmt], clock: &mut usize, lives: &mut Lives) {
 }
 
 fn touch(op: &Op, clock: &mut usize, lives: &mut Lives) {
-    for id in touched(op) {
+    for id in op.kind.tensors() {
         lives.entry(id).and_modify(|(_, to)| *to = *clock).or_insert((*clock, *clock));
     }
     *clock += 1;

@@ -18,7 +18,7 @@ use crate::last_good::LastGood;
 use crate::layout::{ReasonStep, chain, describe, drawings};
 use crate::names::{Def, definition_of, occurrence_at};
 use crate::semantic_tokens::place_of;
-use crate::solved::{Solved, touched};
+use crate::solved::Solved;
 use crate::{Cancellable, Shown, catch, docs};
 
 /// The part of a layout that is drawn in a hover: more is for a view of its own.
@@ -244,7 +244,7 @@ impl<'a> Hovering<'a> {
         let touching: Vec<String> = solved
             .ops()
             .into_iter()
-            .filter(|op| touched(op).contains(&id))
+            .filter(|op| op.kind.tensors().contains(&id))
             .map(|op| match describe(solved, op) {
                 (what, Some(reason)) => format!("- `{what}`  \n  {reason}"),
                 (what, None) => format!("- `{what}`"),

@@ -8,7 +8,7 @@ use hx_hir::{Item, Kernel, Resolution, body_names, body_of, body_source_map, fil
 use hx_layout::draw::Drawing;
 use hx_tile::{Op, OpId, Reason, TensorId, layout_text, op_text};
 
-use crate::solved::{Solved, touched};
+use crate::solved::Solved;
 use crate::{Cancellable, FileRange, Shown, catch};
 
 /// The largest tile that is drawn: more cells cannot be read.
@@ -184,7 +184,7 @@ fn operation(solved: &Solved<'_>, id: OpId, seen: &mut BTreeSet<TensorId>) -> Op
     let op = program.op(id)?;
     let (what, reason) = describe(solved, op);
     let mut from = Vec::new();
-    for other in touched(op) {
+    for other in op.kind.tensors() {
         let Some((what, why)) = layout_text(program, solved.solution, other) else { continue };
         // What the operation itself decided comes from it, as the tensor does that led here.
         if why.from.contains(&id) || !seen.insert(other) {

@@ -1,13 +1,11 @@
 //! A kernel with its layouts and instructions, and where each came from in the text.
 
-use std::collections::BTreeSet;
-
 use hx_base::TextRange;
 use hx_compile::{Db, Instance, Lowered, solution, tile_program};
 use hx_hir::{Item, Kernel, Pat, StmtKind, body_of, body_source_map, item_diagnostics, item_range};
 use hx_layout::ComposedLayout;
 use hx_tile::{
-    Base, Choice, Conflicts, Distribution, Op, OpId, OpKind, Origin, Reason, Solution, Tensor, TensorId,
+    Choice, Conflicts, Distribution, Op, OpId, OpKind, Origin, Reason, Solution, Tensor, TensorId,
 };
 
 use crate::{FileRange, Shown};
@@ -249,19 +247,6 @@ impl<'db> Solved<'db> {
     pub(crate) fn choice(&self, op: &Op) -> Option<(String, &'db Reason)> {
         hx_tile::choice_text(&self.lowered.program, self.solution, op)
     }
-}
-
-/// The register and shared tensors that an operation reads or writes.
-pub(crate) fn touched(op: &Op) -> BTreeSet<TensorId> {
-    let mut tensors: BTreeSet<TensorId> = op.kind.registers().into_iter().collect();
-    if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } = &op.kind {
-        for view in [src, dst] {
-            if let Base::Shared(tensor) | Base::Register(tensor) = view.base {
-                tensors.insert(tensor);
-            }
-        }
-    }
-    tensors
 }
 
 /// How many times as long an access takes as it would without conflicts, if it takes longer.

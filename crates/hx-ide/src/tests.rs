@@ -7,11 +7,12 @@ mod names;
 mod shapes;
 mod shows;
 
+use expect_test::Expect;
 use hx_base::{SourceFile, TextRange, TextSize, line_index};
 use hx_target::Arch;
 use hx_workspace::Database;
 
-use crate::{LastGood, Shown};
+use crate::{Cancellable, LastGood, Shown};
 
 /// A kernel that uses most of what hints and hovers tell of.
 const MATMUL: &str = include_str!("../../../std/matmul.hx");
@@ -26,6 +27,16 @@ fn with_cursor(text: &str) -> (Database, SourceFile, TextSize) {
     let mut db = Database::default();
     let file = db.set_overlay("/k.hx", &text.replace("$0", ""));
     (db, file, TextSize::try_from(at).expect("the text is short"))
+}
+
+/// What a question about the place of `$0` is answered, as text.
+fn check_at(
+    text: &str,
+    ask: impl Fn(&Database, SourceFile, TextSize) -> Cancellable<String>,
+    expected: Expect,
+) {
+    let (db, file, at) = with_cursor(text);
+    expected.assert_eq(&ask(&db, file, at).expect("nothing is written"));
 }
 
 fn with_text(text: &str) -> (Database, SourceFile) {

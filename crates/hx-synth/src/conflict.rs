@@ -9,7 +9,7 @@ mod repair;
 use std::collections::BTreeSet;
 
 use hx_target::Arch;
-use hx_tile::{Base, OpId, OpKind, Stmt, TensorId, TensorKind, TileProgram};
+use hx_tile::{OpId, OpKind, Stmt, TensorId, TensorKind, TileProgram};
 
 pub use repair::Repair;
 
@@ -112,30 +112,17 @@ fn claims(program: &TileProgram) -> Vec<Claim> {
 fn near(program: &TileProgram, claims: &[Claim], failure: &Failure) -> Vec<Claim> {
     let mut tensors: BTreeSet<TensorId> = failure.parts.iter().filter_map(|part| part.tensor).collect();
     let named = failure.op.into_iter().chain(failure.parts.iter().filter_map(|part| part.op));
-    tensors.extend(named.filter_map(|op| program.op(op)).flat_map(|op| touched(&op.kind)));
+    tensors.extend(named.filter_map(|op| program.op(op)).flat_map(|op| op.kind.tensors()));
     let ops = program.ops(1.0);
-    let around: Vec<BTreeSet<TensorId>> = ops.iter().map(|(op, _)| touched(&op.kind)).collect();
+    let around: Vec<BTreeSet<TensorId>> = ops.iter().map(|(op, _)| op.kind.tensors()).collect();
     let beside = around.iter().filter(|around| !around.is_disjoint(&tensors)).flatten().copied();
     tensors.extend(beside.collect::<Vec<_>>());
-    let takes = |op: OpId| program.op(op).is_some_and(|op| !touched(&op.kind).is_disjoint(&tensors));
+    let takes = |op: OpId| program.op(op).is_some_and(|op| !op.kind.tensors().is_disjoint(&tensors));
     let is_near = |claim: &Claim| match *claim {
         Claim::Pin(tensor) => tensors.contains(&tensor),
         Claim::Warps(op) | Claim::Operation(op) => takes(op),
     };
     claims.iter().copied().filter(is_near).collect()
-}
-
-/// The register and shared tensors of an operation.
-fn touched(kind: &OpKind) -> BTreeSet<TensorId> {
-    let mut tensors: BTreeSet<TensorId> = kind.registers().into_iter().collect();
-    if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } = kind {
-        for view in [src, dst] {
-            if let Base::Shared(tensor) | Base::Register(tensor) = view.base {
-                tensors.insert(tensor);
-            }
-        }
-    }
-    tensors
 }
 
 /// Leaves out claims as long as the rest has no solution: first many at once, at last one by one. True if nothing more could

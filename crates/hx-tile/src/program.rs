@@ -1,5 +1,7 @@
 //! Operations on typed tensors in structured control flow.
 
+use std::collections::BTreeSet;
+
 use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
@@ -378,5 +380,17 @@ impl OpKind {
             OpKind::Assert { cond, .. } => vec![*cond],
             OpKind::Sync | OpKind::CopyAsync { .. } | OpKind::Commit | OpKind::Wait { .. } => Vec::new(),
         }
+    }
+    /// The register and shared tensors that it reads or writes.
+    pub fn tensors(&self) -> BTreeSet<TensorId> {
+        let mut tensors: BTreeSet<TensorId> = self.registers().into_iter().collect();
+        if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } = self {
+            for view in [src, dst] {
+                if let Base::Shared(tensor) | Base::Register(tensor) = view.base {
+                    tensors.insert(tensor);
+                }
+            }
+        }
+        tensors
     }
 }

@@ -68,7 +68,7 @@ fn a_missing_barrier_is_an_error_with_a_fix() {
 #[test]
 fn a_barrier_is_missing_from_one_round_to_the_next() {
     check_turned(
-        "    for j in 0..m / 64 {
+        "    for _ in 0..m / 64 {
         copy(gx, r);
         copy(r, s);
         sync();
@@ -77,8 +77,6 @@ fn a_barrier_is_missing_from_one_round_to_the_next() {
     }
 ",
         expect![[r#"
-            HX0106 `j` nothing uses `j`
-              fix: rename it to `_j`
             HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
               `copy(r, s)`: thread 0 writes `s` here
               `copy(s, t)`: thread 1 reads `s` here
@@ -223,7 +221,7 @@ fn a_buffer_is_not_filled_again_while_it_is_read_or_in_flight() {
         "#]],
     );
     check_turned(
-        "    for j in 0..m / 256 {
+        "    for _ in 0..m / 256 {
         copy_async(gx, s);
         commit();
         wait(0);
@@ -235,8 +233,6 @@ fn a_buffer_is_not_filled_again_while_it_is_read_or_in_flight() {
         expect![[r#"
             HX0106 `r` nothing uses `r`
               fix: rename it to `_r`
-            HX0106 `j` nothing uses `j`
-              fix: rename it to `_j`
             HX0401 `copy_async(gx, s)` threads race on `s`: nothing orders the accesses
               `copy_async(gx, s)`: thread 0 writes `s` here
               `copy(s, t)`: thread 1 reads `s` here

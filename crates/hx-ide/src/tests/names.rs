@@ -1,9 +1,10 @@
 //! Definitions, references, rename, highlights, calls, colours.
 
 use expect_test::{Expect, expect};
-use hx_base::{TextRange, TextSize};
+use hx_base::{SourceFile, TextRange, TextSize};
+use hx_workspace::Database;
 
-use super::{MATMUL, named, with_cursor, with_text};
+use super::{MATMUL, check_at, named, with_cursor, with_text};
 use crate::Access;
 
 const TEXT: &str = "\
@@ -29,36 +30,38 @@ fn at(from: &str, to: &str) -> String {
 }
 
 fn check_definition(text: &str, expected: Expect) {
-    let (db, file, at) = with_cursor(text);
-    let found = crate::definition(&db, file, at).expect("nothing is written");
-    let text = found.map_or("nothing".to_owned(), |(_, to)| named(&db, to.file, to.range));
-    expected.assert_eq(&text);
+    let ask = |db: &Database, file, at| {
+        let found = crate::definition(db, file, at)?;
+        Ok(found.map_or("nothing".to_owned(), |(_, to)| named(db, to.file, to.range)))
+    };
+    check_at(text, ask, expected);
 }
 
 fn check_references(text: &str, expected: Expect) {
-    let (db, file, at) = with_cursor(text);
-    let found = crate::references(&db, file, at, true).expect("nothing is written");
-    let text: String = found.iter().map(|at| format!("{}\n", named(&db, at.file, at.range))).collect();
-    expected.assert_eq(&text);
+    let ask = |db: &Database, file, at| {
+        let found = crate::references(db, file, at, true)?;
+        Ok(found.iter().map(|at| format!("{}\n", named(db, at.file, at.range))).collect())
+    };
+    check_at(text, ask, expected);
 }
 
 fn check_rename(text: &str, new_name: &str, expected: Expect) {
-    let (db, file, at) = with_cursor(text);
-    let edits = crate::rename(&db, file, at, new_name).expect("nothing is written");
-    let text = match edits {
-        Err(error) => error,
-        Ok(mut edits) => {
-            edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
-            let mut text = file.text(&db).to_owned();
-            for edit in edits {
-                text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+    let ask = |db: &Database, file: SourceFile, at| {
+        Ok(match crate::rename(db, file, at, new_name)? {
+            Err(error) => error,
+            Ok(mut edits) => {
+                edits.sort_by_key(|edit| std::cmp::Reverse(edit.range.start()));
+                let old = file.text(db);
+                let mut text = old.to_owned();
+                for edit in edits {
+                    text.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+                }
+                let lines = text.lines().zip(old.lines()).filter(|(new, old)| new != old);
+                lines.map(|(new, _)| format!("{}\n", new.trim())).collect()
             }
-            let old = file.text(&db);
-            let lines = text.lines().zip(old.lines()).filter(|(new, old)| new != old);
-            lines.map(|(new, _)| format!("{}\n", new.trim())).collect()
-        }
+        })
     };
-    expected.assert_eq(&text);
+    check_at(text, ask, expected);
 }
 
 #[test]

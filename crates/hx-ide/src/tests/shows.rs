@@ -1,17 +1,17 @@
 //! Hints, hovers, costs, layouts, lenses.
 
 use expect_test::{Expect, expect};
+use hx_workspace::Database;
 
-use super::{MATMUL, hints, named, place, shown, with_cursor, with_text};
+use super::{MATMUL, check_at, hints, named, place, shown, with_cursor, with_text};
 use crate::{DrawingStyle, LastGood};
 
 fn check_hover(text: &str, expected: Expect) {
-    let (db, file, at) = with_cursor(text);
-    let style = DrawingStyle::Unicode;
-    let hover =
-        crate::hover(&db, file, at, &shown(), style, &LastGood::default()).expect("nothing is written");
-    let text = hover.map_or("nothing".to_owned(), |h| format!("{}\n{}", named(&db, file, h.range), h.text));
-    expected.assert_eq(&text);
+    let ask = |db: &Database, file, at| {
+        let hover = crate::hover(db, file, at, &shown(), DrawingStyle::Unicode, &LastGood::default())?;
+        Ok(hover.map_or("nothing".to_owned(), |h| format!("{}\n{}", named(db, file, h.range), h.text)))
+    };
+    check_at(text, ask, expected);
 }
 
 #[test]
