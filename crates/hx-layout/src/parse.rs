@@ -2,6 +2,7 @@
 //!
 //! White space between tokens means nothing. It knows the notation of the reference cases, not the language's source.
 
+use std::ops::Range;
 use std::str::FromStr;
 
 use crate::{ComposedLayout, Coord, IntTuple, Layout, LayoutError, Swizzle, Tiler};
@@ -97,6 +98,18 @@ impl<'a> Cursor<'a> {
 
     pub(crate) fn position(&self) -> usize {
         self.at
+    }
+
+    /// What was read since `start`, without white space around it.
+    pub(crate) fn since(&self, start: usize) -> Range<usize> {
+        let read = &self.text[start..self.at];
+        let start = start + read.len() - read.trim_start().len();
+        start..start + read.trim().len()
+    }
+
+    /// The character at a place, nothing at the end of the text.
+    pub(crate) fn character(&self, at: usize) -> Range<usize> {
+        at..at + self.text[at..].chars().next().map_or(0, char::len_utf8)
     }
 
     pub(crate) fn rewind(&mut self, at: usize) {

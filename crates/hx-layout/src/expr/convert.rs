@@ -11,7 +11,7 @@ impl Value {
     /// # Errors
     /// When the value is no layout.
     pub fn function(&self) -> Result<ComposedLayout, ExprError> {
-        self.composed().map_err(|Fault(message)| ExprError { at: 0, message })
+        self.composed().map_err(|Fault(message)| ExprError::whole(message))
     }
 
     pub(super) fn composed(&self) -> Result<ComposedLayout, Fault> {

@@ -64,7 +64,11 @@ pub(super) fn call(name: &str, args: &[Value]) -> Result<Value, Fault> {
     known.unwrap_or_else(|| Err(Fault(unknown(name))))
 }
 
-fn unknown(name: &str) -> String {
+pub(super) fn is_function(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+pub(super) fn unknown(name: &str) -> String {
     let alike = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
     match NAMES.iter().rev().max_by_key(|other| alike(other)) {
         Some(near) if alike(near) >= 3 => format!("there is no function `{name}`; there is `{near}`"),

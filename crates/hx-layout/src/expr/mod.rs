@@ -10,6 +10,7 @@ mod read;
 mod values;
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::{ComposedLayout, LayoutError, LinearError, LinearLayout, Swizzle, Tiler, labels::Labeled};
 
@@ -34,17 +35,22 @@ pub enum Value {
     Text(String),
 }
 
-/// Why an expression has no value; `at` is a byte offset into the text, near the fault.
+/// Why an expression has no value; `range` are the bytes of the text that are at fault, nothing if it is the whole.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ExprError {
-    pub at: usize,
+    pub range: Option<Range<usize>>,
     pub message: String,
 }
 
 impl ExprError {
-    fn new(at: usize, message: impl Into<String>) -> ExprError {
-        ExprError { at, message: message.into() }
+    fn new(range: Range<usize>, message: impl Into<String>) -> ExprError {
+        ExprError { range: Some(range), message: message.into() }
+    }
+
+    /// A fault of the whole expression.
+    pub fn whole(message: impl Into<String>) -> ExprError {
+        ExprError { range: None, message: message.into() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::functions::{after, apply, call, equal};
+use super::functions::{after, apply, call, equal, is_function, unknown};
 use super::{ExprError, Fault, Value};
 use crate::LayoutError;
 use crate::parse::Cursor;
@@ -16,10 +16,10 @@ const MAX_DEPTH: usize = 64;
 /// When the text is no expression or an operation in it has no result.
 pub fn eval_expr(text: &str) -> Result<Value, ExprError> {
     let mut reader = Reader::new(text);
-    let value = reader.statements()?;
+    let (start, value) = reader.statements()?;
     match reader.sides(value)? {
         (value, None) => Ok(value),
-        (left, Some(right)) => reader.placed(equal(&left, &right)).map(Value::Bool),
+        (left, Some(right)) => reader.placed(start, equal(&left, &right)).map(Value::Bool),
     }
 }
 
@@ -29,10 +29,10 @@ pub fn eval_expr(text: &str) -> Result<Value, ExprError> {
 /// As for [`eval_expr`], and when there is no `==`.
 pub fn sides(text: &str) -> Result<(Value, Value), ExprError> {
     let mut reader = Reader::new(text);
-    let value = reader.statements()?;
+    let (start, value) = reader.statements()?;
     match reader.sides(value)? {
         (left, Some(right)) => Ok((left, right)),
-        _ => Err(ExprError::new(text.len(), "`==` between two layouts was wanted")),
+        _ => Err(ExprError::new(reader.cursor.since(start), "`==` between two layouts was wanted")),
     }
 }
 
@@ -47,23 +47,32 @@ impl<'a> Reader<'a> {
         Reader { cursor: Cursor::new(text), names: BTreeMap::new(), depth: 0 }
     }
 
-    fn placed<T>(&self, result: Result<T, Fault>) -> Result<T, ExprError> {
-        result.map_err(|Fault(message)| ExprError::new(self.cursor.position(), message))
+    /// A fault of what was read since `start`.
+    fn placed<T>(&self, start: usize, result: Result<T, Fault>) -> Result<T, ExprError> {
+        result.map_err(|Fault(message)| ExprError::new(self.cursor.since(start), message))
     }
 
-    fn read<T>(&self, result: Result<T, LayoutError>) -> Result<T, ExprError> {
+    /// A fault of the notation has its place, any other is of what was read since `start`.
+    fn read<T>(&self, start: usize, result: Result<T, LayoutError>) -> Result<T, ExprError> {
         result.map_err(|error| match error {
-            LayoutError::Parse { at, message } => ExprError::new(at, message),
-            other => ExprError::new(self.cursor.position(), other.to_string()),
+            LayoutError::Parse { at, message } => ExprError::new(self.cursor.character(at), message),
+            other => ExprError::new(self.cursor.since(start), other.to_string()),
         })
     }
 
+    /// A fault of the next character.
     fn error<T>(&self, message: impl Into<String>) -> Result<T, ExprError> {
-        Err(ExprError::new(self.cursor.position(), message))
+        Err(ExprError::new(self.cursor.character(self.cursor.position()), message))
     }
 
-    /// `name = value;` any number of times, then the first operand of what is asked.
-    fn statements(&mut self) -> Result<Value, ExprError> {
+    fn expect(&mut self, token: &str) -> Result<(), ExprError> {
+        let start = self.cursor.position();
+        let result = self.cursor.expect(token);
+        self.read(start, result)
+    }
+
+    /// `name = value;` any number of times, then where what is asked starts, and its first operand.
+    fn statements(&mut self) -> Result<(usize, Value), ExprError> {
         loop {
             let start = self.cursor.position();
             let name = self.cursor.word();
@@ -72,12 +81,11 @@ impl<'a> Reader<'a> {
                     self.cursor.eat("=");
                     let value = self.composition()?;
                     self.names.insert(name.to_string(), value);
-                    let result = self.cursor.expect(";");
-                    self.read(result)?;
+                    self.expect(";")?;
                 }
                 _ => {
                     self.cursor.rewind(start);
-                    return self.composition();
+                    return Ok((start, self.composition()?));
                 }
             }
         }
@@ -88,8 +96,9 @@ impl<'a> Reader<'a> {
         let right =
             if self.cursor.eat("==") || self.cursor.eat("≡") { Some(self.composition()?) } else { None };
         self.cursor.eat(";");
+        let start = self.cursor.position();
         let end = self.cursor.finish();
-        self.read(end)?;
+        self.read(start, end)?;
         Ok((left, right))
     }
 
@@ -99,42 +108,44 @@ impl<'a> Reader<'a> {
             return self.error(format!("nesting deeper than {MAX_DEPTH}"));
         }
         self.depth += 1;
-        let mut operands = vec![self.operand()?];
+        let mut operands = vec![(self.cursor.position(), self.operand()?)];
         while self.cursor.after() {
-            operands.push(self.operand()?);
+            operands.push((self.cursor.position(), self.operand()?));
         }
         self.depth -= 1;
-        let Some(mut value) = operands.pop() else { return self.error("an operand was wanted") };
-        while let Some(left) = operands.pop() {
-            value = self.placed(after(&left, &value))?;
+        let Some((_, mut value)) = operands.pop() else { return self.error("an operand was wanted") };
+        while let Some((start, left)) = operands.pop() {
+            value = self.placed(start, after(&left, &value))?;
         }
         Ok(value)
     }
 
     /// A primary, `shape : stride`, and applications to coordinates.
     fn operand(&mut self) -> Result<Value, ExprError> {
+        let start = self.cursor.position();
         let mut value = self.primary()?;
         if self.cursor.eat(":") {
             let stride = self.primary()?;
-            value = self.placed(value.with_stride(&stride))?;
+            value = self.placed(start, value.with_stride(&stride))?;
         }
         while self.cursor.at("(") {
             let args = self.arguments()?;
-            value = self.placed(apply(&value, &args))?;
+            value = self.placed(start, apply(&value, &args))?;
         }
         Ok(value)
     }
 
     fn primary(&mut self) -> Result<Value, ExprError> {
+        let start = self.cursor.position();
         match self.cursor.peek() {
             Some('(') => self.parentheses(),
             Some('<') => {
                 let tiler = self.cursor.tiler();
-                self.read(tiler).map(Value::Tiler)
+                self.read(start, tiler).map(Value::Tiler)
             }
             Some(c) if c.is_ascii_digit() || c == '-' => {
                 let integer = self.cursor.integer();
-                self.read(integer).map(Value::Int)
+                self.read(start, integer).map(Value::Int)
             }
             _ => self.named(),
         }
@@ -147,33 +158,35 @@ impl<'a> Reader<'a> {
             let found = self.cursor.peek().map_or("the end".to_string(), |c| format!("`{c}`"));
             return self.error(format!("found {found} where an expression was wanted"));
         };
+        let name = self.cursor.since(start);
         if word == "_" {
             return Ok(Value::Keep);
         }
         if (word == "Sw" || word == "swizzle") && self.cursor.at("<") {
             self.cursor.rewind(start);
             let swizzle = self.cursor.swizzle();
-            return self.read(swizzle).map(Value::Swizzle);
+            return self.read(start, swizzle).map(Value::Swizzle);
         }
         if let Some(value) = self.names.get(word) {
             return Ok(value.clone());
         }
         if self.cursor.at("(") {
             let args = self.arguments()?;
-            return self.placed(call(word, &args));
+            if !is_function(word) {
+                return Err(ExprError::new(name, unknown(word)));
+            }
+            return self.placed(start, call(word, &args));
         }
-        Err(ExprError::new(start, format!("`{word}` is not known")))
+        Err(ExprError::new(name, format!("`{word}` is not known")))
     }
 
     fn arguments(&mut self) -> Result<Vec<Value>, ExprError> {
-        let open = self.cursor.expect("(");
-        self.read(open)?;
+        self.expect("(")?;
         let mut args = Vec::new();
         while !self.cursor.eat(")") {
             args.push(self.composition()?);
             if !self.cursor.eat(",") && !self.cursor.at(")") {
-                let close = self.cursor.expect(")");
-                self.read(close)?;
+                self.expect(")")?;
             }
         }
         Ok(args)
@@ -181,20 +194,19 @@ impl<'a> Reader<'a> {
 
     /// `(x)` is `x`; with a comma it is a tuple, whose entries may have labels.
     fn parentheses(&mut self) -> Result<Value, ExprError> {
-        let open = self.cursor.expect("(");
-        self.read(open)?;
+        let start = self.cursor.position();
+        self.expect("(")?;
         let (mut entries, mut comma) = (Vec::new(), true);
         while !self.cursor.eat(")") {
             if !comma {
-                let close = self.cursor.expect(")");
-                self.read(close)?;
+                self.expect(")")?;
             }
             let label = self.label();
             entries.push((label, self.composition()?));
             comma = self.cursor.eat(",");
         }
         match entries.len() {
-            0 => self.error("a tuple needs at least one entry"),
+            0 => Err(ExprError::new(self.cursor.since(start), "a tuple needs at least one entry")),
             1 if !comma && entries[0].0.is_none() => Ok(entries.remove(0).1),
             _ => Ok(Value::List(entries)),
         }

@@ -62,12 +62,11 @@ pub fn prove(text: &str) -> Result<Proof, ExprError> {
         Ok(sides) => sides,
         Err(error) => return prove_symbolic(text).ok_or(error),
     };
-    let fail = |message: String| ExprError { at: 0, message };
     let (a, b) = (left.function()?, right.function()?);
     let outcome = if a.size() != b.size() {
         Outcome::Sizes(a.size(), b.size())
     } else {
-        match first_difference(&a, &b).map_err(|e| fail(e.to_string()))? {
+        match first_difference(&a, &b).map_err(|e| ExprError::whole(e.to_string()))? {
             None => Outcome::Equal,
             Some(difference) => Outcome::Differ(difference),
         }

@@ -1,12 +1,18 @@
 //! Expressions and proofs, as text.
 
 use expect_test::{Expect, expect};
-use hx_layout::{eval_expr, prove};
+use hx_layout::{eval_expr, expr::ExprError, prove};
+
+/// The piece of the text that is at fault, and the fault.
+fn fault(text: &str, error: &ExprError) -> String {
+    let range = error.range.clone().unwrap_or(0..text.len());
+    format!("`{}` at {}: {error}", &text[range.clone()], range.start)
+}
 
 fn check(text: &str, want: Expect) {
     let answer = match eval_expr(text) {
         Ok(value) => value.to_string(),
-        Err(error) => format!("error at {}: {error}", error.at),
+        Err(error) => fault(text, &error),
     };
     want.assert_eq(&answer);
 }
@@ -14,7 +20,7 @@ fn check(text: &str, want: Expect) {
 fn check_proof(text: &str, want: Expect) {
     let answer = match prove::prove(text) {
         Ok(proof) => proof.to_string(),
-        Err(error) => format!("error at {}: {error}", error.at),
+        Err(error) => fault(text, &error),
     };
     want.assert_eq(&answer);
 }
@@ -31,7 +37,7 @@ fn algebra() {
     check(
         "inverse((4,8):(9,1))",
         expect![
-            "error at 20: `(4,8):(9,1)` is no permutation of 0..32: it reaches 0..8; `right_inverse` or `left_inverse` may do"
+            "`inverse((4,8):(9,1))` at 0: `(4,8):(9,1)` is no permutation of 0..32: it reaches 0..8; `right_inverse` or `left_inverse` may do"
         ],
     );
     check("product(4:1, 6)", expect!["(4,6):(1,4)"]);
@@ -67,7 +73,7 @@ fn swizzles_and_other_forms() {
     check(
         "swizzle<1,1,0>",
         expect![
-            "error at 14: `Sw<1,1,0>` needs the size of its shift to be at least its number of bits, and all bits below 63"
+            "`swizzle<1,1,0>` at 0: `Sw<1,1,0>` needs the size of its shift to be at least its number of bits, and all bits below 63"
         ],
     );
 }
@@ -93,22 +99,22 @@ fn faults() {
     check(
         "compose((4,6,8):(2,3,5), 6:3)",
         expect![
-            "error at 29: `(4,6,8):(2,3,5)` after `6:3` is not a layout: along mode 6:3 its stride changes after 4 steps, which do not divide 6"
+            "`compose((4,6,8):(2,3,5), 6:3)` at 0: `(4,6,8):(2,3,5)` after `6:3` is not a layout: along mode 6:3 its stride changes after 4 steps, which do not divide 6"
         ],
     );
     check(
         "composition(4:1, 4:1)",
-        expect!["error at 21: there is no function `composition`; there is `compose`"],
+        expect!["`composition` at 0: there is no function `composition`; there is `compose`"],
     );
-    check("foo(1)", expect!["error at 6: there is no function `foo`"]);
-    check("compose(4:1)", expect!["error at 12: `compose` takes 2 arguments, and 1 were given"]);
-    check("compose(4:1, 4:1", expect!["error at 16: found the end where `)` was wanted"]);
-    check("(4,8):(8,1", expect!["error at 10: found the end where `)` was wanted"]);
-    check("(4,8):(8,1) extra", expect!["error at 12: unexpected `e`"]);
-    check("x ∘ 4:1", expect!["error at 0: `x` is not known"]);
-    check("5 ∘ 6", expect!["error at 7: an integer cannot follow an integer in a composition"]);
-    check("", expect!["error at 0: found the end where an expression was wanted"]);
-    check(&"(".repeat(500), expect!["error at 64: nesting deeper than 64"]);
+    check("foo(1)", expect!["`foo` at 0: there is no function `foo`"]);
+    check("compose(4:1)", expect!["`compose(4:1)` at 0: `compose` takes 2 arguments, and 1 were given"]);
+    check("compose(4:1, 4:1", expect!["`` at 16: found the end where `)` was wanted"]);
+    check("(4,8):(8,1", expect!["`` at 10: found the end where `)` was wanted"]);
+    check("(4,8):(8,1) extra", expect!["`e` at 12: unexpected `e`"]);
+    check("x ∘ 4:1", expect!["`x` at 0: `x` is not known"]);
+    check("5 ∘ 6", expect!["`5 ∘ 6` at 0: an integer cannot follow an integer in a composition"]);
+    check("", expect!["`` at 0: found the end where an expression was wanted"]);
+    check(&"(".repeat(500), expect!["`(` at 64: nesting deeper than 64"]);
 }
 
 #[test]
@@ -137,8 +143,8 @@ fn proofs() {
         "swizzle<1,2,1> ∘ 16:1 == 16:1",
         expect!["swizzle<1, 2, 1> ∘ 16:1 == 16:1 does not hold: at 8 the left is 12, the right 8"],
     );
-    check_proof("(4,8):(8,1)", expect!["error at 11: `==` between two layouts was wanted"]);
-    check_proof("4 == 4", expect!["error at 0: found an integer where a layout was wanted"]);
+    check_proof("(4,8):(8,1)", expect!["`(4,8):(8,1)` at 0: `==` between two layouts was wanted"]);
+    check_proof("4 == 4", expect!["`4 == 4` at 0: found an integer where a layout was wanted"]);
 }
 
 #[test]
@@ -180,5 +186,5 @@ fn symbolic_proofs() {
             "(M,2,N):(1,M,5*M) ∘ M*N:1 == M*N:1 does not hold: for M = 1, N = 4 at 2 the left is 5, the right 2"
         ],
     );
-    check_proof("(M,N):(1,M) == foo(M)", expect!["error at 1: `M` is not known"]);
+    check_proof("(M,N):(1,M) == foo(M)", expect!["`M` at 1: `M` is not known"]);
 }

@@ -61,12 +61,11 @@ fn show(args: &ShowArgs, output: &Output) -> Result<Exit, Exit> {
 }
 
 fn drawing(value: &Value, args: &ShowArgs) -> Result<Drawing, ExprError> {
-    let fail = |error: hx_layout::LayoutError| ExprError { at: 0, message: error.to_string() };
+    let fail = |error: hx_layout::LayoutError| ExprError::whole(error.to_string());
     let function = value.function()?;
     let mut drawing = match (args.tile, args.banks) {
         (Some(_), _) if !function.swizzle.is_identity() || function.offset != 0 => {
-            let message = "a thread-value layout has neither a swizzle nor an offset".to_owned();
-            return Err(ExprError { at: 0, message });
+            return Err(ExprError::whole("a thread-value layout has neither a swizzle nor an offset"));
         }
         (Some(tile), _) => Drawing::thread_value(&function.layout, tile).map_err(fail)?,
         (None, Some(bits)) => Drawing::banks(&function, bits).map_err(fail)?,
@@ -83,10 +82,9 @@ fn drawing(value: &Value, args: &ShowArgs) -> Result<Drawing, ExprError> {
 fn no_value(text: &str, error: &ExprError, output: &Output) -> Exit {
     let mut db = Database::default();
     let file = db.set_overlay(EXPRESSION, text);
-    let start = (0..=error.at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    let length = text[start..].chars().next().map_or(0, char::len_utf8);
+    let bytes = error.range.clone().unwrap_or(0..text.len());
     let offset = |at: usize| TextSize::try_from(at).unwrap_or_default();
-    let range = TextRange::at(offset(start), offset(length));
+    let range = TextRange::new(offset(bytes.start), offset(bytes.end));
     let found = Diagnostic::new(&codes::LAYOUT_ALGEBRA, file, range, error.message.clone());
     output.diagnostics(&db, &[found]);
     Exit::Bad

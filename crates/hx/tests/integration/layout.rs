@@ -71,17 +71,17 @@ fn an_expression_without_a_value_shows_why_and_where() {
     eval(
         "complement((2,2):(1,1), 16)",
         expect![[r#"
-        exit 1
-        --
-        error[HX0304]: `(2,2):(1,1)` takes a value twice
-           ╭─[ expression:1:28 ]
-           │
-         1 │ complement((2,2):(1,1), 16)
-           │                            │
-           │                            ╰─ here
-        ───╯
+            exit 1
+            --
+            error[HX0304]: `(2,2):(1,1)` takes a value twice
+               ╭─[ expression:1:1 ]
+               │
+             1 │ complement((2,2):(1,1), 16)
+               │ ─────────────┬─────────────
+               │              ╰─────────────── here
+            ───╯
 
-    "#]],
+        "#]],
     );
     eval(
         "",
@@ -102,10 +102,10 @@ fn an_expression_without_a_value_shows_why_and_where() {
         &[],
         &["--message-format", "short", "layout", "eval", "comp(4:1)"],
         expect![[r#"
-        exit 1
-        --
-        expression:1:10: error[HX0304]: there is no function `comp`; there is `compatible`
-    "#]],
+            exit 1
+            --
+            expression:1:1: error[HX0304]: there is no function `comp`; there is `compatible`
+        "#]],
     );
 }
 
@@ -288,10 +288,10 @@ fn equations_hold_or_not() {
         &[],
         &["--message-format", "short", "layout", "prove", "4:1"],
         expect![[r#"
-        exit 1
-        --
-        expression:1:4: error[HX0304]: `==` between two layouts was wanted
-    "#]],
+            exit 1
+            --
+            expression:1:1: error[HX0304]: `==` between two layouts was wanted
+        "#]],
     );
 }
 
