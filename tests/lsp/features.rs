@@ -268,7 +268,8 @@ fn fixes_come_with_their_edits() {
     let text = TEXT.replace("twice(cast", "twcie(cast");
     let version = client.open("k.hx", &text);
     let found = client.diagnostics_of("k.hx", version);
-    let range = found[0]["range"].clone();
+    let unknown = found.iter().find(|found| found["code"] == "HX0101");
+    let range = unknown.expect("a name is unknown")["range"].clone();
     let params = json!({
         "textDocument": client.document("k.hx"), "range": range, "context": { "diagnostics": found },
     });

@@ -125,6 +125,16 @@ impl DType {
             0.0
         }
     }
+
+    /// Whether a number of the source may stand for one of this type: in a float type any but one that is finite and rounds
+    /// beyond the largest value, in an integer type a whole number of its range.
+    pub fn holds(self, x: f64) -> bool {
+        if self.is_float() {
+            let largest = self.max_value();
+            return !x.is_finite() || x.abs() < largest + self.ulp(largest) / 2.0;
+        }
+        x.fract() == 0.0 && (self.min_value()..=self.max_value()).contains(&x)
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +143,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn numbers_beyond_the_largest_are_not_held() {
+        let held = |dtype: DType, x: f64| dtype.holds(x) && dtype.holds(-x);
+        assert!(held(DType::F16, 65519.9) && !held(DType::F16, 65520.0));
+        assert!(held(DType::Bf16, 3e38) && !held(DType::Bf16, 3.4e38));
+        assert!(held(DType::F32, 3.4028235677e38) && !held(DType::F32, 1e39));
+        assert!(held(DType::F8E4m3, 460.0) && !held(DType::F8E4m3, 500.0));
+        assert!(
+            held(DType::F64, f64::MAX) && held(DType::F8E5m2, f64::INFINITY) && DType::F16.holds(f64::NAN)
+        );
+        assert!(DType::U8.holds(255.0) && !DType::U8.holds(256.0) && !DType::U8.holds(-1.0));
+        assert!(DType::I8.holds(-128.0) && !DType::I32.holds(0.5) && !DType::I32.holds(f64::INFINITY));
+    }
 
     #[test]
     fn every_small_float_round_trips() {

@@ -3,6 +3,8 @@
 //! One module per family. Only here are source maps read, so that whitespace changes diagnostics and nothing that made them.
 
 mod calls;
+mod imports;
+mod indices;
 mod items;
 mod names;
 mod shapes;

@@ -12,6 +12,8 @@ mod signature;
 mod stmt;
 mod tensor;
 
+use std::collections::BTreeSet;
+
 use hx_dtype::DType;
 use hx_index::{Expr as Value, Facts, Symbol};
 use la_arena::ArenaMap;
@@ -30,6 +32,16 @@ pub struct Inference {
     pub exprs: ArenaMap<ExprId, Ty>,
     pub pats: ArenaMap<PatId, Ty>,
     pub problems: Vec<TypeProblem>,
+    pub writes: Writes,
+}
+
+/// What a body writes to.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Writes {
+    /// Parameters, by position, themselves or through views.
+    pub params: BTreeSet<u32>,
+    /// Something that is not known is written.
+    pub unknown: bool,
 }
 
 /// The types of the body of an item. Of host code only calls are looked at: its values have types at run time.

@@ -27,6 +27,8 @@ impl Lazy {
     }
 }
 
+const BEYOND: &str = "`inf` is infinity, and `cast(x, T)` rounds to what the type has";
+
 /// An operand with its place.
 pub(crate) type Operand = (ExprId, Value);
 
@@ -160,14 +162,13 @@ impl Cx<'_> {
             Value::Lazy(lazy) => lazy.value.dtype(),
             Value::Scalar(scalar) => scalar.dtype(),
             Value::Bool(cond) if wanted == DType::Bool => return Ok(uniform(condition(&cond))),
-            Value::Float(x) if wanted.is_float() => return Ok(uniform(Scalar::constant(x, wanted))),
-            Value::Float(x) => {
-                let message = format!("found `{x}`, which `{wanted}` cannot hold");
-                return self.fail(&codes::LITERAL_OUT_OF_RANGE, at, message);
+            Value::Float(x) if wanted.is_float() => {
+                return self.float_operand(at, x, wanted).map(uniform);
             }
+            Value::Float(x) => return self.out_of_range(at, x, wanted),
             Value::Int(x) if wanted.is_int() => return self.integer_operand(at, x, wanted).map(uniform),
             Value::Int(x) if wanted.is_float() => match x.as_const() {
-                Some(x) => return Ok(uniform(Scalar::constant(x as f64, wanted))),
+                Some(x) => return self.float_operand(at, x as f64, wanted).map(uniform),
                 None => DType::I64,
             },
             other => {
@@ -176,6 +177,17 @@ impl Cx<'_> {
             }
         };
         self.bad_dtype(at, found, other, wanted)
+    }
+
+    fn float_operand(&mut self, at: ExprId, x: f64, dtype: DType) -> Lower<Scalar> {
+        if dtype.holds(x) { Ok(Scalar::constant(x, dtype)) } else { self.out_of_range(at, x, dtype) }
+    }
+
+    /// A number that the type has not, not even rounded.
+    pub(crate) fn out_of_range<T>(&mut self, at: ExprId, x: f64, dtype: DType) -> Lower<T> {
+        let message = format!("found `{x:?}`, which `{dtype}` cannot hold");
+        let error = self.error(&codes::LITERAL_OUT_OF_RANGE, at, message);
+        Err(self.report(if dtype.is_float() { error.help(BEYOND) } else { error }))
     }
 
     fn integer_operand(&mut self, at: ExprId, value: Expr, dtype: DType) -> Lower<Scalar> {

@@ -341,6 +341,9 @@ impl Cx<'_> {
                 format!("found `{value}`, wanted a whole number for elements of type `{}`", tensor.dtype);
             return self.fail(&codes::LITERAL_OUT_OF_RANGE, x, message);
         }
+        if !tensor.dtype.holds(value) {
+            return self.out_of_range(x, value, tensor.dtype);
+        }
         match self.register_of(&tensor) {
             Some((dst, shape)) if tensor.view.as_permutation(&shape).is_some() => {
                 self.emit(OpKind::Fill { dst, value }, id);

@@ -4,8 +4,9 @@
 //! nothing. The examples in comments that begin with `test` are a test suite: `tests/fixtures` holds the tree of each.
 
 use crate::{
+    ForeignPlace,
     SyntaxKind::{self, *},
-    T, codes,
+    T, codes, foreign,
     parser::{CompletedMarker, Marker, Parser, TokenSet},
 };
 

@@ -6,9 +6,9 @@
 use rowan::{TextRange, TextSize};
 
 use crate::{
-    SyntaxError,
+    ForeignPlace, SyntaxError,
     SyntaxKind::{self, *},
-    T, codes,
+    T, codes, foreign,
 };
 
 mod characters;
@@ -108,6 +108,7 @@ impl Lexer<'_> {
             '0'..='9' => self.number(start, c),
             '"' => self.string(start),
             '\'' => self.single_quoted(start),
+            '#' if !self.is_at_attribute() => self.hash(start),
             _ if c.is_ascii() => self.punctuation(start, c),
             '∘' => COMPOSE,
             _ => self.foreign(start, c),
@@ -137,6 +138,40 @@ impl Lexer<'_> {
                 return COMMENT;
             }
         }
+    }
+
+    /// Whether a `[` comes next, behind spaces and comments.
+    fn is_at_attribute(&self) -> bool {
+        let mut probe = Lexer { text: self.text, at: self.at, errors: Vec::new() };
+        loop {
+            probe.bump_while(characters::is_whitespace);
+            match probe.rest() {
+                rest if rest.starts_with("//") => probe.bump_while(|c| c != '\n'),
+                rest if rest.starts_with("/*") => {
+                    probe.block_comment();
+                }
+                rest => return rest.starts_with('['),
+            }
+        }
+    }
+
+    /// A `#` without an attribute behind it, which begins a comment or a directive elsewhere: the line is a comment.
+    fn hash(&mut self, start: usize) -> SyntaxKind {
+        let rest = self.rest();
+        let word = &rest[..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len())];
+        let row = foreign(word, ForeignPlace::Hash);
+        let (word, row) = match row {
+            Some(row) => (row.word, Some(row)),
+            None => ("", foreign("", ForeignPlace::Hash)),
+        };
+        let message = format!("found `#{word}`: {}", row.map_or("", |row| row.hint));
+        self.at += word.len();
+        self.error(start, codes::OTHER_LANGUAGE, message);
+        // What follows an attribute without its brackets is no part of it.
+        if word != "unroll" {
+            self.bump_while(|c| c != '\n' && c != '\r');
+        }
+        COMMENT
     }
 
     /// A name or a keyword; the first character was read.

@@ -10,6 +10,7 @@ use std::{collections::BTreeSet, fmt, marker::PhantomData, sync::Arc};
 mod builder;
 mod completeness;
 mod error;
+mod foreign;
 mod grammar;
 mod kind;
 mod lexer;
@@ -24,6 +25,7 @@ pub use crate::{
     ast::{AstNode, SourceFile},
     completeness::{Completeness, completeness},
     error::{SyntaxError, codes},
+    foreign::{Foreign, ForeignPlace, foreign, foreign_words},
     kind::{SyntaxKind, T},
     lexer::{Token, lex},
 };

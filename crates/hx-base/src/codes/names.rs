@@ -34,8 +34,11 @@ family! {
     /// path is looked up from the file's own folder outwards.
     ///
     /// ```hx fails
-    /// use std::no_such_module::thing;
+    /// use std::math::LOG_2_E;
     /// ```
+    ///
+    /// It is called `std::math::LOG2E`.
+    /// Where a file or an item is near in spelling, it is offered.
     UNRESOLVED_IMPORT = "HX0103", "unresolved-import", Error, "a `use` leads nowhere";
 
     /// Inside a `kernel` or `fn` only tile primitives, mathematical functions, operators and other `fn`s can be called.
@@ -69,7 +72,7 @@ family! {
     /// ```
     NOT_CALLABLE = "HX0105", "not-callable", Error, "something that is no function is called";
 
-    /// Nothing uses the name. A leading `_` says that this is meant.
+    /// Nothing uses the name: a local, a parameter of a `fn`, or what a `use` brings in. A leading `_` says that this is meant.
     ///
     /// ```hx
     /// fn first(x: register f32[M], _y: register f32[M]) -> f32[M] {
@@ -123,4 +126,14 @@ family! {
     /// }
     /// ```
     WRONG_KIND = "HX0109", "wrong-kind", Error, "a name of another kind was wanted";
+
+    /// A tensor parameter is marked `mut`, and the body uses it but writes nowhere into it. Without the mark its elements can be
+    /// read as numbers of the block, and a launch can pass a value that no variable holds.
+    ///
+    /// ```hx
+    /// kernel moved(x: f16[m], y: mut f16[m]) grid [cdiv(m, 256)] threads 32 {
+    ///     copy(load(tile(x, [256])[.., block_idx]), tile(y, [256])[.., block_idx]);
+    /// }
+    /// ```
+    UNUSED_MUT = "HX0110", "unused-mut", Warning, "a tensor that nothing writes is marked `mut`";
 }

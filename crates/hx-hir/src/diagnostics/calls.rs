@@ -1,6 +1,6 @@
 //! Calls: what is called, and with which arguments.
 
-use hx_base::{Applicability, Diagnostic, codes};
+use hx_base::{Applicability, Diagnostic, TextRange, codes};
 
 use super::{Reporter, count, nearest};
 use crate::{ArgProblem, ExprId, Name, Place, TypeProblem, builtin};
@@ -11,10 +11,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         TypeProblem::UnknownGeneric { path, index, callee, name, known } => {
             let range = at.label(*path, *index);
             match name {
-                None => {
-                    let message = "found a compile-time argument without a name, wanted `NAME = value`";
-                    at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message)
-                }
+                None => nameless(at, range, *index, callee, known),
                 Some(name) => {
                     let message = format!("`{callee}` has no compile-time parameter `{name}`");
                     let found = at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message);
@@ -45,6 +42,26 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         _ => return None,
     })
+}
+
+/// A compile-time argument without a name: the parameter of its place is probably meant.
+fn nameless(at: &Reporter<'_>, range: TextRange, index: usize, callee: &Name, known: &[Name]) -> Diagnostic {
+    let message = "found a compile-time argument without a name, wanted `NAME = value`";
+    let found = at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message);
+    let Some(name) = known.get(index) else {
+        let takes = match known.len() {
+            0 => "no compile-time parameters".to_owned(),
+            n => count(n, "compile-time parameter"),
+        };
+        return found.help(format!("`{callee}` has {takes}"));
+    };
+    let names: Vec<String> = known.iter().map(|name| format!("{name} = …")).collect();
+    found.help(format!("the names belong to the call: `{callee}<{}>(…)`", names.join(", "))).fix(
+        format!("name it `{name}`"),
+        TextRange::empty(range.start()),
+        format!("{name} = "),
+        Applicability::Maybe,
+    )
 }
 
 fn arguments(
@@ -96,7 +113,7 @@ fn signature(callee: &str) -> Option<&'static crate::Builtin> {
 
 fn suggest<'a>(
     found: Diagnostic,
-    range: hx_base::TextRange,
+    range: TextRange,
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Diagnostic {

@@ -1,20 +1,22 @@
 //! HX01xx of whole items and files: duplicates, imports, attributes, names that nothing uses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use hx_base::{Applicability, Diagnostic, SourceFile, TextRange, codes};
+use hx_base::{Applicability, Diagnostic, SourceFile, TextRange, TextSize, codes, syntax_diagnostics};
 use hx_syntax::ast;
 
 use super::Reporter;
 use crate::{
-    Db, Item, Name, Pat, Resolution, StmtKind, absolute_path, body_names, body_of, body_source_map, collect,
-    file_items, imports, item_range, signature_source_map, top_level_pats,
+    Db, Item, Name, Pat, PatId, Resolution, StmtKind, body_names, body_of, body_source_map, collect,
+    file_items, fn_signature, imports, infer_body, item_range, kernel_signature, signature_source_map,
+    top_level_pats,
 };
 
 pub(super) fn report(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     statement_attributes(at, out);
     item_attributes(at, out);
     unused_locals(at, out);
+    unused_mut(at, out);
 }
 
 fn unknown_attribute(at: &Reporter<'_>, range: TextRange, name: &str, out: &mut Vec<Diagnostic>) {
@@ -71,18 +73,22 @@ fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
         Item::Cell(_) => top_level_pats(&body.store, body.root),
         _ => Vec::new(),
     };
+    let used: BTreeSet<PatId> = names
+        .exprs
+        .values()
+        .filter_map(|r| if let Resolution::Local(pat) = r { Some(*pat) } else { None })
+        .collect();
     for (id, pat) in body.store.pats.iter() {
         let Pat::Bind(name) = pat else { continue };
         if lasting.iter().any(|(pat, _)| *pat == id) {
             continue;
         }
-        let used = names.exprs.values().any(|r| *r == Resolution::Local(id));
-        if !used && !name.starts_with('_') {
+        if !used.contains(&id) && !name.starts_with('_') {
             out.push(unused(at.pat(id), name));
         }
     }
     if let Item::Function(function) = at.item {
-        let sig = crate::fn_signature(at.db, function);
+        let sig = fn_signature(at.db, function);
         let header = &crate::signature_names(at.db, at.item).names;
         for (i, param) in sig.params.iter().enumerate() {
             let used = |n: &crate::Names| n.exprs.values().any(|r| *r == Resolution::Param(i as u32));
@@ -94,9 +100,40 @@ fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Tensor parameters that are marked `mut` and only read. Nothing while anything else is wrong: what is missing may write.
+fn unused_mut(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
+    let params = match at.item {
+        Item::Kernel(it) => &kernel_signature(at.db, it).params,
+        Item::Function(it) => &fn_signature(at.db, it).params,
+        _ => return,
+    };
+    let (types, names) = (infer_body(at.db, at.item), body_names(at.db, at.item));
+    let faulty = types.writes.unknown || !types.problems.is_empty() || !names.problems.is_empty();
+    if faulty || !syntax_diagnostics(at.db, at.file()).is_empty() {
+        return;
+    }
+    for (i, param) in (0..).zip(params) {
+        let place = at.signature.and_then(|s| s.map.type_ref(param.ty));
+        let used = names.exprs.values().any(|r| *r == Resolution::Param(i));
+        let Some(place) = place.filter(|_| used && !types.writes.params.contains(&i)) else { continue };
+        let place = at.absolute(Some(place));
+        let (Some(from), Some(shape)) = (at.text(place).find("mut "), at.text(place).find('[')) else {
+            continue;
+        };
+        if from < shape {
+            let word = TextRange::at(place.start() + TextSize::new(from as u32), TextSize::of("mut"));
+            let gap = at.text(place)[from + 3..].len() - at.text(place)[from + 3..].trim_start().len();
+            let written = TextRange::at(word.start(), TextSize::new(3 + gap as u32));
+            let message = format!("nothing writes `{}`, which is marked `mut`", param.name);
+            let found = at.diagnostic(&codes::UNUSED_MUT, word, message);
+            out.push(found.fix("remove `mut`", written, "", Applicability::Maybe));
+        }
+    }
+}
+
 pub(super) fn report_file(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
     duplicate_items(db, file, out);
-    unresolved_imports(db, file, out);
+    super::imports::report(db, file, out);
 }
 
 /// The name of an item in its file.
@@ -134,17 +171,6 @@ fn duplicate_items(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
             let message = format!("`{name}` is defined twice");
             let found = Diagnostic::new(&codes::DUPLICATE_DEFINITION, file, *range, message);
             out.push(found.also(file, *first, "first defined here"));
-        }
-    }
-}
-
-fn unresolved_imports(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
-    for import in imports(db, file) {
-        let Some(item) = file_items(db, file).uses().nth(import.item) else { continue };
-        if absolute_path(db, file, &import.path.segments).is_none() {
-            let message = format!("`{}` leads to no file and no item", import.path);
-            let range = import.range + item.offset(db);
-            out.push(Diagnostic::new(&codes::UNRESOLVED_IMPORT, file, range, message));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use hx_base::{Applicability, Diagnostic, codes};
 use hx_dtype::DType;
+use hx_syntax::{Foreign, ForeignPlace, foreign};
 
 use super::{Reporter, nearest};
 use crate::{NameProblem, Path, Place, builtins, is_binding, names_in_scope};
@@ -18,16 +19,12 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
             let range = range_of_path(at, range, path);
             let mut found =
                 at.diagnostic(&codes::UNKNOWN_NAME, range, format!("nothing in scope is called `{path}`"));
-            if path.segments.len() == 1
+            if let Some(row) = foreign_value(path) {
+                found = explain_foreign(found, range, row);
+            } else if path.segments.len() == 1
                 && let Some(name) = suggestion(at, path, *called, scope)
             {
-                let title = format!("replace it by `{name}`");
-                found = found.help(format!("`{name}` is near in spelling")).fix(
-                    title,
-                    range,
-                    name,
-                    Applicability::Maybe,
-                );
+                found = replaced(found.help(format!("`{name}` is near in spelling")), range, &name);
             }
             if !matches!(at.item, crate::Item::Cell(_))
                 && let Some(name) = path.as_name()
@@ -47,14 +44,13 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
             let found = at.diagnostic(&codes::UNKNOWN_NAME, range, format!("no type is called `{path}`"));
             let types: Vec<&str> =
                 DType::ALL.iter().map(|d| d.name()).chain(["int", "type", "layout"]).collect();
-            match nearest(&path.to_string(), types) {
-                Some(name) => found.help(format!("`{name}` is near in spelling")).fix(
-                    format!("replace it by `{name}`"),
-                    range,
-                    name,
-                    Applicability::Maybe,
-                ),
-                None => found,
+            let foreign = path.as_name().and_then(|name| foreign(name, ForeignPlace::Type));
+            match (foreign, nearest(&path.to_string(), types)) {
+                (Some(row), _) => explain_foreign(found, range, row),
+                (None, Some(name)) => {
+                    replaced(found.help(format!("`{name}` is near in spelling")), range, name)
+                }
+                (None, None) => found,
             }
         }
         NameProblem::NotAType { ty, path } => {
@@ -68,7 +64,12 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
                 Place::Device | Place::Both => ("`kernel` and `fn`", "host code"),
             };
             let message = format!("`{path}` has no meaning in {here}");
-            at.diagnostic(&codes::NOT_A_PRIMITIVE, range, message).help(format!("it belongs in {home}"))
+            let found =
+                at.diagnostic(&codes::NOT_A_PRIMITIVE, range, message).help(format!("it belongs in {home}"));
+            match foreign_value(path) {
+                Some(row) if *place == Place::Host => explain_foreign(found, range, row),
+                _ => found,
+            }
         }
         NameProblem::DuplicateParam { generic, index, name } => {
             let places = at.signature.map(|s| (&s.generics, &s.params));
@@ -89,6 +90,28 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
             }
         }
     }
+}
+
+/// What a name of another language is here, where a value or function is wanted.
+fn foreign_value(path: &Path) -> Option<&'static Foreign> {
+    let name = path.segments.first()?;
+    foreign(name, ForeignPlace::Name).or_else(|| foreign(path.as_name()?, ForeignPlace::Type))
+}
+
+fn explain_foreign(found: Diagnostic, range: hx_base::TextRange, row: &Foreign) -> Diagnostic {
+    let found = match (row.hint, row.instead) {
+        ("", Some(instead)) => found.help(format!("it is called `{instead}` here")),
+        (hint, _) => found.help(hint),
+    };
+    match row.instead {
+        Some(instead) => replaced(found, range, instead),
+        None => found,
+    }
+}
+
+/// The same finding with a fix that writes another name.
+pub(super) fn replaced(found: Diagnostic, range: hx_base::TextRange, by: &str) -> Diagnostic {
+    found.fix(format!("replace it by `{by}`"), range, by, Applicability::Maybe)
 }
 
 /// The part of a range that is the path itself.
@@ -119,4 +142,27 @@ fn suggestion(at: &Reporter<'_>, path: &Path, called: bool, scope: &[crate::Name
         .chain(builtin.map(|b| b.name))
         .chain(DType::ALL.iter().map(|d| d.name()));
     nearest(name, candidates).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use hx_dtype::DType;
+    use hx_syntax::{ForeignPlace, foreign_words};
+
+    use crate::{Place, builtin};
+
+    #[test]
+    fn what_stands_for_a_foreign_word_is_there() {
+        let known = |word: &str, place| match place {
+            ForeignPlace::Name => ["true", "false"].contains(&word) || builtin(word, Place::Device).is_some(),
+            ForeignPlace::Type => DType::parse(word).is_some(),
+            _ => true,
+        };
+        for row in foreign_words() {
+            assert!(row.instead.is_none_or(|word| known(word, row.place)), "{}", row.word);
+            // What the language has itself is no word of another one, but for what only the host has.
+            let own = row.place == ForeignPlace::Name && builtin(row.word, Place::Device).is_some();
+            assert!(!own, "{}", row.word);
+        }
+    }
 }

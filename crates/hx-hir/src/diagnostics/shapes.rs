@@ -1,18 +1,28 @@
 //! Shapes, ranks and indices.
 
-use hx_base::{Diagnostic, codes};
+use hx_base::{Applicability, Diagnostic, TextRange, codes};
 
 use super::Reporter;
-use crate::{TypeProblem, shape_text};
+use super::indices::index_count;
+use crate::{Expr, ExprId, Extent, TypeProblem, body_of, shape_text};
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
     Some(match problem {
-        TypeProblem::Shapes { expr, left, right } => {
+        TypeProblem::Shapes { expr, broadcasts, left, right } => {
             let (a, b) = (shape_text(&left.1), shape_text(&right.1));
             let message = format!("found the shape `{a}`, wanted `{b}`");
-            at.diagnostic(&codes::SHAPE_MISMATCH, at.expr(*expr), message)
+            let found = at
+                .diagnostic(&codes::SHAPE_MISMATCH, at.expr(*expr), message)
                 .also(at.file(), at.expr(left.0), format!("this has the shape `{a}`"))
-                .also(at.file(), at.expr(right.0), format!("this has the shape `{b}`"))
+                .also(at.file(), at.expr(right.0), format!("this has the shape `{b}`"));
+            let more = if left.1.len() > right.1.len() { left } else { right };
+            match at.indexed(more.0) {
+                Some(indexed) if left.1.len() != right.1.len() && !broadcasts => {
+                    at.explain_indexed(found, &indexed)
+                }
+                _ if *broadcasts => new_modes(at, found, left, right),
+                _ => found,
+            }
         }
         TypeProblem::GemmShape { mode, at: place, found, other, wanted } => {
             let message = format!("found {mode} = `{found}`, wanted `{wanted}`");
@@ -25,12 +35,13 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             at.diagnostic(&codes::RANK_MISMATCH, at.expr(*expr), format!("found {found}, wanted {wanted}"))
         }
         TypeProblem::TooManyIndices { expr, base, found, shape } => {
-            let message = format!("found {found} indices, wanted at most {}", shape.len());
-            at.diagnostic(&codes::RANK_MISMATCH, at.expr(*expr), message).also(
+            let message = format!("found {}, wanted at most {}", index_count(*found), shape.len());
+            let found = at.diagnostic(&codes::RANK_MISMATCH, at.expr(*expr), message).also(
                 at.file(),
                 at.expr(*base),
                 format!("this has the shape `{}`", shape_text(shape)),
-            )
+            );
+            at.made(found, *base)
         }
         TypeProblem::IndexOutside { expr, index, extent } => {
             let message = match index.as_const() {
@@ -42,8 +53,13 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         TypeProblem::NotConstant { expr, value } => {
             let message =
                 format!("found `{value}`, which is known only at launch, wanted a compile-time value");
-            at.diagnostic(&codes::NOT_CONSTANT, at.expr(*expr), message)
-                .help("numbers, constants and compile-time parameters are known at compile time")
+            let found = at.diagnostic(&codes::NOT_CONSTANT, at.expr(*expr), message);
+            match at.indexed(*expr) {
+                Some(indexed) => at.explain_indexed(found, &indexed),
+                None => {
+                    found.help("numbers, constants and compile-time parameters are known at compile time")
+                }
+            }
         }
         TypeProblem::NonPositive { expr, value } => {
             let message = format!("found the extent `{value}`, wanted a positive one");
@@ -67,4 +83,60 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         _ => return None,
     })
+}
+
+/// The modes of extent 1 that let one of two shapes be broadcast along the other, each way as a fix: only what then fits.
+fn new_modes(
+    at: &Reporter<'_>,
+    found: Diagnostic,
+    left: &(ExprId, Vec<Extent>),
+    right: &(ExprId, Vec<Extent>),
+) -> Diagnostic {
+    let (few, many) = if left.1.len() < right.1.len() { (left, right) } else { (right, left) };
+    if few.1.is_empty() || few.1.len() == many.1.len() {
+        return found;
+    }
+    let ways = placements(&few.1, &many.1);
+    let mut found = found;
+    if !ways.is_empty() {
+        found = found.help("shapes are broadcast along modes of extent 1, and `new` in an index makes one");
+    }
+    // An index behind anything else would belong to a part of it.
+    let simple = !at.in_signature
+        && matches!(body_of(at.db, at.item).store[few.0], Expr::Path { .. } | Expr::Call { .. });
+    for way in ways.into_iter().filter(|_| simple) {
+        let range = at.expr(few.0);
+        let index = format!("[{}]", way.join(", "));
+        found = found.fix(
+            format!("broadcast it as `{}{index}`", at.text(range)),
+            TextRange::empty(range.end()),
+            index,
+            Applicability::Maybe,
+        );
+    }
+    found
+}
+
+/// The indices that put the modes of a shape under those of a longer one with the same extents, `new` under the others; those of
+/// the last modes first, as NumPy has it.
+fn placements(few: &[Extent], many: &[Extent]) -> Vec<Vec<&'static str>> {
+    let Some((last, rest)) = many.split_last() else {
+        return if few.is_empty() { vec![Vec::new()] } else { Vec::new() };
+    };
+    let with = |ways: Vec<Vec<&'static str>>, index| {
+        ways.into_iter()
+            .map(move |way| way.into_iter().chain([index]).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+    };
+    let mut ways = Vec::new();
+    if let Some((own, before)) = few.split_last()
+        && own.is_some()
+        && own == last
+    {
+        ways.extend(with(placements(before, rest), ".."));
+    }
+    if few.len() < many.len() {
+        ways.extend(with(placements(few, rest), "new"));
+    }
+    ways
 }

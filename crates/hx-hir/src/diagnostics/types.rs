@@ -83,6 +83,8 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             let found = at.diagnostic(&codes::UNKNOWN_MEMBER, at.label(*expr, 0), message);
             if ["t", "transpose", "mT"].contains(&name.as_str()) {
                 found.fix("swap the last two modes with `.T`", at.label(*expr, 0), "T", Applicability::Maybe)
+            } else if at.text(at.expr(*expr)).starts_with("block_idx.") {
+                found.help("with one axis in the `grid`, `block_idx` is the number; `let [i, j] = block_idx;` takes several apart")
             } else {
                 found
             }
@@ -93,7 +95,11 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::Literal { expr, value, dtype } => {
             let message = format!("found {value}, which `{dtype}` cannot hold");
-            at.diagnostic(&codes::LITERAL_OUT_OF_RANGE, at.expr(*expr), message)
+            let found = at.diagnostic(&codes::LITERAL_OUT_OF_RANGE, at.expr(*expr), message);
+            match dtype.is_float() {
+                true => found.help("`inf` is infinity, and `cast(x, T)` rounds to what the type has"),
+                false => found,
+            }
         }
         TypeProblem::UnusedResult { expr, found } => {
             let message = format!("nothing takes this value: {}", found.what());

@@ -31,6 +31,7 @@ impl<'a> Infer<'a> {
                     let found = self.resolved(callee);
                     return self.report(TypeProblem::NotCallable { callee, found });
                 };
+                self.no_generic_args(callee, generics);
                 let Some(given) = self.args(id, b.name(), &builtin_params(params), args, &types) else {
                     return Ty::Error;
                 };
@@ -151,8 +152,9 @@ impl<'a> Infer<'a> {
 
     fn copy(&mut self, id: ExprId, src: Given, dst: Given) -> Ty {
         let (from, to) = (self.want_tensor(src.0, &src.1), self.want_tensor(dst.0, &dst.1));
-        if let Ok(to) = &to {
-            self.want_mutable(dst.0, to);
+        match &to {
+            Ok(to) => self.want_mutable(dst.0, to),
+            Err(_) => self.out.writes.unknown = true,
         }
         if let (Ok(from), Ok(to)) = (from, to) {
             self.same_tile((dst.0, &to), (src.0, &from), id);
@@ -161,6 +163,7 @@ impl<'a> Infer<'a> {
     }
 
     fn want_mutable(&mut self, expr: ExprId, t: &TensorTy) {
+        self.out.writes.params.extend(t.param);
         if !t.mutable {
             self.report(TypeProblem::NotMutable { expr, param: t.param });
         }
@@ -218,7 +221,9 @@ impl<'a> Infer<'a> {
                             dtype: *dtype,
                         });
                     }
-                    (Ty::Int(_), Elem::Known(dtype)) => self.check_literal(x_at, &x, *dtype),
+                    (Ty::Int(_) | Ty::Float(None), Elem::Known(dtype)) => {
+                        self.check_literal(x_at, &x, *dtype)
+                    }
                     (Ty::Int(_) | Ty::Float(_) | Ty::Bool, _) => {}
                     (quiet, _) if quiet.is_quiet() => {}
                     _ => {
@@ -227,12 +232,16 @@ impl<'a> Infer<'a> {
                 }
                 Ty::Unit
             }
-            Err(_) => Ty::Unit,
+            Err(_) => {
+                self.out.writes.unknown = true;
+                Ty::Unit
+            }
         }
     }
 
     fn gemm(&mut self, c: Given, a: Given, b: Given) -> Ty {
         let mut tensors = Vec::new();
+        self.out.writes.unknown |= c.1.is_quiet();
         for (at, ty) in [&c, &a, &b] {
             let Ok(t) = self.want_tensor(*at, ty) else { return Ty::Unit };
             if t.shape.len() != 2 {
@@ -358,19 +367,10 @@ impl<'a> Infer<'a> {
     }
 
     fn reduce(&mut self, t: &Given, axis: &Given) -> Ty {
-        let mut tensor = match self.want_tensor(t.0, &t.1) {
+        let mut tensor = match self.want_tensor_in((t.0, &t.1), MemorySpace::Register, "a reduction") {
             Ok(tensor) => tensor,
             Err(quiet) => return quiet,
         };
-        if tensor.space != MemorySpace::Register {
-            let operation = "a reduction".to_owned();
-            return self.report(TypeProblem::Memory {
-                expr: t.0,
-                found: tensor.space,
-                wanted: "register",
-                operation,
-            });
-        }
         let Ty::Int(Some(value)) = self.want_int(axis.0, &axis.1) else { return Ty::Unknown };
         let Some(at) = value.as_const() else { return Ty::Unknown };
         match usize::try_from(at).ok().filter(|a| *a < tensor.shape.len()) {
@@ -394,19 +394,11 @@ impl<'a> Infer<'a> {
     }
 
     fn gather(&mut self, t: &Given, rows: &Given) -> Ty {
-        let (tensor, rows) = match (self.want_tensor(t.0, &t.1), self.want_tensor(rows.0, &rows.1)) {
+        let tensor = self.want_tensor_in((t.0, &t.1), MemorySpace::Global, "gather");
+        let (tensor, rows) = match (tensor, self.want_tensor(rows.0, &rows.1)) {
             (Ok(tensor), Ok(rows)) => (tensor, rows),
             (Err(quiet), _) | (_, Err(quiet)) => return quiet,
         };
-        if tensor.space != MemorySpace::Global {
-            let operation = "gather".to_owned();
-            return self.report(TypeProblem::Memory {
-                expr: t.0,
-                found: tensor.space,
-                wanted: "global",
-                operation,
-            });
-        }
         match (&rows.shape[..], tensor.shape.split_first()) {
             ([count], Some((_, rest))) => {
                 let shape = std::iter::once(count.clone()).chain(rest.iter().cloned()).collect();
@@ -500,10 +492,22 @@ impl<'a> Infer<'a> {
         }
     }
 
+    /// What is no item has no compile-time parameters; the numbers of a `swizzle` are its own.
+    pub(super) fn no_generic_args(&mut self, callee: ExprId, generics: &[GenericArg]) {
+        if let Expr::Path { path, .. } = &self.store[callee]
+            && path.as_name().is_none_or(|name| name != "swizzle")
+        {
+            self.generic_args(callee, &Name::new(path.to_string()), generics, &[]);
+        }
+    }
+
     /// Checks one argument; gives the tensor, if it is one.
     fn argument(&mut self, at: ExprId, found: &Ty, wanted: &Ty) -> Option<TensorTy> {
         match (found, wanted) {
             (Ty::Tensor(found), Ty::Tensor(wanted)) => {
+                if wanted.mutable {
+                    self.out.writes.params.extend(found.param);
+                }
                 if found.space != wanted.space {
                     let (space, operation) = (found.space, "this parameter".to_owned());
                     let wanted = crate::space_word(wanted.space);
@@ -521,7 +525,11 @@ impl<'a> Infer<'a> {
                 Some(found.clone())
             }
             (Ty::Tensor(found), _) => Some(found.clone()),
-            (found, Ty::Tensor(_)) if !found.is_quiet() => {
+            (found, Ty::Tensor(wanted)) if found.is_quiet() => {
+                self.out.writes.unknown |= wanted.mutable;
+                None
+            }
+            (found, Ty::Tensor(_)) => {
                 self.report(TypeProblem::Mismatch { expr: at, found: found.clone(), wanted: "a tensor" });
                 None
             }

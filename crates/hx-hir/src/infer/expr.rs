@@ -274,6 +274,9 @@ impl<'a> Infer<'a> {
         (scalar_at, scalar): (ExprId, Ty),
     ) -> Ty {
         let result = self.elementwise(at, t.clone(), op.text());
+        if let Elem::Known(dtype) = t.elem {
+            self.check_literal(scalar_at, &scalar, dtype);
+        }
         match &scalar {
             Ty::Int(_) | Ty::Bool | Ty::Float(None) => result,
             Ty::Float(Some(elem)) if elem.differs(&t.elem) => self.report(TypeProblem::DTypes {
@@ -305,7 +308,8 @@ impl<'a> Infer<'a> {
             !one(x) && !one(y) && matches!((x, y), (Some(x), Some(y)) if definitely_differ(x, y))
         };
         if a.len() != b.len() || a.iter().zip(b).any(|(x, y)| differ(x, y)) {
-            self.report(TypeProblem::Shapes { expr: id, left: (lhs, a.to_vec()), right: (rhs, b.to_vec()) });
+            let (left, right) = ((lhs, a.to_vec()), (rhs, b.to_vec()));
+            self.report(TypeProblem::Shapes { expr: id, broadcasts: true, left, right });
             return None;
         }
         Some(a.iter().zip(b).map(|(x, y)| if one(x) { y.clone() } else { x.clone() }).collect())

@@ -23,7 +23,11 @@ impl Infer<'_> {
         let Expr::Call { callee, args } = &store[id] else { return };
         let Expr::Path { generics, .. } = &store[*callee] else { return };
         let types = vec![Ty::Unknown; args.len()];
-        match self.names.exprs.get(*callee).cloned() {
+        let resolution = self.names.exprs.get(*callee).cloned();
+        if !matches!(resolution, Some(Resolution::Item(_)) | None) {
+            self.no_generic_args(*callee, generics);
+        }
+        match resolution {
             Some(Resolution::Builtin(b)) => match b.get().params {
                 Some(params) => {
                     self.args(id, b.name(), &builtin_params(params), args, &types);

@@ -66,6 +66,8 @@ pub enum TypeProblem {
     },
     Shapes {
         expr: ExprId,
+        /// The operation is elementwise: extents of 1 would be broadcast.
+        broadcasts: bool,
         left: (ExprId, Vec<Extent>),
         right: (ExprId, Vec<Extent>),
     },

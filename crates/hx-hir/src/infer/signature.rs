@@ -6,8 +6,8 @@ use la_arena::ArenaMap;
 
 use super::{Infer, TypeProblem, scalar_ty};
 use crate::{
-    Db, Elem, Expr, ExprId, GenericParam, Item, ItemKey, Kind, MemorySpace, Param, Predicate, Resolution,
-    TensorTy, Ty, TypeRef, TypeRefId, fn_signature, kernel_signature, signature_names,
+    Db, Elem, Expr, ExprId, GenericParam, Item, ItemKey, Kind, Literal, MemorySpace, Param, Predicate,
+    Resolution, TensorTy, Ty, TypeRef, TypeRefId, UnaryOp, fn_signature, kernel_signature, signature_names,
 };
 
 /// The types of a signature.
@@ -322,8 +322,21 @@ impl<'a> Infer<'a> {
 
     /// A literal has to fit the element type that is written for it.
     pub(super) fn check_literal(&mut self, expr: ExprId, found: &Ty, dtype: DType) {
+        if let Some(value) = self.float_literal(expr)
+            && dtype.is_float()
+            && !dtype.holds(value)
+        {
+            self.report(TypeProblem::Literal { expr, value: format!("{value:?}"), dtype });
+            return;
+        }
         let Ty::Int(Some(value)) = found else { return };
-        let (Some(value), true) = (value.as_const(), dtype.is_int()) else { return };
+        let Some(value) = value.as_const() else { return };
+        if !dtype.is_int() {
+            if dtype.is_float() && !dtype.holds(value as f64) {
+                self.report(TypeProblem::Literal { expr, value: value.to_string(), dtype });
+            }
+            return;
+        }
         let bits = dtype.bits();
         let (low, high) = match (dtype.is_signed_int(), bits) {
             (true, 64) => (i128::from(i64::MIN), i128::from(i64::MAX)),
@@ -332,6 +345,15 @@ impl<'a> Infer<'a> {
         };
         if !(low..=high).contains(&i128::from(value)) {
             self.report(TypeProblem::Literal { expr, value: value.to_string(), dtype });
+        }
+    }
+
+    /// The number that a literal of a float is, behind its sign.
+    fn float_literal(&self, expr: ExprId) -> Option<f64> {
+        match &self.store[expr] {
+            Expr::Literal(Literal::Float(x)) => Some(x.value()),
+            Expr::Unary { op: UnaryOp::Neg, operand } => Some(-self.float_literal(*operand)?),
+            _ => None,
         }
     }
 

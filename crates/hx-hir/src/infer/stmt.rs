@@ -131,6 +131,7 @@ impl Infer<'_> {
             _ => false,
         };
         if target.is_quiet() {
+            self.out.writes.unknown = true;
             return;
         }
         if !local {
@@ -139,6 +140,7 @@ impl Infer<'_> {
         }
         match (&target, &found) {
             (Ty::Tensor(dst), _) => {
+                self.out.writes.params.extend(dst.param);
                 if dst.space != MemorySpace::Register {
                     let operation = "=".to_owned();
                     self.report(TypeProblem::Memory {
@@ -181,7 +183,7 @@ impl Infer<'_> {
         }
         if from.shape.len() != to.shape.len() || crate::shapes_differ(&from.shape, &to.shape) {
             let (left, right) = ((src, from.shape.clone()), (dst, to.shape.clone()));
-            self.report(TypeProblem::Shapes { expr: at, left, right });
+            self.report(TypeProblem::Shapes { expr: at, broadcasts: false, left, right });
         }
     }
 

@@ -182,18 +182,10 @@ impl Infer<'_> {
     }
 
     pub(super) fn global_view(&mut self, buffer: (ExprId, &Ty), layout: (ExprId, &Ty)) -> Ty {
-        let t = match self.want_tensor(buffer.0, buffer.1) {
+        let t = match self.want_tensor_in(buffer, MemorySpace::Global, "global_view") {
             Ok(t) => t,
             Err(quiet) => return quiet,
         };
-        if t.space != MemorySpace::Global {
-            return self.report(TypeProblem::Memory {
-                expr: buffer.0,
-                found: t.space,
-                wanted: "global",
-                operation: "global_view".into(),
-            });
-        }
         match layout.1 {
             Ty::Layout(Some(modes)) => Ty::Tensor(TensorTy { shape: modes.clone(), ..t }),
             Ty::Layout(None) => Ty::Unknown,
@@ -265,6 +257,21 @@ impl Infer<'_> {
                 Err(self.report(TypeProblem::Mismatch { expr, found: other.clone(), wanted: "a tensor" }))
             }
         }
+    }
+
+    /// The tensor in that memory, or a quiet type after a report that names the operation.
+    pub(super) fn want_tensor_in(
+        &mut self,
+        (expr, found): (ExprId, &Ty),
+        space: MemorySpace,
+        operation: &str,
+    ) -> Result<TensorTy, Ty> {
+        let tensor = self.want_tensor(expr, found)?;
+        if tensor.space == space {
+            return Ok(tensor);
+        }
+        let (found, wanted) = (tensor.space, crate::space_word(space));
+        Err(self.report(TypeProblem::Memory { expr, found, wanted, operation: operation.to_owned() }))
     }
 }
 

@@ -38,6 +38,215 @@ fn arguments_of_primitives() {
 }
 
 #[test]
+fn an_index_that_leaves_modes_out_shows_the_tensor() {
+    check(
+        &kernel(
+            "let t = tile(a, [BM, BK]);\nlet x = load(t[.., 0]);\nlet v = t[.., ..];\nlet w = load(v);\nlet r = register_tensor(f16, [BM, BK]);\ncopy(r, tile(c, [BM, BK])[.., .., 0]);\nlet y = t[0, 0, 0, 0, 0];",
+        ),
+        expect![[r#"
+            warning[HX0106]: nothing uses `x`
+              let x = load(t[.., 0]);
+                  ^
+              fix: rename it to `_x` (`x` → `_x`)
+            error[HX0209]: found `(m + BM - 1) / BM`, which is known only at launch, wanted a compile-time value
+              let x = load(t[.., 0]);
+                           ^^^^^^^^
+              let x = load(t[.., 0]);
+                           - this has 4 modes, `[BM, BK, (m + BM - 1) / BM, (k + BK - 1) / BK]`, and 2 indices are given
+              let t = tile(a, [BM, BK]);
+                      ----------------- made here
+              help: a mode without an index stays whole: an integer in its place drops it, as in `t[.., i]`
+            warning[HX0106]: nothing uses `w`
+              let w = load(v);
+                  ^
+              fix: rename it to `_w` (`w` → `_w`)
+            error[HX0209]: found `(m + BM - 1) / BM`, which is known only at launch, wanted a compile-time value
+              let w = load(v);
+                           ^
+              let v = t[.., ..];
+                      - this has 4 modes, `[BM, BK, (m + BM - 1) / BM, (k + BK - 1) / BK]`, and 2 indices are given
+              let t = tile(a, [BM, BK]);
+                      ----------------- made here
+              help: a mode without an index stays whole: an integer in its place drops it, as in `t[.., i]`
+            error[HX0205]: found the shape `[BM, BK]`, wanted `[BM, BK, (k + BK - 1) / BK]`
+              copy(r, tile(c, [BM, BK])[.., .., 0]);
+              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              copy(r, tile(c, [BM, BK])[.., .., 0]);
+                   - this has the shape `[BM, BK]`
+              copy(r, tile(c, [BM, BK])[.., .., 0]);
+                      ---------------------------- this has the shape `[BM, BK, (k + BK - 1) / BK]`
+              copy(r, tile(c, [BM, BK])[.., .., 0]);
+                      ----------------- this has 4 modes, `[BM, BK, (m + BM - 1) / BM, (k + BK - 1) / BK]`, and 3 indices are given
+              help: a mode without an index stays whole: an integer in its place drops it, as in `t[.., i]`
+            warning[HX0106]: nothing uses `y`
+              let y = t[0, 0, 0, 0, 0];
+                  ^
+              fix: rename it to `_y` (`y` → `_y`)
+            error[HX0206]: found 5 indices, wanted at most 4
+              let y = t[0, 0, 0, 0, 0];
+                      ^^^^^^^^^^^^^^^^
+              let y = t[0, 0, 0, 0, 0];
+                      - this has the shape `[BM, BK, (m + BM - 1) / BM, (k + BK - 1) / BK]`
+              let t = tile(a, [BM, BK]);
+                      ----------------- made here
+        "#]],
+    );
+}
+
+#[test]
+fn what_new_modes_would_broadcast_is_offered() {
+    check(
+        &kernel(
+            "let t = register_tensor(f32, [64, 32]);\nlet b = register_tensor(f32, [32]);\nlet c = register_tensor(f32, [64]);\nlet s = t + b * 2.0;\nlet u = t * c;\nlet q = register_tensor(f32, [32, 32]);\nlet m = max(b, q);\nlet n = t + register_tensor(f32, [16]);",
+        ),
+        expect![[r#"
+            warning[HX0106]: nothing uses `s`
+              let s = t + b * 2.0;
+                  ^
+              fix: rename it to `_s` (`s` → `_s`)
+            error[HX0205]: found the shape `[64, 32]`, wanted `[32]`
+              let s = t + b * 2.0;
+                      ^^^^^^^^^^^
+              let s = t + b * 2.0;
+                      - this has the shape `[64, 32]`
+              let s = t + b * 2.0;
+                          ------- this has the shape `[32]`
+              help: shapes are broadcast along modes of extent 1, and `new` in an index makes one
+            warning[HX0106]: nothing uses `u`
+              let u = t * c;
+                  ^
+              fix: rename it to `_u` (`u` → `_u`)
+            error[HX0205]: found the shape `[64, 32]`, wanted `[64]`
+              let u = t * c;
+                      ^^^^^
+              let u = t * c;
+                      - this has the shape `[64, 32]`
+              let u = t * c;
+                          - this has the shape `[64]`
+              help: shapes are broadcast along modes of extent 1, and `new` in an index makes one
+              fix: broadcast it as `c[.., new]` (`` → `[.., new]`)
+            warning[HX0106]: nothing uses `m`
+              let m = max(b, q);
+                  ^
+              fix: rename it to `_m` (`m` → `_m`)
+            error[HX0205]: found the shape `[32]`, wanted `[32, 32]`
+              let m = max(b, q);
+                      ^^^^^^^^^
+              let m = max(b, q);
+                          - this has the shape `[32]`
+              let m = max(b, q);
+                             - this has the shape `[32, 32]`
+              help: shapes are broadcast along modes of extent 1, and `new` in an index makes one
+              fix: broadcast it as `b[new, ..]` (`` → `[new, ..]`)
+              fix: broadcast it as `b[.., new]` (`` → `[.., new]`)
+            warning[HX0106]: nothing uses `n`
+              let n = t + register_tensor(f32, [16]);
+                  ^
+              fix: rename it to `_n` (`n` → `_n`)
+            error[HX0205]: found the shape `[64, 32]`, wanted `[16]`
+              let n = t + register_tensor(f32, [16]);
+                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              let n = t + register_tensor(f32, [16]);
+                      - this has the shape `[64, 32]`
+              let n = t + register_tensor(f32, [16]);
+                          -------------------------- this has the shape `[16]`
+        "#]],
+    );
+}
+
+#[test]
+fn numbers_that_a_float_type_has_not() {
+    check(
+        &kernel(
+            "let t = register_tensor(f16, [64]);\nfill(t, 70000.0);\nlet x = t + 1e39;\nlet y = t > -65520;\nlet z = t * 65519.0 + inf;",
+        ),
+        expect![[r#"
+            error[HX0216]: found 70000.0, which `f16` cannot hold
+              fill(t, 70000.0);
+                      ^^^^^^^
+              help: `inf` is infinity, and `cast(x, T)` rounds to what the type has
+            warning[HX0106]: nothing uses `x`
+              let x = t + 1e39;
+                  ^
+              fix: rename it to `_x` (`x` → `_x`)
+            error[HX0216]: found 1e39, which `f16` cannot hold
+              let x = t + 1e39;
+                          ^^^^
+              help: `inf` is infinity, and `cast(x, T)` rounds to what the type has
+            warning[HX0106]: nothing uses `y`
+              let y = t > -65520;
+                  ^
+              fix: rename it to `_y` (`y` → `_y`)
+            error[HX0216]: found -65520, which `f16` cannot hold
+              let y = t > -65520;
+                          ^^^^^^
+              help: `inf` is infinity, and `cast(x, T)` rounds to what the type has
+            warning[HX0106]: nothing uses `z`
+              let z = t * 65519.0 + inf;
+                  ^
+              fix: rename it to `_z` (`z` → `_z`)
+        "#]],
+    );
+    check(
+        "const A: f32 = 1e39;\nconst B: bf16 = -3e38;\nconst C: f8e4m3 = 500.0;\n",
+        expect![[r#"
+        error[HX0216]: found 1e39, which `f32` cannot hold
+          const A: f32 = 1e39;
+                         ^^^^
+          help: `inf` is infinity, and `cast(x, T)` rounds to what the type has
+        error[HX0216]: found 500.0, which `f8e4m3` cannot hold
+          const C: f8e4m3 = 500.0;
+                            ^^^^^
+          help: `inf` is infinity, and `cast(x, T)` rounds to what the type has
+    "#]],
+    );
+}
+
+#[test]
+fn compile_time_arguments_have_names() {
+    check(
+        "kernel k<BM = 64, T: type>(x: T[m]) grid [1] threads 32 { }
+kernel none(x: f32[m]) grid [1] threads 32 { }
+main {
+    k<32, f16>(1);
+    let r = k<32>(1);
+    none<3>(1);
+    print<3>(1);
+}
+",
+        expect![[r#"
+            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+                  k<32, f16>(1);
+                    ^^
+              help: the names belong to the call: `k<BM = …, T = …>(…)`
+              fix: name it `BM` (`` → `BM = `)
+            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+                  k<32, f16>(1);
+                        ^^^
+              help: the names belong to the call: `k<BM = …, T = …>(…)`
+              fix: name it `T` (`` → `T = `)
+            warning[HX0106]: nothing uses `r`
+                  let r = k<32>(1);
+                      ^
+              fix: rename it to `_r` (`r` → `_r`)
+            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+                  let r = k<32>(1);
+                            ^^
+              help: the names belong to the call: `k<BM = …, T = …>(…)`
+              fix: name it `BM` (`` → `BM = `)
+            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+                  none<3>(1);
+                       ^
+              help: `none` has no compile-time parameters
+            error[HX0202]: found a compile-time argument without a name, wanted `NAME = value`
+                  print<3>(1);
+                        ^
+              help: `print` has no compile-time parameters
+        "#]],
+    );
+}
+
+#[test]
 fn copies_want_equal_tiles() {
     check(
         &kernel(
@@ -186,6 +395,8 @@ fn indices_and_ranks() {
                        ^^^^^^^^^^^^^^^^
               let _a = t[0, 0, 0, 0, 0];
                        - this has the shape `[8, 8, (m + 7) / 8, (k + 7) / 8]`
+              let t = tile(c, [8, 8]);
+                      --------------- made here
             error[HX0211]: found the index `8`, wanted one below `8`
               let _b = t[8];
                          ^

@@ -114,10 +114,192 @@ fn imports_lead_somewhere() {
             error[HX0103]: `std::gemm::nothing` leads to no file and no item
               use std::gemm::{TILE as T, nothing};
                                          ^^^^^^^
+              help: `std::gemm` has `TILE`, `id`
             error[HX0103]: `std::gem` leads to no file and no item
               use std::gem;
                   ^^^^^^^^
+              help: `std::gemm` is near in spelling
+              fix: replace it by `std::gemm` (`std::gem` → `std::gemm`)
         "#]],
+    );
+}
+
+#[test]
+fn imports_that_lead_nowhere_show_what_is_near() {
+    let library = ("std/gemm.hx", "const TILE = 64;\nfn id(x: f32) -> f32 { x }\n");
+    let sibling = ("kernels/tools.hx", "fn twice(x: f32) -> f32 { x * 2.0 }\n");
+    check_files(
+        &[
+            library,
+            sibling,
+            (
+                "kernels/a.hx",
+                "use std::gemm::TILES;\nuse std::gem::TILE;\nuse std::{gemm::idd};\nuse tols::twice;\nuse std::gem::other;\nuse std::far;\n",
+            ),
+        ],
+        expect![[r#"
+            error[HX0103]: `std::gemm::TILES` leads to no file and no item
+              kernels/a.hx: use std::gemm::TILES;
+                                ^^^^^^^^^^^^^^^^
+              help: `std::gemm::TILE` is near in spelling
+              fix: replace it by `std::gemm::TILE` (`std::gemm::TILES` → `std::gemm::TILE`)
+            error[HX0103]: `std::gem::TILE` leads to no file and no item
+              kernels/a.hx: use std::gem::TILE;
+                                ^^^^^^^^^^^^^^
+              help: `std::gemm::TILE` is near in spelling
+              fix: replace it by `std::gemm::TILE` (`std::gem::TILE` → `std::gemm::TILE`)
+            error[HX0103]: `std::gemm::idd` leads to no file and no item
+              kernels/a.hx: use std::{gemm::idd};
+                                      ^^^^^^^^^
+              help: `std::gemm::id` is near in spelling
+            error[HX0103]: `tols::twice` leads to no file and no item
+              kernels/a.hx: use tols::twice;
+                                ^^^^^^^^^^^
+              help: `tools::twice` is near in spelling
+              fix: replace it by `tools::twice` (`tols::twice` → `tools::twice`)
+            error[HX0103]: `std::gem::other` leads to no file and no item
+              kernels/a.hx: use std::gem::other;
+                                ^^^^^^^^^^^^^^^
+              help: there is a file `std::gemm`
+            error[HX0103]: `std::far` leads to no file and no item
+              kernels/a.hx: use std::far;
+                                ^^^^^^^^
+              help: `std` has `gemm`
+        "#]],
+    );
+}
+
+#[test]
+fn imports_that_nothing_uses_are_removed() {
+    let library = ("std/gemm.hx", "const TILE = 64;\nconst WIDE = 128;\nfn id(x: f32) -> f32 { x }\n");
+    check_files(
+        &[
+            library,
+            (
+                "a.hx",
+                "use std::gemm::{TILE, WIDE as W, id};\nuse std::gemm;\nuse std::gemm::{id as _same};\nconst A = W;\n",
+            ),
+        ],
+        expect![[r#"
+            warning[HX0106]: nothing uses `TILE`
+              use std::gemm::{TILE, WIDE as W, id};
+                              ^^^^
+              fix: remove it (`TILE, ` → ``)
+            warning[HX0106]: nothing uses `id`
+              use std::gemm::{TILE, WIDE as W, id};
+                                               ^^
+              fix: remove it (`, id` → ``)
+            warning[HX0106]: nothing uses `gemm`
+              use std::gemm;
+                  ^^^^^^^^^
+              fix: remove it (`use std::gemm;
+            ` → ``)
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_marked_mut_is_written() {
+    check(
+        "fn add(x: register f32[M], s: shared mut f32[M]) { copy(x, s); }
+fn show(s: shared mut f32[M]) { print(load(s)); }
+kernel k(a: mut f32[m], b: mut f32[m], c: mut f32[m], unused: mut f32[m]) grid [1] threads 32 {
+    let t = load(tile(a, [32])[.., 0]);
+    let s = shared_tensor(f32, [32]);
+    add(t, s);
+    let v = tile(b, [32]);
+    copy(t, v[.., 0]);
+    atomic_add(tile(c, [32])[.., 0], t);
+}
+",
+        expect![[r#"
+            warning[HX0110]: nothing writes `s`, which is marked `mut`
+              fn show(s: shared mut f32[M]) { print(load(s)); }
+                                ^^^
+              fix: remove `mut` (`mut ` → ``)
+            warning[HX0110]: nothing writes `a`, which is marked `mut`
+              kernel k(a: mut f32[m], b: mut f32[m], c: mut f32[m], unused: mut f32[m]) grid [1] threads 32 {
+                          ^^^
+              fix: remove `mut` (`mut ` → ``)
+        "#]],
+    );
+    // Something else is wrong, so what is missing may be the write.
+    check(
+        "kernel k(a: mut f32[m]) grid [1] threads 32 { copy(load(tile(a, [32])[.., 0]), b); }\n",
+        expect![[r#"
+        error[HX0101]: nothing in scope is called `b`
+          kernel k(a: mut f32[m]) grid [1] threads 32 { copy(load(tile(a, [32])[.., 0]), b); }
+                                                                                         ^
+    "#]],
+    );
+}
+
+#[test]
+fn words_of_other_languages_are_explained() {
+    check(
+        &kernel(
+            "let t = register_tensor(float16, [64]);\nfor i in range(4) { fill(t, 0.0); }\n__syncthreads();\nlet z = zeros(f16, [4]);\nlet p = tl.program_id(0);\nlet x = block_idx.x;",
+        ),
+        expect![[r#"
+            error[HX0101]: nothing in scope is called `float16`
+              let t = register_tensor(float16, [64]);
+                                      ^^^^^^^
+              help: it is called `f16` here
+              fix: replace it by `f16` (`float16` → `f16`)
+            warning[HX0106]: nothing uses `i`
+              for i in range(4) { fill(t, 0.0); }
+                  ^
+              fix: rename it to `_i` (`i` → `_i`)
+            error[HX0101]: nothing in scope is called `range`
+              for i in range(4) { fill(t, 0.0); }
+                       ^^^^^
+              help: a range is written `0..n`
+            error[HX0101]: nothing in scope is called `__syncthreads`
+              __syncthreads();
+              ^^^^^^^^^^^^^
+              help: the barrier of the block is `sync()`
+              fix: replace it by `sync` (`__syncthreads` → `sync`)
+            warning[HX0106]: nothing uses `z`
+              let z = zeros(f16, [4]);
+                  ^
+              fix: rename it to `_z` (`z` → `_z`)
+            error[HX0104]: `zeros` has no meaning in device code
+              let z = zeros(f16, [4]);
+                      ^^^^^
+              help: it belongs in `test`, `bench` and `main`
+              help: a tensor of one number is `register_tensor(f32, [64])` and a `fill` of it
+            warning[HX0106]: nothing uses `p`
+              let p = tl.program_id(0);
+                  ^
+              fix: rename it to `_p` (`p` → `_p`)
+            error[HX0101]: nothing in scope is called `tl`
+              let p = tl.program_id(0);
+                      ^^
+              help: functions need no prefix: `load(view)`, `exp2(t)`, `block_idx`
+            warning[HX0106]: nothing uses `x`
+              let x = block_idx.x;
+                  ^
+              fix: rename it to `_x` (`x` → `_x`)
+            error[HX0213]: an array of 2 has nothing called `x`
+              let x = block_idx.x;
+                                ^
+              help: with one axis in the `grid`, `block_idx` is the number; `let [i, j] = block_idx;` takes several apart
+        "#]],
+    );
+    check(
+        "fn f(x: float) -> half { x }\n",
+        expect![[r#"
+        error[HX0101]: no type is called `float`
+          fn f(x: float) -> half { x }
+                  ^^^^^
+          help: it is called `f32` here
+          fix: replace it by `f32` (`float` → `f32`)
+        error[HX0101]: no type is called `half`
+          fn f(x: float) -> half { x }
+                            ^^^^
+          help: it is called `f16` here
+          fix: replace it by `f16` (`half` → `f16`)
+    "#]],
     );
 }
 

@@ -183,7 +183,10 @@ fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<Comp
         last_single = is_single.then_some(left);
         let m = lhs.precede(p);
         p.bump_as(operator);
-        if binary_expr(p, limits, right).is_none() && p.at(operator) {
+        if operator == T![+] && p.at(T![+]) && !EXPR_START.contains(p.nth(1)) {
+            p.error_here(codes::OTHER_LANGUAGE, "found `++`: it is written `i += 1`");
+            single(p, ERROR);
+        } else if binary_expr(p, limits, right).is_none() && p.at(operator) {
             // `a ++ b`: the second operator was reported, and is set aside.
             p.error_and_bump("an operand", TokenSet::EMPTY);
             binary_expr(p, limits, right);
@@ -216,6 +219,13 @@ fn unary_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
         T![-] | T![!] => {
             let m = p.start();
             p.bump_any();
+            unary_expr(p, limits);
+            Some(m.complete(p, UNARY_EXPR))
+        }
+        IDENT if p.nth_is_word(0, "not") && matches!(p.nth(1), IDENT | T![true] | T![false]) => {
+            let m = p.start();
+            p.error_here(codes::OTHER_LANGUAGE, "found `not`: the negation is `!x`");
+            p.bump_as(T![!]);
             unary_expr(p, limits);
             Some(m.complete(p, UNARY_EXPR))
         }
@@ -348,8 +358,8 @@ fn primary(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
         INT_NUMBER | FLOAT_NUMBER | STRING | T![true] | T![false] | T![inf] => single(p, LITERAL),
         T![new] => single(p, NEW_EXPR),
         T![_] => single(p, WILDCARD_EXPR),
-        IDENT => path_expr(p),
-        T![where] if p.nth_at(1, T!['(']) => path_expr(p),
+        IDENT => path_expr(p, limits),
+        T![where] if p.nth_at(1, T!['(']) => path_expr(p, limits),
         T!['('] => paren_or_tuple(p),
         T!['['] => {
             let m = p.start();
@@ -393,17 +403,53 @@ fn single(p: &mut Parser<'_>, kind: SyntaxKind) -> CompletedMarker {
 
 // test path_expr
 // std::math::LOG2E; matmul<BM = 128, l = (a < b)>(x); swizzle<3, 3, 3>; a < b && c == d;
-fn path_expr(p: &mut Parser<'_>) -> CompletedMarker {
+fn path_expr(p: &mut Parser<'_>, limits: Limits) -> CompletedMarker {
     let m = p.start();
     let first = p.position();
     path(p);
     let is_swizzle = p.position() == first + 1 && p.consumed_text(first) == "swizzle";
     // `IDENT ':'` behind `<` is a name too, with the wrong mark behind it.
     let is_named = p.nth_at(1, IDENT) && matches!(p.nth(2), T![=] | T![:]);
-    if p.at(T![<]) && (is_swizzle || is_named) {
+    if p.at(T![<]) && (is_swizzle || is_named || (!limits.is_angle && is_at_nameless_args(p, first))) {
         generic_args(p);
+    } else if p.at(T![<]) && p.nth_at(1, T![<]) && p.nth_at(2, T![<]) {
+        launch_brackets(p);
     }
     m.complete(p, PATH_EXPR)
+}
+
+/// `k<32>(x)`: what it calls says how the names are written that are missing. Of several arguments, where a list of
+/// comparisons may stand as well, only at the start of a statement or of its value.
+fn is_at_nameless_args(p: &Parser<'_>, path: usize) -> bool {
+    const MOST: usize = 8;
+    let before = path.checked_sub(1).map(|before| p.consumed_text(before));
+    let alone = matches!(before, None | Some(";" | "{" | "}" | "="));
+    for n in 0..MOST {
+        let value = 2 * n + 1;
+        if !matches!(p.nth(value), INT_NUMBER | FLOAT_NUMBER | IDENT | T![true] | T![false]) {
+            return false;
+        }
+        match p.nth(value + 1) {
+            T![>] => return p.nth_at(value + 2, T!['(']),
+            T![,] if alone => {}
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// `k<<<grid, threads>>>(x)`: set aside with an error.
+fn launch_brackets(p: &mut Parser<'_>) {
+    p.error_here(
+        codes::OTHER_LANGUAGE,
+        "found `<<<`: a launch is a call, the kernel's header has its `grid` and `threads`",
+    );
+    let m = p.start();
+    while !p.at_end() && !matches!(p.current(), T![>] | T![;] | T!['{'] | T!['}']) {
+        p.bump_any();
+    }
+    while p.eat(T![>]) {}
+    m.complete(p, ERROR);
 }
 
 fn generic_args(p: &mut Parser<'_>) {
@@ -459,10 +505,16 @@ fn paren_or_tuple(p: &mut Parser<'_>) -> CompletedMarker {
 // if f(x) { 1 } else { 2 }
 fn if_expr(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
-    p.bump(T![if]);
+    // Or an `elif`, which was reported.
+    p.bump_as(T![if]);
     header_expr(p);
     statements::block(p);
-    if p.at(T![else]) {
+    if is_at_else_if(p) {
+        p.error_here(codes::OTHER_LANGUAGE, format!("found `{}`: it is written `else if`", p.nth_text(0)));
+        let m = p.start();
+        p.nested(|p| Some(if_expr(p)));
+        m.complete(p, ELSE_BRANCH);
+    } else if p.at(T![else]) {
         let m = p.start();
         p.bump(T![else]);
         if p.at(T![if]) {
@@ -473,4 +525,9 @@ fn if_expr(p: &mut Parser<'_>) -> CompletedMarker {
         m.complete(p, ELSE_BRANCH);
     }
     m.complete(p, IF_EXPR)
+}
+
+/// `elif c {` after the block of an `if`.
+fn is_at_else_if(p: &Parser<'_>) -> bool {
+    p.at(IDENT) && matches!(p.nth_text(0), "elif" | "elsif" | "elseif") && EXPR_START.contains(p.nth(1))
 }

@@ -2,21 +2,6 @@
 
 use super::*;
 
-/// Words of other languages for what starts an item here.
-const NEAR_WORDS: &[(&str, &str)] = &[
-    ("def", "fn"),
-    ("func", "fn"),
-    ("function", "fn"),
-    ("import", "use"),
-    ("from", "use"),
-    ("static", "const"),
-    ("__global__", "kernel"),
-    ("__device__", "fn"),
-    ("prim_func", "kernel"),
-    ("benchmark", "bench"),
-    ("tests", "test"),
-];
-
 pub(super) fn is_at_item(p: &Parser<'_>) -> bool {
     if !p.at(T![#]) {
         return is_item_word(p, 0);
@@ -95,7 +80,7 @@ fn no_item(p: &mut Parser<'_>, m: Marker, before: usize) {
 
 /// The word that starts an item and that `word` was probably meant to be.
 fn nearest_word(word: &str) -> Option<&'static str> {
-    if let Some(&(_, meant)) = NEAR_WORDS.iter().find(|&&(other, _)| other == word) {
+    if let Some(meant) = foreign(word, ForeignPlace::Item).and_then(|row| row.instead) {
         return Some(meant);
     }
     let words = ["use", "const", "kernel", "test", "bench", "main"];

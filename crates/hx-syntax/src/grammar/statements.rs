@@ -1,20 +1,14 @@
 //! Blocks and statements.
 
 use super::*;
+use crate::Foreign;
 
 /// Where a statement that went wrong ends.
 const STATEMENT_RECOVERY: TokenSet =
     ITEM_START.union(STATEMENT_START).union(TokenSet::new(&[T![;], T!['}']]));
 
-/// Words of other languages that start a statement.
-const FOREIGN_STATEMENTS: &[(&str, &str)] = &[
-    ("return", "the last expression of a body, without `;`, is its value"),
-    ("break", "loops run to their end: use a condition in `while`"),
-    ("continue", "loops have no `continue`: use `if`"),
-    ("var", "a local is introduced with `let`"),
-    ("auto", "a local is introduced with `let`"),
-    ("loop", "a loop is written `while true`"),
-];
+/// What is said of a declaration without `let`.
+const LET: &str = "a local is introduced with `let`";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -70,8 +64,20 @@ pub(super) fn statement(p: &mut Parser<'_>, end: End) {
         T![warp_groups] => warp_groups(p, m),
         IDENT if is_at_measure(p) => measure(p, m),
         IDENT if p.nth_is_word(0, "baseline") && p.nth_at(1, IDENT) => baseline(p, m),
+        IDENT if is_at_declaration(p) => {
+            let word = p.nth_text(0);
+            let hint = foreign(word, ForeignPlace::Declaration).map_or(LET, |row| row.hint);
+            p.error_here(codes::OTHER_LANGUAGE, format!("found `{word} {}`: {hint}", p.nth_text(1)));
+            let_(p, m, end);
+        }
         _ => expression_statement(p, m, has_attributes, end),
     }
+}
+
+/// `int i = 0`: a name after a word that introduces a local elsewhere, be it a type.
+fn is_at_declaration(p: &Parser<'_>) -> bool {
+    let is_declaration = p.nth_at(1, IDENT) && p.nth_at(2, T![=]);
+    is_declaration && foreign(p.nth_text(0), ForeignPlace::Statement).is_none()
 }
 
 /// Consumes the `;` of a statement; reports and skips what stands in its place.
@@ -103,7 +109,8 @@ fn end_of(p: &mut Parser<'_>, end: End) {
 // let [bm, bn] = block_idx;
 // let (p, h): (f32, f32[M]) = scan((a, b), axis: 2, op: add);
 fn let_(p: &mut Parser<'_>, m: Marker, end: End) {
-    p.bump(T![let]);
+    // `int i = 0` has another word in its place, which was reported.
+    p.bump_as(T![let]);
     patterns::pattern(p);
     types::opt_ascription(p);
     if p.expect(T![=]) {
@@ -117,10 +124,24 @@ fn let_(p: &mut Parser<'_>, m: Marker, end: End) {
 // for (i, j) in pairs { f(i); }
 fn for_(p: &mut Parser<'_>, m: Marker) {
     p.bump(T![for]);
-    patterns::pattern(p);
-    headers::in_expr(p);
+    if is_at_loop_of_three(p) {
+        p.error_here(codes::OTHER_LANGUAGE, "found a loop of three parts: it is written `for i in 0..n`");
+        let m = p.start();
+        p.bump(T!['(']);
+        p.skip_until(TokenSet::EMPTY);
+        p.eat(T![')']);
+        m.complete(p, ERROR);
+    } else {
+        patterns::pattern(p);
+        headers::in_expr(p);
+    }
     block(p);
     m.complete(p, FOR_STMT);
+}
+
+/// `for (int i = 0; …)` and `for (i = 0; …)`: no pattern is like that.
+fn is_at_loop_of_three(p: &Parser<'_>) -> bool {
+    p.at(T!['(']) && p.nth_at(1, IDENT) && (p.nth_at(2, IDENT) || p.nth_at(2, T![=]))
 }
 
 // test while
@@ -295,9 +316,10 @@ fn no_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool) {
 
 /// `return x` and the like: the word is set aside with an error, what follows is parsed.
 fn foreign_statement(p: &mut Parser<'_>) {
-    let Some(&(word, hint)) = FOREIGN_STATEMENTS.iter().find(|&&(word, _)| p.nth_is_word(0, word)) else {
+    if !p.at(IDENT) {
         return;
-    };
+    }
+    let Some(&Foreign { word, hint, .. }) = foreign(p.nth_text(0), ForeignPlace::Statement) else { return };
     let starts_expr = matches!(p.nth(1), IDENT | INT_NUMBER | FLOAT_NUMBER | STRING | T!['{']);
     if !starts_expr && !matches!(p.nth(1), T![;] | T!['}']) {
         return;

@@ -559,16 +559,14 @@ fn attributes() {
     check_cell(
         "#unroll for i in x { }\n#[] f();\n#[a(b] g();",
         expect![[r#"
-        HX0001 1..7: found `unroll` where `[` was expected
-        HX0001 8..11: found the keyword `for` where `;` was expected
-        HX0001 25..26: found `]` where the name of an attribute was expected
-        HX0001 37..38: found `]` where `)` for the `(` opened before was expected
-        (cell
-          (expr_stmt (attr #) unroll)
-          (for_stmt for i in x (block { }))
-          (expr_stmt (attr # [ ]) (call_expr f (arg_list ( ))) ;)
-          (expr_stmt (attr # [ a (arg_list ( (arg b)) ]) (call_expr g (arg_list ( ))) ;))
-    "#]],
+            HX0013 0..7: found `#unroll`: a loop is unrolled by `#[unroll]` before it
+            HX0001 25..26: found `]` where the name of an attribute was expected
+            HX0001 37..38: found `]` where `)` for the `(` opened before was expected
+            (cell
+              (for_stmt for i in x (block { }))
+              (expr_stmt (attr # [ ]) (call_expr f (arg_list ( ))) ;)
+              (expr_stmt (attr # [ a (arg_list ( (arg b)) ]) (call_expr g (arg_list ( ))) ;))
+        "#]],
     );
 }
 

@@ -3,6 +3,7 @@
 mod ast;
 mod completeness;
 mod errors;
+mod foreign;
 mod programs;
 mod properties;
 mod rules;
