@@ -25,6 +25,9 @@ pub enum Binary {
     Max,
     Min,
     Pow,
+    /// Of truth values only, as [`Binary::Or`].
+    And,
+    Or,
 }
 
 impl Binary {
@@ -45,6 +48,8 @@ impl Binary {
             Binary::Max => "max",
             Binary::Min => "min",
             Binary::Pow => "pow",
+            Binary::And => "&&",
+            Binary::Or => "||",
         }
     }
 
@@ -118,6 +123,10 @@ pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
         )));
     };
     element_count(&shape)?;
+    if matches!(op, Binary::And | Binary::Or) {
+        return logical(op, &a.broadcast_to(&shape), &b.broadcast_to(&shape))
+            .map(|data| Dense { shape, data });
+    }
     let class = a.data.class().max(b.data.class());
     let true_division = op == Binary::Div && !shape.is_empty();
     let floats = class == Class::Float || true_division || (op == Binary::Pow && negative_exponent(b));
@@ -136,6 +145,16 @@ pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
         if op.compares() { compare(op, &x, &y) } else { Numbers::Int(int_op(op, &x, &y)?) }
     };
     Ok(Dense { shape, data })
+}
+
+fn logical(op: Binary, a: &Numbers, b: &Numbers) -> HostResult<Numbers> {
+    let (Numbers::Bool(x), Numbers::Bool(y)) = (a, b) else {
+        let symbol = op.symbol();
+        return Err(HostError::ty(format!("`{symbol}` needs bools"))
+            .help(format!("compare first: `x != 0 {symbol} y != 0`")));
+    };
+    let both = |(&x, &y): (&bool, &bool)| if op == Binary::And { x && y } else { x || y };
+    Ok(Numbers::Bool(x.iter().zip(y).map(both).collect()))
 }
 
 fn negative_exponent(b: &Dense) -> bool {

@@ -12,17 +12,19 @@ use crate::value::Value;
 
 impl Frame<'_, '_> {
     pub(super) fn binary(&mut self, id: ExprId, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> EvalResult<Value> {
-        if let BinaryOp::Logic(logic) = op {
-            let left = self.condition(lhs)?;
-            let decided = left == (logic == LogicOp::Or);
-            return Ok(Value::Bool(if decided { left } else { self.condition(rhs)? }));
+        let left = self.expr(lhs)?;
+        // Of one bool the right side may not matter; of the masks of tensors it always does.
+        if let (BinaryOp::Logic(logic), Value::Bool(left)) = (op, &left)
+            && *left == (logic == LogicOp::Or)
+        {
+            return Ok(Value::Bool(*left));
         }
-        let (left, right) = (self.expr(lhs)?, self.expr(rhs)?);
+        let right = self.expr(rhs)?;
         self.at(id, binary(op, &left, &right))
     }
 }
 
-/// `a op b`, but for the logical operators, which do not always evaluate both.
+/// `a op b`.
 pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
     let elementwise = |op: Binary| {
         let (x, y) = operands(op.symbol(), a, b)?;
@@ -51,9 +53,8 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
             matmul(&x, &y).map(Value::from_dense)
         }
         BinaryOp::Compose => super::layouts::compose(a, b),
-        BinaryOp::Logic(_) => {
-            Err(HostError::unsupported(format!("`{}` is not evaluated on the host yet", op.text())))
-        }
+        BinaryOp::Logic(LogicOp::And) => elementwise(Binary::And),
+        BinaryOp::Logic(LogicOp::Or) => elementwise(Binary::Or),
     }
 }
 

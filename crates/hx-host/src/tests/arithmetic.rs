@@ -54,6 +54,25 @@ fn functions_and_selection() {
 }
 
 #[test]
+fn masks_are_joined_element_by_element() {
+    let mask =
+        |shape: &[usize], bits: &[bool]| Dense { shape: shape.to_vec(), data: Numbers::Bool(bits.to_vec()) };
+    let (column, row) = (mask(&[2, 1], &[true, false]), mask(&[2], &[true, false]));
+    check(binary(Binary::And, &column, &row), expect!["[2, 2] Bool([true, false, false, false])"]);
+    check(binary(Binary::Or, &column, &row), expect!["[2, 2] Bool([true, true, true, false])"]);
+    check(
+        binary(Binary::Or, &row, &mask(&[3], &[true; 3])),
+        expect!["HX0615: shapes [2] and [3] do not broadcast in `||`"],
+    );
+    check(
+        binary(Binary::And, &row, &ints(&[2], &[1, 0])),
+        expect![[r#"
+        HX0614: `&&` needs bools
+          help: compare first: `x != 0 && y != 0`"#]],
+    );
+}
+
+#[test]
 fn reductions() {
     let x = floats(&[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 9.0]);
     check(reduce(Reduction::Sum, &x, None, false), expect!["[] Float([24.0])"]);

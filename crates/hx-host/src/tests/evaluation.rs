@@ -108,6 +108,32 @@ pub(super) fn check_main(body: &str, want: Expect) {
 }
 
 #[test]
+fn masks_are_joined_by_the_operators_of_kernels() {
+    check_main(
+        r#"
+        let x = arange(f32, 5);
+        let inside = x > 0.0 && x < 3.0;
+        print(inside, !inside, x == 0.0 || x == 4.0);
+        print(all(inside || true), true && any(inside), false && x[9]);
+        "#,
+        expect![[r#"
+            bool[5]
+            [false,  true,  true, false, false] bool[5]
+            [ true, false, false,  true,  true] bool[5]
+            [ true, false, false, false,  true]
+            true true false
+        "#]],
+    );
+    check_main(
+        "let x = arange(i32, 2); print(x && x == 1);",
+        expect![[r#"
+        HX0614 at `x && x == 1`: `&&` needs bools
+          help: compare first: `x != 0 && y != 0`
+    "#]],
+    );
+}
+
+#[test]
 fn arithmetic_and_control() {
     check_main(
         r#"
@@ -266,8 +292,8 @@ fn a_launch_that_is_refused_points_at_its_argument() {
     check(
         &with("scale<4>(x, x);"),
         expect![[r#"
-        HX0614 at `scale`: the kernel `scale` is only called, not a value
-    "#]],
+            HX0614 at `4`: compile-time arguments are given by name, as in `<BM = 128>`
+        "#]],
     );
     check(
         &with("let y = scale;"),
