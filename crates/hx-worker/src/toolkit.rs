@@ -86,7 +86,7 @@ fn configured_folders(conf_dir: &Path) -> Vec<PathBuf> {
 
 /// Finds the compiler library. The paths are absolute: the worker runs in another folder.
 pub fn find_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
-    let help = "`cargo xtask cuda` fetches it, or set HX_NVRTC to the library";
+    let help = "`pip install nvidia-cuda-nvrtc` puts it where it is found, or set HX_NVRTC to the library";
     let library = find_library(env, Role::Compiler, env.nvrtc.as_deref(), help)?;
     let builtins = library.parent().and_then(|folder| library_named(folder, Role::Builtins));
     Ok(NvrtcFiles { library, builtins })
@@ -166,7 +166,10 @@ pub fn find_nvdisasm(env: &SearchEnv) -> Result<PathBuf, Absence> {
         looked_in: ["target/cuda of the project", "CUDA_HOME", "PATH", "the Python environment on PATH"]
             .map(str::to_owned)
             .to_vec(),
-        help: Some("`cargo xtask cuda` fetches it, or set HX_NVDISASM to the program".to_owned()),
+        help: Some(
+            "`pip install nvidia-cuda-nvdisasm` puts it where it is found, or set HX_NVDISASM to the program"
+                .to_owned(),
+        ),
     })
 }
 

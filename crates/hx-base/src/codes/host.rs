@@ -36,7 +36,8 @@ family! {
 
     /// The CUDA run-time compiler (NVRTC) was not found. It needs neither a GPU nor a driver. It is looked for at
     /// `--nvrtc` or `HX_NVRTC`, in the project's `target/cuda`, in `CUDA_HOME`, on the loader's path, and in the Python
-    /// environment on `PATH`. `hx doctor` lists what was tried. The simulator (`--device sim`) needs none of this.
+    /// environment on `PATH`, where `pip install nvidia-cuda-nvrtc` puts it. `hx doctor` lists what was tried. The simulator
+    /// (`--device sim`) needs none of this.
     MISSING_NVRTC = "HX0608", "missing-nvrtc", Error, "the CUDA compiler was not found";
 
     /// There is no CUDA driver, or it sees no GPU. `--device sim` runs on the CPU; `hx doctor` says what was tried.
@@ -83,7 +84,9 @@ family! {
     /// `fill` them, or copy into them first.
     UNINITIALIZED_READ = "HX0617", "uninitialized-read", Error, "a kernel read what nothing wrote";
 
-    /// The simulator saw two threads touch one element, one of them writing, with nothing that orders them.
+    /// The simulator saw two threads touch one element, one of them writing, with nothing that orders them: in shared memory; in
+    /// a tensor of the launch, where a thread of the block reads what another has changed, or gives it another value; and between
+    /// blocks, which nothing orders.
     RACE = "HX0618", "race", Error, "a kernel raced at run time";
 
     /// The simulator saw an access whose address is no multiple of its width.
@@ -128,4 +131,8 @@ family! {
     /// made machine code, and there is no compiler. In an `assert` this is no failure: the assertion is skipped, and the
     /// report counts it with the reason.
     UNKNOWN_FACT = "HX0630", "unknown-fact", Error, "a fact of a kernel's code is not known";
+
+    /// An entry of the kernel's `grid` has a value for this launch that is no number of blocks: it is negative, or more than
+    /// the hardware takes (2³¹ - 1 along the first axis, 65535 along the others). An entry of 0 is no fault: nothing runs.
+    BAD_GRID = "HX0631", "bad-grid", Error, "a launch has no such number of blocks";
 }

@@ -20,8 +20,6 @@ use crate::machine::{Cuda, Gpu};
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
 /// The driver's code for memory that does not suffice.
 const OUT_OF_MEMORY: u32 = 2;
-/// Blocks along x, y and z that the hardware takes.
-const GRID_LIMITS: [i64; 3] = [(1 << 31) - 1, 65535, 65535];
 
 impl<'a> Launcher<'a> {
     /// Runs the kernel and writes its results back; gives what it printed.
@@ -185,12 +183,8 @@ pub(super) fn grid_of(source: &CudaSource, bound: &Bound) -> Result<[u32; 3], La
     let mut grid = [1u32; 3];
     for (axis, blocks) in source.launch.grid.iter().enumerate().take(3) {
         let value = blocks.eval(&lookup).map_err(|e| internal(e.to_string()))?;
-        let limit = GRID_LIMITS[axis];
-        grid[axis] = u32::try_from(value).ok().filter(|_| value <= limit).ok_or_else(|| {
-            let message =
-                format!("the grid has {value} blocks along axis {axis}, the hardware takes {limit}");
-            LaunchError::call(HostError::new(&codes::LAUNCH_FAILED, message))
-        })?;
+        grid[axis] = u32::try_from(value)
+            .map_err(|_| internal(format!("a grid of {value} blocks was not refused")))?;
     }
     Ok(grid)
 }

@@ -41,7 +41,8 @@ pub(super) fn choose<'db>(
                 .map_err(|error| LaunchError::arg(prepared.sources[index], error))?;
         }
     }
-    requirements(&header, lowered, &prepared.dims, &lookup).map_err(LaunchError::call)?;
+    requirements(&header, lowered, &symbols).map_err(LaunchError::call)?;
+    blocks(&header, lowered, &symbols).map_err(LaunchError::call)?;
     Ok((instance, Bound { symbols, params: prepared.params }))
 }
 
@@ -85,13 +86,12 @@ fn extents(
 fn requirements(
     header: &Header<'_>,
     lowered: &Lowered,
-    dims: &BTreeMap<hx_hir::Name, i64>,
-    lookup: &dyn Fn(&Symbol) -> Option<i64>,
+    symbols: &BTreeMap<Symbol, i64>,
 ) -> Result<(), HostError> {
+    let lookup = &|s: &Symbol| symbols.get(s).copied();
     for requirement in &lowered.program.requires {
         let refuse = |what: &str| {
-            let values = values_in(&requirement.text, lowered, dims);
-            let with = if values.is_empty() { String::new() } else { format!(" with {}", values.join(", ")) };
+            let with = with_values(&requirement.text, lowered, symbols);
             let error =
                 HostError::new(&codes::BROKEN_REQUIREMENT, format!("`{}` {what}{with}", requirement.text));
             let clause = header.signature.wheres.iter().find(|p| p.text == requirement.text);
@@ -119,6 +119,44 @@ fn requirements(
     Ok(())
 }
 
+/// The most blocks along each axis of a grid.
+const GRID_LIMITS: [i64; 3] = [(1 << 31) - 1, 65535, 65535];
+
+/// The numbers of blocks along the axes of the grid, which may be 0.
+fn blocks(header: &Header<'_>, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64>) -> Result<(), HostError> {
+    let lookup = &|s: &Symbol| symbols.get(s).copied();
+    for (axis, (declared, limit)) in lowered.program.grid.iter().zip(GRID_LIMITS).enumerate() {
+        let value = declared.blocks.eval(lookup);
+        if matches!(value, Ok(blocks) if (0..=limit).contains(&blocks)) {
+            continue;
+        }
+        let entry = header.signature.grid.map(|grid| match &header.signature.store[grid] {
+            hx_hir::Expr::Array(entries) => entries.get(axis).copied().unwrap_or(grid),
+            _ => grid,
+        });
+        let label = entry.and_then(|entry| header.at_expr(entry, "the number of blocks is written here"));
+        let text = label.as_ref().map(|label| &label.file.text(header.db)[label.range]).unwrap_or_default();
+        let with = with_values(text, lowered, symbols);
+        let error = match value {
+            Ok(blocks) => {
+                let wanted = if blocks < 0 { "0 or more".to_owned() } else { format!("at most {limit}") };
+                let message =
+                    format!("the grid has {blocks} blocks along axis {axis}{with}, wanted {wanted}");
+                HostError::new(&codes::BAD_GRID, message)
+            }
+            Err(fault) => {
+                let message = format!("the blocks along axis {axis} of the grid cannot be counted{with}");
+                HostError::new(&codes::BAD_GRID, message).note(fault.to_string())
+            }
+        };
+        return Err(match label {
+            Some(label) => error.label(label),
+            None => error,
+        });
+    }
+    Ok(())
+}
+
 /// The values of a comparison's sides.
 fn sides(cond: &Cond, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Option<(i64, i64)> {
     match cond {
@@ -127,8 +165,8 @@ fn sides(cond: &Cond, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Option<(i64, i
     }
 }
 
-/// `k = 20, BK = 16`: the names in a clause that have values, each once.
-fn values_in(text: &str, lowered: &Lowered, dims: &BTreeMap<hx_hir::Name, i64>) -> Vec<String> {
+/// ` with k = 20, BK = 16`: the names in a text that have values, each once; nothing if none has.
+fn with_values(text: &str, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64>) -> String {
     let mut seen = Vec::new();
     let mut out = Vec::new();
     for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
@@ -136,10 +174,11 @@ fn values_in(text: &str, lowered: &Lowered, dims: &BTreeMap<hx_hir::Name, i64>) 
             continue;
         }
         seen.push(word);
-        let value = dims.get(word).map(i64::to_string);
+        let bound = |symbol: Symbol| symbols.get(&symbol).map(i64::to_string);
+        let value = bound(Symbol::Dim(word.into())).or_else(|| bound(Symbol::Scalar(word.into())));
         if let Some(value) = value.or_else(|| lowered.args.get(word).map(ToString::to_string)) {
             out.push(format!("{word} = {value}"));
         }
     }
-    out
+    if out.is_empty() { String::new() } else { format!(" with {}", out.join(", ")) }
 }

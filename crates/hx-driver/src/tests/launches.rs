@@ -271,6 +271,43 @@ fn where_clauses_show_their_values() {
 }
 
 #[test]
+fn a_grid_that_is_none_shows_where_it_comes_from() {
+    let text = |axes: &str, n: &str| {
+        format!(
+            "kernel part<BM = 16>(y: mut f32[m], n: i32) grid [{axes}] threads 32 {{
+    let r = register_tensor(f32, [BM]);
+    fill(r, 1.0);
+    copy(r, tile(y, [BM])[.., 0]);
+}}
+test \"t\" {{ let y = empty(f32, [16]); part(y, {n}); }}
+"
+        )
+    };
+    check(
+        &text("n / BM - 4", "32"),
+        expect![[r#"
+        t.hx::t: failed
+        HX0631 `part(y, 32)`: the grid has -2 blocks along axis 0 with n = 32, BM = 16, wanted 0 or more
+          at `n / BM - 4`: the number of blocks is written here
+    "#]],
+    );
+    check(
+        &text("1, n", "70000"),
+        expect![[r#"
+        t.hx::t: failed
+        HX0631 `part(y, 70000)`: the grid has 70000 blocks along axis 1 with n = 70000, wanted at most 65535
+          at `n`: the number of blocks is written here
+    "#]],
+    );
+    check(
+        &text("n, n - 3", "3"),
+        expect![[r#"
+        t.hx::t: passed
+    "#]],
+    );
+}
+
+#[test]
 fn faults_of_kernels_have_their_own_places() {
     with_kernels(
         "test \"t\" { let y = empty(f32, [32, 32]); unfilled(y); }",

@@ -223,7 +223,7 @@ fn an_absent_library_is_explained() {
         CUDA_HOME, which is not set
         the loader's path
         the Python environment on PATH
-        `cargo xtask cuda` fetches it, or set HX_NVRTC to the library"#]]
+        `pip install nvidia-cuda-nvrtc` puts it where it is found, or set HX_NVRTC to the library"#]]
     .assert_eq(&format!(
         "{}\n{}\n{}",
         absence.reason,
