@@ -120,6 +120,17 @@ pub enum Fault {
         /// The last iteration changed no integer, so that the next ones do the same.
         repeats: bool,
     },
+    /// Two threads of a block touch the same byte of a tensor between two barriers: one changes it, and the other reads it or gives
+    /// it another value.
+    #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", gives(*.write), coordinate(.coord))]
+    GlobalRace {
+        tensor: String,
+        element: i64,
+        coord: Option<Vec<i64>>,
+        /// Whether the later access, at the place of the error, writes.
+        write: bool,
+        earlier: Box<Access>,
+    },
     /// Two blocks touch the same byte of a tensor, and one of them changes it. Blocks run in any order.
     #[error("{} element {element}{} of `{tensor}`, which block {} {}", verb(*.write), coordinate(.coord), Block(*.other), other_block(*.write, *.other_writes))]
     BlockRace {
@@ -130,6 +141,10 @@ pub enum Fault {
         other: [u32; 3],
         other_writes: bool,
     },
+}
+
+fn gives(write: bool) -> &'static str {
+    if write { "writes another value to" } else { "reads" }
 }
 
 fn other_block(write: bool, other_writes: bool) -> &'static str {

@@ -77,7 +77,7 @@ impl<'a> Block<'a> {
             let checked = self.shared.issue(touch, self.code);
             checked.map_err(|fault| self.error(c.site, Some(thread), fault))?;
             let source = from.next_if(|(t, _)| *t == thread).map(|(_, at)| *at as usize);
-            self.fetch(c, source);
+            self.fetch(c, thread, source)?;
             self.flight.open.copies.push(touch);
         }
         scratch.sources = sources;
@@ -86,18 +86,24 @@ impl<'a> Block<'a> {
     }
 
     /// Appends the bytes of one thread to the open group: zeros where the source is outside.
-    fn fetch(&mut self, c: &AsyncCopy, source: Option<usize>) {
+    ///
+    /// # Errors
+    /// On a race on the source.
+    fn fetch(&mut self, c: &AsyncCopy, thread: usize, source: Option<usize>) -> Result<(), SimError> {
+        let who = self.who(c.site, thread);
         let bytes = &mut self.flight.open.bytes;
         let start = bytes.len();
         bytes.resize(start + c.access, 0);
         if let (Some(at), Some(tensor)) = (source, &self.tensors[c.src]) {
             let out = &mut bytes[start..];
             if tensor.mutable {
-                self.overlays[c.src].read(tensor, at, out, c.site);
+                let read = self.overlays[c.src].read(tensor, at, out, who);
+                read.map_err(|raced| self.global_race(tensor, who, raced, false))?;
             } else {
                 out.copy_from_slice(&tensor.bytes[at..at + c.access]);
             }
         }
+        Ok(())
     }
 
     fn count_shared(&mut self, c: &AsyncCopy, addresses: &[(usize, i64)], request: &mut Vec<(usize, i64)>) {

@@ -135,6 +135,45 @@ struct Page {
     read: [bool; PAGE],
     /// Of the last access.
     site: [SiteId; PAGE],
+    /// Who wrote what since the last barrier; nothing before the first checked write.
+    marks: Option<Box<[Mark; PAGE]>>,
+}
+
+/// The last write of a byte, for races between the threads of one block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// Barriers passed when it happened, plus one; 0 for never.
+    epoch: u32,
+    thread: u32,
+    /// It made another value of the byte.
+    changed: bool,
+    site: SiteId,
+}
+
+/// Who accesses a tensor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Who {
+    pub(crate) site: SiteId,
+    pub(crate) thread: u32,
+    /// Barriers passed, plus one; 0 where races are not looked for.
+    pub(crate) epoch: u32,
+}
+
+impl Who {
+    /// Whether a write by another thread came before with no barrier in between.
+    #[inline]
+    fn meets(self, mark: Mark) -> bool {
+        self.epoch != 0 && mark.epoch == self.epoch && mark.thread != self.thread
+    }
+}
+
+/// A byte that a thread touches while nothing orders it with another thread's write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Raced {
+    pub(crate) byte: usize,
+    /// Of the write that came before.
+    pub(crate) thread: u32,
+    pub(crate) site: SiteId,
 }
 
 /// What one block did to a tensor that may be written.
@@ -152,7 +191,7 @@ impl Overlay {
             let from = &tensor.bytes[number * PAGE..];
             let len = from.len().min(PAGE);
             data[..len].copy_from_slice(&from[..len]);
-            Box::new(Page { data, written: [false; PAGE], read: [false; PAGE], site: [0; PAGE] })
+            Box::new(Page { data, written: [false; PAGE], read: [false; PAGE], site: [0; PAGE], marks: None })
         })
     }
 
@@ -173,17 +212,32 @@ impl Overlay {
         }
     }
 
-    pub(crate) fn read(&mut self, tensor: &Tensor, at: usize, out: &mut [u8], site: SiteId) {
+    /// Reads bytes.
+    ///
+    /// # Errors
+    /// On a byte that another thread of the block has changed since the last barrier.
+    pub(crate) fn read(&mut self, tensor: &Tensor, at: usize, out: &mut [u8], who: Who) -> Result<(), Raced> {
+        let mut raced = None;
         self.pieces(tensor, at, out.len(), |page, range, done| {
             out[done..done + range.len()].copy_from_slice(&page.data[range.clone()]);
-            page.site[range.clone()].fill(site);
+            if let Some(marks) = &page.marks {
+                let meets = |i: &usize| who.meets(marks[*i]) && marks[*i].changed;
+                if let Some(i) = range.clone().find(meets).filter(|_| raced.is_none()) {
+                    let byte = at + done + i - range.start;
+                    raced = Some(Raced { byte, thread: marks[i].thread, site: marks[i].site });
+                }
+            }
+            page.site[range.clone()].fill(who.site);
             page.read[range].fill(true);
         });
+        raced.map_or(Ok(()), Err)
     }
 
     /// Adds elements at once with those of other blocks, unless the block has written them itself.
     pub(crate) fn add(&mut self, tensor: &Tensor, at: usize, bytes: &[u8], site: SiteId) {
         let size = (tensor.dtype.bits() as usize / 8).max(1);
+        // Atomics race with nobody.
+        let who = Who { site, thread: 0, epoch: 0 };
         for (i, element) in bytes.chunks_exact(size).enumerate() {
             let (first, bits) = (at + i * size, hx_dtype::load(tensor.dtype, element, 0));
             let page = self.pages.get(&(first / PAGE));
@@ -192,18 +246,37 @@ impl Overlay {
                 continue;
             }
             let mut now = vec![0; size];
-            self.read(tensor, first, &mut now, site);
+            let read = self.read(tensor, first, &mut now, who);
             sum(tensor.dtype, &mut now, bits);
-            self.write(tensor, first, &now, site);
+            let written = self.write(tensor, first, &now, who);
+            debug_assert!(read.is_ok() && written.is_ok(), "an atomic raced");
         }
     }
 
-    pub(crate) fn write(&mut self, tensor: &Tensor, at: usize, bytes: &[u8], site: SiteId) {
+    /// Writes bytes.
+    ///
+    /// # Errors
+    /// On a byte to which another thread of the block has given another value since the last barrier.
+    pub(crate) fn write(&mut self, tensor: &Tensor, at: usize, bytes: &[u8], who: Who) -> Result<(), Raced> {
+        let mut raced = None;
         self.pieces(tensor, at, bytes.len(), |page, range, done| {
-            page.data[range.clone()].copy_from_slice(&bytes[done..done + range.len()]);
-            page.site[range.clone()].fill(site);
+            let bytes = &bytes[done..done + range.len()];
+            if who.epoch != 0 {
+                let marks = page.marks.get_or_insert_with(|| Box::new([Mark::default(); PAGE]));
+                for ((i, now), mark) in range.clone().zip(bytes).zip(&mut marks[range.clone()]) {
+                    let changed = page.data[i] != *now;
+                    if changed && who.meets(*mark) && raced.is_none() {
+                        let byte = at + done + i - range.start;
+                        raced = Some(Raced { byte, thread: mark.thread, site: mark.site });
+                    }
+                    *mark = Mark { epoch: who.epoch, thread: who.thread, changed, site: who.site };
+                }
+            }
+            page.data[range.clone()].copy_from_slice(bytes);
+            page.site[range.clone()].fill(who.site);
             page.written[range].fill(true);
         });
+        raced.map_or(Ok(()), Err)
     }
 }
 

@@ -83,6 +83,11 @@ impl SharedMemory {
         self.epoch += 1;
     }
 
+    /// Barriers passed, plus one; 0 where races are not looked for.
+    pub(crate) fn checked_epoch(&self) -> u32 {
+        if self.check { self.epoch } else { 0 }
+    }
+
     /// Checks and records a load.
     ///
     /// # Errors

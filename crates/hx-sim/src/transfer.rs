@@ -9,7 +9,7 @@ use crate::block::{Block, Scratch};
 use crate::code::{Exchange, LoadIndex, LoadInteger, Mem, SiteId, Transfer};
 use crate::error::{Fault, SimError};
 use crate::formula::Test;
-use crate::global::Tensor;
+use crate::global::{Raced, Tensor, Who};
 use crate::shared::Touch;
 
 /// What an address is used for.
@@ -335,6 +335,24 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
+    /// A thread at an operation, between the barriers passed and the next.
+    pub(crate) fn who(&self, site: SiteId, thread: usize) -> Who {
+        Who { site, thread: thread as u32, epoch: self.shared.checked_epoch() }
+    }
+
+    #[cold]
+    pub(crate) fn global_race(&self, tensor: &Tensor, who: Who, raced: Raced, write: bool) -> SimError {
+        let element = tensor.element_of(raced.byte);
+        let fault = Fault::GlobalRace {
+            tensor: tensor.name.clone(),
+            element,
+            coord: tensor.coordinate(element),
+            write,
+            earlier: Box::new(self.code.sites[raced.site as usize].access(raced.thread, true, false)),
+        };
+        self.error(who.site, Some(who.thread as usize), fault)
+    }
+
     /// Reads the bytes at a checked address.
     #[inline]
     fn read(&mut self, t: &Transfer, thread: usize, at: i64, out: &mut [u8]) -> Result<(), SimError> {
@@ -343,7 +361,9 @@ impl<'a> Block<'a> {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
                     if tensor.mutable {
-                        self.overlays[p].read(tensor, at, out, t.site);
+                        let who = self.who(t.site, thread);
+                        let read = self.overlays[p].read(tensor, at, out, who);
+                        read.map_err(|raced| self.global_race(tensor, who, raced, false))?;
                     } else {
                         out.copy_from_slice(&tensor.bytes[at..at + out.len()]);
                     }
@@ -366,11 +386,13 @@ impl<'a> Block<'a> {
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
+                    let who = self.who(t.site, thread);
                     let overlay = &mut self.overlays[p];
                     if t.adds {
                         overlay.add(tensor, at, bytes, t.site);
                     } else {
-                        overlay.write(tensor, at, bytes, t.site);
+                        let written = overlay.write(tensor, at, bytes, who);
+                        written.map_err(|raced| self.global_race(tensor, who, raced, true))?;
                     }
                 }
             }

@@ -61,7 +61,10 @@ impl<'a> Launcher<'a> {
             Fault::UninitializedShared { .. } | Fault::UninitializedRegister { .. } => {
                 &codes::UNINITIALIZED_READ
             }
-            Fault::SharedRace { .. } | Fault::BlockRace { .. } | Fault::CopyInFlight { .. } => &codes::RACE,
+            Fault::SharedRace { .. }
+            | Fault::GlobalRace { .. }
+            | Fault::BlockRace { .. }
+            | Fault::CopyInFlight { .. } => &codes::RACE,
             Fault::NoProgress { .. } => &codes::DEADLOCK,
             _ => &codes::INTERNAL_ERROR,
         };
@@ -78,7 +81,7 @@ impl<'a> Launcher<'a> {
             }
         }
         match &error.fault {
-            Fault::SharedRace { earlier, .. } => {
+            Fault::SharedRace { earlier, .. } | Fault::GlobalRace { earlier, .. } => {
                 let what = if earlier.write { "wrote" } else { "read" };
                 if let Some((file, range)) = earlier.origin.and_then(|o| self.origin(instance, o)) {
                     found = found.also(file, range, format!("thread {} {what} it here", earlier.thread));
