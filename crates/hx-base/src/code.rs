@@ -57,18 +57,6 @@ impl Code {
         }
         examples
     }
-
-    /// The heading and the page, as `hx explain` prints them and as the book holds them.
-    pub fn page(&self) -> String {
-        format!(
-            "# {}: {}\n\n{} ({})\n\n{}",
-            self.id,
-            self.name,
-            self.summary,
-            self.severity.as_str(),
-            self.explanation()
-        )
-    }
 }
 
 /// Every code, ordered by its number.

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use hx_base::{Code, Db, Diagnostic};
 use hx_host::HostError;
-use hx_report::Config;
+use hx_report::{Config, Renderer};
 
 /// How text looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -47,6 +47,11 @@ impl<'a> Screen<'a> {
         let _ = self.out.flush();
     }
 
+    /// The page about a code, as a result.
+    pub fn explain(&mut self, code: &Code) {
+        self.result(&hx_report::explain(code, Config { color: self.style.color, ascii: false }));
+    }
+
     /// A line for people.
     pub fn remark(&mut self, text: &str) {
         let _ = writeln!(self.err, "{text}");
@@ -56,9 +61,9 @@ impl<'a> Screen<'a> {
     /// Findings with their places.
     pub fn diagnostics(&mut self, db: &dyn Db, found: &[Diagnostic]) {
         let config = Config { color: self.style.diagnostics, ascii: false };
+        let mut renderer = Renderer::new(db, config);
         for diagnostic in found {
-            let text = hx_report::render(db, diagnostic, config);
-            let _ = writeln!(self.err, "{}", text.trim_end());
+            let _ = writeln!(self.err, "{}", renderer.render(diagnostic).trim_end());
         }
         let _ = self.err.flush();
     }

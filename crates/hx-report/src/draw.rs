@@ -10,38 +10,83 @@ use hx_base::{Db, Diagnostic, Label, Severity, SourceFile};
 
 use crate::{Config, one_line, place, suggestion};
 
-/// A file by its number in the report, and a range of characters.
+/// A file by its number among the sources, and a range of characters.
 type Span = (usize, Range<usize>);
 
-struct Files<'a>(Vec<(&'a str, Source<&'a str>)>);
+/// The files that drawings showed so far, with where their lines begin.
+#[derive(Default)]
+pub(crate) struct Sources<'a> {
+    sources: Vec<(&'a str, Source<&'a str>)>,
+    numbers: BTreeMap<SourceFile, usize>,
+}
 
-impl<'a> Cache<usize> for Files<'a> {
+impl<'a> Sources<'a> {
+    /// The number of a file, which is read when it is first asked for.
+    fn number(&mut self, db: &'a dyn Db, file: SourceFile) -> usize {
+        *self.numbers.entry(file).or_insert_with(|| {
+            self.sources.push((file.path(db), Source::from(file.text(db))));
+            self.sources.len() - 1
+        })
+    }
+
+    /// A range of bytes as a range of characters, at least one wide where the line has a character there.
+    fn characters(&self, number: usize, range: Range<usize>) -> Range<usize> {
+        let Some((_, source)) = self.sources.get(number) else { return range };
+        let text = source.text();
+        let start = source.get_byte_line(range.start).map_or(0, |(line, _, column)| {
+            line.offset() + text[range.start - column..range.start].chars().count()
+        });
+        let width = text[range.clone()].chars().count();
+        let beside = text[range.start..].chars().next().is_some_and(|c| !c.is_whitespace());
+        start..start + width.max(usize::from(beside))
+    }
+
+    /// How many files were read.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.sources.len()
+    }
+}
+
+impl<'a> Cache<usize> for &Sources<'a> {
     type Storage = &'a str;
 
     fn fetch(&mut self, id: &usize) -> Result<&Source<&'a str>, impl std::fmt::Debug> {
-        self.0.get(*id).map(|(_, source)| source).ok_or("no such file")
+        self.sources.get(*id).map(|(_, source)| source).ok_or("no such file")
     }
 
     fn display<'b>(&self, id: &'b usize) -> Option<impl std::fmt::Display + 'b> {
-        self.0.get(*id).map(|(path, _)| (*path).to_owned())
+        self.sources.get(*id).map(|(path, _)| (*path).to_owned())
     }
 }
 
 /// Everything below the heading line.
-pub(crate) fn snippets(db: &dyn Db, diagnostic: &Diagnostic, config: Config) -> String {
-    let (files, numbers) = files_of(db, diagnostic);
-    let span = |label: &Label| -> Span {
-        (
-            numbers[&label.file],
-            characters(label.file.text(db), place::clamp_range(db, label.file, label.range)),
-        )
-    };
+pub(crate) fn snippets<'a>(
+    db: &'a dyn Db,
+    diagnostic: &Diagnostic,
+    config: Config,
+    sources: &mut Sources<'a>,
+) -> String {
     let mut labels: Vec<(bool, &Label)> = vec![(true, &diagnostic.primary)];
     labels.extend(diagnostic.secondary.iter().map(|label| (false, label)));
-    // One section a file. Labels are ordered by where they end: ariadne begins a new section where that goes backwards.
+    // One section a file, that of the primary place first. Labels are ordered by where they end: ariadne begins a new section
+    // where that goes backwards.
+    let mut files: Vec<SourceFile> = Vec::new();
+    for (_, label) in &labels {
+        sources.number(db, label.file);
+        if !files.contains(&label.file) {
+            files.push(label.file);
+        }
+    }
     labels.sort_by_key(|(primary, label)| {
-        (numbers[&label.file], label.range.end(), label.range.start(), !primary)
+        let section = files.iter().position(|file| *file == label.file);
+        (section, label.range.end(), label.range.start(), !primary)
     });
+    let sources = &*sources;
+    let span = |label: &Label| -> Span {
+        let number = sources.numbers.get(&label.file).copied().unwrap_or_default();
+        (number, sources.characters(number, place::clamp_range(db, label.file, label.range)))
+    };
 
     let main = match diagnostic.severity {
         Severity::Error => Color::Red,
@@ -69,30 +114,9 @@ pub(crate) fn snippets(db: &dyn Db, diagnostic: &Diagnostic, config: Config) -> 
 
     let mut bytes = Vec::new();
     // Writing to memory does not fail.
-    let written = report.finish().write(files, &mut bytes);
+    let written = report.finish().write(sources, &mut bytes);
     debug_assert!(written.is_ok());
     let text = String::from_utf8_lossy(&bytes);
     let body = text.split_once('\n').map_or("", |(_, body)| body);
     body.lines().flat_map(|line| [line.trim_end(), "\n"]).collect()
-}
-
-/// The files of a diagnostic, the primary one first, and the number of each.
-fn files_of<'a>(db: &'a dyn Db, diagnostic: &Diagnostic) -> (Files<'a>, BTreeMap<SourceFile, usize>) {
-    let mut numbers = BTreeMap::new();
-    let mut files = Vec::new();
-    for label in std::iter::once(&diagnostic.primary).chain(&diagnostic.secondary) {
-        numbers.entry(label.file).or_insert_with(|| {
-            files.push((label.file.path(db), Source::from(label.file.text(db))));
-            files.len() - 1
-        });
-    }
-    (Files(files), numbers)
-}
-
-/// A range of bytes as a range of characters, at least one wide where the line has a character there.
-fn characters(text: &str, range: Range<usize>) -> Range<usize> {
-    let start = text[..range.start].chars().count();
-    let width = text[range.clone()].chars().count();
-    let beside = text[range.start..].chars().next().is_some_and(|c| !c.is_whitespace());
-    start..start + width.max(usize::from(beside))
 }

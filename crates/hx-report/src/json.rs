@@ -3,7 +3,7 @@
 use hx_base::{Db, Diagnostic, SourceFile, TextRange};
 use serde::Serialize;
 
-use crate::{Config, place, render};
+use crate::place;
 
 #[derive(Serialize)]
 struct Message<'a> {
@@ -56,8 +56,8 @@ struct Replacement<'a> {
 }
 
 /// One ended line of JSON: `code`, `name`, `severity`, `message`, `spans` (the primary one first), `children` (notes and
-/// help), `suggestions` and `rendered`, the drawing without colour.
-pub fn json(db: &dyn Db, diagnostic: &Diagnostic) -> String {
+/// help), `suggestions` and `rendered`, the drawing.
+pub(crate) fn json(db: &dyn Db, diagnostic: &Diagnostic, rendered: String) -> String {
     let ends = |file: SourceFile, range: TextRange| {
         let point = |offset| {
             let at = place::position(db, file, offset);
@@ -87,7 +87,7 @@ pub fn json(db: &dyn Db, diagnostic: &Diagnostic) -> String {
         spans: spans.collect(),
         children: notes.chain(help).collect(),
         suggestions: suggestions.collect(),
-        rendered: render(db, diagnostic, Config::default()),
+        rendered,
     };
     // Strings and numbers always serialize.
     let mut line = serde_json::to_string(&message).unwrap_or_default();

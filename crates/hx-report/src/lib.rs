@@ -1,9 +1,10 @@
 //! Diagnostics as text: drawn with source lines, one line each, or JSON.
 //!
 //! This is the only user of ariadne. It does not know where diagnostics come from and writes to no stream; whoever calls
-//! it decides about streams and colour. Start at [`render`], [`short`] and [`json`].
+//! it decides about streams and colour. Start at [`Renderer`] and [`short`].
 
 mod draw;
+mod explain;
 mod json;
 mod place;
 mod suggestion;
@@ -12,7 +13,7 @@ mod tests;
 
 use hx_base::{Code, Db, Diagnostic, Severity};
 
-pub use json::json;
+pub use explain::explain;
 
 /// How the drawing looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,11 +24,43 @@ pub struct Config {
     pub ascii: bool,
 }
 
-/// A diagnostic with its source lines, labels, notes, help and fixes; several lines, the last one ended.
+/// Draws diagnostics. What it learns of a file's lines it keeps, so that many are drawn in time for each, not for each and the
+/// whole file again.
+pub struct Renderer<'a> {
+    db: &'a dyn Db,
+    config: Config,
+    sources: draw::Sources<'a>,
+}
+
+impl std::fmt::Debug for Renderer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Renderer").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Renderer<'a> {
+    /// A renderer for diagnostics of a database.
+    pub fn new(db: &'a dyn Db, config: Config) -> Renderer<'a> {
+        Renderer { db, config, sources: draw::Sources::default() }
+    }
+
+    /// A diagnostic with its source lines, labels, notes, help and fixes; several lines, the last one ended.
+    pub fn render(&mut self, diagnostic: &Diagnostic) -> String {
+        let mut text = header(diagnostic.code, diagnostic.severity, &diagnostic.message, self.config);
+        text.push_str(&draw::snippets(self.db, diagnostic, self.config, &mut self.sources));
+        text
+    }
+
+    /// A diagnostic as one ended line of JSON, with its drawing in it.
+    pub fn json(&mut self, diagnostic: &Diagnostic) -> String {
+        let rendered = self.render(diagnostic);
+        json::json(self.db, diagnostic, rendered)
+    }
+}
+
+/// One diagnostic drawn alone.
 pub fn render(db: &dyn Db, diagnostic: &Diagnostic, config: Config) -> String {
-    let mut text = header(diagnostic.code, diagnostic.severity, &diagnostic.message, config);
-    text.push_str(&draw::snippets(db, diagnostic, config));
-    text
+    Renderer::new(db, config).render(diagnostic)
 }
 
 /// One ended line: `path:line:column: error[HX0101]: message`. Lines and columns count from 1, columns in characters.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hx_base::{Db, Edit, Fix, SourceFile};
+use hx_base::{Db, Edit, Fix, SourceFile, TextSize, line_index};
 
 use crate::place;
 
@@ -70,7 +70,8 @@ fn changed_lines(db: &dyn Db, group: &Group<'_>) -> Vec<String> {
     let same_before = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let rest = old.len().min(new.len()) - same_before;
     let same_after = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-    let first = text[..group.lines.start].matches('\n').count() + 1 + same_before;
+    let start = TextSize::try_from(group.lines.start).unwrap_or_default();
+    let first = line_index(db, group.file).line_col(start).line as usize + 1 + same_before;
     let mut lines: Vec<String> = Vec::new();
     let removed = &old[same_before..old.len() - same_after];
     lines.extend(removed.iter().enumerate().map(|(i, line)| format!("{} - {line}", first + i)));

@@ -6,7 +6,7 @@ use hx_base::{
     testing::TestDb,
 };
 
-use crate::{Config, json, render, render_placeless, short, summary};
+use crate::{Config, Renderer, explain, render, render_placeless, short, summary};
 
 const PLAIN: Config = Config { color: false, ascii: true };
 
@@ -74,7 +74,7 @@ fn labels_in_two_files_with_notes_help_and_a_fix() {
     .assert_eq(&short(&db, &diagnostic));
     expect![[r#"
         {"code":"HX0401","name":"shared-race","severity":"error","message":"threads race on `s`","spans":[{"path":"kernels/k.hx","primary":true,"label":"written here","start":{"byte":95,"line":5,"column":5},"end":{"byte":105,"line":5,"column":15}},{"path":"kernels/k.hx","primary":false,"label":"read here","start":{"byte":69,"line":3,"column":5},"end":{"byte":79,"line":3,"column":15}},{"path":"std/o.hx","primary":false,"label":"the layout is pinned here","start":{"byte":47,"line":2,"column":19},"end":{"byte":53,"line":2,"column":25}}],"children":[{"severity":"note","message":"thread 0 and thread 32 both touch `s[0]`\nnothing orders the two"},{"severity":"help","message":"put a barrier between the two"}],"suggestions":[{"title":"insert `sync()`","applicability":"verified","edits":[{"path":"kernels/k.hx","start":{"byte":91,"line":5,"column":1},"end":{"byte":91,"line":5,"column":1},"replacement":"    sync();\n"}]}],"rendered":"error[HX0401]: threads race on `s`\n   ╭─[ kernels/k.hx:5:5 ]\n   │\n 3 │     copy(s, r);\n   │     ─────┬────\n   │          ╰────── read here\n   │\n 5 │     copy(r, s);\n   │     ─────┬────\n   │          ╰────── written here\n   │\n   ├─[ std/o.hx:2:19 ]\n   │\n 2 │ const Ω: layout = 64 : 1;\n   │                   ───┬──\n   │                      ╰──── the layout is pinned here\n   │\n   │ Help 1: put a barrier between the two\n   │\n   │ Help 2: insert `sync()`\n   │         5 +     sync();\n   │\n   │ Note: thread 0 and thread 32 both touch `s[0]`\n   │       nothing orders the two\n───╯\n"}
-    "#]].assert_eq(&json(&db, &diagnostic));
+    "#]].assert_eq(&Renderer::new(&db, Config::default()).json(&diagnostic));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn colour_only_when_asked() {
         TextRange::new(10.into(), 11.into()),
         "nothing is called `B`",
     );
-    assert!(!render(&db, &diagnostic, Config { color: false, ascii: false }).contains('\x1b'));
+    assert!(!render(&db, &diagnostic, Config::default()).contains('\x1b'));
     let colored = render(&db, &diagnostic, Config { color: true, ascii: false });
     assert!(colored.starts_with("\x1b[1;31merror[HX0101]\x1b[0m"), "{colored:?}");
 }
@@ -228,4 +228,60 @@ fn the_summary_counts() {
     sort_diagnostics(&db, &mut all);
     assert_eq!(summary(&all).as_deref(), Some("2 errors, 1 warning"));
     assert_eq!(summary(&[]), None);
+}
+
+/// A file's lines are counted once, however many diagnostics it has: drawing takes time in proportion to their number.
+#[test]
+fn many_diagnostics_read_their_file_once() {
+    let db = TestDb::default();
+    let text: String = (0..4000).map(|i| format!("let é{i} = 1;\n")).collect();
+    let file = SourceFile::workspace(&db, "a.hx", text.as_str());
+    let mut renderer = Renderer::new(&db, PLAIN);
+    let mut last = String::new();
+    for (at, word) in text.match_indices('é') {
+        let range = TextRange::at((at as u32).into(), (word.len() as u32).into());
+        let name = Diagnostic::new(&codes::UNUSED_NAME, file, range, "nothing uses it");
+        last = renderer.render(&name.fix("remove it", range, "", Applicability::Maybe));
+    }
+    assert_eq!(renderer.sources.len(), 1);
+    expect![[r#"
+        warning[HX0106]: nothing uses it
+              ,-[ a.hx:4000:5 ]
+              |
+         4000 | let é3999 = 1;
+              |     |
+              |     `-- here
+              |
+              | Help: remove it
+              |       4000 - let é3999 = 1;
+              |       4000 + let 3999 = 1;
+        ------'
+    "#]]
+    .assert_eq(&last);
+}
+
+#[test]
+fn a_page_is_text_without_marks_of_markdown() {
+    expect![[r#"
+        HX0101: unknown-name
+
+        nothing in scope has this name (error)
+
+        Nothing in scope has this name. Scopes are the block and those around it, the parameters and dimensions of the
+        kernel, the items of the file, what `use` brings in, and the built-in names.
+
+        Wrong:
+
+            const BYTES = TILE * 2;
+
+        Right:
+
+            const TILE = 64;
+            const BYTES = TILE * 2;
+
+        Where exactly one name is near in spelling, it is offered.
+    "#]].assert_eq(&explain(&codes::UNKNOWN_NAME, PLAIN));
+    let colored = explain(&codes::UNKNOWN_NAME, Config { color: true, ascii: false });
+    assert!(colored.contains("\x1b[1mHX0101: unknown-name\x1b[0m\n"), "{colored}");
+    assert!(colored.contains("\x1b[36m    const TILE = 64;\x1b[0m\n"), "{colored}");
 }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use hx_base::{Code, Db, Diagnostic};
 use hx_host::HostError;
-use hx_report::Config;
+use hx_report::{Config, Renderer};
 
 use crate::cli::{Color, MessageFormat};
 
@@ -39,6 +39,12 @@ impl Output {
         let _ = stdout.flush();
     }
 
+    /// The page about a code, on stdout.
+    pub(crate) fn explain(&self, code: &Code) {
+        let color = self.config.color && std::io::stdout().is_terminal();
+        self.result(&hx_report::explain(code, Config { color, ..self.config }));
+    }
+
     /// A line for people, on stderr; left out in JSON mode.
     pub(crate) fn remark(&self, text: &str) {
         if !self.json() {
@@ -52,17 +58,18 @@ impl Output {
 
     /// Diagnostics with places.
     pub(crate) fn diagnostics(&self, db: &dyn Db, diagnostics: &[Diagnostic]) {
+        // What is drawn for other programs has no colour.
+        let config = if self.json() { Config::default() } else { self.config };
+        let mut renderer = Renderer::new(db, config);
         for diagnostic in diagnostics {
             match self.format {
-                MessageFormat::Human => self.error_text(&format!("{}\n", self.render(db, diagnostic))),
+                MessageFormat::Human => {
+                    self.error_text(&format!("{}\n\n", renderer.render(diagnostic).trim_end()));
+                }
                 MessageFormat::Short => self.error_text(&hx_report::short(db, diagnostic)),
-                MessageFormat::Json => self.result(&hx_report::json(db, diagnostic)),
+                MessageFormat::Json => self.result(&renderer.json(diagnostic)),
             }
         }
-    }
-
-    fn render(&self, db: &dyn Db, diagnostic: &Diagnostic) -> String {
-        hx_report::render(db, diagnostic, self.config).trim_end().to_owned() + "\n"
     }
 
     /// `2 errors, 1 warning`.

@@ -88,7 +88,7 @@ pub(super) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>
         return Outcome::Good;
     }
     if let Some(code) = hx_base::code(name) {
-        screen.result(&code.page());
+        screen.explain(code);
         return Outcome::Good;
     }
     let mut known: Vec<String> =

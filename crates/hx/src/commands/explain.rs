@@ -14,7 +14,7 @@ pub(crate) fn run(args: &ExplainArgs, output: &Output) -> Exit {
     };
     match code(text) {
         Some(code) => {
-            output.result(&format!("{}\n", code.page().trim_end()));
+            output.explain(code);
             Exit::Good
         }
         None => {

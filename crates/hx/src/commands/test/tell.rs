@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hx_base::{Diagnostic, line_index};
 use hx_driver::{CaseReport, Listing, Machine, TestOptions, Verdict, case_place};
+use hx_report::Renderer;
 
 use super::junit::{self, Outcome};
 use super::{Counts, Loaded};
@@ -104,14 +105,20 @@ impl<'a> Teller<'a> {
         }
     }
 
+    /// For what other programs read: without colour.
+    fn renderer(&self) -> Renderer<'_> {
+        Renderer::new(&self.loaded.db, hx_report::Config::default())
+    }
+
     fn json(&self, report: &CaseReport, options: &TestOptions, rerun: &str) -> String {
         let (result, reason, found) = match &report.verdict {
             Verdict::Passed => ("passed", None, [].as_slice()),
             Verdict::Failed(found) => ("failed", found.first().map(|d| d.message.clone()), found.as_slice()),
             Verdict::Skipped(reason) => ("skipped", Some(reason.clone()), [].as_slice()),
         };
+        let mut renderer = self.renderer();
         let parse = |d: &Diagnostic| {
-            let line = hx_report::json(&self.loaded.db, d);
+            let line = renderer.json(d);
             serde_json::from_str::<serde_json::Value>(&line).unwrap_or_default()
         };
         let diagnostics: Vec<_> = found.iter().map(parse).collect();
@@ -135,9 +142,8 @@ impl<'a> Teller<'a> {
             Verdict::Passed => Outcome::Passed,
             Verdict::Skipped(reason) => Outcome::Skipped(reason.clone()),
             Verdict::Failed(found) => {
-                let plain = hx_report::Config::default();
-                let mut text: String =
-                    found.iter().map(|d| hx_report::render(&self.loaded.db, d, plain)).collect();
+                let mut renderer = self.renderer();
+                let mut text: String = found.iter().map(|d| renderer.render(d)).collect();
                 if report.uses_seed {
                     text += &format!("seed: {}\n", options.seed);
                 }

@@ -1,0 +1,42 @@
+//! The page about a code as text for a terminal: what is Markdown in the book is drawn here.
+
+use hx_base::Code;
+
+use crate::Config;
+
+const INDENT: &str = "    ";
+
+/// The page about a code: its number and name, and what they mean, with the blocks of code indented. The last line is ended.
+pub fn explain(code: &Code, config: Config) -> String {
+    let paint = |style: &str, text: &str| match config.color && !text.is_empty() {
+        true => format!("\x1b[{style}m{text}\x1b[0m"),
+        false => text.to_owned(),
+    };
+    let mut out = paint("1", &format!("{}: {}", code.id, code.name));
+    out.push_str(&format!("\n\n{} ({})\n\n", code.summary, code.severity.as_str()));
+    let page = code.explanation();
+    let mut in_block = false;
+    for line in page.trim_end().lines() {
+        match line.strip_prefix("```") {
+            Some(_) if in_block => in_block = false,
+            Some(tag) => {
+                in_block = true;
+                match tag {
+                    "hx fails" => out.push_str("Wrong:\n\n"),
+                    "hx" => out.push_str("Right:\n\n"),
+                    _ => {}
+                }
+            }
+            None if in_block => {
+                let line = format!("{INDENT}{line}");
+                out.push_str(&paint("36", line.trim_end()));
+                out.push('\n');
+            }
+            None => {
+                out.push_str(line);
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
