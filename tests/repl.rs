@@ -406,6 +406,33 @@ fn layouts_of_kernels_are_drawn_and_explained() {
     );
 }
 
+/// `_` means nothing in a file: what it stood for has a name there.
+#[test]
+fn the_last_value_is_saved_with_a_name() {
+    let sandbox = Sandbox::new();
+    let text =
+        "let last = 3\n40 + 2\n_ + last\n_ * 2 + _\nlet t = (_, last)\nint(\"7\")\n(_) + 1\n:save s.hx\n";
+    let ran = script(&sandbox, &[], text);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let saved = std::fs::read_to_string(sandbox.path("s.hx")).expect("it was written");
+    expect![[r#"
+        main {
+            let last = 3;
+            let last2 = 40 + 2;
+            print(last2);
+            let last3 = last2 + last;
+            print(last3);
+            print(last3 * 2 + last3);
+            let t = (_, last);
+            let last4 = int("7");
+            print((last4) + 1);
+        }
+    "#]]
+    .assert_eq(&saved);
+    let again = sandbox.run_with(&["run", "s.hx"], &[("HX_DEVICE", "sim")]);
+    assert_eq!((again.code, again.stdout.lines().last()), (0, Some("8")), "{}", again.stderr);
+}
+
 /// What was typed becomes a file that `hx run` runs, and files come back.
 #[test]
 fn sessions_are_saved_and_files_loaded() {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use hx_base::{Diagnostic, SourceFile};
 use hx_codegen::{CudaSource, LaunchParam};
 use hx_compile::{Db, Instance, cuda_source, instance_diagnostics, tile_program};
+use hx_dtype::DType;
 use hx_hir::{Name, kernel_signature};
 use hx_lower::LaunchFacts;
 use hx_worker::Want;
@@ -284,6 +285,28 @@ impl Built {
     pub fn description(&self, code: &str) -> Result<String, String> {
         let description = Description { code: code.to_owned(), ..self.description.clone() };
         serde_json::to_string_pretty(&description).map(|text| text + "\n").map_err(|e| e.to_string())
+    }
+
+    /// What the code relies on besides the kernel's own `where`, as one phrase; nothing if it is nothing.
+    pub fn assumed(&self) -> Option<String> {
+        let mut divisors: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+        for (name, divisor) in &self.description.facts.dims {
+            divisors.entry(*divisor).or_default().push(name);
+        }
+        let mut aligned: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+        for param in &self.description.params {
+            if let Parameter::Tensor { name, dtype, align, .. } = param
+                && DType::parse(dtype).is_none_or(|dtype| align * 8 > dtype.bits())
+            {
+                aligned.entry(*align).or_default().push(name);
+            }
+        }
+        let quoted = |names: &[&str]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+        let multiple = |(n, names): (&u32, &Vec<&str>)| format!("multiples of {n}: {}", quoted(names));
+        let address = |(n, names): (&u32, &Vec<&str>)| format!("aligned to {n} bytes: {}", quoted(names));
+        let facts: Vec<String> =
+            divisors.iter().rev().map(multiple).chain(aligned.iter().rev().map(address)).collect();
+        (!facts.is_empty()).then(|| facts.join("; "))
     }
 
     /// What the machine code needs of the hardware, where it was made.

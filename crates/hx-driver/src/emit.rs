@@ -57,6 +57,8 @@ pub struct Emitted {
 pub enum EmitError {
     /// The request is at fault.
     Usage(String),
+    /// The kernel needs a value for a compile-time parameter. How it is given, whoever asked knows.
+    Open { kernel: Name, parameter: Name },
     /// The kernel has errors.
     Found(Vec<Diagnostic>),
     /// The machine lacks something.
@@ -173,10 +175,7 @@ pub(crate) fn instance<'db>(
     let args: CtArgs = overrides.iter().cloned().collect();
     let open = signature.generics.iter().find(|g| g.default.is_none() && !args.contains_key(&g.name));
     if let Some(open) = open {
-        return Err(EmitError::Usage(format!(
-            "`{name}` needs a value for `{0}`: `--set {0}=...`",
-            open.name
-        )));
+        return Err(EmitError::Open { kernel: name.clone(), parameter: open.name.clone() });
     }
     Ok(Instance::new(db, kernel, args, setup.target, LaunchFacts::all_16()))
 }

@@ -4,6 +4,7 @@
 //! cell that is refused or fails leaves no trace but its message.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -64,6 +65,8 @@ pub struct Session {
     pub(crate) cells: usize,
     /// The same in order, for `:save`.
     pub(crate) texts: Vec<SourceFile>,
+    /// Those of them that left a value, which `_` then meant.
+    pub(crate) left_values: BTreeSet<SourceFile>,
     /// Files that were loaded, for `:reload`.
     pub(crate) loaded: Vec<String>,
     /// The machine that was told last.
@@ -123,6 +126,7 @@ impl Session {
             config,
             cells: 0,
             texts,
+            left_values: BTreeSet::new(),
             loaded,
             announced: None,
             typing: None,
@@ -154,6 +158,7 @@ impl Session {
         self.environment = done.environment;
         screen.diagnostics(&self.db, &done.warnings);
         if let Some(value) = done.value.filter(|value| !matches!(value, Value::Unit)) {
+            self.left_values.insert(file);
             screen.result(&show::value(&value, screen.style()));
         }
         self.carry_along(file, before, screen);

@@ -105,6 +105,11 @@ fn setup(
     })
 }
 
+/// A kernel has no default instance, as this compile-time parameter has no default.
+fn open_parameter(kernel: &str, parameter: &str) -> String {
+    format!("`{kernel}` needs a value for `{parameter}`: `--set {parameter}=...`")
+}
+
 /// The machine of a command; which one it is is told.
 fn machine(setup: &Setup, output: &Output) -> Result<Machine, Exit> {
     announce(open_machine(setup), output)

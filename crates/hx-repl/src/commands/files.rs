@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hx_base::{Diagnostic, FileKind, Scope, SourceFile, codes};
 use hx_hir::{Item, ItemKind, Name, file_items, item_range};
-use hx_syntax::ast::AstNode as _;
+use hx_syntax::{SyntaxKind, SyntaxNode, TextRange, ast::AstNode as _};
 
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
@@ -211,23 +211,85 @@ fn item_text(session: &Session, item: Item<'_>) -> String {
     if closed || text.ends_with(';') { text.to_owned() } else { format!("{text};") }
 }
 
-/// The statements of all cells, each closed; what was only looked at is printed.
+/// What the last cell with a value left, which later cells call `_`.
+struct Left {
+    /// Its place among the statements.
+    at: usize,
+    text: String,
+    /// Whether the statement prints it.
+    shown: bool,
+    /// The local that holds it, once a cell has used it.
+    name: Option<String>,
+}
+
+/// The statements of all cells, each closed; what was only looked at is printed, and what `_` stood for gets a name.
 fn statements(session: &Session) -> Vec<String> {
     let db = &session.db;
-    let mut out = Vec::new();
+    let mut out: Vec<String> = Vec::new();
+    let mut left: Option<Left> = None;
     for &file in session.texts.iter().filter(|file| file.kind(db) == FileKind::Cell) {
         let Some(cell) = hx_base::parse(db, file).tree().cell() else { continue };
-        for statement in cell.statements() {
-            let text = statement.syntax().text().to_string();
-            let text = text.trim();
-            out.push(if text.ends_with([';', '}']) { text.to_owned() } else { format!("{text};") });
+        let tail = cell.tail_expr();
+        let nodes = cell.statements().map(|statement| statement.syntax().clone());
+        let nodes: Vec<SyntaxNode> = nodes.chain(tail.iter().map(|tail| tail.syntax().clone())).collect();
+        if let Some(left) =
+            left.as_mut().filter(|_| nodes.iter().any(|node| last_values(node).next().is_some()))
+            && left.name.is_none()
+        {
+            let name = fresh_name(session, &out);
+            let print = if left.shown { format!("\nprint({name});") } else { String::new() };
+            out[left.at] = format!("let {name} = {};{print}", left.text);
+            left.name = Some(name);
         }
-        if let Some(value) = cell.tail_expr() {
-            let text = value.syntax().text().to_string();
+        let name = left.as_ref().and_then(|left| left.name.as_deref());
+        let texts: Vec<String> = nodes.iter().map(|node| with_last(node, name)).collect();
+        for (at, text) in texts.into_iter().enumerate() {
+            if tail.is_none() || at + 1 < nodes.len() {
+                out.push(if text.ends_with([';', '}']) { text } else { format!("{text};") });
+                continue;
+            }
             let is_call =
-                matches!(value, hx_syntax::ast::Expr::CallExpr(_) | hx_syntax::ast::Expr::IfExpr(_));
-            out.push(if is_call { format!("{};", text.trim()) } else { format!("print({});", text.trim()) });
+                matches!(tail, Some(hx_syntax::ast::Expr::CallExpr(_) | hx_syntax::ast::Expr::IfExpr(_)));
+            out.push(if is_call { format!("{text};") } else { format!("print({text});") });
+            if session.left_values.contains(&file) {
+                left = Some(Left { at: out.len() - 1, text, shown: !is_call, name: None });
+            }
         }
     }
     out
+}
+
+/// The places where `_` means the last value: anywhere but in a tuple, where it keeps a mode.
+fn last_values(node: &SyntaxNode) -> impl Iterator<Item = TextRange> {
+    let wildcards = node.descendants().filter(|inner| inner.kind() == SyntaxKind::WILDCARD_EXPR);
+    let in_tuple = |node: &SyntaxNode| {
+        node.parent()
+            .is_some_and(|parent| matches!(parent.kind(), SyntaxKind::TUPLE_FIELD | SyntaxKind::TUPLE_EXPR))
+    };
+    wildcards.filter(move |node| !in_tuple(node)).map(|node| node.text_range())
+}
+
+/// The text of a node with a name in the place of the last value.
+fn with_last(node: &SyntaxNode, name: Option<&str>) -> String {
+    let mut text = node.text().to_string();
+    if let Some(name) = name {
+        let places: Vec<TextRange> = last_values(node).collect();
+        for place in places.into_iter().rev() {
+            let place = place - node.text_range().start();
+            text.replace_range(std::ops::Range::<usize>::from(place), name);
+        }
+    }
+    text.trim().to_owned()
+}
+
+/// A name for a value that no text of the session has.
+fn fresh_name(session: &Session, written: &[String]) -> String {
+    let texts = session.texts.iter().map(|file| file.text(&session.db));
+    let texts: Vec<&str> = texts.chain(written.iter().map(String::as_str)).collect();
+    let is_word = |name: &str| {
+        let mut words = texts.iter().flat_map(|text| text.split(|c: char| !c.is_alphanumeric() && c != '_'));
+        words.any(|word| word == name)
+    };
+    let names = std::iter::once("last".to_owned()).chain((2..).map(|n| format!("last{n}")));
+    names.into_iter().find(|name| !is_word(name)).unwrap_or_default()
 }

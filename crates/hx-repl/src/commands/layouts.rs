@@ -165,6 +165,10 @@ fn told(session: &Session, answer: Result<Answer, Outcome>, screen: &mut Screen<
             Outcome::Good
         }
         Ok(Err(EmitError::Usage(text))) => usage(screen, &text),
+        Ok(Err(EmitError::Open { kernel, parameter })) => {
+            let how = format!("write `{parameter}=...` behind the name");
+            usage(screen, &format!("`{kernel}` needs a value for `{parameter}`: {how}"))
+        }
         Ok(Err(EmitError::Found(found))) => {
             screen.diagnostics(&session.db, &found);
             outcome_of(&found)

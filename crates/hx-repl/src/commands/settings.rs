@@ -125,6 +125,7 @@ pub(super) fn reset(session: &mut Session, _: &str, screen: &mut Screen<'_>) -> 
     session.scope = None;
     session.environment = Environment::default();
     session.texts.clear();
+    session.left_values.clear();
     session.loaded.clear();
     screen.remark("every cell, value and loaded file is forgotten");
     Outcome::Good

@@ -5,7 +5,7 @@ use std::path::Path;
 use hx_base::{Diagnostic, codes};
 use hx_driver::{BuildKind, BuildRequest, Built, EmitError, Overrides, build, parse_facts, parse_override};
 
-use super::{load, setup};
+use super::{load, open_parameter, setup};
 use crate::Exit;
 use crate::cli::BuildArgs;
 use crate::output::Output;
@@ -36,9 +36,11 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
     if front.iter().any(Diagnostic::is_error) {
         return Err(Exit::Bad);
     }
+    let is_default = facts.is_none();
     let request = BuildRequest { kernel: args.kernel.clone(), overrides, facts, kind };
     let built = build(&loaded.db, file, &request, &setup).map_err(|error| match error {
         EmitError::Usage(text) => usage(text),
+        EmitError::Open { kernel, parameter } => usage(open_parameter(&kernel, &parameter)),
         EmitError::Found(found) => {
             output.diagnostics(&loaded.db, &found);
             Exit::Bad
@@ -52,11 +54,17 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
     for warning in &built.warnings {
         output.placeless_parts(&codes::CACHE_UNWRITABLE, warning, &[], &[]);
     }
-    write(&built, kind, args, output)?;
+    write(&built, kind, args, is_default, output)?;
     Ok(Exit::Good)
 }
 
-fn write(built: &Built, kind: BuildKind, args: &BuildArgs, output: &Output) -> Result<(), Exit> {
+fn write(
+    built: &Built,
+    kind: BuildKind,
+    args: &BuildArgs,
+    is_default: bool,
+    output: &Output,
+) -> Result<(), Exit> {
     let failed = |path: &Path, reason: String| {
         let text = format!("cannot write `{}`: {reason}", path.display());
         output.placeless_parts(&codes::IO_ERROR, &text, &[], &[]);
@@ -84,5 +92,9 @@ fn write(built: &Built, kind: BuildKind, args: &BuildArgs, output: &Output) -> R
         format!(" ({} registers{spills})", r.registers)
     });
     output.remark(&format!("built `{}`: {} and {}{uses}", built.kernel, code.display(), launch.display()));
+    if let Some(assumed) = built.assumed().filter(|_| is_default) {
+        output
+            .remark(&format!("it assumes of every launch: {assumed}; `--facts` says what to assume instead"));
+    }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hx_base::Diagnostic;
 use hx_driver::{EmitError, EmitKind, KernelTimes, Overrides, Setup, emit, parse_override};
 
-use super::{Loaded, load, setup};
+use super::{Loaded, load, open_parameter, setup};
 use crate::Exit;
 use crate::cli::CheckArgs;
 use crate::output::Output;
@@ -116,6 +116,10 @@ fn show(
             }
             Err(EmitError::Usage(text)) => {
                 output.usage(&text);
+                return Err(Exit::Usage);
+            }
+            Err(EmitError::Open { kernel, parameter }) => {
+                output.usage(&open_parameter(&kernel, &parameter));
                 return Err(Exit::Usage);
             }
             Err(EmitError::Found(found)) => {
