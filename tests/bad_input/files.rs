@@ -330,7 +330,7 @@ fn a_file_of_another_kind() {
     sandbox.run(&["run", "a.npy"]).check(expect![[r#"
         exit 1
         --- stderr
-        error[HX0627]: cannot open `a.npy`: the file is not UTF-8 text
+        error[HX0627]: cannot open `a.npy`: the file is not UTF-8 text: the byte at offset 0 begins no character
     "#]]);
 }
 

@@ -223,7 +223,15 @@ fn a_file_that_is_not_utf8() {
     sandbox.run(&["check", "a.hx"]).check(expect![[r#"
         exit 1
         --- stderr
-        error[HX0627]: cannot open `a.hx`: the file is not UTF-8 text
+        error[HX0627]: cannot open `a.hx`: the file is not UTF-8 text: the byte at offset 19 begins no character
+    "#]]);
+    // Of a folder the file is named.
+    sandbox.write("kernels/b.hx", b"\xff\n");
+    sandbox.write("kernels/good.hx", b"main { }\n");
+    sandbox.run(&["check", "kernels"]).check(expect![[r#"
+        exit 1
+        --- stderr
+        error[HX0627]: cannot open `kernels/b.hx`: the file is not UTF-8 text: the byte at offset 0 begins no character
     "#]]);
 }
 
@@ -598,7 +606,8 @@ fn code_of_other_languages() {
             exit 1
             --- stderr
             a.hx:1:1: error[HX0001]: found `__global__` where an item was expected: did you mean `kernel`?
-            1 error
+            a.hx:6:1: error[HX0013]: found `#include`: another file's items are brought in with `use`
+            2 errors
         "#]],
     );
 }

@@ -1,6 +1,6 @@
 //! Disk as a trait, so that everything below the command line can be tested, and an editor can put open buffers over it.
 
-use std::{fmt, io};
+use std::{fmt, io, string::FromUtf8Error};
 
 /// One entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,8 +16,8 @@ pub struct DirEntry {
 pub enum SystemError {
     /// There is no such file or folder.
     NotFound,
-    /// The file is not UTF-8 text.
-    NotText,
+    /// The file is not UTF-8 text: the byte at this offset begins no character.
+    NotText(usize),
     /// Anything else, in the words of the operating system.
     Other(String),
 }
@@ -26,7 +26,9 @@ impl fmt::Display for SystemError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SystemError::NotFound => f.write_str("no such file or folder"),
-            SystemError::NotText => f.write_str("the file is not UTF-8 text"),
+            SystemError::NotText(at) => {
+                write!(f, "the file is not UTF-8 text: the byte at offset {at} begins no character")
+            }
             SystemError::Other(reason) => f.write_str(reason),
         }
     }
@@ -34,11 +36,16 @@ impl fmt::Display for SystemError {
 
 impl std::error::Error for SystemError {}
 
+impl From<FromUtf8Error> for SystemError {
+    fn from(error: FromUtf8Error) -> Self {
+        SystemError::NotText(error.utf8_error().valid_up_to())
+    }
+}
+
 impl From<io::Error> for SystemError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => SystemError::NotFound,
-            io::ErrorKind::InvalidData => SystemError::NotText,
             _ => SystemError::Other(error.to_string()),
         }
     }

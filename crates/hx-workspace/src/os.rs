@@ -10,7 +10,7 @@ pub struct OsSystem;
 
 impl System for OsSystem {
     fn read_to_string(&self, path: &str) -> Result<String, SystemError> {
-        Ok(fs::read_to_string(path)?)
+        Ok(String::from_utf8(fs::read(path)?)?)
     }
 
     fn read_dir(&self, path: &str) -> Result<Vec<DirEntry>, SystemError> {

@@ -20,7 +20,7 @@ pub struct Opened {
 /// Why a path cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenError {
-    /// The path as it was given.
+    /// The path as it was given, or that of the file in it that is at fault.
     pub path: String,
     /// What is wrong with it.
     pub reason: SystemError,
@@ -31,7 +31,7 @@ impl OpenError {
     pub fn code(&self) -> &'static Code {
         match self.reason {
             SystemError::NotFound => &codes::FILE_NOT_FOUND,
-            SystemError::NotText | SystemError::Other(_) => &codes::IO_ERROR,
+            SystemError::NotText(_) | SystemError::Other(_) => &codes::IO_ERROR,
         }
     }
 }
@@ -73,14 +73,17 @@ impl Database {
         let folder = if is_dir { absolute.as_str() } else { paths::parent(&absolute) };
         let root = self.project_root(folder);
         let manifest = match &root {
-            Some(root) => Some(self.read_manifest(root).map_err(fail)?),
+            Some(root) => {
+                let path = paths::join(root, MANIFEST_NAME);
+                Some(self.read_manifest(root).map_err(|reason| self.unreadable(&path, reason))?)
+            }
             None => None,
         };
         if let Some(root) = &root {
-            self.load_folder(root).map_err(fail)?;
+            self.load_folder(root)?;
         }
         let files = if is_dir {
-            self.load_folder(&absolute).map_err(fail)?
+            self.load_folder(&absolute)?
         } else {
             let file = self.load(&absolute).map_err(fail)?;
             self.load_used(file, &absolute);
@@ -205,11 +208,16 @@ impl Database {
 
     /// Loads every `.hx` file below a folder. Hidden folders, `target`, and folders that are projects of their own are left
     /// out.
-    fn load_folder(&mut self, folder: &str) -> Result<Vec<SourceFile>, SystemError> {
+    fn load_folder(&mut self, folder: &str) -> Result<Vec<SourceFile>, OpenError> {
         let mut found = Vec::new();
-        self.find_files(folder, 0, &mut found)?;
+        self.find_files(folder, 0, &mut found).map_err(|reason| self.unreadable(folder, reason))?;
         found.sort();
-        found.iter().map(|path| self.load(path)).collect()
+        let load = |path: &String| self.load(path).map_err(|reason| self.unreadable(path, reason));
+        found.iter().map(load).collect()
+    }
+
+    fn unreadable(&self, path: &str, reason: SystemError) -> OpenError {
+        OpenError { path: paths::display(&self.system().current_dir(), path), reason }
     }
 
     fn find_files(&self, folder: &str, depth: usize, found: &mut Vec<String>) -> Result<(), SystemError> {
