@@ -7,6 +7,7 @@
 //! A page may have a folder of its own: `` ```hx,file=NAME `` writes a file there, where the commands behind it run.
 //! `` ```repl `` holds entries behind `hx>` and what each of them shows; those of a page are one session.
 
+mod functions;
 mod prompt;
 mod status;
 

@@ -54,12 +54,17 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
         return Ok(if none { Exit::NoTest } else { broken_files(&listing).unwrap_or(Exit::Good) });
     }
     if none {
-        if let Some(exit) = broken_files(&listing) {
-            return Ok(exit);
+        let broken = broken_files(&listing);
+        // Without a filter the errors say why there is no test.
+        if broken.is_none() || args.failed || !filter.names.is_empty() {
+            output.remark(if args.failed {
+                "no test failed when it was last run"
+            } else {
+                "no test matches"
+            });
         }
-        output.remark(if args.failed { "no test failed when it was last run" } else { "no test matches" });
         teller.counts(&Counts::default());
-        return Ok(Exit::NoTest);
+        return Ok(broken.unwrap_or(Exit::NoTest));
     }
     if filter.names.is_empty() && filter.skip.is_empty() && !args.failed {
         let known: BTreeSet<&str> =
