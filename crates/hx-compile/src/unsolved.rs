@@ -150,7 +150,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
         OpKind::Fill { dst, .. } => format!("fills {}", name(dst)),
         OpKind::Gemm { c, a, b, .. } => {
             format!(
-                "multiplies {} and {} into {}: one matrix instruction has to take all three",
+                "multiplies {} and {} into {}: one instruction has to take all three",
                 name(a),
                 name(b),
                 name(c)
@@ -167,7 +167,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
                 [] => format!("writes {}", name(&map.dst)),
                 others => {
                     format!(
-                        "computes {} element by element from {}: the same threads hold both",
+                        "computes {} element by element from {}: each thread needs the same elements of both",
                         name(&map.dst),
                         others.join(" and ")
                     )
@@ -181,7 +181,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
             format!("moves {} to {}", base_text(program, src), base_text(program, dst))
         }
         OpKind::CopyAsync { src, dst } => format!(
-            "moves 4, 8 or 16 bytes at once: neighbours, at a multiple of so many bytes, both in {} and in {}",
+            "moves at least 4 B at once, which are neighbours both in {} and in {} and begin at a multiple of 4 B in both",
             base_text(program, src),
             base_text(program, dst)
         ),

@@ -185,17 +185,39 @@ fn found_instructions(
         let is_int = operand(&lowered.program, failure).is_some_and(DType::is_int);
         let arch = places.instance.arch(places.db);
         let rows = catalogue().gemms.iter().filter(|row| row.arch <= arch.number());
-        let mut types: Vec<String> = Vec::new();
-        for row in rows.filter(|row| row.a.dtype.is_int() == is_int) {
-            let text = format!("{} · {} → {}", row.a.dtype, row.b.dtype, row.c.dtype);
-            if !types.contains(&text) {
-                types.push(text);
-            }
-        }
-        found = found.note(format!("{arch} multiplies {}", types.join(", ")));
-        found.help.push("`cast` the operands to types that it multiplies".to_owned());
+        let rows = rows.filter(|row| row.a.dtype.is_int() == is_int);
+        let types = products(rows.map(|row| [row.a.dtype, row.b.dtype, row.c.dtype]));
+        found = found.note(format!("{arch} multiplies {types}"));
+        let help = "`cast` the operands to a pair of types that is multiplied, and give the accumulator the type of their sums";
+        found.help.push(help.to_owned());
     }
     found
+}
+
+/// Products of element types as text, those that differ in an operand only together: `{i8, u8} · {i8, u8} → i32`.
+fn products(types: impl Iterator<Item = [DType; 3]>) -> String {
+    // For each first operand and sum the second operands.
+    let mut seconds: Vec<([DType; 2], Vec<DType>)> = Vec::new();
+    for [a, b, c] in types {
+        match seconds.iter_mut().find(|(key, _)| *key == [a, c]) {
+            Some((_, list)) if list.contains(&b) => {}
+            Some((_, list)) => list.push(b),
+            None => seconds.push(([a, c], vec![b])),
+        }
+    }
+    let mut groups: Vec<(Vec<DType>, Vec<DType>, DType)> = Vec::new();
+    for ([a, c], list) in seconds {
+        match groups.iter_mut().find(|group| group.1 == list && group.2 == c && list.contains(&a)) {
+            Some(group) => group.0.push(a),
+            None => groups.push((vec![a], list, c)),
+        }
+    }
+    let set = |types: &[DType]| {
+        let names: Vec<String> = types.iter().map(DType::to_string).collect();
+        if names.len() == 1 { names.concat() } else { format!("{{{}}}", names.join(", ")) }
+    };
+    let text = |(a, b, c): &(Vec<DType>, Vec<DType>, DType)| format!("{} · {} → {c}", set(a), set(b));
+    groups.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// The element type of a gemm's operands.
@@ -232,10 +254,7 @@ fn demands(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut foun
         }
     }
     match claims.len() {
-        count if count > 1 && conflict.minimal => found.note(match count {
-            2 => "to change either of the two is enough",
-            _ => "to change any one of these is enough",
-        }),
+        count if count > 1 && conflict.minimal => found.note("any one of these changes is enough"),
         _ => found,
     }
 }

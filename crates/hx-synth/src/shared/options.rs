@@ -553,14 +553,20 @@ fn unsatisfied(
     options: &[Vec<Candidate>],
 ) -> Failure {
     let name = &program.tensor(tensor).name;
-    let failure = Failure::new(
-        FailureKind::Conflict,
-        format!("no layout of the shared tensor `{name}` serves all of its accesses"),
-    );
+    let message = match pin_of(program, tensor) {
+        Some(_) => format!("the layout that `{name}` is pinned to does not serve all of its accesses"),
+        None => format!("no layout of the shared tensor `{name}` serves all of its accesses"),
+    };
+    let failure = Failure::new(FailureKind::Conflict, message);
     uses.iter().zip(options).fold(failure, |f, (u, candidates)| {
         let least = candidates.iter().min_by_key(|candidate| candidate.access.run.width());
         let text = match least.filter(|candidate| candidate.access.run.width() > 1) {
-            Some(least) => format!("this access asks at least for `{}` of `{name}`", least.constraint),
+            Some(Candidate { access: Access { row, run, .. }, .. }) => format!(
+                "moves at least {} B at once: {} neighbours along dimension {} of `{name}` lie side by side",
+                row.access,
+                run.width(),
+                u.view.modes[run.dim].dim
+            ),
             None => format!("this access of `{name}` takes part"),
         };
         f.part(Some(u.op.id), Some(tensor), text)
