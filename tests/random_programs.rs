@@ -7,6 +7,7 @@
 
 mod draw;
 mod draw_more;
+mod draw_rows;
 mod judge;
 mod program;
 mod shrink;

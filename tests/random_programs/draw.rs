@@ -57,14 +57,16 @@ pub(super) fn program(seed: u64, case: u64) -> Program {
         let extent = draw.extent();
         draw.extents.push(extent);
     }
-    let wanted = 3 + draw.below(7);
+    draw.instruction(case);
+    let wanted = draw.steps.len() + 3 + draw.below(7);
     let first = draw.shape();
     let dtype = draw.dtype();
     draw.load(first, dtype, None);
     while draw.steps.len() < wanted {
         draw.step();
     }
-    Program { name: format!("random_{case}"), threads, blocks, steps: draw.steps }
+    draw.last(case);
+    Program { name: format!("random_{case}"), threads: draw.threads, blocks, steps: draw.steps }
 }
 
 fn below(random: &mut Random, n: usize) -> usize {
@@ -140,7 +142,7 @@ impl Draw {
         if packed {
             stored[1] = value.shape[1];
         }
-        let adds = value.dtype.bits() > 8 && value.dtype != DType::I64;
+        let adds = value.dtype.bits() > 8;
         let exact_sum = value.range.magnitude().saturating_mul(self.blocks) <= exact(value.dtype);
         if packed && store == Store::Transposed || store == Store::Added && !(adds && exact_sum) {
             store = Store::Direct;
@@ -186,7 +188,11 @@ impl Draw {
     }
 
     fn step(&mut self) {
-        match self.below(124) {
+        match self.below(132) {
+            124..132 => {
+                let number = self.random.next();
+                self.instruction(number);
+            }
             100..106 => self.scan(),
             106..113 => self.part(),
             113..116 => self.unpack(),
@@ -238,7 +244,7 @@ impl Draw {
             input.range = Range::new(input.range.low.max(-most), input.range.high.min(most));
             input.pad = input.pad.filter(|pad| *pad <= most);
         }
-        if shape[0] == 1 && dtype.bits() >= 8 && self.percent(40) {
+        if shape[0] == 1 && dtype.bits() >= 8 && self.percent(60) {
             input =
                 Input { per_block: false, transposed: false, around: None, view: ViewKind::Vector, ..input };
         }
@@ -478,7 +484,7 @@ impl Draw {
     }
 
     /// A tile of that magnitude at most: the given one, or a remainder of it.
-    fn shrunk(&mut self, at: usize, most: i64) -> usize {
+    pub(super) fn shrunk(&mut self, at: usize, most: i64) -> usize {
         let value = self.value(at);
         if value.range.magnitude() <= most {
             return at;
@@ -614,7 +620,7 @@ impl Draw {
         let [rows, columns] = value.shape;
         let packed = value.dtype.bits() < 8;
         let transposed = !packed && self.percent(50);
-        let pin = match self.below(8) {
+        let pin = match self.below(6) {
             _ if packed => None,
             0 => Some(format!("({rows}, {columns}) : ({}, 1)", columns + self.pick(&[0, 1, 2, 8]))),
             1 => Some(format!("({rows}, {columns}) : (1, {})", rows + self.pick(&[0, 1, 2, 8]))),

@@ -316,9 +316,9 @@ impl Writer<'_> {
             let own: Vec<String> = (0..args.len()).map(|i| format!("a{i}")).collect();
             let body = self.device(node, dtype, &own, "");
             let params: Vec<String> = own.iter().map(|name| format!("{name}: {dtype}")).collect();
-            let header = format!("fn f{at}({}) -> {dtype}", params.join(", "));
+            let header = format!("fn of{at}({}) -> {dtype}", params.join(", "));
             let _ = write!(self.functions, "{header} {{\n    {body}\n}}\n\n");
-            self.emit(format!("let v{at} = f{at}({});", names.join(", ")));
+            self.emit(format!("let v{at} = of{at}({});", names.join(", ")));
         } else {
             let like = args.iter().position(|&arg| arg == shape);
             let like = like.map_or_else(|| names.join(" + "), |i| names[i].clone());

@@ -1,0 +1,254 @@
+//! Drawing what asks for a row of the catalogue: programs take turns through the rows, so that rare ones occur as often as common
+//! ones. What the compiler makes of it is its own choice.
+
+use hx_dtype::DType;
+use hx_target::{Catalogue, ComputeRow, ConvertRow, CopyRow, GemmRow, catalogue};
+
+use super::draw::Draw;
+use super::program::{
+    Binary, Compare, Join, Node, Op, POINTS, Range, Shape, Store, Value, exact, is_narrow, is_unsigned,
+};
+
+/// What a program asks for.
+enum Asked {
+    Convert(&'static ConvertRow),
+    Gemm(&'static GemmRow),
+    /// It moves matrices of eight by eight between shared memory and registers.
+    Matrices(&'static CopyRow),
+    Add(&'static CopyRow),
+    /// Matrices of eight by eight change hands.
+    Turned,
+}
+
+/// The instruction whose turn it is.
+fn asked(case: u64) -> Option<Asked> {
+    let Catalogue { converts, gemms, copies, exchanges, .. } = catalogue();
+    let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
+    all.extend(copies.iter().filter(|row| row.adds.is_some()).map(Asked::Add));
+    // The compiler has other ways for these, so they are asked for more often.
+    for _ in 0..2 {
+        all.extend(gemms.iter().map(Asked::Gemm));
+        all.extend(copies.iter().filter(|row| row.is_collective()).map(Asked::Matrices));
+        all.extend(exchanges.iter().filter(|row| row.held.is_some()).map(|_| Asked::Turned));
+    }
+    (!all.is_empty()).then(|| all.swap_remove((case % all.len() as u64) as usize))
+}
+
+impl Draw {
+    /// What the instruction of that number works on. Some want a block of one warp, so they come before all other steps.
+    pub(super) fn instruction(&mut self, number: u64) {
+        let first = self.steps.is_empty();
+        match asked(number) {
+            Some(Asked::Convert(row)) => self.converted(row),
+            Some(Asked::Gemm(row)) => self.multiplied(row),
+            Some(Asked::Matrices(row)) if row.is_load() => self.matrices_loaded(row),
+            Some(Asked::Matrices(row)) if first => self.matrices_stored(row),
+            Some(Asked::Turned) if first => self.turned(),
+            _ => {}
+        }
+    }
+
+    /// After all other steps: an operator of a thread, and what is added to memory by the instruction whose turn it is.
+    pub(super) fn last(&mut self, case: u64) {
+        let operators = &catalogue().computes;
+        if let Some(row) = operators.get((case % operators.len().max(1) as u64) as usize) {
+            self.computed(row);
+        }
+        let Some(Asked::Add(row)) = asked(case) else { return };
+        let Some(dtype) = row.adds else { return };
+        // So many side by side, and not twice as many.
+        let each = i64::from(row.bytes * 8 / dtype.bits());
+        let shape = [self.pick(&[4, 8, 16, 32]), each * self.pick(&[1, 3, 5])];
+        let from = self.load(shape, dtype, Some(3));
+        let value = self.value(from);
+        let op = Op::Map { node: binary(Binary::Add, Node::Arg(0)), function: false };
+        let at = self.push(op, vec![from], Value { range: value.range.map(|x| 2 * x), ..value });
+        (self.steps[at].store, self.steps[at].stored) = (Store::Added, shape);
+    }
+
+    fn converted(&mut self, row: &ConvertRow) {
+        let columns: &[i64] = if row.values == 1 { &[1, 3, 5, 7, 33] } else { &[32, 64, 128] };
+        let shape = [self.pick(&[4, 8, 16, 32]), self.pick(columns)];
+        let at = self.load(shape, row.from, Some(exact(row.to)));
+        let value = self.value(at);
+        if value.dtype == row.from && !(is_unsigned(row.to) && value.range.low < 0) {
+            self.push(Op::Cast, vec![at], Value { dtype: row.to, ..value });
+        }
+    }
+
+    fn multiplied(&mut self, row: &GemmRow) {
+        let types = [row.a.dtype, row.b.dtype];
+        let rivals = catalogue().gemms.iter().filter(|r| [r.a.dtype, r.b.dtype] == types);
+        let steps: Vec<i64> = rivals.map(|r| r.shape[2]).filter(|k| *k > 1).collect();
+        let is_long = steps.iter().any(|step| *step < row.shape[2]);
+        let [m, n, k] = if row.threads == 1 {
+            // What the steps of no other instruction divide.
+            let few = [2, 3, 4, 6, 8, 12, 20, 24].into_iter();
+            let few: Vec<i64> = few.filter(|k| steps.iter().all(|step| k % step != 0)).collect();
+            [self.pick(&[16, 32, 48]), self.pick(&[8, 16, 24, 32]), self.pick(&few)]
+        } else if is_long {
+            // Long steps take long to begin with.
+            [self.pick(&[32, 48]), self.pick(&[24, 32]), row.shape[2] * self.pick(&[2, 3])]
+        } else {
+            [self.pick(&[16, 32, 48]), self.pick(&[8, 16, 24, 32]), row.shape[2] * self.pick(&[1, 3])]
+        };
+        let staged = [self.percent(30), self.percent(30)];
+        let [a, b] = [([m, k], types[0]), ([n, k], types[1])].map(|(shape, dtype)| {
+            // These are numbers of f32 until they are multiplied.
+            self.load(shape, if dtype == DType::Tf32 { DType::F32 } else { dtype }, Some(7))
+        });
+        self.multiply(a, b, (row.c.dtype, types[0] == DType::Tf32), staged);
+    }
+
+    fn multiply(&mut self, a: usize, b: usize, (out, tf32): (DType, bool), staged: [bool; 2]) {
+        let [x, y] = [a, b].map(|at| self.value(at));
+        let ([m, k], n) = (x.shape, y.shape[0]);
+        let range = x.range.zip(y.range, |x, y| x * y).map(|x| x * k).union(Range::new(0, 0));
+        let op = Op::Gemm { init: Some(0), staged, warps: None, tf32 };
+        self.push(op, vec![a, b], Value { shape: [m, n], dtype: out, range });
+    }
+
+    /// A matrix that is read from shared memory as operand B, as many eights of it as the row moves at once.
+    fn matrices_loaded(&mut self, row: &CopyRow) {
+        let (dtype, [n, k]) = (self.pick(&[DType::F16, DType::Bf16]), eights(row));
+        let m = self.pick(&[16, 32]);
+        let a = self.load([m, k], dtype, Some(7));
+        let (b, staged) = if transposes(row) {
+            let from = self.load([k, n], dtype, Some(7));
+            let value = Value { shape: [n, k], ..self.value(from) };
+            (self.push(Op::Stage { transposed: true, permute: false, pin: None }, vec![from], value), false)
+        } else {
+            (self.load([n, k], dtype, Some(7)), true)
+        };
+        self.multiply(a, b, (DType::F32, false), [false, staged]);
+    }
+
+    /// Operand B of one warp, which is written to shared memory too.
+    fn matrices_stored(&mut self, row: &CopyRow) {
+        self.threads = 32;
+        let (dtype, [n, k]) = (self.pick(&[DType::F16, DType::Bf16]), eights(row));
+        let a = self.load([16, k], dtype, Some(7));
+        let b = self.load([n, k], dtype, Some(7));
+        self.multiply(a, b, (DType::F32, false), [false; 2]);
+        let value = self.value(b);
+        let transposed = transposes(row);
+        let shape = if transposed { [k, n] } else { [n, k] };
+        let op = Op::Stage { transposed, permute: false, pin: None };
+        let at = self.push(op, vec![b], Value { shape, ..value });
+        (self.steps[at].store, self.steps[at].stored) = (Store::Direct, shape);
+    }
+
+    /// A product that is operand B of the next, transposed in between: what a warp holds of it is what it needs there.
+    fn turned(&mut self) {
+        let warps = self.pick(&[1, 2]);
+        self.threads = 32 * warps;
+        let (m, n, k) = (self.pick(&[16, 32]), 16 * warps, self.pick(&[16, 32]));
+        let [a, b] = [[m, k], [n, k]].map(|shape| self.load(shape, DType::F16, Some(2)));
+        self.product_over([1, warps], a, b);
+        let small = self.shrunk(self.steps.len() - 1, 15);
+        let value = Value { dtype: DType::F16, ..self.value(small) };
+        let cast = self.push(Op::Cast, vec![small], value);
+        let op = Op::Part { first: [0, 0], turned: true };
+        let turned = self.push(op, vec![cast], Value { shape: [n, m], ..value });
+        let e = self.load([16, m], DType::F16, Some(3));
+        self.product_over([1, warps], e, turned);
+    }
+
+    /// A product with this arrangement of the warps.
+    fn product_over(&mut self, arrangement: Shape, a: usize, b: usize) {
+        self.multiply(a, b, (DType::F32, false), [false; 2]);
+        if let Some(Op::Gemm { warps, .. }) = self.steps.last_mut().map(|step| &mut step.op) {
+            *warps = Some(arrangement);
+        }
+    }
+
+    /// An expression with one operator, of a tile of its own.
+    fn computed(&mut self, row: &ComputeRow) {
+        let dtype = if row.dtype == DType::Bool { DType::F32 } else { row.dtype };
+        if is_narrow(dtype) {
+            return;
+        }
+        let shape = [self.pick(&[4, 8, 16]), self.pick(&[2, 5, 8, 16, 32])];
+        let at = self.load(shape, dtype, Some(3));
+        let value = self.value(at);
+        let Some((node, range)) = expression(&row.operator, row.dtype, value.range) else { return };
+        let function = self.percent(30);
+        self.push(Op::Map { node, function }, vec![at], Value { range, ..value });
+    }
+}
+
+fn transposes(row: &CopyRow) -> bool {
+    row.name.ends_with(".trans")
+}
+
+/// Operand B, whose eights of rows and of columns are as many as the row moves at once.
+fn eights(row: &CopyRow) -> Shape {
+    match row.words {
+        1 => [8, 8],
+        2 => [8, 16],
+        _ => [16, 16],
+    }
+}
+
+fn binary(op: Binary, x: Node) -> Node {
+    Node::Binary(op, x.clone().into(), x.into())
+}
+
+/// An expression of the first argument with the operator on elements of the type, and its range; nothing where the language has none.
+fn expression(operator: &str, dtype: DType, range: Range) -> Option<(Node, Range)> {
+    let x = || Node::Arg(0);
+    let one = || Node::Const(1);
+    let most = range.magnitude();
+    // Chosen by conditions that differ from element to element.
+    let chosen = |join: Join, how: &[Compare]| {
+        let conditions = how.iter().map(|how| (*how, x(), one())).collect();
+        let other = Node::Binary(Binary::Add, x().into(), one().into());
+        let node = Node::Select(join, conditions, x().into(), other.into());
+        Some((node, range.union(range.map(|x| x + 1))))
+    };
+    let point = |name: &str| {
+        let at = POINTS.iter().position(|(text, _)| text.split('(').next() == Some(name))?;
+        let value = POINTS[at].1;
+        let sum = Node::Binary(Binary::Add, x().into(), Node::Point(at, x().into()).into());
+        Some((sum, range.map(|x| x + value)))
+    };
+    let squares = Range::new(0, most * most);
+    match (operator, dtype) {
+        ("And", DType::Bool) => chosen(Join::All, &[Compare::Lt, Compare::Ge]),
+        ("Or", DType::Bool) => chosen(Join::Any, &[Compare::Lt, Compare::Eq]),
+        ("Not", DType::Bool) => chosen(Join::Not, &[Compare::Lt]),
+        ("Eq", DType::Bool) => chosen(Join::Same, &[Compare::Lt, Compare::Gt]),
+        ("Ne", DType::Bool) => chosen(Join::Differ, &[Compare::Le, Compare::Gt]),
+        ("Select", DType::Bool) => chosen(Join::Choice, &[Compare::Le, Compare::Gt, Compare::Lt]),
+        (_, DType::Bool) => None,
+        ("Add", _) => Some((binary(Binary::Add, x()), range.map(|x| 2 * x))),
+        ("Sub", _) => Some((binary(Binary::Sub, x()), Range::new(0, 0))),
+        ("Mul", _) => Some((binary(Binary::Mul, x()), squares)),
+        ("Min", _) => Some((Node::Binary(Binary::Min, x().into(), one().into()), range.map(|x| x.min(1)))),
+        ("Max", _) => Some((Node::Binary(Binary::Max, x().into(), one().into()), range.map(|x| x.max(1)))),
+        ("Div", dtype) if dtype.is_float() => Some((Node::Ratio(x().into(), 3), range)),
+        ("Div", _) => Some((Node::Quotient(x().into(), 2), range.map(|x| x.div_euclid(2)))),
+        ("Rem", _) => Some((Node::Rem(x().into(), 3), Range::new(0, 2))),
+        ("Neg", dtype) if is_unsigned(dtype) => {
+            Some((Node::Neg(binary(Binary::Sub, x()).into()), Range::new(0, 0)))
+        }
+        ("Neg", _) => Some((Node::Neg(x().into()), range.map(|x| -x))),
+        ("Abs", _) => Some((Node::Abs(x().into()), Range::new(0, most))),
+        ("Fma", _) => {
+            let range = Range::new(-most * most, most * most).zip(range, |a, b| a + b);
+            Some((Node::Fma(x().into(), x().into(), x().into()), range))
+        }
+        ("Lt", _) => chosen(Join::All, &[Compare::Lt]),
+        ("Le", _) => chosen(Join::All, &[Compare::Le]),
+        ("Eq", _) => chosen(Join::All, &[Compare::Eq]),
+        ("Ne", _) => chosen(Join::All, &[Compare::Ne]),
+        ("Select", _) => chosen(Join::All, &[Compare::Gt]),
+        ("Floor" | "Ceil" | "Round", _) => {
+            let how =
+                ["floor", "ceil", "round"].into_iter().find(|how| how.eq_ignore_ascii_case(operator))?;
+            let range = Range::new(range.low.div_euclid(2) - 1, range.high.div_euclid(2) + 1);
+            Some((Node::Half(how, x().into()), range))
+        }
+        _ => point(&operator.to_lowercase()),
+    }
+}
