@@ -17,6 +17,8 @@ use crate::failure::{Failure, FailureKind};
 
 /// Programs that are solved to find the conflict of one, at most.
 const BUDGET: usize = 96;
+/// Branches that their searches look at, all together: those of a program that is searched to the end, some times over.
+const BRANCHES: usize = 4 * crate::search::ALL;
 
 /// Something of a program that asks for layouts, and that can be left out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -44,7 +46,7 @@ pub struct Conflict {
 
 /// The conflict of a program that has no solution; nothing if it has one, or if `cancelled` returned true.
 pub fn explain(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Option<Conflict> {
-    let mut tries = Tries { arch, cancelled, left: BUDGET };
+    let mut tries = Tries { arch, cancelled, left: BUDGET, branches: BRANCHES };
     let mut failure = tries.failure(program)?;
     let mut claims = claims(program);
     // Most often the conflict is near where the solver gave up, and a small program is solved much faster.
@@ -75,12 +77,15 @@ struct Tries<'a> {
     arch: Arch,
     cancelled: &'a dyn Fn() -> bool,
     left: usize,
+    branches: usize,
 }
 
 impl Tries<'_> {
     fn failure(&mut self, program: &TileProgram) -> Option<Failure> {
-        self.left = self.left.saturating_sub(1);
-        let failure = crate::solve(program, self.arch, self.cancelled).err()?;
+        let (found, branches) = crate::solve::counted(program, self.arch, self.cancelled);
+        self.branches = self.branches.saturating_sub(branches);
+        self.left = if self.branches == 0 { 0 } else { self.left.saturating_sub(1) };
+        let failure = found.err()?;
         (failure.kind != FailureKind::Cancelled).then_some(failure)
     }
 

@@ -23,6 +23,8 @@ const CONVERTED_ISSUE: f64 = 4.0;
 const BARRIER: [f64; 2] = [13.25, 2.0];
 /// Issue slots that an instruction takes besides its wavefronts.
 const ISSUE_SLOT: f64 = 1.0;
+/// Bytes of a register.
+const REGISTER_BYTES: u32 = 4;
 /// Matrix units of a multiprocessor.
 const MATRIX_UNITS: f64 = 4.0;
 
@@ -176,6 +178,12 @@ pub(crate) fn lanes(program: &TileProgram, row: &ExchangeRow, exchanges: i64, se
     let warps = f64::from(program.threads.div_ceil(WARP));
     let selects = selects as f64 * warps_per_unit(program);
     exchanges as f64 * warps * row.issue + selects + row.latency
+}
+
+/// Cycles in which each thread puts so many registers away and brings them back.
+pub(crate) fn spill(program: &TileProgram, registers: i64) -> f64 {
+    let instructions = 2.0 * registers as f64 * f64::from(program.threads.div_ceil(WARP));
+    instructions * (f64::from(WARP * REGISTER_BYTES) / f64::from(WAVEFRONT_BYTES) + ISSUE_SLOT)
 }
 
 /// Wavefronts of one instruction of a warp at best.

@@ -123,9 +123,10 @@ pub(crate) fn whole(part: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     })
 }
 
-/// The layout of what a tensor is broadcast to: every thread walks the new axes itself.
+/// The layout of what a tensor is broadcast to: every thread walks the new axes itself. Threads that hold something past the one
+/// element along such an axis have no part in it.
 pub(crate) fn lifted(narrow: &Tv, shape: &[i64], axes: &[usize]) -> Tv {
-    let mut wide = narrow.clone();
+    let mut wide = narrow.project(axes);
     for &axis in axes {
         let mut strides = vec![0; shape.len()];
         strides[axis] = 1;

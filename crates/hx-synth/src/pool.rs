@@ -1,6 +1,6 @@
 //! Layouts that were met in one run of the solver, each kept once, with what was computed of them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -21,6 +21,8 @@ pub(crate) struct Pool {
     regular: RefCell<HashMap<[LayoutKey; 2], bool>>,
     /// What was found for shared tensors with the same accesses, whatever else is in the program.
     pub(crate) buffers: RefCell<shared::Known>,
+    /// Branches looked at, in all attempts of the run.
+    pub(crate) branches: Cell<usize>,
 }
 
 /// A layout with the extents of what is moved of it, its element type, and the row that moves it.

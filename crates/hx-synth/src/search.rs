@@ -16,6 +16,7 @@ use crate::constraints::{Known, Layouts, System};
 use crate::distribution::Tv;
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::pool::{LayoutKey, Pool, key};
+use crate::size::Together;
 use crate::{cost, parts, reduce, shared};
 
 /// What every part of one run of the solver reads.
@@ -26,10 +27,13 @@ pub(crate) struct Cx<'s, 'p> {
     pub(crate) cancelled: &'s dyn Fn() -> bool,
     /// No copies in which lanes exchange.
     pub(crate) single: bool,
+    /// What changes hands already.
+    moved: Vec<Move>,
     /// Branches and layouts looked at.
     pub(crate) steps: Cell<u64>,
     /// Cycles of operations under layouts that were met before.
     costs: RefCell<HashMap<(OpId, Vec<LayoutKey>), f64>>,
+    together: Together,
 }
 
 /// One complete choice for a component.
@@ -54,6 +58,9 @@ pub(crate) enum Conflicts {
 
 /// Branches of one component that are looked at.
 const BUDGET: usize = 4096;
+/// Branches of one run, in all components of all attempts. Where they are used up, no more attempts are made than it takes to have a
+/// solution, each with few branches.
+pub(crate) const ALL: usize = 4 * BUDGET;
 /// Branches after which a component counts as one without a choice that needs no moves, or as one whose moves are few enough.
 const FEW: usize = 256;
 
@@ -64,11 +71,18 @@ impl<'s, 'p> Cx<'s, 'p> {
         pool: &'s Pool,
         cancelled: &'s dyn Fn() -> bool,
     ) -> Cx<'s, 'p> {
-        Cx { system, arch, pool, cancelled, single: false, steps: Cell::new(0), costs: RefCell::default() }
+        let together = Together::of(system.program);
+        let (steps, costs) = (Cell::new(0), RefCell::default());
+        Cx { system, arch, pool, cancelled, single: false, moved: Vec::new(), steps, costs, together }
     }
 
     pub(crate) fn single(self, single: bool) -> Cx<'s, 'p> {
         Cx { single, ..self }
+    }
+
+    /// The program has these moves.
+    pub(crate) fn after(self, moves: &[Move]) -> Cx<'s, 'p> {
+        Cx { moved: moves.to_vec(), ..self }
     }
 
     pub(crate) fn program(&self) -> &'p TileProgram {
@@ -162,18 +176,29 @@ impl<'s, 'p> Cx<'s, 'p> {
 /// The moves that give an operation tensors of its own, where no instruction takes the layouts that they have. Elements narrower than a
 /// byte, which do not change hands one by one, have the layout of another tensor, and that one moves.
 pub(crate) fn freeing(program: &TileProgram, known: &Layouts, op: &Op) -> Vec<Move> {
+    let is_narrow = |tensor: &TensorId| program.tensor(*tensor).dtype.bits() < 8;
     let registers = op.kind.registers();
-    let Some(narrow) = registers.iter().find(|t| program.tensor(**t).dtype.bits() < 8) else {
+    let Some(narrow) = registers.iter().copied().find(is_narrow) else {
         return (0..registers.len()).map(|operand| Move::of(op, operand)).collect();
     };
-    let from = known.get(*narrow).and_then(|k| k.reason.from.first().copied());
-    let maker = from.and_then(|from| program.op(from));
-    let Some(maker) = maker.filter(|m| m.id != op.id && !matches!(m.kind, OpKind::Gemm { .. })) else {
-        return vec![];
-    };
-    let operands = maker.kind.registers();
-    let others = operands.iter().enumerate().filter(|(_, t)| *t != narrow);
-    others.map(|(operand, _)| Move::of(maker, operand)).collect()
+    let (mut moves, mut open, mut seen) = (Vec::new(), vec![(narrow, op.id)], BTreeSet::from([narrow]));
+    while let Some((tensor, met)) = open.pop() {
+        let from = known.get(tensor).and_then(|k| k.reason.from.first().copied());
+        let maker = from.and_then(|from| program.op(from));
+        let Some(maker) = maker.filter(|m| m.id != met && !matches!(m.kind, OpKind::Gemm { .. })) else {
+            continue;
+        };
+        for (operand, other) in maker.kind.registers().into_iter().enumerate() {
+            if other == tensor {
+                continue;
+            } else if !is_narrow(&other) {
+                moves.push(Move::of(maker, operand));
+            } else if seen.insert(other) {
+                open.push((other, maker.id));
+            }
+        }
+    }
+    moves
 }
 
 /// Finds the cheapest choices for a component, at most `keep` of them, cheapest first; of equal ones the first in the order of the
@@ -219,6 +244,7 @@ pub(crate) fn search<'p>(
         keep,
         leaves: Vec::new(),
         branches: 0,
+        most: ALL.saturating_sub(cx.pool.branches.get()),
         left: 0,
         failure: None,
         moves: BTreeMap::new(),
@@ -226,8 +252,13 @@ pub(crate) fn search<'p>(
     search.settle(Branch { known: start, ..Branch::default() })?;
     if search.leaves.is_empty() {
         let none = || Failure::new(FailureKind::Conflict, "no layout was found");
-        let moves = search.moves.into_keys().collect();
-        return Err(Blocked { failure: search.failure.unwrap_or_else(none), moves });
+        let mut failure = search.failure.unwrap_or_else(none);
+        if search.left > 0 {
+            let text =
+                format!("the search stopped at its budget and left {} branches unexplored", search.left);
+            failure = failure.part(None, None, text);
+        }
+        return Err(Blocked { failure, moves: search.moves.into_keys().collect() });
     }
     let least = search.leaves.first().map_or(f64::INFINITY, |leaf| leaf.cost);
     let pays = |(m, bound): (Move, f64)| (bound + cx.move_cost(component, m) < least).then_some(m);
@@ -281,6 +312,8 @@ struct Search<'s, 'c, 'p> {
     keep: usize,
     leaves: Vec<Leaf<'p>>,
     branches: usize,
+    /// Branches that were left for the whole run when the search began.
+    most: usize,
     left: u64,
     failure: Option<Failure>,
     /// What might have mended the branches that failed, each with the least cycles of such a branch.
@@ -299,14 +332,17 @@ impl<'p> Search<'_, '_, 'p> {
         self.leaves.len() < self.keep || self.leaves.last().is_some_and(|worst| bound < worst.cost)
     }
 
-    /// Whether enough branches were looked at. Without moves there may be no choice at all, however long one looks.
+    /// Whether enough branches were looked at. Without moves there may be no choice at all, however long one looks; where conflicts
+    /// are mended there is one, unless what the user pinned stands against it.
     fn is_over(&self) -> bool {
-        let budget = match self.conflicts {
-            Conflicts::Leave if self.leaves.is_empty() => 2 * FEW,
-            Conflicts::Leave => BUDGET,
-            Conflicts::Mend => FEW,
+        let most = match (self.conflicts, self.leaves.is_empty()) {
+            (Conflicts::Leave, true) => 2 * FEW,
+            // What is left of the whole run; the last attempts have a few branches.
+            (Conflicts::Leave, false) => BUDGET.min(FEW.max(self.most)),
+            (Conflicts::Mend, true) => BUDGET,
+            (Conflicts::Mend, false) => FEW,
         };
-        self.branches >= budget && (self.conflicts == Conflicts::Leave || !self.leaves.is_empty())
+        self.branches >= most
     }
 
     fn descend(&mut self, branch: Branch<'p>) -> Result<(), Failure> {
@@ -324,17 +360,21 @@ impl<'p> Search<'_, '_, 'p> {
             {
                 let found = self.leaves.len();
                 let mut next = branch.clone();
+                let repeats = tv.values() * tv.threads() > tv.tile.iter().product::<i64>();
                 let text = "as its narrower operand, each thread with all of the other axes".into();
                 let reason = Reason { text, from: vec![op] };
                 next.known.set(tensor, Rc::new(Known { tv: self.cx.pool.keep(tv), reason, pin: None }));
                 self.enter(next, &[tensor])?;
-                if self.leaves.len() > found {
+                // Where several threads hold the same, dealing it to them may be cheaper.
+                if self.leaves.len() > found && !repeats {
                     return Ok(());
                 }
             }
             return self.anchor(missing, branch);
         }
-        let cost = self.cx.cost(self.component, &branch)?;
+        let values = |tensor| Some(branch.known.get(tensor)?.tv.values());
+        let spills = self.cx.together.spills(self.cx.program(), self.cx.arch, &values);
+        let cost = self.cx.cost(self.component, &branch)? + spills;
         if self.promises(cost) {
             let Branch { known: layouts, chosen: tilings, moves, .. } = branch;
             let at = self.leaves.partition_point(|leaf| leaf.cost <= cost);
@@ -351,6 +391,7 @@ impl<'p> Search<'_, '_, 'p> {
             return Ok(());
         }
         self.branches += 1;
+        self.cx.pool.branches.set(self.cx.pool.branches.get() + 1);
         self.cx.steps.set(self.cx.steps.get() + 1);
         let system = self.cx.system;
         let mut conflicts = system.propagate(self.cx.pool, &mut branch.known, changed);
@@ -370,6 +411,7 @@ impl<'p> Search<'_, '_, 'p> {
             }
             for conflict in conflicts {
                 let ways = system.moves(conflict, self.cx.pool, &branch.known).into_iter();
+                let ways = ways.filter(|m| !self.cx.moved.contains(m));
                 let cost = |m: &Move| self.cx.move_cost(self.component, *m);
                 let Some(cheapest) = ways.min_by(|a, b| cost(a).total_cmp(&cost(b))) else { return Ok(()) };
                 branch.moved(cheapest);
@@ -403,7 +445,12 @@ impl<'p> Search<'_, '_, 'p> {
 
     fn gemm(&mut self, gemm: Gemm<'p>, branch: Branch<'p>) -> Result<(), Failure> {
         let mut fits = false;
-        for i in 0..self.ways[branch.chosen.len()].len() {
+        let ways = self.ways[branch.chosen.len()].len();
+        for i in 0..ways {
+            if self.is_over() {
+                self.left += (ways - i) as u64;
+                return Ok(());
+            }
             let tiling = self.ways[branch.chosen.len()][i].0.clone();
             let operands =
                 [(gemm.c, &tiling.c, "accumulator"), (gemm.a, &tiling.a, "A"), (gemm.b, &tiling.b, "B")];
@@ -477,9 +524,13 @@ impl<'p> Search<'_, '_, 'p> {
     /// Anchors what no gemm reaches, in the ways that a copy can be dealt.
     fn anchor(&mut self, missing: TensorId, branch: Branch<'p>) -> Result<(), Failure> {
         let (tensor, ways, reason) = self.anchor_copy(missing, &branch.known);
-        for tv in ways {
+        for (i, tv) in ways.iter().enumerate() {
+            if self.is_over() {
+                self.left += (ways.len() - i) as u64;
+                return Ok(());
+            }
             let mut next = branch.clone();
-            let tv = self.cx.pool.keep(tv);
+            let tv = self.cx.pool.keep(tv.clone());
             next.known.set(tensor, Rc::new(Known { tv, reason: reason.clone(), pin: None }));
             self.enter(next, &[tensor])?;
         }

@@ -1,8 +1,12 @@
 //! Tensors that are too large for any device are refused before the search, which enumerates them.
 
-use hx_target::Arch;
-use hx_tile::{Tensor, TensorId, TensorKind, TileProgram};
+use std::collections::{BTreeMap, BTreeSet};
 
+use hx_target::Arch;
+use hx_tile::{Held, Op, OpId, OpKind, Tensor, TensorId, TensorKind, TileProgram, registers_of};
+
+use crate::component::UNKNOWN_TRIPS;
+use crate::cost;
 use crate::failure::{Failure, FailureKind};
 
 /// Bytes of one register tensor in one thread: twice the 255 registers that a thread can have, so nothing that runs well is
@@ -52,6 +56,47 @@ fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) ->
     Err(Failure::new(FailureKind::Registers, message)
         .part(None, Some(id), text)
         .help("a smaller tile or more threads"))
+}
+
+/// What threads hold at once, each with how often: the tensors that are held across an operation, and each tensor as a whole, but for those
+/// that are loaded for gemms only: parts of them are, as they are needed.
+#[derive(Debug)]
+pub(crate) struct Together(Vec<(f64, Vec<TensorId>)>);
+
+impl Together {
+    pub(crate) fn of(program: &TileProgram) -> Together {
+        let ops = program.ops(UNKNOWN_TRIPS);
+        let trips: BTreeMap<OpId, f64> = ops.iter().map(|(op, trips)| (op.id, *trips)).collect();
+        let across = Held::of(program).across.into_iter();
+        let mut held: Vec<_> = across.map(|(op, tensors)| (trips[&op.id], tensors)).collect();
+        let is_part = |op: &Op, tensor: &TensorId| match &op.kind {
+            OpKind::Copy { src, .. } => src.register() != Some(*tensor),
+            OpKind::Gemm { c, .. } => c != tensor,
+            _ => false,
+        };
+        let mut whole = BTreeSet::new();
+        for (op, _) in ops {
+            whole.extend(op.kind.registers().into_iter().filter(|tensor| !is_part(op, tensor)));
+        }
+        held.extend(whole.into_iter().map(|tensor| (1.0, vec![tensor])));
+        Together(held)
+    }
+
+    /// Cycles of what threads have no registers for, at the worst place; `values` says how many elements of a tensor each thread holds.
+    pub(crate) fn spills(
+        &self,
+        program: &TileProgram,
+        arch: Arch,
+        values: &dyn Fn(TensorId) -> Option<i64>,
+    ) -> f64 {
+        let most = most_registers(program, arch);
+        let registers = |t: &TensorId| values(*t).map_or(0, |values| registers_of(program, *t, values));
+        let over = |(trips, held): &(f64, Vec<TensorId>)| {
+            let over = held.iter().map(registers).sum::<i64>() - most;
+            if over > 0 { trips * cost::spill(program, over) } else { 0.0 }
+        };
+        self.0.iter().map(over).fold(0.0, f64::max)
+    }
 }
 
 /// Whether each register tensor, dealt evenly, fits the registers of a thread.

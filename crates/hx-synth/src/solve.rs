@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hx_target::Arch;
-use hx_tile::{Choice, Edits, Move, OpId, OpKind, Reason, Solution, TensorId, TensorKind, TileProgram};
+use hx_tile::{Choice, Edits, Move, Op, OpId, OpKind, Reason, Solution, TensorId, TensorKind, TileProgram};
 
 use crate::component::components;
 use crate::constraints::{Known, Layouts, System};
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::pool::Pool;
-use crate::search::{Conflicts, Cx, freeing, search};
+use crate::search::{ALL, Conflicts, Cx, freeing, search};
+use crate::size::Together;
 use crate::{choices, convertible, pinned, route, size};
 
 /// Finds layouts and instructions for a program, the same ones every time.
@@ -18,11 +19,20 @@ use crate::{choices, convertible, pinned, route, size};
 /// # Errors
 /// A [`Failure`] that says what conflicts or lacks an instruction, or that `cancelled` returned true.
 pub fn solve(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Result<Solution, Failure> {
-    size::check(program, arch)?;
-    convertible::check(program, arch)?;
+    counted(program, arch, cancelled).0
+}
+
+/// The same, with the branches that were looked at.
+pub(crate) fn counted(
+    program: &TileProgram,
+    arch: Arch,
+    cancelled: &dyn Fn() -> bool,
+) -> (Result<Solution, Failure>, usize) {
     let pool = Pool::default();
+    let checked = size::check(program, arch).and_then(|()| convertible::check(program, arch));
     let solver = Solver { program, arch, pool: &pool, cancelled };
-    solver.solve().map(|(best, _)| best)
+    let found = checked.and_then(|()| solver.solve());
+    (found.map(|(best, _)| best), pool.branches.get())
 }
 
 /// All solutions that differ in what runs: the choices for each component of the program, with and without collective copies; at most
@@ -50,6 +60,8 @@ pub fn candidates(
                 (component, leaf) = (component + 1, 0);
             }
             let pick = Pick { component, leaf, single, conflicts: Conflicts::Leave };
+            // Each is looked for as the first was.
+            pool.branches.set(0);
             match solver.attempt_with(&moves, &still, &pick) {
                 Ok(Picked::Solution(solution, _)) => {
                     if held(program, &solution, arch)
@@ -131,9 +143,7 @@ impl Solver<'_> {
     /// The best solution, with the rearrangements that move nothing in it.
     fn solve(&self) -> Result<(Solution, BTreeSet<OpId>), Failure> {
         let mut tries = TRIES;
-        let mut still = BTreeSet::new();
-        let found = self.mended(&still, &mut tries);
-        let mut best = found.map_err(|blocked| blocked.failure)?;
+        let (mut best, mut still) = self.first(&mut tries).map_err(|blocked| blocked.failure)?;
         // What was not tried because nobody wants it any more was not worse.
         if (self.cancelled)() {
             return Err(Failure::cancelled());
@@ -141,8 +151,7 @@ impl Solver<'_> {
         // A rearrangement whose target is free may cost nothing: where it stays is tried one by one.
         for (op, _) in self.program.ops(1.0) {
             let OpKind::Rearrange { dst, .. } = op.kind else { continue };
-            if matches!(self.program.tensor(dst).kind, TensorKind::Register { pinned: None }) {
-                still.insert(op.id);
+            if self.is_free(dst) && still.insert(op.id) {
                 match self.attempt(&best.edits.moves, &still) {
                     Ok((solution, _)) if solution.cost < best.cost => best = solution,
                     Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => {
@@ -155,6 +164,37 @@ impl Solver<'_> {
             }
         }
         Ok((best, still))
+    }
+}
+
+impl Solver<'_> {
+    /// A solution in which all rearrangements may move values. Elements narrower than a byte do not change hands one by one: if there is
+    /// none, those rearrangements whose target is free keep them where they are.
+    fn first(&self, tries: &mut usize) -> Result<(Solution, BTreeSet<OpId>), Blocked> {
+        let blocked = match self.mended(&BTreeSet::new(), tries) {
+            Ok(found) => return Ok((found, BTreeSet::new())),
+            Err(blocked) => blocked,
+        };
+        let narrow = |(op, _): (&Op, f64)| match op.kind {
+            OpKind::Rearrange { dst, .. } if self.is_free(dst) => {
+                (self.program.tensor(dst).dtype.bits() < 8).then_some(op.id)
+            }
+            _ => None,
+        };
+        let still: BTreeSet<OpId> = self.program.ops(1.0).into_iter().filter_map(narrow).collect();
+        if still.is_empty() || blocked.failure.kind == FailureKind::Cancelled {
+            return Err(blocked);
+        }
+        match self.mended(&still, tries) {
+            Ok(found) => Ok((found, still)),
+            Err(other) if other.failure.kind == FailureKind::Cancelled => Err(other),
+            Err(_) => Err(blocked),
+        }
+    }
+
+    /// Whether a register tensor may have any layout.
+    fn is_free(&self, tensor: TensorId) -> bool {
+        matches!(self.program.tensor(tensor).kind, TensorKind::Register { pinned: None })
     }
 }
 
@@ -174,24 +214,32 @@ impl Solver<'_> {
     /// The cheapest solution that is found: without moves, or where layouts conflict with few.
     fn mended(&self, still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Solution, Blocked> {
         let blocked = match self.attempt(&[], still) {
-            Ok((solution, ways)) => return Ok(self.bettered(solution, ways, still, tries)),
+            Ok((solution, ways)) => {
+                let best = self.bettered(solution, ways, still, tries);
+                return if self.spills(&best) { self.spread(best, still) } else { Ok(best) };
+            }
             Err(blocked) => blocked,
         };
         if blocked.failure.kind == FailureKind::Cancelled {
             return Err(blocked);
         }
         let Some(mut best) = self.exchanged(still)? else { return Err(blocked) };
-        // Fewer moves, or at other places, may do.
+        // Fewer moves, or at other places, may do. What is not tried any more is left unexplored.
         let mut level: Vec<(Vec<Move>, BTreeSet<Move>)> = vec![(Vec::new(), blocked.moves)];
         for _ in 0..best.edits.moves.len().min(DEPTH) {
+            let open = |(moves, ways): &(Vec<Move>, BTreeSet<Move>)| {
+                ways.iter().filter(|way| !moves.contains(way)).count() as u64
+            };
+            let mut untried: u64 = level.iter().map(open).sum();
             let mut found = false;
             let mut next = Vec::new();
             for (moves, ways) in &level {
                 for way in ways.iter().filter(|way| !moves.contains(way)) {
-                    if *tries == 0 {
+                    if !self.may_try(tries) {
+                        best.unexplored += untried;
                         return Ok(best);
                     }
-                    *tries -= 1;
+                    untried -= 1;
                     let more: Vec<Move> = moves.iter().copied().chain([*way]).collect();
                     match self.attempt(&more, still) {
                         Ok((solution, _)) => {
@@ -213,6 +261,29 @@ impl Solver<'_> {
             level = next;
         }
         Ok(best)
+    }
+
+    /// Whether threads have too few registers for a solution.
+    fn spills(&self, solution: &Solution) -> bool {
+        let program = solution.program(self.program);
+        let values = |tensor| Some(solution.registers.get(&tensor)?.layout.mode(1).size());
+        Together::of(&program).spills(&program, self.arch, &values) > 0.0
+    }
+
+    /// Where layouts without conflicts leave too much to each thread, values may rather change hands at several places at once.
+    fn spread(&self, best: Solution, still: &BTreeSet<OpId>) -> Result<Solution, Blocked> {
+        match self.exchanged(still) {
+            Ok(Some(other)) if other.cost < best.cost => Ok(other),
+            Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => Err(blocked),
+            _ => Ok(best),
+        }
+    }
+
+    /// Whether one more attempt with redistributions is made.
+    fn may_try(&self, tries: &mut usize) -> bool {
+        let may = *tries > 0 && self.pool.branches.get() < ALL;
+        *tries = tries.saturating_sub(1);
+        may
     }
 
     /// A solution in which values change hands wherever layouts conflict: there is one, unless what the user pinned or the size of
@@ -248,11 +319,12 @@ impl Solver<'_> {
         tries: &mut usize,
     ) -> Solution {
         let moves = best.edits.moves.clone();
-        for way in ways {
-            if *tries == 0 {
+        let count = ways.len();
+        for (i, way) in ways.into_iter().enumerate() {
+            if !self.may_try(tries) {
+                best.unexplored += (count - i) as u64;
                 break;
             }
-            *tries -= 1;
             let more: Vec<Move> = moves.iter().copied().chain([way]).collect();
             match self.attempt(&more, still) {
                 Ok((solution, _)) if solution.cost < best.cost => best = solution,
@@ -277,7 +349,7 @@ impl Solver<'_> {
         let mut edits = Edits { moves: moves.to_vec(), exchanges: vec![] };
         let moved = edits.apply(self.program);
         let system = System::of(&moved, still);
-        let cx = Cx::new(&system, self.arch, self.pool, self.cancelled);
+        let cx = Cx::new(&system, self.arch, self.pool, self.cancelled).after(moves);
         let start = pins(&cx)?;
         let mut solution = Solution { constraints: system.demands(), ..Solution::default() };
         let mut known = start.clone();

@@ -92,6 +92,11 @@ impl CopyRow {
         self.threads > 1
     }
 
+    /// Lanes that execute one instruction, and how many of them, the first, have an address that counts.
+    pub fn addressing(&self) -> (i64, i64) {
+        (i64::from(self.threads), i64::from(self.threads * self.bytes / self.access))
+    }
+
     /// Moves from memory to memory, past the registers.
     pub fn is_async(&self) -> bool {
         self.from != Space::Register && self.to != Space::Register

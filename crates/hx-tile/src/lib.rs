@@ -8,6 +8,7 @@
 mod block;
 mod edits;
 mod elementwise;
+mod held;
 mod modes;
 mod program;
 mod solution;
@@ -16,6 +17,7 @@ mod view;
 
 pub use edits::{Edits, Move};
 pub use elementwise::{Map, Scalar};
+pub use held::{Held, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use program::{
     GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Requirement, Stmt, Tensor, TensorId, TensorKind,

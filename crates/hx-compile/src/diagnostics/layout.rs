@@ -149,7 +149,8 @@ fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> b
 pub(super) fn stopped(places: &Places<'_>, solution: &Solution) -> Option<Diagnostic> {
     let left = solution.unexplored;
     let (file, range) = places.kernel();
-    let message = format!("the search for layouts left {left} branches unexplored");
+    let branches = if left == 1 { "branch" } else { "branches" };
+    let message = format!("the search for layouts left {left} {branches} unexplored");
     let found = Diagnostic::new(&codes::SEARCH_STOPPED, file, range, message);
     (left > 0).then(|| found.help("a pinned layout, or `warps:` of a `gemm`, leaves less to search"))
 }

@@ -2,16 +2,11 @@
 //! the block multiplies or waits. What the CUDA compiler does with the rest is its own business: it may compute the next value
 //! before it has all of the last.
 
-use std::collections::BTreeMap;
-
 use hx_base::{Diagnostic, codes};
 use hx_lower::Lowered;
-use hx_tile::{OpId, OpKind, Solution, Stmt, TensorId, TileProgram};
+use hx_tile::{Held, OpId, Solution, TensorId, TileProgram, registers_of};
 
 use super::Places;
-
-/// Registers are of 32 bits.
-const REGISTER_BITS: i64 = 32;
 
 /// One warning for each register tensor that alone is too large for a thread.
 pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
@@ -24,7 +19,7 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
     for (&id, distribution) in &solution.registers {
         let tensor = program.tensor(id);
         let values = distribution.layout.mode(1).size();
-        let registers = registers_of(&program, solution, id);
+        let registers = registers(&program, solution, id);
         if registers <= most {
             continue;
         }
@@ -52,15 +47,14 @@ fn held_at_once(
     most: i64,
 ) -> Option<Diagnostic> {
     let (op, held) = pressure(program, solution)?;
-    let registers = |held: &[(TensorId, i64)]| held.iter().map(|(_, registers)| registers).sum::<i64>();
-    if registers(&held) <= most {
+    let all: i64 = held.iter().map(|(_, registers)| registers).sum();
+    if all <= most {
         return None;
     }
     let arch = places.instance.arch(places.db);
     let (file, range) = places.op(lowered, op).unwrap_or_else(|| places.kernel());
     let message = format!(
-        "tensors of {} registers a thread are held across this `{}`, and {arch} has {most} for one",
-        registers(&held),
+        "tensors of {all} registers a thread are held across this `{}`, and {arch} has {most} for one",
         program.op(op).map_or("operation", |op| op.kind.name())
     );
     let mut found = Diagnostic::new(&codes::TOO_MANY_REGISTERS, file, range, message);
@@ -77,81 +71,21 @@ const SHOWN: usize = 4;
 
 /// The operation across which most registers are held, with the tensors that hold them and how many each takes.
 fn pressure(program: &TileProgram, solution: &Solution) -> Option<(OpId, Vec<(TensorId, i64)>)> {
-    let mut uses = Uses::default();
-    uses.body(&program.body);
     let mut worst: Option<(i64, OpId, Vec<(TensorId, i64)>)> = None;
-    for (at, (op, kind)) in uses.ops.iter().enumerate() {
-        // Others are computed value by value.
-        if !matches!(kind, OpKind::Gemm { .. } | OpKind::Sync | OpKind::Wait { .. } | OpKind::Reduce { .. }) {
-            continue;
-        }
-        let accumulator = match kind {
-            OpKind::Gemm { c, .. } => Some(*c),
-            _ => None,
-        };
-        let mut held: Vec<(TensorId, i64)> = Vec::new();
-        for (&tensor, &(first, last)) in &uses.spans {
-            let across = first < at && at < last;
-            if across || accumulator == Some(tensor) {
-                held.push((tensor, registers_of(program, solution, tensor)));
-            }
-        }
+    for (op, tensors) in Held::of(program).across {
+        let mut held: Vec<(TensorId, i64)> =
+            tensors.into_iter().map(|tensor| (tensor, registers(program, solution, tensor))).collect();
         held.sort_by_key(|(tensor, registers)| (-registers, *tensor));
         let total = held.iter().map(|(_, registers)| registers).sum();
         if worst.as_ref().is_none_or(|(most, _, _)| total > *most) {
-            worst = Some((total, *op, held));
+            worst = Some((total, op.id, held));
         }
     }
     worst.map(|(_, op, held)| (op, held))
 }
 
 /// Registers of each thread that a tensor takes.
-fn registers_of(program: &TileProgram, solution: &Solution, tensor: TensorId) -> i64 {
+fn registers(program: &TileProgram, solution: &Solution, tensor: TensorId) -> i64 {
     let values = solution.registers.get(&tensor).map_or(0, |held| held.layout.mode(1).size());
-    (values * i64::from(program.tensor(tensor).dtype.bits()) + REGISTER_BITS - 1) / REGISTER_BITS
-}
-
-/// Operations in the order of the text, and from which to which of them each register tensor is held.
-#[derive(Default)]
-struct Uses {
-    ops: Vec<(OpId, OpKind)>,
-    spans: BTreeMap<TensorId, (usize, usize)>,
-}
-
-impl Uses {
-    fn body(&mut self, body: &[Stmt]) {
-        for stmt in body {
-            match stmt {
-                Stmt::Op(op) => {
-                    let at = self.ops.len();
-                    self.ops.push((op.id, op.kind.clone()));
-                    for tensor in op.kind.registers() {
-                        self.spans.entry(tensor).or_insert((at, at)).1 = at;
-                    }
-                }
-                Stmt::For { body, .. } | Stmt::While { body, .. } => self.repeated(body),
-                Stmt::If { then, otherwise, .. } => {
-                    self.body(then);
-                    self.body(otherwise);
-                }
-                Stmt::Let { .. }
-                | Stmt::Assign { .. }
-                | Stmt::LoadScalar { .. }
-                | Stmt::LetNumber { .. }
-                | Stmt::AssignNumber { .. } => {}
-            }
-        }
-    }
-
-    /// What was there before a loop and is used in it is held to its end.
-    fn repeated(&mut self, body: &[Stmt]) {
-        let start = self.ops.len();
-        self.body(body);
-        let end = self.ops.len();
-        for (first, last) in self.spans.values_mut() {
-            if *first < start && *last >= start {
-                *last = end;
-            }
-        }
-    }
+    registers_of(program, tensor, values)
 }

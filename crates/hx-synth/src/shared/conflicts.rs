@@ -35,13 +35,16 @@ impl Places {
         // A coordinate is what the thread adds and what the issue adds.
         let by_thread: Vec<Vec<i64>> = (0..i64::from(threads)).map(|t| access.coordinate(t, 0)).collect();
         let by_issue: Vec<Vec<i64>> = (0..access.issues()).map(|i| access.coordinate(0, i)).collect();
-        let stores: Vec<bool> = (0..i64::from(threads)).map(|t| is_load || access.stores(t)).collect();
-        let mut lanes = Vec::with_capacity(by_issue.len() * by_thread.len() * rank);
+        // Of lanes that execute one instruction together, the first address its rows.
+        let (lanes, addressing) = access.row.addressing();
+        let addresses = |t: i64| t % lanes < addressing && (is_load || access.stores(t));
+        let active: Vec<bool> = (0..i64::from(threads)).map(addresses).collect();
+        let mut places = Vec::with_capacity(by_issue.len() * by_thread.len() * rank);
         let (mut at, mut out) = (vec![0; access.tile.len()], vec![0; rank.max(1)]);
         for first in (0..i64::from(threads)).step_by(warp as usize) {
             for issue in &by_issue {
                 for thread in first..first + warp {
-                    let here = by_thread.get(thread as usize).filter(|_| stores[thread as usize]);
+                    let here = by_thread.get(thread as usize).filter(|_| active[thread as usize]);
                     let found = here.is_some_and(|here| {
                         at.iter_mut().zip(here.iter().zip(issue)).for_each(|(at, (t, i))| *at = t + i);
                         place(&at, &mut out)
@@ -49,11 +52,11 @@ impl Places {
                     if !found {
                         out[0] = IDLE;
                     }
-                    lanes.extend_from_slice(&out);
+                    places.extend_from_slice(&out);
                 }
             }
         }
-        Places { lanes, rank: rank.max(1), lanes_per_warp: warp as usize, bytes: access.row.access }
+        Places { lanes: places, rank: rank.max(1), lanes_per_warp: warp as usize, bytes: access.row.access }
     }
 }
 

@@ -1,11 +1,13 @@
 //! What solving takes, counted: it grows with the number of shared buffers no faster than they do.
 
-use hx_dtype::DType;
+use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
 use hx_target::Arch;
-use hx_tile::{Base, GridAxis, OpKind, TensorId, TileProgram, View};
+use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, TensorId, TileProgram, View};
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
+use crate::search::ALL;
+use crate::solve::counted;
 use crate::{candidates, solve};
 
 /// Tiles that go through so many shared buffers, each written by rows and read transposed.
@@ -67,5 +69,63 @@ fn candidates_differ_and_hold() {
         let texts = all[..i].iter().map(|other| hx_tile::emit_layouts(&program, other));
         let own = hx_tile::emit_layouts(&program, solution);
         assert!(texts.into_iter().all(|text| text != own), "candidate {i} occurs twice");
+    }
+}
+
+/// Tiles of several widths, each summed along one axis and then, scaled by that, along the second; all sums are added.
+fn sums(count: u32) -> TileProgram {
+    let (mut tensors, mut body, mut ops) = (Vec::new(), Vec::new(), Ops::new());
+    let mut tensor = |name: String, shape: &[i64]| {
+        tensors.push(register(&name, DType::F32, shape));
+        TensorId(tensors.len() as u32 - 1)
+    };
+    let joined = |operator, dst, inputs: [TensorId; 2]| {
+        let args = [0, 1].map(|index| Scalar::Input { index, dtype: DType::F32 });
+        let value = Scalar::apply(operator, DType::F32, args.to_vec());
+        OpKind::Map(Map { dst, inputs: inputs.to_vec(), value })
+    };
+    let whole = |tensor, shape: [i64; 2]| View::whole(Base::Register(tensor), &shape);
+    let mut total = None;
+    for i in 0..count {
+        let shape = [64, [8, 16, 32, 64][i as usize % 4]];
+        let axis = i as usize % 2;
+        let v = tensor(format!("v{i}"), &shape);
+        let s = tensor(format!("s{i}"), &[[1, shape[1]], [shape[0], 1]][axis]);
+        let w = tensor(format!("w{i}"), &shape);
+        let r = tensor(format!("r{i}"), &[64, 1]);
+        let at = [constant(0), constant(64 * i64::from(i))];
+        body.push(ops.op(OpKind::Copy { src: tile_of(0, at, shape), dst: whole(v, shape) }));
+        body.push(ops.op(OpKind::Reduce { dst: s, src: v, axis, operator: Operator::Add }));
+        body.push(ops.op(joined(Operator::Mul, w, [v, s])));
+        body.push(ops.op(OpKind::Reduce { dst: r, src: w, axis: 1, operator: Operator::Add }));
+        total = Some(match total {
+            None => r,
+            Some(before) => {
+                let sum = tensor(format!("a{i}"), &[64, 1]);
+                body.push(ops.op(joined(Operator::Add, sum, [before, r])));
+                sum
+            }
+        });
+    }
+    if let Some(total) = total {
+        let dst = tile_of(1, [constant(0), constant(0)], [64, 1]);
+        body.push(ops.op(OpKind::Copy { src: whole(total, [64, 1]), dst }));
+    }
+    let params = vec![param("a", DType::F32, ["m", "n"], false), param("c", DType::F32, ["m", "n"], false)];
+    let grid = vec![GridAxis { blocks: constant(1) }];
+    let facts = Facts::default();
+    TileProgram { name: "sums".into(), params, facts, grid, threads: 128, requires: vec![], tensors, body }
+}
+
+/// Choices that depend on each other are more than can be looked at: the search stops, has a solution, and says what it left.
+#[test]
+fn a_search_that_stops_has_a_solution() {
+    for count in [4, 12, 24, 48] {
+        let program = sums(count);
+        let (solution, branches) = counted(&program, Arch::Sm90a, &|| false);
+        let solution = solution.unwrap();
+        assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), [], "{count} tiles");
+        assert!(branches <= 2 * ALL, "{count} tiles take {branches} branches");
+        assert!(count < 12 || solution.unexplored > 0, "{count} tiles take {branches} branches");
     }
 }

@@ -4,14 +4,14 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Facts, Symbol};
 use hx_target::Arch;
-use hx_tile::{Base, GridAxis, OpKind, TensorId, TileProgram, View, emit_layouts};
+use hx_tile::{Base, Choice, Conflicts, GridAxis, OpId, OpKind, TensorId, TileProgram, View, emit_layouts};
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
 use crate::solve;
 
-/// One tile of `c = a · bᵀ`, both operands staged in shared memory; `b` is stored `[k, n]` there where `transposed`.
-fn staged(dtype: DType, transposed: bool) -> TileProgram {
-    let [m, n, k] = [64, 64, 32];
+/// One tile of `c = a · bᵀ` of shape `[m, n, k]`, both operands staged in shared memory; `b` is stored `[k, n]` there where
+/// `transposed`.
+fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> TileProgram {
     let mut facts = Facts::default();
     for name in ["m", "n", "k"] {
         facts.divisible(Symbol::Dim(name.into()), 16);
@@ -68,7 +68,7 @@ fn check(program: TileProgram, expected: Expect) {
 #[test]
 fn operands_come_by_matrix_loads() {
     check(
-        staged(DType::F16, false),
+        staged(DType::F16, false, [64, 64, 32]),
         expect![[r#"
             kernel staged threads 128
             ga: register f16[64, 32] = ((4,32),(8,2)):((512,1),(64,32))
@@ -109,7 +109,7 @@ fn operands_come_by_matrix_loads() {
 #[test]
 fn a_transposed_operand_comes_by_transposing_loads() {
     check(
-        staged(DType::Bf16, true),
+        staged(DType::Bf16, true, [64, 64, 32]),
         expect![[r#"
             kernel staged threads 128
             ga: register bf16[64, 32] = ((4,32),(8,2)):((512,1),(64,32))
@@ -145,4 +145,24 @@ fn a_transposed_operand_comes_by_transposing_loads() {
             shared memory: 8192 B
         "#]],
     );
+}
+
+/// How B is loaded by each of four warps, with the wavefronts of all.
+fn check_load(shape: [i64; 3], transposed: bool, row: &str, wavefronts: u64) {
+    let program = staged(DType::F16, transposed, shape);
+    let solution = solve(&program, Arch::Sm90a, &|| false).unwrap();
+    assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), []);
+    let Some(Choice::Copy(copy)) = solution.choices.get(&OpId(7)) else { panic!("no copy") };
+    let found = (copy.row.as_str(), copy.conflicts);
+    assert_eq!(found, (row, Some(Conflicts { wavefronts, ideal: wavefronts })), "{shape:?}");
+}
+
+/// Lanes that address no row of a matrix take no wavefronts.
+#[test]
+fn matrices_take_a_wavefront_each() {
+    check_load([64, 8, 8], false, "ldmatrix.x1", 4);
+    check_load([64, 8, 16], false, "ldmatrix.x2", 8);
+    check_load([64, 16, 16], false, "ldmatrix.x4", 16);
+    check_load([64, 8, 8], true, "ldmatrix.x1.trans", 4);
+    check_load([64, 8, 16], true, "ldmatrix.x2.trans", 8);
 }
