@@ -189,3 +189,78 @@ test "one row of a strided tensor" {
     one_row(x, w, y);
     assert_eq(y, max(x, w[new, ..]));
 }
+
+/// A tile that is added to its transpose again and again: each time other threads have what a thread needs.
+kernel folded(x: f32[64, 64], y: mut f32[64, 64])
+    grid [1]
+    threads 128
+{
+    let a = load(x);
+    a = a * 2.0 + a.T;
+    a = a * 2.0 + a.T;
+    a = a * 2.0 + a.T;
+    copy(a, y);
+}
+
+test "a tile and its transpose, three times" {
+    let x = cast(floor(uniform(f32, [64, 64], seed: 1) * 9.0) - 4.0, f32);
+    let y = empty(f32, [64, 64]);
+    folded(x, y);
+    let a = x * 2.0 + x.T;
+    let b = a * 2.0 + a.T;
+    assert_eq(y, b * 2.0 + b.T);
+}
+
+/// What a product reads is the sum along an axis of one element, where instructions have room for more rows.
+kernel summed_row(x: f32[1, 32], w: f32[8, 32], y: mut f32[1, 8], z: mut f32[1, 32])
+    grid [1]
+    threads 96
+{
+    let row = sum(load(x), axis: 0);
+    let c = register_tensor(f32, [1, 8]);
+    fill(c, 0.0);
+    gemm(c, cast(row, tf32), cast(load(w), tf32));
+    copy(c, y);
+    copy(row, z);
+}
+
+test "a product with the sum of one row" {
+    let x = cast(floor(uniform(f32, [1, 32], seed: 1) * 9.0) - 4.0, f32);
+    let w = cast(floor(uniform(f32, [8, 32], seed: 2) * 9.0) - 4.0, f32);
+    let (y, z) = (empty(f32, [1, 8]), empty(f32, [1, 32]));
+    summed_row(x, w, y, z);
+    assert_eq(y, x @ w.T);
+    assert_eq(z, x);
+}
+
+/// Packed elements do not change hands one by one: where any threads may have them, they stay where they are.
+kernel packed_kept(
+    x: u1[8, 32],
+    w: f16[32, 16],
+    a: mut f16[8, 32],
+    b: mut u1[8, 32],
+    c: mut i4[32, 16],
+    d: mut f16[16, 32],
+)
+    grid [1]
+    threads 160
+{
+    let bits = load(x);
+    copy(cast(bits, f16), a);
+    copy(rearrange(rearrange(bits, auto), auto), b);
+    let whole = load(w);
+    copy(rearrange(cast(whole, i4), auto), c);
+    copy(max(whole, max(whole, axis: 1)), d.T);
+}
+
+test "rearranged packed elements" {
+    let x = cast(floor(uniform(f32, [8, 32], seed: 1) * 2.0), u1);
+    let w = cast(floor(uniform(f32, [32, 16], seed: 2) * 9.0) - 4.0, f16);
+    let (a, b) = (empty(f16, [8, 32]), empty(u1, [8, 32]));
+    let (c, d) = (empty(i4, [32, 16]), empty(f16, [16, 32]));
+    packed_kept(x, w, a, b, c, d);
+    assert_eq(a, x);
+    assert_eq(b, x);
+    assert_eq(c, w);
+    assert_eq(d, max(w, axis: 1, keepdims: true).T + zeros(f16, [16, 32]));
+}

@@ -67,8 +67,12 @@ impl Draw {
     }
 
     fn converted(&mut self, row: &ConvertRow) {
-        let columns: &[i64] = if row.values == 1 { &[1, 3, 5, 7, 33] } else { &[32, 64, 128] };
-        let shape = [self.pick(&[4, 8, 16, 32]), self.pick(columns)];
+        let shape = match row.values {
+            1 => [self.pick(&[4, 8, 16, 32]), self.pick(&[1, 3, 5, 7, 33])],
+            2..16 => [self.pick(&[4, 8, 16, 32]), self.pick(&[32, 64, 128])],
+            // Enough for each thread.
+            _ => [32, self.pick(&[64, 128])],
+        };
         let at = self.load(shape, row.from, Some(exact(row.to)));
         let value = self.value(at);
         if value.dtype == row.from && !(is_unsigned(row.to) && value.range.low < 0) {
