@@ -406,6 +406,28 @@ fn layouts_of_kernels_are_drawn_and_explained() {
     );
 }
 
+/// A session has no flags: what is missing is written behind the name.
+#[test]
+fn a_kernel_without_a_default_instance_asks_for_its_parameter() {
+    check(
+        &["--keep-going"],
+        "kernel fill_all<N>(y: mut f32[m]) grid [1] threads 32 {\n\
+             let r = register_tensor(f32, [N]);\n\
+             fill(r, 1.0);\n\
+             copy(r, tile(y, [N])[.., 0]);\n\
+         }\n\
+         :layout r\n\
+         :layout fill_all N=64\n",
+        expect![[r#"
+            r: register f32[64] = ((16,2),4):((4,0),1)
+                coalesced along dimension 0 of `y` (#1)
+            shared memory: 0 B
+            ! error: `fill_all` needs a value for `N`: write `N=...` behind the name
+            exit code 1
+        "#]],
+    );
+}
+
 /// `_` means nothing in a file: what it stood for has a name there.
 #[test]
 fn the_last_value_is_saved_with_a_name() {

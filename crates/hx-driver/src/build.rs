@@ -302,8 +302,8 @@ impl Built {
             }
         }
         let quoted = |names: &[&str]| names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-        let multiple = |(n, names): (&u32, &Vec<&str>)| format!("multiples of {n}: {}", quoted(names));
-        let address = |(n, names): (&u32, &Vec<&str>)| format!("aligned to {n} bytes: {}", quoted(names));
+        let multiple = |(n, names): (&u32, &Vec<&str>)| format!("{} multiples of {n}", quoted(names));
+        let address = |(n, names): (&u32, &Vec<&str>)| format!("{} aligned to {n} bytes", quoted(names));
         let facts: Vec<String> =
             divisors.iter().rev().map(multiple).chain(aligned.iter().rev().map(address)).collect();
         (!facts.is_empty()).then(|| facts.join("; "))

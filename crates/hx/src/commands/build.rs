@@ -93,8 +93,7 @@ fn write(
     });
     output.remark(&format!("built `{}`: {} and {}{uses}", built.kernel, code.display(), launch.display()));
     if let Some(assumed) = built.assumed().filter(|_| is_default) {
-        output
-            .remark(&format!("it assumes of every launch: {assumed}; `--facts` says what to assume instead"));
+        output.remark(&format!("assumed of every launch: {assumed}; `--facts` says what else to rely on"));
     }
     Ok(())
 }

@@ -33,6 +33,31 @@ fn built(args: &[&str], file: &str, want: &Expect) {
     want.assert_eq(&text.replace(&version, "\"hx\": \"VERSION\""));
 }
 
+/// Nothing checks a launch of code that others load, so what it relies on is said, unless it was asked for.
+#[test]
+fn what_is_assumed_of_launches_is_said() {
+    let build = ["build", "k.hx", "--kernel", "twice", "--emit", "cuda", "-o", "k"];
+    check(
+        &[KERNELS],
+        &build,
+        expect![[r#"
+        exit 0
+        --
+        built `twice`: k.cu and k.json
+        assumed of every launch: `ldx`, `m`, `n` multiples of 16; `x`, `y` aligned to 16 bytes; `--facts` says what else to rely on
+    "#]],
+    );
+    check(
+        &[KERNELS],
+        &[&build[..], &["--facts", "n%8"]].concat(),
+        expect![[r#"
+        exit 0
+        --
+        built `twice`: k.cu and k.json
+    "#]],
+    );
+}
+
 #[test]
 fn the_launch_is_described_for_other_programs() {
     built(

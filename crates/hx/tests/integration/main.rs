@@ -96,6 +96,18 @@ fn tests_pass_and_fail() {
         no test matches
     "#]],
     );
+    // An error elsewhere changes nothing of what is counted.
+    check(
+        &[GOOD, ("broken.hx", "const A = 1 +;\n")],
+        &["test", "nothing", "--message-format", "short"],
+        expect![[r#"
+            exit 1
+            0 passed, 0 failed, 0 skipped
+            --
+            broken.hx:1:14: error[HX0001]: found `;` where an expression was expected
+            no test matches
+        "#]],
+    );
     check(
         &[GOOD],
         &["test", "--list"],
