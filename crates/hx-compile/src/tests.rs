@@ -293,8 +293,8 @@ fn too_much_shared_memory_lists_the_tensors() {
     check(
         &text,
         expect![[r#"
-            HX0503 `register_tensor(f16, [16, 8192])` `r` takes 1024 registers of each of 64 threads, and sm_80 has 255 for one
-              `register_tensor(f16, [16, 8192])`: 262144 B, of type f16 and shape [16, 8192]; all registers of a block are 262144 B
+            HX0503 `register_tensor(f16, [16, 8192])` `r` takes 1024 registers of each of 64 threads, which have 255 on sm_80
+              `register_tensor(f16, [16, 8192])`: 65536 registers in all, of type f16 and shape [16, 8192]; a block has 65536
               help: a smaller tile or more threads
         "#]],
     );
@@ -386,7 +386,7 @@ fn tensors_that_are_held_at_once_are_counted() {
     check(
         &kernel("    sync();\n"),
         expect![[r#"
-        HX0503 `sync()` tensors of 320 registers a thread are held across this `sync`, and sm_80 has 255 for one
+        HX0503 `sync()` tensors of 320 registers a thread are held across this `sync`, and a thread of sm_80 has 255
           `load(tile(x, [64, 128])[.., .., 0, 0])`: `a` takes 64
           `load(tile(x, [64, 128])[.., .., 0, 0])`: `b` takes 64
           `load(tile(x, [64, 128])[.., .., 0, 0])`: `c` takes 64

@@ -66,8 +66,7 @@ pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64
     let warps = f64::from(program.threads.div_ceil(WARP));
     let instructions = access.issues() as f64 * warps;
     let bytes = sectors.len() as f64 * SECTOR as f64 * instructions;
-    let transfer = (bytes / GLOBAL_BYTES_PER_CYCLE).max(instructions * access.row.issue);
-    transfer + instructions * ISSUE_SLOT + access.row.latency
+    (bytes / GLOBAL_BYTES_PER_CYCLE).max(instructions * access.row.issue) + access.row.latency
 }
 
 /// Cycles of one execution of an elementwise expression over `values` elements of each thread.

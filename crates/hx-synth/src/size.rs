@@ -40,12 +40,13 @@ fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) ->
     let (message, text) = match bytes(tensor) {
         Some(bytes) => (
             format!(
-                "`{name}` takes {} registers of each of {threads} threads, and {arch} has {most} for one",
+                "`{name}` takes {} registers of each of {threads} threads, which have {most} on {arch}",
                 registers(bytes, threads)
             ),
             format!(
-                "{bytes} B, of type {dtype} and shape {shape:?}; all registers of a block are {} B",
-                i64::from(arch.limits().registers) * REGISTER_BYTES
+                "{} registers in all, of type {dtype} and shape {shape:?}; a block has {}",
+                registers(bytes, 1),
+                arch.limits().registers
             ),
         ),
         None => (
@@ -99,9 +100,12 @@ impl Together {
     }
 }
 
-/// Whether each register tensor, dealt evenly, fits the registers of a thread.
+/// Registers of a thread that are left for addresses and counters, at least.
+const OTHERS: i64 = 16;
+
+/// Whether each register tensor, dealt evenly, fits the registers of a thread and leaves some to what is computed with it.
 pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
-    let most = most_registers(program, arch);
+    let most = most_registers(program, arch) - OTHERS;
     program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| tensor.is_register()).all(|tensor| {
         bytes(tensor).is_some_and(|bytes| registers(bytes, i64::from(program.threads.max(1))) <= most)
     })

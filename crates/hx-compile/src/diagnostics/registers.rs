@@ -26,7 +26,7 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
         let name = &tensor.name;
         let (file, range) = places.tensor(lowered, id).unwrap_or_else(|| places.kernel());
         let message = format!(
-            "`{name}` takes {registers} registers of each of {threads} threads, and {arch} has {most} for one"
+            "`{name}` takes {registers} registers of each of {threads} threads, which have {most} on {arch}"
         );
         let diagnostic = Diagnostic::new(&codes::TOO_MANY_REGISTERS, file, range, message)
             .label(format!("{values} elements of {} a thread", tensor.dtype));
@@ -54,7 +54,7 @@ fn held_at_once(
     let arch = places.instance.arch(places.db);
     let (file, range) = places.op(lowered, op).unwrap_or_else(|| places.kernel());
     let message = format!(
-        "tensors of {all} registers a thread are held across this `{}`, and {arch} has {most} for one",
+        "tensors of {all} registers a thread are held across this `{}`, and a thread of {arch} has {most}",
         program.op(op).map_or("operation", |op| op.kind.name())
     );
     let mut found = Diagnostic::new(&codes::TOO_MANY_REGISTERS, file, range, message);

@@ -298,7 +298,8 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
             let whole = atom.values == 1 || shape[dim] % atom.values == 0;
             out.extend(whole.then(|| vector::vector(tv, row, Run::plain(dim, atom.values))).flatten());
         }
-        let own = Run::leading(tv, atom.values).filter(|run| !run.is_plain());
+        // Only packed elements are held in the order of a memory.
+        let own = Run::leading(tv, atom.values).filter(|run| !run.is_plain() && dtype.bits() < 8);
         let own = own.filter(|run| shape[run.dim] % atom.values == 0);
         out.extend(own.and_then(|run| vector::vector(tv, row, run)));
     }
