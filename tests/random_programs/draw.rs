@@ -380,9 +380,11 @@ impl Draw {
                 (self.select(conditions, inner.0, other.0), range)
             }
             9 if dtype.is_float() => {
-                let a = self.fitted(dtype, inner, 16 * 16);
-                let other = self.leaf(args, dtype, index, shape);
-                let b = self.fitted(dtype, other, 16 * 16);
+                let mut a = inner;
+                let mut b = self.leaf(args, dtype, index, shape);
+                if a.1.magnitude().saturating_mul(b.1.magnitude()) > exact(dtype) / 2 {
+                    (a, b) = (self.rem(a), self.rem(b));
+                }
                 let last = self.leaf(args, dtype, index, shape);
                 let c = self.fitted(dtype, last, 16);
                 let range = a.1.zip(b.1, |x, y| x * y).zip(c.1, |x, y| x + y);

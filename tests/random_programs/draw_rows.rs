@@ -29,7 +29,8 @@ fn asked(case: u64) -> Option<Asked> {
     for _ in 0..2 {
         all.extend(gemms.iter().map(Asked::Gemm));
         all.extend(copies.iter().filter(|row| row.is_collective()).map(Asked::Matrices));
-        all.extend(exchanges.iter().filter(|row| row.held.is_some()).map(|_| Asked::Turned));
+        let turned = exchanges.iter().filter(|row| row.held.is_some());
+        all.extend(turned.flat_map(|_| [Asked::Turned, Asked::Turned, Asked::Turned]));
     }
     (!all.is_empty()).then(|| all.swap_remove((case % all.len() as u64) as usize))
 }
