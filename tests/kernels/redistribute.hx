@@ -233,34 +233,37 @@ test "a product with the sum of one row" {
     assert_eq(z, x);
 }
 
-/// Packed elements do not change hands one by one: where any threads may have them, they stay where they are.
-kernel packed_kept(
-    x: u1[8, 32],
-    w: f16[32, 16],
-    a: mut f16[8, 32],
-    b: mut u1[8, 32],
-    c: mut i4[32, 16],
-    d: mut f16[16, 32],
-)
+/// Packed elements do not change hands one by one: where any threads may have them, they stay where they are, and what they are made
+/// of moves.
+kernel packed_kept(x: f16[m, n], w: f16[k, l], c: mut i4[r, s], d: mut f16[p, q], e: mut f32[u, v])
     grid [1]
-    threads 160
+    threads 192
 {
-    let bits = load(x);
-    copy(cast(bits, f16), a);
-    copy(rearrange(rearrange(bits, auto), auto), b);
-    let whole = load(w);
-    copy(rearrange(cast(whole, i4), auto), c);
-    copy(max(whole, max(whole, axis: 1)), d.T);
+    let staged = shared_tensor(f16, [32, 16]);
+    copy(tile(x, [32, 16])[.., .., 0, 0], staged);
+    sync();
+    let whole = load(staged);
+    let narrow = cast(whole, i4);
+    let packed = rearrange(narrow, auto);
+    let top = max(whole, axis: 1);
+    let below = top - whole;
+    let sums = register_tensor(f32, [32, 16]);
+    fill(sums, 2.0);
+    let t = shared_tensor(f16, [32, 16]);
+    copy(whole, t);
+    sync();
+    gemm(sums, t, load(tile(w, [16, 16])[.., .., 0, 0]));
+    copy(packed, tile(c, [32, 16])[.., .., 0, 0]);
+    copy(below, tile(d.T, [32, 16])[.., .., 0, 0]);
+    copy(sums, tile(e, [32, 16])[.., .., 0, 0]);
 }
 
-test "rearranged packed elements" {
-    let x = cast(floor(uniform(f32, [8, 32], seed: 1) * 2.0), u1);
-    let w = cast(floor(uniform(f32, [32, 16], seed: 2) * 9.0) - 4.0, f16);
-    let (a, b) = (empty(f16, [8, 32]), empty(u1, [8, 32]));
-    let (c, d) = (empty(i4, [32, 16]), empty(f16, [16, 32]));
-    packed_kept(x, w, a, b, c, d);
-    assert_eq(a, x);
-    assert_eq(b, x);
-    assert_eq(c, w);
-    assert_eq(d, max(w, axis: 1, keepdims: true).T + zeros(f16, [16, 32]));
+test "packed elements that are rearranged" {
+    let x = cast(floor(uniform(f32, [32, 16], seed: 1) * 9.0) - 4.0, f16);
+    let w = cast(floor(uniform(f32, [16, 16], seed: 2) * 9.0) - 4.0, f16);
+    let (c, d, e) = (empty(i4, [32, 16]), empty(f16, [15, 31]), empty(f32, [32, 16]));
+    packed_kept(x, w, c, d, e);
+    assert_eq(c, x);
+    assert_eq(d, (max(x, axis: 1, keepdims: true) - x).T[..15, ..31]);
+    assert_eq(e, x @ w.T + 2.0);
 }
