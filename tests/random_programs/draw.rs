@@ -271,7 +271,7 @@ impl Draw {
             dtype = DType::F32;
         }
         let value = self.below(5) as i64;
-        let pin = if self.percent(50) { self.distribution(shape) } else { None };
+        let pin = if self.percent(70) { self.distribution(shape) } else { None };
         let range = Range::new(value, value);
         self.push(Op::Fill { value, pin }, Vec::new(), Value { shape, dtype, range });
     }
@@ -602,9 +602,9 @@ impl Draw {
             b.transposed = false;
         }
         let pipelined = a.is_aligned() && b.is_aligned();
-        let feed = match self.below(3) {
+        let feed = match self.below(4) {
             0 => Feed::Registers,
-            1 if pipelined => Feed::Pipeline { stages: 2 + self.below(3) as i64 },
+            1 | 2 if pipelined => Feed::Pipeline { stages: 2 + self.below(3) as i64 },
             _ => Feed::Shared,
         };
         let (init, scale) = (self.below(3) as i64, feed == Feed::Registers && !narrow && self.percent(50));
@@ -622,7 +622,7 @@ impl Draw {
         let [rows, columns] = value.shape;
         let packed = value.dtype.bits() < 8;
         let transposed = !packed && self.percent(50);
-        let pin = match self.below(6) {
+        let pin = match self.below(4) {
             _ if packed => None,
             0 => Some(format!("({rows}, {columns}) : ({}, 1)", columns + self.pick(&[0, 1, 2, 8]))),
             1 => Some(format!("({rows}, {columns}) : (1, {})", rows + self.pick(&[0, 1, 2, 8]))),
@@ -641,7 +641,7 @@ impl Draw {
         let at = self.any();
         let value = self.value(at);
         let packed = value.dtype.bits() < 8;
-        let layout = if !packed && self.percent(60) { self.distribution(value.shape) } else { None };
+        let layout = if !packed && self.percent(75) { self.distribution(value.shape) } else { None };
         self.push(Op::Rearrange { layout }, vec![at], value);
     }
 
