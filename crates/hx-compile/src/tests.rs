@@ -396,26 +396,6 @@ fn tensors_that_are_held_at_once_are_counted() {
     );
 }
 
-/// Operand B of one product and what another is added to: whole in every thread, or dealt and then moved.
-#[test]
-fn tensors_are_dealt_rather_than_whole_in_every_thread() {
-    let text = "kernel k(x: f64[m, n], w: f64[m, n], y: mut f64[p, q]) grid [1] threads 160 {
-    let a = load(tile(x, [40, 40])[.., .., 0, 0]);
-    let b = load(tile(w, [40, 40])[.., .., 0, 0]);
-    let c = b;
-    gemm(c, a, b);
-    let d = register_tensor(f64, [40, 40]);
-    fill(d, 0.0);
-    gemm(d, c % 16.0, b);
-    gemm(d, b * 2.0, a);
-    copy(d, tile(y, [40, 40])[.., .., 0, 0]);
-}
-";
-    let (db, file) = TestDb::with_file(text);
-    let codes: Vec<&str> = check_file(&db, file, ARCH).iter().map(|found| found.code.id).collect();
-    assert!(!codes.contains(&"HX0503"), "{codes:?}");
-}
-
 /// Codes whose failing example is not found by `check_file` yet. An entry that is found must leave the list.
 const NOT_FOUND_YET: &[&str] = &["HX0201"];
 

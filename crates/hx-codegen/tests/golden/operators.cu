@@ -478,26 +478,6 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     out_f64[23] = rsqrt(in_f64[1]);
     // exp2($0)
     out_f64[24] = exp2(in_f64[1]);
-    // fma($0, $1, $2)
-    {
-        unsigned short hx_v0;
-        asm(
-            "fma.rn.f16 %0, %1, %2, %3;"
-            : "=h"(hx_v0)
-            : "h"((unsigned short)(in_f16[0] >> 16)), "h"((unsigned short)(in_f16[1])),
-              "h"((unsigned short)(in_f16[1] >> 16)));
-        out_f16[0] = hx_insert(out_f16[0], hx_v0, 16, 16);
-    }
-    // fma($0, $1, $2)
-    {
-        unsigned short hx_v0;
-        asm(
-            "fma.rn.bf16 %0, %1, %2, %3;"
-            : "=h"(hx_v0)
-            : "h"((unsigned short)(in_bf16[0] >> 16)), "h"((unsigned short)(in_bf16[1])),
-              "h"((unsigned short)(in_bf16[1] >> 16)));
-        out_bf16[0] = hx_insert(out_bf16[0], hx_v0, 16, 16);
-    }
     // ($0 + $1)
     asm("add.rn.f16x2 %0, %1, %2;" : "=r"(out_f16[1]) : "r"(in_f16[0]), "r"(in_f16[1]));
     // ($0 - $1)

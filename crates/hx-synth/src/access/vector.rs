@@ -42,15 +42,14 @@ pub(crate) fn fills_words(values: &[(i64, i64)], issue: &[Placed], element_bits:
     if per_word <= 1 {
         return true;
     }
+    // The first values, as far as their positions go on from each other.
     let mut dense = 1;
-    let mut apart = Vec::new();
-    for (extent, position) in values {
-        if *position == dense {
-            dense *= extent;
-        } else {
-            apart.push(*position);
-        }
-    }
-    let apart = apart.into_iter().chain(issue.iter().map(|p| p.position));
-    dense % per_word == 0 && apart.into_iter().all(|p| p % per_word == 0)
+    let leading = values.iter().take_while(|(extent, position)| {
+        let follows = *position == dense;
+        dense *= if follows { *extent } else { 1 };
+        follows
+    });
+    let leading = leading.count();
+    let mut apart = values[leading..].iter().map(|v| v.1).chain(issue.iter().map(|p| p.position));
+    dense % per_word == 0 && apart.all(|p| p % per_word == 0)
 }
