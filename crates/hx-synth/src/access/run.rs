@@ -41,7 +41,8 @@ impl Run {
     /// The first values of a thread, if they are `width` neighbours of one dimension, in their order.
     pub(crate) fn leading(tv: &Tv, width: i64) -> Option<Run> {
         let (dim, _) = tv.value.first()?.along()?;
-        let along = tv.value.iter().map_while(|mode| mode.along().filter(|(d, _)| *d == dim).map(|(_, s)| (mode, s)));
+        let along =
+            tv.value.iter().map_while(|mode| mode.along().filter(|(d, _)| *d == dim).map(|(_, s)| (mode, s)));
         let steps = along.map(|(mode, step)| (mode.extent, step)).collect();
         Run { dim, steps }.first(width)
     }

@@ -9,7 +9,8 @@ use crate::distribution::{Placed, Tv};
 /// longer than what is asked for.
 pub(crate) fn held(tv: &Tv, run: &Run) -> i64 {
     if !run.is_plain() {
-        let holds = |width: &i64| run.first(*width).is_some_and(|first| first.take(&mut tv.placed()).is_some());
+        let holds =
+            |width: &i64| run.first(*width).is_some_and(|first| first.take(&mut tv.placed()).is_some());
         return (1..=run.width()).rev().filter(|width| run.width() % width == 0).find(holds).unwrap_or(1);
     }
     let mut width = 1;
