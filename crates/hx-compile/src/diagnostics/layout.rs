@@ -255,7 +255,7 @@ fn demands(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut foun
         }
     }
     match claims.len() {
-        count if count > 1 && conflict.minimal => found.note("any one of these changes is enough"),
+        count if count > 1 && conflict.minimal => found.note("giving up one of these demands is enough"),
         _ => found,
     }
 }
