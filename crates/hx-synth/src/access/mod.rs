@@ -5,7 +5,7 @@ pub(crate) mod global;
 mod run;
 pub(crate) mod vector;
 
-pub(crate) use run::Run;
+pub(crate) use run::{Run, is_packed};
 
 use hx_layout::{Layout, LayoutError};
 use hx_target::CopyRow;

@@ -1,5 +1,6 @@
 //! Runs: elements of one dimension that lie one after the other in a memory, in the order in which they lie there.
 
+use hx_dtype::DType;
 use hx_tile::TileMode;
 
 use crate::distribution::{Placed, Tv, cut};
@@ -11,6 +12,11 @@ pub(crate) struct Run {
     pub(crate) dim: usize,
     /// Extents and steps along the dimension.
     pub(crate) steps: Vec<(i64, i64)>,
+}
+
+/// Whether registers hold elements of this type in the order of the memory that they come from: no instruction moves one alone.
+pub(crate) fn is_packed(dtype: DType) -> bool {
+    dtype.bits() < 8
 }
 
 impl Run {

@@ -44,13 +44,12 @@ pub(crate) fn fills_words(values: &[(i64, i64)], issue: &[Placed], element_bits:
         return true;
     }
     // The first values, as far as their positions go on from each other.
-    let mut dense = 1;
-    let leading = values.iter().take_while(|(extent, position)| {
-        let follows = *position == dense;
-        dense *= if follows { *extent } else { 1 };
-        follows
-    });
-    let leading = leading.count();
-    let mut apart = values[leading..].iter().map(|v| v.1).chain(issue.iter().map(|p| p.position));
+    let (mut dense, mut rest) = (1, values);
+    while let [(extent, position), more @ ..] = rest
+        && *position == dense
+    {
+        (dense, rest) = (dense * extent, more);
+    }
+    let mut apart = rest.iter().map(|v| v.1).chain(issue.iter().map(|p| p.position));
     dense % per_word == 0 && apart.all(|p| p % per_word == 0)
 }

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use hx_tile::{Base, OpKind, TensorId, TileProgram, View};
 
-use crate::access::{Run, global};
-
-/// Bits of the narrowest element that an instruction moves on its own.
-const ADDRESSABLE: u32 = 8;
+use crate::access::{Run, global, is_packed};
 
 /// For register tensors of elements narrower than a byte, what lies next to each other in their memory, where that is not the order of
 /// the tile: blocks of the global tensor that they come from, by way of shared memory or not, may have any order.
@@ -52,7 +49,7 @@ pub(super) fn orders(program: &TileProgram) -> BTreeMap<TensorId, Run> {
 }
 
 fn of_global(program: &TileProgram, view: &View) -> Option<Run> {
-    let param = global::param_of(program, view).filter(|param| param.dtype.bits() < ADDRESSABLE)?;
+    let param = global::param_of(program, view).filter(|param| is_packed(param.dtype))?;
     global::alignment(program, view, param).run.filter(|run| !run.is_plain())
 }
 

@@ -13,7 +13,7 @@ use hx_tile::{Conflicts, Op, OpId, Tensor, TensorId, TensorKind, TileProgram, Vi
 use super::conflicts::{Places, Requests};
 use super::constraint::Constraint;
 use super::{materialize, swizzle};
-use crate::access::{Access, Run, Transfer, collective, global, vector};
+use crate::access::{Access, Run, Transfer, collective, global, is_packed, vector};
 use crate::anchor::copy::deal;
 use crate::cost;
 use crate::distribution::Tv;
@@ -298,8 +298,7 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
             let whole = atom.values == 1 || shape[dim] % atom.values == 0;
             out.extend(whole.then(|| vector::vector(tv, row, Run::plain(dim, atom.values))).flatten());
         }
-        // Only packed elements are held in the order of a memory.
-        let own = Run::leading(tv, atom.values).filter(|run| !run.is_plain() && dtype.bits() < 8);
+        let own = Run::leading(tv, atom.values).filter(|run| is_packed(dtype) && !run.is_plain());
         let own = own.filter(|run| shape[run.dim] % atom.values == 0);
         out.extend(own.and_then(|run| vector::vector(tv, row, run)));
     }
