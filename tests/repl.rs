@@ -419,7 +419,7 @@ fn a_kernel_without_a_default_instance_asks_for_its_parameter() {
          :layout r\n\
          :layout fill_all N=64\n",
         expect![[r#"
-            r: register f32[64] = ((16,2),4):((4,0),1)
+            r: register f32[64] = (32,2):(2,1)
                 coalesced along dimension 0 of `y` (#1)
             shared memory: 0 B
             ! error: `fill_all` needs a value for `N`: write `N=...` behind the name

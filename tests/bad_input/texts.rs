@@ -407,7 +407,7 @@ fn shapes_that_do_not_match() {
             │                       │
             │                       ╰── K is `64` here
             │
-            │ Note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`
+            │ Note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them
         ────╯
 
         2 errors

@@ -412,6 +412,10 @@ impl<'a> Emitter<'a> {
                 self.statement("__syncthreads();");
                 Ok(())
             }
+            Stmt::WarpBarrier => {
+                self.statement("__syncwarp();");
+                Ok(())
+            }
             Stmt::Transfer(t) => self.transfer(t),
             Stmt::Multiply(m) => self.multiply(m),
             Stmt::Convert(c) => self.convert(c),

@@ -8,9 +8,11 @@ mod check;
 mod column;
 mod trace;
 
+use std::collections::BTreeSet;
+
 use hx_base::TextRange;
 use hx_hir::{Item, StmtId, body_source_map};
-use hx_thread::ThreadProgram;
+use hx_thread::{SharedBuffer, ThreadProgram};
 use hx_tile::{OpId, OpKind, TensorId, TensorKind, TileProgram};
 
 use crate::{Db, Instance, thread_program, tile_program};
@@ -91,7 +93,8 @@ fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Fin
     for hazard in &mut hazards {
         hazard.remedy = remedy(tile, &trace, hazard, &found, poll);
     }
-    let idle = if hazards.is_empty() && trace.complete { idle(&trace, poll) } else { Vec::new() };
+    let mut idle = if hazards.is_empty() && trace.complete { idle(&trace, poll) } else { Vec::new() };
+    idle.retain(|barrier| !parts_reused_memory(&trace, &threads.shared, *barrier));
     let hazards = hazards.into_iter().map(|hazard| hazard.named(&tensors)).collect();
     Findings { hazards, idle }
 }
@@ -170,6 +173,31 @@ fn idle(trace: &Trace, poll: &dyn Fn()) -> Vec<OpId> {
         }
     }
     idle
+}
+
+/// Whether a barrier stands between the uses of two buffers that have the same place because of it.
+fn parts_reused_memory(trace: &Trace, shared: &[SharedBuffer], barrier: OpId) -> bool {
+    let at = |event: &Event| matches!(event, Event::Barrier(op) if *op == barrier);
+    let mut pieces = trace.events.split(at);
+    let (Some(before), Some(after), None) = (pieces.next(), pieces.next(), pieces.next()) else {
+        return false;
+    };
+    let (before, after) = (buffers(before), buffers(after));
+    let place = |buffer: usize| shared.get(buffer).map(|s| s.offset..s.offset + s.bytes);
+    let meet =
+        |a: usize, b: usize| place(a).zip(place(b)).is_some_and(|(a, b)| a.start < b.end && b.start < a.end);
+    let mut later = after.difference(&before);
+    later.any(|b| before.difference(&after).any(|a| meet(*a, *b)))
+}
+
+/// The buffers that are accessed.
+fn buffers(events: &[Event]) -> BTreeSet<usize> {
+    let of = |event: &Event| match event {
+        Event::Access(access) => BTreeSet::from([access.buffer]),
+        Event::Either(then, otherwise) => &buffers(then) | &buffers(otherwise),
+        _ => BTreeSet::new(),
+    };
+    events.iter().flat_map(of).collect()
 }
 
 /// The statement of an item's body that a range lies in, the innermost one; both relative to the item.

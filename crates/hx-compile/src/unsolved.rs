@@ -107,10 +107,13 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
             }
         }
         Claim::Warps(op) => match program.op(op).map(|op| &op.kind) {
-            Some(OpKind::Gemm { warps: Some([m, n]), .. }) => {
+            Some(OpKind::Gemm { warps: Some([m, n, batch]), .. }) => {
                 let s = if *m == 1 { "" } else { "s" };
+                let along_batch =
+                    if *batch > 1 { format!(" and {batch} along the batch") } else { String::new() };
+                let and = if *batch > 1 { "," } else { " and" };
                 format!(
-                    "asks for {m} warp{s} along M and {n} along N; the block has {}",
+                    "asks for {m} warp{s} along M{and} {n} along N{along_batch}; the block has {}",
                     program.threads / 32
                 )
             }

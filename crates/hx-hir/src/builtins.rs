@@ -221,7 +221,7 @@ static BUILTINS: &[Builtin] = &[
         "gemm",
         Device,
         &[required("c"), required("a"), required("b"), named("warps")],
-        "`c[M, N] += a[M, K] · b[N, K]ᵀ`; complete on return.",
+        "`c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return.",
     ),
     function(
         "gemm_async",
@@ -232,6 +232,7 @@ static BUILTINS: &[Builtin] = &[
     function("gemm_wait", Device, &[required("n")], "Waits until at most `n` matrix products are in flight."),
     // Time.
     function("sync", Device, &[], "Block barrier."),
+    function("sync_warp", Device, &[], "Barrier of each warp on its own: orders what its 32 threads do."),
     function("commit", Device, &[], "Closes a group of asynchronous copies."),
     function("wait", Device, &[required("n")], "Waits until at most `n` groups of copies are in flight."),
     function(

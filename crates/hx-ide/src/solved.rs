@@ -184,9 +184,8 @@ impl<'db> Solved<'db> {
             let OpKind::Gemm { c, a, b, .. } = &op.kind else { continue };
             let Some(Choice::Gemm(choice)) = self.solution.choices.get(&op.id) else { continue };
             for (operand, letter) in [(*c, 'C'), (*a, 'A'), (*b, 'B')] {
-                let [m, n] = choice.arrangement;
                 let family = choice.row.split('.').next().unwrap_or(&choice.row);
-                let text = || format!("{family}.{letter} {m}×{n}");
+                let text = || format!("{family}.{letter} {}", choice.across());
                 if operand == id {
                     own.get_or_insert_with(text);
                 } else if alike(operand) {

@@ -1,5 +1,7 @@
 //! Conditions over symbolic integers: guards of accesses, `if` and `where`.
 
+use std::collections::BTreeSet;
+
 use crate::{EvalError, Expr, Facts, Symbol};
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -23,6 +25,15 @@ pub enum Cond {
 }
 
 impl Cond {
+    /// The symbols that it depends on.
+    pub fn symbols(&self) -> BTreeSet<Symbol> {
+        match self {
+            Cond::True | Cond::False => BTreeSet::new(),
+            Cond::Cmp(_, a, b) => a.symbols().into_iter().chain(b.symbols()).collect(),
+            Cond::And(conds) | Cond::Or(conds) => conds.iter().flat_map(Cond::symbols).collect(),
+        }
+    }
+
     pub fn cmp(op: CmpOp, a: Expr, b: Expr, facts: &Facts) -> Cond {
         let known = |holds: bool, fails: bool| {
             if holds {

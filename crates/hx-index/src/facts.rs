@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Atom, Expr, Monomial, Symbol, gcd};
+use crate::{Atom, CmpOp, Cond, Expr, Monomial, Symbol, gcd};
 
 /// Divisors and ranges of symbols. Dimensions, block and thread indices are never negative even without an entry.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -43,6 +43,29 @@ impl Facts {
         if difference.as_const().is_none() {
             self.nonnegative.insert(difference);
         }
+    }
+
+    /// States what a condition says of the order of sums of symbols. Gives what was not stated before, for [`Facts::forget`].
+    pub fn holds(&mut self, cond: &Cond) -> Vec<Expr> {
+        let at_least = |low: &Expr, high: &Expr| high.clone() - low.clone();
+        let stated = match cond {
+            Cond::Cmp(CmpOp::Lt, a, b) => vec![at_least(a, b) - Expr::constant(1)],
+            Cond::Cmp(CmpOp::Le, a, b) => vec![at_least(a, b)],
+            Cond::Cmp(CmpOp::Eq, a, b) => vec![at_least(a, b), at_least(b, a)],
+            Cond::And(all) => return all.iter().flat_map(|cond| self.holds(cond)).collect(),
+            Cond::Cmp(CmpOp::Ne, ..) | Cond::True | Cond::False | Cond::Or(_) => Vec::new(),
+        };
+        // A quotient or the like is simplified by proofs of its own, which would ask for this statement in turn.
+        let plain = |difference: &Expr| {
+            difference.terms().all(|(m, _)| m.iter().all(|atom| matches!(atom, Atom::Symbol(_))))
+        };
+        let stated = stated.into_iter().filter(plain);
+        stated.filter(|difference| self.nonnegative.insert(difference.clone())).collect()
+    }
+
+    /// Takes back what [`Facts::holds`] stated.
+    pub fn forget(&mut self, stated: &[Expr]) {
+        stated.iter().for_each(|difference| _ = self.nonnegative.remove(difference));
     }
 
     /// The stated divisors, in order.

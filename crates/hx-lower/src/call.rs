@@ -145,6 +145,10 @@ impl<'db> Cx<'db> {
                 self.emit(OpKind::Sync, id);
                 Ok(Value::Unit)
             }
+            ("sync_warp", _) => {
+                self.emit(OpKind::SyncWarp, id);
+                Ok(Value::Unit)
+            }
             ("cdiv", [Some(a), Some(b)]) => self.cdiv(*a, *b),
             ("min" | "max", [Some(a), Some(b), None]) => self.extreme(id, name == "min", *a, *b),
             ("print", _) => self.print(id, args),

@@ -70,7 +70,7 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
         OpKind::Map(map) => std::iter::once(&mut map.dst).chain(&mut map.inputs).for_each(f),
         OpKind::Print { src, .. } => src.iter_mut().for_each(f),
         OpKind::Assert { cond, .. } => f(cond),
-        OpKind::Sync | OpKind::Commit | OpKind::Wait { .. } => {}
+        OpKind::Sync | OpKind::SyncWarp | OpKind::Commit | OpKind::Wait { .. } => {}
     }
 }
 

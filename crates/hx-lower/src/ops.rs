@@ -12,6 +12,10 @@ use crate::error::Lower;
 use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
 
+/// The shapes that a product takes.
+const GEMM_SHAPES: &str =
+    "`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them";
+
 impl Cx<'_> {
     /// `register_tensor(T, shape)` or `shared_tensor(T, shape)`.
     pub(crate) fn make_tensor(
@@ -430,7 +434,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(permuted(&result, &order)))
     }
 
-    /// `gemm(c, a, b)`: `c[M, N] += a[M, K] · b[N, K]ᵀ`.
+    /// `gemm(c, a, b)`: `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode if there is one.
     pub(crate) fn gemm(&mut self, id: ExprId, [c, a, b]: [ExprId; 3], args: &[Arg]) -> Lower<Value> {
         let tensors = (self.tensor(c), self.tensor(a), self.tensor(b));
         let (tc, ta, tb) = (tensors.0?, tensors.1?, tensors.2?);
@@ -447,7 +451,7 @@ impl Cx<'_> {
             return self.fail(&codes::WRONG_MEMORY, c, message);
         };
         let warps = match args.iter().find(|arg| arg.name.as_deref() == Some("warps")) {
-            Some(arg) => Some(self.warps(arg.value)?),
+            Some(arg) => Some(self.warps(arg.value, tc.view.modes.len() == 3)?),
             None => None,
         };
         let (ra, rb) = (self.operand(a, &ta)?, self.operand(b, &tb)?);
@@ -478,16 +482,21 @@ impl Cx<'_> {
     }
 
     fn gemm_shapes(&mut self, operands: [(ExprId, &Tensor); 3]) -> Lower<()> {
+        let wanted = if operands[0].1.view.modes.len() == 3 { 3 } else { 2 };
         for (at, t) in operands {
             let rank = t.view.modes.len();
-            if rank != 2 {
-                let message = format!("found a tensor of rank {rank}, wanted 2 modes for `gemm`");
+            if rank != wanted {
+                let message = format!("found a tensor of rank {rank}, wanted {wanted} modes for `gemm`");
                 return self.fail(&codes::RANK_MISMATCH, at, message);
             }
         }
         let [(c, tc), (a, ta), (b, tb)] = operands;
         let (sc, sa, sb) = (tc.shape(), ta.shape(), tb.shape());
-        let pairs = [("M", a, &sa[0], c, &sc[0]), ("N", b, &sb[0], c, &sc[1]), ("K", b, &sb[1], a, &sa[1])];
+        let mut pairs =
+            vec![("M", a, &sa[0], c, &sc[0]), ("N", b, &sb[0], c, &sc[1]), ("K", b, &sb[1], a, &sa[1])];
+        if let (Some(sa), Some(sb), Some(sc)) = (sa.get(2), sb.get(2), sc.get(2)) {
+            pairs.extend([("batch", a, sa, c, sc), ("batch", b, sb, c, sc)]);
+        }
         for (mode, x, found, y, wanted) in pairs {
             if !self.equal(found, wanted) {
                 let message =
@@ -496,22 +505,26 @@ impl Cx<'_> {
                     .error(&codes::SHAPE_MISMATCH, x, format!("{message}, wanted `{wanted}`"))
                     .label(format!("{mode} is `{found}` here"))
                     .also(self.place(y), format!("{mode} is `{wanted}` here"))
-                    .note("`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`");
+                    .note(GEMM_SHAPES);
                 return Err(self.report(error));
             }
         }
         Ok(())
     }
 
-    fn warps(&mut self, id: ExprId) -> Lower<[i64; 2]> {
+    fn warps(&mut self, id: ExprId, batched: bool) -> Lower<[i64; 3]> {
         let values: Option<Vec<i64>> = self.ints(id)?.iter().map(Expr::as_const).collect();
         match values.as_deref() {
-            Some(&[m, n]) if m > 0 && n > 0 => Ok([m, n]),
-            _ => self.fail(
-                &codes::TYPE_MISMATCH,
-                id,
-                "wanted two positive constants, warps along M and along N",
-            ),
+            Some(&[m, n]) if m > 0 && n > 0 && !batched => Ok([m, n, 1]),
+            Some(&[m, n, batch]) if m > 0 && n > 0 && batch > 0 && batched => Ok([m, n, batch]),
+            _ => {
+                let wanted = if batched {
+                    "wanted three positive constants, warps along M, N and the batch"
+                } else {
+                    "wanted two positive constants, warps along M and along N"
+                };
+                self.fail(&codes::TYPE_MISMATCH, id, wanted)
+            }
         }
     }
 

@@ -348,7 +348,10 @@ impl Cx<'_> {
         }
         let branches: Vec<ExprId> = std::iter::once(then).chain(otherwise).collect();
         self.thaw(&branches);
+        // What the condition says of numbers that stay as they are holds for as long as the branch does.
+        let stated = if self.mentions_variables(&cond) { Vec::new() } else { self.facts.holds(&cond) };
         let (a, mut then_stmts) = self.nested(|cx| cx.eval(then));
+        self.facts.forget(&stated);
         let (b, mut else_stmts) = self.nested(|cx| otherwise.map_or(Ok(Value::Unit), |e| cx.eval(e)));
         if let (Ok(Value::Int(a)), Ok(Value::Int(b))) = (&a, &b) {
             let (var, [then_end, else_end]) = self.picked(a, b);

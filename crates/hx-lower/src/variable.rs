@@ -125,6 +125,11 @@ impl Cx<'_> {
         self.frame().variables.get(&pat).cloned()
     }
 
+    /// Whether what the condition says may change while a branch of it runs.
+    pub(crate) fn mentions_variables(&self, cond: &Cond) -> bool {
+        cond.symbols().iter().any(|symbol| self.variables.contains(symbol))
+    }
+
     fn mentions_variable(&self, x: &Expr) -> bool {
         x.symbols().iter().any(|s| self.variables.contains(s))
     }

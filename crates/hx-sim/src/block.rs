@@ -143,8 +143,9 @@ impl<'a> Block<'a> {
                 Step::SetNumber(n) => self.set_number(n)?,
                 Step::Barrier => {
                     self.barriers += 1;
-                    self.shared.barrier();
+                    self.shared.clock.barrier();
                 }
+                Step::WarpBarrier => self.shared.clock.warp_barrier(),
                 Step::Transfer(t) => self.transfer(t)?,
                 Step::Multiply(m) => self.multiply(m)?,
                 Step::Convert(c) => self.convert(c)?,

@@ -100,6 +100,7 @@ pub(crate) enum Step {
     /// A number of the block from an expression.
     SetNumber(Box<SetNumber>),
     Barrier,
+    WarpBarrier,
     LoadIndex(Box<LoadIndex>),
     LoadInteger(Box<LoadInteger>),
     Transfer(Box<Transfer>),

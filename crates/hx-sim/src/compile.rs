@@ -228,6 +228,7 @@ impl<'a> Compilation<'a> {
                     out.push(Step::If { site: self.site, test, then, otherwise });
                 }
                 Stmt::Barrier => out.push(Step::Barrier),
+                Stmt::WarpBarrier => out.push(Step::WarpBarrier),
                 Stmt::Compute(c) => {
                     for lane in 0..c.dst.offsets.len().max(1) {
                         out.push(Step::Compute(Box::new(self.compute(c, lane)?)));

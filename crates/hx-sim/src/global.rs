@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use hx_dtype::DType;
 
+use crate::clock::Clock;
 use crate::code::SiteId;
 use crate::error::Fault;
 
@@ -142,8 +143,8 @@ struct Page {
 /// The last write of a byte, for races between the threads of one block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
-    /// Barriers passed when it happened, plus one; 0 for never.
-    epoch: u32,
+    /// When it happened, by the clock of barriers; 0 for never.
+    time: u32,
     thread: u32,
     /// It made another value of the byte.
     changed: bool,
@@ -155,15 +156,16 @@ struct Mark {
 pub(crate) struct Who {
     pub(crate) site: SiteId,
     pub(crate) thread: u32,
-    /// Barriers passed, plus one; 0 where races are not looked for.
-    pub(crate) epoch: u32,
+    /// Nothing where races are not looked for.
+    pub(crate) clock: Option<Clock>,
 }
 
 impl Who {
     /// Whether a write by another thread came before with no barrier in between.
     #[inline]
     fn meets(self, mark: Mark) -> bool {
-        self.epoch != 0 && mark.epoch == self.epoch && mark.thread != self.thread
+        let unordered = |clock: Clock| !clock.parts(mark.time, mark.thread, self.thread);
+        mark.thread != self.thread && self.clock.is_some_and(unordered)
     }
 }
 
@@ -237,7 +239,7 @@ impl Overlay {
     pub(crate) fn add(&mut self, tensor: &Tensor, at: usize, bytes: &[u8], site: SiteId) {
         let size = (tensor.dtype.bits() as usize / 8).max(1);
         // Atomics race with nobody.
-        let who = Who { site, thread: 0, epoch: 0 };
+        let who = Who { site, thread: 0, clock: None };
         for (i, element) in bytes.chunks_exact(size).enumerate() {
             let (first, bits) = (at + i * size, hx_dtype::load(tensor.dtype, element, 0));
             let page = self.pages.get(&(first / PAGE));
@@ -261,7 +263,7 @@ impl Overlay {
         let mut raced = None;
         self.pieces(tensor, at, bytes.len(), |page, range, done| {
             let bytes = &bytes[done..done + range.len()];
-            if who.epoch != 0 {
+            if let Some(clock) = who.clock {
                 let marks = page.marks.get_or_insert_with(|| Box::new([Mark::default(); PAGE]));
                 for ((i, now), mark) in range.clone().zip(bytes).zip(&mut marks[range.clone()]) {
                     let changed = page.data[i] != *now;
@@ -269,7 +271,7 @@ impl Overlay {
                         let byte = at + done + i - range.start;
                         raced = Some(Raced { byte, thread: mark.thread, site: mark.site });
                     }
-                    *mark = Mark { epoch: who.epoch, thread: who.thread, changed, site: who.site };
+                    *mark = Mark { time: clock.now(), thread: who.thread, changed, site: who.site };
                 }
             }
             page.data[range.clone()].copy_from_slice(bytes);

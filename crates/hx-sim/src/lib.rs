@@ -22,6 +22,7 @@ mod arith;
 mod banks;
 mod block;
 mod cast;
+mod clock;
 mod code;
 mod compile;
 mod compute;

@@ -2,14 +2,15 @@
 //!
 //! It keeps one record for each granule, the width of the narrowest access of the program; every access covers whole granules.
 
+use crate::clock::{Clock, warp_of};
 use crate::code::{Code, SiteId};
 use crate::error::{Copying, Fault};
 
 /// The latest access of some kind to a granule.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mark {
-    /// Barriers passed when it happened, plus one; 0 for never.
-    epoch: u32,
+    /// When it happened, by the clock of barriers; 0 for never.
+    time: u32,
     thread: u32,
     /// For all lanes of an instruction, of which `thread` gave the address.
     collective: bool,
@@ -17,10 +18,11 @@ struct Mark {
 }
 
 impl Mark {
-    /// Whether another thread takes part in one of the two accesses, with no barrier in between.
+    /// Whether another thread takes part in one of the two accesses, the later one of now, with no barrier in between.
     #[inline]
-    fn meets(self, later: Mark) -> bool {
-        self.epoch == later.epoch && (self.thread != later.thread || self.collective || later.collective)
+    fn meets(self, later: Mark, clock: Clock) -> bool {
+        let others = self.thread != later.thread || self.collective || later.collective;
+        others && !clock.parts(self.time, self.thread, later.thread)
     }
 }
 
@@ -30,8 +32,27 @@ struct Record {
     tensor: u32,
     write: Mark,
     read: Mark,
-    /// A reader other than `read`, since the same barrier.
+    /// A reader other than `read`, of another warp if there is one: whichever thread writes next, one of the two is another.
     second: Mark,
+}
+
+impl Record {
+    #[inline]
+    fn remember_read(&mut self, here: Mark, clock: Clock) {
+        let first = self.read;
+        // What no barrier of the block parts from now.
+        let stands = |mark: Mark| !clock.parts_blockwide(mark.time);
+        let elsewhere = |mark: Mark| warp_of(mark.thread) != warp_of(first.thread);
+        if !stands(first) {
+            self.read = here;
+        } else if elsewhere(here) {
+            self.second = here;
+        } else if first.time != here.time || here.collective || first.thread == here.thread {
+            self.read = here;
+        } else if !(stands(self.second) && elsewhere(self.second)) {
+            self.second = here;
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -41,7 +62,7 @@ pub(crate) struct SharedMemory {
     /// By granule: the asynchronous copy that is filling it, as its thread and site. Empty where the program has none.
     flights: Vec<Option<(u32, SiteId)>>,
     granule: usize,
-    epoch: u32,
+    pub(crate) clock: Clock,
     check: bool,
 }
 
@@ -61,8 +82,8 @@ pub(crate) struct Touch {
 
 impl Touch {
     #[inline]
-    fn mark(self, epoch: u32) -> Mark {
-        Mark { epoch, thread: self.thread, collective: self.collective, site: self.site }
+    fn mark(self, clock: Clock) -> Mark {
+        Mark { time: clock.now(), thread: self.thread, collective: self.collective, site: self.site }
     }
 }
 
@@ -74,18 +95,14 @@ impl SharedMemory {
             records: vec![Record::default(); granules],
             flights: vec![None; if code.asynchronous { granules } else { 0 }],
             granule: code.granule,
-            epoch: 1,
+            clock: Clock::default(),
             check,
         }
     }
 
-    pub(crate) fn barrier(&mut self) {
-        self.epoch += 1;
-    }
-
-    /// Barriers passed, plus one; 0 where races are not looked for.
-    pub(crate) fn checked_epoch(&self) -> u32 {
-        if self.check { self.epoch } else { 0 }
+    /// Nothing where races are not looked for.
+    pub(crate) fn checked_clock(&self) -> Option<Clock> {
+        self.check.then_some(self.clock)
     }
 
     /// Checks and records a load.
@@ -95,8 +112,8 @@ impl SharedMemory {
     #[inline]
     pub(crate) fn read(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
         self.expect_landed(touch, false, code)?;
-        let epoch = self.epoch;
-        let here = touch.mark(epoch);
+        let clock = self.clock;
+        let here = touch.mark(clock);
         for i in self.granules(touch) {
             let record = &mut self.records[i];
             if record.tensor != touch.tensor as u32 + 1 {
@@ -105,14 +122,10 @@ impl SharedMemory {
             if !self.check {
                 continue;
             }
-            if record.write.meets(here) {
+            if record.write.meets(here, clock) {
                 return Err(race(touch, i * self.granule, (record.write, true), false, code));
             }
-            if record.read.epoch != epoch || here.collective || record.read.thread == touch.thread {
-                record.read = here;
-            } else {
-                record.second = here;
-            }
+            record.remember_read(here, clock);
         }
         Ok(())
     }
@@ -157,7 +170,7 @@ impl SharedMemory {
 
     #[inline]
     fn set_written(&mut self, touch: Touch) {
-        let here = touch.mark(self.epoch);
+        let here = touch.mark(self.clock);
         for i in self.granules(touch) {
             let record = &mut self.records[i];
             record.tensor = touch.tensor as u32 + 1;
@@ -172,11 +185,11 @@ impl SharedMemory {
         if !self.check {
             return Ok(());
         }
-        let here = touch.mark(self.epoch);
+        let here = touch.mark(self.clock);
         for i in self.granules(touch) {
             let record = &self.records[i];
             let earlier = [(record.write, true), (record.read, false), (record.second, false)];
-            if let Some(earlier) = earlier.into_iter().find(|(m, _)| m.meets(here)) {
+            if let Some(earlier) = earlier.into_iter().find(|(m, _)| m.meets(here, self.clock)) {
                 return Err(race(touch, i * self.granule, earlier, true, code));
             }
         }

@@ -337,7 +337,7 @@ impl<'a> Block<'a> {
 
     /// A thread at an operation, between the barriers passed and the next.
     pub(crate) fn who(&self, site: SiteId, thread: usize) -> Who {
-        Who { site, thread: thread as u32, epoch: self.shared.checked_epoch() }
+        Who { site, thread: thread as u32, clock: self.shared.checked_clock() }
     }
 
     #[cold]

@@ -88,7 +88,7 @@ const WORDS: &[Foreign] = &[
     near("__syncthreads", "sync", "the barrier of the block is `sync()`"),
     near("barrier", "sync", "the barrier of the block is `sync()`"),
     near("debug_barrier", "sync", "the barrier of the block is `sync()`"),
-    other(Name, "__syncwarp", "the barrier of the block is `sync()`, and there is none of a warp"),
+    near("__syncwarp", "sync_warp", "the barrier of each warp on its own is `sync_warp()`"),
     near("blockIdx", "block_idx", GRID),
     other(Name, "program_id", GRID),
     other(Name, "threadIdx", THREADS),

@@ -22,7 +22,7 @@ const SHARED_ALIGN: u32 = 128;
 
 /// The positions that the instructions of a gemm read, given the layouts its tensors ended up with.
 pub(crate) fn gemm(gemm: &Gemm<'_>, tiling: &Tiling, layouts: &Layouts) -> Result<GemmChoice, Failure> {
-    let [im, i_n, ik] = tiling.issues;
+    let [im, i_n, ik, il] = tiling.issues;
     let (c_order, c_extents) = tiling.c_by_issue();
     let positions = |tensor: TensorId, wanted: &Tv, extents: &[i64]| {
         let table = layouts[tensor].tv.positions_of(wanted);
@@ -31,16 +31,18 @@ pub(crate) fn gemm(gemm: &Gemm<'_>, tiling: &Tiling, layouts: &Layouts) -> Resul
                 .at(gemm.op.id)
         })
     };
-    let [wm, wn] = tiling.arrangement;
+    let [wm, wn, wl] = tiling.arrangement;
+    let batch = if wl > 1 { format!(", {wl} along the batch") } else { String::new() };
     let repeat =
         if tiling.copies > 1 { format!("; {} times the same work", tiling.copies) } else { String::new() };
-    let text =
-        format!("lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{repeat}");
+    let text = format!(
+        "lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{batch}{repeat}"
+    );
     Ok(GemmChoice {
         row: tiling.row.name.clone(),
         arrangement: tiling.arrangement,
-        a: positions(gemm.a, &tiling.by_issue[0], &[tiling.row.a.values(), im, ik])?,
-        b: positions(gemm.b, &tiling.by_issue[1], &[tiling.row.b.values(), i_n, ik])?,
+        a: positions(gemm.a, &tiling.by_issue[0], &[tiling.row.a.values(), im, ik, il])?,
+        b: positions(gemm.b, &tiling.by_issue[1], &[tiling.row.b.values(), i_n, ik, il])?,
         c: positions(gemm.c, &c_order, &c_extents)?,
         issues: tiling.issues,
         reason: Reason { text, from: vec![] },

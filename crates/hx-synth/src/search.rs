@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use hx_target::Arch;
-use hx_tile::{Move, Op, OpId, OpKind, Reason, TensorId, TileProgram};
+use hx_tile::{Move, Op, OpId, OpKind, Reason, TensorId, TileMode, TileProgram};
 
 use crate::access::{Transfer, global};
 use crate::anchor::copy::{coalesced, deal_plain};
@@ -523,7 +523,8 @@ impl<'p> Search<'_, '_, 'p> {
 
     /// Anchors what no gemm reaches, in the ways that a copy can be dealt.
     fn anchor(&mut self, missing: TensorId, branch: Branch<'p>) -> Result<(), Failure> {
-        let (tensor, ways, reason) = self.anchor_copy(missing, &branch.known);
+        let (tensor, mut ways, reason) = self.anchor_copy(missing, &branch.known);
+        ways.extend(self.as_reduced(tensor, &branch.known).filter(|tv| !ways.contains(tv)));
         for (i, tv) in ways.iter().enumerate() {
             if self.is_over() {
                 self.left += (ways.len() - i) as u64;
@@ -535,6 +536,20 @@ impl<'p> Search<'_, '_, 'p> {
             self.enter(next, &[tensor])?;
         }
         Ok(())
+    }
+
+    /// As the result of its reduction, if that has a layout, with the whole axis in each thread.
+    fn as_reduced(&self, tensor: TensorId, known: &Layouts) -> Option<Tv> {
+        let program = self.cx.program();
+        let (result, axis) = self.component.ops.iter().find_map(|(op, _)| match op.kind {
+            OpKind::Reduce { dst, src, axis, .. } if src == tensor => Some((known.get(dst)?, axis)),
+            _ => None,
+        })?;
+        let shape = &program.tensor(tensor).shape;
+        let mut along = vec![0; shape.len()];
+        along[axis] = 1;
+        let value = result.tv.value.iter().cloned().chain([TileMode::new(shape[axis], along)]);
+        Some(Tv::covering(shape, result.tv.thread.clone(), value.collect()))
     }
 
     /// The copy that moves most bytes among those of tensors without a layout; global memory before shared.

@@ -104,6 +104,8 @@ pub enum Stmt {
     },
     /// Block barrier.
     Barrier,
+    /// Barrier of each warp on its own.
+    WarpBarrier,
     Transfer(Transfer),
     Multiply(Multiply),
     Convert(Convert),

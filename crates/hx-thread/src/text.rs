@@ -66,6 +66,9 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
             Stmt::Barrier => {
                 let _ = writeln!(out, "{indent}barrier");
             }
+            Stmt::WarpBarrier => {
+                let _ = writeln!(out, "{indent}warp barrier");
+            }
             Stmt::Transfer(t) => {
                 let address = address_text(program, &t.address);
                 let guard = match &t.guard {

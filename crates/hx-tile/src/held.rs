@@ -30,7 +30,7 @@ impl<'p> Held<'p> {
         let across = ops.into_iter().enumerate().filter_map(|(at, op)| {
             let accumulator = match op.kind {
                 OpKind::Gemm { c, .. } => Some(c),
-                OpKind::Sync | OpKind::Wait { .. } | OpKind::Reduce { .. } => None,
+                OpKind::Sync | OpKind::SyncWarp | OpKind::Wait { .. } | OpKind::Reduce { .. } => None,
                 _ => return None,
             };
             let is_held = |(tensor, (first, last)): (&TensorId, &(usize, usize))| {

@@ -167,11 +167,13 @@ pub enum OpKind {
     /// Moves a tile between a memory and registers; one side is a whole register tensor.
     Copy { src: View, dst: View },
     /// `c[m, n] += a[m, k] · b[n, k]`, all in registers.
-    Gemm { c: TensorId, a: TensorId, b: TensorId, warps: Option<[i64; 2]> },
+    Gemm { c: TensorId, a: TensorId, b: TensorId, warps: Option<[i64; 3]> },
     /// Elementwise conversion; between equal types it is a plain move.
     Cast { dst: TensorId, src: TensorId },
     /// Block barrier.
     Sync,
+    /// Barrier of each warp on its own.
+    SyncWarp,
     /// Moves a tile from global to shared memory without waiting for it; joins the current group.
     CopyAsync { src: View, dst: View },
     /// Closes the current group of asynchronous copies.
@@ -232,6 +234,11 @@ impl TileProgram {
         let mut out = Vec::new();
         collect(&self.body, 1.0, unknown_trips, &mut out);
         out
+    }
+
+    /// The warps of a product into `c` as they are written: along M and N, and along the batch where it is one of a batch.
+    pub fn warps_text(&self, c: TensorId, [m, n, batch]: [i64; 3]) -> String {
+        if self.tensor(c).shape.len() > 2 { format!("[{m}, {n}, {batch}]") } else { format!("[{m}, {n}]") }
     }
 
     pub fn op(&self, id: OpId) -> Option<&Op> {
@@ -315,7 +322,11 @@ impl OpKind {
             OpKind::ReadNumber { src, .. } | OpKind::AtomicAdd { src, .. } => *src = with,
             OpKind::Print { src, .. } => *src = Some(with),
             OpKind::Assert { cond, .. } => *cond = with,
-            OpKind::Sync | OpKind::CopyAsync { .. } | OpKind::Commit | OpKind::Wait { .. } => {}
+            OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. } => {}
         }
     }
 
@@ -327,6 +338,7 @@ impl OpKind {
             OpKind::Gemm { .. } => "gemm",
             OpKind::Cast { .. } => "cast",
             OpKind::Sync => "sync",
+            OpKind::SyncWarp => "sync_warp",
             OpKind::CopyAsync { .. } => "copy_async",
             OpKind::Commit => "commit",
             OpKind::Wait { .. } => "wait",
@@ -378,7 +390,11 @@ impl OpKind {
             OpKind::AtomicAdd { src, .. } => vec![*src],
             OpKind::Print { src, .. } => src.iter().copied().collect(),
             OpKind::Assert { cond, .. } => vec![*cond],
-            OpKind::Sync | OpKind::CopyAsync { .. } | OpKind::Commit | OpKind::Wait { .. } => Vec::new(),
+            OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. } => Vec::new(),
         }
     }
     /// The register and shared tensors that it reads or writes.

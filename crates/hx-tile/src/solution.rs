@@ -227,17 +227,27 @@ pub struct Conflicts {
 #[derive(Clone, PartialEq, Debug)]
 pub struct GemmChoice {
     pub row: String,
-    /// Warps (or threads, for an instruction of one thread) along M and N.
-    pub arrangement: [i64; 2],
-    /// `[value, m issue, k issue]` → position among the thread's values of A.
+    /// Warps (or threads, for an instruction of one thread) along M, N and the batch.
+    pub arrangement: [i64; 3],
+    /// `[value, m issue, k issue, batch issue]` → position among the thread's values of A.
     pub a: Layout,
-    /// `[value, n issue, k issue]` → position among the thread's values of B.
+    /// `[value, n issue, k issue, batch issue]` → position among the thread's values of B.
     pub b: Layout,
-    /// `[value, m issue, n issue]` → position among the thread's values of C.
+    /// `[value, m issue, n issue, batch issue]` → position among the thread's values of C.
     pub c: Layout,
-    /// Issues along M, N and K.
-    pub issues: [i64; 3],
+    /// Issues along M, N, K and the batch.
+    pub issues: [i64; 4],
     pub reason: Reason,
+}
+
+impl GemmChoice {
+    /// The warps along M and N, and along the batch if there are several: `2×2`, `1×1×8`.
+    pub fn across(&self) -> String {
+        match self.arrangement {
+            [m, n, 1] => format!("{m}×{n}"),
+            [m, n, batch] => format!("{m}×{n}×{batch}"),
+        }
+    }
 }
 
 /// How a conversion is made: `values` neighbours at a time.

@@ -100,13 +100,15 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
             format!("copy({}, {})", view_text(program, src), view_text(program, dst))
         }
         OpKind::Gemm { c, a, b, warps } => {
-            let warps = warps.map_or(String::new(), |[m, n]| format!(", warps: [{m}, {n}]"));
+            let pin = |warps| format!(", warps: {}", program.warps_text(*c, warps));
+            let warps = warps.map_or(String::new(), pin);
             format!("gemm({}, {}, {}{warps})", name(c), name(a), name(b))
         }
         OpKind::Cast { dst, src } => {
             format!("{} = cast({}, {})", name(dst), name(src), program.tensor(*dst).dtype)
         }
         OpKind::Sync => "sync()".into(),
+        OpKind::SyncWarp => "sync_warp()".into(),
         OpKind::CopyAsync { src, dst } => {
             format!("copy_async({}, {})", view_text(program, src), view_text(program, dst))
         }
@@ -264,7 +266,7 @@ pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
     for (op, _) in program.ops(1.0) {
         match solution.choices.get(&op.id) {
             Some(Choice::Gemm(g)) => {
-                parts.push(format!("#{} {} {}×{}", op.id.0, g.row, g.arrangement[0], g.arrangement[1]));
+                parts.push(format!("#{} {} {}", op.id.0, g.row, g.across()));
             }
             Some(Choice::Copy(c)) => count(&c.row),
             Some(Choice::Rearrange(r)) => {
@@ -300,9 +302,9 @@ pub fn choice_text<'a>(
             (text, &r.reason)
         }
         Choice::Gemm(g) => {
-            let [m, n] = g.arrangement;
-            let [im, i_n, ik] = g.issues;
-            (format!("{}, {m}×{n} across the block, {im}×{i_n}×{ik} each", g.row), &g.reason)
+            let [im, i_n, ik, batch] = g.issues;
+            let batch = if batch > 1 { format!(", {batch} times") } else { String::new() };
+            (format!("{}, {} across the block, {im}×{i_n}×{ik} each{batch}", g.row, g.across()), &g.reason)
         }
         Choice::Map(m) => ("elementwise".into(), &m.reason),
         Choice::Reduce(r) => {

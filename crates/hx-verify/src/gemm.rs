@@ -29,7 +29,9 @@ impl Check<'_> {
         for first in (0..held[0].threads).step_by(lanes as usize) {
             for im in 0..g.issues[0] {
                 for i_n in 0..g.issues[1] {
-                    self.products(&held, [c, a, b], g, row, first, [im, i_n], depth)?;
+                    for il in 0..g.issues[3] {
+                        self.products(&held, [c, a, b], g, row, first, [im, i_n, il], depth)?;
+                    }
                 }
             }
         }
@@ -45,7 +47,7 @@ impl Check<'_> {
         g: &GemmChoice,
         row: &hx_target::GemmRow,
         first: i64,
-        [im, i_n]: [i64; 2],
+        [im, i_n, il]: [i64; 3],
         depth: i64,
     ) -> Checked {
         (self.poll)();
@@ -66,7 +68,7 @@ impl Check<'_> {
         let cs = fragment(
             &row.c,
             hc,
-            &|v| g.c.eval(v + row.c.values() * (im + g.issues[0] * i_n)),
+            &|v| g.c.eval(v + row.c.values() * (im + g.issues[0] * (i_n + g.issues[1] * il))),
             m_atom * n_atom,
         );
         let mut met = vec![false; depth as usize];
@@ -74,13 +76,13 @@ impl Check<'_> {
             let xs = fragment(
                 &row.a,
                 ha,
-                &|v| g.a.eval(v + row.a.values() * (im + g.issues[0] * ik)),
+                &|v| g.a.eval(v + row.a.values() * (im + g.issues[0] * (ik + g.issues[2] * il))),
                 m_atom * k_atom,
             );
             let ys = fragment(
                 &row.b,
                 hb,
-                &|v| g.b.eval(v + row.b.values() * (i_n + g.issues[1] * ik)),
+                &|v| g.b.eval(v + row.b.values() * (i_n + g.issues[1] * (ik + g.issues[2] * il))),
                 n_atom * k_atom,
             );
             for k in 0..k_atom {
@@ -92,8 +94,9 @@ impl Check<'_> {
                             &xs[(m + m_atom * k) as usize],
                             &ys[(n + n_atom * k) as usize],
                         );
-                        if self.inside(c, z) && (z[0] != x[0] || z[1] != y[0] || x[1] != step || y[1] != step)
-                        {
+                        // What comes after M, N and K is the place in the batch.
+                        let same = z[0] == x[0] && z[1] == y[0] && x[1] == step && y[1] == step;
+                        if self.inside(c, z) && !(same && z[2..] == x[2..] && z[2..] == y[2..]) {
                             return Err(format!("{z:?} is increased by A{x:?} · B{y:?}"));
                         }
                     }

@@ -62,7 +62,10 @@ pub fn verify_polled(
         poll();
         let choice = solution.choices.get(&op.id);
         let result = match (&op.kind, choice) {
-            (OpKind::Fill { .. } | OpKind::Sync | OpKind::Commit | OpKind::Wait { .. }, _) => Ok(()),
+            (
+                OpKind::Fill { .. } | OpKind::Sync | OpKind::SyncWarp | OpKind::Commit | OpKind::Wait { .. },
+                _,
+            ) => Ok(()),
             // They read each element wherever it is held.
             (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
             (OpKind::CopyAsync { src, dst }, Some(Choice::Copy(c))) => check.copy_async(src, dst, c),

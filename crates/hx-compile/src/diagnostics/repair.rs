@@ -26,10 +26,11 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
                 layout_argument(places, lowered, *tensor, Some(&spaced(&written(layout))))?;
             (format!("pin `{}` to `{}`", name(*tensor), written(layout)), file, range, text)
         }
-        Repair::Warps { op, warps: [m, n] } => {
+        Repair::Warps { op, warps } => {
             let (file, call) = call_of(places, lowered, *op)?;
             let range = argument(&call, "warps")?.expr()?.syntax().text_range();
-            let text = format!("[{m}, {n}]");
+            let OpKind::Gemm { c, .. } = lowered.program.op(*op)?.kind else { return None };
+            let text = lowered.program.warps_text(c, *warps);
             (format!("arrange the warps as `{text}`"), file, range, text)
         }
         Repair::FreeWarps(op) => {

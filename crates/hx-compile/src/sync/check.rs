@@ -1,5 +1,6 @@
 //! Compares the accesses of a trace: two to one element, one of them a write, need something between them.
 
+use hx_target::WARP;
 use hx_tile::{OpId, TensorId};
 
 use super::{
@@ -63,8 +64,11 @@ pub(super) fn check(
     }
     let units: Vec<i64> = trace.units.iter().map(|unit| (*unit).max(1)).collect();
     let count = |(size, unit): (&usize, &i64)| vec![Element::default(); size / *unit as usize];
-    let mut state =
-        State { elements: trace.sizes.iter().zip(&units).map(count).collect(), epoch: 1, groups: vec![None] };
+    let mut state = State {
+        elements: trace.sizes.iter().zip(&units).map(count).collect(),
+        clock: Clock::default(),
+        groups: vec![None],
+    };
     let mut checker = Checker { rules, units, enough, poll, done: false, hazards: Vec::new() };
     checker.events(&trace.events, &mut state);
     checker.hazards
@@ -78,12 +82,12 @@ impl Hazard {
     }
 }
 
-/// What one thread does to an element, with the number of barriers before it.
+/// What one thread does to an element, and when.
 #[derive(Debug, Clone, Copy)]
 struct Mark {
     op: OpId,
     thread: u32,
-    epoch: u32,
+    time: u32,
     /// The group of an asynchronous copy; [`DONE`] for what is done at once.
     group: u32,
     collective: bool,
@@ -98,7 +102,7 @@ impl Mark {
     }
 }
 
-/// The latest write, and two reads by different threads since the last barrier.
+/// The latest write, and two reads by different threads since the last barrier of the block.
 #[derive(Debug, Clone, Copy, Default)]
 struct Element {
     write: Option<Mark>,
@@ -109,18 +113,38 @@ struct Element {
 struct State {
     /// One for all elements of a unit of each buffer: every access touches all of them or none.
     elements: Vec<Vec<Element>>,
-    /// Barriers passed.
-    epoch: u32,
-    /// For each group of copies the epoch at which it was waited for; the last one is still open.
+    clock: Clock,
+    /// For each group of copies the time at which it was waited for; the last one is still open.
     groups: Vec<Option<u32>>,
+}
+
+/// The time, counted in barriers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Clock {
+    /// When the block last met.
+    block: u32,
+    /// Barriers of either kind.
+    now: u32,
+}
+
+impl Clock {
+    fn barrier(&mut self) {
+        self.now += 1;
+        self.block = self.now;
+    }
+
+    /// Whether a barrier stands between what a thread did at `time` and what another does now.
+    fn parts(self, time: u32, thread: u32, later: u32) -> bool {
+        time < if thread / WARP == later / WARP { self.now } else { self.block }
+    }
 }
 
 impl State {
     fn wait(&mut self, groups: u32) {
         let closed = self.groups.len() - 1;
         let done = closed.saturating_sub(groups as usize);
-        let epoch = self.epoch;
-        self.groups[..done].iter_mut().for_each(|group| *group = group.or(Some(epoch)));
+        let now = self.clock.now;
+        self.groups[..done].iter_mut().for_each(|group| *group = group.or(Some(now)));
     }
 
     fn mend(&mut self, mend: Mend) {
@@ -131,17 +155,17 @@ impl State {
             self.wait(groups);
         }
         if mend.barrier {
-            self.epoch += 1;
+            self.clock.barrier();
         }
     }
 
     /// After one of two ways: what either did is kept, and only what both waited for is done. Where one way passed more
     /// barriers than the other, it is taken to be the rule; the simulator sees the rest.
     fn join(&mut self, mut other: State) {
-        if other.epoch > self.epoch {
+        if other.clock > self.clock {
             std::mem::swap(self, &mut other);
         }
-        if other.epoch == self.epoch {
+        if other.clock == self.clock {
             let elements = self.elements.iter_mut().flatten();
             for (mine, theirs) in elements.zip(other.elements.iter().flatten()) {
                 mine.write = newer(mine.write, theirs.write);
@@ -156,7 +180,7 @@ impl State {
 
 fn newer(a: Option<Mark>, b: Option<Mark>) -> Option<Mark> {
     match (a, b) {
-        (Some(a), Some(b)) if b.epoch > a.epoch => Some(b),
+        (Some(a), Some(b)) if b.time > a.time => Some(b),
         (None, b) => b,
         (a, _) => a,
     }
@@ -185,8 +209,9 @@ impl Checker<'_> {
                         state.mend(mend);
                     }
                 }
-                Event::Barrier(op) if !self.rules.without.contains(op) => state.epoch += 1,
+                Event::Barrier(op) if !self.rules.without.contains(op) => state.clock.barrier(),
                 Event::Barrier(_) => {}
+                Event::WarpBarrier => state.clock.now += 1,
                 Event::Commit => state.groups.push(None),
                 Event::Wait(op, groups) => match self.rules.wait_as {
                     Some((other, groups)) if other == *op => state.wait(groups),
@@ -217,42 +242,49 @@ impl Checker<'_> {
         let group = if access.asynchronous { state.groups.len() as u32 - 1 } else { DONE };
         let unit = self.units[buffer];
         for &(thread, first) in &access.threads {
-            let here = Mark { op, thread, epoch: state.epoch, group, collective, write };
+            let here = Mark { op, thread, time: state.clock.now, group, collective, write };
             for index in first.max(0) / unit..(first + access.len) / unit {
                 let Some(element) = state.elements[buffer].get_mut(index as usize) else { break };
                 // Reads come after the write.
                 if let Some(earlier) = element.write {
-                    self.compare(earlier, here, &state.groups, (buffer, index * unit));
+                    self.compare(earlier, here, state.clock, &state.groups, (buffer, index * unit));
                 }
                 if write {
                     for earlier in element.reads.into_iter().flatten() {
-                        self.compare(earlier, here, &state.groups, (buffer, index * unit));
+                        self.compare(earlier, here, state.clock, &state.groups, (buffer, index * unit));
                     }
                     *element = Element { write: Some(here), reads: [None; 2] };
                 } else {
-                    remember_read(element, here);
+                    remember_read(element, here, state.clock);
                 }
             }
         }
     }
 
     #[inline]
-    fn compare(&mut self, earlier: Mark, later: Mark, groups: &[Option<u32>], place: (usize, i64)) {
+    fn compare(
+        &mut self,
+        earlier: Mark,
+        later: Mark,
+        clock: Clock,
+        groups: &[Option<u32>],
+        place: (usize, i64),
+    ) {
         // What a barrier parts from here is by far the most.
-        if earlier.group == DONE && earlier.epoch != later.epoch {
+        if earlier.group == DONE && self.parts(clock, earlier.time, earlier, later) {
             return;
         }
-        if let Some(in_flight) = self.unordered(earlier, later, groups) {
+        if let Some(in_flight) = self.unordered(earlier, later, clock, groups) {
             self.report(place, earlier.touch(), later.touch(), in_flight);
         }
     }
 
     /// Nothing if the two are ordered; else whether that is because the earlier one is still in flight.
-    fn unordered(&self, earlier: Mark, later: Mark, groups: &[Option<u32>]) -> Option<bool> {
+    fn unordered(&self, earlier: Mark, later: Mark, clock: Clock, groups: &[Option<u32>]) -> Option<bool> {
         let done = match earlier.group {
-            DONE => earlier.epoch,
+            DONE => earlier.time,
             group => match groups.get(group as usize).copied().flatten() {
-                Some(epoch) => epoch,
+                Some(time) => time,
                 None => return Some(true),
             },
         };
@@ -260,7 +292,16 @@ impl Checker<'_> {
             && earlier.thread == later.thread
             && !earlier.collective
             && !later.collective;
-        (!alone && done == later.epoch).then_some(false)
+        (!alone && !self.parts(clock, done, earlier, later)).then_some(false)
+    }
+
+    /// Whether a barrier stands between what was done at `time` and now.
+    fn parts(&self, clock: Clock, time: u32, earlier: Mark, later: Mark) -> bool {
+        if self.rules.any_thread {
+            time < clock.block
+        } else {
+            clock.parts(time, earlier.thread, later.thread)
+        }
     }
 
     fn report(&mut self, (buffer, element): (usize, i64), earlier: Touch, later: Touch, in_flight: bool) {
@@ -276,14 +317,20 @@ impl Checker<'_> {
     }
 }
 
-/// Keeps reads of two threads: whichever thread writes next, one of them is another.
-fn remember_read(element: &mut Element, here: Mark) {
-    let same = |known: &Mark| known.epoch == here.epoch;
-    match element.reads {
-        [Some(first), _] if same(&first) && first.thread != here.thread && !first.collective => {
-            element.reads[1] = Some(here);
-        }
-        [Some(first), _] if same(&first) => {}
-        _ => element.reads = [Some(here), None],
+/// Keeps reads of two threads, of two warps if there are two: whichever thread writes next, one of them is another.
+fn remember_read(element: &mut Element, here: Mark, clock: Clock) {
+    let [Some(first), second] = element.reads else {
+        element.reads = [Some(here), None];
+        return;
+    };
+    let elsewhere = |mark: Mark| mark.thread / WARP != first.thread / WARP;
+    if first.time < clock.block {
+        element.reads = [Some(here), None];
+    } else if elsewhere(here) {
+        element.reads[1] = Some(here);
+    } else if first.time < here.time {
+        element.reads[0] = Some(here);
+    } else if first.thread != here.thread && !first.collective && !second.is_some_and(elsewhere) {
+        element.reads[1] = Some(here);
     }
 }

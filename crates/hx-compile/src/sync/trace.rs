@@ -9,8 +9,12 @@ use hx_tile::OpId;
 
 use super::column::{self, Column, Scope};
 
-/// How often a loop is followed whose count only a launch knows, or that runs longer.
+/// How often at least a loop is followed whose count only a launch knows, or that runs too long to be followed to its end.
 const ROUNDS: i64 = 4;
+/// The longest loop that is followed to its end: what its last rounds leave in flight is what comes after it meets.
+const WHOLE: i64 = 16;
+/// The same for a loop that only begins copies: how many are in flight decides what a `wait` waits for.
+const WHOLE_FILLING: i64 = 64;
 
 /// Rows of a matrix that a warp moves at once, and the bytes of it that each lane holds.
 const MATRIX_ROWS: u32 = 8;
@@ -45,6 +49,8 @@ pub(super) enum Event {
     Access(Access),
     /// A written barrier.
     Barrier(OpId),
+    /// A barrier of each warp on its own.
+    WarpBarrier,
     Commit,
     /// Waits until at most so many groups are in flight.
     Wait(OpId, u32),
@@ -100,6 +106,8 @@ pub(super) fn trace(
         poll,
         scope: vec![(Symbol::Thread, Column::Each((0..i64::from(program.threads)).map(Some).collect()))],
         op: OpId(0),
+        // A copy is in flight for as many rounds as a wait leaves groups; then one reads it, and one more writes over it.
+        rounds: ROUNDS.max(i64::from(deepest_wait(&program.body)) + 2),
         partial: Vec::new(),
         bounds: BTreeSet::new(),
         read: BTreeSet::new(),
@@ -118,7 +126,7 @@ pub(super) fn trace(
     tracer.trace.events = events;
     // A way on which a loop would not run at all is followed as if it did, so it proves nothing.
     let mut decide = BTreeSet::new();
-    tracer.trace.conditions.iter().flatten().for_each(|cond| symbols_of(cond, &mut decide));
+    tracer.trace.conditions.iter().flatten().for_each(|cond| decide.extend(cond.symbols()));
     if !decide.is_disjoint(&tracer.bounds) {
         tracer.trace.conditions.push(None);
     }
@@ -132,6 +140,8 @@ struct Tracer<'a> {
     /// The value of each symbol for each thread, where it is known; inner scopes come last.
     scope: Scope,
     op: OpId,
+    /// How often a loop is followed that does not end sooner.
+    rounds: i64,
     /// Counters of loops that are not followed to their end.
     partial: Vec<Symbol>,
     /// What the counts of loops depend on that only a launch knows.
@@ -193,11 +203,11 @@ impl Tracer<'_> {
             Stmt::For { var, start, end, body, .. } => self.counted(var, start, end, body, out),
             Stmt::While { cond, body } => {
                 if touches_shared(body) {
-                    symbols_of(cond, &mut self.bounds);
+                    self.bounds.extend(cond.symbols());
                     // What the rounds change is known for those that are followed only.
                     let depth = self.partial.len();
                     assigned(body, &mut self.partial);
-                    (0..ROUNDS).for_each(|_| self.body(body, out));
+                    (0..self.rounds).for_each(|_| self.body(body, out));
                     self.partial.truncate(depth);
                 }
             }
@@ -217,6 +227,7 @@ impl Tracer<'_> {
                 self.trace.barriers.insert(self.op);
                 out.push(Event::Barrier(self.op));
             }
+            Stmt::WarpBarrier => out.push(Event::WarpBarrier),
             Stmt::Commit => out.push(Event::Commit),
             Stmt::Wait { groups } => out.push(Event::Wait(self.op, *groups)),
             Stmt::Transfer(transfer) => self.transfer(transfer, out),
@@ -235,8 +246,7 @@ impl Tracer<'_> {
 
     /// Notes a condition that only a launch decides.
     fn condition(&mut self, cond: &Cond) {
-        let mut symbols = BTreeSet::new();
-        symbols_of(cond, &mut symbols);
+        let symbols = cond.symbols();
         let varies = |symbol: &Symbol| self.scope.iter().any(|(known, _)| known == symbol);
         let cond = (!symbols.iter().any(varies)).then(|| cond.clone());
         let conditions = &mut self.trace.conditions;
@@ -267,7 +277,8 @@ impl Tracer<'_> {
             self.bounds.extend(start.symbols());
             self.bounds.extend(end.symbols());
         }
-        let rounds = trips.unwrap_or(ROUNDS).min(ROUNDS);
+        let longest = if begins_copies_only(body) { WHOLE_FILLING } else { WHOLE };
+        let rounds = trips.map_or(self.rounds, |trips| if trips <= longest { trips } else { self.rounds });
         let whole = trips == Some(rounds);
         let depth = self.partial.len();
         if !whole {
@@ -355,43 +366,64 @@ impl Tracer<'_> {
     }
 }
 
-fn symbols_of(cond: &Cond, out: &mut BTreeSet<Symbol>) {
-    match cond {
-        Cond::True | Cond::False => {}
-        Cond::Cmp(_, a, b) => {
-            out.extend(a.symbols());
-            out.extend(b.symbols());
-        }
-        Cond::And(conds) | Cond::Or(conds) => conds.iter().for_each(|cond| symbols_of(cond, out)),
-    }
-}
-
 /// The locals that a body changes.
 fn assigned(body: &[Stmt], out: &mut Vec<Symbol>) {
+    visit(body, &mut |stmt| {
+        if let Stmt::Assign { var, .. } = stmt {
+            out.push(var.clone());
+        }
+    });
+}
+
+/// Shows every statement of a body, and of the bodies in it.
+fn visit(body: &[Stmt], see: &mut impl FnMut(&Stmt)) {
     for stmt in body {
+        see(stmt);
         match stmt {
-            Stmt::Assign { var, .. } => out.push(var.clone()),
-            Stmt::Group(group) => assigned(&group.body, out),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => assigned(body, out),
+            Stmt::Group(group) => visit(&group.body, see),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => visit(body, see),
             Stmt::If { then, otherwise, .. } => {
-                assigned(then, out);
-                assigned(otherwise, out);
+                visit(then, see);
+                visit(otherwise, see);
             }
             _ => {}
         }
     }
 }
 
+/// The most groups that a wait leaves in flight.
+fn deepest_wait(body: &[Stmt]) -> u32 {
+    let mut deepest = 0;
+    visit(body, &mut |stmt| {
+        if let Stmt::Wait { groups } = stmt {
+            deepest = deepest.max(*groups);
+        }
+    });
+    deepest
+}
+
+/// Whether a body begins copies and waits for nothing.
+fn begins_copies_only(body: &[Stmt]) -> bool {
+    let (mut commits, mut waits) = (false, false);
+    visit(body, &mut |stmt| match stmt {
+        Stmt::Commit => commits = true,
+        Stmt::Wait { .. } | Stmt::Barrier | Stmt::WarpBarrier => waits = true,
+        _ => {}
+    });
+    commits && !waits
+}
+
 /// Whether a body does anything that belongs in a trace.
 fn touches_shared(body: &[Stmt]) -> bool {
     let shared = |address: &Address| matches!(address.memory, Memory::Shared(_));
-    body.iter().any(|stmt| match stmt {
-        Stmt::Group(group) => touches_shared(&group.body),
-        Stmt::For { body, .. } | Stmt::While { body, .. } => touches_shared(body),
-        Stmt::If { then, otherwise, .. } => touches_shared(then) || touches_shared(otherwise),
-        Stmt::Transfer(transfer) => shared(&transfer.address),
-        Stmt::LoadIndex { address, .. } => shared(address),
-        Stmt::AsyncCopy(_) | Stmt::Barrier | Stmt::Commit | Stmt::Wait { .. } => true,
-        _ => false,
-    })
+    let mut touches = false;
+    visit(body, &mut |stmt| {
+        touches |= match stmt {
+            Stmt::Transfer(transfer) => shared(&transfer.address),
+            Stmt::LoadIndex { address, .. } => shared(address),
+            Stmt::AsyncCopy(_) | Stmt::Barrier | Stmt::WarpBarrier | Stmt::Commit | Stmt::Wait { .. } => true,
+            _ => false,
+        };
+    });
+    touches
 }

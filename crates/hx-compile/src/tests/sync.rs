@@ -242,6 +242,129 @@ fn a_buffer_is_not_filled_again_while_it_is_read_or_in_flight() {
     );
 }
 
+/// A ring of more stages than a loop of unknown length is followed: its filling is followed to the end, and so is a loop of known length.
+#[test]
+fn a_deep_ring_is_followed_for_as_long_as_copies_are_in_flight() {
+    let ring = |most: u32| {
+        format!(
+            "    let ring = shared_tensor(f32, [256, 8]);
+    let gz = tile(x, [256]);
+    let gw = tile(y, [256]);
+    for k in 0..7 {{
+        copy_async(gz[.., k], ring[.., k]);
+        commit();
+    }}
+    for k in 0..12 {{
+        wait({most});
+        sync();
+        if k + 7 < 12 {{
+            copy_async(gz[.., k + 7], ring[.., (k + 7) % 8]);
+        }}
+        commit();
+        copy(ring[.., k % 8], t);
+        copy(t, gw[.., k]);
+    }}
+    copy(gx, r);
+    copy(r, gy);
+"
+        )
+    };
+    check_turned(
+        &ring(6),
+        expect![[r#"
+        HX0106 `s` nothing uses `s`
+          fix: rename it to `_s`
+    "#]],
+    );
+    check_turned(
+        &ring(7),
+        expect![[r#"
+        HX0106 `s` nothing uses `s`
+          fix: rename it to `_s`
+        HX0403 `copy(ring[.., k % 8], t)` `ring` is read before anything waited for the copy into it
+          `copy(ring[.., k % 8], t)`: thread 0 reads `ring` here
+          `copy_async(gz[.., k], ring[.., k])`: thread 0 writes `ring` here
+          note: both touch `ring[0, 0]`
+          fix: wait until at most 6 groups are in flight
+        HX0403 `copy(ring[.., k % 8], t)` `ring` is read before anything waited for the copy into it
+          `copy(ring[.., k % 8], t)`: thread 0 reads `ring` here
+          `copy_async(gz[.., k + 7], ring[.., (k + 7) % 8])`: thread 0 writes `ring` here
+          note: both touch `ring[0, 7]`
+          fix: wait until at most 6 groups are in flight
+    "#]],
+    );
+}
+
+/// What a warp hands to itself needs no barrier of the block; what it hands to another does.
+#[test]
+fn a_barrier_of_warps_orders_what_one_warp_does() {
+    let own = "    let t = register_tensor(f32, [256], layout: ((32, 2), 4) : ((1, 128), 32));\n";
+    let body = "    copy(gx, r);
+    copy(r, s);
+    sync_warp();
+    copy(s, t);
+    copy(t, gy);
+";
+    check_sync(&format!("{own}{body}"), expect![[""]]);
+    check_turned(
+        body,
+        expect![[r#"
+        HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
+          `copy(s, t)`: thread 32 reads `s` here
+          `copy(r, s)`: thread 8 writes `s` here
+          note: both touch `s[32]`
+          fix: insert `sync()`
+    "#]],
+    );
+}
+
+/// A ring that each warp fills for itself: the asynchronous copy is made by the warp that reads it.
+#[test]
+fn warps_copy_what_they_read_where_they_wait_alone() {
+    check_turned(
+        "    let ring = shared_tensor(f32, [256, 2]);
+    let gz = tile(x, [256]);
+    copy_async(gz[.., 0], ring[.., 0]);
+    commit();
+    for k in 0..m / 256 {
+        wait(0);
+        sync_warp();
+        if k + 1 < m / 256 {
+            copy_async(gz[.., k + 1], ring[.., (k + 1) % 2]);
+        }
+        commit();
+        copy(ring[.., k % 2], r);
+        copy(r, gy);
+    }
+    copy(gx, t);
+    copy(t, gy);
+",
+        expect![[r#"
+            HX0106 `s` nothing uses `s`
+              fix: rename it to `_s`
+        "#]],
+    );
+}
+
+/// A buffer takes the place of another because a barrier stands between their uses: that barrier is not superfluous.
+#[test]
+fn a_barrier_that_parts_two_buffers_in_one_place_is_kept() {
+    check_turned(
+        "    copy(gx, r);
+    copy(r, s);
+    sync();
+    copy(s, t);
+    sync();
+    let other = shared_tensor(f32, [256]);
+    copy(t, other);
+    sync();
+    copy(other, r);
+    copy(r, gy);
+",
+        expect![[""]],
+    );
+}
+
 /// A condition that only a launch decides: both ways are followed to the end.
 #[test]
 fn a_barrier_under_a_condition_does_not_order_the_other_way() {

@@ -29,7 +29,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             at.diagnostic(&codes::SHAPE_MISMATCH, at.expr(*place), message)
                 .label(format!("{mode} is `{found}` here"))
                 .also(at.file(), at.expr(*other), format!("{mode} is `{wanted}` here"))
-                .note("`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`")
+                .note("`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them")
         }
         TypeProblem::Rank { expr, found, wanted } => {
             at.diagnostic(&codes::RANK_MISMATCH, at.expr(*expr), format!("found {found}, wanted {wanted}"))

@@ -107,8 +107,8 @@ impl<'a> Infer<'a> {
             },
             ("gemm" | "gemm_async", [Some(c), Some(a), Some(b), _]) => self.gemm(pair(c), pair(a), pair(b)),
             (
-                "sync" | "commit" | "wait" | "wait_stores" | "gemm_wait" | "print" | "assert" | "arrive"
-                | "expect",
+                "sync" | "sync_warp" | "commit" | "wait" | "wait_stores" | "gemm_wait" | "print" | "assert"
+                | "arrive" | "expect",
                 _,
             ) => Ty::Unit,
             ("where", [Some(c), Some(x), Some(y)]) => self.select(id, pair(c), pair(x), pair(y)),
@@ -244,8 +244,10 @@ impl<'a> Infer<'a> {
         self.out.writes.unknown |= c.1.is_quiet();
         for (at, ty) in [&c, &a, &b] {
             let Ok(t) = self.want_tensor(*at, ty) else { return Ty::Unit };
-            if t.shape.len() != 2 {
-                let wanted = "2 modes for `gemm`".to_owned();
+            // With a third mode it is a batch of products; the result decides.
+            let modes = tensors.first().map_or(t.shape.len().clamp(2, 3), |c: &TensorTy| c.shape.len());
+            if t.shape.len() != modes {
+                let wanted = format!("{modes} modes for `gemm`");
                 self.report(TypeProblem::Rank { expr: *at, found: t.shape.len(), wanted });
                 return Ty::Unit;
             }
@@ -274,11 +276,14 @@ impl<'a> Infer<'a> {
             let (found, wanted) = (tb.elem.clone(), ta.elem.clone());
             self.report(TypeProblem::DTypes { expr: b.0, found, other: a.0, wanted });
         }
-        let modes = [
+        let mut modes = vec![
             ("M", a.0, &ta.shape[0], c.0, &tc.shape[0]),
             ("N", b.0, &tb.shape[0], c.0, &tc.shape[1]),
             ("K", b.0, &tb.shape[1], a.0, &ta.shape[1]),
         ];
+        if let (Some(x), Some(y), Some(z)) = (ta.shape.get(2), tb.shape.get(2), tc.shape.get(2)) {
+            modes.extend([("batch", a.0, x, c.0, z), ("batch", b.0, y, c.0, z)]);
+        }
         for (mode, at, found, other, wanted) in modes {
             if let (Some(found), Some(wanted)) = (found, wanted)
                 && definitely_differ(found, wanted)

@@ -71,7 +71,7 @@ pub enum TypeProblem {
         left: (ExprId, Vec<Extent>),
         right: (ExprId, Vec<Extent>),
     },
-    /// `mode` is M, N or K.
+    /// `mode` is M, N, K or batch.
     GemmShape {
         mode: &'static str,
         at: ExprId,

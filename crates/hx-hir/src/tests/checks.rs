@@ -296,7 +296,7 @@ fn gemm_wants_its_shapes() {
                          ^ N is `16` here
               gemm(z, x, y);
                    - N is `32` here
-              note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`
+              note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them
             error[HX0222]: `gemm` lacks the argument `b`
               gemm(x, z);
               ^^^^^^^^^^

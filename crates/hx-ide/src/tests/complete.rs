@@ -256,7 +256,7 @@ fn signatures_follow_the_arguments() {
         expect![[r#"
         gemm(c, a, b, warps: …)
         warps: …
-        `c[M, N] += a[M, K] · b[N, K]ᵀ`; complete on return."#]],
+        `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return."#]],
     );
     check_signature(
         &format!("{HEAD} }}\ntest \"t\" {{ k($0) }}\n"),

@@ -108,7 +108,7 @@ fn shapes_are_checked_with_numbers() {
                                      ^ N is `16` here
                           gemm(z, x, y);
                                - N is `64` here
-              note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`
+              note: `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them
             error[HX0205]: found the shape `[64, 16]`, wanted `[64, 8]`
                           copy(x, tile(c, [BM, 8])[.., .., bm, 0]);
                           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
@@ -186,6 +186,43 @@ fn views_stay_inside() {
             error[HX0210]: cannot prove that this stays inside of its part of `a`
                           let negative = global_view(a, (4) : (0 - 1));
                                                         ^^^^^^^^^^^^^ the first element may be at `-3`
+              help: state what holds in a `where` clause
+        "#]],
+    );
+}
+
+/// What a condition says of numbers that stay as they are holds in its branch.
+#[test]
+fn conditions_keep_an_index_inside() {
+    check(
+        &kernel(
+            "let s = shared_tensor(f16, [4, 4]);
+            for i in 0..4 {
+                let next = i + 1;
+                if next < 4 && bm <= 3 { let inside = s[next, bm..bm + 1]; }
+                if next <= 4 { let over = s[next, ..]; }
+                let after = s[next, ..];
+            }
+            let n = 0;
+            while n < bm {
+                if n < 4 {
+                    n = n + 7;
+                    let changed = s[n, ..];
+                }
+            }",
+        ),
+        expect![[r#"
+            error[HX0210]: cannot prove that this stays inside of its part of `s`
+                              if next <= 4 { let over = s[next, ..]; }
+                                                          ^^^^ the index `i + 1` may be `4` or more
+              help: state what holds in a `where` clause
+            error[HX0210]: cannot prove that this stays inside of its part of `s`
+                              let after = s[next, ..];
+                                            ^^^^ the index `i + 1` may be `4` or more
+              help: state what holds in a `where` clause
+            error[HX0210]: cannot prove that `n` is not negative
+                                  let changed = s[n, ..];
+                                                  ^
               help: state what holds in a `where` clause
         "#]],
     );

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
-use hx_index::Expr;
+use hx_index::{Expr, Facts};
 use hx_thread::Stmt;
 use hx_tile::Scalar;
 
@@ -154,6 +154,30 @@ fn a_missing_barrier_is_a_race() {
         expect![[r#"
         reads element 32 of the shared tensor `s`, which thread 32 wrote in #0 `copy(a, s)`, with no barrier in between
           thread 1, block [0, 0, 0], #1 `copy(s.T, b)`
+    "#]],
+    );
+}
+
+/// A barrier of warps orders the threads of one warp only.
+#[test]
+fn a_barrier_of_warps_parts_no_warps() {
+    let handed = |distance: i64| {
+        let mut k = Kernel::new(64);
+        let s = k.shared("s", DType::F32, 64);
+        let r = k.registers("r", DType::F32, 1);
+        let from = (thread() + c(distance)).rem(&c(64), &Facts::default());
+        k.op("copy(r, s)", vec![fill(first(r, 1), 0), transfer("st.shared.b32", first(r, 1), s, thread())]);
+        k.push(Stmt::WarpBarrier);
+        k.op("copy(s, r)", vec![transfer("ld.shared.b32", first(r, 1), s, from)]);
+        k
+    };
+    check(&handed(0), &mut [], expect!["no error"]);
+    check(
+        &handed(1),
+        &mut [],
+        expect![[r#"
+        reads element 32 of the shared tensor `s`, which thread 32 wrote in #0 `copy(r, s)`, with no barrier in between
+          thread 31, block [0, 0, 0], #1 `copy(s, r)`
     "#]],
     );
 }

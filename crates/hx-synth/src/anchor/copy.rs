@@ -1,19 +1,19 @@
 //! The anchor of a component without matrix products: the copy that moves most, coalesced (paper, algorithm 1, lines 14 to 16).
 
 use hx_dtype::DType;
-use hx_target::{Arch, Space, catalogue};
+use hx_target::{Arch, Space, WARP, catalogue};
 use hx_tile::{TileMode, TileProgram};
 
 use crate::access::{Run, Transfer, global};
 use crate::anchor::gemm::ceil_div;
-use crate::distribution::Tv;
+use crate::distribution::{Tv, at_warps};
 
 /// Bytes that a warp should touch side by side: a full line of the cache.
 const LINE_BYTES: i64 = 128;
 
 /// Layouts in which each thread holds vectors along the contiguous dimension and neighbouring threads hold neighbouring vectors, all
 /// of the same number of instructions; those with more threads along the dimension first. Where the tile allows, vectors have at least
-/// `least` elements.
+/// `least` elements. Where the widest leave threads without elements, the widest of which every thread has some come after them.
 pub(crate) fn coalesced(
     program: &TileProgram,
     transfer: &Transfer<'_>,
@@ -31,10 +31,19 @@ pub(crate) fn coalesced(
     widths.push(1);
     let threads = i64::from(program.threads);
     let fits = |w: &i64| limit % w == 0 && shape[dim] % w == 0 && run.first(*w).is_some();
-    let width = widths.into_iter().find(fits).unwrap_or(1);
-    let width = if shape[dim] % least == 0 { width.max(least) } else { width };
-    let run = run.first(width).unwrap_or(Run::plain(dim, width));
-    (deal(shape, &run, threads, i64::from(dtype.bits())), reason)
+    let least = if shape[dim] % least == 0 { least } else { 1 };
+    let dealt = |width: i64| {
+        let run = run.first(width).unwrap_or(Run::plain(dim, width));
+        deal(shape, &run, threads, i64::from(dtype.bits()))
+    };
+    let all_busy = |width: &i64| shape.iter().product::<i64>() >= threads * width;
+    let mut widths = widths.into_iter().filter(fits).map(|width| width.max(least));
+    let widest = widths.next().unwrap_or(least);
+    let mut ways = dealt(widest);
+    if !all_busy(&widest) {
+        ways.extend(widths.find(all_busy).map(dealt).unwrap_or_default());
+    }
+    (ways, reason)
 }
 
 /// The run to coalesce along, the widest aligned access in elements, and the reason to give.
@@ -72,6 +81,31 @@ pub(crate) fn deal(shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv>
     let best = ways().map(score).min().unwrap_or(0);
     let ways: Vec<i64> = ways().filter(|along| score(*along) == best).collect();
     ways.into_iter().rev().map(|along| dealt(shape, run, threads, along)).collect()
+}
+
+/// Deals runs so that each warp has the elements that it has in `held`; nothing where warps share elements, or where one's elements
+/// are no box.
+pub(crate) fn deal_as_held(shape: &[i64], run: &Run, held: &Tv, bits: i64) -> Option<Tv> {
+    let warp = i64::from(WARP);
+    let (mut lanes, mut warps) = (Vec::new(), Vec::new());
+    let mut unit = 1;
+    for mode in at_warps(&held.thread) {
+        let modes = if unit < warp { &mut lanes } else { &mut warps };
+        unit *= mode.extent;
+        modes.push(mode);
+    }
+    let reach =
+        |d: usize| 1 + lanes.iter().chain(&held.value).map(|m| m.strides[d] * (m.extent - 1)).sum::<i64>();
+    let part: Vec<i64> = (0..shape.len()).map(reach).collect();
+    let count = |modes: &[TileMode]| modes.iter().map(|m| m.extent).product::<i64>();
+    let elements = |extents: &[i64]| extents.iter().product::<i64>();
+    let divided = count(&lanes) == warp && elements(&part) * count(&warps) == elements(shape);
+    if !divided || !held.is_exact(shape) || part[run.dim] % run.width() != 0 {
+        return None;
+    }
+    let own =
+        deal(&part, run, warp, bits).into_iter().find(|tv| tv.is_exact(&part) && tv.threads() == warp)?;
+    Some(Tv::covering(shape, own.thread.into_iter().chain(warps).collect(), own.value))
 }
 
 /// Deals runs to `along` threads along `dim`, then to the others along the other dimensions. Threads that the tile does not divide

@@ -13,16 +13,17 @@ use crate::pool::Pool;
 #[derive(Clone, Debug)]
 pub(crate) struct Tiling {
     pub(crate) row: &'static GemmRow,
-    /// Warps (threads, for an instruction of one thread) along M and N; the others repeat the work.
-    pub(crate) arrangement: [i64; 2],
+    /// Warps (threads, for an instruction of one thread) along M, N and the batch; the others repeat the work.
+    pub(crate) arrangement: [i64; 3],
     /// Threads that do the same work.
     pub(crate) copies: i64,
-    /// Issues along M, N and K.
-    pub(crate) issues: [i64; 3],
+    /// Issues along M, N, K and the batch.
+    pub(crate) issues: [i64; 4],
     pub(crate) a: Rc<Tv>,
     pub(crate) b: Rc<Tv>,
     pub(crate) c: Rc<Tv>,
-    /// `a` and `b` with the values in the order in which instructions read them: `[value, m issue, k issue]`, `[value, n issue, k issue]`.
+    /// `a` and `b` with the values in the order in which instructions read them: `[value, m issue, k issue, batch issue]` and
+    /// `[value, n issue, k issue, batch issue]`.
     pub(crate) by_issue: [Rc<Tv>; 2],
 }
 
@@ -33,15 +34,46 @@ pub(crate) struct Gemm<'p> {
     pub(crate) c: TensorId,
     pub(crate) a: TensorId,
     pub(crate) b: TensorId,
-    pub(crate) pinned: Option<[i64; 2]>,
-    pub(crate) shape: [i64; 3],
+    pub(crate) pinned: Option<[i64; 3]>,
+    pub(crate) shape: Shape,
+}
+
+/// The extents of a product.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    m: i64,
+    n: i64,
+    k: i64,
+    /// Products side by side, where the tensors have a third mode.
+    batch: Option<i64>,
+}
+
+impl Shape {
+    /// A tile of an operand: its own two extents, and `batch` of the third mode if there is one.
+    fn tile(&self, extents: [i64; 2], batch: i64) -> Vec<i64> {
+        extents.into_iter().chain(self.batch.map(|_| batch)).collect()
+    }
+
+    fn still(&self, extent: i64) -> TileMode {
+        TileMode::new(extent, self.tile([0, 0], 0))
+    }
+
+    /// `extent` steps of `stride` along a mode. Along a third mode that is not there, there is one step.
+    fn step(&self, extent: i64, mode: usize, stride: i64) -> TileMode {
+        let mut strides = self.tile([0, 0], 0);
+        if let Some(along) = strides.get_mut(mode) {
+            *along = stride;
+        }
+        TileMode::new(extent, strides)
+    }
 }
 
 impl<'p> Gemm<'p> {
     pub(crate) fn of(program: &TileProgram, op: &'p Op) -> Option<Gemm<'p>> {
         let OpKind::Gemm { c, a, b, warps } = op.kind else { return None };
         let (sc, sa) = (&program.tensor(c).shape, &program.tensor(a).shape);
-        Some(Gemm { op, c, a, b, pinned: warps, shape: [sc[0], sc[1], sa[1]] })
+        let shape = Shape { m: sc[0], n: sc[1], k: sa[1], batch: sc.get(2).copied() };
+        Some(Gemm { op, c, a, b, pinned: warps, shape })
     }
 }
 
@@ -59,14 +91,14 @@ pub(crate) fn tilings(
 ) -> Result<Vec<Tiling>, Failure> {
     let dtypes = [gemm.a, gemm.b, gemm.c].map(|t| program.tensor(t).dtype);
     let threads = i64::from(program.threads);
-    let [m, n, k] = gemm.shape;
-    if let Some([along_m, along_n]) = gemm.pinned {
-        let (count, warps) = (along_m * along_n, threads / i64::from(WARP));
+    let Shape { k, batch, .. } = gemm.shape;
+    if let Some(pin) = gemm.pinned {
+        let (count, warps) = (pin.iter().product::<i64>(), threads / i64::from(WARP));
         if count < 1 || warps % count != 0 {
             let s = if count == 1 { "" } else { "s" };
-            let message = format!(
-                "`warps: [{along_m}, {along_n}]` are {count} warp{s}, which do not divide the block's {warps}"
-            );
+            let pin = program.warps_text(gemm.c, pin);
+            let message =
+                format!("`warps: {pin}` are {count} warp{s}, which do not divide the block's {warps}");
             return Err(Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id));
         }
     }
@@ -89,17 +121,16 @@ pub(crate) fn tilings(
             continue;
         }
         let units = threads / lanes;
-        for along_m in divisors(units) {
-            for along_n in divisors(units / along_m) {
-                if gemm.pinned.is_some_and(|pin| !arranged([along_m, along_n], pin, lanes)) {
-                    continue;
-                }
-                let made = |run: i64| tile(row, [along_m, along_n], units, [m, n, k], run, pool);
-                out.extend(runs(row, k, packed).into_iter().filter_map(made));
+        for arrangement in arrangements(units, batch) {
+            if gemm.pinned.is_some_and(|pin| !arranged(arrangement, pin, lanes)) {
+                continue;
             }
+            let made = |run: i64| tile(row, arrangement, units, &gemm.shape, run, pool);
+            out.extend(runs(row, k, packed).into_iter().filter_map(made));
         }
-        if let (Some([pm, pn]), true) = (gemm.pinned, out.is_empty()) {
-            refused.push(format!("`warps: [{pm}, {pn}]` does not divide the {units} warps of the block"));
+        if let (Some(pin), true) = (gemm.pinned, out.is_empty()) {
+            let pin = program.warps_text(gemm.c, pin);
+            refused.push(format!("`warps: {pin}` does not divide the {units} warps of the block"));
         }
     }
     if out.is_empty() {
@@ -117,8 +148,17 @@ pub(crate) fn tilings(
     Ok(out)
 }
 
+/// The ways to arrange units along M, N and a batch, in order; those left over repeat the work.
+fn arrangements(units: i64, batch: Option<i64>) -> impl Iterator<Item = [i64; 3]> {
+    divisors(units).flat_map(move |m| {
+        divisors(units / m).flat_map(move |n| {
+            divisors(units / m / n).filter(move |l| *l <= batch.unwrap_or(1)).map(move |l| [m, n, l])
+        })
+    })
+}
+
 /// Whether units of so many lanes are arranged as the user wants the warps: threads that multiply alone stand several along a warp.
-fn arranged(units: [i64; 2], warps: [i64; 2], lanes: i64) -> bool {
+fn arranged(units: [i64; 3], warps: [i64; 3], lanes: i64) -> bool {
     if lanes >= i64::from(WARP) {
         units == warps
     } else {
@@ -173,53 +213,52 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
     (1..=n).filter(move |d| n % d == 0)
 }
 
-/// Tiles `C` with the instruction: lanes first, then warps along M and N, then issues. A row or column of tiles that the warps do
-/// not divide is covered beyond the tensor.
+/// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. A row or column of tiles that the
+/// warps do not divide is covered beyond the tensor.
 fn tile(
     row: &'static GemmRow,
-    [wm, wn]: [i64; 2],
+    [wm, wn, wl]: [i64; 3],
     units: i64,
-    [m, n, k]: [i64; 3],
+    shape: &Shape,
     run: i64,
     pool: &Pool,
 ) -> Option<Tiling> {
     let [im, i_n, ik] = row.shape;
-    let issues = [ceil_div(m, im * wm), ceil_div(n, i_n * wn), k / ik];
-    let copies = units / (wm * wn);
-    let still = |extent: i64| TileMode::new(extent, vec![0, 0]);
-    let step = |extent: i64, d: usize, stride: i64| {
-        let mut strides = vec![0, 0];
-        strides[d] = stride;
-        TileMode::new(extent, strides)
-    };
-    let (warps_m, warps_n) = (step(wm, 0, im), step(wn, 0, i_n));
+    let batch = shape.batch.unwrap_or(1);
+    let issues = [ceil_div(shape.m, im * wm), ceil_div(shape.n, i_n * wn), shape.k / ik, ceil_div(batch, wl)];
+    let copies = units / (wm * wn * wl);
+    let (warps_m, warps_n) = (shape.step(wm, 0, im), shape.step(wn, 0, i_n));
+    let others = [shape.step(wl, 2, 1), shape.still(copies)];
+    let along_batch = shape.step(issues[3], 2, wl);
+    let warps =
+        |first: TileMode, second: TileMode| [first, second].into_iter().chain(others.clone()).collect();
     let (a, a_by_issue) = factor(
         &row.a,
-        [im, ik],
-        [m, k],
-        [warps_m.clone(), still(wn), still(copies)],
-        step(issues[0], 0, im * wm),
+        shape.tile([im, ik], 1),
+        shape.tile([shape.m, shape.k], batch),
+        warps(warps_m.clone(), shape.still(wn)),
+        [shape.step(issues[0], 0, im * wm), along_batch.clone()],
         (issues[2], run),
     )?;
     let (b, b_by_issue) = factor(
         &row.b,
-        [i_n, ik],
-        [n, k],
-        [still(wm), warps_n, still(copies)],
-        step(issues[1], 0, i_n * wn),
+        shape.tile([i_n, ik], 1),
+        shape.tile([shape.n, shape.k], batch),
+        warps(shape.still(wm), warps_n),
+        [shape.step(issues[1], 0, i_n * wn), along_batch.clone()],
         (issues[2], run),
     )?;
     // Issues along N first: two neighbours then are one fragment of the A operand of a following gemm.
     let c = operand(
         &row.c,
-        [im, i_n],
-        [m, n],
-        [warps_m, step(wn, 1, i_n), still(copies)],
-        [step(issues[1], 1, i_n * wn), step(issues[0], 0, im * wm)],
+        &shape.tile([im, i_n], 1),
+        &shape.tile([shape.m, shape.n], batch),
+        warps(warps_m, shape.step(wn, 1, i_n)),
+        [shape.step(issues[1], 1, i_n * wn), shape.step(issues[0], 0, im * wm), along_batch],
     )?;
     let [a, b, c, a_by_issue, b_by_issue] = [a, b, c, a_by_issue, b_by_issue].map(|tv| pool.keep(tv));
     let by_issue = [a_by_issue, b_by_issue];
-    Some(Tiling { row, arrangement: [wm, wn], copies, issues, a, b, c, by_issue })
+    Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, a, b, c, by_issue })
 }
 
 /// The layout of an operand A or B, and the same with the values in the order of the instructions.
@@ -228,27 +267,31 @@ fn tile(
 /// instruction, then those of the next.
 fn factor(
     fragment: &Fragment,
-    atom: [i64; 2],
-    shape: [i64; 2],
-    warps: [TileMode; 3],
-    issue: TileMode,
+    atom: Vec<i64>,
+    shape: Vec<i64>,
+    warps: Vec<TileMode>,
+    [issue, along_batch]: [TileMode; 2],
     (steps, run): (i64, i64),
 ) -> Option<(Tv, Tv)> {
-    let along = |extent: i64, stride: i64| TileMode::new(extent, vec![0, stride]);
+    let along = |extent: i64, stride: i64| {
+        let mut strides = vec![0; shape.len()];
+        strides[1] = stride;
+        TileMode::new(extent, strides)
+    };
     if run == 1 {
-        let tv = operand(fragment, atom, shape, warps, [issue, along(steps, atom[1])])?;
+        let tv = operand(fragment, &atom, &shape, warps, [issue, along(steps, atom[1]), along_batch])?;
         return Some((tv.clone(), tv));
     }
-    let k = KModes::of(fragment, atom)?;
+    let k = KModes::of(fragment, [atom[0], atom[1]])?;
     let (held, instructions) = (k.neighbours * run, run / k.registers);
-    let spread = |mode: &TileMode| match mode.strides[1] {
-        0 => mode.clone(),
-        stride => TileMode::new(mode.extent, vec![mode.strides[0], stride * run]),
+    let with_stride = |mode: &TileMode, stride: i64| {
+        let mut mode = mode.clone();
+        mode.strides[1] = stride;
+        mode
     };
+    let spread = |mode: &TileMode| with_stride(mode, mode.strides[1] * run);
     let gathered = |mode: &TileMode| match mode.strides[1] {
-        stride if stride == k.neighbours * k.threads => {
-            TileMode::new(mode.extent, vec![mode.strides[0], k.neighbours])
-        }
+        stride if stride == k.neighbours * k.threads => with_stride(mode, k.neighbours),
         _ => mode.clone(),
     };
     let thread = tile_modes(&fragment.layout.mode(0), &atom)?;
@@ -257,7 +300,7 @@ fn factor(
     let mut value: Vec<TileMode> = value.iter().map(gathered).collect();
     let rounds =
         [along(instructions, k.neighbours * k.registers), along(steps / instructions, held * k.threads)];
-    value.extend(std::iter::once(issue).chain(rounds));
+    value.extend(std::iter::once(issue).chain(rounds).chain([along_batch]));
     let by_issue = Tv::covering(&shape, thread.clone(), value.clone());
     let inside = |mode: &TileMode| mode.strides[0] == 0 && (1..held).contains(&mode.strides[1]);
     let rest = value.into_iter().filter(|mode| !inside(mode));
@@ -267,26 +310,26 @@ fn factor(
 
 fn operand(
     fragment: &Fragment,
-    atom: [i64; 2],
-    shape: [i64; 2],
-    warps: [TileMode; 3],
-    issues: [TileMode; 2],
+    atom: &[i64],
+    shape: &[i64],
+    warps: Vec<TileMode>,
+    issues: [TileMode; 3],
 ) -> Option<Tv> {
-    let thread = tile_modes(&fragment.layout.mode(0), &atom)?.into_iter().chain(warps).collect();
-    let value = tile_modes(&fragment.layout.mode(1), &atom)?.into_iter().chain(issues).collect();
-    Some(Tv::covering(&shape, thread, value))
+    let thread = tile_modes(&fragment.layout.mode(0), atom)?.into_iter().chain(warps).collect();
+    let value = tile_modes(&fragment.layout.mode(1), atom)?.into_iter().chain(issues).collect();
+    Some(Tv::covering(shape, thread, value))
 }
 
 impl Tiling {
-    /// The same layouts with the values in the order `[value, m issue, k issue]`, `[value, n issue, k issue]` and
-    /// `[value, m issue, n issue]`, for the positions that the instructions read.
-    pub(crate) fn c_by_issue(&self) -> (Tv, [i64; 3]) {
-        let atom_modes =
-            self.c.value.len() - usize::from(self.issues[1] > 1) - usize::from(self.issues[0] > 1);
-        let (atom, issues) = self.c.value.split_at(atom_modes);
-        let value = atom.iter().chain(issues.iter().rev()).cloned().collect();
+    /// The accumulator with the values in the order `[value, m issue, n issue, batch issue]`, in which the instructions read them.
+    pub(crate) fn c_by_issue(&self) -> (Tv, [i64; 4]) {
+        let [m, n, _, batch] = self.issues;
+        let [along_m, along_n, along_batch] = [m, n, batch].map(|issues| usize::from(issues > 1));
+        let (rest, batches) = self.c.value.split_at(self.c.value.len() - along_batch);
+        let (atom, issues) = rest.split_at(rest.len() - along_m - along_n);
+        let value = atom.iter().chain(issues.iter().rev()).chain(batches).cloned().collect();
         let tv = Tv { tile: self.c.tile.clone(), thread: self.c.thread.clone(), value };
-        (tv, [self.row.c.values(), self.issues[0], self.issues[1]])
+        (tv, [self.row.c.values(), m, n, batch])
     }
 
     /// Whether the instructions can read operand C, A or B (0, 1, 2) of this layout, `own` being the one that they are made for: every
@@ -298,7 +341,7 @@ impl Tiling {
         if pool.positions(held, own).is_none() {
             return false;
         }
-        let [im, i_n, ik] = self.issues;
+        let [im, i_n, ik, il] = self.issues;
         let regular = |wanted: &Tv, extents: &[i64]| {
             held.positions_of(wanted).is_some_and(|table| layout_of_table(extents, &table).is_some())
         };
@@ -307,8 +350,8 @@ impl Tiling {
                 let (order, extents) = self.c_by_issue();
                 regular(&order, &extents)
             }
-            1 => regular(&self.by_issue[0], &[self.row.a.values(), im, ik]),
-            _ => regular(&self.by_issue[1], &[self.row.b.values(), i_n, ik]),
+            1 => regular(&self.by_issue[0], &[self.row.a.values(), im, ik, il]),
+            _ => regular(&self.by_issue[1], &[self.row.b.values(), i_n, ik, il]),
         }
     }
 

@@ -21,7 +21,7 @@ pub enum Repair {
     /// The asynchronous copy becomes one through registers.
     Synchronous(OpId),
     /// The warps of a gemm are arranged like this.
-    Warps { op: OpId, warps: [i64; 2] },
+    Warps { op: OpId, warps: [i64; 3] },
     /// The warps of a gemm are left to the compiler.
     FreeWarps(OpId),
     /// The shared tensor is pinned to another layout.
@@ -93,9 +93,9 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
             }
             Claim::Warps(op) => {
                 let warps = i64::from(program.threads) / 32;
-                let along = (1..=warps).filter(|m| warps % m == 0).map(|m| [m, warps / m]);
-                let mut ways: Vec<[i64; 2]> = along.collect();
-                ways.sort_by_key(|[m, n]| ((m - n).abs(), -m));
+                let along = (1..=warps).filter(|m| warps % m == 0).map(|m| [m, warps / m, 1]);
+                let mut ways: Vec<[i64; 3]> = along.collect();
+                ways.sort_by_key(|[m, n, _]| ((m - n).abs(), -m));
                 out.extend(ways.into_iter().map(|warps| Repair::Warps { op, warps }));
                 out.push(Repair::FreeWarps(op));
             }

@@ -196,6 +196,7 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
         // Its tensor is pinned.
         | OpKind::ReadNumber { .. }
         | OpKind::Sync
+        | OpKind::SyncWarp
         | OpKind::Commit
         | OpKind::Wait { .. }
         // They read each element wherever it is held.

@@ -170,6 +170,19 @@ impl Requests {
         sum
     }
 
+    /// Lines of shared memory that phases touch besides their first: what an asynchronous copy brings is written line by line.
+    pub(crate) fn further_lines(&self, swizzle: Swizzle) -> u64 {
+        let line = i64::from(WAVEFRONT_BYTES) * 8 / i64::from(self.element_bits);
+        let lines = |offsets: &[i64]| {
+            let mut lines: Vec<i64> =
+                offsets.iter().map(|offset| swizzle.apply(*offset).div_euclid(line)).collect();
+            lines.sort_unstable();
+            lines.dedup();
+            lines.len() as u64
+        };
+        self.every.iter().map(|(offsets, count)| count * (lines(offsets) - 1)).sum()
+    }
+
     /// The least wavefronts that the number of phases allows.
     pub(crate) fn ideal(&self) -> u64 {
         self.every.ends.len() as u64

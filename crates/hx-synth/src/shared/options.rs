@@ -8,13 +8,13 @@ use std::rc::Rc;
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{Arch, CopyRow, Space, WAVEFRONT_BYTES, catalogue};
-use hx_tile::{Conflicts, Op, OpId, Tensor, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Conflicts, Op, OpId, OpKind, Tensor, TensorId, TensorKind, TileMode, TileProgram, View};
 
 use super::conflicts::{Places, Requests};
 use super::constraint::Constraint;
 use super::{materialize, swizzle};
 use crate::access::{Access, Run, Transfer, collective, global, is_packed, vector};
-use crate::anchor::copy::deal;
+use crate::anchor::copy::{deal, deal_as_held};
 use crate::cost;
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
@@ -143,7 +143,7 @@ fn solved(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Buffer,
         fits(program, tensor, pin)?;
     }
     let options: Vec<Vec<Candidate>> =
-        uses.iter().map(|u| candidates(cx, tensor, u)).collect::<Result<_, _>>()?;
+        uses.iter().map(|u| candidates(cx, tensor, u, uses)).collect::<Result<_, _>>()?;
     let mut best: Option<Buffer> = None;
     for combination in combinations(&options) {
         if (cx.cancelled)() {
@@ -197,7 +197,7 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
             }
         }
     }
-    let candidates = candidates(cx, tensor, used)?;
+    let candidates = candidates(cx, tensor, used, &[])?;
     Ok(candidates.first().map_or(0.0, |c| c.cost))
 }
 
@@ -242,7 +242,12 @@ fn overlap(layout: &Layout) -> Option<String> {
 }
 
 /// Every instruction that can serve a use, cheapest first.
-fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>) -> Result<Vec<Candidate>, Failure> {
+fn candidates(
+    cx: &Cx<'_, '_>,
+    tensor: TensorId,
+    u: &Use<'_>,
+    uses: &[Use<'_>],
+) -> Result<Vec<Candidate>, Failure> {
     let (program, arch) = (cx.program(), cx.arch);
     let info = program.tensor(tensor);
     let (shape, dtype) = (&info.shape, info.dtype);
@@ -253,7 +258,9 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>) -> Result<Vec<Cand
             let rows = rows.filter(|row| !cx.single || !row.is_collective());
             rows.flat_map(|row| row_accesses(cx.pool, u, tv, dtype, row).to_vec()).collect()
         }
-        End::Global(view) => async_accesses(program, u, view, dtype, arch)?,
+        End::Global(view) => {
+            async_accesses(program, u, view, reader(program, u, uses).as_ref(), dtype, arch)?
+        }
     };
     let mut out = Vec::new();
     for access in accesses {
@@ -306,11 +313,44 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
     out
 }
 
-/// Copies from global memory past the registers: any thread may move any vector, so they are dealt as is best for global memory.
+/// How the tile of an asynchronous copy is held by those who read it, where warps wait for themselves only: each then copies what it
+/// reads.
+fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
+    if !program.ops(1.0).iter().any(|(op, _)| op.kind == OpKind::SyncWarp) {
+        return None;
+    }
+    uses.iter().filter(|other| other.reads).find_map(|other| held_by(u, other))
+}
+
+/// The tile of a copy as another use of the tensor holds it: all of every mode that the other has an index for.
+fn held_by(u: &Use<'_>, other: &Use<'_>) -> Option<Tv> {
+    let End::Register(tv) = &other.end else { return None };
+    let modes = &u.view.modes;
+    // Where each mode of the other stands among those of the copy.
+    let stands = |mode| modes.iter().position(|own| own == mode);
+    let places: Vec<usize> = other.view.modes.iter().map(stands).collect::<Option<_>>()?;
+    let spread = |mode: &TileMode| {
+        let mut strides = vec![0; modes.len()];
+        places.iter().zip(&mode.strides).for_each(|(place, stride)| strides[*place] = *stride);
+        TileMode::new(mode.extent, strides)
+    };
+    let thread = tv.thread.iter().map(spread).collect();
+    let whole = |d: usize| {
+        let mut strides = vec![0; modes.len()];
+        strides[d] = 1;
+        TileMode::new(u.shape[d], strides)
+    };
+    let others = (0..modes.len()).filter(|d| !places.contains(d)).map(whole);
+    Some(Tv::covering(&u.shape, thread, tv.value.iter().map(spread).chain(others).collect()))
+}
+
+/// Copies from global memory past the registers: any thread may move any vector, so they are dealt as is best for global memory, or to
+/// the warps that read them.
 fn async_accesses(
     program: &TileProgram,
     u: &Use<'_>,
     view: &View,
+    reader: Option<&Tv>,
     dtype: DType,
     arch: Arch,
 ) -> Result<Vec<Access>, Failure> {
@@ -326,8 +366,11 @@ fn async_accesses(
             continue;
         }
         let Some(run) = run.first(atom.values) else { continue };
-        let deals = deal(&u.shape, &run, i64::from(program.threads), i64::from(dtype.bits()));
-        let Some(tv) = deals.into_iter().next() else { continue };
+        let (threads, bits) = (i64::from(program.threads), i64::from(dtype.bits()));
+        let own = reader.and_then(|held| deal_as_held(&u.shape, &run, held, bits));
+        let Some(tv) = own.or_else(|| deal(&u.shape, &run, threads, bits).into_iter().next()) else {
+            continue;
+        };
         let Some(access) = vector::vector(&tv, row, run) else { continue };
         out.push(access);
     }
@@ -433,13 +476,21 @@ fn place(
         });
         let swizzle = pin.map_or_else(|| swizzle::best(&layout, &requests, vector, bits), |pin| pin.swizzle);
         let bytes = swizzle::footprint(&layout, swizzle) * i64::from(bits) / 8;
+        let further_lines = |u: &Use<'_>, r: &Requests| match u.end {
+            End::Global(_) => r.further_lines(swizzle) as f64,
+            End::Register(_) => 0.0,
+        };
         let cost: f64 = chosen
             .iter()
+            .zip(uses)
             .zip(&requests)
-            .map(|(c, (r, trips))| {
-                trips * cost::shared(program, &c.access, r.count(swizzle).wavefronts as f64)
+            .map(|((c, u), (r, trips))| {
+                let wavefronts = r.count(swizzle).wavefronts as f64;
+                trips
+                    * cost::shared(program, &c.access, wavefronts + cost::FURTHER_LINE * further_lines(u, r))
             })
             .sum();
+        let scattered = uses.iter().zip(&requests).any(|(u, (r, _))| further_lines(u, r) > 0.0);
         let better = best.as_ref().is_none_or(|b| (cost, bytes) < (b.cost, i64::from(b.bytes)));
         if better {
             let counted = chosen.iter().zip(&requests).zip(uses).map(|((c, (r, _)), u)| {
@@ -452,9 +503,11 @@ fn place(
             let constraint = constraint.clone();
             best = Some(Buffer { layout, swizzle, bytes, block, constraint, accesses, cost });
         }
-        // One without conflicts and without a gap cannot be bettered.
+        // One without conflicts, scattered lines and gaps cannot be bettered.
         let done = |b: &Buffer| {
-            i64::from(b.bytes) <= dense && b.accesses.iter().all(|a| a.3.wavefronts == a.3.ideal)
+            !scattered
+                && i64::from(b.bytes) <= dense
+                && b.accesses.iter().all(|a| a.3.wavefronts == a.3.ideal)
         };
         if best.as_ref().is_some_and(done) {
             break;

@@ -265,6 +265,7 @@ impl DryRun<'_> {
             Stmt::For { body, .. } | Stmt::While { body, .. } => self.forget(body),
             Stmt::Put(_)
             | Stmt::Barrier
+            | Stmt::WarpBarrier
             | Stmt::Transfer(_)
             | Stmt::Multiply(_)
             | Stmt::Convert(_)

@@ -286,6 +286,7 @@ impl<'p> Lowering<'p> {
     fn op(&self, op: &Op) -> Result<Body, LowerError> {
         match (&op.kind, self.solution.choices.get(&op.id)) {
             (OpKind::Sync, _) => Ok(vec![Stmt::Barrier]),
+            (OpKind::SyncWarp, _) => Ok(vec![Stmt::WarpBarrier]),
             (OpKind::Fill { dst, value }, _) => self.fill(op, *dst, *value),
             (OpKind::Commit, _) => Ok(vec![Stmt::Commit]),
             (OpKind::Wait { groups }, _) => Ok(vec![Stmt::Wait { groups: *groups }]),
@@ -382,16 +383,17 @@ impl<'p> Lowering<'p> {
         choice: &GemmChoice,
         k: Expr,
     ) -> Result<Body, LowerError> {
-        let [im, i_n, _] = choice.issues;
-        let [m, n] = [("m", 1), ("n", 2)].map(|(name, i)| self.counter(name, op, COUNTED + i));
-        let [em, en] = [counted(&m, im), counted(&n, i_n)];
+        let [im, i_n, _, il] = choice.issues;
+        let [m, n, l] =
+            [("m", 1), ("n", 2), ("batch", 4)].map(|(name, i)| self.counter(name, op, COUNTED + i));
+        let [em, en, el] = [counted(&m, im), counted(&n, i_n), counted(&l, il)];
         let multiply = Stmt::Multiply(Multiply {
             row: choice.row.clone(),
-            c: registers(self.array(op, c)?, &choice.c, &[em.clone(), en.clone()]),
-            a: registers(self.array(op, a)?, &choice.a, &[em, k.clone()]),
-            b: registers(self.array(op, b)?, &choice.b, &[en, k]),
+            c: registers(self.array(op, c)?, &choice.c, &[em.clone(), en.clone(), el.clone()]),
+            a: registers(self.array(op, a)?, &choice.a, &[em, k.clone(), el.clone()]),
+            b: registers(self.array(op, b)?, &choice.b, &[en, k, el]),
         });
-        Ok(unrolled(&[(m, im), (n, i_n)], vec![multiply]))
+        Ok(unrolled(&[(l, il), (m, im), (n, i_n)], vec![multiply]))
     }
 
     /// Reads one element of a global tensor, the same for the block.
