@@ -270,7 +270,7 @@ fn arguments_that_do_not_fit_the_header() {
             exit 1
             --- stderr
             device: simulator (sm_90a)
-            std/matmul.hx:12:14: error[HX0503]: `rc` takes 4096 registers of each of 128 threads, which have 255 on sm_90a
+            std/matmul.hx:12:14: error[HX0503]: `rc` takes 4096 registers of each thread, which has 255 on sm_90a
             1 error
         "#]],
     );

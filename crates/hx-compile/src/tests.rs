@@ -293,8 +293,8 @@ fn too_much_shared_memory_lists_the_tensors() {
     check(
         &text,
         expect![[r#"
-            HX0503 `register_tensor(f16, [16, 8192])` `r` takes 1024 registers of each of 64 threads, which have 255 on sm_80
-              `register_tensor(f16, [16, 8192])`: 65536 registers in all, of type f16 and shape [16, 8192]; a block has 65536
+            HX0503 `register_tensor(f16, [16, 8192])` `r` takes 1024 registers of each thread, which has 255 on sm_80
+              `register_tensor(f16, [16, 8192])`: [16, 8192] of f16 are 65536 registers for 64 threads
               help: a smaller tile or more threads
         "#]],
     );

@@ -152,12 +152,8 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
     match kind {
         OpKind::Fill { dst, .. } => format!("fills {}", name(dst)),
         OpKind::Gemm { c, a, b, .. } => {
-            format!(
-                "multiplies {} and {} into {}: one instruction has to take all three",
-                name(a),
-                name(b),
-                name(c)
-            )
+            let typed = |tensor: &TensorId| format!("{} ({})", name(tensor), program.tensor(*tensor).dtype);
+            format!("multiplies {} and {} into {}, in one instruction", typed(a), typed(b), typed(c))
         }
         OpKind::Cast { dst, src } => {
             format!("{} and {} are held by the same threads here", name(dst), name(src))
@@ -184,7 +180,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
             format!("moves {} to {}", base_text(program, src), base_text(program, dst))
         }
         OpKind::CopyAsync { src, dst } => format!(
-            "moves at least 4 B at once, which are neighbours both in {} and in {} and begin at a multiple of 4 B in both",
+            "needs at least 4 contiguous bytes at a time, both in {} and in {}, from a multiple of 4 B on",
             base_text(program, src),
             base_text(program, dst)
         ),

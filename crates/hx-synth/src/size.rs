@@ -40,14 +40,10 @@ fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) ->
     let (message, text) = match bytes(tensor) {
         Some(bytes) => (
             format!(
-                "`{name}` takes {} registers of each of {threads} threads, which have {most} on {arch}",
+                "`{name}` takes {} registers of each thread, which has {most} on {arch}",
                 registers(bytes, threads)
             ),
-            format!(
-                "{} registers in all, of type {dtype} and shape {shape:?}; a block has {}",
-                registers(bytes, 1),
-                arch.limits().registers
-            ),
+            format!("{shape:?} of {dtype} are {} registers for {threads} threads", registers(bytes, 1)),
         ),
         None => (
             format!("`{name}` of type {dtype} and shape {shape:?} does not fit the registers of a block"),

@@ -189,7 +189,7 @@ fn found_instructions(
         let rows = rows.filter(|row| row.a.dtype.is_int() == is_int);
         let types = products(rows.map(|row| [row.a.dtype, row.b.dtype, row.c.dtype]));
         found = found.note(format!("{arch} multiplies {types}"));
-        let help = "`cast` the operands to a pair of types that is multiplied, and give the accumulator the type of their sums";
+        let help = "`cast` the operands to the types of a product that there is, and give the accumulator the type after its arrow";
         found.help.push(help.to_owned());
     }
     found

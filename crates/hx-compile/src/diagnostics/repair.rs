@@ -41,7 +41,9 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
         Repair::Synchronous(op) => {
             let (file, call) = call_of(places, lowered, *op)?;
             let range = call.callee()?.syntax().text_range();
-            ("`copy` through registers".to_owned(), file, range, "copy".to_owned())
+            // Several copies may have the same way out.
+            let line = file.text(places.db)[..range.start().into()].matches('\n').count() + 1;
+            (format!("`copy` through registers in line {line}"), file, range, "copy".to_owned())
         }
         Repair::Rearrange { op, tensor, layout } => {
             let (file, range) = operand(places, lowered, *op, *tensor)?;

@@ -191,7 +191,10 @@ impl System<'_> {
         let [at_name, operand_name] = [at, operand].map(|t| self.program.tensor(t).name.as_str());
         let failure = Failure::new(
             FailureKind::Conflict,
-            format!("`{at_name}` and `{operand_name}` are held by different threads here"),
+            format!(
+                "`{at_name}` and `{operand_name}` are held in different thread-value layouts{}",
+                apart([at_name, operand_name], d, s)
+            ),
         );
         let failure = demanded.op.into_iter().fold(failure, Failure::at);
         let part = |failure: Failure, tensor: TensorId, name: &str, k: &Known| {
@@ -205,4 +208,18 @@ impl System<'_> {
 
 fn agreed(yes: bool) -> Fired {
     if yes { Fired::Nothing } else { Fired::Conflict }
+}
+
+/// An element that tells two layouts of one shape apart: the first value that some thread has of one and not of the other.
+fn apart([d_name, s_name]: [&str; 2], d: &Known, s: &Known) -> String {
+    let (d, s) = (&d.tv, &s.tv);
+    if d.tile != s.tile || d.values() != s.values() || d.threads() != s.threads() {
+        return String::new();
+    }
+    let values = d.values();
+    let pairs = (0..d.threads() * values).map(|i| (i / values, i % values));
+    let differ = |&(thread, value): &(i64, i64)| d.coordinate(thread, value) != s.coordinate(thread, value);
+    let Some((thread, value)) = pairs.clone().find(differ) else { return String::new() };
+    let [mine, theirs] = [d, s].map(|tv| tv.coordinate(thread, value));
+    format!(": value {value} of thread {thread} is {mine:?} of `{d_name}` and {theirs:?} of `{s_name}`")
 }

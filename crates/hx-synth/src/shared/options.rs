@@ -376,8 +376,9 @@ fn async_accesses(
     }
     if out.is_empty() {
         let message = format!(
-            "an asynchronous copy moves at least {narrowest} elements of type `{dtype}` at once, and only {} at once are known to be aligned here",
-            aligned.elements
+            "an asynchronous copy moves at least {} B at once, and only {} B are known to be aligned here",
+            narrowest.saturating_mul(i64::from(dtype.bits())) / 8,
+            aligned.elements * i64::from(dtype.bits()) / 8
         );
         let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
         return Err(failure
@@ -607,7 +608,7 @@ fn unsatisfied(
 ) -> Failure {
     let name = &program.tensor(tensor).name;
     let message = match pin_of(program, tensor) {
-        Some(_) => format!("the layout that `{name}` is pinned to does not serve all of its accesses"),
+        Some(_) => format!("`{name}` is pinned to a layout that one of its accesses cannot use"),
         None => format!("no layout of the shared tensor `{name}` serves all of its accesses"),
     };
     let failure = Failure::new(FailureKind::Conflict, message);
