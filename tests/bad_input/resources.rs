@@ -102,9 +102,9 @@ fn too_many_registers() {
         expect![[r#"
             exit 0
             --- stderr
-            a.hx:12:14: warning[HX0503]: `rc` takes 512 registers of each of 128 threads, which have 255 on sm_90a
-            a.hx:20:10: warning[HX0503]: `rc_f16` takes 256 registers of each of 128 threads, which have 255 on sm_90a
-            a.hx:22:15: warning[HX0503]: `rc1` takes 256 registers of each of 128 threads, which have 255 on sm_90a
+            a.hx:12:14: warning[HX0503]: `rc` takes 512 registers of each thread, which has 255 on sm_90a
+            a.hx:20:10: warning[HX0503]: `rc_f16` takes 256 registers of each thread, which has 255 on sm_90a
+            a.hx:22:15: warning[HX0503]: `rc1` takes 256 registers of each thread, which has 255 on sm_90a
             checked 1 file for sm_90a: 3 warnings
         "#]],
     );

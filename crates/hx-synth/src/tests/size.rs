@@ -18,7 +18,7 @@ fn only_absurd_sizes_are_refused() {
     assert_eq!(check(build::shared("s", DType::F16, &[512, 512])), Ok(()));
     assert!(check(build::register("r", DType::F32, &[256, 257])).is_err());
     let message = check(build::register("r", DType::F32, &[4096, 4096]));
-    let wanted = "`r` takes 131072 registers of each of 128 threads, which have 255 on sm_90a";
+    let wanted = "`r` takes 131072 registers of each thread, which has 255 on sm_90a";
     assert_eq!(message, Err(wanted.to_owned()));
     assert!(check(build::register("r", DType::F32, &[i64::MAX, 2])).is_err());
     assert!(check(build::shared("s", DType::U4, &[i64::MAX])).is_err());
