@@ -25,9 +25,8 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
         }
         let name = &tensor.name;
         let (file, range) = places.tensor(lowered, id).unwrap_or_else(|| places.kernel());
-        let message = format!(
-            "`{name}` takes {registers} registers of each thread, which has {most} on {arch}"
-        );
+        let message =
+            format!("`{name}` takes {registers} registers of each thread, which has {most} on {arch}");
         let diagnostic = Diagnostic::new(&codes::TOO_MANY_REGISTERS, file, range, message)
             .label(format!("{values} elements of {} a thread", tensor.dtype));
         found.push(diagnostic.help("a smaller tile or more threads"));

@@ -152,8 +152,7 @@ impl Requests {
 
     /// Wavefronts under a swizzle; or what they are at least, if that is more than `most`.
     pub(crate) fn at_most(&self, swizzle: Swizzle, most: f64) -> u64 {
-        let span = 1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs());
-        let lists = if swizzle.is_identity() || self.block % span == 0 { &self.classes } else { &self.every };
+        let lists = self.lists(swizzle);
         // A phase takes one wavefront at least.
         let mut sum = self.ideal();
         let whole = self.unit.filter(|unit| swizzle.is_identity() || swizzle.base() >= *unit);
@@ -173,14 +172,25 @@ impl Requests {
     /// Lines of shared memory that phases touch besides their first: what an asynchronous copy brings is written line by line.
     pub(crate) fn further_lines(&self, swizzle: Swizzle) -> u64 {
         let line = i64::from(WAVEFRONT_BYTES) * 8 / i64::from(self.element_bits);
-        let lines = |offsets: &[i64]| {
-            let mut lines: Vec<i64> =
-                offsets.iter().map(|offset| swizzle.apply(*offset).div_euclid(line)).collect();
-            lines.sort_unstable();
-            lines.dedup();
-            lines.len() as u64
+        let further = |offsets: &[i64]| {
+            let mut met = [0; WARP as usize];
+            let mut count = 0;
+            for offset in offsets {
+                let here = swizzle.apply(*offset).div_euclid(line);
+                if !met[..count].contains(&here) && count < met.len() {
+                    met[count] = here;
+                    count += 1;
+                }
+            }
+            count.saturating_sub(1) as u64
         };
-        self.every.iter().map(|(offsets, count)| count * (lines(offsets) - 1)).sum()
+        self.lists(swizzle).iter().map(|(offsets, count)| count * further(offsets)).sum()
+    }
+
+    /// The phases to look at under a swizzle: those that differ by whole blocks only are one where it permutes within blocks.
+    fn lists(&self, swizzle: Swizzle) -> &Lists {
+        let span = 1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs());
+        if swizzle.is_identity() || self.block % span == 0 { &self.classes } else { &self.every }
     }
 
     /// The least wavefronts that the number of phases allows.

@@ -477,21 +477,17 @@ fn place(
         });
         let swizzle = pin.map_or_else(|| swizzle::best(&layout, &requests, vector, bits), |pin| pin.swizzle);
         let bytes = swizzle::footprint(&layout, swizzle) * i64::from(bits) / 8;
-        let further_lines = |u: &Use<'_>, r: &Requests| match u.end {
+        let further_lines = |(u, (r, _)): (&Use<'_>, &(Requests, f64))| match u.end {
             End::Global(_) => r.further_lines(swizzle) as f64,
             End::Register(_) => 0.0,
         };
-        let cost: f64 = chosen
-            .iter()
-            .zip(uses)
-            .zip(&requests)
-            .map(|((c, u), (r, trips))| {
-                let wavefronts = r.count(swizzle).wavefronts as f64;
-                trips
-                    * cost::shared(program, &c.access, wavefronts + cost::FURTHER_LINE * further_lines(u, r))
-            })
-            .sum();
-        let scattered = uses.iter().zip(&requests).any(|(u, (r, _))| further_lines(u, r) > 0.0);
+        let further: Vec<f64> = uses.iter().zip(&requests).map(further_lines).collect();
+        let cycles = |((c, (r, trips)), further): ((&&Candidate, &(Requests, f64)), &f64)| {
+            let wavefronts = r.count(swizzle).wavefronts as f64;
+            trips * cost::shared(program, &c.access, wavefronts + cost::FURTHER_LINE * further)
+        };
+        let cost: f64 = chosen.iter().zip(&requests).zip(&further).map(cycles).sum();
+        let scattered = further.iter().any(|lines| *lines > 0.0);
         let better = best.as_ref().is_none_or(|b| (cost, bytes) < (b.cost, i64::from(b.bytes)));
         if better {
             let counted = chosen.iter().zip(&requests).zip(uses).map(|((c, (r, _)), u)| {
