@@ -64,7 +64,7 @@ kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, T: type = 
                 let weights = cast(load(sw[.., .., .., slot]), T) - load(sz[.., i, ..])[.., new, ..];
                 let group = register_tensor(f32, [BN, BM, S]);
                 fill(group, 0.0);
-                gemm(group, weights, sx[.., .., .., slot]);
+                gemm(group, weights, sx[.., .., .., slot], warps: [1, 1, S]);
                 acc = acc + group * cast(load(ss[.., i, ..]), f32)[.., new, ..];
             }
         }
@@ -130,7 +130,7 @@ kernel w4a16_symmetric<
                 let weights = cast(load(sw[.., .., .., slot]), T);
                 let group = register_tensor(f32, [BN, BM, S]);
                 fill(group, 0.0);
-                gemm(group, weights, sx[.., .., .., slot]);
+                gemm(group, weights, sx[.., .., .., slot], warps: [1, 1, S]);
                 acc = acc + group * cast(load(ss[.., i, ..]), f32)[.., new, ..];
             }
         }
