@@ -10,6 +10,8 @@ mod names;
 mod shapes;
 mod types;
 
+pub use shapes::GEMM_SHAPES;
+
 use hx_base::{Code, Diagnostic, SourceFile, TextRange, sort_diagnostics};
 
 use crate::{

@@ -28,7 +28,7 @@ pub use args::{ArgProblem, builtin_params, match_args};
 pub use body::{Body, Cases, body_of, body_source_map, fn_signature, kernel_signature, signature_source_map};
 pub use builtins::{Builtin, BuiltinId, BuiltinParam, Need, Place, builtin, builtins};
 pub use db::Db;
-pub use diagnostics::{file_diagnostics, item_diagnostics};
+pub use diagnostics::{GEMM_SHAPES, file_diagnostics, item_diagnostics};
 pub use expr::{
     Arg, ArithOp, Attr, BinaryOp, Block, CmpOp, Expr, ExprId, ExprStore, Float, GenericArg, Literal, LogicOp,
     MeasureKind, MemorySpace, Name, Pat, PatId, Path, RoleKind, Stmt, StmtId, StmtKind, TupleField, TypeRef,

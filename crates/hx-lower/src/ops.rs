@@ -2,7 +2,7 @@
 
 use hx_base::codes;
 use hx_dtype::DType;
-use hx_hir::{Arg, ExprId};
+use hx_hir::{Arg, ExprId, GEMM_SHAPES};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{OpKind, Scalar, TensorId, TensorKind, View};
@@ -11,10 +11,6 @@ use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
 use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
-
-/// The shapes that a product takes.
-const GEMM_SHAPES: &str =
-    "`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them";
 
 impl Cx<'_> {
     /// `register_tensor(T, shape)` or `shared_tensor(T, shape)`.

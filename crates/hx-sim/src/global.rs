@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use hx_dtype::DType;
+use hx_thread::Clock;
 
-use crate::clock::Clock;
 use crate::code::SiteId;
 use crate::error::Fault;
 

@@ -22,7 +22,6 @@ mod arith;
 mod banks;
 mod block;
 mod cast;
-mod clock;
 mod code;
 mod compile;
 mod compute;

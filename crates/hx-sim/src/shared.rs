@@ -2,7 +2,8 @@
 //!
 //! It keeps one record for each granule, the width of the narrowest access of the program; every access covers whole granules.
 
-use crate::clock::{Clock, warp_of};
+use hx_thread::{Clock, warp_of};
+
 use crate::code::{Code, SiteId};
 use crate::error::{Copying, Fault};
 

@@ -1,6 +1,6 @@
 //! Compares the accesses of a trace: two to one element, one of them a write, need something between them.
 
-use hx_target::WARP;
+use hx_thread::{Clock, warp_of};
 use hx_tile::{OpId, TensorId};
 
 use super::{
@@ -118,32 +118,11 @@ struct State {
     groups: Vec<Option<u32>>,
 }
 
-/// The time, counted in barriers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Clock {
-    /// When the block last met.
-    block: u32,
-    /// Barriers of either kind.
-    now: u32,
-}
-
-impl Clock {
-    fn barrier(&mut self) {
-        self.now += 1;
-        self.block = self.now;
-    }
-
-    /// Whether a barrier stands between what a thread did at `time` and what another does now.
-    fn parts(self, time: u32, thread: u32, later: u32) -> bool {
-        time < if thread / WARP == later / WARP { self.now } else { self.block }
-    }
-}
-
 impl State {
     fn wait(&mut self, groups: u32) {
         let closed = self.groups.len() - 1;
         let done = closed.saturating_sub(groups as usize);
-        let now = self.clock.now;
+        let now = self.clock.now();
         self.groups[..done].iter_mut().for_each(|group| *group = group.or(Some(now)));
     }
 
@@ -211,7 +190,7 @@ impl Checker<'_> {
                 }
                 Event::Barrier(op) if !self.rules.without.contains(op) => state.clock.barrier(),
                 Event::Barrier(_) => {}
-                Event::WarpBarrier => state.clock.now += 1,
+                Event::WarpBarrier => state.clock.warp_barrier(),
                 Event::Commit => state.groups.push(None),
                 Event::Wait(op, groups) => match self.rules.wait_as {
                     Some((other, groups)) if other == *op => state.wait(groups),
@@ -242,7 +221,7 @@ impl Checker<'_> {
         let group = if access.asynchronous { state.groups.len() as u32 - 1 } else { DONE };
         let unit = self.units[buffer];
         for &(thread, first) in &access.threads {
-            let here = Mark { op, thread, time: state.clock.now, group, collective, write };
+            let here = Mark { op, thread, time: state.clock.now(), group, collective, write };
             for index in first.max(0) / unit..(first + access.len) / unit {
                 let Some(element) = state.elements[buffer].get_mut(index as usize) else { break };
                 // Reads come after the write.
@@ -298,7 +277,7 @@ impl Checker<'_> {
     /// Whether a barrier stands between what was done at `time` and now.
     fn parts(&self, clock: Clock, time: u32, earlier: Mark, later: Mark) -> bool {
         if self.rules.any_thread {
-            time < clock.block
+            clock.parts_blockwide(time)
         } else {
             clock.parts(time, earlier.thread, later.thread)
         }
@@ -323,8 +302,8 @@ fn remember_read(element: &mut Element, here: Mark, clock: Clock) {
         element.reads = [Some(here), None];
         return;
     };
-    let elsewhere = |mark: Mark| mark.thread / WARP != first.thread / WARP;
-    if first.time < clock.block {
+    let elsewhere = |mark: Mark| warp_of(mark.thread) != warp_of(first.thread);
+    if clock.parts_blockwide(first.time) {
         element.reads = [Some(here), None];
     } else if elsewhere(here) {
         element.reads[1] = Some(here);

@@ -6,6 +6,10 @@ use super::Reporter;
 use super::indices::index_count;
 use crate::{Expr, ExprId, Extent, TypeProblem, body_of, shape_text};
 
+/// The shapes that a product takes.
+pub const GEMM_SHAPES: &str =
+    "`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them";
+
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
     Some(match problem {
         TypeProblem::Shapes { expr, broadcasts, left, right } => {
@@ -29,7 +33,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             at.diagnostic(&codes::SHAPE_MISMATCH, at.expr(*place), message)
                 .label(format!("{mode} is `{found}` here"))
                 .also(at.file(), at.expr(*other), format!("{mode} is `{wanted}` here"))
-                .note("`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them")
+                .note(GEMM_SHAPES)
         }
         TypeProblem::Rank { expr, found, wanted } => {
             at.diagnostic(&codes::RANK_MISMATCH, at.expr(*expr), format!("found {found}, wanted {wanted}"))

@@ -149,7 +149,7 @@ pub(crate) fn tilings(
 }
 
 /// The ways to arrange units along M, N and a batch, in order; those left over repeat the work.
-fn arrangements(units: i64, batch: Option<i64>) -> impl Iterator<Item = [i64; 3]> {
+pub(crate) fn arrangements(units: i64, batch: Option<i64>) -> impl Iterator<Item = [i64; 3]> {
     divisors(units).flat_map(move |m| {
         divisors(units / m).flat_map(move |n| {
             divisors(units / m / n).filter(move |l| *l <= batch.unwrap_or(1)).map(move |l| [m, n, l])

@@ -4,6 +4,7 @@ use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{Base, Op, OpId, OpKind, Origin, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
 use super::{Claim, Tries, unpin};
+use crate::anchor::gemm::arrangements;
 use crate::failure::{Failure, FailureKind};
 use crate::size::fits_registers;
 
@@ -93,8 +94,9 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
             }
             Claim::Warps(op) => {
                 let warps = i64::from(program.threads) / 32;
-                let along = (1..=warps).filter(|m| warps % m == 0).map(|m| [m, warps / m, 1]);
-                let mut ways: Vec<[i64; 3]> = along.collect();
+                let Some(OpKind::Gemm { c, .. }) = program.op(op).map(|op| &op.kind) else { continue };
+                let ways = arrangements(warps, program.tensor(*c).shape.get(2).copied());
+                let mut ways: Vec<_> = ways.filter(|way| way.iter().product::<i64>() == warps).collect();
                 ways.sort_by_key(|[m, n, _]| ((m - n).abs(), -m));
                 out.extend(ways.into_iter().map(|warps| Repair::Warps { op, warps }));
                 out.push(Repair::FreeWarps(op));

@@ -217,9 +217,9 @@ fn apart([d_name, s_name]: [&str; 2], d: &Known, s: &Known) -> String {
         return String::new();
     }
     let values = d.values();
-    let pairs = (0..d.threads() * values).map(|i| (i / values, i % values));
+    let mut pairs = (0..d.threads() * values).map(|i| (i / values, i % values));
     let differ = |&(thread, value): &(i64, i64)| d.coordinate(thread, value) != s.coordinate(thread, value);
-    let Some((thread, value)) = pairs.clone().find(differ) else { return String::new() };
+    let Some((thread, value)) = pairs.find(differ) else { return String::new() };
     let [mine, theirs] = [d, s].map(|tv| tv.coordinate(thread, value));
     format!(": value {value} of thread {thread} is {mine:?} of `{d_name}` and {theirs:?} of `{s_name}`")
 }

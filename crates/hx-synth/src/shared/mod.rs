@@ -1,5 +1,6 @@
 //! Layouts of shared memory (paper, section V): constraints of the accesses, unified, filled by cost, swizzled, placed.
 
+mod asynchronous;
 mod conflicts;
 mod constraint;
 mod materialize;

@@ -7,14 +7,13 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout, Swizzle};
-use hx_target::{Arch, CopyRow, Space, WAVEFRONT_BYTES, catalogue};
-use hx_tile::{Conflicts, Op, OpId, OpKind, Tensor, TensorId, TensorKind, TileMode, TileProgram, View};
+use hx_target::{CopyRow, Space, WAVEFRONT_BYTES, catalogue};
+use hx_tile::{Conflicts, Op, OpId, Tensor, TensorId, TensorKind, TileProgram, View};
 
 use super::conflicts::{Places, Requests};
 use super::constraint::Constraint;
-use super::{materialize, swizzle};
-use crate::access::{Access, Run, Transfer, collective, global, is_packed, vector};
-use crate::anchor::copy::{deal, deal_as_held};
+use super::{asynchronous, materialize, swizzle};
+use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
@@ -26,17 +25,17 @@ use crate::search::Cx;
 pub(crate) struct Use<'p> {
     pub(crate) op: &'p Op,
     /// The view of the shared tensor.
-    view: Cow<'p, View>,
+    pub(super) view: Cow<'p, View>,
     /// Extents of the tile that is copied.
-    shape: Vec<i64>,
-    reads: bool,
-    end: End<'p>,
+    pub(super) shape: Vec<i64>,
+    pub(super) reads: bool,
+    pub(super) end: End<'p>,
     trips: f64,
 }
 
 /// The other end of a copy.
 #[derive(Clone, Debug)]
-enum End<'p> {
+pub(super) enum End<'p> {
     /// A register tensor with its layout.
     Register(Rc<Tv>),
     /// A view of global memory, of an asynchronous copy.
@@ -258,9 +257,7 @@ fn candidates(
             let rows = rows.filter(|row| !cx.single || !row.is_collective());
             rows.flat_map(|row| row_accesses(cx.pool, u, tv, dtype, row).to_vec()).collect()
         }
-        End::Global(view) => {
-            async_accesses(program, u, view, reader(program, u, uses).as_ref(), dtype, arch)?
-        }
+        End::Global(view) => asynchronous::accesses(program, (u, view), uses, dtype, arch)?,
     };
     let mut out = Vec::new();
     for access in accesses {
@@ -311,81 +308,6 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
     }
     out.retain(|a| vector::fills_words(&a.values, &a.issue, dtype.bits(), a.row.bytes));
     out
-}
-
-/// How the tile of an asynchronous copy is held by those who read it, where warps wait for themselves only: each then copies what it
-/// reads.
-fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
-    if !program.ops(1.0).iter().any(|(op, _)| op.kind == OpKind::SyncWarp) {
-        return None;
-    }
-    uses.iter().filter(|other| other.reads).find_map(|other| held_by(u, other))
-}
-
-/// The tile of a copy as another use of the tensor holds it: all of every mode that the other has an index for.
-fn held_by(u: &Use<'_>, other: &Use<'_>) -> Option<Tv> {
-    let End::Register(tv) = &other.end else { return None };
-    let modes = &u.view.modes;
-    // Where each mode of the other stands among those of the copy.
-    let stands = |mode| modes.iter().position(|own| own == mode);
-    let places: Vec<usize> = other.view.modes.iter().map(stands).collect::<Option<_>>()?;
-    let spread = |mode: &TileMode| {
-        let mut strides = vec![0; modes.len()];
-        places.iter().zip(&mode.strides).for_each(|(place, stride)| strides[*place] = *stride);
-        TileMode::new(mode.extent, strides)
-    };
-    let thread = tv.thread.iter().map(spread).collect();
-    let whole = |d: usize| {
-        let mut strides = vec![0; modes.len()];
-        strides[d] = 1;
-        TileMode::new(u.shape[d], strides)
-    };
-    let others = (0..modes.len()).filter(|d| !places.contains(d)).map(whole);
-    Some(Tv::covering(&u.shape, thread, tv.value.iter().map(spread).chain(others).collect()))
-}
-
-/// Copies from global memory past the registers: any thread may move any vector, so they are dealt as is best for global memory, or to
-/// the warps that read them.
-fn async_accesses(
-    program: &TileProgram,
-    u: &Use<'_>,
-    view: &View,
-    reader: Option<&Tv>,
-    dtype: DType,
-    arch: Arch,
-) -> Result<Vec<Access>, Failure> {
-    let Some(param) = global::param_of(program, view) else { return Ok(vec![]) };
-    let aligned = global::alignment(program, view, param);
-    let run = aligned.run.unwrap_or(Run::plain(0, 1));
-    let mut out = Vec::new();
-    let mut narrowest = i64::MAX;
-    for row in catalogue().copies_between(Space::Global, Space::Shared, arch) {
-        let Some(atom) = row.atom(dtype) else { continue };
-        narrowest = narrowest.min(atom.values);
-        if aligned.elements % atom.values != 0 || u.shape[run.dim] % atom.values != 0 {
-            continue;
-        }
-        let Some(run) = run.first(atom.values) else { continue };
-        let (threads, bits) = (i64::from(program.threads), i64::from(dtype.bits()));
-        let own = reader.and_then(|held| deal_as_held(&u.shape, &run, held, bits));
-        let Some(tv) = own.or_else(|| deal(&u.shape, &run, threads, bits).into_iter().next()) else {
-            continue;
-        };
-        let Some(access) = vector::vector(&tv, row, run) else { continue };
-        out.push(access);
-    }
-    if out.is_empty() {
-        let message = format!(
-            "an asynchronous copy moves at least {} B at once, and only {} B are known to be aligned here",
-            narrowest.saturating_mul(i64::from(dtype.bits())) / 8,
-            aligned.elements * i64::from(dtype.bits()) / 8
-        );
-        let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
-        return Err(failure
-            .help(aligned.limit)
-            .help("`copy` goes through registers and takes any alignment"));
-    }
-    Ok(out)
 }
 
 /// What an access asks of the tensor: its elements lie one after the other, through the view.

@@ -1,0 +1,86 @@
+//! Asynchronous copies from global memory: they pass no registers, so which thread moves what is free.
+
+use hx_dtype::DType;
+use hx_target::{Arch, Space, catalogue};
+use hx_tile::{OpKind, TileMode, TileProgram, View};
+
+use super::options::{End, Use};
+use crate::access::{Access, Run, global, vector};
+use crate::anchor::copy::{deal, deal_as_held};
+use crate::distribution::Tv;
+use crate::failure::{Failure, FailureKind};
+
+/// Copies from global memory past the registers: any thread may move any vector, so they are dealt as is best for global memory, or to
+/// the warps that read them.
+pub(super) fn accesses(
+    program: &TileProgram,
+    (u, view): (&Use<'_>, &View),
+    uses: &[Use<'_>],
+    dtype: DType,
+    arch: Arch,
+) -> Result<Vec<Access>, Failure> {
+    let Some(param) = global::param_of(program, view) else { return Ok(vec![]) };
+    let aligned = global::alignment(program, view, param);
+    let run = aligned.run.unwrap_or(Run::plain(0, 1));
+    let reader = reader(program, u, uses);
+    let mut out = Vec::new();
+    let mut narrowest = i64::MAX;
+    for row in catalogue().copies_between(Space::Global, Space::Shared, arch) {
+        let Some(atom) = row.atom(dtype) else { continue };
+        narrowest = narrowest.min(atom.values);
+        if aligned.elements % atom.values != 0 || u.shape[run.dim] % atom.values != 0 {
+            continue;
+        }
+        let Some(run) = run.first(atom.values) else { continue };
+        let (threads, bits) = (i64::from(program.threads), i64::from(dtype.bits()));
+        let own = reader.as_ref().and_then(|held| deal_as_held(&u.shape, &run, held, bits));
+        let Some(tv) = own.or_else(|| deal(&u.shape, &run, threads, bits).into_iter().next()) else {
+            continue;
+        };
+        let Some(access) = vector::vector(&tv, row, run) else { continue };
+        out.push(access);
+    }
+    if out.is_empty() {
+        let message = format!(
+            "an asynchronous copy moves at least {} B at once, and only {} B are known to be aligned here",
+            narrowest.saturating_mul(i64::from(dtype.bits())) / 8,
+            aligned.elements * i64::from(dtype.bits()) / 8
+        );
+        let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
+        return Err(failure
+            .help(aligned.limit)
+            .help("`copy` goes through registers and takes any alignment"));
+    }
+    Ok(out)
+}
+
+/// How the tile of an asynchronous copy is held by those who read it, where warps wait for themselves only: each then copies what it
+/// reads.
+fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
+    if !program.ops(1.0).iter().any(|(op, _)| op.kind == OpKind::SyncWarp) {
+        return None;
+    }
+    uses.iter().filter(|other| other.reads).find_map(|other| held_by(u, other))
+}
+
+/// The tile of a copy as another use of the tensor holds it: all of every mode that the other has an index for.
+fn held_by(u: &Use<'_>, other: &Use<'_>) -> Option<Tv> {
+    let End::Register(tv) = &other.end else { return None };
+    let modes = &u.view.modes;
+    // Where each mode of the other stands among those of the copy.
+    let stands = |mode| modes.iter().position(|own| own == mode);
+    let places: Vec<usize> = other.view.modes.iter().map(stands).collect::<Option<_>>()?;
+    let spread = |mode: &TileMode| {
+        let mut strides = vec![0; modes.len()];
+        places.iter().zip(&mode.strides).for_each(|(place, stride)| strides[*place] = *stride);
+        TileMode::new(mode.extent, strides)
+    };
+    let thread = tv.thread.iter().map(spread).collect();
+    let whole = |d: usize| {
+        let mut strides = vec![0; modes.len()];
+        strides[d] = 1;
+        TileMode::new(u.shape[d], strides)
+    };
+    let others = (0..modes.len()).filter(|d| !places.contains(d)).map(whole);
+    Some(Tv::covering(&u.shape, thread, tv.value.iter().map(spread).chain(others).collect()))
+}
