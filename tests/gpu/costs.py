@@ -10,7 +10,8 @@ Every row of `crates/hx-target/catalogue/*.toml` becomes two kernels, made from 
 
 Clocks are read inside of the kernel. A figure is the slope between two loop lengths, so what surrounds the loop cancels out;
 the median of 15 launches counts, and the lowest is written beside it. Nothing is set on the GPU; clock counts do not depend on
-its frequency. Loads of shared memory are free of bank conflicts, and the rows `…/conflict N` show N lanes on each bank.
+its frequency. Loads of shared memory are free of bank conflicts, and the rows `…/conflict N` show N lanes on each bank;
+the rows `…/lines N` show asynchronous copies whose phases write to N lines of shared memory.
 """
 
 import argparse
@@ -280,6 +281,23 @@ def barrier_benches():
         yield bench
 
 
+def async_benches():
+    """Asynchronous copies of 16 bytes a lane from the L2 cache, the 8 lanes of a phase on 1 to 8 lines of shared memory."""
+    for lines in (1, 2, 4, 8):
+        line = f"(lane * {lines} / 8)"
+        place = f"{line} * 128 + lane % {8 // lines} * 16 + {line} % {lines} * {128 // lines}"
+        setup = lambda chains, place=place: (
+            f"unsigned to = base + warp * 4096 + {place};\n    const char *from = (const char *)data + warp * 512 + lane * 16;"
+        )
+
+        def body(chain):
+            group = "\\n cp.async.commit_group;\\n cp.async.wait_group 1;" if chain == CHAINS - 1 else ""
+            copy = f"cp.async.cg.shared.global [%0], [%1], 16;{group}"
+            return asm(copy, [], ['"r"(to)', f'"l"(from + {chain * 8192})'])
+
+        yield Bench(f"cp.async.cg.16/lines {lines}", "issue", setup, body, lambda chains: "", 32 * WARPS, 4096 * WARPS)
+
+
 # Global memory: bandwidth from all multiprocessors, latency by a chain of pointers through a buffer that caches cannot hold.
 MEMORY = r"""
 extern "C" __global__ void chase(const unsigned long long *start, long long *clocks, int steps) {
@@ -362,6 +380,7 @@ def benches():
     for row in read("compute.toml").get("compute", []):
         yield from compute_benches(row)
     yield from barrier_benches()
+    yield from async_benches()
 
 
 def find_nvrtc():
