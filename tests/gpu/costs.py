@@ -422,7 +422,7 @@ def compile_all(path, arch):
 def run_all(path, json_path, without=()):
     import torch
 
-    from harness import Driver
+    from harness import Driver, HarnessError
 
     torch.empty(1, device="cuda")
     driver = Driver.get()
@@ -443,9 +443,10 @@ def run_all(path, json_path, without=()):
         if bench.name in without:
             continue
         function = driver.function(code, bench.symbol)
+        driver.allow_shared(function, bench.shared)
         try:
             launch(function, bench, LOOPS[1])
-        except RuntimeError as error:
+        except (RuntimeError, HarnessError) as error:
             # The context is lost with it, so the others start anew.
             print(f"{bench.name}: {str(error).splitlines()[0]}", flush=True)
             again = [sys.executable, __file__, "run", path, *(["--json", json_path] if json_path else [])]
