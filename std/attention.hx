@@ -86,7 +86,7 @@ test "attention agrees with the reference" for (s, t, causal) in [
     let v = randn(f16, [2, 1, t, 64], seed: 3);
     let o = empty(f16, [2, 2, s, 64]);
     attention<BM = 64, BN = 32, D = 64, CAUSAL = causal>(q, k, v, o, 0.125);
-    assert(conflicts() == 0);
+    assert(conflicts() == 0 && redistributions() == 0);
     assert(bytes_per_access("sq") == 16 && bytes_per_access("sk") == 16 && bytes_per_access("sv") == 16);
     let row = reshape(arange(i64, [s]), [s, 1]) + (t - s);
     let col = reshape(arange(i64, [t]), [1, t]);
@@ -99,18 +99,20 @@ test "attention agrees with the reference" for (s, t, causal) in [
     }
 }
 
-test "heads of any size, no spills, no bank conflicts" for (d, m, n) in [
-    (64, 128, 128),
-    (96, 64, 64),
-    (128, 128, 64),
-    (256, 64, 32),
+test "heads of any size, no spills, no bank conflicts" for (d, m, n, threads) in [
+    (64, 128, 128, 128),
+    (96, 64, 64, 128),
+    (128, 128, 64, 128),
+    (128, 128, 64, 256),
+    (192, 64, 64, 128),
+    (256, 64, 32, 128),
 ] {
     let q = randn(f16, [1, 1, 130, d], seed: 1);
     let k = randn(f16, [1, 1, 140, d], seed: 2);
     let v = randn(f16, [1, 1, 140, d], seed: 3);
     let o = empty(f16, [1, 1, 130, d]);
-    attention<BM = m, BN = n, D = d, CAUSAL = false>(q, k, v, o, 0.1);
-    assert(conflicts() == 0);
+    attention<BM = m, BN = n, D = d, CAUSAL = false, THREADS = threads>(q, k, v, o, 0.1);
+    assert(conflicts() == 0 && redistributions() == 0);
     assert(bytes_per_access("sq") == 16 && bytes_per_access("sk") == 16 && bytes_per_access("sv") == 16);
     assert(spills() == 0);
     let x = q[0, 0] @ k[0, 0].T * 0.1;

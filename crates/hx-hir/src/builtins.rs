@@ -446,6 +446,12 @@ static BUILTINS: &[Builtin] = &[
         "Whether the last kernel's code has an instruction whose name begins so.",
     ),
     function("conflicts", Host, &[], "Extra wavefronts that bank conflicts cost a block of the last kernel."),
+    function(
+        "redistributions",
+        Host,
+        &[],
+        "Tensors that the compiler moves between the threads of the last kernel, since two operations want it in two layouts.",
+    ),
     function("spills", Host, &[], "Bytes that each thread of the last kernel spills."),
     function(
         "bytes_per_access",

@@ -68,6 +68,8 @@ pub enum CodeQuestion {
     Uses(String),
     /// Wavefronts of shared memory beyond the fewest, of one block.
     Conflicts,
+    /// Tensors that the compiler moves between threads because two operations want them in two layouts.
+    Redistributions,
     /// Bytes that each thread stores and loads because registers ran out.
     Spills,
     /// Bytes of the narrowest access to a tensor.

@@ -21,6 +21,10 @@ const CONVERTED_ISSUE: f64 = 4.0;
 /// Cycles of a block barrier, and of it for each warp (an H200, tests/gpu/costs.py: 21.25, 29.25, 45.25 and 77.25 for 4, 8, 16 and 32
 /// warps).
 const BARRIER: [f64; 2] = [13.25, 2.0];
+/// Cycles that the two barriers of an exchange cost besides their own: nothing before them overlaps with what follows. So many that of
+/// the eight pairs of tests/gpu/exchanges.hx the one without exchanges is the cheaper, as it was on an H200 by 10 to 48 %; to have the
+/// measured ratios it would be from 330 to 2400, 800 in the middle.
+pub(crate) const DRAIN: f64 = 1000.0;
 /// Issue slots that an instruction takes besides its wavefronts.
 const ISSUE_SLOT: f64 = 1.0;
 /// Cycles for each further line of shared memory that a phase of an asynchronous copy writes to (an H200, as the rows `…/lines N` of
@@ -132,14 +136,13 @@ pub(crate) fn scan(program: &TileProgram, value: &Scalar, values: i64, levels: &
     cycles
 }
 
-/// Cycles of the two barriers of an exchange through shared memory.
+/// Cycles of the two barriers of an exchange through shared memory, with what they hold up.
 pub(crate) fn meeting(program: &TileProgram) -> f64 {
-    2.0 * barrier(program)
+    barriers(program) + DRAIN
 }
 
-/// Cycles of a barrier of the block.
-fn barrier(program: &TileProgram) -> f64 {
-    BARRIER[0] + BARRIER[1] * f64::from(program.threads.div_ceil(WARP))
+fn barriers(program: &TileProgram) -> f64 {
+    2.0 * (BARRIER[0] + BARRIER[1] * f64::from(program.threads.div_ceil(WARP)))
 }
 
 fn warps_per_unit(program: &TileProgram) -> f64 {
@@ -164,9 +167,9 @@ pub(crate) fn shared_least(program: &TileProgram, row: &CopyRow, issues: i64) ->
     instructions * (wavefronts_ideal(row) + ISSUE_SLOT) + row.latency
 }
 
-/// The least cycles in which so many bytes change hands through shared memory.
+/// The least cycles in which so many bytes change hands, were it through shared memory with nothing held up.
 pub(crate) fn exchange(program: &TileProgram, bytes: f64) -> f64 {
-    meeting(program) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
+    barriers(program) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
 }
 
 /// Cycles until what was written to shared memory and read again can be used.

@@ -11,7 +11,7 @@ use hx_compile::{Instance, solution, tile_program};
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
 use hx_target::catalogue;
-use hx_tile::{Base, Choice, CopyChoice, OpKind, RearrangeChoice, Route, Solution, TileProgram, View};
+use hx_tile::{Base, Choice, CopyChoice, OpId, OpKind, RearrangeChoice, Route, Solution, TileProgram, View};
 use hx_worker::log::kernel_resources;
 
 use super::{Launcher, cuda_text, stopped_at};
@@ -44,6 +44,7 @@ impl<'a> Launcher<'a> {
                 let extra = if planned > 0 { planned } else { last.extra_wavefronts.unwrap_or(0) };
                 Ok(CodeAnswer::Int(i64::try_from(extra).unwrap_or(i64::MAX)))
             }
+            CodeQuestion::Redistributions => Ok(redistributions(&lowered.program, solved)),
             CodeQuestion::BytesPerAccess(name) => bytes_per_access(name, &lowered.program, solved),
             CodeQuestion::Spills => self.spills(cuda_text(db, instance).map_err(stop)?),
         }
@@ -160,6 +161,16 @@ fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
             .find(|word| !word.is_empty() && !word.starts_with('@'))
             .filter(|word| word.starts_with(|c: char| c.is_ascii_lowercase()))
     })
+}
+
+/// How many tensors the solution moves between threads; what stays in its thread is not moved.
+fn redistributions(program: &TileProgram, solution: &Solution) -> CodeAnswer {
+    let between_threads = |(op, choice): &(&OpId, &Choice)| {
+        let Choice::Rearrange(RearrangeChoice { route, .. }) = choice else { return false };
+        let added = solution.edits.number_of(program, **op).is_some();
+        added && !matches!(route, Route::Within(_) | Route::Renamed(_))
+    };
+    CodeAnswer::Int(solution.choices.iter().filter(between_threads).count() as i64)
 }
 
 /// The fewest bytes that an access to the tensor covers, over all copies that move it.

@@ -46,7 +46,7 @@ pub(super) fn function(session: &mut Session<'_>, name: &str, args: &mut Args) -
             save(path.str()?, &args.required("x")?)?;
             Value::Unit
         }
-        "uses" | "conflicts" | "spills" | "bytes_per_access" => code(session, name, args)?,
+        "uses" | "conflicts" | "redistributions" | "spills" | "bytes_per_access" => code(session, name, args)?,
         "assert_eq" => {
             let (x, y) = (args.required("x")?, args.required("y")?);
             args.finish()?;
@@ -75,6 +75,7 @@ fn code(session: &mut Session<'_>, name: &str, args: &mut Args) -> HostResult<Va
         "uses" => CodeQuestion::Uses(args.required("instruction")?.str()?.to_owned()),
         "bytes_per_access" => CodeQuestion::BytesPerAccess(args.required("tensor")?.str()?.to_owned()),
         "conflicts" => CodeQuestion::Conflicts,
+        "redistributions" => CodeQuestion::Redistributions,
         _ => CodeQuestion::Spills,
     };
     args.finish()?;

@@ -64,6 +64,7 @@ impl Device for Scaler {
         Ok(match question {
             CodeQuestion::Uses(name) => CodeAnswer::Bool(name == "fma"),
             CodeQuestion::Conflicts => CodeAnswer::Int(3),
+            CodeQuestion::Redistributions => CodeAnswer::Int(1),
             CodeQuestion::BytesPerAccess(name) => {
                 return Err(HostError::call(format!("there is no tensor `{name}`")));
             }
