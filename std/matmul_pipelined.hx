@@ -24,11 +24,12 @@ kernel matmul_pipelined<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, 
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);
         sync();
+        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+        // Issued while the products are in the pipe; the tile before has been read.
         let next = ki + STAGES - 1;
         copy_async(ga[.., .., next], sa[.., .., next % STAGES]);
         copy_async(gb[.., .., next], sb[.., .., next % STAGES]);
         commit();
-        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
     }
     wait(0);
     let sc = shared_tensor(T, [BM, BN]);

@@ -30,11 +30,11 @@ kernel by_hand<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, WM = 2, W
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);
         sync();
+        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES], warps: [WM, WN]);
         let next = ki + STAGES - 1;
         copy_async(ga[.., .., next], sa[.., .., next % STAGES]);
         copy_async(gb[.., .., next], sb[.., .., next % STAGES]);
         commit();
-        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES], warps: [WM, WN]);
     }
     wait(0);
     let sc = shared_tensor(f16, [BM, BN]);

@@ -462,6 +462,7 @@ impl<'a> Emitter<'a> {
         self.printer.bound(var, range);
         let c_type = if wide { "long long" } else { "int" };
         if unroll {
+            self.printer.unrolled.insert(var.clone());
             self.statement("#pragma unroll");
         }
         let head = format!(

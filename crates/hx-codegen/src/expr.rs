@@ -131,6 +131,8 @@ pub(crate) struct Printer {
     pub(crate) helpers: BTreeSet<Helper>,
     /// Symbols that the text refers to.
     pub(crate) used: BTreeSet<Symbol>,
+    /// Counters of loops that the CUDA compiler unrolls.
+    pub(crate) unrolled: BTreeSet<Symbol>,
 }
 
 /// Names and knowledge of a scope.
@@ -190,7 +192,42 @@ impl Printer {
     }
 
     /// The sum, in `int` where every step stays within it.
+    ///
+    /// In a sum of more bits, what loops are unrolled to comes last and by itself: as a number added to an address it is part of the
+    /// instruction, while inside of a sum that is widened it costs instructions for each number.
     pub(crate) fn expr(&mut self, e: &Expr) -> Text {
+        let (varying, fixed) = self.split(e);
+        if varying.is_zero() || fixed.is_zero() || self.is_wide(&fixed) {
+            return self.sum(e);
+        }
+        let varying = self.sum(&varying);
+        if !varying.wide {
+            return self.sum(e);
+        }
+        let fixed = self.sum(&fixed);
+        let text = match fixed.text.strip_prefix('-') {
+            Some(less) if fixed.binding != Binding::Sum => {
+                format!("{} - {less}", varying.operand(Binding::Sum))
+            }
+            _ => format!("{} + {}", varying.operand(Binding::Sum), fixed.operand(Binding::Product)),
+        };
+        Text { text, binding: Binding::Sum, wide: true }
+    }
+
+    /// The terms that vary in the machine code, and those that are numbers once loops are unrolled.
+    fn split(&self, e: &Expr) -> (Expr, Expr) {
+        let is_fixed = |m: &Monomial| {
+            m.iter().all(|atom| as_symbol(atom).is_some_and(|symbol| self.unrolled.contains(symbol)))
+        };
+        let (mut varying, mut fixed) = (Expr::default(), Expr::default());
+        for (m, c) in e.terms() {
+            let part = if is_fixed(m) { &mut fixed } else { &mut varying };
+            *part = part.clone() + product(m).scale(c);
+        }
+        (varying, fixed)
+    }
+
+    fn sum(&mut self, e: &Expr) -> Text {
         if let Some(c) = e.as_const() {
             return constant(c);
         }

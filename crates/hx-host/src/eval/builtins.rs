@@ -46,7 +46,9 @@ pub(super) fn function(session: &mut Session<'_>, name: &str, args: &mut Args) -
             save(path.str()?, &args.required("x")?)?;
             Value::Unit
         }
-        "uses" | "conflicts" | "redistributions" | "spills" | "bytes_per_access" => code(session, name, args)?,
+        "uses" | "conflicts" | "redistributions" | "spills" | "bytes_per_access" => {
+            code(session, name, args)?
+        }
         "assert_eq" => {
             let (x, y) = (args.required("x")?, args.required("y")?);
             args.finish()?;
