@@ -189,12 +189,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_text_has_the_value((signed, nonnegative) in exprs(), values in values()) {
+    fn the_text_has_the_value((signed, nonnegative) in exprs(), values in values(), unrolled in any::<bool>()) {
         for expr in [signed, nonnegative] {
             let env = |s: &Symbol| symbols().iter().position(|x| x.0 == *s).map(|i| values[i]);
             // Beyond 2⁵¹ the sum may pass 64 bits in another order of its terms.
             let Some(expected) = expr.eval(&env).ok().filter(|v| v.abs() < 1 << 51) else { continue };
-            let text = printer().expr(&expr);
+            let mut printer = printer();
+            printer.unrolled.extend(unrolled.then(|| symbols()[4].0.clone()));
+            let text = printer.expr(&expr);
             match read(&text.text, &values) {
                 Ok((value, wide)) => {
                     prop_assert_eq!((value, wide), (expected, text.wide), "{} as `{}`", expr, text.text);
@@ -228,4 +230,20 @@ fn readable_and_no_wider_than_needed() {
     check(big.rem(&c(100), facts) + big.scale(2), expect!["big * 2 + (int)hx_floor_mod(big, 100LL)"]);
     check(m.minimum(&big, facts), expect!["min((long long)m, big)"]);
     check(c(1 << 40) + i.clone(), expect!["1099511627776LL + i"]);
+}
+
+#[test]
+fn what_loops_are_unrolled_to_comes_last_in_an_address() {
+    let [_, k, thread, block, i, _] = [0, 1, 2, 3, 4, 5].map(|s: usize| Expr::symbol(symbols()[s].0.clone()));
+    let mut printer = printer();
+    printer.unrolled.insert(symbols()[4].0.clone());
+    let mut check = |e: Expr, expected: Expect| expected.assert_eq(&printer.expr(&e).text);
+    let row = &k * &(block.scale(128) + i.scale(16));
+    check(
+        row + thread.scale(4) + i.scale(8) + Expr::constant(4),
+        expect!["(long long)k * (block_x * 128 + i * 16) + thread * 4 + (i * 8 + 4)"],
+    );
+    check(&k * &block - i.scale(8), expect!["(long long)k * block_x - i * 8"]);
+    // An `int` is no address.
+    check(thread.scale(4) + i.scale(8) + Expr::constant(4), expect!["thread * 4 + i * 8 + 4"]);
 }

@@ -111,14 +111,14 @@ extern "C" __global__ void __launch_bounds__(128, 1) gemm(
                 "{ .reg .pred p; setp.ne.b32 p, %3, 0; @p st.global.v2.b32 [%2], {%0, %1}; }"
                 :
                 : "f"(acc[i * 32 + j * 4]), "f"(acc[i * 32 + j * 4 + 1]),
-                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2)) + (block_x * 128 + j * 8 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64))),
+                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2)) + (block_x * 128 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64) + j * 8)),
                   "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) < m && block_x * 128 + j * 8 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64 < n))
                 : "memory");
             asm volatile(
                 "{ .reg .pred p; setp.ne.b32 p, %3, 0; @p st.global.v2.b32 [%2], {%0, %1}; }"
                 :
                 : "f"(acc[i * 32 + j * 4 + 2]), "f"(acc[i * 32 + j * 4 + 3]),
-                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8) + (block_x * 128 + j * 8 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64))),
+                  "l"(c + ((long long)n * (block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8) + (block_x * 128 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64) + j * 8)),
                   "r"((int)(block_y * 128 + i * 16 + (thread >> 6) * 64 + ((thread & 31) >> 2) + 8 < m && block_x * 128 + j * 8 + (thread & 3) * 2 + ((thread >> 5) & 1) * 64 < n))
                 : "memory");
         }

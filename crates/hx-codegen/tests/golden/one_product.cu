@@ -24,11 +24,11 @@ extern "C" __global__ void __launch_bounds__(32, 1) one_product(
     asm(
         "ld.global.b32 %0, [%1];"
         : "=r"(ra[2])
-        : "l"(a + ((long long)k * ((thread & 31) >> 2) + ((thread & 3) * 2 + 8))));
+        : "l"(a + ((long long)k * ((thread & 31) >> 2) + (thread & 3) * 2 + 8)));
     asm(
         "ld.global.b32 %0, [%1];"
         : "=r"(ra[3])
-        : "l"(a + ((long long)k * 8 + (long long)k * ((thread & 31) >> 2) + ((thread & 3) * 2 + 8))));
+        : "l"(a + ((long long)k * 8 + (long long)k * ((thread & 31) >> 2) + (thread & 3) * 2 + 8)));
     // copy b -> rb
     asm(
         "ld.global.b32 %0, [%1];"
@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(32, 1) one_product(
     asm(
         "ld.global.b32 %0, [%1];"
         : "=r"(rb[1])
-        : "l"(b + ((long long)k * ((thread & 31) >> 2) + ((thread & 3) * 2 + 8))));
+        : "l"(b + ((long long)k * ((thread & 31) >> 2) + (thread & 3) * 2 + 8)));
     // gemm acc += ra @ rb
     asm(
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
