@@ -42,7 +42,8 @@ impl Layout {
         Layout::flat(&coalesced(&modes)).unwrap_or_else(|_| Layout::unit())
     }
 
-    /// A layout *R* with *R(self(c)) = c* for each coordinate *c*; off the image its values mean nothing.
+    /// A layout *R* with *R(self(c)) = c* for each coordinate *c*. Off the image its values mean nothing; where copies of
+    /// the modes fill a gap between two strides, they are coordinates past the last one, so that *R* takes no value twice.
     ///
     /// Where `self` has stride-0 modes no such layout exists, and the result holds their coordinate at 0, so that
     /// *self(R(self(c))) = self(c)*.
@@ -55,19 +56,30 @@ impl Layout {
             return Err(LayoutError::NegativeStride { what: "a left inverse", layout: self.clone() });
         }
         let placed = by_stride(self);
-        let mut modes: Vec<Mode> = Vec::with_capacity(placed.len() + 1);
+        let mut modes: Vec<Mode> = Vec::with_capacity(2 * placed.len() + 1);
+        // The first coordinate that nothing has yet; a gap for which no `i64` is left over holds 0.
+        let mut fresh = self.size();
+        let mut gap = |extent: i64| match fresh.checked_mul(extent) {
+            Some(next) => (extent, std::mem::replace(&mut fresh, next)),
+            None => (extent, 0),
+        };
         if let Some(first) = placed.first() {
-            modes.push((first.stride, 0));
+            modes.push(gap(first.stride));
         }
         for (i, mode) in placed.iter().enumerate() {
-            let extent = match placed.get(i + 1) {
-                None => mode.extent,
-                Some(next) if next.stride % mode.stride == 0 && next.stride / mode.stride >= mode.extent => {
-                    next.stride / mode.stride
-                }
-                Some(next) => return Err(self.no_inverse(mode, next)),
+            let Some(next) = placed.get(i + 1) else {
+                modes.push((mode.extent, mode.unit));
+                continue;
             };
-            modes.push((extent, mode.unit));
+            let room = next.stride / mode.stride;
+            if next.stride % mode.stride != 0 || room < mode.extent {
+                return Err(self.no_inverse(mode, next));
+            }
+            if room % mode.extent == 0 {
+                modes.extend([(mode.extent, mode.unit), gap(room / mode.extent)]);
+            } else {
+                modes.push((room, mode.unit));
+            }
         }
         Layout::flat(&coalesced(&modes))
     }

@@ -4,5 +4,6 @@ mod core;
 mod drawings;
 mod expressions;
 mod laws;
+mod original;
 mod robust;
 mod vectors;
