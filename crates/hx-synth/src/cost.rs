@@ -35,13 +35,17 @@ const REGISTER_BYTES: u32 = 4;
 /// Matrix units of a multiprocessor.
 const MATRIX_UNITS: f64 = 4.0;
 
-/// Cycles that the matrix units are busy with one execution of a gemm.
+/// Cycles of one execution of a gemm: the steps along K go round all accumulators of a warp, and each waits for what the step before it
+/// added to the same one.
 pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
     let GemmRow { issue, latency, threads: lanes, .. } = tiling.row;
     let warps = f64::from(threads.div_ceil(WARP));
     // A collective instruction is issued once a warp; the others once for each group of lanes, together by the warp.
-    let per_warp = tiling.count() as f64 * if *lanes > 1 { f64::from(WARP / lanes) } else { 1.0 };
-    per_warp * issue * (warps / MATRIX_UNITS).max(1.0) + latency
+    let each =
+        issue * if *lanes > 1 { f64::from(WARP / lanes) } else { 1.0 } * (warps / MATRIX_UNITS).max(1.0);
+    let steps = tiling.issues[2];
+    let round = (tiling.count() / steps) as f64 * each;
+    (steps - 1) as f64 * round.max(*latency) + round + latency
 }
 
 /// Cycles of one execution of a copy to or from global memory.

@@ -1,7 +1,10 @@
 //! The tiled products of the original system: with the same warps, ours hold as few values and issue as few instructions.
 
+use std::collections::BTreeSet;
+
 use hx_dtype::DType;
 use hx_index::Facts;
+use hx_layout::Layout;
 use hx_target::Arch;
 use hx_tile::{Choice, OpKind, TensorId, TileProgram};
 
@@ -51,16 +54,204 @@ fn check_batch(
     assert_eq!((choice.arrangement, choice.issues.iter().product::<i64>()), (warps, issued), "{shape:?}");
 }
 
+/// A tiled product of the original system: what each dimension of the tile is made of, and its thread-value layouts of A, B and C.
+struct Original {
+    dtype: DType,
+    /// M, N, K.
+    shape: [i64; 3],
+    /// The extents of its instruction along M and N.
+    atom: [i64; 2],
+    /// Neighbouring instructions of one warp along M and N, before those of the next warp.
+    repeat: [i64; 2],
+    warps: [i64; 2],
+    /// Values of A, B and C of each thread, and the instructions of a warp.
+    values: [i64; 3],
+    issued: i64,
+    layouts: [&'static str; 3],
+}
+
+/// Its instructions of 8 rows and 16 columns are those of 16 rows and 8 columns with the operands exchanged.
+const ORIGINALS: [Original; 8] = [
+    Original {
+        dtype: DType::F16,
+        shape: [128, 128, 16],
+        atom: [16, 8],
+        repeat: [1, 2],
+        warps: [2, 2],
+        values: [32, 32, 128],
+        issued: 32,
+        layouts: [
+            "((4,8,2,2),(2,2,2,4)):((256,1,16,0),(128,8,1024,32))",
+            "((4,8,2,2),(2,2,2,4)):((256,1,0,16),(128,1024,8,32))",
+            "((4,8,2,2),(2,2,2,4,4)):((256,1,16,2048),(128,8,1024,32,4096))",
+        ],
+    },
+    Original {
+        dtype: DType::F16,
+        shape: [64, 128, 16],
+        atom: [16, 8],
+        repeat: [1, 2],
+        warps: [4, 1],
+        values: [8, 64, 64],
+        issued: 16,
+        layouts: [
+            "((4,8,4),(2,2,2)):((128,1,16),(64,8,512))",
+            "((4,8,4),(2,2,16)):((256,1,0),(128,1024,8))",
+            "((4,8,4),(2,2,16)):((128,1,16),(64,8,512))",
+        ],
+    },
+    Original {
+        dtype: DType::F16,
+        shape: [256, 128, 16],
+        atom: [16, 8],
+        repeat: [2, 4],
+        warps: [4, 2],
+        values: [32, 32, 128],
+        issued: 32,
+        layouts: [
+            "((4,8,4,2),(2,2,2,2,2)):((512,1,32,0),(256,8,2048,16,128))",
+            "((4,8,4,2),(2,2,4,2)):((256,1,0,32),(128,1024,8,64))",
+            "((4,8,4,2),(2,4,4,2,2)):((512,1,32,8192),(256,8,2048,128,16384))",
+        ],
+    },
+    Original {
+        dtype: DType::F16,
+        shape: [64, 256, 16],
+        atom: [16, 8],
+        repeat: [4, 4],
+        warps: [1, 8],
+        values: [32, 16, 64],
+        issued: 16,
+        layouts: [
+            "((4,8,8),(2,2,2,4)):((128,1,0),(64,8,512,16))",
+            "((4,8,8),(2,2,4)):((512,1,32),(256,2048,8))",
+            "((4,8,8),(2,8,4)):((128,1,2048),(64,8,512))",
+        ],
+    },
+    Original {
+        dtype: DType::F16,
+        shape: [96, 192, 16],
+        atom: [16, 8],
+        repeat: [1, 2],
+        warps: [2, 2],
+        values: [24, 48, 144],
+        issued: 36,
+        layouts: [
+            "((4,8,2,2),(2,2,2,3)):((192,1,16,0),(96,8,768,32))",
+            "((4,8,2,2),(2,2,2,6)):((384,1,0,16),(192,1536,8,32))",
+            "((4,8,2,2),(2,2,2,3,6)):((192,1,16,1536),(96,8,768,32,3072))",
+        ],
+    },
+    Original {
+        dtype: DType::Bf16,
+        shape: [128, 64, 16],
+        atom: [8, 16],
+        repeat: [4, 1],
+        warps: [2, 2],
+        values: [32, 16, 64],
+        issued: 16,
+        layouts: [
+            "((4,8,2,2),(2,2,4,2)):((256,1,32,0),(128,1024,8,64))",
+            "((4,8,2,2),(2,2,2,2)):((128,1,0,16),(64,8,512,32))",
+            "((4,8,2,2),(2,2,4,2,2)):((2,128,32,2048),(1,1024,8,64,4096))",
+        ],
+    },
+    Original {
+        dtype: DType::F16,
+        shape: [8, 128, 16],
+        atom: [8, 16],
+        repeat: [1, 2],
+        warps: [1, 4],
+        values: [4, 16, 8],
+        issued: 2,
+        layouts: [
+            "((4,8,4),(2,2)):((16,1,0),(8,64))",
+            "((4,8,4),(2,2,2,2)):((256,1,32),(128,8,1024,16))",
+            "((32,4),(2,4)):((2,256),(1,64))",
+        ],
+    },
+    Original {
+        dtype: DType::F8E4m3,
+        shape: [128, 128, 32],
+        atom: [16, 8],
+        repeat: [1, 2],
+        warps: [2, 2],
+        values: [64, 64, 128],
+        issued: 32,
+        layouts: [
+            "((4,8,2,2),(4,2,2,4)):((512,1,16,0),(128,8,2048,32))",
+            "((4,8,2,2),(4,2,2,4)):((512,1,0,16),(128,2048,8,32))",
+            "((4,8,2,2),(2,2,2,4,4)):((256,1,16,2048),(128,8,1024,32,4096))",
+        ],
+    },
+];
+
 #[test]
 fn values_and_instructions_are_those_of_the_original() {
-    check(DType::F16, [128, 128, 16], [2, 2], [32, 32, 128], 32);
-    check(DType::F16, [64, 128, 16], [4, 1], [8, 64, 64], 16);
-    check(DType::F16, [256, 128, 16], [4, 2], [32, 32, 128], 32);
-    check(DType::F16, [64, 256, 16], [1, 8], [32, 16, 64], 16);
-    check(DType::F16, [96, 192, 16], [2, 2], [24, 48, 144], 36);
-    // The original exchanges A and B for this one; the numbers are the same.
+    for Original { dtype, shape: [m, n, k], atom, warps: [wm, wn], values, issued, .. } in &ORIGINALS {
+        if *atom == [16, 8] {
+            check(*dtype, [*m, *n, *k], [*wm, *wn], *values, *issued);
+        } else {
+            check(*dtype, [*n, *m, *k], [*wn, *wm], [values[1], values[0], values[2]], *issued);
+        }
+    }
+    // Without the exchange of the operands the numbers are the same.
     check(DType::Bf16, [128, 64, 16], [2, 2], [32, 16, 64], 16);
-    check(DType::F8E4m3, [128, 128, 32], [2, 2], [64, 64, 128], 32);
+}
+
+/// The elements that each thread holds under a layout over a column-major tile of that many rows.
+fn held(layout: &Layout, rows: i64) -> Vec<BTreeSet<(i64, i64)>> {
+    let (threads, values) = (layout.mode(0), layout.mode(1));
+    let of = |t: i64| (0..values.size()).map(move |v| (t, v));
+    let place = |(t, v): (i64, i64)| threads.eval(t) + values.eval(v);
+    (0..threads.size()).map(|t| of(t).map(place).map(|i| (i % rows, i / rows)).collect()).collect()
+}
+
+/// Where the original puts what ours has at `at` of a dimension: both deal instructions to `warps`, ours one at a time, the original
+/// `repeat` neighbours at a time.
+fn renumbered(at: i64, atom: i64, repeat: i64, warps: i64) -> i64 {
+    let (within, block) = (at % atom, at / atom);
+    let (warp, round) = (block % warps, block / warps);
+    atom * (round % repeat + repeat * (warp + warps * (round / repeat))) + within
+}
+
+/// Every thread holds the elements that it holds in the original, but for the numbers of whole instructions along M and N: the rows of
+/// A and C and the columns of B and C are renumbered alike, so that it is the same product.
+#[test]
+fn threads_hold_what_they_hold_in_the_original() {
+    for original in &ORIGINALS {
+        let Original { dtype, shape: [m, n, k], atom, repeat, warps, layouts, .. } = original;
+        let exchanged = *atom != [16, 8];
+        let (tile, arrangement) = if exchanged {
+            ([*n, *m, *k], [warps[1], warps[0], 1])
+        } else {
+            ([*m, *n, *k], [warps[0], warps[1], 1])
+        };
+        let program = product(*dtype, tile, None, arrangement);
+        let solution = solve(&program, Arch::Sm90a, &|| false).unwrap();
+        let ours = |tensor: u32| &solution.registers[&TensorId(tensor)].layout;
+        let along = |dim: usize| move |at: i64| renumbered(at, atom[dim], repeat[dim], warps[dim]);
+        let same = |tensor: u32, rows: i64, text: &str, place: &dyn Fn((i64, i64)) -> (i64, i64)| {
+            let found = held(ours(tensor), program.tensor(TensorId(tensor)).shape[0]);
+            let wanted = held(&Layout::literal(text), rows);
+            for (thread, wanted) in wanted.iter().enumerate() {
+                // The first of the warps' dimensions runs fastest, in the exchanged product as well.
+                let (lane, warp) = (thread as i64 % 32, thread as i64 / 32);
+                let (first, second) = (warp % warps[0], warp / warps[0]);
+                let warp = if exchanged { second + warps[1] * first } else { warp };
+                let found = &found[(lane + 32 * warp) as usize];
+                let found: BTreeSet<(i64, i64)> = found.iter().map(|at| place(*at)).collect();
+                assert_eq!(&found, wanted, "{text} thread {thread}");
+            }
+        };
+        let (of_a, of_b) = if exchanged { (2, 1) } else { (1, 2) };
+        same(of_a, *m, layouts[0], &|(row, step)| (along(0)(row), step));
+        same(of_b, *n, layouts[1], &|(row, step)| (along(1)(row), step));
+        same(0, *m, layouts[2], &|(x, y)| {
+            let (row, column) = if exchanged { (y, x) } else { (x, y) };
+            (along(0)(row), along(1)(column))
+        });
+    }
 }
 
 /// Products side by side are dealt to warps as M and N are; a warp that has several makes them one after the other.
