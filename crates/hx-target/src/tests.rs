@@ -1,5 +1,6 @@
 //! Rows against their definitions: every fragment is enumerated, because published tables have been wrong.
 
+mod original;
 mod ptx;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,7 @@
 mod build;
 mod effort;
 mod matmul;
+mod projections;
 mod rows;
 mod size;
 mod staged;
