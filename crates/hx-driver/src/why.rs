@@ -4,18 +4,20 @@
 //! A tensor's reason names operations; each of these carried a layout over from another tensor that was decided earlier,
 //! whose reason comes below it, and so on down to what needed no reason but itself.
 
+mod candidates;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use hx_base::{line_index, nearest};
-use hx_compile::{Db, Instance, solution, tile_program};
+use hx_compile::{Db, Instance, Stop, solution, tile_program};
 use hx_hir::Kernel;
 use hx_lower::Lowered;
 use hx_target::Arch;
 use hx_tile::{
     Choice, Op, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, layout_text, op_text,
-    reason_text,
+    reason_text, unexplored_text,
 };
 
 use crate::emit::{self, EmitError, Overrides};
@@ -98,6 +100,20 @@ impl<'a> Solved<'a> {
         tensors(&self.lowered.program, name)
     }
 
+    /// Every solution of an instance, the cheapest first, each with what becomes of the tensors of that name.
+    ///
+    /// # Errors
+    /// When the instance has none.
+    pub fn candidates(
+        db: &'a dyn Db,
+        instance: Instance<'a>,
+        tensor: Option<&str>,
+    ) -> Result<String, &'a Stop> {
+        let lowered = tile_program(db, instance).as_ref()?;
+        let all = hx_compile::candidates(db, instance).as_ref()?;
+        Ok(candidates::table(&lowered.program, all, tensor))
+    }
+
     /// The instance, and for each tensor its layout, the operations that touch it, and the chain of reasons.
     pub fn why(&self, tensors: &[TensorId]) -> String {
         let (program, arch) = (&self.lowered.program, self.arch);
@@ -111,6 +127,9 @@ impl<'a> Solved<'a> {
             given => format!("{}, and that all other dimensions and strides", given.join(", ")),
         };
         let _ = writeln!(out, "assuming {assumed} are multiples of 16");
+        if let Some(stopped) = unexplored_text(self.solution) {
+            let _ = writeln!(out, "{stopped}");
+        }
         for &tensor in tensors {
             self.tensor(tensor, &mut out);
         }

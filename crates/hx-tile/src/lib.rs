@@ -28,5 +28,7 @@ pub use solution::{
     RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel, Scratch, SharedLayout, SliceChoice,
     Solution,
 };
-pub use text::{choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text, summary_text};
+pub use text::{
+    choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text, summary_text, unexplored_text,
+};
 pub use view::{Base, Rows, View, ViewMode};

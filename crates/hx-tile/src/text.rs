@@ -280,6 +280,15 @@ pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
     parts.join("; ")
 }
 
+/// That the search for a solution stopped before its end; nothing where it did not.
+pub fn unexplored_text(solution: &Solution) -> Option<String> {
+    let left = solution.unexplored;
+    let branches = if left == 1 { "branch" } else { "branches" };
+    (left > 0).then(|| {
+        format!("the search for layouts left {left} {branches} unexplored: there may be a cheaper solution")
+    })
+}
+
 /// An operation with its instruction on one line, and why it has it; nothing where the solution chose none.
 pub fn choice_text<'a>(
     program: &TileProgram,

@@ -147,12 +147,10 @@ fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> b
 
 /// A search that stopped at its budget.
 pub(super) fn stopped(places: &Places<'_>, solution: &Solution) -> Option<Diagnostic> {
-    let left = solution.unexplored;
+    let message = hx_tile::unexplored_text(solution)?;
     let (file, range) = places.kernel();
-    let branches = if left == 1 { "branch" } else { "branches" };
-    let message = format!("the search for layouts left {left} {branches} unexplored");
     let found = Diagnostic::new(&codes::SEARCH_STOPPED, file, range, message);
-    (left > 0).then(|| found.help("a pinned layout, or `warps:` of a `gemm`, leaves less to search"))
+    Some(found.help("a pinned layout, or `warps:` of a `gemm`, leaves less to search"))
 }
 
 /// Whether a demand of the conflict says more than what the solver says of its place.

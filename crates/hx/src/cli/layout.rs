@@ -83,7 +83,8 @@ pub(crate) struct WhyArgs {
     /// Another value of a compile-time parameter.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// List all solutions with their estimated cycles; `--candidate N` of other commands builds one of them.
+    /// List all solutions with their estimated cycles, each with what becomes of TENSOR; `--candidate N` of other commands builds one
+    /// of them.
     #[arg(long)]
     pub candidates: bool,
     #[command(flatten)]

@@ -5,6 +5,7 @@ mod build;
 mod fmt;
 mod layout;
 mod testing;
+mod why;
 
 use std::path::Path;
 use std::process::{Command, Output};

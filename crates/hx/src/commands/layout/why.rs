@@ -1,7 +1,6 @@
 //! `hx layout why`.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use hx_base::{SourceFile, nearest};
 use hx_compile::{CtArgs, Instance, LaunchFacts, instance_diagnostics, tile_program};
@@ -39,11 +38,14 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
         output.summary(&errors);
         return Err(Exit::Bad);
     };
+    let tensor = args.tensor.as_deref();
+    let tensors = solved.tensors(tensor).map_err(|text| usage(&text))?;
     if args.candidates {
-        return candidates(db, instance, output);
+        let Ok(text) = Solved::candidates(db, instance, tensor) else { return Err(Exit::Bad) };
+        output.result(&text);
+    } else {
+        output.result(&solved.why(&tensors));
     }
-    let tensors = solved.tensors(args.tensor.as_deref()).map_err(|text| usage(&text))?;
-    output.result(&solved.why(&tensors));
     Ok(Exit::Good)
 }
 
@@ -116,21 +118,4 @@ fn hint(name: &str, names: &[&str]) -> String {
         None if names.is_empty() => "; it has none".to_owned(),
         None => format!("; it has {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")),
     }
-}
-
-/// Every solution of an instance, the cheapest first, one on a line.
-fn candidates<'db>(db: &'db Database, instance: Instance<'db>, output: &Output) -> Result<Exit, Exit> {
-    let (Ok(lowered), Ok(all)) =
-        (hx_compile::tile_program(db, instance), hx_compile::candidates(db, instance))
-    else {
-        return Err(Exit::Bad);
-    };
-    let mut text = String::from("candidate     cycles   × best  choices\n");
-    let best = all.first().map_or(1.0, |s| s.cost.max(1.0));
-    for (i, candidate) in all.iter().enumerate() {
-        let choices = hx_tile::summary_text(&lowered.program, candidate);
-        let _ = writeln!(text, "{i:>9} {:>10.0} {:>8.2}  {choices}", candidate.cost, candidate.cost / best);
-    }
-    output.result(&text);
-    Ok(Exit::Good)
 }

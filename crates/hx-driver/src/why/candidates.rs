@@ -1,0 +1,135 @@
+//! All solutions of a kernel as a table: estimated cycles, instructions, and what becomes of one tensor.
+//!
+//! Where solutions have the same instructions, the lines below them show the layouts that tell them apart.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use hx_tile::{
+    Choice, OpId, Solution, TensorId, TensorKind, TileProgram, choice_text, layout_text, summary_text,
+    unexplored_text,
+};
+
+/// What lines below a candidate begin with, under its cycles.
+const INDENT: &str = "           ";
+
+/// Solutions of `program`, the chosen one first. Below each, the layout of `tensor` and the instructions that touch it.
+pub(super) fn table(program: &TileProgram, all: &[Solution], tensor: Option<&str>) -> String {
+    let mut text = String::from("candidate     cycles   × best  choices\n");
+    let best = all.first().map_or(1.0, |solution| solution.cost.max(1.0));
+    let summaries: Vec<String> = all.iter().map(|solution| summary_text(program, solution)).collect();
+    let told = told_apart(program, all, &summaries);
+    for (i, solution) in all.iter().enumerate() {
+        let cycles = solution.cost;
+        let _ = writeln!(text, "{i:>9} {cycles:>10.0} {:>8.2}  {}", cycles / best, summaries[i]);
+        let mut lines = tensor.map_or_else(Vec::new, |name| fate(program, solution, name));
+        for line in &told[i] {
+            if !lines.contains(line) {
+                lines.push(line.clone());
+            }
+        }
+        for line in lines {
+            let _ = writeln!(text, "{INDENT}{line}");
+        }
+    }
+    if let Some(stopped) = all.first().and_then(unexplored_text) {
+        let _ = writeln!(text, "{stopped}");
+    }
+    text
+}
+
+/// What becomes of the tensors of that name: their layouts, and the operations that touch them.
+fn fate(program: &TileProgram, solution: &Solution, name: &str) -> Vec<String> {
+    let program = &*solution.program(program);
+    let named: Vec<TensorId> = program.tensor_ids().filter(|id| program.tensor(*id).name == name).collect();
+    let layouts = named.iter().filter_map(|id| Some(layout_text(program, solution, *id)?.0));
+    let ops = program.ops(1.0).into_iter().map(|(op, _)| op);
+    let touching = ops.filter(|op| op.kind.tensors().iter().any(|tensor| named.contains(tensor)));
+    layouts.chain(touching.filter_map(|op| Some(choice_text(program, solution, op)?.0))).collect()
+}
+
+/// Something that a solution decides, in the order in which it is shown.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Aspect {
+    Register(TensorId),
+    Shared(TensorId),
+    Choice(OpId),
+    /// What each thread of a copy addresses.
+    Addresses(OpId),
+}
+
+/// Everything that a solution decides, as text.
+fn aspects(program: &TileProgram, solution: &Solution) -> BTreeMap<Aspect, String> {
+    let program = &*solution.program(program);
+    let mut out = BTreeMap::new();
+    for id in program.tensor_ids() {
+        let Some((text, _)) = layout_text(program, solution, id) else { continue };
+        let is_shared = matches!(program.tensor(id).kind, TensorKind::Shared { .. });
+        out.insert(if is_shared { Aspect::Shared(id) } else { Aspect::Register(id) }, text);
+    }
+    for (op, _) in program.ops(1.0) {
+        if let Some((text, _)) = choice_text(program, solution, op) {
+            if let Some(Choice::Copy(copy)) = solution.choices.get(&op.id) {
+                let addresses = format!("{text}, threads address `{}`", copy.memory);
+                out.insert(
+                    Aspect::Addresses(op.id),
+                    format!("{addresses} for registers `{}`", copy.register),
+                );
+            }
+            out.insert(Aspect::Choice(op.id), text);
+        }
+    }
+    out
+}
+
+/// For each solution the lines that tell it from those with the same summary; none where no other has it.
+fn told_apart(program: &TileProgram, all: &[Solution], summaries: &[String]) -> Vec<Vec<String>> {
+    let mut told = vec![Vec::new(); all.len()];
+    let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (i, summary) in summaries.iter().enumerate() {
+        alike.entry(summary).or_default().push(i);
+    }
+    for group in alike.values().filter(|group| group.len() > 1) {
+        let decided: Vec<_> = group.iter().map(|i| aspects(program, &all[*i])).collect();
+        for aspect in telling(&decided) {
+            for (i, aspects) in group.iter().zip(&decided) {
+                told[*i].extend(aspects.get(&aspect).cloned());
+            }
+        }
+    }
+    told
+}
+
+/// A few aspects by which all members of a group differ: each time the one that parts most of those still alike.
+fn telling(group: &[BTreeMap<Aspect, String>]) -> Vec<Aspect> {
+    let mut keys: Vec<Aspect> = group.iter().flat_map(BTreeMap::keys).copied().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let mut classes = vec![0; group.len()];
+    let mut count = 1;
+    let mut chosen = Vec::new();
+    while count < group.len() {
+        let mut best = None;
+        for key in &keys {
+            let (parted, most) = parted(&classes, group, *key);
+            if most > best.as_ref().map_or(count, |(_, most, _)| *most) {
+                best = Some((*key, most, parted));
+            }
+        }
+        let Some((key, most, parted)) = best else { break };
+        (count, classes) = (most, parted);
+        chosen.push(key);
+    }
+    chosen
+}
+
+/// The classes of members when an aspect parts them further, and how many there are.
+fn parted(classes: &[usize], group: &[BTreeMap<Aspect, String>], by: Aspect) -> (Vec<usize>, usize) {
+    let mut seen: BTreeMap<(usize, Option<&String>), usize> = BTreeMap::new();
+    let mut out = Vec::with_capacity(group.len());
+    for (class, aspects) in classes.iter().zip(group) {
+        let next = seen.len();
+        out.push(*seen.entry((*class, aspects.get(&by))).or_insert(next));
+    }
+    (out, seen.len())
+}

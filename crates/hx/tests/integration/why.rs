@@ -1,0 +1,291 @@
+//! `hx layout why`: where the layouts of a kernel come from, what costs speed, and which other solutions there are.
+
+use expect_test::{Expect, expect};
+
+use crate::check;
+
+const KERNEL: &str =
+    "kernel double<N = 64>(x: f32[m, k], y: mut f32[m, k]) grid [cdiv(m, 32), cdiv(k, N)] threads 64 {
+    let [bm, bk] = block_idx;
+    let t = register_tensor(f32, [32, N]);
+    copy(global_view(x[bm * 32.., bk * N..], (32, N) : (k, 1)), t);
+    let u = t + t;
+    copy(u, global_view(y[bm * 32.., bk * N..], (32, N) : (k, 1)));
+}
+kernel open<N: int>(x: f32[m]) grid [1] threads 32 { let t = register_tensor(f32, [N]); fill(t, 0.0); }
+";
+
+#[test]
+fn a_kernel_tells_why() {
+    let why = |args: &[&str], want: Expect| {
+        check(&[("k.hx", KERNEL)], &[&["layout", "why", "k.hx"], args].concat(), want);
+    };
+    why(
+        &["double", "--target", "sm_80"],
+        expect![[r#"
+        exit 0
+        kernel double<N = 64>: 64 threads, sm_80
+        assuming that all dimensions and strides are multiples of 16
+
+        t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
+          #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64], t): ld.global.v4.b32, 16 B an access  at k.hx:4:5
+              the widest access
+          #1 u = (t + t): elementwise  at k.hx:5:13
+              32 elements of each thread
+          because: coalesced along dimension 1 of `x` (#0)
+            #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64], t)
+
+        u: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
+          #1 u = (t + t): elementwise  at k.hx:5:13
+              32 elements of each thread
+          #2 copy(u, y[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64]): st.global.v4.b32, 16 B an access  at k.hx:6:5
+              the widest access
+          because: elementwise: as its operand (#1)
+            #1 u = (t + t)
+              t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
+                  coalesced along dimension 1 of `x` (#0)
+                #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 64 + 0..64], t): ld.global.v4.b32, 16 B an access  at k.hx:4:5
+                    the widest access
+        --
+    "#]],
+    );
+    why(
+        &["double", "v"],
+        expect![[r#"
+        exit 2
+        --
+        error: `double` has no register or shared tensor `v`; it has `t`, `u`
+
+        For more information, try '--help'.
+    "#]],
+    );
+    why(
+        &["double", "x"],
+        expect![[r#"
+        exit 2
+        --
+        error: `x` is a parameter of `double`: its layout is given, not chosen
+
+        For more information, try '--help'.
+    "#]],
+    );
+    why(
+        &["treble"],
+        expect![[r#"
+        exit 2
+        --
+        error: `k.hx` has no kernel `treble`; it has `double`, `open`
+
+        For more information, try '--help'.
+    "#]],
+    );
+    why(
+        &["open"],
+        expect![[r#"
+        exit 2
+        --
+        error: `open` has a compile-time parameter without a default, so it has no default instance
+
+        For more information, try '--help'.
+    "#]],
+    );
+}
+
+#[test]
+fn a_kernel_tells_what_is_narrow_and_what_conflicts() {
+    let text = "\
+kernel turn(x: f32[m, n], y: mut f32[n, m]) grid [cdiv(m, 32), cdiv(n, 32)] threads 64 {
+    let [bm, bn] = block_idx;
+    let s = shared_tensor(f32, [32, 32], layout: (32, 32) : (32, 1));
+    copy(tile(x, [32, 32])[.., .., bm, bn], s);
+    sync();
+    copy(s.T, tile(y, [32, 32])[.., .., bn, bm]);
+}
+";
+    check(
+        &[("k.hx", text)],
+        &["layout", "why", "k.hx", "turn", "s", "--dim", "n=4098"],
+        expect![[r#"
+        exit 0
+        kernel turn: 64 threads, sm_90a
+        assuming n = 4098, and that all other dimensions and strides are multiples of 16
+
+        s: shared f32[32, 32] = (32,32):(32,1), 4096 B at 0
+          #1 copy(x_tile, s[0..32, 0..32]): st.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:4:5
+              asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
+          #3 copy(s[0..32, 0..32] permuted [1, 0], s_tile): ld.shared.b32, 4 B an access, bank conflicts: 256 wavefronts instead of 32  at k.hx:6:10
+              `ld.shared.v4.b32` would ask for `((4,8),32):((1,D),D)`, which `(32,(2,16)):(D,(1,D))` excludes
+          because: the accesses unify to `(32,(2,16)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#1, #3)
+            #1 copy(x_tile, s[0..32, 0..32])
+              x_tile: register f32[32, 32] = ((16,4),(2,8)):((64,1),(32,4))
+                  coalesced along dimension 1 of `x` (#0)
+                #0 copy(x[block_idx.x * 32 + 0..32, block_idx.y * 32 + 0..32], x_tile): ld.global.v2.b32, 8 B an access  at k.hx:4:10
+                    8 B: the stride `n` of `x` is known to be divisible by 2 only
+            #3 copy(s[0..32, 0..32] permuted [1, 0], s_tile)
+              s_tile: register f32[32, 32] = ((8,8),(4,4)):((128,1),(32,8))
+                  coalesced along dimension 1 of `y` (#4)
+                #4 copy(s_tile, y[block_idx.y * 32 + 0..32, block_idx.x * 32 + 0..32]): st.global.v4.b32, 16 B an access  at k.hx:6:5
+                    the widest access
+
+        notes
+          #1 8 B an access  at k.hx:4:5
+              asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
+          #3 4 B an access  at k.hx:6:10
+              `ld.shared.v4.b32` would ask for `((4,8),32):((1,D),D)`, which `(32,(2,16)):(D,(1,D))` excludes
+          #3 bank conflicts: 8.0 times the wavefronts  at k.hx:6:10
+              the layout of `s` is pinned to `(32,32):(32,1)`
+        --
+    "#]],
+    );
+    check(
+        &[("k.hx", text)],
+        &["layout", "why", "k.hx", "turn", "s", "--dim", "q=4098"],
+        expect![[r#"
+        exit 2
+        --
+        error: `turn` has no dimension or stride `q`; it has `m`, `n`
+
+        For more information, try '--help'.
+    "#]],
+    );
+    check(
+        &[("k.hx", text)],
+        &["layout", "why", "k.hx", "turn", "s", "--set", "N=8"],
+        expect![[r#"
+        exit 2
+        --
+        error: `turn` has no compile-time parameter `N`; it has none
+
+        For more information, try '--help'.
+    "#]],
+    );
+}
+
+#[test]
+fn a_broken_kernel_shows_its_errors() {
+    let broken = KERNEL.replace("t + t", "t + q");
+    check(
+        &[("k.hx", &broken)],
+        &["--message-format", "short", "layout", "why", "k.hx", "double"],
+        expect![[r#"
+            exit 1
+            --
+            k.hx:5:17: error[HX0101]: nothing in scope is called `q`
+            1 error
+        "#]],
+    );
+}
+
+/// Solutions that have the same instructions are told apart by what differs; with a name, by what becomes of that tensor.
+#[test]
+fn candidates_are_told_apart() {
+    let text = "\
+kernel sums(x: f32[m, n], y: mut f32[m, p]) grid [cdiv(m, 32)] threads 64 {
+    let [bm] = block_idx;
+    let t = register_tensor(f32, [32, 64]);
+    copy(tile(x, [32, 64])[.., .., bm, 0], t);
+    copy(sum(t, axis: 1), tile(y, [32, 1])[.., .., bm, 0]);
+}
+";
+    let why = |args: &[&str], want: Expect| {
+        check(
+            &[("k.hx", text)],
+            &[&["layout", "why", "k.hx", "sums"], args, &["--candidates"]].concat(),
+            want,
+        );
+    };
+    why(
+        &[],
+        expect![[r#"
+        exit 0
+        candidate     cycles   × best  choices
+                0       1428     1.00  ld.global.v4.b32, st.global.b32
+                   t: register f32[32, 64] = ((8,8),(4,2,4)):((128,1),(32,1024,8))
+                1       1483     1.04  ld.global.v4.b32, st.global.b32
+                   t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
+        --
+    "#]],
+    );
+    why(
+        &["t"],
+        expect![[r#"
+        exit 0
+        candidate     cycles   × best  choices
+                0       1428     1.00  ld.global.v4.b32, st.global.b32
+                   t: register f32[32, 64] = ((8,8),(4,2,4)):((128,1),(32,1024,8))
+                   #0 copy(x[block_idx.x * 32 + 0..32, 0..64], t): ld.global.v4.b32, 16 B an access
+                   #1 reduced = reduce(t, axis: 1, +): within threads, 3 exchanges between lanes
+                1       1483     1.04  ld.global.v4.b32, st.global.b32
+                   t: register f32[32, 64] = ((16,4),(4,8)):((128,1),(32,4))
+                   #0 copy(x[block_idx.x * 32 + 0..32, 0..64], t): ld.global.v4.b32, 16 B an access
+                   #1 reduced = reduce(t, axis: 1, +): within threads, 4 exchanges between lanes
+        --
+    "#]],
+    );
+    why(
+        &["s"],
+        expect![[r#"
+        exit 2
+        --
+        error: `sums` has no register or shared tensor `s`; it has `t`, `reduced`
+
+        For more information, try '--help'.
+    "#]],
+    );
+}
+
+/// Twelve tiles of several widths, summed along one axis and then along the other: more choices than are looked at.
+fn many_choices() -> String {
+    let tile = |i: usize| {
+        let (columns, axis) = ([8, 16, 32, 64][i % 4], i % 2);
+        format!(
+            "    let v{i} = register_tensor(f32, [64, {columns}]);
+    copy(tile(x, [64, {columns}])[.., .., 0, {i}], v{i});
+    total = total + sum(v{i} * sum(v{i}, axis: {axis}), axis: 1);
+"
+        )
+    };
+    let tiles: String = (0..12).map(tile).collect();
+    format!(
+        "\
+kernel sums(x: f32[m, n], y: mut f32[m, p]) grid [1] threads 128 {{
+    let total = register_tensor(f32, [64, 1]);
+    fill(total, 0.0);
+{tiles}    copy(total, tile(y, [64, 1])[.., .., 0, 0]);
+}}
+"
+    )
+}
+
+/// A search that stopped is said wherever its solution is shown.
+#[test]
+fn a_search_that_stopped_is_said() {
+    let text = many_choices();
+    let hx = |args: &[&str]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("k.hx"), &text).expect("writable");
+        let output = crate::hx(folder.path(), args);
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
+    };
+    let (checked, why) = (hx(&["check", "k.hx"]), hx(&["layout", "why", "k.hx", "sums", "total"]));
+    let candidates = hx(&["layout", "why", "k.hx", "sums", "--candidates"]);
+    let note: Vec<&str> = checked.lines().take_while(|line| !line.is_empty()).collect();
+    expect![[r#"
+        note[HX0307]: the search for layouts left 32 branches unexplored: there may be a cheaper solution
+           ╭─[ k.hx:1:8 ]
+           │
+         1 │ kernel sums(x: f32[m, n], y: mut f32[m, p]) grid [1] threads 128 {
+           │        ──┬─
+           │          ╰─── here
+           │
+           │ Help: a pinned layout, or `warps:` of a `gemm`, leaves less to search
+        ───╯"#]]
+    .assert_eq(&note.join("\n"));
+    expect![[r#"
+        kernel sums: 128 threads, sm_90a
+        assuming that all dimensions and strides are multiples of 16
+        the search for layouts left 32 branches unexplored: there may be a cheaper solution"#]]
+    .assert_eq(&why.lines().take(3).collect::<Vec<_>>().join("\n"));
+    expect!["the search for layouts left 32 branches unexplored: there may be a cheaper solution"]
+        .assert_eq(candidates.lines().last().unwrap_or_default());
+}
