@@ -1,9 +1,9 @@
 //! The stages as text, for `--emit` and for goldens.
 
 use hx_lower::Lowered;
-use hx_tile::Solution;
+use hx_tile::Demand;
 
-use crate::{Db, Instance, Stop, cuda_source, solution, thread_program, tile_program};
+use crate::{Db, Instance, Stop, cuda_source, demands, solution, thread_program, tile_program};
 
 /// A stage that can be shown without a device. PTX and machine code come from the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +44,7 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
     let lowered = tile_program(db, instance).as_ref()?;
     Ok(match stage {
         Emit::Tile => hx_tile::emit_tile(&lowered.program),
-        Emit::Constraints => constraints(lowered, solution(db, instance).as_ref()?),
+        Emit::Constraints => constraints(lowered, &solution(db, instance).as_ref()?.constraints),
         Emit::Layouts => hx_tile::emit_layouts(&lowered.program, solution(db, instance).as_ref()?),
         Emit::Thread => hx_thread::emit_thread(thread_program(db, instance).as_ref()?),
         // Without the marks of lines, which are for profilers.
@@ -59,11 +59,17 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
     })
 }
 
+/// The constraints of an instance that has no layouts, as far as they were built; nothing where the stage can be had, or no operations.
+pub fn built_constraints<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<String> {
+    let lowered = tile_program(db, instance).as_ref().ok()?;
+    Some(constraints(lowered, demands(db, instance).as_ref()?))
+}
+
 /// Each operation that demands something, and below it what it demands.
-fn constraints(lowered: &Lowered, solution: &Solution) -> String {
+fn constraints(lowered: &Lowered, constraints: &[Demand]) -> String {
     let mut text = String::new();
     for (op, _) in lowered.program.ops(1.0) {
-        let mut demands = solution.constraints.iter().filter(|demand| demand.op == op.id).peekable();
+        let mut demands = constraints.iter().filter(|demand| demand.op == op.id).peekable();
         if demands.peek().is_none() {
             continue;
         }

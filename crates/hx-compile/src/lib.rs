@@ -23,9 +23,11 @@ pub use assists::{Assist, AssistConfig, assists};
 pub use check::{check_file, kernel_diagnostics};
 pub use db::Db;
 pub use diagnostics::instance_diagnostics;
-pub use emit::{Emit, emit};
+pub use emit::{Emit, built_constraints, emit};
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered};
 pub use instance::{Instance, default_instance};
-pub use stages::{Stop, candidates, cuda_source, solution, thread_program, tile_program, violations};
+pub use stages::{
+    Stop, candidates, cuda_source, demands, solution, thread_program, tile_program, violations,
+};
 pub use sync::{Findings, Hazard, Mend, Remedy, Touch, synchronization};
 pub use unsolved::{OtherValue, conflict, other_values};

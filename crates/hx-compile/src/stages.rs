@@ -4,7 +4,7 @@ use hx_codegen::{CudaSource, Lines};
 use hx_lower::{LowerError, Lowered};
 use hx_synth::Failure;
 use hx_thread::ThreadProgram;
-use hx_tile::{OpId, Solution};
+use hx_tile::{Demand, OpId, Solution};
 use hx_verify::Violation;
 
 use crate::{Db, Instance, lines};
@@ -60,6 +60,18 @@ pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<S
         false
     };
     hx_synth::candidates(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
+}
+
+/// The constraints of an instance that has no layouts, as far as the search got; nothing where there is a solution, or no tile program.
+#[salsa::tracked]
+pub fn demands<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Vec<Demand>> {
+    let lowered = tile_program(db, instance).as_ref().ok()?;
+    let Err(Stop::Layouts(_)) = solution(db, instance) else { return None };
+    let poll = || {
+        db.unwind_if_revision_cancelled();
+        false
+    };
+    Some(hx_synth::demands(&lowered.program, instance.arch(db), &poll))
 }
 
 /// What the independent checker says against the solution of an instance; nothing where there is none. It enumerates, so

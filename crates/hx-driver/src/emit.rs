@@ -50,6 +50,8 @@ pub struct Emitted {
     pub text: String,
     /// What should be told besides, such as a cache that cannot be written.
     pub warnings: Vec<String>,
+    /// Why the text ends before the stage does.
+    pub errors: Vec<Diagnostic>,
 }
 
 /// Why there is no text.
@@ -114,10 +116,11 @@ pub fn emit(
     let mut out = Vec::new();
     for kernel in kernels(db, file, kernel)? {
         let instance = instance(db, kernel, overrides, setup)?;
-        let mut warnings = Vec::new();
+        let (mut warnings, mut errors) = (Vec::new(), Vec::new());
         let text = match kind {
             EmitKind::Stage(stage) => {
-                hx_compile::emit(db, instance, stage).map_err(|stop| found(db, instance, stop))?
+                let emitted = hx_compile::emit(db, instance, stage);
+                emitted.or_else(|stop| part(db, instance, stage, stop, &mut errors))?
             }
             EmitKind::Ptx => {
                 let code = compile(db, instance, Want::Ptx, setup, &mut warnings)?.code;
@@ -131,9 +134,27 @@ pub fn emit(
                 beside_source(db, kernel, &listing)
             }
         };
-        out.push(Emitted { kernel: kernel.name(db).clone(), text, warnings });
+        out.push(Emitted { kernel: kernel.name(db).clone(), text, warnings, errors });
     }
     Ok(out)
+}
+
+/// What there is of a stage that an instance does not get through, with the reason among `errors`: the constraints that have no solution.
+fn part<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    stage: Emit,
+    stop: &hx_compile::Stop,
+    errors: &mut Vec<Diagnostic>,
+) -> Result<String, EmitError> {
+    let built = || hx_compile::built_constraints(db, instance).filter(|text| !text.is_empty());
+    match (found(db, instance, stop), (stage == Emit::Constraints).then(built).flatten()) {
+        (EmitError::Found(found), Some(text)) => {
+            errors.extend(found);
+            Ok(text)
+        }
+        (error, _) => Err(error),
+    }
 }
 
 /// Machine code under the lines of the kernel that it comes from.

@@ -1,7 +1,7 @@
 //! The stages of a kernel as text, with the lines of the source that each line comes from.
 
 use hx_base::{SourceFile, TextSize, line_index};
-use hx_compile::{CtArgs, Db, Emit, Instance, cuda_source, emit as emit_stage};
+use hx_compile::{CtArgs, Db, Emit, Instance, built_constraints, cuda_source, emit as emit_stage};
 use hx_hir::{Item, Kernel, file_items, signature_source_map};
 
 use crate::{Cancellable, Shown, catch, kernel};
@@ -57,7 +57,9 @@ pub fn emit(
             let (text, lines) = without_marks(&source.text, header_line(db, kernel));
             return Ok(StageText { kernel: name, text, lines });
         }
-        let text = emit_stage(db, instance, stage).map_err(|_| errors_of(&name))?;
+        // Constraints without a solution are shown as far as they were built.
+        let built = || (stage == Emit::Constraints).then(|| built_constraints(db, instance)).flatten();
+        let text = emit_stage(db, instance, stage).ok().or_else(built).ok_or_else(|| errors_of(&name))?;
         Ok(StageText { kernel: name, text, lines: Vec::new() })
     })
 }

@@ -158,12 +158,17 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
     }
     let mut items = Vec::new();
     for (tensor, uses) in uses {
-        let buffer = shared::solve(cx, tensor, &uses)?;
         let name = &program.tensor(tensor).name;
+        let demand =
+            |op, constraint: &shared::Constraint| Demand { op, text: format!("m_{name} = {constraint}") };
+        let buffer = shared::solve(cx, tensor, &uses).inspect_err(|_| {
+            let least = shared::least(cx, tensor, &uses);
+            solution.constraints.extend(least.iter().map(|(op, constraint)| demand(*op, constraint)));
+        })?;
         let from = buffer.accesses.iter().map(|a| a.0).collect();
         for (op, access, constraint, conflicts, text) in &buffer.accesses {
             solution.constraints.push(copy_demand(*op, access.row));
-            solution.constraints.push(Demand { op: *op, text: format!("m_{name} = {constraint}") });
+            solution.constraints.push(demand(*op, constraint));
             let reason = Reason { text: text.clone(), from: vec![] };
             let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
             choice.conflicts = Some(*conflicts);

@@ -32,4 +32,4 @@ mod tests;
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use failure::{Failure, FailureKind, Part};
 pub use size::fits_registers;
-pub use solve::{candidates, solve};
+pub use solve::{candidates, demands, solve};

@@ -1,10 +1,13 @@
 //! The whole way: constraints, components, search, redistributions, shared memory, choices.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use hx_target::Arch;
-use hx_tile::{Choice, Edits, Move, Op, OpId, OpKind, Reason, Solution, TensorId, TensorKind, TileProgram};
+use hx_tile::{
+    Choice, Demand, Edits, Move, Op, OpId, OpKind, Reason, Solution, TensorId, TensorKind, TileProgram,
+};
 
 use crate::component::components;
 use crate::constraints::{Known, Layouts, System};
@@ -30,9 +33,23 @@ pub(crate) fn counted(
 ) -> (Result<Solution, Failure>, usize) {
     let pool = Pool::default();
     let checked = size::check(program, arch).and_then(|()| convertible::check(program, arch));
-    let solver = Solver { program, arch, pool: &pool, cancelled };
+    let solver = Solver::new(program, arch, &pool, cancelled);
     let found = checked.and_then(|()| solver.solve());
     (found.map(|(best, _)| best), pool.branches.get())
+}
+
+/// The constraints of a program that has no solution, in the order of its text: what its operations demand, and of the instructions that
+/// were looked for what was found before the search failed.
+pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Vec<Demand> {
+    if size::check(program, arch).and_then(|()| convertible::check(program, arch)).is_err() {
+        return System::of(program, &BTreeSet::new()).demands();
+    }
+    let pool = Pool::default();
+    let solver = Solver::new(program, arch, &pool, cancelled);
+    match solver.attempt(&[], &BTreeSet::new()) {
+        Ok((solution, _)) => solution.constraints,
+        Err(_) => solver.built.take(),
+    }
 }
 
 /// All solutions that differ in what runs: the choices for each component of the program, with and without collective copies; at most
@@ -47,7 +64,7 @@ pub fn candidates(
 ) -> Result<Vec<Solution>, Failure> {
     size::check(program, arch)?;
     let pool = Pool::default();
-    let solver = Solver { program, arch, pool: &pool, cancelled };
+    let solver = Solver::new(program, arch, &pool, cancelled);
     let (best, still) = solver.solve()?;
     let moves = best.edits.moves.clone();
     let mut others: Vec<Solution> = Vec::new();
@@ -208,6 +225,19 @@ struct Solver<'s> {
     arch: Arch,
     pool: &'s Pool,
     cancelled: &'s dyn Fn() -> bool,
+    /// The constraints of the last attempt that failed, as far as it got.
+    built: RefCell<Vec<Demand>>,
+}
+
+impl<'s> Solver<'s> {
+    fn new(
+        program: &'s TileProgram,
+        arch: Arch,
+        pool: &'s Pool,
+        cancelled: &'s dyn Fn() -> bool,
+    ) -> Solver<'s> {
+        Solver { program, arch, pool, cancelled, built: RefCell::default() }
+    }
 }
 
 impl Solver<'_> {
@@ -345,13 +375,29 @@ impl Solver<'_> {
 
     /// The same with the leaf that is picked.
     fn attempt_with(&self, moves: &[Move], still: &BTreeSet<OpId>, pick: &Pick) -> Result<Picked, Blocked> {
+        let mut solution = Solution::default();
+        let found = self.filled(moves, still, pick, &mut solution);
+        if found.is_err() {
+            self.built.replace(solution.constraints);
+        }
+        found
+    }
+
+    /// The same; a solution that fails is left as far as it was built.
+    fn filled(
+        &self,
+        moves: &[Move],
+        still: &BTreeSet<OpId>,
+        pick: &Pick,
+        solution: &mut Solution,
+    ) -> Result<Picked, Blocked> {
         let mut ways = BTreeSet::new();
         let mut edits = Edits { moves: moves.to_vec(), exchanges: vec![] };
         let moved = edits.apply(self.program);
         let system = System::of(&moved, still);
+        solution.constraints = system.demands();
         let cx = Cx::new(&system, self.arch, self.pool, self.cancelled).after(moves);
         let start = pins(&cx)?;
-        let mut solution = Solution { constraints: system.demands(), ..Solution::default() };
         let mut known = start.clone();
         let mut needed = Vec::new();
         let components = components(&system);
@@ -397,14 +443,14 @@ impl Solver<'_> {
         let whole = edits.apply(self.program);
         let system = System::of(&whole, still);
         let cx = Cx::new(&system, self.arch, self.pool, self.cancelled).single(pick.single);
-        choices::global(&cx, &known, &mut solution)?;
-        choices::convert(&cx, &known, &mut solution)?;
-        choices::map(&cx, &known, &mut solution)?;
+        choices::global(&cx, &known, solution)?;
+        choices::convert(&cx, &known, solution)?;
+        choices::map(&cx, &known, solution)?;
         for (op, (choice, cycles)) in routes.into_iter().filter_map(|(op, route)| Some((op, route?))) {
             solution.choices.insert(op, Choice::Rearrange(choice));
             solution.cost += cycles;
         }
-        choices::shared(&cx, &known, &mut solution).map_err(|failure| {
+        choices::shared(&cx, &known, solution).map_err(|failure| {
             let taking_part = failure.op.into_iter().chain(failure.parts.iter().filter_map(|part| part.op));
             let narrow = |t: &TensorId| self.program.tensor(*t).dtype.bits() < 8;
             let ops = taking_part.filter_map(|op| self.program.op(op));
@@ -412,9 +458,9 @@ impl Solver<'_> {
             let moves = ops.flat_map(|op| freeing(self.program, &known, op)).collect();
             Blocked { failure, moves }
         })?;
-        choices::reduce(&cx, &known, &mut solution)?;
-        choices::parts(&cx, &known, &mut solution)?;
-        choices::fits(&whole, self.arch, &solution)?;
+        choices::reduce(&cx, &known, solution)?;
+        choices::parts(&cx, &known, solution)?;
+        choices::fits(&whole, self.arch, solution)?;
         solution.steps += cx.steps.get();
         for (tensor, layout) in known.iter() {
             let distribution = layout.tv.to_distribution(layout.reason.clone());
@@ -424,7 +470,7 @@ impl Solver<'_> {
         // The constraint first, then the instruction chosen for it.
         solution.constraints.sort_by_key(|d| d.op);
         solution.edits = edits;
-        Ok(Picked::Solution(Box::new(solution), ways))
+        Ok(Picked::Solution(Box::new(std::mem::take(solution)), ways))
     }
 }
 

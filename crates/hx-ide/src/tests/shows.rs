@@ -366,6 +366,29 @@ fn lenses_stand_above_what_they_run() {
     .assert_eq(&lenses.iter().map(line).collect::<String>());
 }
 
+/// Constraints are shown as far as they were built where there is no solution; other stages are not there.
+#[test]
+fn constraints_without_a_solution_are_shown() {
+    let text = "kernel apart(x: f16[m, n]) grid [1] threads 64 {
+    let s = shared_tensor(f16, [64, 64], layout: (64, 64) : (1, 64));
+    copy_async(tile(x, [64, 64])[.., .., 0, 0], s);
+}
+";
+    let (db, file) = with_text(text);
+    let emit = |stage| {
+        crate::emit(&db, file, &crate::Wanted::default(), stage, &shown()).expect("nothing is written")
+    };
+    let constraints = emit(crate::Emit::Constraints).map(|emitted| emitted.text);
+    expect![[r#"
+        #0 copy_async(x[0..64, 0..64], s[0..64, 0..64])
+            m_s = (64,64):(1,64) (pinned)
+            m_s ∘ p⁻¹ = m_x ∘ p⁻¹
+            m_s = (64,(2,32)):(D,(1,D))
+    "#]]
+    .assert_eq(&constraints.unwrap_or_default());
+    assert!(emit(crate::Emit::Layouts).is_err());
+}
+
 #[test]
 fn stages_know_their_lines() {
     let (db, file) = with_text(MATMUL);

@@ -1,5 +1,6 @@
 //! `:layout`, `:why` and `:emit`.
 
+use hx_base::Diagnostic;
 use hx_driver::{EmitError, EmitKind, Overrides, Setup, Solved};
 use hx_hir::{Item, ItemKey};
 use hx_host::Value;
@@ -88,13 +89,18 @@ pub(super) fn emit(session: &mut Session, text: &str, screen: &mut Screen<'_>) -
         );
     };
     let (setup, overrides) = (session.setup(), request.overrides);
-    let shown = move |db: &Database| -> Answer {
+    let shown = move |db: &Database| -> Result<(String, Vec<Diagnostic>), EmitError> {
         let emitted = hx_driver::emit(db, kernel.file, Some(&kernel.name), &overrides, kind, &setup)?;
         // Of kernels with one name in a file the first is meant everywhere.
-        Ok(emitted.into_iter().next().map(|e| e.text).unwrap_or_default())
+        Ok(emitted.into_iter().next().map(|e| (e.text, e.errors)).unwrap_or_default())
     };
-    let answer = session.work(screen, move |db, _| shown(db));
-    told(session, answer, screen)
+    match session.work(screen, move |db, _| shown(db)) {
+        Ok(Ok((text, found))) if !found.is_empty() => {
+            screen.result(&text);
+            told(session, Ok(Err(EmitError::Found(found))), screen)
+        }
+        answer => told(session, answer.map(|answer| answer.map(|(text, _)| text)), screen),
+    }
 }
 
 /// The layout that an expression has as its value.

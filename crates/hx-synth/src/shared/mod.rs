@@ -10,5 +10,6 @@ mod swizzle;
 #[cfg(test)]
 mod vectors;
 
-pub(crate) use options::{Known, Use, ideal, solve};
+pub(crate) use constraint::Constraint;
+pub(crate) use options::{Known, Use, ideal, least, solve};
 pub(crate) use place::{Item, offsets};

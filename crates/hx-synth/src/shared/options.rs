@@ -170,6 +170,16 @@ fn solved(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Buffer,
     Ok(buffer)
 }
 
+/// What each use of a tensor asks of it at least, by the instruction that can do with the fewest neighbours.
+pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<(OpId, Constraint)> {
+    let of = |u: &Use<'_>| {
+        let candidates = candidates(cx, tensor, u, uses).ok()?;
+        let least = candidates.into_iter().min_by_key(|candidate| candidate.access.run.width())?;
+        Some((u.op.id, least.constraint))
+    };
+    uses.iter().filter_map(of).collect()
+}
+
 /// The least cycles of one execution of a use, whatever the layout of the tensor: those of the fastest instruction that fits. Rows
 /// are tried by the least that they can take.
 ///

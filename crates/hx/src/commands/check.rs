@@ -112,6 +112,10 @@ fn show(
                     for warning in &one.warnings {
                         output.placeless_parts(&hx_base::codes::CACHE_UNWRITABLE, warning, &[], &[]);
                     }
+                    if !one.errors.is_empty() {
+                        output.diagnostics(db, &one.errors);
+                        exit = Exit::Bad;
+                    }
                 }
             }
             Err(EmitError::Usage(text)) => {

@@ -254,6 +254,51 @@ fn stages_are_timed() {
     assert!(times["milliseconds"]["layouts"].is_f64());
 }
 
+/// Constraints that have no solution are shown as far as they were built, and then why there is none; other kernels of the file are shown as
+/// they are.
+#[test]
+fn constraints_without_a_solution_are_shown() {
+    let text = "\
+kernel apart(x: f16[m, n], y: mut f16[n, m]) grid [1] threads 64 {
+    let s = shared_tensor(f16, [64, 64], layout: (64, 64) : (1, 64));
+    copy_async(tile(x, [64, 64])[.., .., 0, 0], s);
+    commit();
+    wait(0);
+    sync();
+    copy(s, tile(y, [64, 64])[.., .., 0, 0]);
+}
+kernel plain(x: f16[m], y: mut f16[m]) grid [1] threads 32 {
+    copy(load(tile(x, [256])[.., 0]), tile(y, [256])[.., 0]);
+}
+";
+    check(
+        &[("k.hx", text)],
+        &["--message-format", "short", "check", "k.hx", "--emit", "constraints"],
+        expect![[r#"
+            exit 1
+            #0 copy_async(x[0..64, 0..64], s[0..64, 0..64])
+                m_s = (64,64):(1,64) (pinned)
+                m_s ∘ p⁻¹ = m_x ∘ p⁻¹
+                m_s = (64,(2,32)):(D,(1,D))
+            #4 copy(s[0..64, 0..64], s_tile)
+                f_s_tile ∘ q⁻¹ = m_s ∘ p⁻¹
+                m_s = (64,64):(D,D)
+            #5 copy(s_tile, y[0..64, 0..64])
+                f_s_tile ∘ q⁻¹ = m_y ∘ p⁻¹
+                with st.global.v4.b32
+
+            #0 copy(x[0..256], x_tile)
+                f_x_tile ∘ q⁻¹ = m_x ∘ p⁻¹
+                with ld.global.v4.b32
+            #1 copy(x_tile, y[0..256])
+                f_x_tile ∘ q⁻¹ = m_y ∘ p⁻¹
+                with st.global.v4.b32
+            --
+            k.hx:3:5: error[HX0301]: `s` is pinned to a layout that one of its accesses cannot use
+        "#]],
+    );
+}
+
 /// Files are checked by several threads; what is said of them comes in the order of their paths.
 #[test]
 fn many_files_are_checked_in_order() {
