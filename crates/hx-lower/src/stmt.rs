@@ -264,6 +264,10 @@ impl Cx<'_> {
             }
         };
         let (start, end) = (self.freeze_int(start), self.freeze_int(end));
+        // As of a branch that is never taken, nothing is asked of a body that never runs: its counter has no value.
+        if self.facts.proves_le(&end, &start) {
+            return Ok(());
+        }
         let unroll = stmt.attrs.iter().any(|a| a.name == "unroll");
         if unroll
             && let Some(bounds) = crate::slice::written_out(&start, &end)
@@ -287,8 +291,7 @@ impl Cx<'_> {
             cx.bind(pat, counter)?;
             cx.eval(body).map(|_| ())
         });
-        let never = matches!((start.as_const(), end.as_const()), (Some(a), Some(b)) if a >= b);
-        if !stmts.is_empty() && !never {
+        if !stmts.is_empty() {
             self.push(Stmt::For { var, start, end, unroll, body: stmts });
         }
         result

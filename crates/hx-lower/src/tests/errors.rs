@@ -191,6 +191,34 @@ fn views_stay_inside() {
     );
 }
 
+/// A loop that never runs asks nothing of its indices, whether that shows in numbers or in what is known of dimensions.
+#[test]
+fn loops_that_never_run_have_no_bad_index() {
+    check(
+        &kernel(
+            "let s = shared_tensor(f16, [4, 4, 1]);
+            for i in 0..4 - 4 {
+                copy(load(s[.., .., i]), s[.., .., i + 1]);
+            }
+            for i in k..k {
+                copy(load(s[.., .., i]), s[.., .., 0 - i]);
+            }
+            #[unroll]
+            for i in 3..2 {
+                copy(load(s[.., .., i]), s[.., .., 8]);
+            }
+            for i in 0..1 {
+                copy(load(s[.., .., i]), s[.., .., i + 1]);
+            }",
+        ),
+        expect![[r#"
+            error[HX0211]: found the index `i + 1`, wanted one below `1`
+                              copy(load(s[.., .., i]), s[.., .., i + 1]);
+                                                                 ^^^^^
+        "#]],
+    );
+}
+
 /// What a condition says of numbers that stay as they are holds in its branch.
 #[test]
 fn conditions_keep_an_index_inside() {
