@@ -6,6 +6,7 @@
 
 mod assists;
 mod check;
+mod crowded;
 mod db;
 mod diagnostics;
 mod emit;

@@ -8,7 +8,10 @@ use hx_base::{Db as _, SourceFile, codes};
 use hx_hir::file_items;
 use hx_target::Arch;
 
-use crate::{Emit, check_file, cuda_source, default_instance, emit, solution, test_db::TestDb};
+use crate::{
+    CtValue, Emit, Instance, LaunchFacts, check_file, cuda_source, default_instance, emit,
+    instance_diagnostics, solution, test_db::TestDb,
+};
 
 const ARCH: Arch = Arch::Sm80;
 
@@ -251,8 +254,13 @@ fn the_stages_have_a_text() {
 /// Everything wrong with a file, one line each, with what is marked and what helps.
 fn check(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
+    expected.assert_eq(&drawn(text, check_file(&db, file, ARCH)));
+}
+
+/// Findings with the texts that they are about.
+fn drawn(text: &str, found: &[hx_base::Diagnostic]) -> String {
     let mut out = String::new();
-    for found in check_file(&db, file, ARCH) {
+    for found in found {
         let marked = |range: hx_base::TextRange| text[range].lines().next().unwrap_or_default().to_owned();
         out.push_str(&format!("{} `{}` {}\n", found.code.id, marked(found.primary.range), found.message));
         for label in std::iter::once(&found.primary).chain(&found.secondary).filter(|l| !l.message.is_empty())
@@ -263,7 +271,7 @@ fn check(text: &str, expected: Expect) {
         found.help.iter().for_each(|help| out.push_str(&format!("  help: {help}\n")));
         found.fixes.iter().for_each(|fix| out.push_str(&format!("  fix: {}\n", fix.title)));
     }
-    expected.assert_eq(&out);
+    out
 }
 
 #[test]
@@ -386,14 +394,87 @@ fn tensors_that_are_held_at_once_are_counted() {
     check(
         &kernel("    sync();\n"),
         expect![[r#"
-        HX0503 `sync()` tensors of 320 registers a thread are held across this `sync`, and a thread of sm_80 has 255
-          `load(tile(x, [64, 128])[.., .., 0, 0])`: `a` takes 64
-          `load(tile(x, [64, 128])[.., .., 0, 0])`: `b` takes 64
-          `load(tile(x, [64, 128])[.., .., 0, 0])`: `c` takes 64
-          `load(tile(x, [64, 128])[.., .., 0, 0])`: `d` takes 64
-          help: smaller tiles, more threads, or tensors that are made later and used sooner
+            HX0503 `sync()` tensors of 320 registers a thread are held across this `sync`, and a thread of sm_80 has 255
+              `load(tile(x, [64, 128])[.., .., 0, 0])`: `a` takes 64
+              `load(tile(x, [64, 128])[.., .., 0, 0])`: `b` takes 64
+              `load(tile(x, [64, 128])[.., .., 0, 0])`: `c` takes 64
+              `load(tile(x, [64, 128])[.., .., 0, 0])`: `d` takes 64
+              fix: run it with 256 threads
+        "#]],
+    );
+}
+
+/// Of what is offered, each was solved and leaves registers to what is computed: another default of a parameter, or in words another value
+/// where a launch gives it; more threads, also where a parameter counts them.
+#[test]
+fn tensors_that_do_not_fit_are_offered_what_makes_them() {
+    let kernel = |rows: &str, threads: &str| {
+        format!(
+            "kernel k<BM = {rows}, WARPS = 4>(x: f32[m, n], y: mut f32[m, n]) grid [cdiv(m, BM)] threads {threads} {{
+    let a = load(tile(x, [BM, 256])[.., .., block_idx, 0]);
+    copy(a / (1.0 + sum(a, axis: 1)), tile(y, [BM, 256])[.., .., block_idx, 0]);
+}}
+"
+        )
+    };
+    check(
+        &kernel("256", "128"),
+        expect![[r#"
+        HX0503 `load(tile(x, [BM, 256])[.., .., block_idx, 0])` `a` takes 512 registers of each thread, which has 255 on sm_80
+          `load(tile(x, [BM, 256])[.., .., block_idx, 0])`: 512 elements of f32 a thread
+          fix: let `BM` be 64
+        HX0503 `a / (1.0 + sum(a, axis: 1))` `value` takes 512 registers of each thread, which has 255 on sm_80
+          `a / (1.0 + sum(a, axis: 1))`: 512 elements of f32 a thread
+          fix: let `BM` be 64
     "#]],
     );
+    check(
+        &kernel("128", "64"),
+        expect![[r#"
+        HX0503 `load(tile(x, [BM, 256])[.., .., block_idx, 0])` `a` takes 512 registers of each thread, which has 255 on sm_80
+          `load(tile(x, [BM, 256])[.., .., block_idx, 0])`: 512 elements of f32 a thread
+          fix: run it with 256 threads
+        HX0503 `a / (1.0 + sum(a, axis: 1))` `value` takes 512 registers of each thread, which has 255 on sm_80
+          `a / (1.0 + sum(a, axis: 1))`: 512 elements of f32 a thread
+          fix: run it with 256 threads
+    "#]],
+    );
+    check(
+        &kernel("128", "32 * WARPS"),
+        expect![[r#"
+        HX0503 `load(tile(x, [BM, 256])[.., .., block_idx, 0])` `a` takes 256 registers of each thread, which has 255 on sm_80
+          `load(tile(x, [BM, 256])[.., .., block_idx, 0])`: 256 elements of f32 a thread
+          fix: let `BM` be 64
+          fix: let `WARPS` be 8
+        HX0503 `a / (1.0 + sum(a, axis: 1))` `value` takes 256 registers of each thread, which has 255 on sm_80
+          `a / (1.0 + sum(a, axis: 1))`: 256 elements of f32 a thread
+          fix: let `BM` be 64
+          fix: let `WARPS` be 8
+    "#]],
+    );
+    for text in [kernel("256", "128"), kernel("128", "64"), kernel("128", "32 * WARPS")] {
+        let (db, file) = TestDb::with_file(&text);
+        for fix in check_file(&db, file, ARCH).iter().flat_map(|found| &found.fixes) {
+            let mut mended = text.clone();
+            fix.edits.iter().for_each(|edit| {
+                mended.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text)
+            });
+            check(&mended, expect![""]);
+        }
+    }
+    let text = kernel("16", "128");
+    let (db, file) = TestDb::with_file(&text);
+    let kernel = file_items(&db, file).kernels().next().expect("there is one");
+    let args = std::collections::BTreeMap::from([("BM".into(), CtValue::Int(256))]);
+    let instance = Instance::new(&db, kernel, args, ARCH, LaunchFacts::all_16());
+    expect![[r#"
+        HX0503 `load(tile(x, [BM, 256])[.., .., block_idx, 0])` `a` takes 512 registers of each thread, which has 255 on sm_80
+          `load(tile(x, [BM, 256])[.., .., block_idx, 0])`: 512 elements of f32 a thread
+          help: with `BM = 64` the registers suffice
+        HX0503 `a / (1.0 + sum(a, axis: 1))` `value` takes 512 registers of each thread, which has 255 on sm_80
+          `a / (1.0 + sum(a, axis: 1))`: 512 elements of f32 a thread
+          help: with `BM = 64` the registers suffice
+    "#]].assert_eq(&drawn(&text, instance_diagnostics(&db, instance)));
 }
 
 /// Codes whose failing example is not found by `check_file` yet. An entry that is found must leave the list.

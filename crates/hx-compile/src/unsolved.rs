@@ -51,10 +51,7 @@ pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherV
     for (name, value) in &lowered.args {
         let CtValue::Int(old) = *value else { continue };
         let works = candidates(old, failure).into_iter().find(|new| {
-            let mut args = instance.args(db).clone();
-            args.insert(name.clone(), CtValue::Int(*new));
-            let other =
-                Instance::new(db, instance.kernel(db), args, instance.arch(db), instance.facts(db).clone());
+            let other = with_value(db, instance, name, *new);
             let Ok(other_program) = tile_program(db, other) else { return false };
             let fits = failure.kind != FailureKind::Registers
                 || fits_registers(&other_program.program, instance.arch(db));
@@ -65,13 +62,29 @@ pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherV
     found
 }
 
+/// An instance with another value of one compile-time parameter.
+pub(crate) fn with_value<'db>(
+    db: &'db dyn Db,
+    instance: Instance<'db>,
+    name: &Name,
+    value: i64,
+) -> Instance<'db> {
+    let mut args = instance.args(db).clone();
+    args.insert(name.clone(), CtValue::Int(value));
+    Instance::new(db, instance.kernel(db), args, instance.arch(db), instance.facts(db).clone())
+}
+
+/// A value halved again and again, as sizes of tiles are.
+pub(crate) fn halves(old: i64) -> impl Iterator<Item = i64> {
+    std::iter::successors(Some(old / 2), |x| Some(x / 2)).take(VALUES).take_while(|x| *x > 0)
+}
+
 /// What is tried: less where something is too large, else numbers that instructions like.
 fn candidates(old: i64, failure: &Failure) -> Vec<i64> {
     // The most that fits of what is counted, like stages; sizes of tiles are halved.
     let smaller = || {
-        let halves = std::iter::successors(Some(old / 2), |x| Some(x / 2)).take(VALUES);
         let fewer = if old <= COUNTED { old / 2 + 1..old } else { 0..0 };
-        fewer.rev().chain(halves).take_while(|x| *x > 0)
+        fewer.rev().chain(halves(old))
     };
     let mut values: Vec<i64> = match failure.kind {
         FailureKind::Resource | FailureKind::Registers => smaller().collect(),

@@ -31,5 +31,5 @@ mod tests;
 
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use failure::{Failure, FailureKind, Part};
-pub use size::fits_registers;
+pub use size::{SPARE_REGISTERS, fits_registers};
 pub use solve::{candidates, demands, solve};

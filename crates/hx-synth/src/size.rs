@@ -97,11 +97,11 @@ impl Together {
 }
 
 /// Registers of a thread that are left for addresses and counters, at least.
-const OTHERS: i64 = 16;
+pub const SPARE_REGISTERS: i64 = 16;
 
 /// Whether each register tensor, dealt evenly, fits the registers of a thread and leaves some to what is computed with it.
 pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
-    let most = most_registers(program, arch) - OTHERS;
+    let most = most_registers(program, arch) - SPARE_REGISTERS;
     program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| tensor.is_register()).all(|tensor| {
         bytes(tensor).is_some_and(|bytes| registers(bytes, i64::from(program.threads.max(1))) <= most)
     })

@@ -4,52 +4,49 @@
 
 use hx_base::{Diagnostic, codes};
 use hx_lower::Lowered;
-use hx_tile::{Held, OpId, Solution, TensorId, TileProgram, registers_of};
+use hx_synth::Repair;
+use hx_tile::{OpId, Solution, TensorId, TileProgram};
 
-use super::Places;
+use super::{Places, repair};
+use crate::crowded::{crowded, roomier_threads, roomier_values};
 
-/// One warning for each register tensor that alone is too large for a thread.
+/// One warning for each register tensor that alone is too large for a thread, or one for all that are held at once.
 pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
     let arch = places.instance.arch(places.db);
-    let limits = arch.limits();
-    let threads = i64::from(lowered.program.threads.max(1));
-    let most = i64::from(limits.registers_per_thread).min(i64::from(limits.registers) / threads);
     let program = solution.program(&lowered.program);
+    let Some(crowded) = crowded(&program, solution, arch) else { return Vec::new() };
     let mut found = Vec::new();
-    for (&id, distribution) in &solution.registers {
+    for (id, registers) in crowded.alone {
         let tensor = program.tensor(id);
-        let values = distribution.layout.mode(1).size();
-        let registers = registers(&program, solution, id);
-        if registers <= most {
-            continue;
-        }
-        let name = &tensor.name;
+        let values = solution.registers.get(&id).map_or(0, |held| held.layout.mode(1).size());
+        let (name, most) = (&tensor.name, crowded.most);
         let (file, range) = places.tensor(lowered, id).unwrap_or_else(|| places.kernel());
         let message =
             format!("`{name}` takes {registers} registers of each thread, which has {most} on {arch}");
         let diagnostic = Diagnostic::new(&codes::TOO_MANY_REGISTERS, file, range, message)
             .label(format!("{values} elements of {} a thread", tensor.dtype));
-        found.push(diagnostic.help("a smaller tile or more threads"));
+        found.push((diagnostic, "a smaller tile or more threads"));
     }
-    if found.is_empty() {
-        found.extend(held_at_once(places, lowered, &program, solution, most));
+    if let Some((op, held)) = crowded.together {
+        let diagnostic = held_at_once(places, lowered, &program, (op, &held), crowded.most);
+        found.push((
+            diagnostic,
+            "smaller tiles, more threads, or tensors that are made later and used sooner",
+        ));
     }
-    found
+    let repaired = |(diagnostic, advice)| repaired(places, lowered, diagnostic, advice);
+    found.into_iter().map(repaired).collect()
 }
 
-/// A warning at the operation across which the most registers are held, if there are not so many.
+/// A warning at the operation across which the most registers are held.
 fn held_at_once(
     places: &Places<'_>,
     lowered: &Lowered,
     program: &TileProgram,
-    solution: &Solution,
+    (op, held): (OpId, &[(TensorId, i64)]),
     most: i64,
-) -> Option<Diagnostic> {
-    let (op, held) = pressure(program, solution)?;
+) -> Diagnostic {
     let all: i64 = held.iter().map(|(_, registers)| registers).sum();
-    if all <= most {
-        return None;
-    }
     let arch = places.instance.arch(places.db);
     let (file, range) = places.op(lowered, op).unwrap_or_else(|| places.kernel());
     let message = format!(
@@ -62,29 +59,25 @@ fn held_at_once(
             found = found.also(file, range, format!("`{}` takes {count}", program.tensor(*tensor).name));
         }
     }
-    Some(found.help("smaller tiles, more threads, or tensors that are made later and used sooner"))
+    found
 }
 
 /// So many of the tensors are shown, the largest first.
 const SHOWN: usize = 4;
 
-/// The operation across which most registers are held, with the tensors that hold them and how many each takes.
-fn pressure(program: &TileProgram, solution: &Solution) -> Option<(OpId, Vec<(TensorId, i64)>)> {
-    let mut worst: Option<(i64, OpId, Vec<(TensorId, i64)>)> = None;
-    for (op, tensors) in Held::of(program).across {
-        let mut held: Vec<(TensorId, i64)> =
-            tensors.into_iter().map(|tensor| (tensor, registers(program, solution, tensor))).collect();
-        held.sort_by_key(|(tensor, registers)| (-registers, *tensor));
-        let total = held.iter().map(|(_, registers)| registers).sum();
-        if worst.as_ref().is_none_or(|(most, _, _)| total > *most) {
-            worst = Some((total, op.id, held));
-        }
+/// With more threads or another value of a parameter, if the tensors then fit; otherwise with advice that nobody tried.
+fn repaired(places: &Places<'_>, lowered: &Lowered, found: Diagnostic, advice: &str) -> Diagnostic {
+    let Places { db, instance } = *places;
+    let threads = repair::has_literal_threads(places).then(|| *roomier_threads(db, instance)).flatten();
+    if let Some(fix) = threads.and_then(|n| repair::fix(places, lowered, &Repair::Threads(n))) {
+        return found.with_fix(fix);
     }
-    worst.map(|(_, op, held)| (op, held))
-}
-
-/// Registers of each thread that a tensor takes.
-fn registers(program: &TileProgram, solution: &Solution, tensor: TensorId) -> i64 {
-    let values = solution.registers.get(&tensor).map_or(0, |held| held.layout.mode(1).size());
-    registers_of(program, tensor, values)
+    let values = roomier_values(db, instance);
+    if values.is_empty() {
+        return found.help(advice);
+    }
+    values.iter().fold(found, |found, value| match repair::other_default(places, value) {
+        Some(fix) => found.with_fix(fix),
+        None => found.help(format!("with `{} = {}` the registers suffice", value.name, value.new)),
+    })
 }

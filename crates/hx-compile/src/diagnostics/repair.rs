@@ -204,6 +204,11 @@ fn operand(
     named.next().is_none().then(|| (file, first.text_range()))
 }
 
+/// Whether the kernel's header says the number of threads itself, so that another one can be written there.
+pub(super) fn has_literal_threads(places: &Places<'_>) -> bool {
+    threads_clause(places).is_some_and(|(file, range)| file.text(places.db)[range].parse::<u32>().is_ok())
+}
+
 /// The number of threads in the kernel's header.
 fn threads_clause(places: &Places<'_>) -> Option<(SourceFile, TextRange)> {
     let (file, name) = places.kernel();
