@@ -254,6 +254,30 @@ fn stages_are_timed() {
     assert!(times["milliseconds"]["layouts"].is_f64());
 }
 
+/// With one stage, the loop that fills the pipeline never runs and asks nothing of its indices; what is left is the wait for the stage
+/// that is not there.
+#[test]
+fn a_pipeline_of_one_stage_waits_for_none() {
+    check(
+        &[],
+        &[
+            "--message-format",
+            "short",
+            "check",
+            "std/matmul_pipelined.hx",
+            "--emit",
+            "tile",
+            "--set",
+            "STAGES=1",
+        ],
+        expect![[r#"
+            exit 1
+            --
+            std/matmul_pipelined.hx:25:14: error[HX0216]: found -1 groups, wanted 0 or more
+        "#]],
+    );
+}
+
 /// Constraints that have no solution are shown as far as they were built, and then why there is none; other kernels of the file are shown as
 /// they are.
 #[test]
