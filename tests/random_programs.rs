@@ -30,8 +30,9 @@ use write::{PARTS, write};
 /// How many programs a test run tries.
 const COUNT: u64 = 150;
 
-/// From so many programs on, each row of the catalogue has to occur.
-const MANY: u64 = 2000;
+/// From so many programs on, each row of the catalogue has to occur, and so often.
+const MANY: u64 = 3000;
+const OFTEN: u64 = 10;
 
 /// Rows that no program of the language can ask for, by the beginning of their names, with the reason.
 const BEYOND: &[(&[&str], &str)] = &[(
@@ -94,6 +95,32 @@ fn random_programs_agree() {
         let rare: Vec<_> = PARTS.iter().filter(rare).collect();
         assert!(rare.is_empty(), "in less than 5 % of the programs: {rare:?}");
     }
+    if count >= MANY {
+        let times = |row: &String| seen.rows.get(row).copied().unwrap_or(0);
+        let seldom: Vec<_> = rows_within_reach()
+            .into_iter()
+            .filter(|row| times(row) < OFTEN)
+            .map(|row| (times(&row), row))
+            .collect();
+        assert!(seldom.is_empty(), "rows of the catalogue in less than {OFTEN} programs: {seldom:?}");
+    }
+}
+
+/// Every row of the catalogue by its name.
+fn rows() -> BTreeSet<String> {
+    let all = catalogue();
+    let names = all.copies.iter().map(|r| r.name.clone()).chain(all.gemms.iter().map(|r| r.name.clone()));
+    let names = names.chain(all.converts.iter().map(|r| r.name.clone()));
+    let names = names.chain(all.exchanges.iter().map(|r| r.name.clone()));
+    let names = names.chain(all.groups.iter().map(|r| r.name.clone()));
+    names.chain(all.computes.iter().map(|r| format!("{}.{}", r.operator, r.dtype))).collect()
+}
+
+/// Those that a program of the language can ask for.
+fn rows_within_reach() -> BTreeSet<String> {
+    let is_beyond =
+        |name: &String| BEYOND.iter().any(|(heads, _)| heads.iter().any(|head| name.starts_with(head)));
+    rows().into_iter().filter(|name| !is_beyond(name)).collect()
 }
 
 /// The same seed and number give the same program.
@@ -206,13 +233,7 @@ fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
         let first: Vec<String> = cases.iter().take(5).map(u64::to_string).collect();
         let _ = writeln!(text, "refused {}: {kind}, as {}", cases.len(), first.join(", "));
     }
-    let rows = catalogue();
-    let names = rows.copies.iter().map(|r| r.name.clone()).chain(rows.gemms.iter().map(|r| r.name.clone()));
-    let names = names.chain(rows.converts.iter().map(|r| r.name.clone()));
-    let names = names.chain(rows.exchanges.iter().map(|r| r.name.clone()));
-    let names = names.chain(rows.groups.iter().map(|r| r.name.clone()));
-    let names = names.chain(rows.computes.iter().map(|r| format!("{}.{}", r.operator, r.dtype)));
-    let names: BTreeSet<String> = names.collect();
+    let (names, within_reach) = (rows(), rows_within_reach());
     if count >= COUNT {
         let parts: Vec<String> = PARTS
             .iter()
@@ -220,13 +241,11 @@ fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
             .collect();
         let _ = writeln!(text, "parts: {}", parts.join(", "));
         let count = |name: &String| seen.rows.get(name).copied().unwrap_or(0);
-        let beyond =
-            |name: &str| BEYOND.iter().find(|(heads, _)| heads.iter().any(|head| name.starts_with(head)));
-        let never = names.iter().filter(|name| count(name) == 0 && beyond(name).is_none());
+        let never = within_reach.iter().filter(|name| count(name) == 0);
         let never: Vec<&str> = never.map(String::as_str).collect();
-        let seldom = names.iter().filter(|name| (1..10).contains(&count(name)));
+        let seldom = names.iter().filter(|name| (1..OFTEN).contains(&count(name)));
         let seldom: Vec<String> = seldom.map(|name| format!("{name} {}", count(name))).collect();
-        let often = names.iter().filter(|name| count(name) >= 10).count();
+        let often = names.iter().filter(|name| count(name) >= OFTEN).count();
         let _ = writeln!(
             text,
             "rows: {often} of {} at least ten times; seldom: {}; never: {}",

@@ -99,7 +99,7 @@ impl Draw {
         if self.percent(75) { self.pick(EVEN) } else { self.pick(ODD) }
     }
 
-    fn fits(&self, shape: Shape) -> bool {
+    pub(super) fn fits(&self, shape: Shape) -> bool {
         shape[0] * shape[1] <= ELEMENTS.min(self.threads * PER_THREAD)
     }
 
@@ -152,7 +152,7 @@ impl Draw {
     }
 
     /// Rows and columns that exist: often all.
-    fn part_of(&mut self, shape: Shape) -> Shape {
+    pub(super) fn part_of(&mut self, shape: Shape) -> Shape {
         shape.map(|extent| match self.below(5) {
             0 => 1 + self.below(extent as usize) as i64,
             1 => (extent - 1).max(1),
@@ -188,7 +188,8 @@ impl Draw {
     }
 
     fn step(&mut self) {
-        match self.below(132) {
+        match self.below(140) {
+            132..140 => self.batch(),
             124..132 => {
                 let number = self.random.next();
                 self.instruction(number);
@@ -220,7 +221,7 @@ impl Draw {
         Range::new(least.max(-high), most.min(high))
     }
 
-    fn input(&mut self, tile: Shape, dtype: DType) -> Input {
+    pub(super) fn input(&mut self, tile: Shape, dtype: DType) -> Input {
         let range = self.small(dtype);
         let extent = self.part_of(tile);
         let transposed = self.percent(20);

@@ -3,7 +3,10 @@
 use hx_dtype::DType;
 
 use super::draw::Draw;
-use super::program::{Compare, Fold, Join, Node, Op, Shape, Value, exact, is_narrow, is_unsigned};
+use super::program::{
+    Compare, Fold, Input, Join, Node, Op, Range, Shape, Value, ViewKind, exact, is_narrow, is_unsigned,
+    sums_of,
+};
 
 /// Whether rows of packed elements are whole bytes.
 pub(super) fn packs([_, columns]: Shape, dtype: DType) -> bool {
@@ -29,6 +32,29 @@ impl Draw {
         from.extend(beside.filter(|_| self.percent(30)));
         let pair = from.len() > 1;
         self.push(Op::Scan { axis, fold, pair }, from, Value { range, ..value });
+    }
+
+    /// Slices of K that are multiplied side by side, and their sum.
+    pub(super) fn batch(&mut self) {
+        let dtype = self.pick(&[DType::F16, DType::F16, DType::Bf16, DType::F32, DType::I8, DType::F8E4m3]);
+        let slices = self.pick(&[2, 2, 3, 4, 8]);
+        let (m, n) = (self.pick(&[8, 16, 16, 32, 33]), self.pick(&[8, 8, 16, 24]));
+        let k = self.pick(&[16, 32]) * slices;
+        if !self.fits([m, n * slices]) || !self.fits([m, k]) || !self.fits([n, k]) {
+            return;
+        }
+        let last = self.part_of([k, 1])[0];
+        let [a, b] = [m, n].map(|rows| {
+            let input = self.input([rows, k], dtype);
+            // What lies beyond K counts as zero on both sides.
+            let extent = [input.extent[0], last];
+            Input { extent, pad: None, transposed: false, view: ViewKind::Tile, around: None, ..input }
+        });
+        let staged = a.is_aligned() && b.is_aligned() && self.percent(50);
+        let out = sums_of(dtype).unwrap_or(DType::F32);
+        let range = a.range.zip(b.range, |x, y| x * y).map(|x| x * k).union(Range::new(0, 0));
+        let value = Value { shape: [m, n], dtype: out, range };
+        self.push(Op::Batch { a, b, slices, staged }, Vec::new(), value);
     }
 
     pub(super) fn part(&mut self) {

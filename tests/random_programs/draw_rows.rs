@@ -6,7 +6,8 @@ use hx_target::{Catalogue, ComputeRow, ConvertRow, CopyRow, GemmRow, catalogue};
 
 use super::draw::Draw;
 use super::program::{
-    Binary, Compare, Join, Node, Op, POINTS, Range, Shape, Store, Value, exact, is_narrow, is_unsigned,
+    Binary, Compare, Input, Join, Node, Op, POINTS, Range, Shape, Store, Value, ViewKind, Way, exact,
+    is_narrow, is_unsigned,
 };
 
 /// What a program asks for.
@@ -68,6 +69,9 @@ impl Draw {
     }
 
     fn converted(&mut self, row: &ConvertRow) {
+        if !row.order.is_empty() {
+            return self.paired(row);
+        }
         let shape = match row.values {
             1 => [self.pick(&[4, 8, 16, 32]), self.pick(&[1, 3, 5, 7, 33])],
             2..16 => [self.pick(&[4, 8, 16, 32]), self.pick(&[32, 64, 128])],
@@ -79,6 +83,26 @@ impl Draw {
         if value.dtype == row.from && !(is_unsigned(row.to) && value.range.low < 0) {
             self.push(Op::Cast, vec![at], Value { dtype: row.to, ..value });
         }
+    }
+
+    /// Packed elements in the order that the instruction takes them in, which are multiplied.
+    fn paired(&mut self, row: &ConvertRow) {
+        let shape = [64, 64];
+        let input = self.input(shape, row.from);
+        let range = input.range;
+        let input = Input {
+            extent: shape,
+            transposed: false,
+            around: None,
+            pad: None,
+            view: ViewKind::Paired,
+            ..input
+        };
+        let way = self.pick(&[Way::Load, Way::Shared, Way::Async]);
+        let at = self.push(Op::Load { input, way }, vec![], Value { shape, dtype: row.from, range });
+        let wide = self.push(Op::Cast, vec![at], Value { shape, dtype: row.to, range });
+        let other = self.load([16, 64], row.to, Some(7));
+        self.multiply(wide, other, (DType::F32, false), [false; 2]);
     }
 
     fn multiplied(&mut self, row: &GemmRow) {

@@ -158,6 +158,8 @@ pub(super) struct Input {
 pub(super) enum ViewKind {
     Tile,
     GlobalView,
+    /// Blocks of the tile's size, with the even elements of each word before the odd ones.
+    Paired,
     /// A tensor of one dimension, with a new one before or after it.
     Vector,
     /// Rows that a table picks from so many; the table lies in shared memory, or in global.
@@ -240,6 +242,13 @@ pub(super) enum Op {
         feed: Feed,
         init: i64,
         scale: bool,
+    },
+    /// A product for each of so many slices of K, and their sum.
+    Batch {
+        a: Input,
+        b: Input,
+        slices: i64,
+        staged: bool,
     },
     /// Through shared memory.
     Stage {

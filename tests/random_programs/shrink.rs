@@ -67,13 +67,14 @@ fn plainer(program: &Program) -> Vec<Change> {
             }
         }));
         changes.push(Box::new(move |p| {
-            if let Op::Product { a, b, .. } = &mut p.steps[at].op {
+            if let Op::Product { a, b, .. } | Op::Batch { a, b, .. } = &mut p.steps[at].op {
                 plain(a);
                 plain(b);
             }
         }));
         changes.push(Box::new(move |p| match &mut p.steps[at].op {
             Op::Gemm { staged, .. } => *staged = [false; 2],
+            Op::Batch { staged, .. } => *staged = false,
             Op::Stage { pin, .. } | Op::Fill { pin, .. } => *pin = None,
             Op::Rearrange { layout } => *layout = None,
             _ => {}
@@ -100,7 +101,7 @@ fn plainness(program: &Program) -> usize {
     let steps = program.kept().map(|(_, step)| {
         let op = match &step.op {
             Op::Load { input, way } => of(input) + usize::from(*way != Way::Load),
-            Op::Product { a, b, .. } => of(a) + of(b),
+            Op::Product { a, b, .. } | Op::Batch { a, b, .. } => of(a) + of(b),
             Op::Gemm { staged, .. } => usize::from(*staged != [false; 2]),
             Op::Stage { pin, .. } | Op::Fill { pin, .. } => usize::from(pin.is_some()),
             Op::Rearrange { layout } => usize::from(layout.is_some()),

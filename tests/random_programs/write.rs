@@ -39,11 +39,13 @@ pub(super) const PARTS: &[&str] = &[
     "gemm onto a tile",
     "gemm from shared memory",
     "chained gemm",
+    "batch",
     "loop over K",
     "pipeline",
     "copy_async",
     "shared memory",
     "transpose",
+    "sync_warp",
     "rearrange",
     "scan",
     "gather",
@@ -157,6 +159,7 @@ impl Writer<'_> {
             Op::Reduce { axis, fold, closure } => self.reduce(at, first, *axis, *fold, *closure),
             Op::Gemm { init, staged, warps, tf32 } => self.gemm(at, step, *init, *staged, *warps, *tf32),
             Op::Product { .. } => self.product(at, step),
+            Op::Batch { a, b, slices, staged } => self.batch(at, step.value, [a, b], *slices, *staged),
             Op::Stage { transposed, permute, pin } => {
                 self.stage(at, first, *transposed, *permute, pin.as_deref());
             }
@@ -174,7 +177,7 @@ impl Writer<'_> {
     }
 
     /// A tensor of the test with random integers, and its parameter.
-    fn input(&mut self, name: &str, at: usize, input: &Input, shape: Shape, dims: [String; 2]) {
+    pub(super) fn input(&mut self, name: &str, at: usize, input: &Input, shape: Shape, dims: [String; 2]) {
         let Input { dtype, range, .. } = *input;
         let random = |shape: String| {
             let seed = at * 2 + name.len() % 2 + usize::from(name.starts_with('w'));
@@ -186,6 +189,15 @@ impl Writer<'_> {
         } else {
             (shape, dims)
         };
+        if input.view == ViewKind::Paired {
+            let [rows, columns] = input.tile;
+            let order = format!("({rows}, (2, 4, {})) : ({columns}, (4, 1, 8))", columns / 8);
+            self.params.push(format!("{name}: {dtype}[{}, {}] : {order}", names[0], names[1]));
+            self.before.push(format!("let {name} = {};", random(list(stored))));
+            self.dims.extend([(names[0].clone(), stored[0]), (names[1].clone(), stored[1])]);
+            self.args.push(format!("pack({name}, {order})"));
+            return;
+        }
         if input.view == ViewKind::Vector {
             self.parts.insert("vector");
             self.params.push(format!("{name}: {dtype}[{}]", names[1]));
@@ -247,7 +259,9 @@ impl Writer<'_> {
         let turned = if input.transposed { format!("{name}.T") } else { name.clone() };
         let block = if per_block { "b" } else { "0" };
         let view = match input.view {
-            ViewKind::Tile => format!("tile({turned}, [{}]{pad})[.., .., {block}, 0]", list(tile)),
+            ViewKind::Tile | ViewKind::Paired => {
+                format!("tile({turned}, [{}]{pad})[.., .., {block}, 0]", list(tile))
+            }
             ViewKind::Vector => format!("tile({name}, [{}]{pad})[.., 0][new, ..]", tile[1]),
             ViewKind::Gathered { rows: count, shared } => {
                 let table = self.table(at, input, [rows, count], shared);
@@ -275,11 +289,13 @@ impl Writer<'_> {
             }
             Way::Shared => {
                 self.parts.insert("shared memory");
-                self.emit(format!("{shared}\ncopy({view}, s{at});\nsync();\nlet v{at} = load(s{at});"));
+                let sync = self.sync();
+                self.emit(format!("{shared}\ncopy({view}, s{at});\n{sync}\nlet v{at} = load(s{at});"));
             }
             Way::Async => {
                 self.parts.insert("copy_async");
-                self.emit(format!("{shared}\ncopy_async({view}, s{at});\ncommit();\nwait(0);\nsync();"));
+                let sync = self.sync();
+                self.emit(format!("{shared}\ncopy_async({view}, s{at});\ncommit();\nwait(0);\n{sync}"));
                 self.emit(format!("let v{at} = load(s{at});"));
             }
         }
@@ -421,7 +437,8 @@ impl Writer<'_> {
             }
         }
         if staged != [false; 2] {
-            self.emit("sync();");
+            let sync = self.sync();
+            self.emit(sync);
         }
         let begin = match (init, step.from.get(2)) {
             (None, Some(&from)) => {
@@ -445,7 +462,7 @@ impl Writer<'_> {
     fn follows_gemm(&self, at: usize) -> bool {
         let step = &self.program.steps[at];
         match step.op {
-            Op::Gemm { .. } | Op::Product { .. } => true,
+            Op::Gemm { .. } | Op::Product { .. } | Op::Batch { .. } => true,
             Op::Load { .. } | Op::Fill { .. } | Op::Stage { .. } | Op::Rearrange { .. } => false,
             _ => step.from.iter().any(|&from| self.follows_gemm(from)),
         }
@@ -527,7 +544,8 @@ impl Writer<'_> {
             self.parts.insert("pinned shared memory");
         }
         self.emit(format!("let s{at} = shared_tensor({dtype}, [{}]{layout});", list(shape)));
-        self.emit(format!("copy(v{from}, s{at});\nsync();"));
+        let sync = self.sync();
+        self.emit(format!("copy(v{from}, s{at});\n{sync}"));
         let (seen, expected) = match (transposed, permute) {
             (true, true) => (format!("permute(s{at}, [1, 0])"), format!("v{from}.T")),
             (true, false) => (format!("s{at}.T"), format!("v{from}.T")),

@@ -4,6 +4,56 @@ use super::program::{Binary, Compare, Fold, Input, Shape, Value};
 use super::write::Writer;
 
 impl Writer<'_> {
+    /// A barrier: of the warp, where the block has no other.
+    pub(super) fn sync(&mut self) -> &'static str {
+        if self.program.threads > 32 {
+            return "sync();";
+        }
+        self.parts.insert("sync_warp");
+        "sync_warp();"
+    }
+
+    /// A product for each slice of K, and their sum.
+    pub(super) fn batch(&mut self, at: usize, value: Value, [a, b]: [&Input; 2], slices: i64, staged: bool) {
+        self.parts.insert("batch");
+        let Value { shape: [m, n], dtype: out, .. } = value;
+        let (whole, kd) = (a.tile[1], format!("k{at}"));
+        let columns = whole / slices;
+        let mut copies = Vec::new();
+        let [left, right] = [("x", a), ("w", b)].map(|(name, input)| {
+            let (name, rows, dim) = (format!("{name}{at}"), self.rows(input), format!("{name}m{at}"));
+            self.input(&name, at, input, [rows, input.extent[1]], [dim, kd.clone()]);
+            let block = if input.per_block { "b" } else { "0" };
+            let of_tile = input.tile[0];
+            let all = format!("tile({name}, [{of_tile}, {columns}])[.., .., {block}, ..]");
+            let tile = format!("{of_tile}, {columns}, {slices}");
+            let view = format!("tile({all}, [{tile}])[.., .., .., 0, 0, part]");
+            let operand = if staged {
+                self.emit(format!("let s{name} = shared_tensor({}, [{tile}]);", input.dtype));
+                copies.push(format!("    copy_async({view}, s{name});"));
+                format!("s{name}")
+            } else {
+                format!("load({view})")
+            };
+            let selector = self.selector(of_tile, rows, input.per_block);
+            (operand, format!("({selector} @ cast({name}, f64))"))
+        });
+        self.emit(format!("let c{at} = register_tensor({out}, [{m}, {n}, {slices}]);\nfill(c{at}, 0);"));
+        self.emit(format!("for part in 0..cdiv(cdiv({kd}, {columns}), {slices}) {{"));
+        if staged {
+            self.parts.insert("copy_async");
+            let sync = self.sync();
+            self.emit(format!("{}\n    commit();\n    wait(0);\n    {sync}", copies.join("\n")));
+        }
+        self.emit(format!("    gemm(c{at}, {}, {});", left.0, right.0));
+        if staged {
+            let sync = self.sync();
+            self.emit(format!("    {sync}"));
+        }
+        self.emit(format!("}}\nlet v{at} = sum(c{at}, axis: 2)[.., .., 0];"));
+        self.expect(at, &format!("{} @ {}.T", left.1, right.1));
+    }
+
     pub(super) fn scan(&mut self, at: usize, from: &[usize], axis: usize, fold: Fold, pair: bool) {
         self.parts.insert("scan");
         let operator = |a: &str, b: &str| match fold {
