@@ -95,6 +95,13 @@ impl<'db> Places<'db> {
         Some(crate::sync::statement(self.db, Item::Kernel(kernel), range - offset)? + offset)
     }
 
+    /// The statement of the kernel that a statement stands in.
+    pub(crate) fn statement_around(&self, stmt: TextRange) -> Option<TextRange> {
+        let kernel = self.instance.kernel(self.db);
+        let offset = kernel.offset(self.db);
+        Some(crate::sync::statement_around(self.db, Item::Kernel(kernel), stmt - offset)? + offset)
+    }
+
     fn tensor(&self, lowered: &Lowered, tensor: TensorId) -> Option<(SourceFile, TextRange)> {
         self.origin(lowered, lowered.program.tensors.get(tensor.0 as usize)?.origin)
     }

@@ -1,11 +1,15 @@
 //! Who touches which element of shared memory, and what orders them: decided on the thread program, by looking.
 //!
-//! Layouts are known, so the accesses of all threads are listed one by one ([`trace`]) and compared ([`check`]). Loops whose
-//! counts only a launch knows are followed a few times round. What depends on a launch in another way is left to the
-//! simulator. Nothing here knows places in text.
+//! Layouts are known, so the accesses of all threads are listed one by one ([`trace`]) and compared ([`check`]). Loops are
+//! followed for as many rounds as tell all of them, and for their last ones. What depends on a launch is followed both ways,
+//! and then for a few launches of which something is supposed ([`suppose`]). The rest is left to the simulator. Nothing here
+//! knows places in text.
 
 mod check;
 mod column;
+mod remedy;
+mod scan;
+mod suppose;
 mod trace;
 
 use std::collections::BTreeSet;
@@ -18,10 +22,9 @@ use hx_tile::{OpId, OpKind, TensorId, TensorKind, TileProgram};
 use crate::{Db, Instance, thread_program, tile_program};
 pub use check::Mend;
 use check::{Rules, check};
-use trace::{Event, Trace, trace};
-
-/// Groups of copies that a wait of a remedy may leave in flight, and one more.
-const IN_FLIGHT: u32 = 4;
+use remedy::remedy;
+pub use suppose::Run;
+use trace::{Event, Trace, Traced, traces};
 
 /// What is wrong with the synchronization of an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,6 +48,8 @@ pub struct Hazard {
     pub later: Touch,
     /// The earlier access is a copy that nothing waited for.
     pub in_flight: bool,
+    /// What was supposed of the launch for this to show; nothing if it is so in every one.
+    pub run: Option<Run>,
     /// What removes this hazard and makes no other.
     pub remedy: Option<Remedy>,
 }
@@ -56,6 +61,8 @@ pub enum Remedy {
     Insert(Mend),
     /// This `wait` waits until at most so many groups are in flight.
     WaitFor(OpId, u32),
+    /// This `commit` stands behind the condition that it stands under.
+    CommitAfter(OpId),
 }
 
 /// One access by one thread.
@@ -87,86 +94,31 @@ fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Fin
     // The buffers of written tensors come first; scratch memory of the compiler follows and is its own business.
     let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();
     let is_sync = |op: OpId| tile.op(op).is_some_and(|op| matches!(op.kind, OpKind::Sync));
-    let trace = trace(threads, tensors.len(), &is_sync, poll);
-    let mut hazards = check(&trace, Rules::default(), &|_| false, poll);
+    let traced = Traced { program: threads, facts: &tile.facts, buffers: tensors.len(), is_sync: &is_sync };
+    let traces = traces(traced, poll);
+    let mut hazards = check(&traces, Rules::default(), &|_| false, poll);
     let found = hazards.clone();
     for hazard in &mut hazards {
-        hazard.remedy = remedy(tile, &trace, hazard, &found, poll);
+        hazard.remedy = remedy(tile, &traces, hazard, &found, poll);
     }
-    let mut idle = if hazards.is_empty() && trace.complete { idle(&trace, poll) } else { Vec::new() };
-    idle.retain(|barrier| !parts_reused_memory(&trace, &threads.shared, *barrier));
+    // What every launch does is the first of the traces.
+    let any = &traces[0];
+    let mut idle = if hazards.is_empty() && any.complete { idle(&traces, poll) } else { Vec::new() };
+    idle.retain(|barrier| !parts_reused_memory(any, &threads.shared, *barrier));
     let hazards = hazards.into_iter().map(|hazard| hazard.named(&tensors)).collect();
     Findings { hazards, idle }
 }
 
-/// The least that orders a hazard: groups of copies stay in flight as far as they may.
-fn remedy(
-    tile: &TileProgram,
-    trace: &Trace,
-    hazard: &Hazard,
-    found: &[Hazard],
-    poll: &dyn Fn(),
-) -> Option<Remedy> {
-    let key = |hazard: &Hazard| (hazard.tensor, hazard.earlier.op, hazard.later.op, hazard.in_flight);
-    // The same pair must not race for another reason, and nothing may race that did not.
-    let fails = |left: &[Hazard]| {
-        left.iter().any(|left| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op))
-            || !left.iter().all(|left| found.iter().any(|known| key(known) == key(left)))
-    };
-    let mends = |rules: Rules<'_>| !fails(&check(trace, rules, &fails, poll));
-    let mend = Mend { before: hazard.later.op, commit: false, wait: None, barrier: true };
-    let mut ways = Vec::new();
-    if hazard.in_flight {
-        let waits = tile.ops(1.0).into_iter().filter_map(|(op, _)| match op.kind {
-            OpKind::Wait { groups } => Some((op.id, groups)),
-            _ => None,
-        });
-        for (op, groups) in waits {
-            // To leave more groups in flight than there are is to wait for none.
-            let most = groups.min(commits(&trace.events));
-            ways.extend((0..most).rev().map(|fewer| Remedy::WaitFor(op, fewer)));
-        }
-        // A barrier that is there already makes visible what was waited for before it.
-        let syncs = tile.ops(1.0).into_iter().map(|(op, _)| op).take_while(|op| op.id != hazard.later.op);
-        let syncs: Vec<OpId> = syncs.filter(|op| matches!(op.kind, OpKind::Sync)).map(|op| op.id).collect();
-        for (&before, commit) in syncs.iter().rev().flat_map(|sync| [(sync, false), (sync, true)]) {
-            let in_flight = (0..IN_FLIGHT).rev();
-            let insert = |n| Remedy::Insert(Mend { before, commit, wait: Some(n), barrier: false });
-            ways.extend(in_flight.map(insert));
-        }
-        for (commit, barrier) in [(false, false), (false, true), (true, false), (true, true)] {
-            let in_flight = (0..IN_FLIGHT).rev();
-            ways.extend(in_flight.map(|n| Remedy::Insert(Mend { commit, wait: Some(n), barrier, ..mend })));
-        }
-    } else {
-        ways.push(Remedy::Insert(mend));
-    }
-    ways.into_iter().find(|way| match *way {
-        Remedy::Insert(mend) => mends(Rules { mend: Some(mend), ..Rules::default() }),
-        Remedy::WaitFor(op, groups) => mends(Rules { wait_as: Some((op, groups)), ..Rules::default() }),
-    })
-}
-
-/// The groups that are committed at most.
-fn commits(events: &[Event]) -> u32 {
-    let of = |event: &Event| match event {
-        Event::Commit => 1,
-        Event::Either(then, otherwise) => commits(then).max(commits(otherwise)),
-        _ => 0,
-    };
-    events.iter().map(of).sum()
-}
-
 /// The barriers that could all go at once. Layouts are left out of this: a barrier that only happens to be superfluous with
 /// the layouts of this instance may be needed in the next.
-fn idle(trace: &Trace, poll: &dyn Fn()) -> Vec<OpId> {
+fn idle(traces: &[Trace], poll: &dyn Fn()) -> Vec<OpId> {
     let hazards = |without: &[OpId], most: usize| {
         let rules = Rules { without, any_thread: true, ..Rules::default() };
-        check(trace, rules, &|found| found.len() > most, poll).len()
+        check(traces, rules, &|found| found.len() > most, poll).len()
     };
     let given = hazards(&[], usize::MAX);
     let mut idle = Vec::new();
-    for &barrier in trace.barriers.iter().rev() {
+    for &barrier in traces[0].barriers.iter().rev() {
         idle.push(barrier);
         if hazards(&idle, given) > given {
             idle.pop();
@@ -205,4 +157,13 @@ pub(crate) fn statement<'db>(db: &'db dyn Db, item: Item<'db>, range: TextRange)
     let map = body_source_map(db, item)?;
     let around = map.stmts.iter().filter(|(_, found): &(StmtId, _)| found.contains_range(range));
     around.map(|(_, found)| *found).min_by_key(|found| found.len())
+}
+
+/// The innermost statement of an item's body that a statement stands in; both relative to the item.
+pub(crate) fn statement_around<'db>(db: &'db dyn Db, item: Item<'db>, stmt: TextRange) -> Option<TextRange> {
+    let map = body_source_map(db, item)?;
+    let around = map.stmts.iter().map(|(_, found)| *found);
+    around
+        .filter(|found| found.contains_range(stmt) && found.len() > stmt.len())
+        .min_by_key(|found| found.len())
 }

@@ -6,7 +6,7 @@ use hx_tile::{OpId, SharedLayout, Solution, TileProgram};
 
 use super::Places;
 use crate::{
-    sync::{Hazard, Mend, Remedy, Touch},
+    sync::{Hazard, Mend, Remedy, Run, Touch},
     synchronization,
 };
 
@@ -44,9 +44,13 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     if let Some(element) = coordinate(program, solution, hazard) {
         found = found.note(format!("both touch `{name}[{element}]`"));
     }
+    if let Some(run) = hazard.run {
+        found = found.note(supposed(run));
+    }
     let fix = match hazard.remedy {
         Some(Remedy::Insert(mend)) => insert(places, lowered, mend),
         Some(Remedy::WaitFor(op, groups)) => other_wait(places, lowered, op, groups),
+        Some(Remedy::CommitAfter(op)) => commit_after(places, lowered, op),
         None => None,
     };
     match fix {
@@ -56,6 +60,35 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
         }
         None => found.help("put a `sync()` between the two"),
     }
+}
+
+/// For which launches something was found.
+fn supposed(run: Run) -> String {
+    let mut so = Vec::new();
+    if run.ends {
+        so.push(match run.trips {
+            Some(1) => "where a loop whose length a launch decides has one round".to_owned(),
+            Some(trips) => format!("where a loop whose length a launch decides has {trips} rounds"),
+            None => "in the last rounds of a loop whose length a launch decides".to_owned(),
+        });
+    }
+    if run.places {
+        so.push(format!("where an index that is known at run time only is {}", run.number));
+    }
+    format!("this is so {}", so.join(" and "))
+}
+
+/// A `commit` moved behind the condition that it stands under.
+fn commit_after(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
+    let commit = statement_of(places, lowered, op)?;
+    let around = places.statement_around(commit)?;
+    let file = places.kernel().0;
+    let indent = indentation(places, file, around)?;
+    let removed = Edit { file, range: with_space_before(places, file, commit), text: String::new() };
+    let text = format!("\n{indent}commit();");
+    let added = Edit { file, range: TextRange::empty(around.end()), text };
+    let title = "`commit()` after the condition: where it fails, the group is empty".to_owned();
+    Some(Fix { title, edits: vec![removed, added], applicability: Applicability::Verified })
 }
 
 /// The number of groups that a `wait` lets stay in flight.
@@ -91,12 +124,7 @@ fn coordinate(program: &TileProgram, solution: &Solution, hazard: &Hazard) -> Op
 /// Statements on lines of their own before the statement of an operation, if that stands in the kernel itself.
 fn insert(places: &Places<'_>, lowered: &Lowered, mend: Mend) -> Option<Fix> {
     let (file, start) = (places.kernel().0, statement_of(places, lowered, mend.before)?.start());
-    let text = file.text(places.db);
-    let line = text[..usize::from(start)].rfind('\n').map_or(0, |at| at + 1);
-    let indent = &text[line..usize::from(start)];
-    if !indent.chars().all(char::is_whitespace) {
-        return None;
-    }
+    let indent = indentation(places, file, TextRange::empty(start))?;
     let wait = mend.wait.map(|groups| format!("wait({groups})"));
     let calls = [mend.commit.then(|| "commit()".to_owned()), wait, mend.barrier.then(|| "sync()".to_owned())];
     let calls: Vec<String> = calls.into_iter().flatten().collect();
@@ -121,6 +149,20 @@ fn idle(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> 
 /// The statement of an operation in its file, if it stands in the kernel's own body.
 fn statement_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<TextRange> {
     places.statement(places.own(lowered, lowered.program.op(op)?.origin)?)
+}
+
+/// What stands before a range in its line, if that is nothing but space.
+fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) -> Option<&'db str> {
+    let before = &file.text(places.db)[..usize::from(range.start())];
+    let line = before.rfind('\n').map_or(0, |at| at + 1);
+    let indent = &before[line..];
+    indent.chars().all(char::is_whitespace).then_some(indent)
+}
+
+/// The range with the space before it, and the line break if it begins its line.
+fn with_space_before(places: &Places<'_>, file: SourceFile, range: TextRange) -> TextRange {
+    let before = &file.text(places.db)[..usize::from(range.start())];
+    TextRange::new((before.trim_end().len() as u32).into(), range.end())
 }
 
 /// The range with the indentation before it and the line break after it, if it fills its lines.

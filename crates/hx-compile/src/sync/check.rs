@@ -5,6 +5,7 @@ use hx_tile::{OpId, TensorId};
 
 use super::{
     Hazard, Touch,
+    suppose::Run,
     trace::{Access, Event, Trace},
 };
 
@@ -17,6 +18,8 @@ pub(super) struct Rules<'a> {
     pub(super) mend: Option<Mend>,
     /// This wait waits for all but so many groups.
     pub(super) wait_as: Option<(OpId, u32)>,
+    /// This commit stands behind the condition that it stands under.
+    pub(super) commit_after: Option<OpId>,
     /// What the conditions are, if there is but one: [`Trace::conditions`].
     pub(super) assume: Option<bool>,
     /// Any thread may do any access, whatever the layouts say.
@@ -39,29 +42,40 @@ pub struct Mend {
 /// A hazard whose tensor is still the number of a buffer.
 pub(super) type Found = Hazard;
 
-/// The hazards of a trace, at most one for each pair of operations and buffer, in the order in which they show; those
-/// that were met when there are `enough`. Polls now and then.
+/// The hazards of some traces of a kernel, at most one for each pair of operations and buffer, in the order in which they
+/// show; those that were met when there are `enough`. Polls now and then.
 pub(super) fn check(
-    trace: &Trace,
+    traces: &[Trace],
     rules: Rules<'_>,
     enough: &dyn Fn(&[Found]) -> bool,
     poll: &dyn Fn(),
 ) -> Vec<Found> {
-    // With one condition there are two ways through the kernel, and each is followed to its end. Of several nobody knows
-    // here which go together.
-    if let ([Some(_)], None) = (trace.conditions.as_slice(), rules.assume) {
-        let mut found = check(trace, Rules { assume: Some(true), ..rules }, enough, poll);
-        if enough(&found) {
-            return found;
-        }
-        let pair = |h: &Found| (h.tensor, h.earlier.op, h.later.op, h.in_flight);
-        for other in check(trace, Rules { assume: Some(false), ..rules }, enough, poll) {
-            if !found.iter().any(|known| pair(known) == pair(&other)) {
-                found.push(other);
+    let mut found = Vec::new();
+    for trace in traces {
+        // With one condition there are two ways through the kernel, and each is followed to its end. Of several nobody knows
+        // here which go together.
+        let ways = match trace.conditions.as_slice() {
+            [Some(_)] => [Some(true), Some(false)].as_slice(),
+            _ => &[None],
+        };
+        for &assume in ways {
+            found = follow(trace, Rules { assume, ..rules }, found, enough, poll);
+            if enough(&found) {
+                return found;
             }
         }
-        return found;
     }
+    found
+}
+
+/// Adds what one way through a trace shows to what was found.
+fn follow(
+    trace: &Trace,
+    rules: Rules<'_>,
+    hazards: Vec<Found>,
+    enough: &dyn Fn(&[Found]) -> bool,
+    poll: &dyn Fn(),
+) -> Vec<Found> {
     let units: Vec<i64> = trace.units.iter().map(|unit| (*unit).max(1)).collect();
     let count = |(size, unit): (&usize, &i64)| vec![Element::default(); size / *unit as usize];
     let mut state = State {
@@ -69,7 +83,7 @@ pub(super) fn check(
         clock: Clock::default(),
         groups: vec![None],
     };
-    let mut checker = Checker { rules, units, enough, poll, done: false, hazards: Vec::new() };
+    let mut checker = Checker { rules, units, run: trace.run, enough, poll, done: false, hazards };
     checker.events(&trace.events, &mut state);
     checker.hazards
 }
@@ -169,6 +183,8 @@ struct Checker<'a> {
     rules: Rules<'a>,
     /// Elements of a unit of each buffer.
     units: Vec<i64>,
+    /// What the trace supposes.
+    run: Option<Run>,
     enough: &'a dyn Fn(&[Found]) -> bool,
     poll: &'a dyn Fn(),
     /// There are enough.
@@ -191,7 +207,10 @@ impl Checker<'_> {
                 Event::Barrier(op) if !self.rules.without.contains(op) => state.clock.barrier(),
                 Event::Barrier(_) => {}
                 Event::WarpBarrier => state.clock.warp_barrier(),
-                Event::Commit => state.groups.push(None),
+                Event::Commit(op) if self.rules.commit_after == Some(*op) => {}
+                Event::Commit(_) => state.groups.push(None),
+                Event::Left(op) if self.rules.commit_after == Some(*op) => state.groups.push(None),
+                Event::Left(_) => {}
                 Event::Wait(op, groups) => match self.rules.wait_as {
                     Some((other, groups)) if other == *op => state.wait(groups),
                     _ => state.wait(*groups),
@@ -290,7 +309,15 @@ impl Checker<'_> {
                 && known.in_flight == in_flight
         };
         if !self.hazards.iter().any(same) {
-            self.hazards.push(Hazard { tensor, element, earlier, later, in_flight, remedy: None });
+            self.hazards.push(Hazard {
+                tensor,
+                element,
+                earlier,
+                later,
+                in_flight,
+                run: self.run,
+                remedy: None,
+            });
             self.done |= (self.enough)(&self.hazards);
         }
     }

@@ -45,40 +45,165 @@ impl<T: Copy> Column<T> {
     }
 }
 
-/// What symbols stand for; inner scopes come last.
-pub(super) type Scope = Vec<(Symbol, Column<i64>)>;
-
-/// The values of an expression: unknown for threads for which [`Expr::eval`] has none.
-pub(super) fn values(expr: &Expr, scope: &Scope) -> Column<i64> {
-    let mut sum = Column::Same(Some(0));
-    for (monomial, coefficient) in expr.terms() {
-        let mut product = Column::Same(Some(coefficient));
-        for factor in monomial {
-            product.join(&atom(factor, scope), |a, b| a?.checked_mul(b?));
-        }
-        sum.join(&product, |a, b| a?.checked_add(b?));
-    }
-    sum
+/// What symbols stand for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scope {
+    /// Inner scopes come last.
+    pub(super) known: Vec<Named>,
+    /// What a run supposes of values that only a launch knows.
+    pub(super) supposed: Vec<(Atom, i64)>,
+    /// What a run supposes of every other number that only a launch or its data know, where it says which element is meant.
+    pub(super) anything: Option<i64>,
 }
 
-fn atom<'s>(atom: &Atom, scope: &'s Scope) -> Cow<'s, Column<i64>> {
-    let both = |a: &Expr, b: &Expr, f: fn(i64, i64) -> Option<i64>| {
-        Cow::Owned(values(a, scope).both(&values(b, scope), f))
-    };
-    match atom {
-        Atom::Symbol(symbol) => match scope.iter().rev().find(|(known, _)| known == symbol) {
-            Some((_, column)) => Cow::Borrowed(column),
-            None => Cow::Owned(Column::Same(None)),
-        },
-        Atom::Div(a, b) => both(a, b, floor_div),
-        Atom::Mod(a, b) => both(a, b, |a, b| Some(a.wrapping_sub(floor_div(a, b)?.wrapping_mul(b)))),
-        Atom::Min(a, b) => both(a, b, |a, b| Some(a.min(b))),
-        Atom::Max(a, b) => both(a, b, |a, b| Some(a.max(b))),
-        Atom::Xor(a, b) => both(a, b, |a, b| Some(a ^ b)),
-        Atom::And(a, mask) => {
-            let mut column = values(a, scope);
-            column.join(&Column::Same(Some(*mask)), |a, b| Some(a? & b?));
-            Cow::Owned(column)
+/// A local number or a counter.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    pub(super) symbol: Symbol,
+    pub(super) values: Column<i64>,
+    /// What a run takes for them where they say which element is meant, if that is another thing.
+    pub(super) guess: Option<Column<i64>>,
+}
+
+impl Scope {
+    /// What is so in every launch.
+    pub(super) fn certain(&self) -> View<'_> {
+        View { known: &self.known, supposed: &[], anything: None }
+    }
+
+    /// What is so in this run.
+    pub(super) fn in_run(&self) -> View<'_> {
+        View { supposed: &self.supposed, ..self.certain() }
+    }
+
+    /// The same for places in shared memory, where any number will do.
+    pub(super) fn places(&self) -> View<'_> {
+        View { anything: self.anything, ..self.in_run() }
+    }
+
+    /// A new name for what an expression stands for.
+    pub(super) fn name(&mut self, symbol: &Symbol, value: &Expr) {
+        let named = self.named(symbol, value);
+        self.known.push(named);
+    }
+
+    /// A name stands for something else from here on.
+    pub(super) fn assign(&mut self, symbol: &Symbol, value: &Expr) {
+        let named = self.named(symbol, value);
+        self.replace(named);
+    }
+
+    /// The same for what nobody knows and nothing follows from.
+    pub(super) fn forget(&mut self, symbol: &Symbol) {
+        self.replace(Named { symbol: symbol.clone(), values: Column::Same(None), guess: None });
+    }
+
+    /// A new name for one number that is read from memory.
+    pub(super) fn read(&mut self, symbol: &Symbol) {
+        let guess = self.anything.map(|number| Column::Same(Some(number)));
+        self.known.push(Named { symbol: symbol.clone(), values: Column::Same(None), guess });
+    }
+
+    /// After one of two ways: what they do not agree on nobody knows.
+    pub(super) fn join(&mut self, other: &[Named]) {
+        for (mine, theirs) in self.known.iter_mut().zip(other) {
+            if mine.values != theirs.values || mine.guess != theirs.guess {
+                (mine.values, mine.guess) = (Column::Same(None), None);
+            }
+        }
+    }
+
+    fn named(&self, symbol: &Symbol, value: &Expr) -> Named {
+        let values = self.in_run().values(value);
+        let guess = self.anything.map(|_| self.places().values(value));
+        Named { symbol: symbol.clone(), values, guess }
+    }
+
+    fn replace(&mut self, named: Named) {
+        match self.known.iter_mut().rev().find(|known| known.symbol == named.symbol) {
+            Some(known) => *known = named,
+            None => self.known.push(named),
+        }
+    }
+}
+
+/// As much of a scope as is believed.
+#[derive(Clone, Copy)]
+pub(super) struct View<'s> {
+    known: &'s [Named],
+    supposed: &'s [(Atom, i64)],
+    anything: Option<i64>,
+}
+
+impl<'s> View<'s> {
+    /// The values of an expression: unknown for threads for which [`Expr::eval`] has none.
+    pub(super) fn values(self, expr: &Expr) -> Column<i64> {
+        let mut sum = Column::Same(Some(0));
+        for (monomial, coefficient) in expr.terms() {
+            let mut product = Column::Same(Some(coefficient));
+            for factor in monomial {
+                product.join(&self.atom(factor), |a, b| a?.checked_mul(b?));
+            }
+            sum.join(&product, |a, b| a?.checked_add(b?));
+        }
+        sum
+    }
+
+    /// A value that is the same for all threads, as that of the first.
+    pub(super) fn uniform(self, expr: &Expr) -> Option<i64> {
+        self.values(expr).get(0)
+    }
+
+    fn atom(self, atom: &Atom) -> Cow<'s, Column<i64>> {
+        if let Some((_, value)) = self.supposed.iter().rev().find(|(known, _)| known == atom) {
+            return Cow::Owned(Column::Same(Some(*value)));
+        }
+        let both = |a: &Expr, b: &Expr, f: fn(i64, i64) -> Option<i64>| {
+            Cow::Owned(self.values(a).both(&self.values(b), f))
+        };
+        match atom {
+            Atom::Symbol(symbol) => match self.known.iter().rev().find(|known| known.symbol == *symbol) {
+                Some(Named { guess: Some(guess), .. }) if self.anything.is_some() => Cow::Borrowed(guess),
+                Some(known) => Cow::Borrowed(&known.values),
+                None => Cow::Owned(Column::Same(self.anything)),
+            },
+            Atom::Div(a, b) => both(a, b, floor_div),
+            Atom::Mod(a, b) => both(a, b, |a, b| Some(a.wrapping_sub(floor_div(a, b)?.wrapping_mul(b)))),
+            Atom::Min(a, b) => both(a, b, |a, b| Some(a.min(b))),
+            Atom::Max(a, b) => both(a, b, |a, b| Some(a.max(b))),
+            Atom::Xor(a, b) => both(a, b, |a, b| Some(a ^ b)),
+            Atom::And(a, mask) => {
+                let mut column = self.values(a);
+                column.join(&Column::Same(Some(*mask)), |a, b| Some(a? & b?));
+                Cow::Owned(column)
+            }
+        }
+    }
+
+    /// Whether a condition holds: unknown for threads for which [`Cond::eval`] does not say.
+    pub(super) fn holds(self, cond: &Cond) -> Column<bool> {
+        // The first that decides it, or that is unknown, is the answer.
+        let fold = |conds: &[Cond], neutral: bool| {
+            let mut all = Column::Same(Some(neutral));
+            for cond in conds {
+                all.join(&self.holds(cond), |all, next| if all == Some(neutral) { next } else { all });
+            }
+            all
+        };
+        match cond {
+            Cond::True => Column::Same(Some(true)),
+            Cond::False => Column::Same(Some(false)),
+            Cond::Cmp(op, a, b) => {
+                let (a, b) = (self.values(a), self.values(b));
+                match op {
+                    CmpOp::Lt => a.both(&b, |a, b| Some(a < b)),
+                    CmpOp::Le => a.both(&b, |a, b| Some(a <= b)),
+                    CmpOp::Eq => a.both(&b, |a, b| Some(a == b)),
+                    CmpOp::Ne => a.both(&b, |a, b| Some(a != b)),
+                }
+            }
+            Cond::And(conds) => fold(conds, true),
+            Cond::Or(conds) => fold(conds, false),
         }
     }
 }
@@ -88,33 +213,6 @@ fn floor_div(a: i64, b: i64) -> Option<i64> {
         return None;
     }
     Some(a.wrapping_div(b) - i64::from(a.wrapping_rem(b) != 0 && ((a < 0) != (b < 0))))
-}
-
-/// Whether a condition holds: unknown for threads for which [`Cond::eval`] does not say.
-pub(super) fn holds(cond: &Cond, scope: &Scope) -> Column<bool> {
-    // The first that decides it, or that is unknown, is the answer.
-    let fold = |conds: &[Cond], neutral: bool| {
-        let mut all = Column::Same(Some(neutral));
-        for cond in conds {
-            all.join(&holds(cond, scope), |all, next| if all == Some(neutral) { next } else { all });
-        }
-        all
-    };
-    match cond {
-        Cond::True => Column::Same(Some(true)),
-        Cond::False => Column::Same(Some(false)),
-        Cond::Cmp(op, a, b) => {
-            let (a, b) = (values(a, scope), values(b, scope));
-            match op {
-                CmpOp::Lt => a.both(&b, |a, b| Some(a < b)),
-                CmpOp::Le => a.both(&b, |a, b| Some(a <= b)),
-                CmpOp::Eq => a.both(&b, |a, b| Some(a == b)),
-                CmpOp::Ne => a.both(&b, |a, b| Some(a != b)),
-            }
-        }
-        Cond::And(conds) => fold(conds, true),
-        Cond::Or(conds) => fold(conds, false),
-    }
 }
 
 #[cfg(test)]
@@ -131,12 +229,15 @@ mod tests {
         let threads: Vec<Option<i64>> = (0..8).map(Some).collect();
         let partly: Vec<Option<i64>> = (0..8).map(|t| (t % 3 != 0).then_some(t - 4)).collect();
         let same = Symbol::Var("same".into(), 0);
-        let scope: Scope = vec![
-            (thread.clone(), Column::Each(threads)),
-            (some.clone(), Column::Each(partly)),
-            (none.clone(), Column::Same(None)),
-            (same.clone(), Column::Same(Some(5))),
+        let known = [
+            (&thread, Column::Each(threads)),
+            (&some, Column::Each(partly)),
+            (&none, Column::Same(None)),
+            (&same, Column::Same(Some(5))),
         ];
+        let known =
+            known.map(|(symbol, values)| Named { symbol: symbol.clone(), values, guess: None }).to_vec();
+        let scope = Scope { known, ..Scope::default() };
         let [t, s, n, c] = [&thread, &some, &none, &same].map(|symbol| Expr::symbol(symbol.clone()));
         let huge = Expr::constant(i64::MAX);
         let exprs = [
@@ -165,18 +266,18 @@ mod tests {
         }
         for thread in 0..8 {
             let env = |symbol: &Symbol| {
-                scope.iter().find(|(known, _)| known == symbol).and_then(|(_, column)| column.get(thread))
+                scope.known.iter().find(|known| known.symbol == *symbol)?.values.get(thread)
             };
             for expr in &exprs {
                 assert_eq!(
-                    values(expr, &scope).get(thread),
+                    scope.certain().values(expr).get(thread),
                     expr.eval(&env).ok(),
                     "{expr} of thread {thread}"
                 );
             }
             for cond in &conds {
                 assert_eq!(
-                    holds(cond, &scope).get(thread),
+                    scope.certain().holds(cond).get(thread),
                     cond.eval(&env).ok(),
                     "{cond:?} of thread {thread}"
                 );

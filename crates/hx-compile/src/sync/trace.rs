@@ -1,20 +1,27 @@
 //! The accesses of all threads to shared memory, in the order of the program.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
-use hx_index::{Cond, Expr, Symbol, gcd};
+use hx_index::{Cond, Expr, Facts, Symbol, gcd};
 use hx_target::{CopyRow, WARP, catalogue};
 use hx_thread::{Address, AsyncCopy, Memory, Stmt, ThreadProgram, Transfer};
 use hx_tile::OpId;
 
-use super::column::{self, Column, Scope};
+use super::{
+    column::{Column, Named, Scope},
+    scan,
+    suppose::{Run, suppose},
+};
 
 /// How often at least a loop is followed whose count only a launch knows, or that runs too long to be followed to its end.
 const ROUNDS: i64 = 4;
-/// The longest loop that is followed to its end: what its last rounds leave in flight is what comes after it meets.
+/// The longest loop that is followed from its beginning to its end. A longer one is followed for its first and its last rounds:
+/// what those leave in flight is what comes after it meets.
 const WHOLE: i64 = 16;
 /// The same for a loop that only begins copies: how many are in flight decides what a `wait` waits for.
 const WHOLE_FILLING: i64 = 64;
+/// Where constants of the program tell rounds apart, so many are followed at most.
+const LONGEST: i64 = 128;
 
 /// Rows of a matrix that a warp moves at once, and the bytes of it that each lane holds.
 const MATRIX_ROWS: u32 = 8;
@@ -51,7 +58,9 @@ pub(super) enum Event {
     Barrier(OpId),
     /// A barrier of each warp on its own.
     WarpBarrier,
-    Commit,
+    Commit(OpId),
+    /// The condition that a commit stands under ends here.
+    Left(OpId),
     /// Waits until at most so many groups are in flight.
     Wait(OpId, u32),
     /// One of the two happens, and only a launch knows which; the condition is in [`Trace::conditions`].
@@ -90,34 +99,75 @@ pub(super) struct Trace {
     pub(super) complete: bool,
     /// The conditions that only a launch decides, each once; nothing for one that is not the same wherever it is met.
     pub(super) conditions: Vec<Option<Cond>>,
+    /// A condition depends on how long a loop of unknown length runs.
+    pub(super) asks_for_ends: bool,
+    /// Some access may be anywhere.
+    pub(super) asks_for_places: bool,
+    /// What was supposed, if anything was.
+    pub(super) run: Option<Run>,
 }
 
-/// Lists what a program does to its first `buffers` shared buffers.
-pub(super) fn trace(
-    program: &ThreadProgram,
-    buffers: usize,
-    is_sync: &dyn Fn(OpId) -> bool,
-    poll: &dyn Fn(),
-) -> Trace {
+/// What is traced.
+#[derive(Clone, Copy)]
+pub(super) struct Traced<'a> {
+    pub(super) program: &'a ThreadProgram,
+    /// What is known of symbols.
+    pub(super) facts: &'a Facts,
+    /// The first so many shared buffers.
+    pub(super) buffers: usize,
+    /// Whether an operation is a written barrier.
+    pub(super) is_sync: &'a dyn Fn(OpId) -> bool,
+}
+
+/// What a program does whatever a launch decides; then, where that leaves something open, what it does in some launches.
+pub(super) fn traces(traced: Traced<'_>, poll: &dyn Fn()) -> Vec<Trace> {
+    let any = trace(traced, None, poll);
+    let (ends, places) = (any.asks_for_ends, any.asks_for_places);
+    let run = |trips, number| Run { trips, number, ends, places };
+    let mut runs = Vec::new();
+    if ends || places {
+        runs.push(run(None, 0));
+    }
+    if places {
+        runs.push(run(None, 1));
+    }
+    // The last rounds may be the first ones.
+    if ends {
+        runs.extend([run(Some(1), 0), run(Some(2), 1)]);
+    }
+    std::iter::once(any).chain(runs.into_iter().map(|run| trace(traced, Some(run), poll))).collect()
+}
+
+fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
+    let Traced { program, facts, buffers, is_sync } = traced;
     let sizes = program.shared.iter().take(buffers);
+    let threads = Column::Each((0..i64::from(program.threads)).map(Some).collect());
     let mut tracer = Tracer {
         program,
+        facts,
         is_sync,
         poll,
-        scope: vec![(Symbol::Thread, Column::Each((0..i64::from(program.threads)).map(Some).collect()))],
+        scope: Scope {
+            known: vec![Named { symbol: Symbol::Thread, values: threads, guess: None }],
+            supposed: Vec::new(),
+            anything: run.map(|run| run.number),
+        },
         op: OpId(0),
         // A copy is in flight for as many rounds as a wait leaves groups; then one reads it, and one more writes over it.
-        rounds: ROUNDS.max(i64::from(deepest_wait(&program.body)) + 2),
+        rounds: ROUNDS.max(i64::from(scan::deepest_wait(&program.body)) + 2),
         partial: Vec::new(),
         bounds: BTreeSet::new(),
+        open: BTreeSet::new(),
         read: BTreeSet::new(),
         written: BTreeSet::new(),
         trace: Trace {
             sizes: sizes.map(|s| (u64::from(s.bytes) * 8 / u64::from(s.dtype.bits())) as usize).collect(),
             complete: true,
+            run,
             ..Trace::default()
         },
     };
+    tracer.suppose_lengths();
     tracer.trace.units = tracer.trace.sizes.iter().map(|&size| size as i64).collect();
     let mut events = Vec::new();
     tracer.body(&program.body, &mut events);
@@ -130,14 +180,16 @@ pub(super) fn trace(
     if !decide.is_disjoint(&tracer.bounds) {
         tracer.trace.conditions.push(None);
     }
+    tracer.trace.asks_for_ends = !tracer.open.is_disjoint(&tracer.bounds);
     tracer.trace
 }
 
 struct Tracer<'a> {
     program: &'a ThreadProgram,
+    facts: &'a Facts,
     is_sync: &'a dyn Fn(OpId) -> bool,
     poll: &'a dyn Fn(),
-    /// The value of each symbol for each thread, where it is known; inner scopes come last.
+    /// The value of each symbol for each thread, where it is known.
     scope: Scope,
     op: OpId,
     /// How often a loop is followed that does not end sooner.
@@ -146,6 +198,8 @@ struct Tracer<'a> {
     partial: Vec<Symbol>,
     /// What the counts of loops depend on that only a launch knows.
     bounds: BTreeSet<Symbol>,
+    /// What conditions depend on that only a launch decides.
+    open: BTreeSet<Symbol>,
     /// Global tensors.
     read: BTreeSet<u32>,
     written: BTreeSet<u32>,
@@ -153,17 +207,48 @@ struct Tracer<'a> {
 }
 
 impl Tracer<'_> {
-    /// A value that is the same for all threads, as that of the first.
-    fn uniform(&self, expr: &Expr) -> Option<i64> {
-        column::values(expr, &self.scope).get(0)
+    /// Supposes the length of every loop that depends on the launch alone, so that what stands before a loop knows it too.
+    fn suppose_lengths(&mut self) {
+        let mut loops = Vec::new();
+        scan::visit(&self.program.body, &mut |stmt| {
+            if let Stmt::For { var, start, end, body, .. } = stmt
+                && scan::touches_shared(body)
+            {
+                loops.push((var, start, end, body));
+            }
+        });
+        for (var, start, end, body) in loops {
+            let local = |symbol: &Symbol| matches!(symbol, Symbol::Var(..));
+            if !start.symbols().iter().chain(&end.symbols()).any(local) {
+                self.suppose_length(start, end, body, var);
+            }
+        }
+    }
+
+    /// Supposes that a loop has as many rounds as show what it does, or as this run wants, if they are not known.
+    fn suppose_length(&mut self, start: &Expr, end: &Expr, body: &[Stmt], var: &Symbol) {
+        let Some(run) = self.trace.run else { return };
+        if self.scope.in_run().uniform(start).is_none() {
+            suppose(start, run.number, &mut self.scope, self.facts);
+        }
+        if let (Some(first), None) = (self.scope.in_run().uniform(start), self.scope.in_run().uniform(end)) {
+            let trips = run.trips.unwrap_or_else(|| self.rounds_of(body, var).0);
+            suppose(end, first.saturating_add(trips), &mut self.scope, self.facts);
+        }
+    }
+
+    /// How many rounds of a loop show what it does, but for its last ones, and after how many it repeats.
+    fn rounds_of(&self, body: &[Stmt], var: &Symbol) -> (i64, i64) {
+        let rounds = scan::rounds(body, var);
+        (self.rounds.max(rounds.settled.min(LONGEST)), rounds.period)
     }
 
     fn body(&mut self, body: &[Stmt], out: &mut Vec<Event>) {
-        let depth = self.scope.len();
+        let depth = self.scope.known.len();
         for stmt in body {
             self.stmt(stmt, out);
         }
-        self.scope.truncate(depth);
+        self.scope.known.truncate(depth);
     }
 
     fn stmt(&mut self, stmt: &Stmt, out: &mut Vec<Event>) {
@@ -176,59 +261,60 @@ impl Tracer<'_> {
                 self.op = outer;
             }
             Stmt::Let { var, value } => {
-                let values = column::values(value, &self.scope);
                 if self.partial.iter().any(|partial| value.mentions(partial)) {
                     self.partial.push(var.clone());
                 }
-                self.scope.push((var.clone(), values));
+                self.scope.name(var, value);
             }
-            Stmt::Assign { var, value } => {
-                let values = column::values(value, &self.scope);
-                self.assign(var, values);
-            }
+            Stmt::Assign { var, value } => self.scope.assign(var, value),
             Stmt::LoadInteger { var, address } => {
                 self.global(address, false);
-                self.scope.push((var.clone(), Column::Same(None)));
+                self.scope.read(var);
             }
             Stmt::LoadIndex { var, address, guard } => {
                 let dtype = self.program.memory_dtype(address.memory);
                 let bytes = dtype.map_or(1, |d| d.bits().div_ceil(8));
                 let read = Move { bytes, collective: false, addressing: WARP, write: false };
                 self.access(address, read, guard, false, out);
-                self.scope.push((var.clone(), Column::Same(None)));
+                self.scope.read(var);
             }
             // What data decide is known only at run time.
-            Stmt::LetNumber { var, .. } => self.scope.push((var.clone(), Column::Same(None))),
-            Stmt::AssignNumber { var, .. } => self.assign(var, Column::Same(None)),
+            Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => self.scope.forget(var),
             Stmt::For { var, start, end, body, .. } => self.counted(var, start, end, body, out),
             Stmt::While { cond, body } => {
-                if touches_shared(body) {
+                if scan::touches_shared(body) {
                     self.bounds.extend(cond.symbols());
                     // What the rounds change is known for those that are followed only.
                     let depth = self.partial.len();
-                    assigned(body, &mut self.partial);
+                    scan::assigned(body, &mut self.partial);
                     (0..self.rounds).for_each(|_| self.body(body, out));
                     self.partial.truncate(depth);
                 }
             }
-            Stmt::If { cond, then, otherwise } => match column::holds(cond, &self.scope).get(0) {
-                Some(true) => self.body(then, out),
-                Some(false) => self.body(otherwise, out),
-                None => {
-                    let (mut a, mut b) = (Vec::new(), Vec::new());
-                    self.body(then, &mut a);
-                    self.body(otherwise, &mut b);
-                    self.condition(cond);
-                    out.push(Event::Either(a, b));
+            Stmt::If { cond, then, otherwise } => {
+                match self.scope.in_run().holds(cond).get(0) {
+                    Some(true) => self.body(then, out),
+                    Some(false) => self.body(otherwise, out),
+                    None => {
+                        let (mut a, mut b) = (Vec::new(), Vec::new());
+                        let before = self.scope.known.clone();
+                        self.body(then, &mut a);
+                        let after = std::mem::replace(&mut self.scope.known, before);
+                        self.body(otherwise, &mut b);
+                        self.scope.join(&after);
+                        self.condition(cond);
+                        out.push(Event::Either(a, b));
+                    }
                 }
-            },
+                out.extend(scan::commit_of(then, otherwise).map(Event::Left));
+            }
             // A barrier inside another operation is the compiler's own and orders only its scratch memory.
             Stmt::Barrier if (self.is_sync)(self.op) => {
                 self.trace.barriers.insert(self.op);
                 out.push(Event::Barrier(self.op));
             }
             Stmt::WarpBarrier => out.push(Event::WarpBarrier),
-            Stmt::Commit => out.push(Event::Commit),
+            Stmt::Commit => out.push(Event::Commit(self.op)),
             Stmt::Wait { groups } => out.push(Event::Wait(self.op, *groups)),
             Stmt::Transfer(transfer) => self.transfer(transfer, out),
             Stmt::AsyncCopy(copy) => self.async_copy(copy, out),
@@ -247,50 +333,63 @@ impl Tracer<'_> {
     /// Notes a condition that only a launch decides.
     fn condition(&mut self, cond: &Cond) {
         let symbols = cond.symbols();
-        let varies = |symbol: &Symbol| self.scope.iter().any(|(known, _)| known == symbol);
+        let varies = |symbol: &Symbol| self.scope.known.iter().any(|known| known.symbol == *symbol);
         let cond = (!symbols.iter().any(varies)).then(|| cond.clone());
+        self.open.extend(symbols);
         let conditions = &mut self.trace.conditions;
         if cond.is_none() || !conditions.contains(&cond) {
             conditions.push(cond);
         }
     }
 
-    fn assign(&mut self, var: &Symbol, values: Column<i64>) {
-        match self.scope.iter_mut().rev().find(|(known, _)| known == var) {
-            Some((_, known)) => *known = values,
-            None => self.scope.push((var.clone(), values)),
-        }
-    }
-
     fn counted(&mut self, var: &Symbol, start: &Expr, end: &Expr, body: &[Stmt], out: &mut Vec<Event>) {
-        if !touches_shared(body) {
+        let named = self.scope.known.len();
+        if !scan::touches_shared(body) {
             // Nothing to order, but global memory may be touched.
-            let mut nothing = Vec::new();
-            self.scope.push((var.clone(), Column::Same(None)));
-            self.body(body, &mut nothing);
-            self.scope.pop();
-            return;
+            self.scope.read(var);
+            self.body(body, &mut Vec::new());
+            return self.scope.known.truncate(named);
         }
-        let (first, last) = (self.uniform(start), self.uniform(end));
-        let trips = first.zip(last).map(|(first, last)| (last - first).max(0));
-        if trips.is_none() {
+        let supposed = self.scope.supposed.len();
+        self.suppose_length(start, end, body, var);
+        let view = self.scope.in_run();
+        let trips =
+            view.uniform(start).zip(view.uniform(end)).map(|(first, last)| last.saturating_sub(first).max(0));
+        let certain = self.scope.certain();
+        if certain.uniform(start).is_none() || certain.uniform(end).is_none() {
             self.bounds.extend(start.symbols());
             self.bounds.extend(end.symbols());
         }
-        let longest = if begins_copies_only(body) { WHOLE_FILLING } else { WHOLE };
-        let rounds = trips.map_or(self.rounds, |trips| if trips <= longest { trips } else { self.rounds });
-        let whole = trips == Some(rounds);
+        let (head, tail) = self.followed(trips, body, var);
         let depth = self.partial.len();
-        if !whole {
+        if trips != Some(head) {
             self.partial.push(var.clone());
         }
-        for round in 0..rounds {
-            let value = first.and_then(|first| first.checked_add(round));
-            self.scope.push((var.clone(), Column::Same(value)));
+        for round in (0..head).chain(tail) {
+            self.scope.name(var, &(start.clone() + Expr::constant(round)));
             self.body(body, out);
-            self.scope.pop();
+            self.scope.known.truncate(named);
         }
         self.partial.truncate(depth);
+        self.scope.supposed.truncate(supposed);
+    }
+
+    /// The rounds of a loop that are followed: so many from its beginning, and, if it is longer than that, its last ones. In
+    /// between as many are left out as its stages repeat after, so that the last ones find them where they would be.
+    fn followed(&self, trips: Option<i64>, body: &[Stmt], var: &Symbol) -> (i64, Range<i64>) {
+        let whole = if scan::begins_copies_only(body) { WHOLE_FILLING } else { WHOLE };
+        if let Some(trips) = trips.filter(|trips| *trips <= whole) {
+            return (trips, 0..0);
+        }
+        let (rounds, period) = self.rounds_of(body, var);
+        let Some(trips) = trips.filter(|trips| *trips > rounds) else {
+            return (trips.unwrap_or(rounds), 0..0);
+        };
+        let left_out = (trips - 2 * rounds).max(0) / period * period;
+        if trips - left_out > 2 * rounds + LONGEST {
+            return (rounds, 0..0);
+        }
+        (rounds, rounds + left_out..trips)
     }
 
     fn transfer(&mut self, transfer: &Transfer, out: &mut Vec<Event>) {
@@ -334,8 +433,8 @@ impl Tracer<'_> {
         if self.partial.iter().any(|var| address.offset.mentions(var)) {
             self.trace.complete = false;
         }
-        let guards = column::holds(guard, &self.scope);
-        let firsts = column::values(&address.offset, &self.scope);
+        let guards = self.scope.certain().holds(guard);
+        let firsts = self.scope.places().values(&address.offset);
         let mut threads = Vec::new();
         let mut anywhere = None;
         for thread in 0..self.program.threads {
@@ -360,70 +459,9 @@ impl Tracer<'_> {
             out.push(Event::Access(access.clone()));
         }
         if let Some(thread) = anywhere {
+            self.trace.asks_for_places = true;
             let len = self.trace.sizes[buffer] as i64;
             out.push(Event::Access(Access { anywhere: true, len, threads: vec![(thread, 0)], ..access }));
         }
     }
-}
-
-/// The locals that a body changes.
-fn assigned(body: &[Stmt], out: &mut Vec<Symbol>) {
-    visit(body, &mut |stmt| {
-        if let Stmt::Assign { var, .. } = stmt {
-            out.push(var.clone());
-        }
-    });
-}
-
-/// Shows every statement of a body, and of the bodies in it.
-fn visit(body: &[Stmt], see: &mut impl FnMut(&Stmt)) {
-    for stmt in body {
-        see(stmt);
-        match stmt {
-            Stmt::Group(group) => visit(&group.body, see),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => visit(body, see),
-            Stmt::If { then, otherwise, .. } => {
-                visit(then, see);
-                visit(otherwise, see);
-            }
-            _ => {}
-        }
-    }
-}
-
-/// The most groups that a wait leaves in flight.
-fn deepest_wait(body: &[Stmt]) -> u32 {
-    let mut deepest = 0;
-    visit(body, &mut |stmt| {
-        if let Stmt::Wait { groups } = stmt {
-            deepest = deepest.max(*groups);
-        }
-    });
-    deepest
-}
-
-/// Whether a body begins copies and waits for nothing.
-fn begins_copies_only(body: &[Stmt]) -> bool {
-    let (mut commits, mut waits) = (false, false);
-    visit(body, &mut |stmt| match stmt {
-        Stmt::Commit => commits = true,
-        Stmt::Wait { .. } | Stmt::Barrier | Stmt::WarpBarrier => waits = true,
-        _ => {}
-    });
-    commits && !waits
-}
-
-/// Whether a body does anything that belongs in a trace.
-fn touches_shared(body: &[Stmt]) -> bool {
-    let shared = |address: &Address| matches!(address.memory, Memory::Shared(_));
-    let mut touches = false;
-    visit(body, &mut |stmt| {
-        touches |= match stmt {
-            Stmt::Transfer(transfer) => shared(&transfer.address),
-            Stmt::LoadIndex { address, .. } => shared(address),
-            Stmt::AsyncCopy(_) | Stmt::Barrier | Stmt::WarpBarrier | Stmt::Commit | Stmt::Wait { .. } => true,
-            _ => false,
-        };
-    });
-    touches
 }

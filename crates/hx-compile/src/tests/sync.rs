@@ -42,7 +42,7 @@ fn check_sync(body: &str, expected: Expect) {
 }
 
 /// The same with a tensor `t` that is held in another order than `r`, so that threads read what others wrote.
-fn check_turned(body: &str, expected: Expect) {
+pub(super) fn check_turned(body: &str, expected: Expect) {
     let t = "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));\n";
     check_sync(&format!("{t}{body}"), expected);
 }

@@ -1,0 +1,85 @@
+//! Changes that order what nothing orders: each is tried on the traces before it is offered.
+
+use std::collections::BTreeSet;
+
+use hx_tile::{OpId, OpKind, TileProgram};
+
+use super::{
+    Hazard, Mend, Remedy,
+    check::{Rules, check},
+    trace::{Event, Trace},
+};
+
+/// Groups of copies that a wait of a remedy may leave in flight, and one more.
+const IN_FLIGHT: u32 = 4;
+
+/// The least that orders a hazard: groups of copies stay in flight as far as they may.
+pub(super) fn remedy(
+    tile: &TileProgram,
+    traces: &[Trace],
+    hazard: &Hazard,
+    found: &[Hazard],
+    poll: &dyn Fn(),
+) -> Option<Remedy> {
+    let key = |hazard: &Hazard| (hazard.tensor, hazard.earlier.op, hazard.later.op, hazard.in_flight);
+    // The same pair must not race for another reason, and nothing may race that did not.
+    let fails = |left: &[Hazard]| {
+        left.iter().any(|left| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op))
+            || !left.iter().all(|left| found.iter().any(|known| key(known) == key(left)))
+    };
+    let mends = |rules: Rules<'_>| !fails(&check(traces, rules, &fails, poll));
+    let mend = Mend { before: hazard.later.op, commit: false, wait: None, barrier: true };
+    let mut ways = Vec::new();
+    if hazard.in_flight {
+        // A group that may not be there is no group to count on; an empty one is.
+        ways.extend(conditional_commits(traces).into_iter().map(Remedy::CommitAfter));
+        let waits = tile.ops(1.0).into_iter().filter_map(|(op, _)| match op.kind {
+            OpKind::Wait { groups } => Some((op.id, groups)),
+            _ => None,
+        });
+        let most_commits = traces.iter().map(|trace| commits(&trace.events)).max().unwrap_or(0);
+        for (op, groups) in waits {
+            // To leave more groups in flight than there are is to wait for none.
+            let most = groups.min(most_commits);
+            ways.extend((0..most).rev().map(|fewer| Remedy::WaitFor(op, fewer)));
+        }
+        // A barrier that is there already makes visible what was waited for before it.
+        let syncs = tile.ops(1.0).into_iter().map(|(op, _)| op).take_while(|op| op.id != hazard.later.op);
+        let syncs: Vec<OpId> = syncs.filter(|op| matches!(op.kind, OpKind::Sync)).map(|op| op.id).collect();
+        for (&before, commit) in syncs.iter().rev().flat_map(|sync| [(sync, false), (sync, true)]) {
+            let in_flight = (0..IN_FLIGHT).rev();
+            let insert = |n| Remedy::Insert(Mend { before, commit, wait: Some(n), barrier: false });
+            ways.extend(in_flight.map(insert));
+        }
+        for (commit, barrier) in [(false, false), (false, true), (true, false), (true, true)] {
+            let in_flight = (0..IN_FLIGHT).rev();
+            ways.extend(in_flight.map(|n| Remedy::Insert(Mend { commit, wait: Some(n), barrier, ..mend })));
+        }
+    } else {
+        ways.push(Remedy::Insert(mend));
+    }
+    ways.into_iter().find(|way| match *way {
+        Remedy::Insert(mend) => mends(Rules { mend: Some(mend), ..Rules::default() }),
+        Remedy::WaitFor(op, groups) => mends(Rules { wait_as: Some((op, groups)), ..Rules::default() }),
+        Remedy::CommitAfter(op) => mends(Rules { commit_after: Some(op), ..Rules::default() }),
+    })
+}
+
+/// The groups that are committed at most.
+fn commits(events: &[Event]) -> u32 {
+    let of = |event: &Event| match event {
+        Event::Commit(_) => 1,
+        Event::Either(then, otherwise) => commits(then).max(commits(otherwise)),
+        _ => 0,
+    };
+    events.iter().map(of).sum()
+}
+
+/// The commits that stand under a condition.
+fn conditional_commits(traces: &[Trace]) -> BTreeSet<OpId> {
+    let left = |event: &Event| match event {
+        Event::Left(op) => Some(*op),
+        _ => None,
+    };
+    traces.iter().flat_map(|trace| trace.events.iter().filter_map(left)).collect()
+}

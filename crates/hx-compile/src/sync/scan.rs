@@ -1,0 +1,153 @@
+//! What a body does, read off its statements without following them.
+
+use hx_index::{Atom, Cond, Expr, Symbol, gcd};
+use hx_thread::{Address, Memory, Stmt};
+use hx_tile::OpId;
+
+/// Shows every statement of a body, and of the bodies in it.
+pub(super) fn visit<'b>(body: &'b [Stmt], see: &mut impl FnMut(&'b Stmt)) {
+    for stmt in body {
+        see(stmt);
+        match stmt {
+            Stmt::Group(group) => visit(&group.body, see),
+            Stmt::For { body, .. } | Stmt::While { body, .. } => visit(body, see),
+            Stmt::If { then, otherwise, .. } => {
+                visit(then, see);
+                visit(otherwise, see);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The locals that a body changes.
+pub(super) fn assigned(body: &[Stmt], out: &mut Vec<Symbol>) {
+    visit(body, &mut |stmt| {
+        if let Stmt::Assign { var, .. } = stmt {
+            out.push(var.clone());
+        }
+    });
+}
+
+/// The most groups that a wait leaves in flight.
+pub(super) fn deepest_wait(body: &[Stmt]) -> u32 {
+    let mut deepest = 0;
+    visit(body, &mut |stmt| {
+        if let Stmt::Wait { groups } = stmt {
+            deepest = deepest.max(*groups);
+        }
+    });
+    deepest
+}
+
+/// Whether a body begins copies and waits for nothing.
+pub(super) fn begins_copies_only(body: &[Stmt]) -> bool {
+    let (mut commits, mut waits) = (false, false);
+    visit(body, &mut |stmt| match stmt {
+        Stmt::Commit => commits = true,
+        Stmt::Wait { .. } | Stmt::Barrier | Stmt::WarpBarrier => waits = true,
+        _ => {}
+    });
+    commits && !waits
+}
+
+/// Whether a body does anything that belongs in a trace.
+pub(super) fn touches_shared(body: &[Stmt]) -> bool {
+    let shared = |address: &Address| matches!(address.memory, Memory::Shared(_));
+    let mut touches = false;
+    visit(body, &mut |stmt| {
+        touches |= match stmt {
+            Stmt::Transfer(transfer) => shared(&transfer.address),
+            Stmt::LoadIndex { address, .. } => shared(address),
+            Stmt::AsyncCopy(_) | Stmt::Barrier | Stmt::WarpBarrier | Stmt::Commit | Stmt::Wait { .. } => true,
+            _ => false,
+        };
+    });
+    touches
+}
+
+/// The one operation that closes groups of copies in one of the two ways of a condition, where the other way has none and
+/// no loop or further condition stands in between.
+pub(super) fn commit_of(then: &[Stmt], otherwise: &[Stmt]) -> Option<OpId> {
+    let direct = |body: &[Stmt]| -> Vec<OpId> {
+        let commits = body.iter().filter_map(|stmt| match stmt {
+            Stmt::Group(group) if matches!(group.body.as_slice(), [Stmt::Commit]) => Some(group.op),
+            _ => None,
+        });
+        commits.collect()
+    };
+    match (direct(then).as_slice(), direct(otherwise).as_slice()) {
+        ([commit], []) | ([], [commit]) => Some(*commit),
+        _ => None,
+    }
+}
+
+/// How the rounds of a loop differ from each other.
+pub(super) struct Rounds {
+    /// After so many they go on as they are, as far as constants of the program say.
+    pub(super) settled: i64,
+    /// Addresses and conditions repeat after so many.
+    pub(super) period: i64,
+}
+
+/// What the conditions and the places in shared memory of a body say of the counter of its loop.
+pub(super) fn rounds(body: &[Stmt], counter: &Symbol) -> Rounds {
+    let mut rounds = Rounds { settled: 0, period: 1 };
+    visit(body, &mut |stmt| match stmt {
+        Stmt::If { cond, .. } => rounds.condition(cond, counter),
+        Stmt::Transfer(transfer) => rounds.address(&transfer.address, counter),
+        Stmt::AsyncCopy(copy) => rounds.address(&copy.dst, counter),
+        _ => {}
+    });
+    rounds
+}
+
+impl Rounds {
+    fn condition(&mut self, cond: &Cond, counter: &Symbol) {
+        match cond {
+            Cond::True | Cond::False => {}
+            Cond::Cmp(_, a, b) => {
+                self.expr(a, counter);
+                self.expr(b, counter);
+                // Where both sides are equal, the condition turns.
+                let difference = b.clone() - a.clone();
+                let slope = difference.terms().find_map(|(monomial, slope)| match monomial.as_slice() {
+                    [Atom::Symbol(symbol)] if symbol == counter => Some(slope),
+                    _ => None,
+                });
+                if let Some(slope) = slope {
+                    let turn = difference.constant_term() / slope;
+                    self.settled = self.settled.max(turn.saturating_abs().saturating_add(2));
+                }
+            }
+            Cond::And(conds) | Cond::Or(conds) => {
+                conds.iter().for_each(|cond| self.condition(cond, counter));
+            }
+        }
+    }
+
+    fn address(&mut self, address: &Address, counter: &Symbol) {
+        if matches!(address.memory, Memory::Shared(_)) {
+            self.expr(&address.offset, counter);
+        }
+    }
+
+    /// A remainder comes back to where it was; it is seen to do so.
+    fn expr(&mut self, expr: &Expr, counter: &Symbol) {
+        for atom in expr.terms().flat_map(|(monomial, _)| monomial) {
+            match atom {
+                Atom::Mod(a, b) if a.mentions(counter) => {
+                    let period = b.as_const().unwrap_or(1).max(1);
+                    self.period = (self.period / gcd(self.period, period)).saturating_mul(period);
+                    self.settled = self.settled.max(period.saturating_add(2));
+                }
+                Atom::Mod(..) | Atom::Symbol(_) => {}
+                Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {
+                    self.expr(a, counter);
+                    self.expr(b, counter);
+                }
+                Atom::And(a, _) => self.expr(a, counter),
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Races that only some launches have: in the last rounds of a loop, in late ones, or where data say which stage is meant.
+
+use expect_test::{Expect, expect};
+
+use super::{check, sync::check_turned};
+
+/// A ring of two stages whose next stage is copied under a condition; `rest` closes its group and waits.
+fn pipeline(rest: &str) -> String {
+    format!(
+        "    copy(gx, r);
+    copy(r, s);
+    let ring = shared_tensor(f32, [256, 2]);
+    let gz = tile(x, [256]);
+    copy_async(gz[.., 0], ring[.., 0]);
+    commit();
+    for k in 0..cdiv(m, 256) {{
+        sync();
+{rest}        sync();
+        copy(ring[.., k % 2], t);
+        copy(t, gy);
+    }}
+"
+    )
+}
+
+#[test]
+fn a_group_that_is_not_closed_in_the_last_round_is_missed() {
+    check_turned(
+        &pipeline(
+            "        if k + 1 < cdiv(m, 256) {
+            copy_async(gz[.., k + 1], ring[.., (k + 1) % 2]);
+            commit();
+        }
+        wait(1);
+",
+        ),
+        expect![[r#"
+            HX0403 `copy(ring[.., k % 2], t)` `ring` is read before anything waited for the copy into it
+              `copy(ring[.., k % 2], t)`: thread 0 reads `ring` here
+              `copy_async(gz[.., k + 1], ring[.., (k + 1) % 2])`: thread 0 writes `ring` here
+              note: both touch `ring[0, 1]`
+              note: this is so in the last rounds of a loop whose length a launch decides
+              fix: `commit()` after the condition: where it fails, the group is empty
+            HX0403 `copy(ring[.., k % 2], t)` `ring` is read before anything waited for the copy into it
+              `copy(ring[.., k % 2], t)`: thread 0 reads `ring` here
+              `copy_async(gz[.., 0], ring[.., 0])`: thread 0 writes `ring` here
+              note: both touch `ring[0, 0]`
+              note: this is so where a loop whose length a launch decides has one round
+              fix: `commit()` after the condition: where it fails, the group is empty
+        "#]],
+    );
+}
+
+#[test]
+fn a_pipeline_that_waits_for_all_in_its_last_round_is_right() {
+    check_turned(
+        &pipeline(
+            "        if k + 1 < cdiv(m, 256) {
+            copy_async(gz[.., k + 1], ring[.., (k + 1) % 2]);
+            commit();
+            wait(1);
+        } else {
+            wait(0);
+        }
+",
+        ),
+        expect![[""]],
+    );
+    check_turned(
+        &pipeline(
+            "        if k + 1 < cdiv(m, 256) {
+            copy_async(gz[.., k + 1], ring[.., (k + 1) % 2]);
+        }
+        commit();
+        wait(1);
+",
+        ),
+        expect![[""]],
+    );
+}
+
+/// Two unknown lengths make one loop; each has its share of the rounds.
+#[test]
+fn a_loop_over_two_parts_is_followed_into_both() {
+    check_turned(
+        "    copy(gx, r);
+    let first = cdiv(m, 256);
+    for k in 0..first + cdiv(m, 512) {
+        copy(r, s);
+        if k < first {
+            sync();
+        }
+        copy(s, t);
+        copy(t, gy);
+        sync();
+    }
+",
+        expect![[r#"
+            HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
+              `copy(s, t)`: thread 1 reads `s` here
+              `copy(r, s)`: thread 0 writes `s` here
+              note: both touch `s[1]`
+              note: this is so in the last rounds of a loop whose length a launch decides
+              fix: insert `sync()`
+        "#]],
+    );
+}
+
+#[test]
+fn a_barrier_that_is_missing_late_is_missed() {
+    let body = |rounds: &str, condition: &str| {
+        format!(
+            "    copy(gx, r);
+    for k in 0..{rounds} {{
+        copy(r, s);
+        if {condition} {{
+            sync();
+        }}
+        copy(s, t);
+        copy(t, gy);
+        sync();
+    }}
+"
+        )
+    };
+    check_turned(
+        &body("64", "k != 40"),
+        expect![[r#"
+        HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
+          `copy(s, t)`: thread 1 reads `s` here
+          `copy(r, s)`: thread 0 writes `s` here
+          note: both touch `s[1]`
+          fix: insert `sync()`
+    "#]],
+    );
+    check_turned(
+        &body("m / 256", "k < 40"),
+        expect![[r#"
+        HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
+          `copy(s, t)`: thread 1 reads `s` here
+          `copy(r, s)`: thread 0 writes `s` here
+          note: both touch `s[1]`
+          fix: insert `sync()`
+    "#]],
+    );
+    check_turned(
+        &body("1000", "k < 999"),
+        expect![[r#"
+        HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
+          `copy(s, t)`: thread 1 reads `s` here
+          `copy(r, s)`: thread 0 writes `s` here
+          note: both touch `s[1]`
+          fix: insert `sync()`
+    "#]],
+    );
+    check_turned(&body("1000", "k < 1000"), expect![[""]]);
+}
+
+/// Checks a kernel that reads from `stage_of` which of the two stages of `ring` it means.
+fn check_staged(body: &str, expected: Expect) {
+    let text = format!(
+        "kernel k(x: f32[256], stage_of: i32[4], rounds: i32, y: mut f32[256]) grid [1] threads 64 {{
+    let r = load(x);
+    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
+    let ring = shared_tensor(f32, [256, 2]);
+{body}}}
+"
+    );
+    check(&text, expected);
+}
+
+#[test]
+fn an_index_that_data_decide_may_be_any() {
+    check_staged(
+        "    copy(r, ring[.., 1]);
+    copy(ring[.., stage_of[0] % 2], t);
+    copy(t, y);
+",
+        expect![[r#"
+            HX0401 `copy(ring[.., stage_of[0] % 2], t)` threads race on `ring`: nothing orders the accesses
+              `copy(ring[.., stage_of[0] % 2], t)`: thread 1 reads `ring` here
+              `copy(r, ring[.., 1])`: thread 0 writes `ring` here
+              note: both touch `ring[1, 1]`
+              note: this is so where an index that is known at run time only is 1
+              fix: insert `sync()`
+        "#]],
+    );
+    check_staged(
+        "    copy(r, ring[.., 1]);
+    sync();
+    copy(ring[.., stage_of[0] % 2], t);
+    copy(t, y);
+",
+        expect![""],
+    );
+}
+
+/// One index stands for one stage, wherever it is used.
+#[test]
+fn two_stages_beside_each_other_are_never_one() {
+    check_staged(
+        "    let first = stage_of[0];
+    copy(r, ring[.., first % 2]);
+    for k in 0..rounds {
+        sync();
+        copy(r, ring[.., (first + k + 1) % 2]);
+        copy(ring[.., (first + k) % 2], t);
+        copy(t, y);
+    }
+",
+        expect![""],
+    );
+    check_staged(
+        "    for k in stage_of[0]..stage_of[1] {
+        sync();
+        copy(r, ring[.., (k + 1) % 2]);
+        copy(ring[.., k % 2], t);
+        copy(t, y);
+    }
+",
+        expect![""],
+    );
+    check_staged(
+        "    let stage = stage_of[0];
+    for _ in 0..rounds {
+        sync();
+        copy(r, ring[.., stage % 2]);
+        stage = stage + 1;
+        copy(ring[.., stage % 2], t);
+        copy(t, y);
+    }
+",
+        expect![[""]],
+    );
+}
