@@ -102,6 +102,12 @@ impl<'db> Places<'db> {
         Some(crate::sync::statement_around(self.db, Item::Kernel(kernel), stmt - offset)? + offset)
     }
 
+    /// The last statement of the kernel.
+    pub(crate) fn last_statement(&self) -> Option<TextRange> {
+        let kernel = self.instance.kernel(self.db);
+        Some(crate::sync::last_statement(self.db, Item::Kernel(kernel))? + kernel.offset(self.db))
+    }
+
     fn tensor(&self, lowered: &Lowered, tensor: TensorId) -> Option<(SourceFile, TextRange)> {
         self.origin(lowered, lowered.program.tensors.get(tensor.0 as usize)?.origin)
     }

@@ -30,5 +30,5 @@ pub use instance::{Instance, default_instance};
 pub use stages::{
     Stop, candidates, cuda_source, demands, solution, thread_program, tile_program, violations,
 };
-pub use sync::{Findings, Hazard, Mend, Remedy, Run, Touch, synchronization};
+pub use sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited, synchronization};
 pub use unsolved::{OtherValue, conflict, other_values};

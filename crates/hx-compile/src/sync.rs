@@ -7,6 +7,7 @@
 
 mod check;
 mod column;
+mod copies;
 mod remedy;
 mod scan;
 mod suppose;
@@ -22,6 +23,7 @@ use hx_tile::{OpId, OpKind, TensorId, TensorKind, TileProgram};
 use crate::{Db, Instance, thread_program, tile_program};
 pub use check::Mend;
 use check::{Rules, check};
+pub use copies::Unwaited;
 use remedy::remedy;
 pub use suppose::Run;
 use trace::{Event, Trace, Traced, traces};
@@ -33,6 +35,12 @@ pub struct Findings {
     pub hazards: Vec<Hazard>,
     /// Written barriers without which nothing is less ordered, whatever the layouts.
     pub idle: Vec<OpId>,
+    /// Waits that never wait.
+    pub idle_waits: Vec<OpId>,
+    /// Copies that nothing waits for.
+    pub unwaited: Vec<Unwaited>,
+    /// Shared tensors that are read but never written, with the first operation that reads each.
+    pub unwritten: Vec<(TensorId, OpId)>,
 }
 
 /// Two accesses to one element that nothing orders.
@@ -78,7 +86,7 @@ pub struct Touch {
     pub write: bool,
 }
 
-/// The hazards and idle barriers of an instance; none where it has no thread program.
+/// What is wrong with the synchronization of an instance; none where it has no thread program.
 #[salsa::tracked]
 pub fn synchronization<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
     match (tile_program(db, instance), thread_program(db, instance)) {
@@ -105,8 +113,19 @@ fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Fin
     let any = &traces[0];
     let mut idle = if hazards.is_empty() && any.complete { idle(&traces, poll) } else { Vec::new() };
     idle.retain(|barrier| !parts_reused_memory(any, &threads.shared, *barrier));
-    let hazards = hazards.into_iter().map(|hazard| hazard.named(&tensors)).collect();
-    Findings { hazards, idle }
+    let copies = copies::copies(&traces);
+    let mut unwaited = copies.unwaited();
+    // A copy that is used too early is told of already.
+    unwaited.retain(|copy| !hazards.iter().any(|hazard| hazard.in_flight && hazard.earlier.op == copy.op));
+    // What a wait is there for may be what is missing.
+    let right = hazards.is_empty() && unwaited.is_empty();
+    let idle_waits = if right { copies.idle_waits() } else { Vec::new() };
+    let named = |buffer: TensorId| tensors.get(buffer.0 as usize).copied().unwrap_or(buffer);
+    unwaited.iter_mut().for_each(|copy| copy.tensor = named(copy.tensor));
+    hazards.iter_mut().for_each(|hazard| hazard.tensor = named(hazard.tensor));
+    let unwritten = copies::never_written(&threads.body, tensors.len());
+    let unwritten = unwritten.into_iter().map(|(buffer, op)| (tensors[buffer], op)).collect();
+    Findings { hazards, idle, idle_waits, unwaited, unwritten }
 }
 
 /// The barriers that could all go at once. Layouts are left out of this: a barrier that only happens to be superfluous with
@@ -166,4 +185,11 @@ pub(crate) fn statement_around<'db>(db: &'db dyn Db, item: Item<'db>, stmt: Text
     around
         .filter(|found| found.contains_range(stmt) && found.len() > stmt.len())
         .min_by_key(|found| found.len())
+}
+
+/// The last statement of an item's body; relative to the item.
+pub(crate) fn last_statement<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<TextRange> {
+    let map = body_source_map(db, item)?;
+    let all = map.stmts.iter().map(|(_, found)| *found);
+    all.max_by_key(|found| (found.end(), found.len()))
 }

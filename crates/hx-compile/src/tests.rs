@@ -1,6 +1,7 @@
 //! What runs again after an edit, what the stages say, and what is wrong with a file.
 
 mod cancel;
+mod copies;
 mod launches;
 mod sync;
 

@@ -66,4 +66,46 @@ family! {
     /// A copy that signals a pipeline stage stands under a condition: when it is skipped, the stage never fills.
     /// Copy always and let bounds make the tile empty, or acquire the stage under the same condition.
     CONDITIONAL_SIGNAL = "HX0408", "conditional-signal", Error, "a signalled copy stands under a condition";
+
+    /// A copy is begun, and the kernel ends before anything waits for it: nobody can rely on its data. `commit()` closes its
+    /// group, and `wait(n)` waits until at most `n` groups are in flight. A copy whose data nobody reads is not needed.
+    ///
+    /// ```text
+    /// copy_async(tile(x, [256])[.., 0], s);
+    /// commit();
+    /// wait(0);
+    /// ```
+    UNWAITED_COPY = "HX0409", "unwaited-copy", Warning, "nothing waits for an asynchronous copy";
+
+    /// Wherever this `wait(n)` stands, at most `n` groups of copies are in flight, so it never waits. A second `wait` with no
+    /// `commit()` since the first is the usual case. Groups that are closed empty count.
+    ///
+    /// ```text
+    /// commit();
+    /// wait(0);
+    /// wait(0);
+    /// ```
+    IDLE_WAIT = "HX0410", "idle-wait", Warning, "a wait waits for nothing";
+
+    /// A shared tensor is read, and no statement of the kernel writes it. Shared memory begins undefined: `copy` into it or
+    /// `fill` it first.
+    ///
+    /// ```hx fails
+    /// kernel out(c: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    ///     let i = block_idx;
+    ///     let s = shared_tensor(f32, [256]);
+    ///     copy(s, tile(c, [256])[.., i]);
+    /// }
+    /// ```
+    ///
+    /// ```hx
+    /// kernel out(c: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
+    ///     let i = block_idx;
+    ///     let s = shared_tensor(f32, [256]);
+    ///     fill(s, 0.0);
+    ///     sync();
+    ///     copy(s, tile(c, [256])[.., i]);
+    /// }
+    /// ```
+    UNWRITTEN_SHARED = "HX0411", "unwritten-shared", Error, "a shared tensor is read but never written";
 }

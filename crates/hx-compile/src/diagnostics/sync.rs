@@ -2,11 +2,11 @@
 
 use hx_base::{Applicability, Diagnostic, Edit, Fix, SourceFile, TextRange, TextSize, codes};
 use hx_lower::Lowered;
-use hx_tile::{OpId, SharedLayout, Solution, TileProgram};
+use hx_tile::{OpId, OpKind, SharedLayout, Solution, TensorId, TileProgram};
 
 use super::Places;
 use crate::{
-    sync::{Hazard, Mend, Remedy, Run, Touch},
+    sync::{Hazard, Mend, Remedy, Run, Touch, Unwaited},
     synchronization,
 };
 
@@ -14,7 +14,11 @@ use crate::{
 pub(super) fn findings(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
     let found = synchronization(places.db, places.instance);
     let hazards = found.hazards.iter().map(|found| hazard(places, lowered, solution, found));
-    hazards.chain(found.idle.iter().filter_map(|&op| idle(places, lowered, op))).collect()
+    let unwritten = found.unwritten.iter().map(|&(tensor, op)| unwritten(places, lowered, tensor, op));
+    let unwaited = found.unwaited.iter().map(|copy| unwaited(places, lowered, copy));
+    let idle = found.idle.iter().filter_map(|&op| idle(places, lowered, op));
+    let waits = found.idle_waits.iter().filter_map(|&op| idle_wait(places, lowered, op));
+    hazards.chain(unwritten).chain(unwaited).chain(idle).chain(waits).collect()
 }
 
 fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &Hazard) -> Diagnostic {
@@ -142,8 +146,67 @@ fn idle(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> 
     let found = Diagnostic::new(&codes::IDLE_BARRIER, file, range, "this barrier orders nothing");
     let found =
         found.note("no write to a shared tensor and other use of it have only this barrier between them");
-    let Some(stmt) = statement_of(places, lowered, op) else { return Some(found) };
-    Some(found.fix("remove it", whole_line(places, file, stmt), "", Applicability::Verified))
+    Some(removable(places, lowered, op, found))
+}
+
+fn idle_wait(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> {
+    let OpKind::Wait { groups } = lowered.program.op(op)?.kind else { return None };
+    let (file, range) = places.op(lowered, op)?;
+    let note = match groups {
+        0 => "no group of copies is ever in flight here".to_owned(),
+        1 => "more than one group of copies is never in flight here".to_owned(),
+        _ => format!("more than {groups} groups of copies are never in flight here"),
+    };
+    let found = Diagnostic::new(&codes::IDLE_WAIT, file, range, "this wait waits for nothing").note(note);
+    Some(removable(places, lowered, op, found))
+}
+
+/// What is wrong with an operation that could as well not be there.
+fn removable(places: &Places<'_>, lowered: &Lowered, op: OpId, found: Diagnostic) -> Diagnostic {
+    let Some(stmt) = statement_of(places, lowered, op) else { return found };
+    found.fix("remove it", whole_line(places, places.kernel().0, stmt), "", Applicability::Verified)
+}
+
+fn unwaited(places: &Places<'_>, lowered: &Lowered, copy: &Unwaited) -> Diagnostic {
+    let name = &lowered.program.tensor(copy.tensor).name;
+    let (file, range) = places.op(lowered, copy.op).unwrap_or_else(|| places.kernel());
+    let message = format!("nothing waits for this copy into `{name}`");
+    let found = Diagnostic::new(&codes::UNWAITED_COPY, file, range, message);
+    let found = if copy.open { found.note("nothing closes its group") } else { found };
+    if !copy.read {
+        return removable(places, lowered, copy.op, found.note(format!("nothing reads `{name}`")));
+    }
+    let calls: &[&str] = if copy.open { &["commit()", "wait(0)"] } else { &["wait(0)"] };
+    let at_end = places.last_statement().and_then(|last| {
+        let indent = indentation(places, places.kernel().0, last)?;
+        let text: String = calls.iter().map(|call| format!("\n{indent}{call};")).collect();
+        Some((TextRange::empty(last.end()), text))
+    });
+    let called = calls.iter().map(|call| format!("`{call}`")).collect::<Vec<_>>().join(", ");
+    match at_end {
+        Some((range, text)) => {
+            let edit = Edit { file: places.kernel().0, range, text };
+            let title = format!("{called} before the kernel ends");
+            found.with_fix(Fix { title, edits: vec![edit], applicability: Applicability::Verified })
+        }
+        None => found.help(format!("{called} before the kernel ends")),
+    }
+}
+
+fn unwritten(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, op: OpId) -> Diagnostic {
+    let name = &lowered.program.tensor(tensor).name;
+    let (file, range) = places.op(lowered, op).unwrap_or_else(|| places.kernel());
+    let found = Diagnostic::new(
+        &codes::UNWRITTEN_SHARED,
+        file,
+        range,
+        format!("`{name}` is read, and nothing writes it"),
+    );
+    let found = match places.tensor(lowered, tensor) {
+        Some((file, range)) => found.also(file, range, format!("`{name}` begins undefined")),
+        None => found,
+    };
+    found.help(format!("`copy` into `{name}`, or `fill` it, before it is read"))
 }
 
 /// The statement of an operation in its file, if it stands in the kernel's own body.

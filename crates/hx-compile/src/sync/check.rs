@@ -88,14 +88,6 @@ fn follow(
     checker.hazards
 }
 
-impl Hazard {
-    /// The buffer's number replaced by the tensor that it holds.
-    pub(super) fn named(mut self, tensors: &[TensorId]) -> Hazard {
-        self.tensor = tensors.get(self.tensor.0 as usize).copied().unwrap_or(self.tensor);
-        self
-    }
-}
-
 /// What one thread does to an element, and when.
 #[derive(Debug, Clone, Copy)]
 struct Mark {

@@ -20,7 +20,7 @@ fn with_body(body: &str) -> String {
 }
 
 /// Checks a body, then applies every fix and checks again, until there is nothing to fix: what is left is no error.
-fn check_sync(body: &str, expected: Expect) {
+pub(super) fn check_sync(body: &str, expected: Expect) {
     let mut text = with_body(body);
     check(&text, expected);
     for _ in 0..3 {

@@ -1,0 +1,179 @@
+//! Copies that nothing waits for, waits for nothing, and shared tensors that nothing writes.
+
+use expect_test::expect;
+
+use super::sync::{check_sync, check_turned};
+
+#[test]
+fn a_copy_that_nothing_waits_for_is_waited_for_or_removed() {
+    // Nobody reads what it copies.
+    check_sync(
+        "    copy(gx, r);
+    copy(r, gy);
+    copy_async(gx, s);
+",
+        expect![[r#"
+            HX0409 `copy_async(gx, s)` nothing waits for this copy into `s`
+              note: nothing closes its group
+              note: nothing reads `s`
+              fix: remove it
+        "#]],
+    );
+    check_sync(
+        "    let s2 = shared_tensor(f32, [256]);
+    copy_async(gx, s);
+    commit();
+    copy_async(gx, s2);
+    wait(0);
+    sync();
+    copy(s, r);
+    copy(r, gy);
+",
+        expect![[r#"
+            HX0409 `copy_async(gx, s2)` nothing waits for this copy into `s2`
+              note: nothing closes its group
+              note: nothing reads `s2`
+              fix: remove it
+        "#]],
+    );
+    // The tensor is read, but before this copy.
+    check_sync(
+        "    copy_async(gx, s);
+    commit();
+    wait(0);
+    sync();
+    copy(s, r);
+    copy(r, gy);
+    sync();
+    copy_async(gx, s);
+    commit();
+",
+        expect![[r#"
+            HX0409 `copy_async(gx, s)` nothing waits for this copy into `s`
+              fix: `wait(0)` before the kernel ends
+        "#]],
+    );
+}
+
+#[test]
+fn a_wait_with_nothing_in_flight_is_told() {
+    check_sync(
+        "    wait(0);\n    copy(gx, s);\n    sync();\n    copy(s, r);\n    copy(r, gy);\n",
+        expect![[r#"
+            HX0410 `wait(0)` this wait waits for nothing
+              note: no group of copies is ever in flight here
+              fix: remove it
+        "#]],
+    );
+    check_sync(
+        "    copy_async(gx, s);
+    commit();
+    wait(0);
+    wait(0);
+    sync();
+    copy(s, r);
+    copy(r, gy);
+",
+        expect![[r#"
+            HX0410 `wait(0)` this wait waits for nothing
+              note: no group of copies is ever in flight here
+              fix: remove it
+        "#]],
+    );
+    // One group is in flight, and the first of the two waits leaves it there.
+    check_sync(
+        "    copy_async(gx, s);
+    commit();
+    wait(1);
+    wait(0);
+    sync();
+    copy(s, r);
+    copy(r, gy);
+",
+        expect![[r#"
+            HX0410 `wait(1)` this wait waits for nothing
+              note: more than one group of copies is never in flight here
+              fix: remove it
+        "#]],
+    );
+}
+
+/// Groups that are empty in the last rounds are closed and waited for all the same.
+#[test]
+fn a_pipeline_that_drains_waits_for_something() {
+    let ring = |rounds: &str| {
+        format!(
+            "    let ring = shared_tensor(f32, [256, 3]);
+    let gz = tile(x, [256]);
+    let gw = tile(y, [256]);
+    for k in 0..2 {{
+        copy_async(gz[.., k], ring[.., k]);
+        commit();
+    }}
+    for k in 0..{rounds} {{
+        wait(1);
+        sync();
+        if k + 2 < {rounds} {{
+            copy_async(gz[.., k + 2], ring[.., (k + 2) % 3]);
+        }}
+        commit();
+        copy(ring[.., k % 3], t);
+        copy(t, gw[.., k]);
+    }}
+    wait(0);
+    copy(gx, r);
+    copy(r, s);
+    sync();
+    copy(s, t);
+    copy(t, gy);
+"
+        )
+    };
+    check_turned(&ring("cdiv(m, 256)"), expect![[""]]);
+    check_turned(&ring("30"), expect![[""]]);
+}
+
+#[test]
+fn a_wait_that_one_way_needs_is_needed() {
+    check_sync(
+        "    if m > 1000 {
+        copy_async(gx, s);
+        commit();
+    }
+    wait(0);
+    sync();
+    copy(s, r);
+    copy(r, gy);
+",
+        expect![[""]],
+    );
+}
+
+#[test]
+fn a_shared_tensor_that_nothing_writes_is_not_read() {
+    super::check(
+        "kernel k(x: f32[256], y: mut f32[256]) grid [1] threads 64 {
+    let s = shared_tensor(f32, [256]);
+    copy(s, y);
+    copy(x, y);
+}
+",
+        expect![[r#"
+            HX0411 `s` `s` is read, and nothing writes it
+              `shared_tensor(f32, [256])`: `s` begins undefined
+              help: `copy` into `s`, or `fill` it, before it is read
+        "#]],
+    );
+    super::check(
+        "kernel k(x: f32[256], y: mut f32[256]) grid [1] threads 64 {
+    let s = shared_tensor(f32, [256]);
+    if x[0] > 0.0 {
+        fill(s, 0.0);
+    }
+    sync();
+    copy(s, y);
+}
+",
+        expect![[""]],
+    );
+}
