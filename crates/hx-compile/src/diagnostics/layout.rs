@@ -263,9 +263,11 @@ fn repairs(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut foun
     for repair in &conflict.repairs {
         if let Some(fix) = repair::fix(places, lowered, repair) {
             found = found.with_fix(fix);
+        } else if let Some(advice) = repair::advice(lowered, repair) {
+            found = found.help(advice);
         }
     }
-    if !found.fixes.is_empty() {
+    if !found.fixes.is_empty() || !found.help.is_empty() {
         return found;
     }
     for value in other_values(places.db, places.instance) {

@@ -1,5 +1,7 @@
 //! Repairs that the solver found, as edits of the text.
 
+mod bytes;
+
 use hx_base::{Applicability, Edit, Fix, SourceFile, TextRange, parse};
 use hx_hir::{Item, kernel_signature, signature_source_map};
 use hx_layout::ComposedLayout;
@@ -17,6 +19,7 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
     let program = &lowered.program;
     let name = |tensor: TensorId| program.tensor(tensor).name.clone();
     let (title, file, range, text) = match repair {
+        Repair::Bytes(tensors) => return bytes::fix(places, lowered, tensors),
         Repair::Unpin(tensor) => {
             let (file, range, text) = layout_argument(places, lowered, *tensor, None)?;
             (format!("leave the layout of `{}` to the compiler", name(*tensor)), file, range, text)
@@ -58,6 +61,14 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
     };
     let edits = vec![Edit { file, range, text }];
     Some(Fix { title, edits, applicability: Applicability::Maybe })
+}
+
+/// What a repair is in words, where it has no edit.
+pub(super) fn advice(lowered: &Lowered, repair: &Repair) -> Option<String> {
+    match repair {
+        Repair::Bytes(tensors) => Some(bytes::title(lowered, tensors)),
+        _ => None,
+    }
 }
 
 /// Another default of a compile-time parameter.

@@ -213,7 +213,23 @@ pub(crate) fn best(
         };
         return Ok((access, why));
     }
-    Err(if dtype.bits() < 8 { no_row().help(aligned.limit) } else { no_row() })
+    if dtype.bits() >= 8 {
+        return Err(no_row());
+    }
+    // What is known of the addresses may do; then it is the layout or the tile that parts the neighbours of a byte.
+    let whole = i64::from(8 / dtype.bits());
+    if aligned.elements % whole != 0 {
+        return Err(no_row().help(aligned.limit));
+    }
+    let count = |n: i64| if n == 1 { "single elements".to_owned() } else { format!("{n} elements") };
+    let why = if held % whole != 0 {
+        format!("each thread holds {}", count(held))
+    } else {
+        format!("the tile has {}", count(inside))
+    };
+    let why = format!("{why} along the contiguous dimension of `{}`", param.name);
+    let bytes = format!("bytes can be parted: `cast` to 8 bits first, and back to `{dtype}` last");
+    Err(no_row().help(why).help(bytes))
 }
 
 fn plural(n: i64) -> &'static str {

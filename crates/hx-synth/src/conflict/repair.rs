@@ -1,5 +1,7 @@
 //! Repairs of a program without layouts: small changes that a user can make in the text, each tried before it is offered.
 
+mod bytes;
+
 use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{Base, Op, OpId, OpKind, Origin, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
@@ -31,6 +33,8 @@ pub enum Repair {
     Unpin(TensorId),
     /// The block has so many threads.
     Threads(u32),
+    /// The shared tensors hold whole bytes for elements that are narrower; values are cast on their way in and out.
+    Bytes(Vec<TensorId>),
 }
 
 /// The repairs of the claims that solve the whole program, those that keep most of what the user asked for first.
@@ -74,7 +78,8 @@ impl Repair {
             (Repair::Warps { op: a, .. }, Repair::Warps { op: b, .. }) => a == b,
             (Repair::Pin { tensor: a, .. }, Repair::Pin { tensor: b, .. }) => a == b,
             (Repair::Rearrange { .. }, Repair::Rearrange { .. })
-            | (Repair::Threads(_), Repair::Threads(_)) => true,
+            | (Repair::Threads(_), Repair::Threads(_))
+            | (Repair::Bytes(_), Repair::Bytes(_)) => true,
             _ => false,
         }
     }
@@ -109,6 +114,7 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
     }
     out.extend(pins.iter().map(|&tensor| Repair::Unpin(tensor)));
     out.extend(pins.iter().filter_map(|&tensor| other_threads(program, tensor)));
+    out.extend(bytes::candidates(program, claims));
     out
 }
 
@@ -183,6 +189,11 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
                 TensorKind::Shared { pinned: Some(layout.clone()) };
         }
         Repair::Threads(threads) => program.threads = *threads,
+        Repair::Bytes(tensors) => {
+            for tensor in tensors {
+                bytes::hold(&mut program, *tensor)?;
+            }
+        }
         Repair::FreeWarps(id) => change(&mut program.body, *id, &mut |op| {
             if let OpKind::Gemm { warps, .. } = &mut op.kind {
                 *warps = None;

@@ -1,0 +1,75 @@
+//! Shared tensors of elements that are narrower than a byte, held in whole bytes: a byte can be moved alone.
+
+use std::collections::BTreeSet;
+
+use hx_dtype::DType;
+use hx_tile::{Base, OpId, OpKind, TensorId, TensorKind, TileProgram, View};
+
+use super::{Adder, Repair, change};
+use crate::conflict::Claim;
+
+/// The type of a byte that holds every value of a narrower integer.
+fn byte_of(dtype: DType) -> Option<DType> {
+    match dtype {
+        DType::U4 => Some(DType::U8),
+        DType::I4 => Some(DType::I8),
+        _ => None,
+    }
+}
+
+/// Each tensor that the claims touch alone, then all of the program.
+pub(super) fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
+    let narrow = |tensor: &TensorId| {
+        let info = program.tensor(*tensor);
+        matches!(info.kind, TensorKind::Shared { pinned: None }) && byte_of(info.dtype).is_some()
+    };
+    let ops = claims.iter().filter_map(|claim| match claim {
+        Claim::Operation(op) => program.op(*op),
+        _ => None,
+    });
+    let touched: BTreeSet<TensorId> = ops.flat_map(|op| op.kind.tensors()).filter(narrow).collect();
+    let all: Vec<TensorId> = program.tensor_ids().filter(narrow).collect();
+    let mut out: Vec<Repair> = touched.iter().map(|tensor| Repair::Bytes(vec![*tensor])).collect();
+    if !touched.is_empty() && all.len() > 1 {
+        out.push(Repair::Bytes(all));
+    }
+    out
+}
+
+/// The program with a tensor in bytes; nothing where something besides plain copies of whole register tensors uses it.
+pub(super) fn hold(program: &mut TileProgram, tensor: TensorId) -> Option<()> {
+    let narrow = program.tensor(tensor).clone();
+    let byte = byte_of(narrow.dtype)?;
+    let used = |kind: &OpKind| kind.tensors().contains(&tensor);
+    let users: Vec<(OpId, OpKind)> =
+        program.ops(1.0).into_iter().map(|(op, _)| (op.id, op.kind.clone())).collect();
+    program.tensors.get_mut(tensor.0 as usize)?.dtype = byte;
+    let wide = hx_tile::Tensor { dtype: byte, ..narrow };
+    for (id, kind) in users.into_iter().filter(|(_, kind)| used(kind)) {
+        let OpKind::Copy { src, dst } = kind else { return None };
+        let (memory, Base::Register(held)) = (match (src.base, dst.base) {
+            (Base::Shared(_), held) => (&src, held),
+            (held, _) => (&dst, held),
+        }) else {
+            return None;
+        };
+        let shape = memory.shape();
+        if program.tensor(held).shape != shape {
+            return None;
+        }
+        let mut new = Adder::new(program);
+        let bytes = new.tensor(&wide, shape.clone(), TensorKind::Register { pinned: None });
+        let whole = View::whole(Base::Register(bytes), &shape);
+        let (first, last) = if matches!(src.base, Base::Shared(_)) {
+            (OpKind::Copy { src, dst: whole }, OpKind::Cast { dst: held, src: bytes })
+        } else {
+            (OpKind::Cast { dst: bytes, src: held }, OpKind::Copy { src: whole, dst })
+        };
+        let first = new.op(first);
+        change(&mut program.body, id, &mut |op| {
+            op.kind = last.clone();
+            vec![first.clone()]
+        });
+    }
+    Some(())
+}
