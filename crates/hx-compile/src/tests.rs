@@ -2,6 +2,7 @@
 
 mod cancel;
 mod copies;
+mod facts;
 mod launches;
 mod sync;
 

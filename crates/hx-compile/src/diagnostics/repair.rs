@@ -58,6 +58,11 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
             let (file, range) = threads_clause(places)?;
             (format!("run it with {threads} threads"), file, range, threads.to_string())
         }
+        Repair::Divisible { dim, by } => {
+            let wanted = format!("{dim} % {by} == 0");
+            let (file, range, text) = where_clause(places, &wanted)?;
+            (format!("require `{wanted}` of every launch"), file, range, text)
+        }
     };
     let edits = vec![Edit { file, range, text }];
     Some(Fix { title, edits, applicability: Applicability::Maybe })
@@ -220,12 +225,31 @@ pub(super) fn has_literal_threads(places: &Places<'_>) -> bool {
     threads_clause(places).is_some_and(|(file, range)| file.text(places.db)[range].parse::<u32>().is_ok())
 }
 
+/// The kernel as it is written.
+fn header(places: &Places<'_>) -> Option<(SourceFile, Kernel)> {
+    let (file, name) = places.kernel();
+    let mut kernels = root(places, file).descendants().filter_map(Kernel::cast);
+    Some((file, kernels.find(|kernel| kernel.syntax().text_range().contains_range(name))?))
+}
+
 /// The number of threads in the kernel's header.
 fn threads_clause(places: &Places<'_>) -> Option<(SourceFile, TextRange)> {
-    let (file, name) = places.kernel();
-    let root = root(places, file);
-    let kernel = root.descendants().filter_map(Kernel::cast);
-    let kernel = kernel.into_iter().find(|kernel| kernel.syntax().text_range().contains_range(name))?;
+    let (file, kernel) = header(places)?;
     let clause = kernel.syntax().children().find_map(ThreadsClause::cast)?;
     Some((file, clause.count()?.syntax().text_range()))
+}
+
+/// Where one more requirement is written in the kernel's header, and how.
+fn where_clause(places: &Places<'_>, predicate: &str) -> Option<(SourceFile, TextRange, String)> {
+    let (file, kernel) = header(places)?;
+    if let Some(last) = kernel.where_clause().and_then(|clause| clause.predicates().last()) {
+        let end = last.syntax().text_range().end();
+        return Some((file, TextRange::empty(end), format!(", {predicate}")));
+    }
+    // The clause comes after the parameters, in a line of its own where the other clauses have one.
+    let params = kernel.param_list()?.syntax().text_range().end();
+    let rest = &file.text(places.db)[params.into()..];
+    let space = &rest[..rest.len() - rest.trim_start().len()];
+    let space = if space.is_empty() { " " } else { space };
+    Some((file, TextRange::empty(params), format!("{space}where {predicate}")))
 }

@@ -456,3 +456,29 @@ test "packed wrongly" { let x = zeros(u4, [18, 32]); pack(x, (4, 32) : (32, 1));
         "#]],
     );
 }
+
+/// A row of packed elements that ends in the middle of a byte: what the kernel needs of a launch is offered as a requirement.
+#[test]
+fn a_launch_that_parts_a_byte_is_told_what_to_require() {
+    check(
+        "kernel widened(w: u4[n, k], y: mut f16[n, k])
+    grid [cdiv(n, 16), cdiv(k, 32)]
+    threads 32
+{
+    let [i, j] = block_idx;
+    copy(cast(load(tile(w, [16, 32])[.., .., i, j]), f16), tile(y, [16, 32])[.., .., i, j]);
+}
+test \"widened\" {
+    let w = cast(full(f32, [16, 31], 3.0), u4);
+    let y = empty(f16, [16, 31]);
+    widened(w, y);
+}
+",
+        expect![[r#"
+            t.hx::widened: failed
+            HX0302 `load(tile(w, [16, 32])[.., .., i, j])`: no instruction of sm_90a loads single elements of type `u4` in global memory
+              at `widened(w, y)`: in this launch
+              note: bytes are moved whole, 2 neighbours from a multiple of 2 on: the stride `k` of `w` is not known to be even
+        "#]],
+    );
+}

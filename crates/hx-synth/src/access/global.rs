@@ -166,12 +166,7 @@ pub(crate) fn best(
         };
         let message =
             format!("no instruction of {arch} {what} single elements of type `{dtype}` in global memory");
-        let failure = Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id);
-        match 8 / dtype.bits() {
-            0 | 1 => failure,
-            each => failure
-                .help(format!("bytes are moved whole: {each} neighbours that begin at a multiple of {each}")),
-        }
+        Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id)
     };
     let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
     let aligned = alignment(program, transfer.memory, param);
@@ -218,8 +213,12 @@ pub(crate) fn best(
     }
     // What is known of the addresses may do; then it is the layout or the tile that parts the neighbours of a byte.
     let whole = i64::from(8 / dtype.bits());
+    let because = |why: &str| {
+        let text = format!("bytes are moved whole, {whole} neighbours from a multiple of {whole} on: {why}");
+        no_row().help(text)
+    };
     if aligned.elements % whole != 0 {
-        return Err(no_row().help(aligned.limit));
+        return Err(because(&aligned.limit));
     }
     let count = |n: i64| if n == 1 { "single elements".to_owned() } else { format!("{n} elements") };
     let why = if held % whole != 0 {
@@ -229,7 +228,7 @@ pub(crate) fn best(
     };
     let why = format!("{why} along the contiguous dimension of `{}`", param.name);
     let bytes = format!("bytes can be parted: `cast` to 8 bits first, and back to `{dtype}` last");
-    Err(no_row().help(why).help(bytes))
+    Err(because(&why).help(bytes))
 }
 
 fn plural(n: i64) -> &'static str {

@@ -2,16 +2,23 @@
 
 mod bytes;
 
+use std::collections::BTreeSet;
+
+use hx_index::{Expr, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 use hx_tile::{Base, Op, OpId, OpKind, Origin, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
 use super::{Claim, Tries, unpin};
+use crate::access::global::param_of;
 use crate::anchor::gemm::arrangements;
 use crate::failure::{Failure, FailureKind};
 use crate::size::fits_registers;
 
 /// Repairs that are offered, at most.
 const MOST: usize = 4;
+
+/// Bits that an asynchronous copy moves at least.
+const ASYNC_BITS: u32 = 32;
 
 /// Threads of a warp, and of a block at most.
 const THREADS: std::ops::RangeInclusive<i64> = 32..=1024;
@@ -35,6 +42,8 @@ pub enum Repair {
     Threads(u32),
     /// The shared tensors hold whole bytes for elements that are narrower; values are cast on their way in and out.
     Bytes(Vec<TensorId>),
+    /// A dimension is a multiple of a number, which a launch has to keep to.
+    Divisible { dim: Symbol, by: i64 },
 }
 
 /// The repairs of the claims that solve the whole program, those that keep most of what the user asked for first.
@@ -96,6 +105,7 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
                 if matches!(op.kind, OpKind::CopyAsync { .. }) {
                     out.push(Repair::Synchronous(op.id));
                 }
+                out.extend(divisible(program, op));
             }
             Claim::Warps(op) => {
                 let warps = i64::from(program.threads) / 32;
@@ -115,6 +125,28 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
     out.extend(pins.iter().map(|&tensor| Repair::Unpin(tensor)));
     out.extend(pins.iter().filter_map(|&tensor| other_threads(program, tensor)));
     out.extend(bytes::candidates(program, claims));
+    out
+}
+
+/// Dimensions that decide where the elements of an operation begin in global memory, as multiples of what is moved at least.
+fn divisible(program: &TileProgram, op: &Op) -> Vec<Repair> {
+    let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst }) = &op.kind else { return Vec::new() };
+    let least_bits = if matches!(op.kind, OpKind::CopyAsync { .. }) { ASYNC_BITS } else { 8 };
+    let mut out = Vec::new();
+    for view in [src, dst] {
+        let Some(param) = param_of(program, view) else { continue };
+        let by = i64::from(least_bits / param.dtype.bits());
+        // Strides that a launch gives have no name in the text.
+        let named: BTreeSet<Symbol> = param.shape.iter().flat_map(Expr::symbols).collect();
+        let asked = param.stride.iter().chain(&param.shape).flat_map(Expr::symbols);
+        for dim in asked.filter(|dim| named.contains(dim)) {
+            let repair = Repair::Divisible { by, dim };
+            let known = |dim: &Symbol| program.facts.divides(by, &Expr::symbol(dim.clone()));
+            if matches!(&repair, Repair::Divisible { dim, .. } if !known(dim)) && !out.contains(&repair) {
+                out.push(repair);
+            }
+        }
+    }
     out
 }
 
@@ -194,6 +226,7 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
                 bytes::hold(&mut program, *tensor)?;
             }
         }
+        Repair::Divisible { dim, by } => program.facts.divisible(dim.clone(), *by),
         Repair::FreeWarps(id) => change(&mut program.body, *id, &mut |op| {
             if let OpKind::Gemm { warps, .. } = &mut op.kind {
                 *warps = None;

@@ -1,0 +1,104 @@
+//! What a kernel needs to know of its launches, offered where nothing is known of them.
+
+use std::collections::BTreeMap;
+
+use expect_test::{Expect, expect};
+use hx_hir::file_items;
+use hx_lower::LaunchFacts;
+
+use super::ARCH;
+use crate::{Instance, instance_diagnostics, test_db::TestDb};
+
+/// The errors of a kernel of whose dimensions nothing is known, and its text after the fixes.
+fn check_unknown(text: &str, expected: Expect) {
+    let (db, file) = TestDb::with_file(text);
+    let kernel = file_items(&db, file).kernels().next().expect("there is a kernel");
+    let dims = ["k", "m", "n"].map(|dim| (dim.into(), 1)).into();
+    let facts = LaunchFacts { dims, ..LaunchFacts::all_16() };
+    let found = instance_diagnostics(&db, Instance::new(&db, kernel, BTreeMap::new(), ARCH, facts));
+    let mut out = String::new();
+    for found in found {
+        out.push_str(&format!("{} {}\n", found.code.id, found.message));
+        for fix in &found.fixes {
+            let mut mended = text.to_owned();
+            for edit in fix.edits.iter().rev() {
+                mended.replace_range(std::ops::Range::<usize>::from(edit.range), &edit.text);
+            }
+            out.push_str(&format!("  {}\n{mended}", fix.title));
+        }
+    }
+    expected.assert_eq(&out);
+}
+
+#[test]
+fn a_row_that_may_end_in_the_middle_of_a_byte() {
+    check_unknown(
+        "kernel widened(w: u4[n, k], y: mut f16[n, k])
+    grid [1]
+    threads 32
+{
+    copy(cast(load(tile(w, [16, 32])[.., .., 0, 0]), f16), tile(y, [16, 32])[.., .., 0, 0]);
+}
+",
+        expect![[r#"
+            HX0302 no instruction of sm_80 loads single elements of type `u4` in global memory
+              require `k % 2 == 0` of every launch
+            kernel widened(w: u4[n, k], y: mut f16[n, k])
+                where k % 2 == 0
+                grid [1]
+                threads 32
+            {
+                copy(cast(load(tile(w, [16, 32])[.., .., 0, 0]), f16), tile(y, [16, 32])[.., .., 0, 0]);
+            }
+        "#]],
+    );
+    check_unknown(
+        "kernel widened(w: u4[n, k], y: mut f16[n, k]) where n > 8 grid [1] threads 32 {
+    copy(cast(load(tile(w, [16, 32])[.., .., 0, 0]), f16), tile(y, [16, 32])[.., .., 0, 0]);
+}
+",
+        expect![[r#"
+            HX0302 no instruction of sm_80 loads single elements of type `u4` in global memory
+              require `k % 2 == 0` of every launch
+            kernel widened(w: u4[n, k], y: mut f16[n, k]) where n > 8, k % 2 == 0 grid [1] threads 32 {
+                copy(cast(load(tile(w, [16, 32])[.., .., 0, 0]), f16), tile(y, [16, 32])[.., .., 0, 0]);
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn an_asynchronous_copy_whose_rows_may_begin_anywhere() {
+    check_unknown(
+        "kernel staged(x: f16[m, n], y: mut f16[m, n]) grid [1] threads 32 {
+    let s = shared_tensor(f16, [16, 32]);
+    copy_async(tile(x, [16, 32])[.., .., 0, 0], s);
+    commit();
+    wait(0);
+    sync();
+    copy(s, tile(y, [16, 32])[.., .., 0, 0]);
+}
+",
+        expect![[r#"
+            HX0302 an asynchronous copy moves at least 4 B at once, and only 2 B are known to be aligned here
+              `copy` through registers in line 3
+            kernel staged(x: f16[m, n], y: mut f16[m, n]) grid [1] threads 32 {
+                let s = shared_tensor(f16, [16, 32]);
+                copy(tile(x, [16, 32])[.., .., 0, 0], s);
+                commit();
+                wait(0);
+                sync();
+                copy(s, tile(y, [16, 32])[.., .., 0, 0]);
+            }
+              require `n % 2 == 0` of every launch
+            kernel staged(x: f16[m, n], y: mut f16[m, n]) where n % 2 == 0 grid [1] threads 32 {
+                let s = shared_tensor(f16, [16, 32]);
+                copy_async(tile(x, [16, 32])[.., .., 0, 0], s);
+                commit();
+                wait(0);
+                sync();
+                copy(s, tile(y, [16, 32])[.., .., 0, 0]);
+            }
+        "#]],
+    );
+}
