@@ -281,33 +281,8 @@ impl Tracer<'_> {
             // What data decide is known only at run time.
             Stmt::LetNumber { var, .. } | Stmt::AssignNumber { var, .. } => self.scope.forget(var),
             Stmt::For { var, start, end, body, .. } => self.counted(var, start, end, body, out),
-            Stmt::While { cond, body } => {
-                if scan::touches_shared(body) {
-                    self.bounds.extend(cond.symbols());
-                    // What the rounds change is known for those that are followed only.
-                    let depth = self.partial.len();
-                    scan::assigned(body, &mut self.partial);
-                    (0..self.rounds).for_each(|_| self.body(body, out));
-                    self.partial.truncate(depth);
-                }
-            }
-            Stmt::If { cond, then, otherwise } => {
-                match self.scope.in_run().holds(cond).get(0) {
-                    Some(true) => self.body(then, out),
-                    Some(false) => self.body(otherwise, out),
-                    None => {
-                        let (mut a, mut b) = (Vec::new(), Vec::new());
-                        let before = self.scope.known.clone();
-                        self.body(then, &mut a);
-                        let after = std::mem::replace(&mut self.scope.known, before);
-                        self.body(otherwise, &mut b);
-                        self.scope.join(&after);
-                        self.condition(cond);
-                        out.push(Event::Either(a, b));
-                    }
-                }
-                out.extend(scan::commit_of(then, otherwise).map(Event::Left));
-            }
+            Stmt::While { cond, body } => self.repeated(cond, body, out),
+            Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise, out),
             // A barrier inside another operation is the compiler's own and orders only its scratch memory.
             Stmt::Barrier if (self.is_sync)(self.op) => {
                 self.trace.barriers.insert(self.op);
@@ -328,6 +303,36 @@ impl Tracer<'_> {
             | Stmt::Log(_)
             | Stmt::Put(_) => {}
         }
+    }
+
+    fn branch(&mut self, cond: &Cond, then: &[Stmt], otherwise: &[Stmt], out: &mut Vec<Event>) {
+        match self.scope.in_run().holds(cond).get(0) {
+            Some(true) => self.body(then, out),
+            Some(false) => self.body(otherwise, out),
+            None => {
+                let (mut a, mut b) = (Vec::new(), Vec::new());
+                let before = self.scope.known.clone();
+                self.body(then, &mut a);
+                let after = std::mem::replace(&mut self.scope.known, before);
+                self.body(otherwise, &mut b);
+                self.scope.join(&after);
+                self.condition(cond);
+                out.push(Event::Either(a, b));
+            }
+        }
+        out.extend(scan::commit_of(then, otherwise).map(Event::Left));
+    }
+
+    fn repeated(&mut self, cond: &Cond, body: &[Stmt], out: &mut Vec<Event>) {
+        if !scan::touches_shared(body) {
+            return;
+        }
+        self.bounds.extend(cond.symbols());
+        // What the rounds change is known for those that are followed only.
+        let depth = self.partial.len();
+        scan::assigned(body, &mut self.partial);
+        (0..self.rounds).for_each(|_| self.body(body, out));
+        self.partial.truncate(depth);
     }
 
     /// Notes a condition that only a launch decides.
