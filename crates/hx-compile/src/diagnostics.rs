@@ -43,6 +43,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
         found.extend(sync::findings(places, lowered, solution));
         found.extend(registers::too_many(places, lowered, solution));
         found.extend(layout::redistributions(places, lowered, solution));
+        found.extend(layout::scalar_products(places, lowered, solution));
         found.extend(layout::stopped(places, solution));
     }
 }

@@ -4,6 +4,7 @@ mod cancel;
 mod copies;
 mod facts;
 mod launches;
+mod products;
 mod sync;
 
 use expect_test::{Expect, expect};

@@ -9,7 +9,7 @@ use hx_tile::{
 };
 
 use crate::access::{Transfer, global};
-use crate::anchor::gemm::{Gemm, Tiling};
+use crate::anchor::gemm::{Gemm, Tiling, unfit_matrix_instructions};
 use crate::constraints::{Layouts, broadcast};
 use crate::convertible::is_convertible;
 use crate::distribution::{Tv, layout_of_table};
@@ -21,7 +21,12 @@ use crate::{component, cost, parts, reduce, route, shared};
 const SHARED_ALIGN: u32 = 128;
 
 /// The positions that the instructions of a gemm read, given the layouts its tensors ended up with.
-pub(crate) fn gemm(gemm: &Gemm<'_>, tiling: &Tiling, layouts: &Layouts) -> Result<GemmChoice, Failure> {
+pub(crate) fn gemm(
+    cx: &Cx<'_, '_>,
+    gemm: &Gemm<'_>,
+    tiling: &Tiling,
+    layouts: &Layouts,
+) -> Result<GemmChoice, Failure> {
     let [im, i_n, ik, il] = tiling.issues;
     let (c_order, c_extents) = tiling.c_by_issue();
     let positions = |tensor: TensorId, wanted: &Tv, extents: &[i64]| {
@@ -35,8 +40,10 @@ pub(crate) fn gemm(gemm: &Gemm<'_>, tiling: &Tiling, layouts: &Layouts) -> Resul
     let batch = if wl > 1 { format!(", {wl} along the batch") } else { String::new() };
     let repeat =
         if tiling.copies > 1 { format!("; {} times the same work", tiling.copies) } else { String::new() };
+    let unfit = unfit_matrix_instructions(cx.program(), gemm.op, cx.arch);
+    let unfit = if unfit.is_empty() { String::new() } else { format!("; {}", unfit.join("; ")) };
     let text = format!(
-        "lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{batch}{repeat}"
+        "lowest estimated cost of the arrangements that fit: {wm} along M, {wn} along N{batch}{repeat}{unfit}"
     );
     Ok(GemmChoice {
         row: tiling.row.name.clone(),

@@ -29,6 +29,7 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
+pub use anchor::gemm::unfit_matrix_instructions;
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use failure::{Failure, FailureKind, Part};
 pub use size::{SPARE_REGISTERS, fits_registers};

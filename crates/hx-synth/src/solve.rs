@@ -420,7 +420,7 @@ impl Solver<'_> {
             }
             solution.cost += leaf.cost;
             for (gemm, tiling) in &leaf.tilings {
-                let choice = choices::gemm(gemm, tiling, &leaf.layouts)?;
+                let choice = choices::gemm(&cx, gemm, tiling, &leaf.layouts)?;
                 solution.constraints.push(choices::gemm_demand(gemm, tiling));
                 solution.choices.insert(gemm.op.id, Choice::Gemm(choice));
             }

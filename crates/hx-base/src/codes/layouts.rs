@@ -51,4 +51,9 @@ family! {
     /// The independent checker rejected the compiler's own solution. This is an error of the compiler; nothing was built.
     /// Please report it with the kernel.
     UNSOUND_SOLUTION = "HX0308", "unsound-solution", Error, "the checker rejected the layouts";
+
+    /// There are matrix instructions for the types of a product, but none of them fits it, so threads multiply one by one,
+    /// many times slower. The notes say what each instruction asks for: most often that K of the tile is a multiple of its
+    /// steps. What a tile has beyond the edge of a tensor is filled with zeros, so a larger K computes the same.
+    SCALAR_PRODUCT = "HX0309", "scalar-product", Note, "a product without matrix instructions";
 }

@@ -145,6 +145,28 @@ fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> b
     again.is_ok_and(|again| again.cost <= found.cost && again.edits.moves.len() < found.edits.moves.len())
 }
 
+/// Products of types that have matrix instructions, none of which fits.
+pub(super) fn scalar_products(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    solution: &Solution,
+) -> Vec<Diagnostic> {
+    let arch = places.instance.arch(places.db);
+    let mut found = Vec::new();
+    for (op, _) in lowered.program.ops(1.0) {
+        let Some(Choice::Gemm(choice)) = solution.choices.get(&op.id) else { continue };
+        let unfit = hx_synth::unfit_matrix_instructions(&lowered.program, op, arch);
+        if unfit.is_empty() {
+            continue;
+        }
+        let (file, range) = places.op(lowered, op.id).unwrap_or_else(|| places.kernel());
+        let message = format!("this product runs on `{}`: no matrix instruction fits it", choice.row);
+        let diagnostic = Diagnostic::new(&codes::SCALAR_PRODUCT, file, range, message);
+        found.push(unfit.into_iter().fold(diagnostic, Diagnostic::note));
+    }
+    found
+}
+
 /// A search that stopped at its budget.
 pub(super) fn stopped(places: &Places<'_>, solution: &Solution) -> Option<Diagnostic> {
     let message = hx_tile::unexplored_text(solution)?;

@@ -105,21 +105,11 @@ pub(crate) fn tilings(
     let mut out = Vec::new();
     let mut refused = Vec::new();
     for row in catalogue().gemms_of(dtypes[0], dtypes[1], dtypes[2], arch) {
+        if let Some(why) = refusal(row, k, threads) {
+            refused.push(why);
+            continue;
+        }
         let lanes = i64::from(row.threads);
-        if threads % lanes != 0 {
-            refused.push(format!(
-                "`{}` is executed by {lanes} threads together, and {threads} is no multiple",
-                row.name
-            ));
-            continue;
-        }
-        if k % row.shape[2] != 0 {
-            refused.push(format!(
-                "`{}` takes {} steps of K at once, and {k} is no multiple",
-                row.name, row.shape[2]
-            ));
-            continue;
-        }
         let units = threads / lanes;
         for arrangement in arrangements(units, batch) {
             if gemm.pinned.is_some_and(|pin| !arranged(arrangement, pin, lanes)) {
@@ -146,6 +136,28 @@ pub(crate) fn tilings(
         return Err(refused.into_iter().fold(failure, Failure::help));
     }
     Ok(out)
+}
+
+/// Why an instruction does not do a product of `k` steps with so many threads, whatever the arrangement.
+fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
+    let (lanes, steps) = (i64::from(row.threads), row.shape[2]);
+    if threads % lanes != 0 {
+        let text =
+            format!("`{}` is executed by {lanes} threads together, and {threads} is no multiple", row.name);
+        return Some(text);
+    }
+    (k % steps != 0)
+        .then(|| format!("`{}` takes {steps} steps of K at once, and {k} is no multiple", row.name))
+}
+
+/// Why none of the matrix instructions that there are for the types of a product does it: one reason each. Nothing where there
+/// are none, or where one of them does.
+pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, arch: Arch) -> Vec<String> {
+    let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
+    let [a, b, c] = [gemm.a, gemm.b, gemm.c].map(|tensor| program.tensor(tensor).dtype);
+    let rows = catalogue().gemms_of(a, b, c, arch).filter(|row| row.threads > 1);
+    let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.threads)));
+    refused.collect::<Option<Vec<String>>>().unwrap_or_default()
 }
 
 /// The ways to arrange units along M, N and a batch, in order; those left over repeat the work.
