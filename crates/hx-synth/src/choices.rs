@@ -145,6 +145,7 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
     for tensor in program.tensor_ids().filter(|t| !program.tensor(*t).is_register()) {
         uses.insert(tensor, Vec::new());
     }
+    let mut counted: BTreeMap<OpId, (f64, f64)> = BTreeMap::new();
     for (op, trips) in ops {
         if let OpKind::CopyAsync { src, dst } = &op.kind {
             let hx_tile::Base::Shared(tensor) = dst.base else { continue };
@@ -160,7 +161,12 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             && let Some(tensor) = transfer.shared()
         {
             let tv = known[transfer.register].tv.clone();
-            uses.entry(tensor).or_default().push(shared::Use::register(program, transfer, tv, trips));
+            let used = shared::Use::register(program, transfer, tv, trips);
+            // The search has counted it as if no other access had a say in the layout.
+            let alone = trips * shared::ideal(cx, tensor, &used)?;
+            solution.cost -= alone;
+            counted.insert(op.id, (trips, alone));
+            uses.entry(tensor).or_default().push(used);
         }
     }
     let mut items = Vec::new();
@@ -179,6 +185,10 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             let reason = Reason { text: text.clone(), from: vec![] };
             let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
             choice.conflicts = Some(*conflicts);
+            if let Some((trips, alone)) = counted.get(op) {
+                let together = trips * cost::shared(program, access, conflicts.wavefronts as f64);
+                solution.strain += (together - alone).max(0.0);
+            }
             if let Some(OpKind::Rearrange { dst, src, .. }) = program.op(*op).map(|op| &op.kind) {
                 exchanged(cx, known, *op, [*dst, *src], choice, solution);
             } else {

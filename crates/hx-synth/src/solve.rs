@@ -76,7 +76,7 @@ pub fn candidates(
             if leaf == CANDIDATES {
                 (component, leaf) = (component + 1, 0);
             }
-            let pick = Pick { component, leaf, single, conflicts: Conflicts::Leave };
+            let pick = Pick { component, leaf, single, conflicts: Conflicts::Leave, keep: CANDIDATES };
             // Each is looked for as the first was.
             pool.branches.set(0);
             match solver.attempt_with(&moves, &still, &pick) {
@@ -139,12 +139,14 @@ struct Pick {
     /// No copy in which lanes exchange.
     single: bool,
     conflicts: Conflicts,
+    /// Leaves of the component that are looked for.
+    keep: usize,
 }
 
 impl Pick {
     /// The best leaf of every component.
     fn best(conflicts: Conflicts) -> Pick {
-        Pick { component: 0, leaf: 0, single: false, conflicts }
+        Pick { component: 0, leaf: 0, single: false, conflicts, keep: 1 }
     }
 }
 
@@ -161,6 +163,7 @@ impl Solver<'_> {
     fn solve(&self) -> Result<(Solution, BTreeSet<OpId>), Failure> {
         let mut tries = TRIES;
         let (mut best, mut still) = self.first(&mut tries).map_err(|blocked| blocked.failure)?;
+        best = self.neighbour(best, &still);
         // What was not tried because nobody wants it any more was not worse.
         if (self.cancelled)() {
             return Err(Failure::cancelled());
@@ -217,6 +220,10 @@ impl Solver<'_> {
 
 /// Solutions that are tried with redistributions.
 const TRIES: usize = 32;
+/// Leaves of each component that are tried where its accesses to shared memory pay for those of others.
+const NEIGHBOURS: usize = 6;
+/// The share of a solution's cost from which on they are.
+const STRAIN: f64 = 0.01;
 /// Redistributions of one solution.
 const DEPTH: usize = 4;
 
@@ -364,6 +371,24 @@ impl Solver<'_> {
         best
     }
 
+    /// Components are solved one by one, as if each access alone decided on the layout of its memory. Where accesses that share one pay for
+    /// it, another leaf of one of their components may be cheaper for all.
+    fn neighbour(&self, mut best: Solution, still: &BTreeSet<OpId>) -> Solution {
+        let (mut component, mut leaf) = (0, 1);
+        while best.strain > STRAIN * best.cost && !(self.cancelled)() {
+            let pick =
+                Pick { component, leaf, single: false, conflicts: Conflicts::Leave, keep: NEIGHBOURS + 1 };
+            match self.attempt_with(&best.edits.moves, still, &pick) {
+                Ok(Picked::Solution(solution, _)) if solution.cost < best.cost => best = *solution,
+                Ok(Picked::NoComponent) => break,
+                Ok(Picked::NoLeaf | Picked::Needs(_)) => leaf = NEIGHBOURS,
+                Ok(Picked::Solution(..)) | Err(_) => {}
+            }
+            (component, leaf) = if leaf < NEIGHBOURS { (component, leaf + 1) } else { (component + 1, 1) };
+        }
+        best
+    }
+
     /// The cheapest solution with just these moves, and the moves that may lead to a cheaper one.
     fn attempt(&self, moves: &[Move], still: &BTreeSet<OpId>) -> Result<(Solution, BTreeSet<Move>), Blocked> {
         match self.attempt_with(moves, still, &Pick::best(Conflicts::Leave))? {
@@ -409,7 +434,7 @@ impl Solver<'_> {
                 return Err(Failure::cancelled().into());
             }
             let wanted = if i == pick.component { pick.leaf } else { 0 };
-            let keep = if wanted > 0 { CANDIDATES } else { 1 };
+            let keep = if wanted > 0 { pick.keep } else { 1 };
             let found = search(&cx, component, start.clone(), keep, pick.conflicts)?;
             solution.unexplored += found.left;
             ways.extend(found.moves);

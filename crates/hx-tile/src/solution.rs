@@ -21,6 +21,8 @@ pub struct Solution {
     pub shared_bytes: u32,
     /// Estimated cycles of a block.
     pub cost: f64,
+    /// The part of them that accesses to shared memory take because they share a layout, beyond what each would take alone.
+    pub strain: f64,
     /// The constraints that were solved, in the paper's notation, in order.
     pub constraints: Vec<Demand>,
     /// Branches of the search and layouts of shared memory that were looked at: what solving took, the same on every machine.
