@@ -83,7 +83,7 @@ fn machine_code_is_wide_and_does_not_spill() {
         ("softmax", "softmax", "BN=8192", &wide),
         ("norm", "rmsnorm", "BN=8192", &wide),
         ("norm", "layernorm", "BN=8192", &wide),
-        ("transpose", "transpose", "BM=64", &["LDG.E.128", "STS.128", "STG.E.128"]),
+        ("transpose", "transpose", "BM=64", &["LDG.E.128", "STSM.16.MT88.4", "LDS.128", "STG.E.128"]),
         ("gemv", "gemv", "BM=8", &["LDG.E.128"]),
         ("elementwise", "add", "B=2048", &wide),
         ("elementwise", "silu", "B=2048", &wide),

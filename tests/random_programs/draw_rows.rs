@@ -30,6 +30,7 @@ fn asked(case: u64) -> Option<Asked> {
     for _ in 0..2 {
         all.extend(gemms.iter().map(Asked::Gemm));
         all.extend(copies.iter().filter(|row| row.is_collective()).map(Asked::Matrices));
+        all.extend(copies.iter().filter(|row| row.is_collective() && !row.is_load()).map(Asked::Matrices));
         let turned = exchanges.iter().filter(|row| row.held.is_some());
         all.extend(turned.flat_map(|_| [Asked::Turned, Asked::Turned, Asked::Turned]));
     }
@@ -98,7 +99,7 @@ impl Draw {
             view: ViewKind::Paired,
             ..input
         };
-        let way = self.pick(&[Way::Load, Way::Shared, Way::Async]);
+        let way = self.pick(&[Way::Load, Way::Async]);
         let at = self.push(Op::Load { input, way }, vec![], Value { shape, dtype: row.from, range });
         let wide = self.push(Op::Cast, vec![at], Value { shape, dtype: row.to, range });
         let other = self.load([16, 64], row.to, Some(7));

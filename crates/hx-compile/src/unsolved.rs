@@ -166,7 +166,8 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
         OpKind::Fill { dst, .. } => format!("fills {}", name(dst)),
         OpKind::Gemm { c, a, b, .. } => {
             let typed = |tensor: &TensorId| format!("{} ({})", name(tensor), program.tensor(*tensor).dtype);
-            format!("multiplies {} and {} into {}, in one instruction", typed(a), typed(b), typed(c))
+            let k = program.tensor(*a).shape.get(1).map_or(String::new(), |k| format!(", with K = {k}"));
+            format!("multiplies {} by {} into {}{k}", typed(a), typed(b), typed(c))
         }
         OpKind::Cast { dst, src } => {
             format!("{} and {} are held by the same threads here", name(dst), name(src))
@@ -193,7 +194,7 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
             format!("moves {} to {}", base_text(program, src), base_text(program, dst))
         }
         OpKind::CopyAsync { src, dst } => format!(
-            "needs at least 4 contiguous bytes at a time, both in {} and in {}, from a multiple of 4 B on",
+            "needs 4 bytes or more that are contiguous in both {} and {}, and begin at a multiple of 4 B in each",
             base_text(program, src),
             base_text(program, dst)
         ),

@@ -21,10 +21,12 @@ const CONVERTED_ISSUE: f64 = 4.0;
 /// Cycles of a block barrier, and of it for each warp (an H200, tests/gpu/costs.py: 21.25, 29.25, 45.25 and 77.25 for 4, 8, 16 and 32
 /// warps).
 const BARRIER: [f64; 2] = [13.25, 2.0];
-/// Cycles that the two barriers of an exchange cost besides their own: nothing before them overlaps with what follows. Of the eight
-/// pairs of tests/gpu/exchanges.hx the one without exchanges is faster on an H200, by 10 to 48 %; to have these ratios it would be
-/// from 100 to 1400, 400 in the middle, and from 350 on all pairs are in the measured order.
-pub(crate) const DRAIN: f64 = 400.0;
+/// Cycles that the two barriers of an exchange cost besides their own where a multiprocessor holds one block, as nothing before them
+/// overlaps with what follows. On an H200 the kernels of tests/gpu/exchanges.hx are faster without their three exchanges, by 10 to 48 %;
+/// to have these ratios it would be from 370 to 1350 for those of one block, and from 100 to 420 for those of two, but one.
+const DRAIN: f64 = 800.0;
+/// Registers of a thread beside its tensors: addresses, counters, and the operands of the instructions under way.
+const OTHER_REGISTERS: i64 = 40;
 /// Issue slots that an instruction takes besides its wavefronts.
 const ISSUE_SLOT: f64 = 1.0;
 /// Cycles for each further line of shared memory that a phase of an asynchronous copy writes to (an H200, as the rows `…/lines N` of
@@ -93,17 +95,18 @@ pub(crate) fn map(program: &TileProgram, value: &Scalar, values: i64) -> f64 {
     issue * values as f64 * warps_per_unit(program)
 }
 
-/// Cycles of a reduction of `values` elements of each thread to `results`, with exchanges between lanes and a meeting of warps.
+/// Cycles of a reduction of `values` elements of each thread to `results`, with exchanges between lanes and a
+/// meeting of warps that holds up so many cycles.
 pub(crate) fn reduce(
     program: &TileProgram,
     values: i64,
     results: i64,
     exchanges: usize,
-    across: bool,
+    across: Option<f64>,
 ) -> f64 {
     let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
     let lanes = exchanges as f64 * (latency + results as f64);
-    let meeting = if across { meeting(program) + 48.0 + results as f64 * 2.0 } else { 0.0 };
+    let meeting = across.map_or(0.0, |drain| meeting(program, drain) + 48.0 + results as f64 * 2.0);
     values as f64 * warps_per_unit(program) + lanes + meeting
 }
 
@@ -120,7 +123,13 @@ pub(crate) fn cast(program: &TileProgram, [from, to]: [DType; 2], values: i64, a
 }
 
 /// Cycles of a scan of `values` elements of each thread by one component of its operator.
-pub(crate) fn scan(program: &TileProgram, value: &Scalar, values: i64, levels: &[ScanLevel]) -> f64 {
+pub(crate) fn scan(
+    program: &TileProgram,
+    value: &Scalar,
+    values: i64,
+    levels: &[ScanLevel],
+    drain: f64,
+) -> f64 {
     let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
     let mut cycles = 0.0;
     let mut blocks = values as f64;
@@ -133,16 +142,30 @@ pub(crate) fn scan(program: &TileProgram, value: &Scalar, values: i64, levels: &
                 cycles += steps * (latency + blocks);
             }
             ScanLevel::Across { extent, .. } => {
-                cycles += meeting(program) + 48.0 + blocks * *extent as f64 * 2.0;
+                cycles += meeting(program, drain) + 48.0 + blocks * *extent as f64 * 2.0;
             }
         }
     }
     cycles
 }
 
+/// Cycles that an exchange through shared memory holds up: where blocks share a multiprocessor, the others go on meanwhile. `registers`
+/// are those that tensors take of a thread.
+pub(crate) fn drain(program: &TileProgram, arch: Arch, registers: i64) -> f64 {
+    let limits = arch.limits();
+    let most = i64::from(limits.registers_per_thread);
+    let registers = registers.saturating_add(OTHER_REGISTERS).clamp(1, most) as u32;
+    let shared = program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| !tensor.is_register());
+    let shared: i64 =
+        shared.map(|tensor| tensor.size().saturating_mul(i64::from(tensor.dtype.bits())) / 8).sum();
+    let shared = shared.clamp(0, i64::from(limits.shared_bytes)) as u32;
+    let blocks = f64::from(limits.residency(program.threads, registers, shared).blocks.max(1));
+    DRAIN / (blocks * blocks)
+}
+
 /// Cycles of the two barriers of an exchange through shared memory, with what they hold up.
-pub(crate) fn meeting(program: &TileProgram) -> f64 {
-    barriers(program) + DRAIN
+pub(crate) fn meeting(program: &TileProgram, drain: f64) -> f64 {
+    barriers(program) + drain
 }
 
 fn barriers(program: &TileProgram) -> f64 {

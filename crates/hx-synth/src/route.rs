@@ -58,7 +58,7 @@ fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option
     }
     let tensor = program.tensor(src);
     let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
-    let shared = cost::exchange(program, bytes) + cost::DRAIN + cost::shared_latency(cx.arch);
+    let shared = cost::exchange(program, bytes) + cx.drain + cost::shared_latency(cx.arch);
     let ends = Ends::of(held, wanted);
     let matrices = catalogue().exchanges_by(Reach::Tile, cx.arch).find_map(|row| {
         let (src, count) = ends.matrices(row, tensor.dtype)?;

@@ -34,6 +34,8 @@ pub(crate) struct Cx<'s, 'p> {
     /// Cycles of operations under layouts that were met before.
     costs: RefCell<HashMap<(OpId, Vec<LayoutKey>), f64>>,
     together: Together,
+    /// Cycles that an exchange through shared memory holds up.
+    pub(crate) drain: f64,
 }
 
 /// One complete choice for a component.
@@ -73,7 +75,8 @@ impl<'s, 'p> Cx<'s, 'p> {
     ) -> Cx<'s, 'p> {
         let together = Together::of(system.program);
         let (steps, costs) = (Cell::new(0), RefCell::default());
-        Cx { system, arch, pool, cancelled, single: false, moved: Vec::new(), steps, costs, together }
+        let drain = cost::drain(system.program, arch, together.registers(system.program));
+        Cx { system, arch, pool, cancelled, single: false, moved: Vec::new(), steps, costs, together, drain }
     }
 
     pub(crate) fn single(self, single: bool) -> Cx<'s, 'p> {
@@ -156,7 +159,7 @@ impl<'s, 'p> Cx<'s, 'p> {
             OpKind::Reduce { dst, src, axis, .. } => {
                 let (d, s) = (&known[*dst].tv, &known[*src].tv);
                 let steps = reduce::steps(program, s, *axis, self.arch);
-                let across = !steps.digits.is_empty();
+                let across = (!steps.digits.is_empty()).then_some(self.drain);
                 cost::reduce(program, s.values(), d.values(), steps.lanes.len(), across)
             }
             OpKind::Scan { dst, src: _, axis, op } => {
@@ -166,7 +169,7 @@ impl<'s, 'p> Cx<'s, 'p> {
                     let message = "the axis of the scan is dealt to threads in no regular order";
                     return Err(Failure::new(FailureKind::Conflict, message).at(op_id));
                 };
-                op.iter().map(|value| cost::scan(program, value, tv.values(), &levels)).sum()
+                op.iter().map(|value| cost::scan(program, value, tv.values(), &levels, self.drain)).sum()
             }
             _ => 0.0,
         })

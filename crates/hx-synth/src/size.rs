@@ -79,6 +79,14 @@ impl Together {
         Together(held)
     }
 
+    /// Registers of a thread that tensors take at the worst place, were each dealt evenly.
+    pub(crate) fn registers(&self, program: &TileProgram) -> i64 {
+        let threads = i64::from(program.threads.max(1));
+        let registers =
+            |t: &TensorId| registers_of(program, *t, (program.tensor(*t).size() + threads - 1) / threads);
+        self.0.iter().map(|(_, held)| held.iter().map(registers).sum()).max().unwrap_or(0)
+    }
+
     /// Cycles of what threads have no registers for, at the worst place; `values` says how many elements of a tensor each thread holds.
     pub(crate) fn spills(
         &self,

@@ -208,8 +208,9 @@ fn found_instructions(
         let rows = catalogue().gemms.iter().filter(|row| row.arch <= arch.number());
         let rows = rows.filter(|row| row.a.dtype.is_int() == is_int);
         let types = products(rows.map(|row| [row.a.dtype, row.b.dtype, row.c.dtype]));
-        found = found.note(format!("{arch} multiplies {types}"));
-        let help = "`cast` the operands to the types of a product that there is, and give the accumulator the type after its arrow";
+        let kind = if is_int { "integers" } else { "floating-point numbers" };
+        found = found.note(format!("of {kind}, {arch} multiplies {types}"));
+        let help = "`cast` both operands to types on the left of a `→` in the note, and give the accumulator the type on its right";
         found.help.push(help.to_owned());
     }
     found

@@ -80,7 +80,7 @@ fn an_asynchronous_copy_whose_rows_may_begin_anywhere() {
 }
 ",
         expect![[r#"
-            HX0302 an asynchronous copy moves at least 4 B at once, and only 2 B are known to be aligned here
+            HX0302 an asynchronous copy moves 4 B or more from multiples of as many on, and addresses in `x` are known to be multiples of 2 B only
               `copy` through registers in line 3
             kernel staged(x: f16[m, n], y: mut f16[m, n]) grid [1] threads 32 {
                 let s = shared_tensor(f16, [16, 32]);

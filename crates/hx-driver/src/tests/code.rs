@@ -86,7 +86,7 @@ test "conflicts" {{
               help: in an `assert` this is a skip that is counted, and no failure
             t.hx::conflicts: failed
             HX0612 `conflicts() == 0`: `conflicts() == 0` does not hold
-              note: left: 1920
+              note: left: 896
               note: right: 0
         "#]],
     );
@@ -117,20 +117,20 @@ fn the_simulator_tells_what_it_counted() {
         flip
         op  instructions     bytes  redundant  sectors  ideal  wavefronts  ideal  operation
         #0            32  16.0 KiB                 512    512                     copy(x[0..64, 0..64], r)
-        #1           128  16.0 KiB                                   2048    128  copy(r, s[0..64, 0..64])
+        #1           128  16.0 KiB                                   1024    128  copy(r, s[0..64, 0..64])
         #2                                                                        sync()
         #3            32  16.0 KiB                                    128    128  copy(s[0..64, 0..64] permuted [1, 0], t)
         #4            32  16.0 KiB                 512    512                     copy(t, y[0..64, 0..64])
-                     224  64.0 KiB                1024   1024        2176    256  in all
+                     224  64.0 KiB                1024   1024        1152    256  in all
         1 block of 128 threads, 1 barrier
         flip
         op  instructions     bytes  redundant  sectors  ideal  wavefronts  ideal  operation
         #0            32  16.0 KiB                 512    512                     copy(x[0..64, 0..64], r)
         #1            32  16.0 KiB                                    128    128  copy(r, s[0..64, 0..64])
         #2                                                                        sync()
-        #3           128  16.0 KiB                                   2048    128  copy(s[0..64, 0..64] permuted [1, 0], t)
+        #3           128  16.0 KiB                                   1024    128  copy(s[0..64, 0..64] permuted [1, 0], t)
         #4            32  16.0 KiB                 512    512                     copy(t, y[0..64, 0..64])
-                     224  64.0 KiB                1024   1024        2176    256  in all
+                     224  64.0 KiB                1024   1024        1152    256  in all
         1 block of 128 threads, 1 barrier
     "#]].assert_eq(&tables.0);
 }

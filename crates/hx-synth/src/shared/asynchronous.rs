@@ -42,8 +42,9 @@ pub(super) fn accesses(
     }
     if out.is_empty() {
         let message = format!(
-            "an asynchronous copy moves at least {} B at once, and only {} B are known to be aligned here",
+            "an asynchronous copy moves {} B or more from multiples of as many on, and addresses in `{}` are known to be multiples of {} B only",
             narrowest.saturating_mul(i64::from(dtype.bits())) / 8,
+            param.name,
             aligned.elements * i64::from(dtype.bits()) / 8
         );
         let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);

@@ -246,7 +246,7 @@ fn overlap(layout: &Layout) -> Option<String> {
         let place = layout.eval(index);
         let other = seen.insert(place, index)?;
         let [first, second] = [other, index].map(coordinate);
-        Some(format!("it puts the elements {first:?} and {second:?} in one place, {place}"))
+        Some(format!("it puts the elements {first:?} and {second:?} both at offset {place} (in elements)"))
     })
 }
 
@@ -544,7 +544,7 @@ fn unsatisfied(
         let least = candidates.iter().min_by_key(|candidate| candidate.access.run.width());
         let text = match least.filter(|candidate| candidate.access.run.width() > 1) {
             Some(Candidate { access: Access { row, run, .. }, .. }) => format!(
-                "moves at least {} B at once: {} neighbours along dimension {} of `{name}` lie side by side",
+                "moves at least {} B at once: {} neighbours along dimension {} of `{name}` have to lie side by side",
                 row.access,
                 run.width(),
                 u.view.modes[run.dim].dim
