@@ -22,8 +22,8 @@ const CONVERTED_ISSUE: f64 = 4.0;
 /// warps).
 const BARRIER: [f64; 2] = [13.25, 2.0];
 /// Cycles that the two barriers of an exchange cost besides their own where a multiprocessor holds one block, as nothing before them
-/// overlaps with what follows. On an H200 the kernels of tests/gpu/exchanges.hx are faster without their three exchanges, by 10 to 48 %;
-/// to have these ratios it would be from 370 to 1350 for those of one block, and from 100 to 420 for those of two, but one.
+/// overlaps with what follows. On an H200 the eight kernels of tests/gpu/exchanges.hx are faster without their three exchanges by 7 to
+/// 24 %; with this number the model says 3 to 29 %, and of each pair which one is faster.
 const DRAIN: f64 = 800.0;
 /// Registers of a thread beside its tensors: addresses, counters, and the operands of the instructions under way.
 const OTHER_REGISTERS: i64 = 40;
