@@ -223,7 +223,7 @@ const TRIES: usize = 32;
 /// Leaves of each component that are tried where its accesses to shared memory pay for those of others.
 const NEIGHBOURS: usize = 6;
 /// The share of a solution's cost from which on they are.
-const STRAIN: f64 = 0.01;
+const STRAIN: f64 = 0.05;
 /// Redistributions of one solution.
 const DEPTH: usize = 4;
 
