@@ -375,7 +375,10 @@ impl Solver<'_> {
     /// it, another leaf of one of their components may be cheaper for all.
     fn neighbour(&self, mut best: Solution, still: &BTreeSet<OpId>) -> Solution {
         let (mut component, mut leaf) = (0, 1);
-        while best.strain > STRAIN * best.cost && !(self.cancelled)() {
+        // As many for any number of components, so that the time stays linear in it.
+        let mut tries = 2 * NEIGHBOURS;
+        while tries > 0 && best.strain > STRAIN * best.cost && !(self.cancelled)() {
+            tries -= 1;
             let pick =
                 Pick { component, leaf, single: false, conflicts: Conflicts::Leave, keep: NEIGHBOURS + 1 };
             match self.attempt_with(&best.edits.moves, still, &pick) {
