@@ -30,7 +30,7 @@ const OTHER_REGISTERS: i64 = 40;
 /// Issue slots that an instruction takes besides its wavefronts.
 const ISSUE_SLOT: f64 = 1.0;
 /// Cycles for each further line of shared memory that a phase of an asynchronous copy writes to (an H200, as the rows `…/lines N` of
-/// tests/gpu/costs.py: 2.3, 3.1, 5.5 and 21.9 for an instruction whose four phases write to 1, 2, 4 and 8 lines each).
+/// tests/gpu/costs.py: 2.3, 3.1, 5.9 and 24.9 for an instruction whose four phases write to 1, 2, 4 and 8 lines each).
 pub(crate) const FURTHER_LINE: f64 = 0.7;
 /// Bytes of a register.
 const REGISTER_BYTES: u32 = 4;
