@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use hx_index::{Expr, Symbol};
 use hx_layout::{ComposedLayout, Layout};
+use hx_target::{Space, catalogue};
 use hx_tile::{Base, Op, OpId, OpKind, Origin, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
 use super::{Claim, Tries, unpin};
@@ -16,9 +17,6 @@ use crate::size::fits_registers;
 
 /// Repairs that are offered, at most.
 const MOST: usize = 4;
-
-/// Bits that an asynchronous copy moves at least.
-const ASYNC_BITS: u32 = 32;
 
 /// Threads of a warp, and of a block at most.
 const THREADS: std::ops::RangeInclusive<i64> = 32..=1024;
@@ -131,7 +129,13 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
 /// Dimensions that decide where the elements of an operation begin in global memory, as multiples of what is moved at least.
 fn divisible(program: &TileProgram, op: &Op) -> Vec<Repair> {
     let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst }) = &op.kind else { return Vec::new() };
-    let least_bits = if matches!(op.kind, OpKind::CopyAsync { .. }) { ASYNC_BITS } else { 8 };
+    // What the narrowest instruction moves at once.
+    let asynchronous =
+        || catalogue().copies.iter().filter(|row| (row.from, row.to) == (Space::Global, Space::Shared));
+    let least_bits = match op.kind {
+        OpKind::CopyAsync { .. } => 8 * asynchronous().map(|row| row.bytes).min().unwrap_or(1),
+        _ => 8,
+    };
     let mut out = Vec::new();
     for view in [src, dst] {
         let Some(param) = param_of(program, view) else { continue };
