@@ -26,6 +26,7 @@ pub use db::Db;
 pub use diagnostics::instance_diagnostics;
 pub use emit::{Emit, built_constraints, emit};
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered};
+pub use hx_synth::CANDIDATES;
 pub use instance::{Instance, default_instance};
 pub use stages::{
     Stop, candidates, cuda_source, demands, solution, thread_program, tile_program, violations,

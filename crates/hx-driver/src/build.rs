@@ -209,6 +209,18 @@ fn check_names(source: &CudaSource, facts: &[Fact]) -> Result<(), EmitError> {
             };
             return Err(EmitError::Usage(format!("the launch has no {what} `{name}`{hint}")));
         }
+        if let Fact::Aligned(_, bytes) = fact
+            && let Some((dtype, least)) = params.iter().find_map(|param| match param {
+                LaunchParam::Tensor(t) if t.name == name.as_str() && t.align > *bytes => {
+                    Some((t.dtype, t.align))
+                }
+                _ => None,
+            })
+        {
+            return Err(EmitError::Usage(format!(
+                "found `{name}@{bytes}`, but elements of `{dtype}` begin at multiples of {least} bytes"
+            )));
+        }
     }
     Ok(())
 }

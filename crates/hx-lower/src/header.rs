@@ -177,7 +177,8 @@ impl<'db> Cx<'db> {
             shape,
             stride,
             block,
-            align: launch.alignment(name),
+            // No access begins within an element.
+            align: launch.alignment(name).max(dtype.bits() / 8),
         }));
         self.frame_mut().params[i] = Value::Tensor(tensor);
         Ok(())

@@ -156,7 +156,7 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             let uses_here =
                 ends.map(|(t, reads)| shared::Use::exchange(op, view(), known[t].tv.clone(), reads, trips));
             uses.entry(tensor).or_default().extend(uses_here);
-            solution.cost += trips * cost::meeting(program, cx.drain);
+            solution.cost += trips * cost::held_up(program, cx.drain);
         } else if let Some(transfer) = Transfer::of(op)
             && let Some(tensor) = transfer.shared()
         {

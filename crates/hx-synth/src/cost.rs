@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
-use hx_target::{Arch, CopyRow, ExchangeRow, GemmRow, Space, WARP, WAVEFRONT_BYTES, catalogue};
+use hx_target::{Arch, CopyRow, ExchangeRow, GemmRow, Space, WARP, WAVEFRONT_BYTES, catalogue, machine};
 use hx_tile::{Scalar, ScanLevel, TileProgram, View};
 
 use crate::access::{Access, global};
@@ -12,26 +12,10 @@ use crate::anchor::gemm::Tiling;
 
 /// Value taken for every dimension where an address must be a number.
 const SAMPLE_DIM: i64 = 4096;
-/// Bytes that a multiprocessor moves from and to the L2 cache in a cycle (hopper measurements, about 64 wanted, 48 reached).
-const GLOBAL_BYTES_PER_CYCLE: f64 = 48.0;
 /// Bytes of a sector, the unit of global traffic.
 const SECTOR: i64 = 32;
-/// Cycles of an operator on a type that is converted to f32 and back.
-const CONVERTED_ISSUE: f64 = 4.0;
-/// Cycles of a block barrier, and of it for each warp (an H200, tests/gpu/costs.py: 21.25, 29.25, 45.25 and 77.25 for 4, 8, 16 and 32
-/// warps).
-const BARRIER: [f64; 2] = [13.25, 2.0];
-/// Cycles that the two barriers of an exchange cost besides their own where a multiprocessor holds one block, as nothing before them
-/// overlaps with what follows. On an H200 the eight kernels of tests/gpu/exchanges.hx are faster without their three exchanges by 7 to
-/// 24 %; with this number the model says 3 to 29 %, and of each pair which one is faster.
-const DRAIN: f64 = 800.0;
 /// Registers of a thread beside its tensors: addresses, counters, and the operands of the instructions under way.
 const OTHER_REGISTERS: i64 = 40;
-/// Issue slots that an instruction takes besides its wavefronts.
-const ISSUE_SLOT: f64 = 1.0;
-/// Cycles for each further line of shared memory that a phase of an asynchronous copy writes to (an H200, as the rows `…/lines N` of
-/// tests/gpu/costs.py: 2.3, 3.1, 5.9 and 24.9 for an instruction whose four phases write to 1, 2, 4 and 8 lines each).
-pub(crate) const FURTHER_LINE: f64 = 0.7;
 /// Bytes of a register.
 const REGISTER_BYTES: u32 = 4;
 /// Matrix units of a multiprocessor.
@@ -79,7 +63,7 @@ pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64
     let warps = f64::from(program.threads.div_ceil(WARP));
     let instructions = access.issues() as f64 * warps;
     let bytes = sectors.len() as f64 * SECTOR as f64 * instructions;
-    (bytes / GLOBAL_BYTES_PER_CYCLE).max(instructions * access.row.issue) + access.row.latency
+    (bytes / machine().global_bytes).max(instructions * access.row.issue) + access.row.latency
 }
 
 /// Cycles of one execution of an elementwise expression over `values` elements of each thread.
@@ -89,7 +73,7 @@ pub(crate) fn map(program: &TileProgram, value: &Scalar, values: i64) -> f64 {
     let issue: f64 = operators
         .iter()
         .map(|(operator, dtype)| {
-            catalogue().compute(*operator, *dtype).map_or(CONVERTED_ISSUE, |row| row.issue)
+            catalogue().compute(*operator, *dtype).map_or(machine().converted_issue, |row| row.issue)
         })
         .sum();
     issue * values as f64 * warps_per_unit(program)
@@ -106,7 +90,7 @@ pub(crate) fn reduce(
 ) -> f64 {
     let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
     let lanes = exchanges as f64 * (latency + results as f64);
-    let meeting = across.map_or(0.0, |drain| meeting(program, drain) + 48.0 + results as f64 * 2.0);
+    let meeting = across.map_or(0.0, |drain| meeting(program, drain, results as f64));
     values as f64 * warps_per_unit(program) + lanes + meeting
 }
 
@@ -118,7 +102,7 @@ pub(crate) fn cast(program: &TileProgram, [from, to]: [DType; 2], values: i64, a
     let rows = catalogue().converts_of(from, to, arch).filter(|row| row.order.is_empty());
     let rows = rows.map(|row| row.issue / f64::from(row.values));
     let issue = rows.fold(f64::INFINITY, f64::min);
-    let issue = if issue.is_finite() { issue } else { CONVERTED_ISSUE };
+    let issue = if issue.is_finite() { issue } else { machine().converted_issue };
     issue * values as f64 * warps_per_unit(program)
 }
 
@@ -142,7 +126,7 @@ pub(crate) fn scan(
                 cycles += steps * (latency + blocks);
             }
             ScanLevel::Across { extent, .. } => {
-                cycles += meeting(program, drain) + 48.0 + blocks * *extent as f64 * 2.0;
+                cycles += meeting(program, drain, blocks * *extent as f64);
             }
         }
     }
@@ -160,16 +144,21 @@ pub(crate) fn drain(program: &TileProgram, arch: Arch, registers: i64) -> f64 {
         shared.map(|tensor| tensor.size().saturating_mul(i64::from(tensor.dtype.bits())) / 8).sum();
     let shared = shared.clamp(0, i64::from(limits.shared_bytes)) as u32;
     let blocks = f64::from(limits.residency(program.threads, registers, shared).blocks.max(1));
-    DRAIN / (blocks * blocks)
+    machine().drain / (blocks * blocks)
 }
 
 /// Cycles of the two barriers of an exchange through shared memory, with what they hold up.
-pub(crate) fn meeting(program: &TileProgram, drain: f64) -> f64 {
+pub(crate) fn held_up(program: &TileProgram, drain: f64) -> f64 {
     barriers(program) + drain
 }
 
+/// Cycles in which warps put so many partial results together through shared memory.
+fn meeting(program: &TileProgram, drain: f64, results: f64) -> f64 {
+    held_up(program, drain) + machine().meeting + machine().meeting_value * results
+}
+
 fn barriers(program: &TileProgram) -> f64 {
-    2.0 * (BARRIER[0] + BARRIER[1] * f64::from(program.threads.div_ceil(WARP)))
+    2.0 * (machine().barrier + machine().barrier_warp * f64::from(program.threads.div_ceil(WARP)))
 }
 
 fn warps_per_unit(program: &TileProgram) -> f64 {
@@ -179,7 +168,7 @@ fn warps_per_unit(program: &TileProgram) -> f64 {
 /// Cycles of one execution of a copy to or from shared memory, given its wavefronts.
 pub(crate) fn shared(program: &TileProgram, access: &Access, wavefronts: f64) -> f64 {
     let instructions = access.issues() as f64 * f64::from(program.threads.div_ceil(WARP));
-    wavefronts + instructions * ISSUE_SLOT + access.row.latency
+    wavefronts + instructions * machine().issue_slot + access.row.latency
 }
 
 /// The same without bank conflicts.
@@ -191,7 +180,7 @@ pub(crate) fn shared_ideal(program: &TileProgram, access: &Access) -> f64 {
 /// The least cycles of a copy to or from shared memory of so many instructions of each warp.
 pub(crate) fn shared_least(program: &TileProgram, row: &CopyRow, issues: i64) -> f64 {
     let instructions = issues as f64 * f64::from(program.threads.div_ceil(WARP));
-    instructions * (wavefronts_ideal(row) + ISSUE_SLOT) + row.latency
+    instructions * (wavefronts_ideal(row) + machine().issue_slot) + row.latency
 }
 
 /// The least cycles in which so many bytes change hands, were it through shared memory with nothing held up.
@@ -215,7 +204,7 @@ pub(crate) fn lanes(program: &TileProgram, row: &ExchangeRow, exchanges: i64, se
 /// Cycles in which each thread puts so many registers away and brings them back.
 pub(crate) fn spill(program: &TileProgram, registers: i64) -> f64 {
     let instructions = 2.0 * registers as f64 * f64::from(program.threads.div_ceil(WARP));
-    instructions * (f64::from(WARP * REGISTER_BYTES) / f64::from(WAVEFRONT_BYTES) + ISSUE_SLOT)
+    instructions * (f64::from(WARP * REGISTER_BYTES) / f64::from(WAVEFRONT_BYTES) + machine().issue_slot)
 }
 
 /// Wavefronts of one instruction of a warp at best.

@@ -33,4 +33,4 @@ pub use anchor::gemm::unfit_matrix_instructions;
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use failure::{Failure, FailureKind, Part};
 pub use size::{SPARE_REGISTERS, fits_registers};
-pub use solve::{candidates, demands, solve};
+pub use solve::{CANDIDATES, candidates, demands, solve};

@@ -53,7 +53,7 @@ pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
 }
 
 /// All solutions that differ in what runs: the choices for each component of the program, with and without collective copies; at most
-/// [`CANDIDATES`]. The first is what [`solve`] finds, the others are ordered by their cost.
+/// [`CANDIDATES`] besides the first. The first is what [`solve`] finds, the others are ordered by their cost.
 ///
 /// # Errors
 /// As [`solve`].
@@ -128,8 +128,8 @@ fn alike(a: &Solution, b: &Solution) -> bool {
     registers(a) == registers(b) && shared(a) == shared(b) && rows(a) == rows(b)
 }
 
-/// Candidates of one program.
-const CANDIDATES: usize = 64;
+/// Candidates of one program besides the chosen one: where [`candidates`] gives as many, there may be more.
+pub const CANDIDATES: usize = 64;
 
 /// Which leaf one of the components takes; the others take their best.
 #[derive(Clone, Copy, Debug)]

@@ -32,6 +32,9 @@ pub(super) fn table(program: &TileProgram, all: &[Solution], tensor: Option<&str
             let _ = writeln!(text, "{INDENT}{line}");
         }
     }
+    if all.len() > hx_compile::CANDIDATES {
+        let _ = writeln!(text, "the list ends after {} others; there may be more", hx_compile::CANDIDATES);
+    }
     if let Some(stopped) = all.first().and_then(unexplored_text) {
         let _ = writeln!(text, "{stopped}");
     }

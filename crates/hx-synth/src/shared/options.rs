@@ -416,7 +416,7 @@ fn place(
         let further: Vec<f64> = uses.iter().zip(&requests).map(further_lines).collect();
         let cycles = |((c, (r, trips)), further): ((&&Candidate, &(Requests, f64)), &f64)| {
             let wavefronts = r.count(swizzle).wavefronts as f64;
-            trips * cost::shared(program, &c.access, wavefronts + cost::FURTHER_LINE * further)
+            trips * cost::shared(program, &c.access, wavefronts + hx_target::machine().further_line * further)
         };
         let cost: f64 = chosen.iter().zip(&requests).zip(&further).map(cycles).sum();
         let scattered = further.iter().any(|lines| *lines > 0.0);

@@ -266,6 +266,17 @@ fn mistakes_in_what_is_asked_for() {
     );
     check(
         &[KERNELS],
+        &["build", "k.hx", "--kernel", "twice", "--facts", "x@1", "-o", "k"],
+        expect![[r#"
+        exit 2
+        --
+        error: found `x@1`, but elements of `f16` begin at multiples of 2 bytes
+
+        For more information, try '--help'.
+    "#]],
+    );
+    check(
+        &[KERNELS],
         &["build", "k.hx", "--kernel", "twice", "--set", "C=3", "-o", "k"],
         expect![[r#"
             exit 2

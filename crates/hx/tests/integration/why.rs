@@ -289,3 +289,30 @@ fn a_search_that_stopped_is_said() {
     expect!["the search for layouts left 32 branches unexplored: there may be a cheaper solution"]
         .assert_eq(candidates.lines().last().unwrap_or_default());
 }
+
+/// A list of candidates that was cut short says so.
+#[test]
+fn a_long_list_of_candidates_ends() {
+    let text = "\
+kernel many(x: f16[m, n], w: f16[k, l], c: mut i4[r, s], d: mut f16[p, q], e: mut f32[u, v]) grid [1] threads 192 {
+    let whole = load(tile(x, [32, 16])[.., .., 0, 0]);
+    let narrow = rearrange(cast(whole, i4), auto);
+    let below = max(whole, axis: 1) - whole;
+    let t = shared_tensor(f16, [32, 16]);
+    copy(whole, t);
+    sync();
+    let sums = register_tensor(f32, [32, 16]);
+    fill(sums, 2.0);
+    gemm(sums, t, load(tile(w, [16, 16])[.., .., 0, 0]));
+    copy(narrow, tile(c, [32, 16])[.., .., 0, 0]);
+    copy(below, tile(d.T, [32, 16])[.., .., 0, 0]);
+    copy(sums, tile(e, [32, 16])[.., .., 0, 0]);
+}
+";
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.hx"), text).expect("writable");
+    let output = crate::hx(folder.path(), &["layout", "why", "k.hx", "many", "--candidates"]);
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    expect!["the list ends after 64 others; there may be more"]
+        .assert_eq(shown.lines().last().unwrap_or_default());
+}
