@@ -11,8 +11,9 @@
 ///
 /// `w` holds 4-bit weights, row by row or in blocks `W`, as `pack(w, W)` makes it: each tile in one piece with `W = (BN, G) : (G, 1)`,
 /// and the even weights of each word before its odd ones with `W = (BN, (2, 4, G / 8)) : (G, (4, 1, 8))`, which takes the fewest
-/// instructions to widen. Every `G` steps of K have their scale and their zero. Each of `S` warps takes `KS` steps of K at a time.
-kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, T: type = f16, W: layout = auto>(
+/// instructions to widen. Every `G` steps of K have their scale and their zero. Each of `S` warps takes `KS` steps of K at a time; where
+/// all of them always have as many, `K = KS * S` says so, and no access looks for the end of K.
+kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, K = 1, T: type = f16, W: layout = auto>(
     x: T[m, k],
     w: u4[n, k] : W,
     scale: T[n, g],
@@ -20,6 +21,7 @@ kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, T: type = 
     y: mut T[m, n],
 )
     where k % (2 * G) == 0,
+        k % K == 0,
         KS % (G * STAGES) == 0,
         g == k / G,
         cdiv(cdiv(k, KS), S) <= cdiv(cdiv(g, KS / G), S)
@@ -45,8 +47,8 @@ kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, T: type = 
         copy_async(gs[.., .., .., part], ss);
         copy_async(gz[.., .., .., part], sz);
         for i in 0..STAGES - 1 {
-            copy_async(gw[.., .., .., i, part], sw[.., .., .., i]);
             copy_async(gx[.., .., .., i, part], sx[.., .., .., i]);
+            copy_async(gw[.., .., .., i, part], sw[.., .., .., i]);
             commit();
         }
         for round in 0..steps / STAGES {
@@ -57,8 +59,8 @@ kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, T: type = 
                 sync_warp();
                 let next = i + STAGES - 1;
                 if next < steps {
-                    copy_async(gw[.., .., .., next, part], sw[.., .., .., (slot + STAGES - 1) % STAGES]);
                     copy_async(gx[.., .., .., next, part], sx[.., .., .., (slot + STAGES - 1) % STAGES]);
+                    copy_async(gw[.., .., .., next, part], sw[.., .., .., (slot + STAGES - 1) % STAGES]);
                 }
                 commit();
                 let weights = cast(load(sw[.., .., .., slot]), T) - load(sz[.., i, ..])[.., new, ..];
@@ -85,10 +87,12 @@ kernel w4a16_symmetric<
     KS = 1024,
     S = 4,
     STAGES = 2,
+    K = 1,
     T: type = f16,
     W: layout = auto,
 >(x: T[m, k], w: i4[n, k] : W, scale: T[n, g], y: mut T[m, n])
     where k % (2 * G) == 0,
+        k % K == 0,
         KS % (G * STAGES) == 0,
         g == k / G,
         cdiv(cdiv(k, KS), S) <= cdiv(cdiv(g, KS / G), S)
@@ -111,8 +115,8 @@ kernel w4a16_symmetric<
         sync_warp();
         copy_async(gs[.., .., .., part], ss);
         for i in 0..STAGES - 1 {
-            copy_async(gw[.., .., .., i, part], sw[.., .., .., i]);
             copy_async(gx[.., .., .., i, part], sx[.., .., .., i]);
+            copy_async(gw[.., .., .., i, part], sw[.., .., .., i]);
             commit();
         }
         for round in 0..steps / STAGES {
@@ -123,8 +127,8 @@ kernel w4a16_symmetric<
                 sync_warp();
                 let next = i + STAGES - 1;
                 if next < steps {
-                    copy_async(gw[.., .., .., next, part], sw[.., .., .., (slot + STAGES - 1) % STAGES]);
                     copy_async(gx[.., .., .., next, part], sx[.., .., .., (slot + STAGES - 1) % STAGES]);
+                    copy_async(gw[.., .., .., next, part], sw[.., .., .., (slot + STAGES - 1) % STAGES]);
                 }
                 commit();
                 let weights = cast(load(sw[.., .., .., slot]), T);
@@ -223,17 +227,32 @@ test "w4a16 in blocks" for (m, n, k) in [(16, 128, 1024), (3, 256, 512)] {
     assert(bytes_per_access("w") == 16 && bytes_per_access("sw") == 16);
 }
 
+test "w4a16_symmetric in blocks" {
+    let x = randn(f16, [16, 4096], seed: 1);
+    let w = uniform(i4, [128, 4096], low: -8, high: 8, seed: 2);
+    let scale = cast(uniform(f64, [128, 32], low: 0.02, high: 0.1, seed: 3), f16);
+    let weights = reshape(reshape(w, [128, 32, 128]) * scale[.., .., new], [128, 4096]);
+    let y = empty(f16, [16, 128]);
+    // The tiles of a step of K side by side.
+    let tiles = ((64, 2), (2, 4, 16)) : ((128, 8192), (4, 1, 8));
+    w4a16_symmetric<K = 4096, W = tiles>(x, pack(w, tiles), scale, y);
+    assert_close(y, x @ weights.T, ulp: 2);
+    assert(uses("cvt.f16x8.i4.even_odd") && redistributions() == 0);
+    assert(bytes_per_access("w") == 16 && bytes_per_access("sw") == 16);
+}
+
 bench "w4a16 16 × 8192 × 8192" {
     let x = randn(f16, [16, 8192]);
     let w = uniform(i4, [8192, 8192], low: -8, high: 8);
     let scale = cast(uniform(f32, [8192, 64], low: 0.01, high: 0.02), f16);
     let y = empty(f16, [16, 8192]);
     let f = randn(f16, [8192, 8192]);
-    // Every tile in one piece, with the even weights of a word first.
-    let pairs = (64, (2, 4, 16)) : (128, (4, 1, 8));
-    let packed = pack(w, pairs);
-    measure bytes 8192 * 8192 / 2 { w4a16_symmetric<S = 8, W = pairs>(x, packed, scale, y) }
-    baseline cublas::gemm(x, f.T, y)
+    let other = empty(f16, [16, 8192]);
+    // Every tile in one piece, with the even weights of a word first; the tiles that all blocks read at a time lie side by side.
+    let tiles = ((64, 128), (2, 4, 16)) : ((128, 8192), (4, 1, 8));
+    let packed = pack(w, tiles);
+    measure bytes 8192 * 8192 / 2 { w4a16_symmetric<S = 8, K = 8192, W = tiles>(x, packed, scale, y) }
+    baseline cublas::gemm(x, f.T, other)
 }
 
 bench "w4a16 16 × 8192 × 8192, with zeros, and row by row" {
@@ -244,12 +263,13 @@ bench "w4a16 16 × 8192 × 8192, with zeros, and row by row" {
     let signed = uniform(i4, [8192, 8192], low: -8, high: 8);
     let y = empty(f16, [16, 8192]);
     let f = randn(f16, [8192, 8192]);
-    let pairs = (64, (2, 4, 16)) : (128, (4, 1, 8));
-    let packed = pack(w, pairs);
-    measure bytes 8192 * 8192 / 2 { w4a16<S = 8, W = pairs>(x, packed, scale, zero, y) }
+    let other = empty(f16, [16, 8192]);
+    let tiles = ((64, 128), (2, 4, 16)) : ((128, 8192), (4, 1, 8));
+    let packed = pack(w, tiles);
+    measure bytes 8192 * 8192 / 2 { w4a16<S = 8, K = 8192, W = tiles>(x, packed, scale, zero, y) }
     measure bytes 8192 * 8192 / 2 { w4a16<S = 8>(x, w, scale, zero, y) }
     measure bytes 8192 * 8192 / 2 { w4a16_symmetric<S = 8>(x, signed, scale, y) }
-    baseline cublas::gemm(x, f.T, y)
+    baseline cublas::gemm(x, f.T, other)
 }
 
 // In a model no launch waits for the host, and no layer finds its weights in the cache.
@@ -258,28 +278,28 @@ bench "w4a16 16 × 8192 × 8192, four layers" {
     let scale = cast(uniform(f32, [8192, 64], low: 0.01, high: 0.02), f16);
     let zero = cast(floor(uniform(f32, [8192, 64], low: 0.0, high: 16.0)), f16);
     let y = empty(f16, [16, 8192]);
-    let pairs = (64, (2, 4, 16)) : (128, (4, 1, 8));
-    let u0 = pack(uniform(u4, [8192, 8192], low: 0, high: 16, seed: 0), pairs);
-    let u1 = pack(uniform(u4, [8192, 8192], low: 0, high: 16, seed: 1), pairs);
-    let u2 = pack(uniform(u4, [8192, 8192], low: 0, high: 16, seed: 2), pairs);
-    let u3 = pack(uniform(u4, [8192, 8192], low: 0, high: 16, seed: 3), pairs);
-    let i0 = pack(uniform(i4, [8192, 8192], low: -8, high: 8, seed: 0), pairs);
-    let i1 = pack(uniform(i4, [8192, 8192], low: -8, high: 8, seed: 1), pairs);
-    let i2 = pack(uniform(i4, [8192, 8192], low: -8, high: 8, seed: 2), pairs);
-    let i3 = pack(uniform(i4, [8192, 8192], low: -8, high: 8, seed: 3), pairs);
+    let tiles = ((64, 128), (2, 4, 16)) : ((128, 8192), (4, 1, 8));
+    let u0 = pack(uniform(u4, [8192, 8192], low: 0, high: 16, seed: 0), tiles);
+    let u1 = pack(uniform(u4, [8192, 8192], low: 0, high: 16, seed: 1), tiles);
+    let u2 = pack(uniform(u4, [8192, 8192], low: 0, high: 16, seed: 2), tiles);
+    let u3 = pack(uniform(u4, [8192, 8192], low: 0, high: 16, seed: 3), tiles);
+    let i0 = pack(uniform(i4, [8192, 8192], low: -8, high: 8, seed: 0), tiles);
+    let i1 = pack(uniform(i4, [8192, 8192], low: -8, high: 8, seed: 1), tiles);
+    let i2 = pack(uniform(i4, [8192, 8192], low: -8, high: 8, seed: 2), tiles);
+    let i3 = pack(uniform(i4, [8192, 8192], low: -8, high: 8, seed: 3), tiles);
     let f0 = randn(f16, [8192, 8192], seed: 0);
     let f1 = randn(f16, [8192, 8192], seed: 1);
     measure bytes 4 * 8192 * 8192 / 2 {
-        w4a16<S = 8, W = pairs>(x, u0, scale, zero, y);
-        w4a16<S = 8, W = pairs>(x, u1, scale, zero, y);
-        w4a16<S = 8, W = pairs>(x, u2, scale, zero, y);
-        w4a16<S = 8, W = pairs>(x, u3, scale, zero, y)
+        w4a16<S = 8, K = 8192, W = tiles>(x, u0, scale, zero, y);
+        w4a16<S = 8, K = 8192, W = tiles>(x, u1, scale, zero, y);
+        w4a16<S = 8, K = 8192, W = tiles>(x, u2, scale, zero, y);
+        w4a16<S = 8, K = 8192, W = tiles>(x, u3, scale, zero, y)
     }
     measure bytes 4 * 8192 * 8192 / 2 {
-        w4a16_symmetric<S = 8, W = pairs>(x, i0, scale, y);
-        w4a16_symmetric<S = 8, W = pairs>(x, i1, scale, y);
-        w4a16_symmetric<S = 8, W = pairs>(x, i2, scale, y);
-        w4a16_symmetric<S = 8, W = pairs>(x, i3, scale, y)
+        w4a16_symmetric<S = 8, K = 8192, W = tiles>(x, i0, scale, y);
+        w4a16_symmetric<S = 8, K = 8192, W = tiles>(x, i1, scale, y);
+        w4a16_symmetric<S = 8, K = 8192, W = tiles>(x, i2, scale, y);
+        w4a16_symmetric<S = 8, K = 8192, W = tiles>(x, i3, scale, y)
     }
     // What they are to be compared with: 134 MB of weights each, more than the cache holds.
     measure bytes 4 * 8192 * 8192 * 2 {
