@@ -168,7 +168,10 @@ impl Group {
                 }
             };
             let ratio = ratio.filter(|r| r.is_finite());
-            Ok(Comparison { baseline, ratio, compared, difference: apart(measure, other)? })
+            // What was only compiled has written nothing.
+            let ran = measure.times.is_some() && other.times.is_some();
+            let difference = if ran { apart(measure, other)? } else { None };
+            Ok(Comparison { baseline, ratio, compared, difference })
         };
         self.baselines.iter().enumerate().map(compare).collect()
     }

@@ -54,6 +54,27 @@ impl Device for Clock {
     }
 }
 
+/// Compiles and runs nothing, as `hx bench --no-run` does.
+struct Compiler;
+
+impl Device for Compiler {
+    fn launch(&mut self, _: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+        Ok(LaunchReport::default())
+    }
+
+    fn gemm(&mut self, _: &GemmRequest) -> Result<(), LaunchError> {
+        Ok(())
+    }
+
+    fn can_time(&self) -> HostResult<()> {
+        Ok(())
+    }
+
+    fn time(&mut self, _: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
+        Ok(Vec::new())
+    }
+}
+
 fn show_work(work: &Work) -> String {
     let median = work.times.as_ref().map_or(f64::NAN, |t| t.median);
     let rate =
@@ -106,6 +127,26 @@ fn check_on(mut device: impl Device, text: &str, want: Expect) {
 
 fn check(text: &str, want: Expect) {
     check_on(Clock { has_library: true, off: 0.0 }, text, want);
+}
+
+/// What nobody ran has no results to compare.
+#[test]
+fn a_bench_that_is_only_compiled() {
+    check_on(
+        Compiler,
+        r#"bench "b" {
+            let a = eye(f32, 4);
+            let c = empty(f32, [4, 4]);
+            measure { scale<BY = 1>(a, c) }
+            baseline cublas::gemm(a, a.T, c)
+        }"#,
+        expect![[r#"
+            group 0
+              baseline cublas::gemm NaN µs
+              measure scale<BY = 1> NaN µs
+                against cublas::gemm by time: none
+        "#]],
+    );
 }
 
 #[test]
