@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use hx_tile::{Op, OpKind, TensorId, TileProgram};
+use hx_tile::{Op, OpKind, TensorId, TensorKind, TileProgram};
 
+use crate::anchor::gemm::Gemm;
 use crate::constraints::System;
 
 /// Register tensors whose layouts depend on each other, with their operations in the order of the text.
@@ -46,6 +47,25 @@ impl<'p> Component<'p> {
             (from <= 8 && from < to).then_some(from)
         });
         widened.min()
+    }
+
+    /// The loads of a gemm's operands that nothing else touches: what they cost follows from the gemm's tiling alone. Each with how
+    /// often it runs and what it loads.
+    pub(crate) fn own_loads(&self, program: &TileProgram, gemm: &Gemm<'_>) -> Vec<(&'p Op, f64, TensorId)> {
+        if gemm.a == gemm.b {
+            return Vec::new();
+        }
+        let mut out = Vec::new();
+        for operand in [gemm.a, gemm.b] {
+            let pinned = matches!(program.tensor(operand).kind, TensorKind::Register { pinned: Some(_) });
+            let touching = || self.ops.iter().filter(|(op, _)| op.kind.registers().contains(&operand));
+            let own = |(op, _): &(&Op, f64)| op.id == gemm.op.id || matches!(op.kind, OpKind::Copy { .. });
+            if !pinned && touching().all(own) {
+                let copies = touching().filter(|(op, _)| op.id != gemm.op.id);
+                out.extend(copies.map(|(op, trips)| (*op, *trips, operand)));
+            }
+        }
+        out
     }
 
     pub(crate) fn copies(&self) -> impl Iterator<Item = (&'p Op, f64)> + '_ {

@@ -94,30 +94,64 @@ impl<'s, 'p> Cx<'s, 'p> {
 
     /// Cycles of all executions of the operations whose layouts are all known, and of the moves.
     fn cost(&self, component: &Component<'p>, branch: &Branch<'p>) -> Result<f64, Failure> {
-        let known = &branch.known;
         let mut cost = branch.moves.iter().map(|m| self.move_cost(component, *m)).sum();
-        for (op, trips) in component.ops.iter().filter(|(op, _)| !branch.freed.contains(&op.id)) {
-            if let OpKind::Gemm { .. } = &op.kind {
-                let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
-                cost += trips * tiling.map_or(0.0, |(_, t)| cost::gemm(t, self.program().threads));
+        let mut paid = branch.paid.borrow_mut();
+        paid.resize(component.ops.len(), None);
+        for ((op, trips), paid) in component.ops.iter().zip(paid.iter_mut()) {
+            if branch.freed.contains(&op.id) {
                 continue;
             }
-            let layouts: Option<Vec<LayoutKey>> =
-                op.kind.registers().iter().map(|t| known.get(*t).map(|k| key(&k.tv))).collect();
-            let Some(layouts) = layouts else { continue };
-            let entry = (op.id, layouts);
-            let met = self.costs.borrow().get(&entry).copied();
-            let cycles = match met {
-                Some(cycles) => cycles,
-                None => {
-                    let cycles = self.cost_of(op, known)?;
-                    self.costs.borrow_mut().insert(entry, cycles);
-                    cycles
-                }
-            };
-            cost += trips * cycles;
+            if paid.is_none() {
+                *paid = self.paid(op, branch)?;
+            }
+            cost += trips * paid.unwrap_or(0.0);
         }
         Ok(cost)
+    }
+
+    /// Cycles of one execution of an operation, once its layouts are known: no branch from here on changes them.
+    fn paid(&self, op: &'p Op, branch: &Branch<'p>) -> Result<Option<f64>, Failure> {
+        if let OpKind::Gemm { .. } = &op.kind {
+            let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
+            return Ok(tiling.map(|(_, t)| cost::gemm(t, self.program().threads)));
+        }
+        let known = &branch.known;
+        let layouts: Option<Vec<LayoutKey>> =
+            op.kind.registers().iter().map(|t| known.get(*t).map(|k| key(&k.tv))).collect();
+        let Some(layouts) = layouts else { return Ok(None) };
+        let entry = (op.id, layouts);
+        let met = self.costs.borrow().get(&entry).copied();
+        let cycles = match met {
+            Some(cycles) => cycles,
+            None => {
+                let cycles = self.cost_of(op, known)?;
+                self.costs.borrow_mut().insert(entry, cycles);
+                cycles
+            }
+        };
+        Ok(Some(cycles))
+    }
+
+    /// A tiling with its cycles, and those of the loads of operands that nothing else takes.
+    fn way(&self, gemm: &Gemm<'p>, own: &[(&'p Op, f64, TensorId)], tiling: Tiling) -> Way {
+        let cycles = cost::gemm(&tiling, self.program().threads);
+        let mut known = Layouts::new(self.program().tensors.len());
+        for (tensor, tv) in [(gemm.a, &tiling.a), (gemm.b, &tiling.b)] {
+            let reason = Reason { text: String::new(), from: vec![] };
+            known.set(tensor, Rc::new(Known { tv: tv.clone(), reason, pin: None }));
+        }
+        let load = |(op, trips, tensor): &(&'p Op, f64, TensorId)| {
+            let Some(layout) = known.get(*tensor).map(|k| key(&k.tv)) else { return 0.0 };
+            let met = self.pool.loads.borrow().get(&(op.id, layout)).copied();
+            let cycles = met.unwrap_or_else(|| {
+                let cycles = self.cost_of(op, &known).ok();
+                self.pool.loads.borrow_mut().insert((op.id, layout), cycles);
+                cycles
+            });
+            trips * cycles.unwrap_or(f64::INFINITY)
+        };
+        let loads = own.iter().map(load).sum();
+        Way { tiling: Rc::new(tiling), cycles, loads }
     }
 
     /// The least cycles that moving an operand takes.
@@ -219,20 +253,24 @@ pub(crate) fn search<'p>(
     let program = cx.program();
     let gemms: Vec<Gemm<'p>> = component.gemms().filter_map(|(op, _)| Gemm::of(program, op)).collect();
     let packed = component.packed(program);
-    let mut ways: Vec<Vec<(Rc<Tiling>, f64)>> = Vec::new();
+    let (mut ways, mut trips): (Vec<Vec<Way>>, Vec<f64>) = Default::default();
     for gemm in &gemms {
         let tilings = tilings(program, gemm, cx.arch, cx.pool, packed)?;
-        let costed = tilings.into_iter().map(|t| {
-            let cost = cost::gemm(&t, program.threads);
-            (Rc::new(t), cost)
-        });
-        let mut costed: Vec<(Rc<Tiling>, f64)> = costed.collect();
-        costed.sort_by(|a, b| a.1.total_cmp(&b.1));
-        ways.push(costed);
+        // Where conflicts are mended, a product may get other tensors than those that are loaded.
+        let own = if conflicts == Conflicts::Leave { component.own_loads(program, gemm) } else { Vec::new() };
+        let mut found: Vec<Way> = tilings.into_iter().map(|t| cx.way(gemm, &own, t)).collect();
+        let times = component.ops.iter().find(|(op, _)| op.id == gemm.op.id).map_or(1.0, |(_, trips)| *trips);
+        // The first leaf is then as good as the bound foresees; of equal ways the one with the fewest cycles of its own comes first.
+        found.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));
+        found.sort_by(|a, b| a.bound(times).total_cmp(&b.bound(times)));
+        ways.push(found);
+        trips.push(times);
     }
-    let trips = |op: OpId| component.ops.iter().find(|(o, _)| o.id == op).map_or(1.0, |(_, trips)| *trips);
-    let least = gemms.iter().zip(&ways).map(|(g, w)| trips(g.op.id) * w.first().map_or(0.0, |w| w.1));
-    let mut least: Vec<f64> = least.collect();
+    let cheapest = |(ways, trips): (&Vec<Way>, &f64)| {
+        let least = ways.iter().map(|way| way.bound(*trips)).fold(f64::INFINITY, f64::min);
+        if least.is_finite() { least } else { 0.0 }
+    };
+    let mut least: Vec<f64> = ways.iter().zip(&trips).map(cheapest).collect();
     for i in (1..least.len()).rev() {
         least[i - 1] += least[i];
     }
@@ -243,6 +281,7 @@ pub(crate) fn search<'p>(
         conflicts,
         gemms,
         ways,
+        trips,
         least,
         keep,
         leaves: Vec::new(),
@@ -292,6 +331,8 @@ struct Branch<'p> {
     cut: BTreeSet<usize>,
     /// The operations that work on tensors of their own only, which have no layouts yet.
     freed: BTreeSet<OpId>,
+    /// Of each operation of the component the cycles of one execution, as far as they follow.
+    paid: RefCell<Vec<Option<f64>>>,
 }
 
 impl Branch<'_> {
@@ -302,15 +343,33 @@ impl Branch<'_> {
     }
 }
 
+/// One tiling of a gemm.
+struct Way {
+    tiling: Rc<Tiling>,
+    /// Cycles of one execution.
+    cycles: f64,
+    /// Cycles of all loads of operands that nothing but the gemm takes; infinite where no instruction can load one so.
+    loads: f64,
+}
+
+impl Way {
+    /// Cycles of all executions and of these loads.
+    fn bound(&self, trips: f64) -> f64 {
+        trips * self.cycles + self.loads
+    }
+}
+
 /// Depth-first: the gemms in the order of the text, then anchors for what they do not reach.
 struct Search<'s, 'c, 'p> {
     cx: &'s Cx<'c, 'p>,
     component: &'s Component<'p>,
     conflicts: Conflicts,
     gemms: Vec<Gemm<'p>>,
-    /// For each gemm its tilings with their cycles, cheapest first.
-    ways: Vec<Vec<(Rc<Tiling>, f64)>>,
-    /// The least cycles of the gemms from each one on.
+    /// For each gemm its tilings, cheapest first.
+    ways: Vec<Vec<Way>>,
+    /// How often each gemm runs.
+    trips: Vec<f64>,
+    /// The least cycles of the gemms from each one on, with the loads of operands that nothing else touches.
     least: Vec<f64>,
     keep: usize,
     leaves: Vec<Leaf<'p>>,
@@ -448,13 +507,21 @@ impl<'p> Search<'_, '_, 'p> {
 
     fn gemm(&mut self, gemm: Gemm<'p>, branch: Branch<'p>) -> Result<(), Failure> {
         let mut fits = false;
-        let ways = self.ways[branch.chosen.len()].len();
+        let at = branch.chosen.len();
+        let ways = self.ways[at].len();
+        let so_far = self.cx.cost(self.component, &branch).unwrap_or(0.0);
         for i in 0..ways {
             if self.is_over() {
                 self.left += (ways - i) as u64;
                 return Ok(());
             }
-            let tiling = self.ways[branch.chosen.len()][i].0.clone();
+            let way = &self.ways[at][i];
+            // It would be left as soon as it is entered.
+            if !self.promises(so_far + way.bound(self.trips[at]) + self.least[at + 1]) {
+                fits = true;
+                continue;
+            }
+            let tiling = way.tiling.clone();
             let operands =
                 [(gemm.c, &tiling.c, "accumulator"), (gemm.a, &tiling.a, "A"), (gemm.b, &tiling.b, "B")];
             let pool = self.cx.pool;

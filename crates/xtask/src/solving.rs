@@ -59,16 +59,38 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 fn buffers_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
-    say("");
-    say(&format!("{:<24}{:>10}{:>12}   ms", "shared buffers", "layouts", "each"));
-    for count in [1, 2, 4, 8, 16] {
-        let path = folder.join(format!("buffers_{count}.hx"));
-        fs::write(&path, buffers(count)).map_err(|error| format!("cannot write a program: {error}"))?;
-        let times = timed(hx, &path, rounds)?;
-        let layouts: f64 = times.values().map(|times| times.layouts).sum();
-        say(&format!("{count:<24}{layouts:>10.2}{:>12.3}", layouts / f64::from(count)));
+    let series: [(&str, fn(u32) -> String); 2] =
+        [("shared buffers", buffers), ("buffers of one product", products)];
+    for (name, program) in series {
+        say("");
+        say(&format!("{name:<24}{:>10}{:>12}   ms", "layouts", "each"));
+        for count in [2, 4, 8, 16] {
+            let path = folder.join(format!("{}_{count}.hx", name.replace(' ', "_")));
+            fs::write(&path, program(count)).map_err(|error| format!("cannot write a program: {error}"))?;
+            let times = timed(hx, &path, rounds)?;
+            let layouts: f64 = times.values().map(|times| times.layouts).sum();
+            say(&format!("{count:<24}{layouts:>10.2}{:>12.3}", layouts / f64::from(count)));
+        }
     }
     Ok(())
+}
+
+/// So many shared buffers, two by two multiplied into one accumulator.
+fn products(count: u32) -> String {
+    let mut text = String::from(
+        "kernel products(a: f16[m, n], c: mut f32[m, n]) grid [1] threads 128 {\n    \
+         let acc = register_tensor(f32, [32, 32]);\n    fill(acc, 0.0);\n",
+    );
+    for i in 0..count {
+        text.push_str(&format!(
+            "    let s{i} = shared_tensor(f16, [32, 32]);\n    copy(tile(a, [32, 32])[.., .., 0, {i}], s{i});\n"
+        ));
+    }
+    text.push_str("    sync();\n");
+    for i in 0..count / 2 {
+        text.push_str(&format!("    gemm(acc, s{}, s{});\n", 2 * i, 2 * i + 1));
+    }
+    text + "    copy(acc, tile(c, [32, 32])[.., .., 0, 0]);\n}\n"
 }
 
 /// Tiles that go through so many shared buffers, each written by rows and read transposed.

@@ -47,6 +47,70 @@ fn steps_are_linear_in_the_number_of_shared_buffers() {
     assert_eq!([2, 4, 8, 16].map(steps), [2, 4, 8, 16].map(|count| count * one));
 }
 
+/// Pairs of tiles in shared memory, each multiplied into one accumulator: `2 · count` buffers that one choice ties together.
+fn products(count: u32) -> TileProgram {
+    let mut facts = Facts::default();
+    for name in ["m", "n"] {
+        facts.divisible(Symbol::Dim(name.into()), 16);
+    }
+    let whole = |base| View::whole(base, &[32, 32]);
+    let (mut tensors, mut body, mut ops) =
+        (vec![register("c", DType::F32, &[32, 32])], Vec::new(), Ops::new());
+    let c = TensorId(0);
+    body.push(ops.op(OpKind::Fill { dst: c, value: 0.0 }));
+    for i in 0..count {
+        let first = tensors.len() as u32;
+        let [x, s, a, y, t, b] = [0, 1, 2, 3, 4, 5].map(|j| TensorId(first + j));
+        for (from, via, to) in [("x", "s", "a"), ("y", "t", "b")] {
+            tensors.push(register(&format!("{from}{i}"), DType::F16, &[32, 32]));
+            tensors.push(shared(&format!("{via}{i}"), DType::F16, &[32, 32]));
+            tensors.push(register(&format!("{to}{i}"), DType::F16, &[32, 32]));
+        }
+        let at = |column: u32| [constant(0), constant(32 * i64::from(column))];
+        for (column, from, via) in [(2 * i, x, s), (2 * i + 1, y, t)] {
+            let src = tile_of(0, at(column), [32, 32]);
+            body.push(ops.op(OpKind::Copy { src, dst: whole(Base::Register(from)) }));
+            body.push(
+                ops.op(OpKind::Copy { src: whole(Base::Register(from)), dst: whole(Base::Shared(via)) }),
+            );
+        }
+        body.push(ops.op(OpKind::Sync));
+        for (via, to) in [(s, a), (t, b)] {
+            body.push(ops.op(OpKind::Copy { src: whole(Base::Shared(via)), dst: whole(Base::Register(to)) }));
+        }
+        body.push(ops.op(OpKind::Gemm { c, a, b, warps: None }));
+    }
+    let dst = tile_of(1, [constant(0), constant(0)], [32, 32]);
+    body.push(ops.op(OpKind::Copy { src: whole(Base::Register(c)), dst }));
+    let params = vec![param("x", DType::F16, ["m", "n"], false), param("y", DType::F32, ["m", "n"], false)];
+    let grid = vec![GridAxis { blocks: constant(1) }];
+    TileProgram {
+        name: "products".into(),
+        params,
+        facts,
+        grid,
+        threads: 128,
+        requires: vec![],
+        tensors,
+        body,
+    }
+}
+
+/// Products that share an accumulator are chosen together: a bound on what the others cost at least keeps the search from trying all
+/// combinations.
+#[test]
+fn branches_are_linear_in_the_number_of_products() {
+    let branches = |count| {
+        let program = products(count);
+        let (solution, branches) = counted(&program, Arch::Sm90a, &|| false);
+        let solution = solution.unwrap();
+        assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), [], "{count} products");
+        assert_eq!(solution.unexplored, 0, "{count} products");
+        branches
+    };
+    assert_eq!([2, 4, 8, 16, 32].map(branches), [17, 23, 35, 59, 107]);
+}
+
 #[test]
 fn buffers_take_turns() {
     // A barrier parts every second pair of neighbours: after x is written to s it is read, and s is free at the next barrier but one.
