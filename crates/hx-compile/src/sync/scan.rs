@@ -1,5 +1,7 @@
 //! What a body does, read off its statements without following them.
 
+use std::collections::BTreeSet;
+
 use hx_index::{Atom, Cond, Expr, Symbol, gcd};
 use hx_thread::{Address, Memory, Stmt};
 use hx_tile::OpId;
@@ -83,6 +85,7 @@ pub(super) fn commit_of(then: &[Stmt], otherwise: &[Stmt]) -> Option<OpId> {
 }
 
 /// How the rounds of a loop differ from each other.
+#[derive(Clone, Copy)]
 pub(super) struct Rounds {
     /// After so many they go on as they are, as far as constants of the program say.
     pub(super) settled: i64,
@@ -90,63 +93,118 @@ pub(super) struct Rounds {
     pub(super) period: i64,
 }
 
-/// What the conditions and the places in shared memory of a body say of the counter of its loop.
-pub(super) fn rounds(body: &[Stmt], counter: &Symbol) -> Rounds {
-    let mut rounds = Rounds { settled: 0, period: 1 };
+/// What the conditions and the places in shared memory of a body say of what changes from round to round: the counter of its
+/// loop, if it has one, and the locals that it assigns. Of places only those in one buffer count, if it is given.
+pub(super) fn rounds(body: &[Stmt], counter: Option<&Symbol>, buffer: Option<u32>) -> Rounds {
+    let mut changing: Vec<Symbol> = counter.cloned().into_iter().collect();
+    assigned(body, &mut changing);
+    let mut changes = Changes { counter, changing, rounds: Rounds { settled: 0, period: 1 } };
+    let counts = |address: &Address| match address.memory {
+        Memory::Shared(of) => buffer.is_none_or(|buffer| of == buffer),
+        Memory::Global(_) => false,
+    };
     visit(body, &mut |stmt| match stmt {
-        Stmt::If { cond, .. } => rounds.condition(cond, counter),
-        Stmt::Transfer(transfer) => rounds.address(&transfer.address, counter),
-        Stmt::AsyncCopy(copy) => rounds.address(&copy.dst, counter),
+        Stmt::If { cond, .. } => changes.condition(cond),
+        Stmt::Transfer(transfer) if counts(&transfer.address) => changes.expr(&transfer.address.offset),
+        Stmt::AsyncCopy(copy) if counts(&copy.dst) => changes.expr(&copy.dst.offset),
+        Stmt::Let { value, .. } | Stmt::Assign { value, .. } => changes.expr(value),
         _ => {}
     });
-    rounds
+    changes.rounds
 }
 
-impl Rounds {
-    fn condition(&mut self, cond: &Cond, counter: &Symbol) {
+/// The shared buffers that a body moves something to or from.
+pub(super) fn buffers(body: &[Stmt]) -> BTreeSet<u32> {
+    let mut buffers = BTreeSet::new();
+    visit(body, &mut |stmt| {
+        let address = match stmt {
+            Stmt::Transfer(transfer) => &transfer.address,
+            Stmt::AsyncCopy(copy) => &copy.dst,
+            Stmt::LoadIndex { address, .. } => address,
+            _ => return,
+        };
+        if let Memory::Shared(buffer) = address.memory {
+            buffers.insert(buffer);
+        }
+    });
+    buffers
+}
+
+/// Whether a loop in a body may run longer in one launch than in another.
+pub(super) fn nests(body: &[Stmt]) -> bool {
+    let mut nests = false;
+    visit(body, &mut |stmt| {
+        nests |= match stmt {
+            Stmt::For { start, end, body, .. } => {
+                (end.clone() - start.clone()).as_const().is_none() && touches_shared(body)
+            }
+            Stmt::While { body, .. } => touches_shared(body),
+            _ => false,
+        };
+    });
+    nests
+}
+
+/// Whether a loop around such a loop stands in a body.
+pub(super) fn nests_again(body: &[Stmt]) -> bool {
+    let mut again = false;
+    visit(body, &mut |stmt| {
+        again |= matches!(stmt, Stmt::For { body, .. } | Stmt::While { body, .. } if nests(body));
+    });
+    again
+}
+
+/// The least number that both divide.
+pub(super) fn common(a: i64, b: i64) -> i64 {
+    (a / gcd(a, b)).saturating_mul(b)
+}
+
+/// What is being read off a body.
+struct Changes<'a> {
+    counter: Option<&'a Symbol>,
+    changing: Vec<Symbol>,
+    rounds: Rounds,
+}
+
+impl Changes<'_> {
+    fn condition(&mut self, cond: &Cond) {
         match cond {
             Cond::True | Cond::False => {}
             Cond::Cmp(_, a, b) => {
-                self.expr(a, counter);
-                self.expr(b, counter);
+                self.expr(a);
+                self.expr(b);
                 // Where both sides are equal, the condition turns.
                 let difference = b.clone() - a.clone();
                 let slope = difference.terms().find_map(|(monomial, slope)| match monomial.as_slice() {
-                    [Atom::Symbol(symbol)] if symbol == counter => Some(slope),
+                    [Atom::Symbol(symbol)] if self.counter == Some(symbol) => Some(slope),
                     _ => None,
                 });
                 if let Some(slope) = slope {
                     let turn = difference.constant_term() / slope;
-                    self.settled = self.settled.max(turn.saturating_abs().saturating_add(2));
+                    self.rounds.settled = self.rounds.settled.max(turn.saturating_abs().saturating_add(2));
                 }
             }
             Cond::And(conds) | Cond::Or(conds) => {
-                conds.iter().for_each(|cond| self.condition(cond, counter));
+                conds.iter().for_each(|cond| self.condition(cond));
             }
-        }
-    }
-
-    fn address(&mut self, address: &Address, counter: &Symbol) {
-        if matches!(address.memory, Memory::Shared(_)) {
-            self.expr(&address.offset, counter);
         }
     }
 
     /// A remainder comes back to where it was; it is seen to do so.
-    fn expr(&mut self, expr: &Expr, counter: &Symbol) {
+    fn expr(&mut self, expr: &Expr) {
         for atom in expr.terms().flat_map(|(monomial, _)| monomial) {
             match atom {
-                Atom::Mod(a, b) if a.mentions(counter) => {
+                Atom::Mod(a, b) if self.changing.iter().any(|symbol| a.mentions(symbol)) => {
                     let period = b.as_const().unwrap_or(1).max(1);
-                    self.period = (self.period / gcd(self.period, period)).saturating_mul(period);
-                    self.settled = self.settled.max(period.saturating_add(2));
+                    self.rounds.period = common(self.rounds.period, period);
+                    self.rounds.settled = self.rounds.settled.max(period.saturating_add(2));
                 }
                 Atom::Mod(..) | Atom::Symbol(_) => {}
                 Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {
-                    self.expr(a, counter);
-                    self.expr(b, counter);
+                    self.expr(a);
+                    self.expr(b);
                 }
-                Atom::And(a, _) => self.expr(a, counter),
+                Atom::And(a, _) => self.expr(a),
             }
         }
     }

@@ -9,12 +9,25 @@ use super::column::Scope;
 pub struct Run {
     /// Loops of unknown length run about as often; as often as shows everything if there is nothing here.
     pub trips: Option<i64>,
+    /// But for loops around such loops, which run as often as shows everything: what the last round of the inner one leaves is
+    /// what its first one meets.
+    pub again: bool,
     /// What is read from memory, and what else says at run time which element of a shared tensor is meant.
     pub number: i64,
     /// The lengths of loops decide conditions.
     pub ends: bool,
     /// The number says which element is meant.
     pub places: bool,
+}
+
+/// The most lengths of loops that are supposed because a loop ends in different stages.
+const LENGTHS: usize = 8;
+
+/// How often a loop whose stages repeat after some rounds runs, so that it ends in each of them: with the stages before it
+/// filled and not, and the shortest first.
+pub(super) fn lengths(period: i64) -> impl Iterator<Item = i64> {
+    let all = [1, period.saturating_add(1)].into_iter().chain(2..=period);
+    all.take(LENGTHS)
 }
 
 /// Supposes of the numbers in `expr` that are unknown what makes it `value`, or the least above it that the facts allow.

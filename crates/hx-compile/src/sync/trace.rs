@@ -1,6 +1,9 @@
 //! The accesses of all threads to shared memory, in the order of the program.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
 
 use hx_index::{Cond, Expr, Facts, Symbol, gcd};
 use hx_target::{CopyRow, WARP, catalogue};
@@ -10,7 +13,7 @@ use hx_tile::OpId;
 use super::{
     column::{Column, Named, Scope},
     scan,
-    suppose::{Run, suppose},
+    suppose::{Run, lengths, suppose},
 };
 
 /// How often at least a loop is followed whose count only a launch knows, or that runs too long to be followed to its end.
@@ -103,6 +106,9 @@ pub(super) struct Trace {
     pub(super) asks_for_ends: bool,
     /// Some access may be anywhere.
     pub(super) asks_for_places: bool,
+    /// Where a loop of unknown length ends matters to what comes after it: which stage is the last one repeats after so many
+    /// of its rounds. One if it does not matter.
+    pub(super) stages: i64,
     /// What was supposed, if anything was.
     pub(super) run: Option<Run>,
 }
@@ -122,8 +128,8 @@ pub(super) struct Traced<'a> {
 /// What a program does whatever a launch decides; then, where that leaves something open, what it does in some launches.
 pub(super) fn traces(traced: Traced<'_>, poll: &dyn Fn()) -> Vec<Trace> {
     let any = trace(traced, None, poll);
-    let (ends, places) = (any.asks_for_ends, any.asks_for_places);
-    let run = |trips, number| Run { trips, number, ends, places };
+    let (ends, places, stages) = (any.asks_for_ends, any.asks_for_places, any.stages);
+    let run = |trips, number| Run { trips, again: false, number, ends, places };
     let mut runs = Vec::new();
     if ends || places {
         runs.push(run(None, 0));
@@ -134,6 +140,13 @@ pub(super) fn traces(traced: Traced<'_>, poll: &dyn Fn()) -> Vec<Trace> {
     // The last rounds may be the first ones.
     if ends {
         runs.extend([run(Some(1), 0), run(Some(2), 1)]);
+    }
+    // Whatever the stage that a loop ends in, what follows it must be ordered.
+    if stages > 1 {
+        let again = scan::nests_again(&traced.program.body);
+        let known = |trips: &i64| !again && ends && matches!(trips, 1 | 2);
+        let others = lengths(stages).filter(|trips| !known(trips));
+        runs.extend(others.map(|trips| Run { again, ends: true, ..run(Some(trips), 0) }));
     }
     std::iter::once(any).chain(runs.into_iter().map(|run| trace(traced, Some(run), poll))).collect()
 }
@@ -156,6 +169,7 @@ fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
         // A copy is in flight for as many rounds as a wait leaves groups; then one reads it, and one more writes over it.
         rounds: ROUNDS.max(i64::from(scan::deepest_wait(&program.body)) + 2),
         partial: Vec::new(),
+        ended: BTreeMap::new(),
         bounds: BTreeSet::new(),
         open: BTreeSet::new(),
         read: BTreeSet::new(),
@@ -163,6 +177,7 @@ fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
         trace: Trace {
             sizes: sizes.map(|s| (u64::from(s.bytes) * 8 / u64::from(s.dtype.bits())) as usize).collect(),
             complete: true,
+            stages: 1,
             run,
             ..Trace::default()
         },
@@ -196,6 +211,8 @@ struct Tracer<'a> {
     rounds: i64,
     /// Counters of loops that are not followed to their end.
     partial: Vec<Symbol>,
+    /// The buffers that loops of unknown length left, with the number of rounds after which their stages repeat.
+    ended: BTreeMap<usize, i64>,
     /// What the counts of loops depend on that only a launch knows.
     bounds: BTreeSet<Symbol>,
     /// What conditions depend on that only a launch decides.
@@ -217,6 +234,10 @@ impl Tracer<'_> {
                 loops.push((var, start, end, body));
             }
         });
+        // Where the same number says how long two loops run, the inner one is what this run is for.
+        if self.trace.run.is_some_and(|run| run.again) {
+            loops.sort_by_key(|(.., body)| scan::nests(body));
+        }
         for (var, start, end, body) in loops {
             let local = |symbol: &Symbol| matches!(symbol, Symbol::Var(..));
             if !start.symbols().iter().chain(&end.symbols()).any(local) {
@@ -232,15 +253,25 @@ impl Tracer<'_> {
             suppose(start, run.number, &mut self.scope, self.facts);
         }
         if let (Some(first), None) = (self.scope.in_run().uniform(start), self.scope.in_run().uniform(end)) {
-            let trips = run.trips.unwrap_or_else(|| self.rounds_of(body, var).0);
+            let trips = run.trips.filter(|_| !run.again || !scan::nests(body));
+            let trips = trips.unwrap_or_else(|| self.rounds_of(body, Some(var)).0);
             suppose(end, first.saturating_add(trips), &mut self.scope, self.facts);
         }
     }
 
     /// How many rounds of a loop show what it does, but for its last ones, and after how many it repeats.
-    fn rounds_of(&self, body: &[Stmt], var: &Symbol) -> (i64, i64) {
-        let rounds = scan::rounds(body, var);
+    fn rounds_of(&self, body: &[Stmt], counter: Option<&Symbol>) -> (i64, i64) {
+        let rounds = scan::rounds(body, counter, None);
         (self.rounds.max(rounds.settled.min(LONGEST)), rounds.period)
+    }
+
+    /// A loop ends that may have run longer or shorter.
+    fn leave(&mut self, body: &[Stmt], counter: Option<&Symbol>) {
+        for buffer in scan::buffers(body) {
+            let period = scan::rounds(body, counter, Some(buffer)).period;
+            let ended = self.ended.entry(buffer as usize).or_insert(1);
+            *ended = scan::common(*ended, period);
+        }
     }
 
     fn body(&mut self, body: &[Stmt], out: &mut Vec<Event>) {
@@ -331,8 +362,17 @@ impl Tracer<'_> {
         // What the rounds change is known for those that are followed only.
         let depth = self.partial.len();
         scan::assigned(body, &mut self.partial);
-        (0..self.rounds).for_each(|_| self.body(body, out));
+        let wanted = self.trace.run.filter(|run| !run.again || !scan::nests(body)).and_then(|run| run.trips);
+        let most = wanted.unwrap_or_else(|| self.rounds_of(body, None).0);
+        for round in 0..most.max(WHOLE) {
+            let goes_on = self.scope.in_run().holds(cond).get(0);
+            if (round > 0 && goes_on == Some(false)) || (round >= most && goes_on.is_none()) {
+                break;
+            }
+            self.body(body, out);
+        }
         self.partial.truncate(depth);
+        self.leave(body, None);
     }
 
     /// Notes a condition that only a launch decides.
@@ -361,7 +401,8 @@ impl Tracer<'_> {
         let trips =
             view.uniform(start).zip(view.uniform(end)).map(|(first, last)| last.saturating_sub(first).max(0));
         let certain = self.scope.certain();
-        if certain.uniform(start).is_none() || certain.uniform(end).is_none() {
+        let open = certain.uniform(start).is_none() || certain.uniform(end).is_none();
+        if open {
             self.bounds.extend(start.symbols());
             self.bounds.extend(end.symbols());
         }
@@ -377,6 +418,9 @@ impl Tracer<'_> {
         }
         self.partial.truncate(depth);
         self.scope.supposed.truncate(supposed);
+        if open {
+            self.leave(body, Some(var));
+        }
     }
 
     /// The rounds of a loop that are followed: so many from its beginning, and, if it is longer than that, its last ones. In
@@ -386,7 +430,7 @@ impl Tracer<'_> {
         if let Some(trips) = trips.filter(|trips| *trips <= whole) {
             return (trips, 0..0);
         }
-        let (rounds, period) = self.rounds_of(body, var);
+        let (rounds, period) = self.rounds_of(body, Some(var));
         let Some(trips) = trips.filter(|trips| *trips > rounds) else {
             return (trips.unwrap_or(rounds), 0..0);
         };
@@ -435,6 +479,9 @@ impl Tracer<'_> {
             return;
         };
         let len = i64::from(bytes * 8 / shared.dtype.bits()).max(1);
+        if let Some(stages) = self.ended.get(&buffer) {
+            self.trace.stages = scan::common(self.trace.stages, *stages);
+        }
         if self.partial.iter().any(|var| address.offset.mentions(var)) {
             self.trace.complete = false;
         }

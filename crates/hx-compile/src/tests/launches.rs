@@ -233,3 +233,146 @@ fn two_stages_beside_each_other_are_never_one() {
         expect![[""]],
     );
 }
+
+/// One round of a ring: the stage is filled from `gx` and read as `t` holds it.
+fn turn(indent: &str, stage: &str) -> String {
+    let lines = [
+        "copy(gx, r);".to_owned(),
+        format!("copy(r, ring[.., {stage}]);"),
+        "sync();".to_owned(),
+        format!("copy(ring[.., {stage}], t);"),
+        "copy(t, gy);".to_owned(),
+    ];
+    lines.iter().map(|line| format!("{indent}{line}\n")).collect()
+}
+
+/// Checks a body with a ring of so many stages, after something that uses `s`.
+fn check_ring(stages: u32, body: &str, expected: Expect) {
+    let ring =
+        format!("    let ring = shared_tensor(f32, [256, {stages}]);\n    copy(gx, r);\n    copy(r, s);\n");
+    check_turned(&format!("{ring}{body}"), expected);
+}
+
+/// The stage that the last round reads is the one that the first round of the next loop fills, if the number of rounds is odd.
+#[test]
+fn an_inner_loop_may_end_in_any_stage() {
+    let round = turn("            ", "j % 2");
+    check_ring(
+        2,
+        &format!("    for _ in 0..m / 64 {{\n        for j in 0..m / 128 {{\n{round}        }}\n    }}\n"),
+        expect![[r#"
+            HX0401 `copy(r, ring[.., j % 2])` threads race on `ring`: nothing orders the accesses
+              `copy(r, ring[.., j % 2])`: thread 0 writes `ring` here
+              `copy(ring[.., j % 2], t)`: thread 1 reads `ring` here
+              note: both touch `ring[1, 0]`
+              note: this is so where a loop whose length a launch decides has one round
+              fix: insert `sync()`
+        "#]],
+    );
+    // The same length for both.
+    check_ring(
+        2,
+        &format!("    for _ in 0..m / 64 {{\n        for j in 0..m / 64 {{\n{round}        }}\n    }}\n"),
+        expect![[r#"
+            HX0401 `copy(r, ring[.., j % 2])` threads race on `ring`: nothing orders the accesses
+              `copy(r, ring[.., j % 2])`: thread 0 writes `ring` here
+              `copy(ring[.., j % 2], t)`: thread 1 reads `ring` here
+              note: both touch `ring[1, 0]`
+              note: this is so where a loop whose length a launch decides has 3 rounds
+              fix: insert `sync()`
+        "#]],
+    );
+    let round = turn("            ", "j % 3");
+    check_ring(
+        3,
+        &format!(
+            "    for _ in 0..cdiv(m, 64) {{\n        for j in 0..cdiv(m, 128) {{\n{round}        }}\n    }}\n"
+        ),
+        expect![[r#"
+            HX0401 `copy(r, ring[.., j % 3])` threads race on `ring`: nothing orders the accesses
+              `copy(r, ring[.., j % 3])`: thread 0 writes `ring` here
+              `copy(ring[.., j % 3], t)`: thread 1 reads `ring` here
+              note: both touch `ring[1, 0]`
+              note: this is so where a loop whose length a launch decides has one round
+              fix: insert `sync()`
+        "#]],
+    );
+    // With a barrier after it, wherever it ends is right.
+    check_ring(
+        3,
+        &format!(
+            "    for _ in 0..m / 64 {{\n        for j in 0..m / 128 {{\n{round}        }}\n        sync();\n    }}\n"
+        ),
+        expect![[""]],
+    );
+}
+
+#[test]
+fn a_loop_may_end_in_the_stage_that_the_next_one_begins_with() {
+    let round = turn("        ", "j % 2");
+    let once = format!("    for j in 0..m / 64 {{\n{round}    }}\n");
+    check_ring(
+        2,
+        &format!("{once}{once}"),
+        expect![[r#"
+        HX0401 `copy(r, ring[.., j % 2])` threads race on `ring`: nothing orders the accesses
+          `copy(r, ring[.., j % 2])`: thread 0 writes `ring` here
+          `copy(ring[.., j % 2], t)`: thread 1 reads `ring` here
+          note: both touch `ring[1, 0]`
+          note: this is so where a loop whose length a launch decides has one round
+          fix: insert `sync()`
+    "#]],
+    );
+    check_ring(2, &format!("{once}    sync();\n{once}"), expect![[""]]);
+    // What comes after the loop in another tensor has nothing to do with its stages.
+    check_ring(2, &format!("{once}    copy(s, r);\n    copy(r, gy);\n"), expect![[""]]);
+}
+
+#[test]
+fn a_counter_that_runs_on_may_skip_a_stage() {
+    let round = turn("            ", "c % 2");
+    let nested = |skip: &str| {
+        format!(
+            "    let c = 0;
+    for _ in 0..m / 64 {{
+        for _ in 0..m / 128 {{
+{round}            c = c + 1;
+        }}
+{skip}    }}
+"
+        )
+    };
+    check_ring(2, &nested(""), expect![[""]]);
+    check_ring(
+        2,
+        &nested("        if m / 128 == 3 { c = c + 1; }\n"),
+        expect![[r#"
+        HX0401 `copy(r, ring[.., c % 2])` threads race on `ring`: nothing orders the accesses
+          `copy(r, ring[.., c % 2])`: thread 0 writes `ring` here
+          `copy(ring[.., c % 2], t)`: thread 1 reads `ring` here
+          note: both touch `ring[1, 0]`
+          note: this is so where a loop whose length a launch decides has 3 rounds and where an index that is known at run time only is 0
+          fix: insert `sync()`
+    "#]],
+    );
+}
+
+#[test]
+fn a_loop_with_a_condition_may_end_in_any_stage() {
+    let round = turn("        ", "j % 2");
+    let while_ = format!("    let j = 0;\n    while j < m / 64 {{\n{round}        j = j + 1;\n    }}\n");
+    let after = turn("    ", "0");
+    check_ring(
+        2,
+        &format!("{while_}{after}"),
+        expect![[r#"
+        HX0401 `copy(r, ring[.., 0])` threads race on `ring`: nothing orders the accesses
+          `copy(r, ring[.., 0])`: thread 0 writes `ring` here
+          `copy(ring[.., j % 2], t)`: thread 1 reads `ring` here
+          note: both touch `ring[1, 0]`
+          note: this is so where a loop whose length a launch decides has one round
+          fix: insert `sync()`
+    "#]],
+    );
+    check_ring(2, &format!("{while_}    sync();\n{after}"), expect![[""]]);
+}
