@@ -8,6 +8,7 @@
 mod check;
 mod column;
 mod copies;
+mod once;
 mod remedy;
 mod scan;
 mod suppose;

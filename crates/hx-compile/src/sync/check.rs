@@ -5,6 +5,7 @@ use hx_tile::{OpId, TensorId};
 
 use super::{
     Hazard, Touch,
+    once::{Equation, Equations},
     suppose::Run,
     trace::{Access, Event, Trace},
 };
@@ -83,7 +84,16 @@ fn follow(
         clock: Clock::default(),
         groups: vec![None],
     };
-    let mut checker = Checker { rules, units, run: trace.run, enough, poll, done: false, hazards };
+    let mut checker = Checker {
+        rules,
+        units,
+        run: trace.run,
+        equations: &trace.equations,
+        enough,
+        poll,
+        done: false,
+        hazards,
+    };
     checker.events(&trace.events, &mut state);
     checker.hazards
 }
@@ -98,6 +108,8 @@ struct Mark {
     group: u32,
     collective: bool,
     write: bool,
+    /// What must be so for this to happen.
+    only: Option<Equation>,
 }
 
 const DONE: u32 = u32::MAX;
@@ -177,6 +189,7 @@ struct Checker<'a> {
     units: Vec<i64>,
     /// What the trace supposes.
     run: Option<Run>,
+    equations: &'a Equations,
     enough: &'a dyn Fn(&[Found]) -> bool,
     poll: &'a dyn Fn(),
     /// There are enough.
@@ -228,11 +241,11 @@ impl Checker<'_> {
         if access.anywhere && !self.rules.any_thread {
             return;
         }
-        let Access { buffer, op, collective, write, .. } = *access;
+        let Access { buffer, op, collective, write, only, .. } = *access;
         let group = if access.asynchronous { state.groups.len() as u32 - 1 } else { DONE };
         let unit = self.units[buffer];
         for &(thread, first) in &access.threads {
-            let here = Mark { op, thread, time: state.clock.now(), group, collective, write };
+            let here = Mark { op, thread, time: state.clock.now(), group, collective, write, only };
             for index in first.max(0) / unit..(first + access.len) / unit {
                 let Some(element) = state.elements[buffer].get_mut(index as usize) else { break };
                 // Reads come after the write.
@@ -264,7 +277,9 @@ impl Checker<'_> {
         if earlier.group == DONE && self.parts(clock, earlier.time, earlier, later) {
             return;
         }
-        if let Some(in_flight) = self.unordered(earlier, later, clock, groups) {
+        if let Some(in_flight) = self.unordered(earlier, later, clock, groups)
+            && !self.equations.exclude(earlier.only, later.only)
+        {
             self.report(place, earlier.touch(), later.touch(), in_flight);
         }
     }

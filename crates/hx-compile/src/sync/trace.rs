@@ -12,6 +12,7 @@ use hx_tile::OpId;
 
 use super::{
     column::{Column, Named, Scope},
+    once::{Equation, Equations},
     scan,
     suppose::{Run, lengths, suppose},
 };
@@ -83,6 +84,8 @@ pub(super) struct Access {
     pub(super) asynchronous: bool,
     /// Where in the buffer only a launch knows, so it may be anywhere: all of the buffer is listed.
     pub(super) anywhere: bool,
+    /// It happens only in launches that satisfy this one of [`Trace::equations`].
+    pub(super) only: Option<Equation>,
     /// Elements of each thread.
     pub(super) len: i64,
     /// The threads in their order, with the first element of each.
@@ -102,6 +105,8 @@ pub(super) struct Trace {
     pub(super) complete: bool,
     /// The conditions that only a launch decides, each once; nothing for one that is not the same wherever it is met.
     pub(super) conditions: Vec<Option<Cond>>,
+    /// What accesses need to happen at all.
+    pub(super) equations: Equations,
     /// A condition depends on how long a loop of unknown length runs.
     pub(super) asks_for_ends: bool,
     /// Some access may be anywhere.
@@ -166,6 +171,7 @@ fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
             anything: run.map(|run| run.number),
         },
         op: OpId(0),
+        only: None,
         // A copy is in flight for as many rounds as a wait leaves groups; then one reads it, and one more writes over it.
         rounds: ROUNDS.max(i64::from(scan::deepest_wait(&program.body)) + 2),
         partial: Vec::new(),
@@ -207,6 +213,8 @@ struct Tracer<'a> {
     /// The value of each symbol for each thread, where it is known.
     scope: Scope,
     op: OpId,
+    /// What must be so for what is followed to happen.
+    only: Option<Equation>,
     /// How often a loop is followed that does not end sooner.
     rounds: i64,
     /// Counters of loops that are not followed to their end.
@@ -343,9 +351,14 @@ impl Tracer<'_> {
             None => {
                 let (mut a, mut b) = (Vec::new(), Vec::new());
                 let before = self.scope.known.clone();
+                let outer = self.only;
+                let (holds, fails) = self.trace.equations.of(cond, &self.scope);
+                self.only = holds.or(outer);
                 self.body(then, &mut a);
                 let after = std::mem::replace(&mut self.scope.known, before);
+                self.only = fails.or(outer);
                 self.body(otherwise, &mut b);
+                self.only = outer;
                 self.scope.join(&after);
                 self.condition(cond);
                 out.push(Event::Either(a, b));
@@ -505,8 +518,9 @@ impl Tracer<'_> {
         }
         let unit = &mut self.trace.units[buffer];
         *unit = threads.iter().fold(gcd(*unit, len), |unit, (_, first)| gcd(unit, *first));
-        let op = self.op;
-        let access = Access { buffer, op, collective, write, asynchronous, anywhere: false, len, threads };
+        let (op, only) = (self.op, self.only);
+        let access =
+            Access { buffer, op, collective, write, asynchronous, anywhere: false, only, len, threads };
         if !access.threads.is_empty() {
             out.push(Event::Access(access.clone()));
         }

@@ -376,3 +376,42 @@ fn a_loop_with_a_condition_may_end_in_any_stage() {
     );
     check_ring(2, &format!("{while_}    sync();\n{after}"), expect![[""]]);
 }
+
+/// What stands under such a condition in one round does not meet what stands under it in another.
+#[test]
+fn a_counter_is_equal_to_a_number_in_one_round() {
+    let body = |first: &str, then: &str| {
+        format!(
+            "    copy(gx, r);
+    for j in 0..m / 64 {{
+        if {first} {{
+            copy(r, s);
+        }}
+        sync();
+        if {then} {{
+            copy(s, t);
+            copy(t, gy);
+        }}
+    }}
+"
+        )
+    };
+    check_turned(&body("j == m / 128", "j == m / 128"), expect![[""]]);
+    check_turned(&body("m / 128 == j + 1", "j + 1 == m / 128"), expect![[""]]);
+    // Many rounds come before it.
+    check_turned(&body("j == m / 128", "j <= m / 128"), expect![[r#"
+        HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
+          `copy(r, s)`: thread 0 writes `s` here
+          `copy(s, t)`: thread 1 reads `s` here
+          note: both touch `s[1]`
+          fix: insert `sync()`
+    "#]]);
+    // One round reads what the next one writes.
+    check_turned(&body("j == m / 128", "j == m / 128 - 1"), expect![[r#"
+        HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
+          `copy(r, s)`: thread 0 writes `s` here
+          `copy(s, t)`: thread 1 reads `s` here
+          note: both touch `s[1]`
+          fix: insert `sync()`
+    "#]]);
+}
