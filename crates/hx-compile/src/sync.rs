@@ -68,6 +68,8 @@ pub struct Hazard {
 pub enum Remedy {
     /// Statements before an operation.
     Insert(Mend),
+    /// `commit()` after a copy.
+    Commit(OpId),
     /// This `wait` waits until at most so many groups are in flight.
     WaitFor(OpId, u32),
     /// This `commit` stands behind the condition that it stands under.

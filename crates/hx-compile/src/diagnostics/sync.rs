@@ -53,6 +53,7 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     }
     let fix = match hazard.remedy {
         Some(Remedy::Insert(mend)) => insert(places, lowered, mend),
+        Some(Remedy::Commit(op)) => commit(places, lowered, op),
         Some(Remedy::WaitFor(op, groups)) => other_wait(places, lowered, op, groups),
         Some(Remedy::CommitAfter(op)) => commit_after(places, lowered, op),
         None => None,
@@ -80,6 +81,16 @@ fn supposed(run: Run) -> String {
         so.push(format!("where an index that is known at run time only is {}", run.number));
     }
     format!("this is so {}", so.join(" and "))
+}
+
+/// A `commit` after a copy.
+fn commit(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
+    let copy = statement_of(places, lowered, op)?;
+    let file = places.kernel().0;
+    let indent = indentation(places, file, copy)?;
+    let edit = Edit { file, range: TextRange::empty(copy.end()), text: format!("\n{indent}commit();") };
+    let title = "`commit()` after the copies: it closes their group".to_owned();
+    Some(Fix { title, edits: vec![edit], applicability: Applicability::Verified })
 }
 
 /// A `commit` moved behind the condition that it stands under.

@@ -19,6 +19,8 @@ pub(super) struct Rules<'a> {
     pub(super) mend: Option<Mend>,
     /// This wait waits for all but so many groups.
     pub(super) wait_as: Option<(OpId, u32)>,
+    /// A commit stands after this operation that does not.
+    pub(super) commit: Option<OpId>,
     /// This commit stands behind the condition that it stands under.
     pub(super) commit_after: Option<OpId>,
     /// What the conditions are, if there is but one: [`Trace::conditions`].
@@ -209,6 +211,8 @@ impl Checker<'_> {
                         state.mend(mend);
                     }
                 }
+                Event::Begun(op) if self.rules.commit == Some(*op) => state.groups.push(None),
+                Event::Begun(_) => {}
                 Event::Barrier(op) if !self.rules.without.contains(op) => state.clock.barrier(),
                 Event::Barrier(_) => {}
                 Event::WarpBarrier => state.clock.warp_barrier(),

@@ -99,6 +99,7 @@ impl Copies {
                 }
                 Event::Access(_)
                 | Event::Begin(_)
+                | Event::Begun(_)
                 | Event::Barrier(_)
                 | Event::WarpBarrier
                 | Event::Left(_) => {}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{OpId, OpKind, TileProgram};
+use hx_tile::{OpId, OpKind, Stmt, TileProgram};
 
 use super::{
     Hazard, Mend, Remedy,
@@ -31,6 +31,14 @@ pub(super) fn remedy(
     let mend = Mend { before: hazard.later.op, commit: false, wait: None, barrier: true };
     let mut ways = Vec::new();
     if hazard.in_flight {
+        // Copies that nothing closes become part of the next group, and every wait then waits for one too few: for other
+        // copies as well.
+        let others = found.iter().filter(|other| other.in_flight).map(|other| other.earlier.op);
+        let copies = std::iter::once(hazard.earlier.op).chain(others);
+        let mut missing: Vec<OpId> = copies.filter_map(|op| unclosed(&tile.body, op).copy()).collect();
+        let mut met = BTreeSet::new();
+        missing.retain(|op| met.insert(*op));
+        ways.extend(missing.into_iter().map(Remedy::Commit));
         // A group that may not be there is no group to count on; an empty one is.
         ways.extend(conditional_commits(traces).into_iter().map(Remedy::CommitAfter));
         let waits = tile.ops(1.0).into_iter().filter_map(|(op, _)| match op.kind {
@@ -60,9 +68,73 @@ pub(super) fn remedy(
     }
     ways.into_iter().find(|way| match *way {
         Remedy::Insert(mend) => mends(Rules { mend: Some(mend), ..Rules::default() }),
+        Remedy::Commit(op) => mends(Rules { commit: Some(op), ..Rules::default() }),
         Remedy::WaitFor(op, groups) => mends(Rules { wait_as: Some((op, groups)), ..Rules::default() }),
         Remedy::CommitAfter(op) => mends(Rules { commit_after: Some(op), ..Rules::default() }),
     })
+}
+
+/// What is known of the group of a copy after some statements.
+enum Group {
+    /// The copy is not among them.
+    Elsewhere,
+    /// Nothing closed it yet; the last of the copies that stand together with this one.
+    Open(OpId),
+    /// Something closes it, or it is under a condition.
+    Closed,
+    /// A loop or a wait comes before it is closed; the same.
+    Left(OpId),
+}
+
+impl Group {
+    /// The copy that a commit is missing after.
+    fn copy(self) -> Option<OpId> {
+        match self {
+            Group::Open(copy) | Group::Left(copy) => Some(copy),
+            Group::Elsewhere | Group::Closed => None,
+        }
+    }
+}
+
+/// What closes the group of a copy in the text.
+fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
+    let mut group = Group::Elsewhere;
+    // The copies up to here stand together.
+    let mut together = false;
+    for stmt in stmts {
+        group = match (group, stmt) {
+            (Group::Elsewhere, Stmt::Op(op)) if op.id == copy => {
+                together = true;
+                Group::Open(copy)
+            }
+            (Group::Elsewhere, Stmt::For { body, .. } | Stmt::While { body, .. }) => unclosed(body, copy),
+            (Group::Elsewhere, Stmt::If { then, otherwise, .. }) => {
+                let ways = [unclosed(then, copy), unclosed(otherwise, copy)];
+                if ways.iter().all(|way| matches!(way, Group::Elsewhere)) {
+                    Group::Elsewhere
+                } else {
+                    Group::Closed
+                }
+            }
+            (Group::Open(last), Stmt::Op(op)) => match op.kind {
+                OpKind::CopyAsync { .. } if together => Group::Open(op.id),
+                OpKind::Commit => Group::Closed,
+                OpKind::Wait { .. } => Group::Left(last),
+                _ => {
+                    together = false;
+                    Group::Open(last)
+                }
+            },
+            (Group::Open(last), Stmt::For { .. } | Stmt::While { .. }) => Group::Left(last),
+            (Group::Open(last), Stmt::If { then, otherwise, .. }) => {
+                together = false;
+                let closes = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if matches!(op.kind, OpKind::Commit));
+                if then.iter().chain(otherwise).any(closes) { Group::Closed } else { Group::Open(last) }
+            }
+            (group, _) => group,
+        };
+    }
+    group
 }
 
 /// The groups that are committed at most.

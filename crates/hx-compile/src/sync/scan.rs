@@ -42,6 +42,13 @@ pub(super) fn deepest_wait(body: &[Stmt]) -> u32 {
     deepest
 }
 
+/// Whether a body begins copies itself.
+pub(super) fn copies(body: &[Stmt]) -> bool {
+    let mut copies = false;
+    visit(body, &mut |stmt| copies |= matches!(stmt, Stmt::AsyncCopy(_)));
+    copies
+}
+
 /// Whether a body begins copies and waits for nothing.
 pub(super) fn begins_copies_only(body: &[Stmt]) -> bool {
     let (mut commits, mut waits) = (false, false);

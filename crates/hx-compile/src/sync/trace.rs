@@ -57,6 +57,8 @@ impl Move {
 pub(super) enum Event {
     /// An operation begins.
     Begin(OpId),
+    /// An operation has begun all of its asynchronous copies.
+    Begun(OpId),
     Access(Access),
     /// A written barrier.
     Barrier(OpId),
@@ -298,6 +300,9 @@ impl Tracer<'_> {
                 out.push(Event::Begin(group.op));
                 self.body(&group.body, out);
                 self.op = outer;
+                if scan::copies(&group.body) {
+                    out.push(Event::Begun(group.op));
+                }
             }
             Stmt::Let { var, value } => {
                 if self.partial.iter().any(|partial| value.mentions(partial)) {

@@ -399,19 +399,92 @@ fn a_counter_is_equal_to_a_number_in_one_round() {
     check_turned(&body("j == m / 128", "j == m / 128"), expect![[""]]);
     check_turned(&body("m / 128 == j + 1", "j + 1 == m / 128"), expect![[""]]);
     // Many rounds come before it.
-    check_turned(&body("j == m / 128", "j <= m / 128"), expect![[r#"
+    check_turned(
+        &body("j == m / 128", "j <= m / 128"),
+        expect![[r#"
         HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
           `copy(r, s)`: thread 0 writes `s` here
           `copy(s, t)`: thread 1 reads `s` here
           note: both touch `s[1]`
           fix: insert `sync()`
-    "#]]);
+    "#]],
+    );
     // One round reads what the next one writes.
-    check_turned(&body("j == m / 128", "j == m / 128 - 1"), expect![[r#"
+    check_turned(
+        &body("j == m / 128", "j == m / 128 - 1"),
+        expect![[r#"
         HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
           `copy(r, s)`: thread 0 writes `s` here
           `copy(s, t)`: thread 1 reads `s` here
           note: both touch `s[1]`
           fix: insert `sync()`
-    "#]]);
+    "#]],
+    );
+}
+
+/// Without its `commit()` a stage of the prologue becomes part of the first group of the loop.
+#[test]
+fn a_commit_that_is_missing_is_named() {
+    let body = |first: &str, then: &str| {
+        format!(
+            "    let ring = shared_tensor(f32, [256, 3]);
+    let gz = tile(x, [256]);
+    copy(gx, r);
+    copy(r, s);
+    for k in 0..2 {{
+        copy_async(gz[.., k], ring[.., k]);
+{first}    }}
+    for k in 0..cdiv(m, 256) {{
+        wait(1);
+        sync();
+        copy(ring[.., k % 3], t);
+        copy(t, gy);
+        copy_async(gz[.., k + 2], ring[.., (k + 2) % 3]);
+{then}    }}
+    wait(0);
+"
+        )
+    };
+    let commit = "        commit();\n";
+    check_turned(
+        &body("", commit),
+        expect![[r#"
+        HX0403 `copy(ring[.., k % 3], t)` `ring` is read before anything waited for the copy into it
+          `copy(ring[.., k % 3], t)`: thread 0 reads `ring` here
+          `copy_async(gz[.., k], ring[.., k])`: thread 0 writes `ring` here
+          note: both touch `ring[0, 0]`
+          fix: `commit()` after the copies: it closes their group
+        HX0403 `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])` `ring` is written before anything waited for the copy into it
+          `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])`: thread 0 writes `ring` here
+          `copy_async(gz[.., k], ring[.., k])`: thread 0 writes `ring` here
+          note: both touch `ring[0, 0]`
+          fix: `commit()` after the copies: it closes their group
+    "#]],
+    );
+    check_turned(
+        &body(commit, ""),
+        expect![[r#"
+            HX0403 `copy(ring[.., k % 3], t)` `ring` is read before anything waited for the copy into it
+              `copy(ring[.., k % 3], t)`: thread 0 reads `ring` here
+              `copy_async(gz[.., k], ring[.., k])`: thread 0 writes `ring` here
+              note: both touch `ring[0, 1]`
+              fix: `commit()` after the copies: it closes their group
+            HX0403 `copy(ring[.., k % 3], t)` `ring` is read before anything waited for the copy into it
+              `copy(ring[.., k % 3], t)`: thread 0 reads `ring` here
+              `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])`: thread 0 writes `ring` here
+              note: both touch `ring[0, 2]`
+              fix: `commit()` after the copies: it closes their group
+            HX0403 `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])` `ring` is written before anything waited for the copy into it
+              `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])`: thread 0 writes `ring` here
+              `copy_async(gz[.., k], ring[.., k])`: thread 0 writes `ring` here
+              note: both touch `ring[0, 1]`
+              fix: `commit()` after the copies: it closes their group
+            HX0403 `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])` `ring` is written before anything waited for the copy into it
+              `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])`: thread 0 writes `ring` here
+              `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])`: thread 0 writes `ring` here
+              note: both touch `ring[0, 2]`
+              fix: `commit()` after the copies: it closes their group
+        "#]],
+    );
+    check_turned(&body(commit, commit), expect![[""]]);
 }

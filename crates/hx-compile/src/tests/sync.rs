@@ -151,7 +151,7 @@ fn a_copy_that_nothing_waited_for_is_waited_for() {
               `copy(s, r)`: thread 0 reads `s` here
               `copy_async(gx, s)`: thread 0 writes `s` here
               note: both touch `s[0]`
-              fix: insert `commit()`, `wait(0)`
+              fix: `commit()` after the copies: it closes their group
         "#]],
     );
     // One group too many stays in flight.
