@@ -24,6 +24,7 @@ const ARCH: Arch = Arch::Sm90a;
 const PROGRAMS: &[(&str, usize, usize)] = &[
     ("async_pin", 2, 3),
     ("broadcast_pin", 1, 1),
+    ("negative_pin", 1, 2),
     ("no_gemm_dtype", 1, 0),
     ("odd_stride_async", 1, 1),
     ("overlapping", 1, 2),

@@ -5,7 +5,7 @@ mod bytes;
 use std::collections::BTreeSet;
 
 use hx_index::{Expr, Symbol};
-use hx_layout::{ComposedLayout, Layout};
+use hx_layout::{ComposedLayout, IntTuple, Layout};
 use hx_target::{Space, catalogue};
 use hx_tile::{Base, Op, OpId, OpKind, Origin, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
@@ -187,15 +187,20 @@ fn sources(op: &Op) -> Vec<TensorId> {
     }
 }
 
-/// Plain layouts of a shared tensor of rank 2: rows, columns, and both with some room between.
+/// The layout of a shared tensor without negative strides, and plain ones of rank 2: rows, columns, and both with some room between.
 fn other_pins(program: &TileProgram, tensor: TensorId) -> Vec<Repair> {
     let info = program.tensor(tensor);
-    let (TensorKind::Shared { pinned: Some(pinned) }, [rows, columns]) = (&info.kind, info.shape.as_slice())
-    else {
-        return Vec::new();
-    };
-    let (rows, columns) = (*rows, *columns);
-    let room = i64::from(128 / info.dtype.bits().max(1));
+    let TensorKind::Shared { pinned: Some(pinned) } = &info.kind else { return Vec::new() };
+    let mut layouts: Vec<ComposedLayout> = upward(pinned).into_iter().collect();
+    if let [rows, columns] = info.shape[..] {
+        layouts.extend(plain_pins(info.dtype.bits(), rows, columns, pinned));
+    }
+    layouts.retain(|layout| layout != pinned);
+    layouts.into_iter().map(|layout| Repair::Pin { tensor, layout }).collect()
+}
+
+fn plain_pins(bits: u32, rows: i64, columns: i64, pinned: &ComposedLayout) -> Vec<ComposedLayout> {
+    let room = i64::from(128 / bits.max(1));
     let mut strides = [(columns, 1), (1, rows), (columns + room, 1), (1, rows + room)];
     // Room between rows was left for a reason.
     if pinned.layout.cosize() > pinned.layout.size() {
@@ -203,8 +208,14 @@ fn other_pins(program: &TileProgram, tensor: TensorId) -> Vec<Repair> {
     }
     let layouts =
         strides.into_iter().filter_map(|(down, right)| Layout::flat(&[(rows, down), (columns, right)]).ok());
-    let layouts = layouts.map(ComposedLayout::plain);
-    layouts.filter(|layout| layout != pinned).map(|layout| Repair::Pin { tensor, layout }).collect()
+    layouts.map(ComposedLayout::plain).collect()
+}
+
+/// The same layout with positive strides.
+fn upward(pinned: &ComposedLayout) -> Option<ComposedLayout> {
+    let strides = pinned.layout.stride().map_leaves(|_, stride| IntTuple::Int(stride.saturating_abs()));
+    let layout = Layout::new(pinned.layout.shape().clone(), strides).ok()?;
+    Some(ComposedLayout::swizzled(pinned.swizzle, layout))
 }
 
 /// As many threads as a pinned thread-value layout has.

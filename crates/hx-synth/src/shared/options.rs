@@ -210,7 +210,7 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
     Ok(candidates.first().map_or(0.0, |c| c.cost))
 }
 
-/// Whether a pinned layout is one of the tensor: a mode for each dimension, and no place taken twice.
+/// Whether a pinned layout is one of the tensor: a mode for each dimension, no place taken twice, and none before the tensor's memory.
 fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result<(), Failure> {
     let info = program.tensor(tensor);
     let extents: Vec<i64> = pin.layout.modes().iter().map(Layout::size).collect();
@@ -218,6 +218,8 @@ fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result
         format!("its modes have the extents {extents:?}")
     } else if !pin.layout.is_injective().unwrap_or(false) {
         overlap(&pin.layout).unwrap_or_else(|| "it puts several elements in one place".to_string())
+    } else if pin.offset + pin.layout.min_index() < 0 {
+        below(pin)
     } else {
         return Ok(());
     };
@@ -230,22 +232,36 @@ fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result
     Err(Failure::new(FailureKind::Pin, message).part(None, Some(tensor), "pinned here"))
 }
 
+/// The coordinate of an element, one number for each mode of the layout.
+fn coordinate(layout: &Layout, mut index: i64) -> Vec<i64> {
+    let along = |mode: &Layout| {
+        let at = index % mode.size();
+        index /= mode.size();
+        at
+    };
+    layout.modes().iter().map(along).collect()
+}
+
+/// The element that lies farthest before the first place.
+fn below(pin: &ComposedLayout) -> String {
+    let layout = &pin.layout;
+    let at = |index: &i64| pin.offset + layout.eval(*index);
+    let least = (0..layout.size()).min_by_key(at).unwrap_or(0);
+    format!(
+        "it puts the element {:?} at offset {} (in elements), before the memory of the tensor, which begins at 0: \
+         strides may not be negative",
+        coordinate(layout, least),
+        at(&least)
+    )
+}
+
 /// Two elements that a layout puts in one place.
 fn overlap(layout: &Layout) -> Option<String> {
-    let extents: Vec<i64> = layout.modes().iter().map(Layout::size).collect();
-    let coordinate = |mut index: i64| -> Vec<i64> {
-        let along = |extent: &i64| {
-            let at = index % extent;
-            index /= extent;
-            at
-        };
-        extents.iter().map(along).collect()
-    };
     let mut seen = HashMap::new();
     (0..layout.size()).find_map(|index| {
         let place = layout.eval(index);
         let other = seen.insert(place, index)?;
-        let [first, second] = [other, index].map(coordinate);
+        let [first, second] = [other, index].map(|index| coordinate(layout, index));
         Some(format!("it puts the elements {first:?} and {second:?} both at offset {place} (in elements)"))
     })
 }
