@@ -50,6 +50,8 @@ pub struct TensorTy {
     pub mutable: bool,
     /// The parameter that it is or looks into.
     pub param: Option<u32>,
+    /// Its rows are picked by a table, so it is for reading whatever the parameter is.
+    pub gathered: bool,
 }
 
 /// An element type.

@@ -550,6 +550,11 @@ impl Cx<'_> {
             return Ok(());
         }
         let name = self.base_name(t.view.base).to_owned();
+        if t.view.rows.is_some() {
+            let message =
+                format!("rows that `gather` picks of `{name}` are written, but they may only be read");
+            return self.fail(&codes::NOT_MUTABLE, at, message);
+        }
         let error = self
             .error(&codes::NOT_MUTABLE, at, format!("`{name}` is written, but it may only be read"))
             .help(format!("write `{name}: mut …` in the parameter list"));

@@ -132,6 +132,7 @@ family! {
 
     /// The parameter is not marked `mut`, so nothing may write it. The mark is part of the signature because launches
     /// refuse overlapping arguments that are written, and because reads of other parameters may be kept and reordered.
+    /// What `gather` makes is for reading also where the parameter is `mut`: two of its rows may be one.
     ///
     /// ```hx fails
     /// kernel zero(c: f32[m]) grid [cdiv(m, 64)] threads 32 {

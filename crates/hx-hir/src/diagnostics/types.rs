@@ -47,7 +47,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
                     Applicability::Maybe,
                 )
         }
-        TypeProblem::NotMutable { expr, param } => not_mutable(at, *expr, *param),
+        TypeProblem::NotMutable { expr, param, gathered } => not_mutable(at, *expr, *param, *gathered),
         TypeProblem::Memory { expr, found, wanted, operation } => {
             let found = space_word(*found);
             let message = format!("found a {found} tensor, wanted a {wanted} one for `{operation}`");
@@ -115,7 +115,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
     })
 }
 
-fn not_mutable(at: &Reporter<'_>, expr: crate::ExprId, param: Option<u32>) -> Diagnostic {
+fn not_mutable(at: &Reporter<'_>, expr: crate::ExprId, param: Option<u32>, gathered: bool) -> Diagnostic {
     let Some(index) = param.map(|p| p as usize) else {
         let message = "a part of a register tensor is written, but it may only be read";
         return at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
@@ -132,6 +132,13 @@ fn not_mutable(at: &Reporter<'_>, expr: crate::ExprId, param: Option<u32>) -> Di
             "something is written that may only be read",
         );
     };
+    if gathered {
+        let message = format!("rows that `gather` picks of `{name}` are written, but they may only be read");
+        let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
+        return found.help(format!(
+            "what begins at one row may be written, one row at a time: `tile({name}[rows[i].., ..], …)` begins at row `rows[i]`"
+        ));
+    }
     let message = format!("`{name}` is written, but it is not marked `mut`");
     let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
     let place = at.signature.and_then(|s| s.map.type_ref(ty));

@@ -165,7 +165,7 @@ impl<'a> Infer<'a> {
     fn want_mutable(&mut self, expr: ExprId, t: &TensorTy) {
         self.out.writes.params.extend(t.param);
         if !t.mutable {
-            self.report(TypeProblem::NotMutable { expr, param: t.param });
+            self.report(TypeProblem::NotMutable { expr, param: t.param, gathered: t.gathered });
         }
     }
 
@@ -407,7 +407,7 @@ impl<'a> Infer<'a> {
         match (&rows.shape[..], tensor.shape.split_first()) {
             ([count], Some((_, rest))) => {
                 let shape = std::iter::once(count.clone()).chain(rest.iter().cloned()).collect();
-                Ty::Tensor(TensorTy { shape, mutable: false, ..tensor })
+                Ty::Tensor(TensorTy { shape, mutable: false, gathered: true, ..tensor })
             }
             _ => Ty::Unknown,
         }
@@ -525,7 +525,8 @@ impl<'a> Infer<'a> {
                     let wanted = format!("{} modes for this parameter", wanted.shape.len());
                     self.report(TypeProblem::Rank { expr: at, found: found.shape.len(), wanted });
                 } else if wanted.mutable && !found.mutable {
-                    self.report(TypeProblem::NotMutable { expr: at, param: found.param });
+                    let (param, gathered) = (found.param, found.gathered);
+                    self.report(TypeProblem::NotMutable { expr: at, param, gathered });
                 }
                 Some(found.clone())
             }

@@ -98,6 +98,8 @@ pub enum TypeProblem {
     NotMutable {
         expr: ExprId,
         param: Option<u32>,
+        /// It is a view that `gather` made.
+        gathered: bool,
     },
     Memory {
         expr: ExprId,

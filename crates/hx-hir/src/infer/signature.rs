@@ -151,7 +151,14 @@ impl<'a> Infer<'a> {
             TypeRef::Named { shape: Some(shape), space, mutable, .. } => {
                 let space = space.unwrap_or(MemorySpace::Global);
                 let (elem, shape) = (Elem::Unknown, vec![None; shape.len()]);
-                return Ty::Tensor(TensorTy { elem, shape, space, mutable: *mutable, param: None });
+                return Ty::Tensor(TensorTy {
+                    elem,
+                    shape,
+                    space,
+                    mutable: *mutable,
+                    param: None,
+                    gathered: false,
+                });
             }
             _ => return Ty::Unknown,
         }
@@ -183,6 +190,7 @@ impl<'a> Infer<'a> {
                     space: (*written).or(space).unwrap_or(MemorySpace::Global),
                     mutable: *mutable,
                     param: None,
+                    gathered: false,
                 }))
             }
             TypeRef::Named { shape: None, .. } => self.annotated(id),

@@ -152,7 +152,7 @@ impl Infer<'_> {
                     return;
                 }
                 if !dst.mutable {
-                    self.report(TypeProblem::NotMutable { expr: place, param: dst.param });
+                    self.report(TypeProblem::NotMutable { expr: place, param: dst.param, gathered: false });
                     return;
                 }
                 match &found {

@@ -163,7 +163,7 @@ impl Infer<'_> {
         let shape = self.static_shape(shape.0, shape.1);
         match (elem, shape) {
             (Some(elem), Some(shape)) => {
-                Ty::Tensor(TensorTy { elem, shape, space, mutable: true, param: None })
+                Ty::Tensor(TensorTy { elem, shape, space, mutable: true, param: None, gathered: false })
             }
             _ => Ty::Error,
         }

@@ -364,6 +364,17 @@ fn what_is_not_mut_stays() {
         "#]],
     );
     check(
+        &kernel(
+            "copy(load(tile(a, [8, 8])[.., .., 0, 0]), tile(gather(c, tile(e, [8])[.., 0]), [8, 8])[.., .., 0, 0]);",
+        ),
+        expect![[r#"
+            error[HX0207]: rows that `gather` picks of `c` are written, but they may only be read
+              copy(load(tile(a, [8, 8])[.., .., 0, 0]), tile(gather(c, tile(e, [8])[.., 0]), [8, 8])[.., .., 0, 0]);
+                                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              help: what begins at one row may be written, one row at a time: `tile(c[rows[i].., ..], …)` begins at row `rows[i]`
+        "#]],
+    );
+    check(
         "fn clear(x: register f32[M], s: shared f32[M]) { fill(x, 0.0); fill(s, 0.0); }\n",
         expect![[r#"
         error[HX0207]: `x` is written, but it is not marked `mut`
