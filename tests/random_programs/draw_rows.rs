@@ -163,7 +163,9 @@ impl Draw {
         let value = self.value(b);
         let transposed = transposes(row);
         let shape = if transposed { [k, n] } else { [n, k] };
-        let op = Op::Stage { transposed, permute: false, pin: None };
+        // One matrix leaves each lane two neighbours, which are turned as well when they are read back, unless the columns lie in one piece.
+        let pin = (transposed && row.words == 1).then(|| format!("({n}, {k}) : (1, {n})"));
+        let op = Op::Stage { transposed, permute: false, pin };
         let at = self.push(op, vec![b], Value { shape, ..value });
         (self.steps[at].store, self.steps[at].stored) = (Store::Direct, shape);
     }
