@@ -105,10 +105,14 @@ pub(super) fn redistributions(
         };
         let at = places.origin(lowered, op.origin);
         let (file, range) = at.unwrap_or_else(|| places.kernel());
-        let name = program.tensor(src).name.trim_end_matches("_moved").to_owned();
+        let held = &program.tensor(src).name;
+        // What the compiler added has a name that nobody wrote.
+        let is_added = src.0 as usize >= lowered.program.tensors.len();
+        let name = held.strip_suffix("_moved").filter(|_| is_added).unwrap_or(held);
         let message = format!("`{name}` changes hands between threads here, {way}");
         let diagnostic = Diagnostic::new(&codes::REDISTRIBUTION, file, range, message);
-        let diagnostic = diagnostic.note(choice.reason.text.clone());
+        let why = choice.reason.text.replace(&format!("`{held}`"), &format!("`{name}`"));
+        let diagnostic = diagnostic.note(why);
         found.push(match said(places, lowered, solution, op.id) {
             Some(fix) => diagnostic.with_fix(fix).help("layouts or `warps:` that agree spare it"),
             None => diagnostic

@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 
+use super::check;
 use super::sync::{check_sync, check_turned};
 
 #[test]
@@ -175,5 +176,27 @@ fn a_shared_tensor_that_nothing_writes_is_not_read() {
 }
 ",
         expect![[""]],
+    );
+}
+
+#[test]
+fn what_changes_hands_has_the_name_that_was_written() {
+    check(
+        "kernel scanned(a: f16[64, 64], b: f16[64, 64], c: mut f32[64, 64]) grid [1] threads 128 {
+    let acc = register_tensor(f32, [64, 64]);
+    fill(acc, 0.0);
+    gemm(acc, load(a), load(b));
+    let sums_moved = scan(acc, axis: 0, op: |x, y| x + y);
+    let out = register_tensor(f32, [64, 64]);
+    fill(out, 0.0);
+    gemm(out, cast(sums_moved, f16), load(b));
+    copy(out, c);
+}
+",
+        expect![[r#"
+            HX0305 `cast(sums_moved, f16)` `sums_moved_f16` changes hands between threads here, through 8192 B of shared memory
+              note: `sums_moved_f16` is held as ((4,8,2,2):(128,1,16,512), (2,2,4,2):(64,8,1024,32)) (elementwise: as its operand) and wanted as ((4,8,4):(128,1,0), (2,2,2,4,4):(64,8,512,16,1024)) (A fragment of `mma.m16n8k16.f32.f16`)
+              help: layouts or `warps:` that agree spare it; `rearrange(…, auto)` says that it is meant
+        "#]],
     );
 }
