@@ -181,6 +181,19 @@ test "w4a16_symmetric" for (m, n, k, gs) in [(16, 128, 1024, 128), (37, 136, 640
     assert_close(y, x @ weights.T, ulp: 2);
 }
 
+test "w4a16_symmetric in blocks" for (m, n, k) in [(16, 128, 1024), (3, 64, 2560)] {
+    let x = randn(f16, [m, k], seed: 1);
+    let w = uniform(i4, [n, k], low: -8, high: 8, seed: 2);
+    let scale = cast(uniform(f64, [n, k / 128], low: 0.02, high: 0.1, seed: 3), f16);
+    let y = empty(f16, [m, n]);
+    // Eight warps, as in the benches, with tiles that the shared memory of every target holds.
+    let pairs = (64, (2, 4, 16)) : (128, (4, 1, 8));
+    w4a16_symmetric<BM = 8, KS = 256, S = 8, W = pairs>(x, pack(w, pairs), scale, y);
+    let weights = reshape(reshape(w, [n, k / 128, 128]) * scale[.., .., new], [n, k]);
+    assert_close(y, x @ weights.T, ulp: 2);
+    assert(uses("cvt.f16x8.i4.even_odd") && redistributions() == 0);
+}
+
 test "w4a16 in bf16" for (m, n, k) in [(16, 128, 512), (5, 72, 768)] {
     let x = randn(bf16, [m, k], seed: 1);
     let w = uniform(u4, [n, k], low: 0, high: 16, seed: 2);
@@ -202,7 +215,7 @@ test "w4a16 moves 16 bytes at a time and exchanges no weights" {
     assert(bytes_per_access("sw") == 16 && bytes_per_access("sx") == 16);
     // Eight nibbles of a word are widened where they lie.
     assert(uses("cvt.f16x8.u4") && uses("mma.m16n8k16") && !uses("shfl"));
-    assert(spills() == 0);
+    assert(redistributions() == 0 && spills() == 0);
 }
 
 test "w4a16 in blocks" for (m, n, k) in [(16, 128, 1024), (3, 256, 512)] {
