@@ -33,6 +33,9 @@ const FAMILIES: &[(&str, &str, &str)] = &[
     ("HX06", "host", "Host and launch"),
 ];
 
+/// How the page of a code begins that nothing reports; the index says it too.
+const APART: &[&str] = &["Not reported yet", "Shown by `hx layout why`"];
+
 /// README and every page of the book that a person wrote.
 pub(crate) fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
@@ -239,15 +242,18 @@ fn pages_about_codes_are_fresh() {
         let mut text = format!("# {title}: {prefix}xx\n");
         for code in hx_base::all_codes().filter(|code| code.id.starts_with(prefix)) {
             let severity = code.severity.as_str();
+            let explanation = code.explanation();
+            let apart = APART.iter().find(|apart| explanation.starts_with(**apart));
+            let apart = apart.map_or_else(String::new, |apart| format!(" ({})", lower_first(apart)));
             let _ = writeln!(
                 index,
-                "| [{id}]({page}.md#{anchor}) | {} | {severity} | {} |",
+                "| [{id}]({page}.md#{anchor}) | {} | {severity} | {}{apart} |",
                 code.name,
                 code.summary,
                 id = code.id,
                 anchor = slug(&heading(code)),
             );
-            let explanation = code.explanation().replace("```hx fails", &format!("```hx,fails={}", code.id));
+            let explanation = explanation.replace("```hx fails", &format!("```hx,fails={}", code.id));
             let _ =
                 write!(text, "\n## {}\n\n*{severity}: {}.*\n\n{explanation}", heading(code), code.summary,);
         }
@@ -257,6 +263,11 @@ fn pages_about_codes_are_fresh() {
     let covered =
         hx_base::all_codes().all(|code| FAMILIES.iter().any(|(prefix, ..)| code.id.starts_with(prefix)));
     assert!(covered, "a code is of no family");
+}
+
+fn lower_first(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    first.to_ascii_lowercase() + rest
 }
 
 fn heading(code: &hx_base::Code) -> String {

@@ -44,8 +44,12 @@ const GROUPS: &[(&str, &[Construct])] = &[
             ("`copy` from global to shared memory", "copy(gx, sh);\nsync();\ncopy(sh, r);"),
             ("`copy` from shared to global memory", "copy(r, sh);\nsync();\ncopy(sh, gy);"),
             (
-                "`copy_async`, `commit`, `wait`",
+                "`copy_async` from global to shared memory, `commit`, `wait`",
                 "copy_async(gx, sh);\ncommit();\nwait(0);\nsync();\ncopy(sh, r);",
+            ),
+            (
+                "`copy_async` from shared to global memory, `wait_stores`",
+                "copy(r, sh);\nsync();\ncopy_async(sh, gy);\ncommit();\nwait_stores(0);",
             ),
             ("`atomic_add`", "atomic_add(gy, r);"),
             ("`rearrange`", "let t = rearrange(r, auto);\ncopy(t, gy);"),

@@ -40,6 +40,7 @@ family! {
     /// through shared memory. The cost is part of the solution's cost. Write `rearrange(t, auto)` to say that it is meant.
     REDISTRIBUTION = "HX0305", "redistribution", Warning, "values change hands between threads";
 
+    /// Shown by `hx layout why`, not reported.
     /// The access moves fewer than 16 bytes a thread, and the message says why: the alignment of the pointer, the
     /// divisibility of a dimension, or the layout on the other side.
     NARROW_ACCESS = "HX0306", "narrow-access", Note, "a narrow memory access";

@@ -28,8 +28,10 @@ family! {
     /// ```
     SHARED_RACE = "HX0401", "shared-race", Error, "threads race on shared memory";
 
-    /// No two accesses of different threads need this barrier: without it the kernel computes the same and waits less.
-    /// A second `sync()` with no shared access since the first is the usual case.
+    /// Without this barrier nothing is less ordered, whatever the layouts: the kernel computes the same and waits less. A second
+    /// `sync()` with no shared access since the first is the usual case. A barrier between a copy to shared memory and a load from
+    /// it is not reported, even where each thread reads back only what it wrote itself: with the layouts of another instance it may
+    /// be needed.
     IDLE_BARRIER = "HX0402", "idle-barrier", Warning, "a barrier orders nothing";
 
     /// An asynchronous copy is used before anything waited for it. `commit()` closes a group of copies, `wait(n)` waits
@@ -44,13 +46,16 @@ family! {
     /// ```
     MISSING_WAIT = "HX0403", "missing-wait", Error, "a copy is used before it was waited for";
 
+    /// Not reported yet.
     /// Nothing that can still happen lets this wait go on: the kernel would hang. Every `acquire` needs a `release` by the
     /// consumers, every `wait` a copy that signals the stage.
     ENDLESS_WAIT = "HX0404", "endless-wait", Error, "a wait can never be satisfied";
 
+    /// Not reported yet.
     /// Data written by ordinary stores is read by the asynchronous proxy (or the other way round) with no fence between.
     MISSING_FENCE = "HX0405", "missing-fence", Error, "two proxies meet without a fence";
 
+    /// Not reported yet.
     /// Between `gemm_async` and the `gemm_wait` that completes it, its operands belong to it, on every target.
     ///
     /// ```text
@@ -63,6 +68,7 @@ family! {
     /// A barrier stands where not all of its threads come by, so those that do would wait for ever.
     DIVERGENT_BARRIER = "HX0407", "divergent-barrier", Error, "not all threads reach a barrier";
 
+    /// Not reported yet.
     /// A copy that signals a pipeline stage stands under a condition: when it is skipped, the stage never fills.
     /// Copy always and let bounds make the tile empty, or acquire the stage under the same condition.
     CONDITIONAL_SIGNAL = "HX0408", "conditional-signal", Error, "a signalled copy stands under a condition";
