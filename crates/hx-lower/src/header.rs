@@ -200,7 +200,10 @@ impl<'db> Cx<'db> {
         let strides = match self.eval(layout)? {
             Value::Auto => return Ok((row_major(), None)),
             Value::Layout(value) => {
-                let block = self.block_layout(layout, shape, value.to_composed())?;
+                let block = match value.to_composed() {
+                    Ok(block) => self.block_layout(layout, shape, block)?,
+                    Err((code, message)) => return self.fail(code, layout, message),
+                };
                 return Ok((row_major(), Some(block)));
             }
             _ => self.ints(layout)?,
@@ -214,11 +217,7 @@ impl<'db> Cx<'db> {
 
     /// A block of a tensor: a mode for each dimension, every element in a place of its own, and no place left over. The extents must
     /// be multiples of the block's.
-    fn block_layout(&mut self, at: ExprId, shape: &[Expr], layout: Option<ComposedLayout>) -> Lower<Layout> {
-        let Some(layout) = layout else {
-            let message = "found a layout with run-time integers, wanted a constant one";
-            return self.fail(&codes::NOT_CONSTANT, at, message);
-        };
+    fn block_layout(&mut self, at: ExprId, shape: &[Expr], layout: ComposedLayout) -> Lower<Layout> {
         if !layout.swizzle.is_identity() {
             return self.fail(&codes::LAYOUT_ALGEBRA, at, "the layout of global memory has no swizzle");
         }

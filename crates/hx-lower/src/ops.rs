@@ -50,12 +50,8 @@ impl Cx<'_> {
         match self.eval(id)? {
             Value::Auto => Ok(None),
             Value::Layout(l) => match l.to_composed() {
-                Some(layout) => Ok(Some(layout)),
-                None => self.fail(
-                    &codes::NOT_CONSTANT,
-                    id,
-                    "found a layout with run-time integers, wanted a constant one",
-                ),
+                Ok(layout) => Ok(Some(layout)),
+                Err((code, message)) => self.fail(code, id, message),
             },
             other => self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted a layout", other.what())),
         }

@@ -1,8 +1,9 @@
 //! What expressions evaluate to while a kernel is lowered.
 
+use hx_base::{Code, codes};
 use hx_dtype::DType;
 use hx_index::{Cond, Expr};
-use hx_layout::{ComposedLayout, IntTuple, Layout, Swizzle};
+use hx_layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle};
 use hx_tile::{Base, Scalar, View, ViewMode};
 use smol_str::SmolStr;
 
@@ -155,13 +156,27 @@ impl SymLayout {
 
     /// The layout, if all its integers are known and it has no swizzle.
     pub(crate) fn to_layout(&self) -> Option<Layout> {
-        self.to_composed().filter(|l| l.swizzle.is_identity()).map(|l| l.layout)
+        self.to_composed().ok().filter(|l| l.swizzle.is_identity()).map(|l| l.layout)
     }
 
-    /// The layout with its swizzle, if all its integers are known.
-    pub(crate) fn to_composed(&self) -> Option<ComposedLayout> {
-        let layout = Layout::new(self.shape.to_ints()?, self.stride.to_ints()?).ok()?;
-        Some(ComposedLayout::swizzled(self.swizzle, layout))
+    /// The layout with its swizzle.
+    ///
+    /// # Errors
+    /// With a code and a message where an integer is not known, or the integers make no layout: its indices may not fit.
+    pub(crate) fn to_composed(&self) -> Result<ComposedLayout, (&'static Code, String)> {
+        let (Some(shape), Some(stride)) = (self.shape.to_ints(), self.stride.to_ints()) else {
+            let message = "found a layout with run-time integers, wanted a constant one";
+            return Err((&codes::NOT_CONSTANT, message.to_owned()));
+        };
+        match Layout::new(shape, stride) {
+            Ok(layout) => Ok(ComposedLayout::swizzled(self.swizzle, layout)),
+            Err(LayoutError::Overflow(what)) => {
+                let message =
+                    format!("the numbers of this layout are too large: {what} does not fit 64 bits");
+                Err((&codes::CONSTANT_ERROR, message))
+            }
+            Err(error) => Err((&codes::LAYOUT_ALGEBRA, error.to_string())),
+        }
     }
 }
 

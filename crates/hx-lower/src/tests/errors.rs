@@ -293,6 +293,18 @@ fn tiles_are_of_known_size_and_writable() {
 }
 
 #[test]
+fn indices_of_layouts_fit_64_bits() {
+    check(
+        &kernel("let _s = shared_tensor(f16, [4, 4], layout: (4, 4) : (4611686018427387904, 1));"),
+        expect![[r#"
+            error[HX0217]: the numbers of this layout are too large: the largest index of the layout does not fit 64 bits
+              let _s = shared_tensor(f16, [4, 4], layout: (4, 4) : (4611686018427387904, 1));
+                                                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "#]],
+    );
+}
+
+#[test]
 fn headers_are_checked_with_numbers() {
     let text = "kernel f<T = 100, K = 8>(a: f16[m]) where K % 3 == 0 grid [1] threads T { }";
     check(
