@@ -115,7 +115,8 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
             && !(is_convertible(s.dtype, arch) && is_convertible(d.dtype, arch))
         {
             let message = format!("no instruction of {arch} converts `{}` to `{}`", s.dtype, d.dtype);
-            return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id));
+            let both = |arch| is_convertible(s.dtype, arch) && is_convertible(d.dtype, arch);
+            return Err(Failure::new(FailureKind::NoInstruction, message).at(op.id).from_later(arch, both));
         }
         let irregular =
             || Failure::new(FailureKind::Conflict, "the values of a cast lie in no regular order").at(op.id);

@@ -8,7 +8,7 @@ use hx_tile::{OpKind, Scalar, TileProgram};
 use crate::failure::{Failure, FailureKind};
 
 /// Whether elements of this type can be computed with on the target.
-pub(crate) fn is_convertible(dtype: DType, arch: Arch) -> bool {
+pub fn is_convertible(dtype: DType, arch: Arch) -> bool {
     let row = |from, to| catalogue().converts_of(from, to, arch).any(|row| row.values == 1);
     let narrow = dtype.is_float() && dtype.bits() <= 8;
     !narrow || row(dtype, DType::F32) && row(DType::F32, dtype)
@@ -31,11 +31,7 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
         let message =
             format!("no instruction of {arch} converts between `{dtype}` and `f32`, in which it is computed");
         let failure = Failure::new(FailureKind::NoInstruction, message).at(op.id);
-        let rows = catalogue().converts.iter().filter(|row| row.from == dtype && row.to == DType::F32);
-        return Err(match rows.map(|row| row.arch).min() {
-            Some(oldest) => failure.help(format!("there is one from sm_{oldest} on")),
-            None => failure,
-        });
+        return Err(failure.from_later(arch, |arch| is_convertible(dtype, arch)));
     }
     Ok(())
 }

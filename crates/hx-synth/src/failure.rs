@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hx_target::Arch;
 use hx_tile::{Move, OpId, TensorId};
 
 /// A program that cannot be given layouts: what is asked, by whom, and what would help.
@@ -90,4 +91,18 @@ impl Failure {
         self.help.push(text.into());
         self
     }
+
+    /// Says which later architecture can do it, if one can.
+    pub(crate) fn from_later(self, arch: Arch, can: impl Fn(Arch) -> bool) -> Failure {
+        match first_later(arch, can) {
+            Some(text) => self.help(text),
+            None => self,
+        }
+    }
+}
+
+/// The first architecture after this one that has an instruction for it, in words.
+pub fn first_later(arch: Arch, can: impl Fn(Arch) -> bool) -> Option<String> {
+    let mut later = Arch::ALL.into_iter().filter(|other| other.number() > arch.number());
+    later.find(|other| can(*other)).map(|first| format!("there is one from sm_{} on", first.number()))
 }

@@ -31,6 +31,7 @@ mod tests;
 
 pub use anchor::gemm::unfit_matrix_instructions;
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
-pub use failure::{Failure, FailureKind, Part};
+pub use convertible::is_convertible;
+pub use failure::{Failure, FailureKind, Part, first_later};
 pub use size::{SPARE_REGISTERS, fits_registers};
 pub use solve::{CANDIDATES, candidates, demands, solve};

@@ -3,7 +3,7 @@
 use hx_base::{Applicability, Diagnostic, Fix, Severity, codes};
 use hx_dtype::DType;
 use hx_lower::Lowered;
-use hx_synth::{Claim, Conflict, Failure, FailureKind, Part};
+use hx_synth::{Claim, Conflict, Failure, FailureKind, Part, first_later, is_convertible};
 use hx_target::catalogue;
 use hx_tile::{Choice, Edits, Move, OpId, OpKind, Route, Solution, TileProgram};
 
@@ -207,15 +207,22 @@ fn found_instructions(
         found = found.note(near.clone());
     }
     if failure.help.is_empty() && types_matter {
-        let is_int = operand(&lowered.program, failure).is_some_and(DType::is_int);
+        let types = failure.op.and_then(|op| gemm_types(&lowered.program, op));
+        let is_int = types.is_some_and(|[a, ..]| a.is_int());
         let arch = places.instance.arch(places.db);
+        let later = types.and_then(|[a, b, c]| {
+            first_later(arch, |arch| catalogue().gemms_of(a, b, c, arch).next().is_some())
+        });
+        found.help.extend(later);
         let rows = catalogue().gemms.iter().filter(|row| row.arch <= arch.number());
         let rows = rows.filter(|row| row.a.dtype.is_int() == is_int);
-        let types = products(rows.map(|row| [row.a.dtype, row.b.dtype, row.c.dtype]));
+        let all = products(rows.map(|row| [row.a.dtype, row.b.dtype, row.c.dtype]));
         let kind = if is_int { "integers" } else { "floating-point numbers" };
-        found = found.note(format!("of {kind}, {arch} multiplies {types}"));
-        let help = "`cast` both operands to types on the left of a `→` in the note, and give the accumulator the type on its right";
-        found.help.push(help.to_owned());
+        found = found.note(format!("of {kind}, {arch} multiplies {all}"));
+        if types.is_none_or(|[a, b, _]| is_convertible(a, arch) && is_convertible(b, arch)) {
+            let help = "`cast` both operands to types on the left of a `→` in the note, and give the accumulator the type on its right";
+            found.help.push(help.to_owned());
+        }
     }
     found
 }
@@ -246,12 +253,20 @@ fn products(types: impl Iterator<Item = [DType; 3]>) -> String {
     groups.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// The element type of a gemm's operands.
-fn operand(program: &TileProgram, failure: &Failure) -> Option<DType> {
-    match program.op(failure.op?)?.kind {
-        OpKind::Gemm { a, .. } => Some(program.tensor(a).dtype),
+/// The element types of a gemm's operands and of its accumulator.
+fn gemm_types(program: &TileProgram, op: OpId) -> Option<[DType; 3]> {
+    match program.op(op)?.kind {
+        OpKind::Gemm { a, b, c, .. } => Some([a, b, c].map(|tensor| program.tensor(tensor).dtype)),
         _ => None,
     }
+}
+
+/// What a `cast` does, where that and no layout is the matter.
+fn conversion(program: &TileProgram, claim: Claim) -> Option<String> {
+    let Claim::Operation(op) = claim else { return None };
+    let OpKind::Cast { dst, src } = program.op(op)?.kind else { return None };
+    let [dst, src] = [dst, src].map(|tensor| program.tensor(tensor));
+    Some(format!("converts `{}` from `{}` to `{}`", src.name, src.dtype, dst.dtype))
 }
 
 /// Every demand of the conflict at its own place.
@@ -271,7 +286,10 @@ fn demands(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut foun
             Claim::Operation(op) => places.op(lowered, op),
         };
         let Some((file, range)) = place else { continue };
-        let text = claim_text(&lowered.program, claim);
+        let text = match conversion(&lowered.program, claim) {
+            Some(text) if conflict.failure.kind == FailureKind::NoInstruction => text,
+            _ => claim_text(&lowered.program, claim),
+        };
         let here = |label: &hx_base::Label| (label.file, label.range) == (file, range);
         if here(&found.primary) && found.primary.message.is_empty() {
             found = found.label(text);

@@ -41,7 +41,7 @@ fn a_row_that_may_end_in_the_middle_of_a_byte() {
 }
 ",
         expect![[r#"
-            HX0302 no instruction of sm_80 loads single elements of type `u4` in global memory
+            HX0302 no instruction of sm_80 loads single elements of type `u4` from global memory
               require `k % 2 == 0` of every launch
             kernel widened(w: u4[n, k], y: mut f16[n, k])
                 where k % 2 == 0
@@ -58,7 +58,7 @@ fn a_row_that_may_end_in_the_middle_of_a_byte() {
 }
 ",
         expect![[r#"
-            HX0302 no instruction of sm_80 loads single elements of type `u4` in global memory
+            HX0302 no instruction of sm_80 loads single elements of type `u4` from global memory
               require `k % 2 == 0` of every launch
             kernel widened(w: u4[n, k], y: mut f16[n, k]) where n > 8, k % 2 == 0 grid [1] threads 32 {
                 copy(cast(load(tile(w, [16, 32])[.., .., 0, 0]), f16), tile(y, [16, 32])[.., .., 0, 0]);

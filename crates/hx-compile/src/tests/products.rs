@@ -42,3 +42,45 @@ fn products_that_fit_or_have_no_matrix_instruction_are_not_told() {
     check(&product("f16", "f32", 48, 128), expect![[""]]);
     check(&product("f32", "f32", 12, 128), expect![[""]]);
 }
+
+#[test]
+fn what_a_later_target_can_do_is_told() {
+    // A `cast` of these types is beyond it as well.
+    check(
+        "kernel product(a: f8e4m3[32, 32], b: f8e5m2[32, 32], c: mut f32[32, 32]) grid [1] threads 32 {
+    let acc = register_tensor(f32, [32, 32]);
+    fill(acc, 0.0);
+    gemm(acc, load(a), load(b));
+    copy(acc, c);
+}
+",
+        expect![[r#"
+            HX0302 `gemm(acc, load(a), load(b))` no instruction of sm_80 multiplies f8e4m3 and f8e5m2 into f32
+              `gemm(acc, load(a), load(b))`: multiplies `a_tile` (f8e4m3) by `b_tile` (f8e5m2) into `acc` (f32), with K = 32
+              note: of floating-point numbers, sm_80 multiplies f16 · f16 → f32, bf16 · bf16 → f32, tf32 · tf32 → f32, f64 · f64 → f64, f32 · f32 → f32
+              help: there is one from sm_89 on
+        "#]],
+    );
+    check(
+        "kernel narrowed(x: f16[32, 32], y: mut f8e4m3[32, 32]) grid [1] threads 32 {
+    copy(cast(load(x), f8e4m3), y);
+}
+",
+        expect![[r#"
+            HX0302 `cast(load(x), f8e4m3)` no instruction of sm_80 converts `f16` to `f8e4m3`
+              `cast(load(x), f8e4m3)`: converts `x_tile` from `f16` to `f8e4m3`
+              help: there is one from sm_89 on
+        "#]],
+    );
+    check(
+        "kernel added(x: bf16[32], y: mut bf16[32]) grid [1] threads 32 {
+    atomic_add(y, load(x));
+}
+",
+        expect![[r#"
+            HX0302 `atomic_add(y, load(x))` no instruction of sm_80 adds single elements of type `bf16` in global memory
+              `atomic_add(y, load(x))`: `atomic_add`
+              help: there is one from sm_90 on
+        "#]],
+    );
+}

@@ -476,7 +476,7 @@ test \"widened\" {
 ",
         expect![[r#"
             t.hx::widened: failed
-            HX0302 `load(tile(w, [16, 32])[.., .., i, j])`: no instruction of sm_90a loads single elements of type `u4` in global memory
+            HX0302 `load(tile(w, [16, 32])[.., .., i, j])`: no instruction of sm_90a loads single elements of type `u4` from global memory
               at `widened(w, y)`: in this launch
               note: bytes are moved whole, 2 neighbours from a multiple of 2 on: the stride `k` of `w` is not known to be even
         "#]],

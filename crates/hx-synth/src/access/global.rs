@@ -159,14 +159,17 @@ pub(crate) fn best(
     arch: Arch,
 ) -> Result<(Access, String), Failure> {
     let no_row = || {
-        let what = match (transfer.is_load, transfer.adds()) {
-            (true, _) => "loads",
-            (_, true) => "adds",
-            _ => "stores",
+        let (what, place) = match (transfer.is_load, transfer.adds()) {
+            (true, _) => ("loads", "from"),
+            (_, true) => ("adds", "in"),
+            _ => ("stores", "to"),
         };
-        let message =
-            format!("no instruction of {arch} {what} single elements of type `{dtype}` in global memory");
-        Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id)
+        let message = format!(
+            "no instruction of {arch} {what} single elements of type `{dtype}` {place} global memory"
+        );
+        let failure = Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id);
+        let can = |arch| catalogue().adds_of(dtype, arch).next().is_some();
+        if transfer.adds() { failure.from_later(arch, can) } else { failure }
     };
     let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
     let aligned = alignment(program, transfer.memory, param);
