@@ -240,13 +240,12 @@ test "w4a16 in blocks" for (m, n, k) in [(16, 128, 1024), (3, 256, 512)] {
     assert(bytes_per_access("w") == 16 && bytes_per_access("sw") == 16);
 }
 
-test "w4a16_symmetric in blocks" {
+test "w4a16_symmetric with the tiles of a step of K side by side" {
     let x = randn(f16, [16, 4096], seed: 1);
     let w = uniform(i4, [128, 4096], low: -8, high: 8, seed: 2);
     let scale = cast(uniform(f64, [128, 32], low: 0.02, high: 0.1, seed: 3), f16);
     let weights = reshape(reshape(w, [128, 32, 128]) * scale[.., .., new], [128, 4096]);
     let y = empty(f16, [16, 128]);
-    // The tiles of a step of K side by side.
     let tiles = ((64, 2), (2, 4, 16)) : ((128, 8192), (4, 1, 8));
     w4a16_symmetric<K = 4096, W = tiles>(x, pack(w, tiles), scale, y);
     assert_close(y, x @ weights.T, ulp: 2);
