@@ -41,11 +41,11 @@ pub(crate) struct Gemm<'p> {
 /// The extents of a product.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    m: i64,
-    n: i64,
-    k: i64,
+    pub(crate) m: i64,
+    pub(crate) n: i64,
+    pub(crate) k: i64,
     /// Products side by side, where the tensors have a third mode.
-    batch: Option<i64>,
+    pub(crate) batch: Option<i64>,
 }
 
 impl Shape {
@@ -227,7 +227,7 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
 
 /// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. A row or column of tiles that the
 /// warps do not divide is covered beyond the tensor.
-fn tile(
+pub(crate) fn tile(
     row: &'static GemmRow,
     [wm, wn, wl]: [i64; 3],
     units: i64,

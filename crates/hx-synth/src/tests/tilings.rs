@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 use hx_dtype::DType;
 use hx_index::Facts;
 use hx_layout::Layout;
-use hx_target::Arch;
-use hx_tile::{Choice, OpKind, TensorId, TileProgram};
+use hx_target::{Arch, Fragment, GemmRow};
+use hx_tile::{Choice, OpKind, Reason, TensorId, TileProgram};
 
 use super::build::{Ops, register};
+use crate::anchor::gemm::{Shape, tile};
+use crate::pool::Pool;
 use crate::solve;
 
 /// One product of register tensors with an arrangement of warps, or a batch of products.
@@ -262,4 +264,52 @@ fn a_batch_is_dealt_to_warps_as_well() {
     check_batch(DType::F16, [64, 16, 32], Some(3), [1, 1, 3], [64, 16, 32], 16);
     // The third of three stands beside a place for a fourth.
     check_batch(DType::F16, [16, 8, 8], Some(3), [1, 1, 2], [8, 4, 8], 2);
+}
+
+/// A matrix instruction of a warp group as the original has it, which the catalogue does not have: operands in shared memory are held
+/// whole by every thread.
+fn warp_group(shape: [i64; 3], a: &str, b: &str, c: &str) -> &'static GemmRow {
+    let fragment = |dtype, text: &str| Fragment { dtype, layout: Layout::literal(text) };
+    Box::leak(Box::new(GemmRow {
+        name: "wgmma".into(),
+        shape,
+        threads: 128,
+        a: fragment(DType::F16, a),
+        b: fragment(DType::F16, b),
+        c: fragment(DType::F32, c),
+        issue: 1.0,
+        latency: 1.0,
+        arch: 90,
+        ptx: String::new(),
+    }))
+}
+
+/// Instructions of warp groups are dealt as those of warps are: every thread holds what it holds in the original.
+#[test]
+fn warp_groups_hold_what_they_hold_in_the_original() {
+    let pool = Pool::default();
+    let check = |row: &'static GemmRow, [m, n]: [i64; 2], [wm, wn]: [i64; 2], layouts: [&str; 3]| {
+        let shape = Shape { m, n, k: 16, batch: None };
+        let tiling = tile(row, [wm, wn, 1], wm * wn, &shape, 1, &pool).unwrap();
+        for ((tv, rows), text) in [(&tiling.a, m), (&tiling.b, n), (&tiling.c, m)].into_iter().zip(layouts) {
+            let reason = Reason { text: String::new(), from: vec![] };
+            let found = tv.to_distribution(reason).unwrap().layout;
+            assert_eq!(held(&found, rows), held(&Layout::literal(text), rows), "{text}");
+        }
+    };
+    let a = "(128,(64,16)):(0,(1,64))";
+    let row = warp_group([64, 96, 16], a, "(128,1536):(0,1)", "((4,8,4),(2,2,12)):((128,1,16),(64,8,512))");
+    let c = "((4,8,8),(2,2,12)):((256,1,16),(128,8,1024))";
+    check(row, [128, 96], [2, 1], ["((128,2),(64,16)):((0,64),(1,128))", "(256,1536):(0,1)", c]);
+    let row = warp_group([64, 176, 16], a, "(128,2816):(0,1)", "((4,8,4),(2,2,22)):((128,1,16),(64,8,512))");
+    let c = "((4,8,8),(2,2,22)):((256,1,16),(128,8,1024))";
+    check(row, [128, 176], [2, 1], ["((128,2),(64,16)):((0,64),(1,128))", "(256,2816):(0,1)", c]);
+    // A in registers: four groups, two along M.
+    let a = "((4,8,4),(2,2,2)):((128,1,16),(64,8,512))";
+    let row =
+        warp_group([64, 64, 16], a, "(128,(64,16)):(0,(1,64))", "((4,8,4),(2,2,8)):((128,1,16),(64,8,512))");
+    let a = "((4,8,8,2),(2,2,2)):((256,1,16,0),(128,8,1024))";
+    let b = "((256,2),(64,16)):((0,64),(1,128))";
+    let c = "((4,8,8,2),(2,2,8)):((256,1,16,8192),(128,8,1024))";
+    check(row, [128, 128], [2, 2], [a, b, c]);
 }
