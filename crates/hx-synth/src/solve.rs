@@ -424,7 +424,7 @@ impl Solver<'_> {
         let moved = edits.apply(self.program);
         let system = System::of(&moved, still);
         solution.constraints = system.demands();
-        let cx = Cx::new(&system, self.arch, self.pool, self.cancelled).after(moves);
+        let cx = Cx::new(&system, self.arch, self.pool, self.cancelled).single(pick.single).after(moves);
         let start = pins(&cx)?;
         let mut known = start.clone();
         let mut needed = Vec::new();

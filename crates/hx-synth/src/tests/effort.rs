@@ -193,3 +193,19 @@ fn a_search_that_stops_has_a_solution() {
         assert!(count < 12 || solution.unexplored > 0, "{count} tiles take {branches} branches");
     }
 }
+
+/// What a candidate without collective copies costs more is said: its copies take more instructions.
+#[test]
+fn candidates_without_matrix_loads_are_dearer() {
+    let program = products(1);
+    let all = candidates(&program, Arch::Sm90a, &|| false).unwrap();
+    let collective = |solution: &hx_tile::Solution| {
+        let rows = solution.choices.values();
+        rows.filter(|c| matches!(c, hx_tile::Choice::Copy(copy) if copy.row.starts_with("ldmatrix"))).count()
+    };
+    let least = |some: bool| {
+        let costs = all.iter().filter(|solution| (collective(solution) > 0) == some).map(|s| s.cost);
+        costs.fold(f64::INFINITY, f64::min)
+    };
+    assert!(least(true) < least(false) && least(false).is_finite(), "{} and {}", least(true), least(false));
+}
