@@ -11,9 +11,8 @@
 ///
 /// `w` holds 4-bit weights, row by row or in blocks `W`, as `pack(w, W)` makes it: each tile in one piece with `W = (BN, G) : (G, 1)`,
 /// and the even weights of each word before its odd ones with `W = (BN, (2, 4, G / 8)) : (G, (4, 1, 8))`, which takes the fewest
-/// instructions to widen. Every `G` steps of K have their scale and their zero. Each of `S` warps takes `KS` steps of K at a time; where
-/// all of them always have as many, `K = KS * S` says so, and no access looks for the end of K.
-kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, K = 1, T: type = f16, W: layout = auto>(
+/// instructions to widen. Every `G` steps of K have their scale and their zero. Each of `S` warps takes `KS` steps of K at a time.
+kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, T: type = f16, W: layout = auto>(
     x: T[m, k],
     w: u4[n, k] : W,
     scale: T[n, g],
@@ -21,7 +20,6 @@ kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, K = 1, T: 
     y: mut T[m, n],
 )
     where k % (2 * G) == 0,
-        k % K == 0,
         KS % (G * STAGES) == 0,
         g == k / G,
         cdiv(cdiv(k, KS), S) <= cdiv(cdiv(g, KS / G), S)
@@ -80,6 +78,7 @@ kernel w4a16<BM = 16, BN = 64, G = 128, KS = 1024, S = 4, STAGES = 2, K = 1, T: 
 }
 
 /// y[m, n] = the sum over k of x[m, k] · w[n, k] · scale[n, k / G], with signed weights: [`w4a16`] without zeros.
+/// Where all warps always have as many steps, `K = KS * S` says so, and no access looks for the end of K.
 kernel w4a16_symmetric<
     BM = 16,
     BN = 64,

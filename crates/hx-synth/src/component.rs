@@ -50,8 +50,8 @@ impl<'p> Component<'p> {
     }
 
     /// The loads of a gemm's operands that nothing else touches: what they cost follows from the gemm's tiling alone. Each with how
-    /// often it runs and what it loads.
-    pub(crate) fn own_loads(&self, program: &TileProgram, gemm: &Gemm<'_>) -> Vec<(&'p Op, f64, TensorId)> {
+    /// often it runs.
+    pub(crate) fn own_loads(&self, program: &TileProgram, gemm: &Gemm<'_>) -> Vec<(&'p Op, f64)> {
         if gemm.a == gemm.b {
             return Vec::new();
         }
@@ -61,8 +61,7 @@ impl<'p> Component<'p> {
             let touching = || self.ops.iter().filter(|(op, _)| op.kind.registers().contains(&operand));
             let own = |(op, _): &(&Op, f64)| op.id == gemm.op.id || matches!(op.kind, OpKind::Copy { .. });
             if !pinned && touching().all(own) {
-                let copies = touching().filter(|(op, _)| op.id != gemm.op.id);
-                out.extend(copies.map(|(op, trips)| (*op, *trips, operand)));
+                out.extend(touching().filter(|(op, _)| op.id != gemm.op.id).copied());
             }
         }
         out

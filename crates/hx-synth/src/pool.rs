@@ -6,7 +6,6 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_target::CopyRow;
-use hx_tile::OpId;
 
 use crate::access::Access;
 use crate::distribution::{Tv, layout_of_table};
@@ -22,8 +21,6 @@ pub(crate) struct Pool {
     regular: RefCell<HashMap<[LayoutKey; 2], bool>>,
     /// What was found for shared tensors with the same accesses, whatever else is in the program.
     pub(crate) buffers: RefCell<shared::Known>,
-    /// Cycles of loads under layouts of what they load, where an instruction can load it so. Moves change what is loaded, not from where.
-    pub(crate) loads: RefCell<HashMap<(OpId, LayoutKey), Option<f64>>>,
     /// Branches looked at, in all attempts of the run.
     pub(crate) branches: Cell<usize>,
 }

@@ -115,7 +115,11 @@ impl<'s, 'p> Cx<'s, 'p> {
             let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
             return Ok(tiling.map(|(_, t)| cost::gemm(t, self.program().threads)));
         }
-        let known = &branch.known;
+        self.cycles(op, &branch.known)
+    }
+
+    /// Cycles of one execution of an operation without matrix instructions, if its layouts are known.
+    fn cycles(&self, op: &'p Op, known: &Layouts) -> Result<Option<f64>, Failure> {
         let layouts: Option<Vec<LayoutKey>> =
             op.kind.registers().iter().map(|t| known.get(*t).map(|k| key(&k.tv))).collect();
         let Some(layouts) = layouts else { return Ok(None) };
@@ -132,25 +136,19 @@ impl<'s, 'p> Cx<'s, 'p> {
         Ok(Some(cycles))
     }
 
-    /// A tiling with its cycles, and those of the loads of operands that nothing else takes.
-    fn way(&self, gemm: &Gemm<'p>, own: &[(&'p Op, f64, TensorId)], tiling: Tiling) -> Way {
-        let cycles = cost::gemm(&tiling, self.program().threads);
+    /// A tiling of a gemm that runs so often, with the loads of operands that nothing else takes.
+    fn way(&self, gemm: &Gemm<'p>, trips: f64, own_loads: &[(&'p Op, f64)], tiling: Tiling) -> Way {
         let mut known = Layouts::new(self.program().tensors.len());
         for (tensor, tv) in [(gemm.a, &tiling.a), (gemm.b, &tiling.b)] {
             let reason = Reason { text: String::new(), from: vec![] };
             known.set(tensor, Rc::new(Known { tv: tv.clone(), reason, pin: None }));
         }
-        let load = |(op, trips, tensor): &(&'p Op, f64, TensorId)| {
-            let Some(layout) = known.get(*tensor).map(|k| key(&k.tv)) else { return 0.0 };
-            let met = self.pool.loads.borrow().get(&(op.id, layout)).copied();
-            let cycles = met.unwrap_or_else(|| {
-                let cycles = self.cost_of(op, &known).ok();
-                self.pool.loads.borrow_mut().insert((op.id, layout), cycles);
-                cycles
-            });
-            trips * cycles.unwrap_or(f64::INFINITY)
+        let load = |(op, trips): &(&'p Op, f64)| match self.cycles(op, &known) {
+            Ok(cycles) => trips * cycles.unwrap_or(0.0),
+            Err(_) => f64::INFINITY,
         };
-        let loads = own.iter().map(load).sum();
+        let loads = own_loads.iter().map(load).sum();
+        let cycles = trips * cost::gemm(&tiling, self.program().threads);
         Way { tiling: Rc::new(tiling), cycles, loads }
     }
 
@@ -251,26 +249,23 @@ pub(crate) fn search<'p>(
     conflicts: Conflicts,
 ) -> Result<Found<'p>, Blocked> {
     let program = cx.program();
-    let gemms: Vec<Gemm<'p>> = component.gemms().filter_map(|(op, _)| Gemm::of(program, op)).collect();
     let packed = component.packed(program);
-    let (mut ways, mut trips): (Vec<Vec<Way>>, Vec<f64>) = Default::default();
-    for gemm in &gemms {
-        let tilings = tilings(program, gemm, cx.arch, cx.pool, packed)?;
+    let (mut gemms, mut ways): (Vec<Gemm<'p>>, Vec<Vec<Way>>) = Default::default();
+    for (op, trips) in component.gemms() {
+        let Some(gemm) = Gemm::of(program, op) else { continue };
+        let tilings = tilings(program, &gemm, cx.arch, cx.pool, packed)?;
         // Where conflicts are mended, a product may get other tensors than those that are loaded.
-        let own = if conflicts == Conflicts::Leave { component.own_loads(program, gemm) } else { Vec::new() };
-        let mut found: Vec<Way> = tilings.into_iter().map(|t| cx.way(gemm, &own, t)).collect();
-        let times = component.ops.iter().find(|(op, _)| op.id == gemm.op.id).map_or(1.0, |(_, trips)| *trips);
+        let own =
+            if conflicts == Conflicts::Leave { component.own_loads(program, &gemm) } else { Vec::new() };
+        let mut found: Vec<Way> = tilings.into_iter().map(|t| cx.way(&gemm, trips, &own, t)).collect();
         // The first leaf is then as good as the bound foresees; of equal ways the one with the fewest cycles of its own comes first.
-        found.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));
-        found.sort_by(|a, b| a.bound(times).total_cmp(&b.bound(times)));
+        found.sort_by(|a, b| a.bound().total_cmp(&b.bound()).then(a.cycles.total_cmp(&b.cycles)));
+        gemms.push(gemm);
         ways.push(found);
-        trips.push(times);
     }
-    let cheapest = |(ways, trips): (&Vec<Way>, &f64)| {
-        let least = ways.iter().map(|way| way.bound(*trips)).fold(f64::INFINITY, f64::min);
-        if least.is_finite() { least } else { 0.0 }
-    };
-    let mut least: Vec<f64> = ways.iter().zip(&trips).map(cheapest).collect();
+    // Where an operand cannot be loaded in any way, the search says why.
+    let cheapest = |ways: &Vec<Way>| ways.first().map(Way::bound).filter(|b| b.is_finite()).unwrap_or(0.0);
+    let mut least: Vec<f64> = ways.iter().map(cheapest).collect();
     for i in (1..least.len()).rev() {
         least[i - 1] += least[i];
     }
@@ -281,7 +276,6 @@ pub(crate) fn search<'p>(
         conflicts,
         gemms,
         ways,
-        trips,
         least,
         keep,
         leaves: Vec::new(),
@@ -346,16 +340,15 @@ impl Branch<'_> {
 /// One tiling of a gemm.
 struct Way {
     tiling: Rc<Tiling>,
-    /// Cycles of one execution.
+    /// Cycles of all executions.
     cycles: f64,
     /// Cycles of all loads of operands that nothing but the gemm takes; infinite where no instruction can load one so.
     loads: f64,
 }
 
 impl Way {
-    /// Cycles of all executions and of these loads.
-    fn bound(&self, trips: f64) -> f64 {
-        trips * self.cycles + self.loads
+    fn bound(&self) -> f64 {
+        self.cycles + self.loads
     }
 }
 
@@ -367,8 +360,6 @@ struct Search<'s, 'c, 'p> {
     gemms: Vec<Gemm<'p>>,
     /// For each gemm its tilings, cheapest first.
     ways: Vec<Vec<Way>>,
-    /// How often each gemm runs.
-    trips: Vec<f64>,
     /// The least cycles of the gemms from each one on, with the loads of operands that nothing else touches.
     least: Vec<f64>,
     keep: usize,
@@ -517,8 +508,7 @@ impl<'p> Search<'_, '_, 'p> {
             }
             let way = &self.ways[at][i];
             // It would be left as soon as it is entered.
-            if !self.promises(so_far + way.bound(self.trips[at]) + self.least[at + 1]) {
-                fits = true;
+            if !self.promises(so_far + way.bound() + self.least[at + 1]) {
                 continue;
             }
             let tiling = way.tiling.clone();

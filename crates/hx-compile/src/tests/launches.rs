@@ -123,26 +123,18 @@ fn a_barrier_that_is_missing_late_is_missed() {
 "
         )
     };
-    check_turned(
-        &body("64", "k != 40"),
-        expect![[r#"
-        HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
-          `copy(s, t)`: thread 1 reads `s` here
-          `copy(r, s)`: thread 0 writes `s` here
-          note: both touch `s[1]`
-          fix: insert `sync()`
-    "#]],
-    );
-    check_turned(
-        &body("m / 256", "k < 40"),
-        expect![[r#"
-        HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
-          `copy(s, t)`: thread 1 reads `s` here
-          `copy(r, s)`: thread 0 writes `s` here
-          note: both touch `s[1]`
-          fix: insert `sync()`
-    "#]],
-    );
+    for (rounds, condition) in [("64", "k != 40"), ("m / 256", "k < 40")] {
+        check_turned(
+            &body(rounds, condition),
+            expect![[r#"
+                HX0401 `copy(s, t)` threads race on `s`: nothing orders the accesses
+                  `copy(s, t)`: thread 1 reads `s` here
+                  `copy(r, s)`: thread 0 writes `s` here
+                  note: both touch `s[1]`
+                  fix: insert `sync()`
+            "#]],
+        );
+    }
     check_turned(
         &body("1000", "k < 999"),
         expect![[r#"
@@ -398,28 +390,19 @@ fn a_counter_is_equal_to_a_number_in_one_round() {
     };
     check_turned(&body("j == m / 128", "j == m / 128"), expect![[""]]);
     check_turned(&body("m / 128 == j + 1", "j + 1 == m / 128"), expect![[""]]);
-    // Many rounds come before it.
-    check_turned(
-        &body("j == m / 128", "j <= m / 128"),
-        expect![[r#"
-        HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
-          `copy(r, s)`: thread 0 writes `s` here
-          `copy(s, t)`: thread 1 reads `s` here
-          note: both touch `s[1]`
-          fix: insert `sync()`
-    "#]],
-    );
-    // One round reads what the next one writes.
-    check_turned(
-        &body("j == m / 128", "j == m / 128 - 1"),
-        expect![[r#"
-        HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
-          `copy(r, s)`: thread 0 writes `s` here
-          `copy(s, t)`: thread 1 reads `s` here
-          note: both touch `s[1]`
-          fix: insert `sync()`
-    "#]],
-    );
+    // Many rounds come before it; or one round reads what the next one writes.
+    for then in ["j <= m / 128", "j == m / 128 - 1"] {
+        check_turned(
+            &body("j == m / 128", then),
+            expect![[r#"
+                HX0401 `copy(r, s)` threads race on `s`: nothing orders the accesses
+                  `copy(r, s)`: thread 0 writes `s` here
+                  `copy(s, t)`: thread 1 reads `s` here
+                  note: both touch `s[1]`
+                  fix: insert `sync()`
+            "#]],
+        );
+    }
 }
 
 /// Without its `commit()` a stage of the prologue becomes part of the first group of the loop.

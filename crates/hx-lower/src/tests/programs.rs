@@ -72,30 +72,30 @@ fn another_instance_with_nothing_known() {
         &args,
         &LaunchFacts::none(),
         expect![[r#"
-            kernel matmul threads 128
-              grid [(m + 95) / 96, (n + 79) / 80]
-              param a: f16[m, k] : [k, 1] align 2
-              param b: f16[n, k] : [k, 1] align 2
-              param c: mut f16[m, n] : [n, 1] align 2
-              where k % BK == 0
-              fact k % 48 == 0
-              register ra: f16[96, 48]
-              register rb: f16[80, 48]
-              register rc: f32[96, 80]
-              shared sc: f16[96, 80]
-              register rc_f16: f16[96, 80]
-              register rc1: f16[96, 80]
-              #0 fill(rc, 0.0)
-              for ki in 0..k / 48
-                #1 copy(a[block_idx.x * 96 + 0..96, ki * 48 + 0..48], ra)
-                #2 copy(b[block_idx.y * 80 + 0..80, ki * 48 + 0..48], rb)
-                #3 gemm(rc, ra, rb)
-              #4 rc_f16 = cast(rc, f16)
-              #5 copy(rc_f16, sc[0..96, 0..80])
-              #6 sync()
-              #7 copy(sc[0..96, 0..80], rc1)
-              #8 copy(rc1, c[block_idx.x * 96 + 0..96, block_idx.y * 80 + 0..80])
-        "#]],
+        kernel matmul threads 128
+          grid [(m + 95) / 96, (n + 79) / 80]
+          param a: f16[m, k] : [k, 1] align 2
+          param b: f16[n, k] : [k, 1] align 2
+          param c: mut f16[m, n] : [n, 1] align 2
+          where k % BK == 0
+          fact k % 48 == 0
+          register ra: f16[96, 48]
+          register rb: f16[80, 48]
+          register rc: f32[96, 80]
+          shared sc: f16[96, 80]
+          register rc_f16: f16[96, 80]
+          register rc1: f16[96, 80]
+          #0 fill(rc, 0.0)
+          for ki in 0..k / 48
+            #1 copy(a[block_idx.x * 96 + 0..96, ki * 48 + 0..48], ra)
+            #2 copy(b[block_idx.y * 80 + 0..80, ki * 48 + 0..48], rb)
+            #3 gemm(rc, ra, rb)
+          #4 rc_f16 = cast(rc, f16)
+          #5 copy(rc_f16, sc[0..96, 0..80])
+          #6 sync()
+          #7 copy(sc[0..96, 0..80], rc1)
+          #8 copy(rc1, c[block_idx.x * 96 + 0..96, block_idx.y * 80 + 0..80])
+    "#]],
     );
 }
 
@@ -334,23 +334,23 @@ kernel f<T: type = f16, N = 4, W: layout = auto>(
         &args,
         &facts,
         expect![[r#"
-            kernel f threads 32
-              grid [1]
-              param a: f32[m, 8] : [lda, 1] align 4
-              param w: f32[n, k] : [k, 1] align 4
-              param s: f32
-              param i: i32
-              param c: mut f32[m, 8] : [8, 1] align 4
-              where m >= 8
-              where n % 2 == 0 && k < 100
-              where i >= 0
-              where i < m
-              fact lda % 8 == 0
-              fact n % 2 == 0
-              register r: f32[8, 8]
-              #0 copy(a[i + 0..8, 0..8], r)
-              #1 copy(r, c[0..8, 0..8])
-        "#]],
+        kernel f threads 32
+          grid [1]
+          param a: f32[m, 8] : [lda, 1] align 4
+          param w: f32[n, k] : [k, 1] align 4
+          param s: f32
+          param i: i32
+          param c: mut f32[m, 8] : [8, 1] align 4
+          where m >= 8
+          where n % 2 == 0 && k < 100
+          where i >= 0
+          where i < m
+          fact lda % 8 == 0
+          fact n % 2 == 0
+          register r: f32[8, 8]
+          #0 copy(a[i + 0..8, 0..8], r)
+          #1 copy(r, c[0..8, 0..8])
+    "#]],
     );
 }
 

@@ -2,7 +2,7 @@
 
 use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
-use hx_target::Arch;
+use hx_target::{Arch, catalogue};
 use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, TensorId, TileProgram, View};
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
@@ -196,15 +196,16 @@ fn a_search_that_stops_has_a_solution() {
 
 /// What a candidate without collective copies costs more is said: its copies take more instructions.
 #[test]
-fn candidates_without_matrix_loads_are_dearer() {
+fn candidates_without_collective_copies_are_dearer() {
     let program = products(1);
     let all = candidates(&program, Arch::Sm90a, &|| false).unwrap();
-    let collective = |solution: &hx_tile::Solution| {
-        let rows = solution.choices.values();
-        rows.filter(|c| matches!(c, hx_tile::Choice::Copy(copy) if copy.row.starts_with("ldmatrix"))).count()
+    let is_collective = |choice: &hx_tile::Choice| match choice {
+        hx_tile::Choice::Copy(copy) => catalogue().copy(&copy.row).is_some_and(|row| row.is_collective()),
+        _ => false,
     };
+    let collective = |solution: &hx_tile::Solution| solution.choices.values().any(is_collective);
     let least = |some: bool| {
-        let costs = all.iter().filter(|solution| (collective(solution) > 0) == some).map(|s| s.cost);
+        let costs = all.iter().filter(|solution| collective(solution) == some).map(|s| s.cost);
         costs.fold(f64::INFINITY, f64::min)
     };
     assert!(least(true) < least(false) && least(false).is_finite(), "{} and {}", least(true), least(false));
