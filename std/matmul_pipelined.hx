@@ -21,15 +21,23 @@ kernel matmul_pipelined<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, 
         copy_async(gb[.., .., s], sb[.., .., s]);
         commit();
     }
+    // Behind the products the copies cost no time to issue. But matrix loads are not moved past copies into the same memory: with
+    // many of them it is better to have the copies out of the way.
+    let ahead = BK > 32 || BM * BN > 128 * 128;
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);
         sync();
-        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
-        // Issued while the products are in the pipe; the tile before has been read.
+        // The tile before has been read, so its memory is free.
+        if !ahead {
+            gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+        }
         let next = ki + STAGES - 1;
         copy_async(ga[.., .., next], sa[.., .., next % STAGES]);
         copy_async(gb[.., .., next], sb[.., .., next % STAGES]);
         commit();
+        if ahead {
+            gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+        }
     }
     wait(0);
     let sc = shared_tensor(T, [BM, BN]);

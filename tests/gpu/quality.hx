@@ -1,5 +1,6 @@
-//! How good the compiler's choices are: for each shape the kernel as the compiler solves it, beside the same kernel with every
-//! arrangement of warps and every plain way to lay out the stages in shared memory. `quality.py` makes the table.
+//! How good the compiler's choices are, for each shape: the kernel as the compiler solves it beside all other candidates of its
+//! own (`hx bench --candidates`), and beside the same kernel with every arrangement of warps and every plain way to lay out the
+//! stages in shared memory. `quality.py` makes the tables.
 
 use std::matmul_pipelined::matmul_pipelined;
 
@@ -27,14 +28,20 @@ kernel by_hand<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, WM = 2, W
         copy_async(gb[.., .., s], sb[.., .., s]);
         commit();
     }
+    let ahead = BK > 32 || BM * BN > 128 * 128;
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);
         sync();
-        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES], warps: [WM, WN]);
+        if !ahead {
+            gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES], warps: [WM, WN]);
+        }
         let next = ki + STAGES - 1;
         copy_async(ga[.., .., next], sa[.., .., next % STAGES]);
         copy_async(gb[.., .., next], sb[.., .., next % STAGES]);
         commit();
+        if ahead {
+            gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES], warps: [WM, WN]);
+        }
     }
     wait(0);
     let sc = shared_tensor(f16, [BM, BN]);
@@ -43,7 +50,8 @@ kernel by_hand<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, WM = 2, W
     copy(sc, tile(c, [BM, BN])[.., .., bm, bn]);
 }
 
-bench "quality" for (m, n, k, bm, bn, bk, stages, threads) in [
+/// m, n, k, BM, BN, BK, stages, threads.
+const SHAPES = [
     (4096, 4096, 4096, 128, 128, 32, 4, 128),
     (4096, 4096, 4096, 128, 128, 32, 4, 256),
     (4096, 4096, 4096, 128, 128, 64, 3, 256),
@@ -60,7 +68,18 @@ bench "quality" for (m, n, k, bm, bn, bk, stages, threads) in [
     (4096, 4096, 512, 256, 128, 32, 3, 256),
     (3840, 5120, 4096, 96, 128, 32, 4, 128),
     (4096, 3840, 4096, 128, 96, 32, 4, 128),
-] {
+];
+
+bench "own" for (m, n, k, bm, bn, bk, stages, threads) in SHAPES {
+    let a = randn(f16, [m, k], seed: 1);
+    let b = randn(f16, [n, k], seed: 2);
+    let c = empty(f16, [m, n]);
+    measure flops 2 * m * n * k {
+        matmul_pipelined<BM = bm, BN = bn, BK = bk, STAGES = stages, THREADS = threads>(a, b, c)
+    }
+}
+
+bench "by hand" for (m, n, k, bm, bn, bk, stages, threads) in SHAPES {
     let a = randn(f16, [m, k], seed: 1);
     let b = randn(f16, [n, k], seed: 2);
     let c = empty(f16, [m, n]);

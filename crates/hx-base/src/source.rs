@@ -113,7 +113,7 @@ pub struct Workspace {
     /// Ordered as they became known; a path occurs once.
     #[returns(deref)]
     pub files: Vec<SourceFile>,
-    /// Which of the candidates of every kernel is built, counted from the cheapest, which is 0.
+    /// Which of the candidates of every kernel is built where nothing else is asked for, counted from the cheapest, which is 0.
     #[default]
     #[returns(copy)]
     pub candidate: u32,

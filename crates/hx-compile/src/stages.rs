@@ -36,19 +36,19 @@ pub fn tile_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Low
 /// The layouts and instructions of an instance.
 #[salsa::tracked]
 pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solution, Stop> {
+    let number = instance.candidate(db) as usize;
+    if number > 0 {
+        let all = candidates(db, instance.with_candidate(db, 0)).as_ref().map_err(Stop::clone)?;
+        let found = all.get(number).cloned();
+        return found.ok_or_else(|| Stop::Layouts(Failure::no_candidate(number, all.len())));
+    }
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
     // A cancelled query unwinds at the poll, so the solver never sees a request to stop.
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
     };
-    let number = db.workspace().candidate(db) as usize;
-    if number == 0 {
-        return hx_synth::solve(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts);
-    }
-    let all = hx_synth::candidates(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)?;
-    let count = all.len();
-    all.into_iter().nth(number).ok_or_else(|| Stop::Layouts(hx_synth::Failure::no_candidate(number, count)))
+    hx_synth::solve(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
 }
 
 /// All solutions of an instance that differ in what runs, cheapest first; the first is the one that is chosen.

@@ -358,6 +358,50 @@ fn checking_after_whitespace_solves_and_compares_nothing() {
     assert_eq!(ran, [""; 0]);
 }
 
+/// The default instance of a file's first kernel.
+fn first_instance(db: &TestDb, file: SourceFile) -> Instance<'_> {
+    let kernel = file_items(db, file).kernels().next().expect("a kernel");
+    default_instance(db, kernel, ARCH).expect("no open parameters")
+}
+
+/// All candidates of a kernel are searched for once, whichever of them are built.
+#[test]
+fn candidates_are_searched_for_once() {
+    let text = "kernel k(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [1] threads 64 {
+    let acc = register_tensor(f32, [32, 32]);
+    fill(acc, 0.0);
+    gemm(acc, load(tile(a, [32, 16])[.., .., 0, 0]), load(tile(b, [32, 16])[.., .., 0, 0]));
+    copy(acc, tile(c, [32, 32])[.., .., 0, 0]);
+}
+";
+    let (mut db, file) = TestDb::with_file(text);
+    for number in [0, 1, 2, 1] {
+        let instance = first_instance(&db, file).with_candidate(&db, number);
+        assert!(solution(&db, instance).is_ok(), "candidate {number}");
+    }
+    expect![[r#"
+        body_names × 1
+        body_of × 1
+        candidates × 1
+        file_items × 1
+        import_named × 9
+        imports × 1
+        item_named × 10
+        kernel_signature × 1
+        lowered_kernel × 1
+        parse × 1
+        signature_names × 1
+        solution × 3
+        tile_program × 1
+    "#]]
+    .assert_eq(&db.log.take_counts());
+    // What the workspace asks for is what the default instance is.
+    db.workspace().choose(&mut db, 1);
+    assert_eq!(first_instance(&db, file).candidate(&db), 1);
+    assert!(solution(&db, first_instance(&db, file)).is_ok());
+    expect![[""]].assert_eq(&db.log.take_counts());
+}
+
 #[test]
 fn a_kernel_is_not_built_when_what_it_uses_is_broken() {
     let text = "use b::TILE;
@@ -470,7 +514,7 @@ fn tensors_that_do_not_fit_are_offered_what_makes_them() {
     let (db, file) = TestDb::with_file(&text);
     let kernel = file_items(&db, file).kernels().next().expect("there is one");
     let args = std::collections::BTreeMap::from([("BM".into(), CtValue::Int(256))]);
-    let instance = Instance::new(&db, kernel, args, ARCH, LaunchFacts::all_16());
+    let instance = Instance::chosen(&db, kernel, args, ARCH, LaunchFacts::all_16());
     expect![[r#"
         HX0503 `load(tile(x, [BM, 256])[.., .., block_idx, 0])` `a` takes 512 registers of each thread, which has 255 on sm_80
           `load(tile(x, [BM, 256])[.., .., block_idx, 0])`: 512 elements of f32 a thread

@@ -71,7 +71,14 @@ pub(crate) fn with_value<'db>(
 ) -> Instance<'db> {
     let mut args = instance.args(db).clone();
     args.insert(name.clone(), CtValue::Int(value));
-    Instance::new(db, instance.kernel(db), args, instance.arch(db), instance.facts(db).clone())
+    Instance::new(
+        db,
+        instance.kernel(db),
+        args,
+        instance.arch(db),
+        instance.facts(db).clone(),
+        instance.candidate(db),
+    )
 }
 
 /// A value halved again and again, as sizes of tiles are.

@@ -27,6 +27,8 @@ pub struct BenchOptions {
     /// For each bench.
     pub timeout: Option<Duration>,
     pub timing: Timing,
+    /// Measure every candidate of the measured kernels, too.
+    pub candidates: bool,
 }
 
 /// What became of one bench, or of one case of it.
@@ -80,6 +82,7 @@ fn run_case(
         args: Vec::new(),
         seed: case_seed(options.seed, &case.name),
         unchecked: matches!(machine, Machine::CompileOnly(_)),
+        candidates: options.candidates,
     };
     let mut session = Session::new(db, &mut launcher, captured, given);
     let value: Option<Value> = match case.index {

@@ -146,7 +146,7 @@ pub fn build(
         Some(facts) => {
             let pointers = kernel_signature(db, kernel).params.iter().map(|p| p.name.clone());
             let facts = launch_facts(pointers, facts);
-            Instance::new(db, kernel, best.args(db).clone(), best.arch(db), facts)
+            Instance::chosen(db, kernel, best.args(db).clone(), best.arch(db), facts)
         }
     };
     let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;

@@ -198,7 +198,7 @@ pub(crate) fn instance<'db>(
     if let Some(open) = open {
         return Err(EmitError::Open { kernel: name.clone(), parameter: open.name.clone() });
     }
-    Ok(Instance::new(db, kernel, args, setup.target, LaunchFacts::all_16()))
+    Ok(Instance::chosen(db, kernel, args, setup.target, LaunchFacts::all_16()))
 }
 
 /// The findings of an instance that does not get to the wanted stage.

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use hx_base::{Diagnostic, codes};
-use hx_compile::{Db, Instance, Stop, instance_diagnostics};
+use hx_compile::{Db, Instance, Stop, candidates, instance_diagnostics};
 use hx_hir::{Item, Kernel, item_range};
 use hx_host::bench::{GemmRequest, Step, Times};
 use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
@@ -156,6 +156,15 @@ impl<'a> Device for Launcher<'a> {
             Machine::Gpu(gpu) => self.multiply(gpu, request),
             Machine::CompileOnly(_) => Ok(()),
         }
+    }
+
+    fn candidates(&mut self, request: &LaunchRequest) -> Result<u32, LaunchError> {
+        let kernel = find_kernel(self.db, request)?;
+        let prepared = bind::bind(self.db, kernel, request)?;
+        let (instance, _) = instance::choose(self.db, kernel, self.arch, prepared)?;
+        let all = candidates(self.db, instance.with_candidate(self.db, 0)).as_ref();
+        let all = all.map_err(|stop| stopped_at(self.db, instance, stop))?;
+        Ok(u32::try_from(all.len()).unwrap_or(u32::MAX))
     }
 
     fn code(&mut self, question: &CodeQuestion) -> HostResult<CodeAnswer> {

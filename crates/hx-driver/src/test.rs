@@ -329,7 +329,7 @@ fn run_case(
     let mut launcher = Launcher::new(db, machine, deadline, stop);
     let seed = case_seed(options.seed, &case.name);
     let unchecked = matches!(machine, Machine::CompileOnly(_));
-    let given = Options { args: Vec::new(), seed, unchecked };
+    let given = Options { seed, unchecked, ..Options::default() };
     let mut session = Session::new(db, &mut launcher, &mut captured, given);
     let value = match (case.index, session.cases(item)) {
         (None, _) => Ok(None),

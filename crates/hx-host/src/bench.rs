@@ -75,6 +75,8 @@ pub struct Times {
 pub struct Work {
     /// `matmul<BM = 128>`, `cublas::gemm`, `copy`.
     pub label: String,
+    /// Which candidate of its kernels it runs; nothing for what the compiler chose.
+    pub candidate: Option<u32>,
     pub steps: Vec<Step>,
     /// Floating-point operations of one run, where they are stated or known.
     pub flops: Option<f64>,
@@ -88,7 +90,7 @@ pub struct Work {
 
 impl Work {
     pub(crate) fn new(label: String, steps: Vec<Step>) -> Work {
-        Work { label, steps, flops: None, bytes: None, times: None, outputs: Vec::new() }
+        Work { label, candidate: None, steps, flops: None, bytes: None, times: None, outputs: Vec::new() }
     }
 
     /// A copy of so many bytes, which moves twice as many: they are read and written.
@@ -116,6 +118,24 @@ impl Work {
     fn is_copy(&self) -> bool {
         matches!(self.steps[..], [Step::Copy { .. }])
     }
+
+    fn compared_with<'w>(&self, other: &'w Work) -> HostResult<Comparison<'w>> {
+        let by_bytes = self.bytes_per_second().zip(other.bytes_per_second());
+        let (ratio, compared) = match by_bytes {
+            Some((mine, theirs)) if other.is_copy() => (Some(mine / theirs), Compared::Bandwidth),
+            // A copy is no other way to do the work; without bytes there is nothing to compare.
+            _ if other.is_copy() => (None, Compared::Bandwidth),
+            _ => {
+                let medians = self.times.as_ref().zip(other.times.as_ref());
+                (medians.map(|(mine, theirs)| theirs.median / mine.median), Compared::Time)
+            }
+        };
+        let ratio = ratio.filter(|r| r.is_finite());
+        // What was only compiled has written nothing.
+        let ran = self.times.is_some() && other.times.is_some();
+        let difference = if ran { apart(self, other)? } else { None };
+        Ok(Comparison { other, ratio, compared, difference })
+    }
 }
 
 /// What a ratio compares.
@@ -127,11 +147,11 @@ pub enum Compared {
     Bandwidth,
 }
 
-/// A measured work against a baseline.
+/// A measured work against another.
 #[derive(Clone, Debug)]
-pub struct Comparison {
-    /// Position in [`Group::baselines`].
-    pub baseline: usize,
+pub struct Comparison<'g> {
+    /// A baseline; for a candidate the work that the compiler chose.
+    pub other: &'g Work,
     /// How many times as fast the measured work is: above 1 it wins. Nothing where one of the two was not timed.
     pub ratio: Option<f64>,
     pub compared: Compared,
@@ -154,26 +174,14 @@ impl Group {
         self.measures.iter_mut().chain(&mut self.baselines)
     }
 
-    /// A measured work against every baseline.
-    pub fn comparisons(&self, measure: &Work) -> HostResult<Vec<Comparison>> {
-        let compare = |(baseline, other): (usize, &Work)| {
-            let by_bytes = measure.bytes_per_second().zip(other.bytes_per_second());
-            let (ratio, compared) = match by_bytes {
-                Some((mine, theirs)) if other.is_copy() => (Some(mine / theirs), Compared::Bandwidth),
-                // A copy is no other way to do the work; without bytes there is nothing to compare.
-                _ if other.is_copy() => (None, Compared::Bandwidth),
-                _ => {
-                    let medians = measure.times.as_ref().zip(other.times.as_ref());
-                    (medians.map(|(mine, theirs)| theirs.median / mine.median), Compared::Time)
-                }
-            };
-            let ratio = ratio.filter(|r| r.is_finite());
-            // What was only compiled has written nothing.
-            let ran = measure.times.is_some() && other.times.is_some();
-            let difference = if ran { apart(measure, other)? } else { None };
-            Ok(Comparison { baseline, ratio, compared, difference })
-        };
-        self.baselines.iter().enumerate().map(compare).collect()
+    /// A measured work, by its position, against every baseline; a candidate against what the compiler chose.
+    pub fn comparisons(&self, measure: usize) -> HostResult<Vec<Comparison<'_>>> {
+        let (before, measure) = (&self.measures[..measure], &self.measures[measure]);
+        if measure.candidate.is_none() {
+            return self.baselines.iter().map(|other| measure.compared_with(other)).collect();
+        }
+        let chosen = before.iter().rev().find(|work| work.candidate.is_none());
+        chosen.iter().map(|chosen| measure.compared_with(chosen)).collect()
     }
 }
 

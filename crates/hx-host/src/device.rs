@@ -22,6 +22,11 @@ pub trait Device {
         Err(LaunchError::call(error.help("`a @ b` computes the product in f64 on any machine")))
     }
 
+    /// How many solutions the compiler has for the kernel of a launch, of which it builds the first unless a request says otherwise.
+    fn candidates(&mut self, _: &LaunchRequest) -> Result<u32, LaunchError> {
+        Ok(1)
+    }
+
     /// What is known of the code of the kernel that was launched last.
     fn code(&mut self, _: &CodeQuestion) -> HostResult<CodeAnswer> {
         Ok(CodeAnswer::Unknown("kernels have no code here".to_owned()))
@@ -49,6 +54,8 @@ pub struct LaunchRequest {
     pub generics: Vec<(Name, Value)>,
     /// Run-time arguments in the order of the text.
     pub args: Vec<LaunchArg>,
+    /// Which of the kernel's candidates runs, counted from the cheapest; nothing for the one that the device builds by itself.
+    pub candidate: Option<u32>,
 }
 
 /// A run-time argument.

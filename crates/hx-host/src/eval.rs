@@ -48,6 +48,8 @@ pub struct Options {
     pub seed: u64,
     /// Take every assertion for true: for evaluations whose kernels do not run.
     pub unchecked: bool,
+    /// Measure every candidate of the kernels that a bench measures.
+    pub candidates: bool,
 }
 
 /// Where an evaluation meets the world: what it prints, and whether it should stop.

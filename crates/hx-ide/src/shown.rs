@@ -48,6 +48,6 @@ impl Shown {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         let complete = signature.generics.iter().all(|g| g.default.is_some() || known.contains_key(&g.name));
-        complete.then(|| Instance::new(db, kernel, known, self.arch, LaunchFacts::all_16()))
+        complete.then(|| Instance::chosen(db, kernel, known, self.arch, LaunchFacts::all_16()))
     }
 }

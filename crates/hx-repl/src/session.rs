@@ -219,7 +219,7 @@ impl Session {
 
     /// What is given to an evaluation that begins now.
     pub(crate) fn options(&self) -> Options {
-        Options { args: Vec::new(), seed: self.config.seed, unchecked: false }
+        Options { seed: self.config.seed, ..Options::default() }
     }
 
     /// When an evaluation that begins now has to be over.

@@ -76,21 +76,20 @@ pub fn candidates(
             if leaf == CANDIDATES {
                 (component, leaf) = (component + 1, 0);
             }
-            let pick = Pick { component, leaf, single, conflicts: Conflicts::Leave, keep: CANDIDATES };
+            let pick =
+                Pick { component, leaf, single, conflicts: Conflicts::Leave, keep: CANDIDATES, held: true };
             // Each is looked for as the first was.
             pool.branches.set(0);
             match solver.attempt_with(&moves, &still, &pick) {
                 Ok(Picked::Solution(solution, _)) => {
-                    if held(program, &solution, arch)
-                        && !alike(&best, &solution)
-                        && !others.iter().any(|other| alike(other, &solution))
-                    {
+                    if !alike(&best, &solution) && !others.iter().any(|other| alike(other, &solution)) {
                         others.push(*solution);
                     }
                     leaf += 1;
                 }
                 Ok(Picked::NoLeaf | Picked::Needs(_)) => (component, leaf) = (component + 1, 0),
                 Ok(Picked::NoComponent) => break,
+                Ok(Picked::TooLarge) => leaf += 1,
                 Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked.failure),
                 // This leaf fits nothing else, such as shared memory.
                 Err(_) => leaf += 1,
@@ -102,11 +101,10 @@ pub fn candidates(
 }
 
 /// Whether each register tensor alone has room in a thread.
-fn held(program: &TileProgram, solution: &Solution, arch: Arch) -> bool {
-    let program = solution.program(program);
+fn held(program: &TileProgram, known: &Layouts, arch: Arch) -> bool {
     let most = i64::from(arch.limits().registers_per_thread);
-    solution.registers.iter().all(|(tensor, held)| {
-        held.layout.mode(1).size() * i64::from(program.tensor(*tensor).dtype.bits()) <= 32 * most
+    known.iter().all(|(tensor, known)| {
+        known.tv.values() * i64::from(program.tensor(tensor).dtype.bits()) <= 32 * most
     })
 }
 
@@ -141,12 +139,14 @@ struct Pick {
     conflicts: Conflicts,
     /// Leaves of the component that are looked for.
     keep: usize,
+    /// Each register tensor alone has to have room in a thread.
+    held: bool,
 }
 
 impl Pick {
     /// The best leaf of every component.
     fn best(conflicts: Conflicts) -> Pick {
-        Pick { component: 0, leaf: 0, single: false, conflicts, keep: 1 }
+        Pick { component: 0, leaf: 0, single: false, conflicts, keep: 1, held: false }
     }
 }
 
@@ -156,6 +156,8 @@ enum Picked {
     Needs(Vec<Move>),
     NoLeaf,
     NoComponent,
+    /// A register tensor has no room in a thread.
+    TooLarge,
 }
 
 impl Solver<'_> {
@@ -331,7 +333,7 @@ impl Solver<'_> {
             let more = match self.attempt_with(&moves, still, &Pick::best(Conflicts::Mend)) {
                 Ok(Picked::Solution(solution, _)) => return Ok(Some(*solution)),
                 Ok(Picked::Needs(more)) => more,
-                Ok(Picked::NoLeaf | Picked::NoComponent) => vec![],
+                Ok(Picked::NoLeaf | Picked::NoComponent | Picked::TooLarge) => vec![],
                 Err(blocked) if blocked.failure.kind == FailureKind::Cancelled => return Err(blocked),
                 Err(blocked) => blocked.moves.into_iter().filter(|m| !moves.contains(m)).take(1).collect(),
             };
@@ -379,12 +381,18 @@ impl Solver<'_> {
         let mut tries = 2 * NEIGHBOURS;
         while tries > 0 && best.strain > STRAIN * best.cost && !(self.cancelled)() {
             tries -= 1;
-            let pick =
-                Pick { component, leaf, single: false, conflicts: Conflicts::Leave, keep: NEIGHBOURS + 1 };
+            let pick = Pick {
+                component,
+                leaf,
+                single: false,
+                conflicts: Conflicts::Leave,
+                keep: NEIGHBOURS + 1,
+                held: false,
+            };
             match self.attempt_with(&best.edits.moves, still, &pick) {
                 Ok(Picked::Solution(solution, _)) if solution.cost < best.cost => best = *solution,
                 Ok(Picked::NoComponent) => break,
-                Ok(Picked::NoLeaf | Picked::Needs(_)) => leaf = NEIGHBOURS,
+                Ok(Picked::NoLeaf | Picked::Needs(_) | Picked::TooLarge) => leaf = NEIGHBOURS,
                 Ok(Picked::Solution(..)) | Err(_) => {}
             }
             (component, leaf) = if leaf < NEIGHBOURS { (component, leaf + 1) } else { (component + 1, 1) };
@@ -463,6 +471,10 @@ impl Solver<'_> {
         }
         if !needed.is_empty() {
             return Ok(Picked::Needs(needed));
+        }
+        // Before shared memory is laid out for it, which takes longest.
+        if pick.held && !held(&moved, &known, self.arch) {
+            return Ok(Picked::TooLarge);
         }
         solution.steps = cx.steps.get();
         let routes = route::routes(&cx, &known);

@@ -73,6 +73,9 @@ pub struct MissingRecord {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WorkRecord {
     pub label: String,
+    /// Which candidate of its kernels it runs; nothing for what the compiler chose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<u32>,
     pub median_us: Option<f64>,
     /// A fifth of the runs were faster.
     pub low_us: Option<f64>,
@@ -89,11 +92,11 @@ pub struct WorkRecord {
     pub gbs: Option<f64>,
     /// Share of the stated roof.
     pub roof_share: Option<f64>,
-    /// Of a measured work, in the order of the baselines.
+    /// Of a measured work, in the order of the baselines; of a candidate against what the compiler chose.
     pub against: Vec<AgainstRecord>,
 }
 
-/// A measured work against a baseline.
+/// A measured work against another.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AgainstRecord {
     pub baseline: String,
@@ -107,6 +110,16 @@ pub struct AgainstRecord {
     pub max_ulps: Option<f64>,
     /// Whether both wrote the same tensors.
     pub compared: bool,
+}
+
+impl WorkRecord {
+    /// Its label, and which candidate it is where it is not what the compiler chose.
+    pub fn name(&self) -> String {
+        match self.candidate {
+            Some(candidate) => format!("{}, candidate {candidate}", self.label),
+            None => self.label.clone(),
+        }
+    }
 }
 
 impl BenchFile {
@@ -165,9 +178,9 @@ impl BenchFile {
 }
 
 fn group_record(group: &Group, roofs: &Roofs) -> HostResult<GroupRecord> {
-    let measure = |work: &Work| {
-        let against = group.comparisons(work)?.into_iter().map(|c| AgainstRecord {
-            baseline: group.baselines[c.baseline].label.clone(),
+    let measure = |(at, work): (usize, &Work)| {
+        let against = group.comparisons(at)?.into_iter().map(|c| AgainstRecord {
+            baseline: c.other.label.clone(),
             ratio: c.ratio,
             by: match c.compared {
                 Compared::Time => "time",
@@ -182,7 +195,7 @@ fn group_record(group: &Group, roofs: &Roofs) -> HostResult<GroupRecord> {
         Ok(WorkRecord { against: against.collect(), ..work_record(work, roofs) })
     };
     Ok(GroupRecord {
-        measures: group.measures.iter().map(measure).collect::<HostResult<_>>()?,
+        measures: group.measures.iter().enumerate().map(measure).collect::<HostResult<_>>()?,
         baselines: group.baselines.iter().map(|work| work_record(work, roofs)).collect(),
         missing: group
             .missing
@@ -196,6 +209,7 @@ fn work_record(work: &Work, roofs: &Roofs) -> WorkRecord {
     let times = work.times.as_ref();
     WorkRecord {
         label: work.label.clone(),
+        candidate: work.candidate,
         median_us: times.map(|t| t.median),
         low_us: times.map(|t| t.low),
         high_us: times.map(|t| t.high),
@@ -244,7 +258,7 @@ pub fn changes(before: &BenchFile, after: &BenchFile) -> Vec<Change> {
         } else {
             Verdict::Same
         };
-        let (name, label) = (key.bench.to_owned(), new.label.clone());
+        let (name, label) = (key.bench.to_owned(), new.name());
         out.push(Change { name, label, before: was.median, after: is.median, verdict });
     }
     out
@@ -268,16 +282,17 @@ impl Span {
 struct Key<'a> {
     bench: &'a str,
     label: &'a str,
+    candidate: Option<u32>,
     nth: usize,
 }
 
 fn measures(file: &BenchFile) -> impl Iterator<Item = (Key<'_>, &WorkRecord)> {
     file.benches.iter().flat_map(|bench| {
-        let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut seen: BTreeMap<_, usize> = BTreeMap::new();
         bench.groups.iter().flat_map(|group| &group.measures).map(move |work| {
-            let count = seen.entry(&work.label).or_default();
+            let count = seen.entry((&work.label, work.candidate)).or_default();
             *count += 1;
-            (Key { bench: &bench.name, label: &work.label, nth: *count }, work)
+            (Key { bench: &bench.name, label: &work.label, candidate: work.candidate, nth: *count }, work)
         })
     })
 }

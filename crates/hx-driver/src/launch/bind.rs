@@ -29,6 +29,8 @@ pub(super) struct Prepared {
     pub params: Vec<BoundParam>,
     /// The argument of each parameter, by position in the request.
     pub sources: Vec<usize>,
+    /// Which candidate was asked for.
+    pub candidate: Option<u32>,
 }
 
 /// Where a dimension got its value.
@@ -120,7 +122,7 @@ pub(super) fn bind<'db>(
     }
     overlaps(&header, request, &params, &sources)?;
     let dims = dims.into_iter().map(|(name, b)| (name, b.value)).collect();
-    Ok(Prepared { args, dims, params, sources })
+    Ok(Prepared { args, dims, params, sources, candidate: request.candidate })
 }
 
 /// The argument of each parameter, by position in the request.

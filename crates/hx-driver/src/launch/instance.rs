@@ -22,7 +22,10 @@ pub(super) fn choose<'db>(
     prepared: Prepared,
 ) -> Result<(Instance<'db>, Bound), LaunchError> {
     let facts = facts(&prepared);
-    let instance = Instance::new(db, kernel, prepared.args, arch, facts);
+    let mut instance = Instance::chosen(db, kernel, prepared.args, arch, facts);
+    if let Some(candidate) = prepared.candidate {
+        instance = instance.with_candidate(db, candidate);
+    }
     let lowered = tile_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
     let header = Header::new(db, kernel);
     let mut symbols: BTreeMap<Symbol, i64> =

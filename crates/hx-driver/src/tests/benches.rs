@@ -13,12 +13,21 @@ use crate::{BenchFile, BenchOptions, Filter, Roofs, changes, list_benches, run_b
 
 const KERNEL: &str = "kernel k<B = 1>(x: f32[n]) grid [1] threads 32 { }\n";
 
-/// Every step takes this many microseconds, give or take one.
+/// Every step takes this many microseconds, give or take one; its candidates take one more each.
 struct Clock(f64);
+
+/// How many candidates a kernel has here: as many as its name has letters.
+fn count(request: &LaunchRequest) -> u32 {
+    request.kernel.name.len() as u32
+}
 
 impl Device for Clock {
     fn launch(&mut self, _: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
         Ok(LaunchReport { written: vec![0], ..LaunchReport::default() })
+    }
+
+    fn candidates(&mut self, request: &LaunchRequest) -> Result<u32, LaunchError> {
+        Ok(count(request))
     }
 
     fn can_time(&self) -> HostResult<()> {
@@ -26,8 +35,12 @@ impl Device for Clock {
     }
 
     fn time(&mut self, works: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
+        let one = |step: &Step| match step {
+            Step::Launch(request) => self.0 + f64::from(request.candidate.unwrap_or(0)),
+            _ => self.0,
+        };
         let times = |steps: &Vec<Step>| {
-            let median = self.0 * steps.len() as f64;
+            let median = steps.iter().map(one).sum::<f64>();
             let (low, high) = (median - 1.0, median + 1.0);
             Times { samples: vec![low, median, high], median, low, high }
         };
@@ -37,11 +50,15 @@ impl Device for Clock {
 
 /// The groups of the first bench of a text.
 fn timed(text: &str, micros: f64) -> Vec<Group> {
+    timed_with(text, micros, Options::default())
+}
+
+fn timed_with(text: &str, micros: f64, options: Options) -> Vec<Group> {
     let (db, file) = open(text);
     let listing = list_benches(&db, &[file], &Filter::default());
     let item = listing.cases[0].test.find(&db).expect("a bench");
     let (mut lines, mut device) = (Vec::<String>::new(), Clock(micros));
-    let mut session = Session::new(&db, &mut device, &mut lines, Options::default());
+    let mut session = Session::new(&db, &mut device, &mut lines, options);
     session.bench(item, None).expect("it runs")
 }
 
@@ -203,6 +220,35 @@ fn what_changed_between_two_files() {
             t.hx::b k 10 11.5 Same
         "#]],
     );
+}
+
+/// The block of a measure runs once for each candidate; a kernel that has fewer than another of the block stays as it is.
+#[test]
+fn candidates_are_measures_of_their_own() {
+    let text = "kernel ab(x: f32[n]) grid [1] threads 32 { }\n\
+                kernel four(x: f32[n]) grid [1] threads 32 { }\n\
+                bench \"b\" { let x = ones(f32, 4); measure { ab(x) } measure { ab(x); four(x) } baseline ab(x) }";
+    let groups = timed_with(text, 10.0, Options { candidates: true, ..Options::default() });
+    let mut out = String::new();
+    let [group] = &groups[..] else { panic!("one group") };
+    for (at, work) in group.measures.iter().enumerate() {
+        let median = work.times.as_ref().map_or(0.0, |times| times.median);
+        out += &format!("{} {:?} {median} µs:", work.label, work.candidate);
+        for comparison in group.comparisons(at).expect("numbers") {
+            let ratio = comparison.ratio.unwrap_or(0.0);
+            out += &format!(" {ratio:.3}× {}", comparison.other.label);
+        }
+        out += "\n";
+    }
+    expect![[r#"
+        ab None 10 µs: 1.000× ab
+        ab Some(1) 11 µs: 0.909× ab
+        ab + four None 20 µs: 0.500× ab
+        ab + four Some(1) 22 µs: 0.909× ab + four
+        ab + four Some(2) 22 µs: 0.909× ab + four
+        ab + four Some(3) 23 µs: 0.870× ab + four
+    "#]]
+    .assert_eq(&out);
 }
 
 #[test]

@@ -3,13 +3,15 @@
 //!
 //! A group is some measures followed by some baselines, or the other way round. A statement that goes back to the kind
 //! that a group began with begins the next one, so that a loop over sizes compares like with like.
+//!
+//! Where all candidates are asked for, the block of a measure runs once for each, and each is a measure of its own.
 
 use hx_base::codes;
 use hx_hir::{Arg, Expr, ExprId, Item, ItemKey, MeasureKind, Name, Resolution};
 
 use super::{At, EvalError, EvalResult, Frame, Session};
 use crate::bench::{GemmRequest, Group, Step, Work, bytes_of};
-use crate::device::{LaunchReport, LaunchRequest};
+use crate::device::{LaunchError, LaunchReport, LaunchRequest};
 use crate::error::HostError;
 use crate::tensor::{HostTensor, Tensor};
 use crate::value::Value;
@@ -28,6 +30,8 @@ pub(super) struct Recording {
     last: Option<(ItemKey, ExprId)>,
     /// What the calls of the statement at hand did.
     calls: Option<Calls>,
+    /// Which candidate of every kernel the statement at hand launches, where it has so many.
+    candidate: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,6 +105,17 @@ impl<'a> Session<'a> {
         Ok(recording.done)
     }
 
+    /// Puts the candidate that is being measured into a launch. A kernel that has fewer stays as it is.
+    pub(super) fn choose(&mut self, request: &mut LaunchRequest) -> Result<(), LaunchError> {
+        let candidate = self.recording.as_ref().and_then(|r| r.candidate);
+        if let Some(candidate) = candidate
+            && candidate < self.device.candidates(request)?
+        {
+            request.candidate = Some(candidate);
+        }
+        Ok(())
+    }
+
     /// Times the group at hand, if there is one with measures.
     fn finish_group(&mut self) -> EvalResult<()> {
         let Some(recording) = &mut self.recording else { return Ok(()) };
@@ -148,10 +163,44 @@ impl<'a> Frame<'_, 'a> {
             let error = HostError::call("`measure` runs no kernel, so there is nothing to time");
             return Err(self.fail(block, error));
         }
-        let work =
-            Work { flops, bytes, outputs: calls.outputs, ..Work::new(label(&calls.steps), calls.steps) };
-        self.add(block, Kind::Measure, |group| group.measures.push(work));
+        let count = self.candidates(block, &calls.steps)?;
+        let work = |calls: Calls, candidate| {
+            let label = label(&calls.steps);
+            Work { flops, bytes, candidate, outputs: calls.outputs, ..Work::new(label, calls.steps) }
+        };
+        let own = work(calls, None);
+        self.add(block, Kind::Measure, |group| group.measures.push(own));
+        for candidate in 1..count {
+            self.candidate(Some(candidate));
+            let calls = self.recorded(block);
+            self.candidate(None);
+            let other = work(calls?, Some(candidate));
+            self.add(block, Kind::Measure, |group| group.measures.push(other));
+        }
         Ok(())
+    }
+
+    /// How many candidates a measure has: the most that one of its kernels has.
+    fn candidates(&mut self, block: ExprId, steps: &[Step]) -> EvalResult<u32> {
+        let mut most = 1;
+        if self.session.options.candidates {
+            for step in steps {
+                let Step::Launch(request) = step else { continue };
+                let found = self.session.device.candidates(request).map_err(|error| {
+                    let (error, found) = error.into_parts();
+                    EvalError { found, ..self.fail(block, error) }
+                })?;
+                most = most.max(found);
+            }
+        }
+        Ok(most)
+    }
+
+    /// Which candidate of every kernel is launched from here on.
+    fn candidate(&mut self, candidate: Option<u32>) {
+        if let Some(recording) = &mut self.session.recording {
+            recording.candidate = candidate;
+        }
     }
 
     /// `baseline cublas::gemm(a, b, c)`, `baseline copy(bytes)`, `baseline kernel(a, b, c)`.

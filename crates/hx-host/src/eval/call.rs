@@ -191,8 +191,9 @@ impl<'a> Frame<'_, 'a> {
             values.push(LaunchArg { name: arg.name.clone(), value, temporary });
         }
         self.poll(id)?;
-        let request = LaunchRequest { kernel, generics, args: values };
-        let mut launched = self.session.device.launch(&request);
+        let mut request = LaunchRequest { kernel, generics, args: values, candidate: None };
+        let mut launched =
+            self.session.choose(&mut request).and_then(|()| self.session.device.launch(&request));
         while let Err(LaunchError::After { printed, error }) = launched {
             printed.iter().for_each(|line| self.session.surroundings.print(line));
             launched = Err(*error);

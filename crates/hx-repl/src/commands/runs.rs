@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hx_base::SourceFile;
 use hx_driver::{
-    BenchFile, BenchOptions, Case, Filter, Listing, Machine, Roofs, RunOutcome, TestOptions, Timing, Verdict,
+    BenchFile, BenchOptions, Case, Filter, Listing, Machine, Roofs, RunOutcome, TestOptions, Verdict,
     list_benches, list_tests, run_benches, run_main, run_tests,
 };
 use hx_hir::{Name, file_items};
@@ -115,7 +115,7 @@ pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) 
     let options = BenchOptions {
         seed: session.config.seed,
         timeout: session.config.timeout,
-        timing: Timing::default(),
+        ..BenchOptions::default()
     };
     let machines = session.machines.clone();
     let work = move |db: &Database, inside: &Inside| {

@@ -35,6 +35,9 @@ pub(crate) struct BenchArgs {
     /// Runs before the reported ones, at least.
     #[arg(long, value_name = "N")]
     pub warmup: Option<u32>,
+    /// Measure every candidate of each kernel beside the one that is chosen: the best that timing all could find.
+    #[arg(long, conflicts_with = "candidate")]
+    pub candidates: bool,
     /// Leave the L2 cache as the run before left it, instead of emptying it before each run.
     #[arg(long)]
     pub warm_l2: bool,

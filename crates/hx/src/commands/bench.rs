@@ -99,6 +99,7 @@ fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions {
         seed: args.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
         timeout: args.timeout.or(manifest.and_then(|m| m.timeout)).map(Duration::from_secs_f64),
         timing: Timing { plan, rotate: usize::from(args.rotate) },
+        candidates: args.candidates,
     }
 }
 
@@ -153,13 +154,17 @@ fn results(args: &BenchArgs, text: &str, output: &Output) {
 /// A bench as a table: a line for each work, and below it how it compares.
 fn show(record: &BenchRecord) -> String {
     let works = || record.groups.iter().flat_map(|g| g.measures.iter().chain(&g.baselines));
-    let width = works().map(|w| w.label.chars().count()).max().unwrap_or(0);
+    let width = works().map(|w| name(w).chars().count()).max().unwrap_or(0);
     let mut out = format!("{}\n", record.name);
     for group in &record.groups {
-        for work in &group.measures {
+        for (at, work) in group.measures.iter().enumerate() {
             out += &line(work, width);
             for against in &work.against {
-                out += &format!("    {}\n", comparison(against));
+                out += &format!("    {}\n", comparison(work, against));
+            }
+            let later = &group.measures[at + 1..];
+            if work.candidate.is_some() && later.first().is_none_or(|next| next.candidate.is_none()) {
+                out += &judgement(&group.measures[..=at]);
             }
         }
         for work in &group.baselines {
@@ -174,7 +179,7 @@ fn show(record: &BenchRecord) -> String {
 
 /// `  matmul  412.3 µs [410.9, 415.0]  333.3 TFLOP/s  34% of the roof`
 fn line(work: &WorkRecord, width: usize) -> String {
-    let mut parts = vec![format!("  {:width$}", work.label)];
+    let mut parts = vec![format!("  {:width$}", name(work))];
     if let (Some(median), Some(low), Some(high)) = (work.median_us, work.low_us, work.high_us) {
         parts.push(format!("{:>10} µs [{}, {}]", micros(median), micros(low), micros(high)));
     }
@@ -184,12 +189,35 @@ fn line(work: &WorkRecord, width: usize) -> String {
     parts.join("  ") + "\n"
 }
 
+/// A candidate stands below what it is a candidate of.
+fn name(work: &WorkRecord) -> String {
+    work.candidate.map_or_else(|| work.label.clone(), |candidate| format!("  candidate {candidate}"))
+}
+
+/// What the choice among the last measure's candidates comes to; nothing where they were not timed.
+fn judgement(measures: &[WorkRecord]) -> String {
+    let chosen = measures.iter().rposition(|work| work.candidate.is_none()).unwrap_or(0);
+    let median = |work: &WorkRecord| work.median_us.unwrap_or(f64::INFINITY);
+    let all = &measures[chosen..];
+    let mut by_time: Vec<&WorkRecord> = all.iter().filter(|work| work.median_us.is_some()).collect();
+    by_time.sort_by(|a, b| median(a).total_cmp(&median(b)));
+    let (Some(best), Some(worst)) = (by_time.first(), by_time.last()) else { return String::new() };
+    let ratio = median(&all[0]) / median(best);
+    let what = match best.candidate {
+        Some(candidate) => format!("{ratio:.3}× the time of the best, candidate {candidate}"),
+        None => "the least time".to_owned(),
+    };
+    let spread = median(worst) / median(best);
+    format!("  of {} candidates the chosen one takes {what}; the worst takes {spread:.2}×\n", all.len())
+}
+
 /// `0.453× cublas::gemm, results differ by 0.25 at most (1.0 ulp)`
-fn comparison(against: &AgainstRecord) -> String {
+fn comparison(work: &WorkRecord, against: &AgainstRecord) -> String {
     let what = if against.by == "bandwidth" { " by bandwidth" } else { "" };
+    let other = if work.candidate.is_some() { "the chosen one" } else { &against.baseline };
     let mut text = match against.ratio {
-        Some(ratio) => format!("{ratio:.3}× {}{what}", against.baseline),
-        None => format!("beside {}", against.baseline),
+        Some(ratio) => format!("{ratio:.3}× {other}{what}"),
+        None => format!("beside {other}"),
     };
     if against.compared {
         text += &match (against.max_difference, against.max_ulps) {

@@ -70,7 +70,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let machine = machine(&setup, output)?;
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
-    let options = Options { args: args.args, seed: args.seed, unchecked: false };
+    let options = Options { args: args.args, seed: args.seed, ..Options::default() };
     let mut live = Live { output, deadline, report: args.report, launches: 0 };
     let stop = interrupt::flag();
     let outcome = run_main(&loaded.db, file, &machine, options, &mut live, stop, deadline);

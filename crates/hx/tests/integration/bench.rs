@@ -81,6 +81,19 @@ fn what_is_wrong_is_told_before_anything_is_timed() {
     );
     check(
         &[BENCHES],
+        &["bench", "--candidates", "--candidate", "2"],
+        expect![[r#"
+        exit 2
+        --
+        error: the argument '--candidates' cannot be used with '--candidate <N>'
+
+        Usage: hx bench --candidates [PATHS|FILTER]...
+
+        For more information, try '--help'.
+    "#]],
+    );
+    check(
+        &[BENCHES],
         &["bench", "--roof-tflops", "0"],
         expect![[r#"
             exit 2

@@ -86,7 +86,7 @@ fn instance<'db>(
     }
     let dims = args.dim.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
     let facts = LaunchFacts { dims: dims.collect(), ..LaunchFacts::all_16() };
-    let instance = Instance::new(db, kernel, values, arch, facts);
+    let instance = Instance::chosen(db, kernel, values, arch, facts);
     if let Ok(lowered) = tile_program(db, instance) {
         let names: BTreeSet<String> = lowered.program.params.iter().flat_map(dims_of).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
