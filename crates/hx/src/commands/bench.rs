@@ -160,7 +160,8 @@ fn show(record: &BenchRecord) -> String {
         for (at, work) in group.measures.iter().enumerate() {
             out += &line(work, width);
             for against in &work.against {
-                out += &format!("    {}\n", comparison(work, against));
+                let deeper = if work.candidate.is_some() { "  " } else { "" };
+                out += &format!("    {deeper}{}\n", comparison(work, against));
             }
             let later = &group.measures[at + 1..];
             if work.candidate.is_some() && later.first().is_none_or(|next| next.candidate.is_none()) {
