@@ -13,7 +13,7 @@ use hx_hir::file_items;
 use hx_target::Arch;
 
 use crate::{
-    CtValue, Emit, Instance, LaunchFacts, check_file, cuda_source, default_instance, emit,
+    CtValue, Emit, Instance, LaunchFacts, candidates, check_file, cuda_source, default_instance, emit,
     instance_diagnostics, solution, test_db::TestDb,
 };
 
@@ -400,6 +400,33 @@ fn candidates_are_searched_for_once() {
     assert_eq!(first_instance(&db, file).candidate(&db), 1);
     assert!(solution(&db, first_instance(&db, file)).is_ok());
     expect![[""]].assert_eq(&db.log.take_counts());
+}
+
+/// Where values change hands, the accesses to shared memory count when the leaf is chosen.
+#[test]
+fn no_candidate_is_cheaper_than_the_choice() {
+    let text = "kernel squared(x: i32[32, 48], y: mut f32[32, 32]) grid [1] threads 128 {
+    let a = load(x);
+    let c = register_tensor(i32, [32, 32]);
+    fill(c, 1);
+    gemm(c, a, a);
+    copy(cast(c, f32), y);
+}
+kernel summed_row(x: f32[1, 32], w: f32[8, 32], y: mut f32[1, 8]) grid [1] threads 96 {
+    let row = sum(load(x), axis: 0);
+    let c = register_tensor(f32, [1, 8]);
+    fill(c, 0.0);
+    gemm(c, cast(row, tf32), cast(load(w), tf32));
+    copy(c, y);
+}
+";
+    let (db, file) = TestDb::with_file(text);
+    for kernel in file_items(&db, file).kernels() {
+        let instance = default_instance(&db, kernel, ARCH).expect("no open parameters");
+        let all = candidates(&db, instance).as_ref().expect("candidates");
+        let costs: Vec<f64> = all.iter().map(|solution| solution.cost).collect();
+        assert!(costs.len() > 1 && costs.iter().all(|cost| *cost >= costs[0]), "{costs:?}");
+    }
 }
 
 #[test]

@@ -374,12 +374,16 @@ impl Solver<'_> {
     }
 
     /// Components are solved one by one, as if each access alone decided on the layout of its memory. Where accesses that share one pay for
-    /// it, another leaf of one of their components may be cheaper for all.
+    /// it, or values change hands, another leaf of one of their components may be cheaper for all.
     fn neighbour(&self, mut best: Solution, still: &BTreeSet<OpId>) -> Solution {
         let (mut component, mut leaf) = (0, 1);
         // As many for any number of components, so that the time stays linear in it.
         let mut tries = 2 * NEIGHBOURS;
-        while tries > 0 && best.strain > STRAIN * best.cost && !(self.cancelled)() {
+        let worth = |best: &Solution| {
+            let exchanges = !best.edits.moves.is_empty() || !best.edits.exchanges.is_empty();
+            exchanges || best.strain > STRAIN * best.cost
+        };
+        while tries > 0 && worth(&best) && !(self.cancelled)() {
             tries -= 1;
             let pick = Pick {
                 component,
