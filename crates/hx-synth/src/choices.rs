@@ -147,6 +147,7 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
         uses.insert(tensor, Vec::new());
     }
     let mut counted: BTreeMap<OpId, (f64, f64)> = BTreeMap::new();
+    let mut held_up: BTreeMap<OpId, f64> = BTreeMap::new();
     for (op, trips) in ops {
         if let OpKind::CopyAsync { src, dst } = &op.kind {
             let hx_tile::Base::Shared(tensor) = dst.base else { continue };
@@ -157,7 +158,9 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             let uses_here =
                 ends.map(|(t, reads)| shared::Use::exchange(op, view(), known[t].tv.clone(), reads, trips));
             uses.entry(tensor).or_default().extend(uses_here);
-            solution.cost += trips * cost::held_up(program, cx.drain);
+            let cycles = trips * cost::held_up(program, cx.drain);
+            solution.cost += cycles;
+            held_up.insert(op.id, cycles);
         } else if let Some(transfer) = Transfer::of(op)
             && let Some(tensor) = transfer.shared()
         {
@@ -191,7 +194,8 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
                 solution.strain += (together - alone).max(0.0);
             }
             if let Some(OpKind::Rearrange { dst, src, .. }) = program.op(*op).map(|op| &op.kind) {
-                exchanged(cx, known, *op, [*dst, *src], choice, solution);
+                let cycles = held_up.get(op).copied().unwrap_or(0.0) + buffer.cost;
+                exchanged(cx, known, *op, [*dst, *src], choice, cycles, solution);
             } else {
                 solution.choices.insert(*op, Choice::Copy(choice));
             }
@@ -230,6 +234,7 @@ fn exchanged(
     op: OpId,
     [dst, src]: [TensorId; 2],
     copy: CopyChoice,
+    cycles: f64,
     solution: &mut Solution,
 ) {
     let route = match solution.choices.remove(&op) {
@@ -240,7 +245,7 @@ fn exchanged(
         }
     };
     let reason = Reason { text: route::differs(cx, known, [dst, src]), from: vec![] };
-    solution.choices.insert(op, Choice::Rearrange(RearrangeChoice { route, reason }));
+    solution.choices.insert(op, Choice::Rearrange(RearrangeChoice { route, cycles, reason }));
 }
 
 /// Whether the block has as much shared memory as the solution asks for.

@@ -13,8 +13,8 @@ use crate::cost;
 use crate::distribution::{Tv, layout_of_table};
 use crate::search::Cx;
 
-/// The rearrangements of a program, each with the way that avoids shared memory, if there is one and it is cheaper; and its cycles.
-pub(crate) fn routes(cx: &Cx<'_, '_>, known: &Layouts) -> BTreeMap<OpId, Option<(RearrangeChoice, f64)>> {
+/// The rearrangements of a program, each with the way that avoids shared memory, if there is one and it is cheaper.
+pub(crate) fn routes(cx: &Cx<'_, '_>, known: &Layouts) -> BTreeMap<OpId, Option<RearrangeChoice>> {
     let mut out = BTreeMap::new();
     for (op, trips) in cx.program().ops(crate::component::UNKNOWN_TRIPS) {
         if let OpKind::Rearrange { dst, src, .. } = op.kind {
@@ -24,7 +24,7 @@ pub(crate) fn routes(cx: &Cx<'_, '_>, known: &Layouts) -> BTreeMap<OpId, Option<
                     Route::Within(_) | Route::Renamed(_) => "every thread has its elements already".into(),
                     _ => differs(cx, known, [dst, src]),
                 };
-                (RearrangeChoice { route, reason: Reason { text, from: vec![] } }, trips * cycles)
+                RearrangeChoice { route, cycles: trips * cycles, reason: Reason { text, from: vec![] } }
             });
             out.insert(op.id, choice);
         }

@@ -490,9 +490,9 @@ impl Solver<'_> {
         choices::global(&cx, &known, solution)?;
         choices::convert(&cx, &known, solution)?;
         choices::map(&cx, &known, solution)?;
-        for (op, (choice, cycles)) in routes.into_iter().filter_map(|(op, route)| Some((op, route?))) {
+        for (op, choice) in routes.into_iter().filter_map(|(op, route)| Some((op, route?))) {
+            solution.cost += choice.cycles;
             solution.choices.insert(op, Choice::Rearrange(choice));
-            solution.cost += cycles;
         }
         choices::shared(&cx, &known, solution).map_err(|failure| {
             let taking_part = failure.op.into_iter().chain(failure.parts.iter().filter_map(|part| part.op));

@@ -162,6 +162,8 @@ pub struct Across {
 #[derive(Clone, PartialEq, Debug)]
 pub struct RearrangeChoice {
     pub route: Route,
+    /// Estimated cycles of a block for all its executions; through shared memory with the barriers.
+    pub cycles: f64,
     pub reason: Reason,
 }
 

@@ -112,7 +112,10 @@ pub(super) fn redistributions(
         let message = format!("`{name}` changes hands between threads here, {way}");
         let diagnostic = Diagnostic::new(&codes::REDISTRIBUTION, file, range, message);
         let why = choice.reason.text.replace(&format!("`{held}`"), &format!("`{name}`"));
-        let diagnostic = diagnostic.note(why);
+        let (cycles, all) = (choice.cycles, solution.cost);
+        let share = 100.0 * cycles / all;
+        let cost = format!("it takes an estimated {cycles:.0} of a block's {all:.0} cycles ({share:.0}%)");
+        let diagnostic = diagnostic.note(cost).note(why);
         found.push(match said(places, lowered, solution, op.id) {
             Some(fix) => diagnostic.with_fix(fix).help("layouts or `warps:` that agree spare it"),
             None => diagnostic

@@ -10,6 +10,11 @@ use crate::{Expr, ExprId, Extent, TypeProblem, body_of, shape_text};
 pub const GEMM_SHAPES: &str =
     "`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them";
 
+/// The most threads of a block.
+const MAX_THREADS: i64 = 1024;
+/// The threads of a warp.
+const WARP: i64 = 32;
+
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
     Some(match problem {
         TypeProblem::Shapes { expr, broadcasts, left, right } => {
@@ -72,13 +77,16 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         TypeProblem::GridRank { expr, found } => {
             at.diagnostic(&codes::BAD_HEADER, at.expr(*expr), format!("found {found} axes, wanted 1 to 3"))
         }
-        TypeProblem::Threads { expr, found } if *found > 1024 => {
-            let message = format!("found {found} threads, wanted at most 1024");
-            at.diagnostic(&codes::TOO_MANY_THREADS, at.expr(*expr), message)
+        TypeProblem::Threads { expr, found } if *found > MAX_THREADS => {
+            let message = format!("found {found} threads, wanted at most {MAX_THREADS}");
+            let diagnostic = at.diagnostic(&codes::TOO_MANY_THREADS, at.expr(*expr), message);
+            other_threads(at, diagnostic, &[MAX_THREADS])
         }
         TypeProblem::Threads { expr, found } => {
             let message = format!("found {found} threads, wanted a multiple of 32");
-            at.diagnostic(&codes::BAD_THREAD_COUNT, at.expr(*expr), message)
+            let diagnostic = at.diagnostic(&codes::BAD_THREAD_COUNT, at.expr(*expr), message);
+            let below = found.div_euclid(WARP) * WARP;
+            other_threads(at, diagnostic, &[below, below + WARP])
         }
         TypeProblem::MissingClause { clause } => {
             let what =
@@ -143,4 +151,16 @@ fn placements(few: &[Extent], many: &[Extent]) -> Vec<Vec<&'static str>> {
         ways.extend(with(placements(few, rest), "new"));
     }
     ways
+}
+
+/// Offers these numbers of threads where the number is written at the place itself.
+fn other_threads(at: &Reporter<'_>, found: Diagnostic, numbers: &[i64]) -> Diagnostic {
+    let range = found.primary.range;
+    if at.text(range).parse::<i64>().is_err() {
+        return found;
+    }
+    let offered = numbers.iter().filter(|n| **n > 0);
+    offered.fold(found, |found, n| {
+        found.fix(format!("replace it by `{n}`"), range, n.to_string(), Applicability::Maybe)
+    })
 }

@@ -505,6 +505,8 @@ fn headers() {
         error[HX0506]: found 100 threads, wanted a multiple of 32
           kernel f(a: f16[m]) where m % 8 grid [m, 1, 1, 1] threads 100 {}
                                                                     ^^^
+          fix: replace it by `96` (`100` → `96`)
+          fix: replace it by `128` (`100` → `128`)
     "#]],
     );
     check(
@@ -522,6 +524,7 @@ fn headers() {
             error[HX0502]: found 2048 threads, wanted at most 1024
               kernel f<T: type = 3>(a: T[m] : [1, 2]) grid 1.5 threads 2048 {}
                                                                        ^^^^
+              fix: replace it by `1024` (`2048` → `1024`)
         "#]],
     );
     check(
