@@ -95,7 +95,7 @@ fn with_instance<T>(case: &Case, size: [i64; 3], run: impl FnOnce(&Database, Ins
     let dims = symbols(case, size).into_iter();
     let dims = dims.map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(value))).collect();
     let facts = LaunchFacts { dims, ..LaunchFacts::all_16() };
-    run(&db, Instance::new(&db, kernel, args, case.arch, facts))
+    run(&db, Instance::chosen(&db, kernel, args, case.arch, facts))
 }
 
 /// What a launch binds.

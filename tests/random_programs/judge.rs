@@ -92,7 +92,7 @@ fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTree
     let kernel = file_items(&db, file).kernels().next().expect("the file has a kernel");
     let dims = dims.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
     let facts = LaunchFacts { dims: dims.collect(), ..LaunchFacts::all_16() };
-    let instance = Instance::new(&db, kernel, CtArgs::new(), ARCH, facts);
+    let instance = Instance::chosen(&db, kernel, CtArgs::new(), ARCH, facts);
     if let Some(violation) = violations(&db, instance).first() {
         let fault =
             Fault::new(&format!("unsound: {}", shape_of(&violation.message)), violation.message.clone());

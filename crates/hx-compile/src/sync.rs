@@ -25,7 +25,7 @@ use crate::{Db, Instance, thread_program, tile_program};
 pub use check::Mend;
 use check::{Rules, check};
 pub use copies::Unwaited;
-use remedy::remedy;
+use remedy::remedied;
 pub use suppose::Run;
 use trace::{Event, Trace, Traced, traces};
 
@@ -61,6 +61,8 @@ pub struct Hazard {
     pub run: Option<Run>,
     /// What removes this hazard and makes no other.
     pub remedy: Option<Remedy>,
+    /// The tensors of further hazards that go with it, one for each.
+    pub others: Vec<TensorId>,
 }
 
 /// A change that orders two accesses; it was checked.
@@ -107,11 +109,9 @@ fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Fin
     let is_sync = |op: OpId| tile.op(op).is_some_and(|op| matches!(op.kind, OpKind::Sync));
     let traced = Traced { program: threads, facts: &tile.facts, buffers: tensors.len(), is_sync: &is_sync };
     let traces = traces(traced, poll);
-    let mut hazards = check(&traces, Rules::default(), &|_| false, poll);
-    let found = hazards.clone();
-    for hazard in &mut hazards {
-        hazard.remedy = remedy(tile, &traces, hazard, &found, poll);
-    }
+    let found = check(&traces, Rules::default(), &|_| false, poll);
+    let early: BTreeSet<OpId> = found.iter().filter(|h| h.in_flight).map(|h| h.earlier.op).collect();
+    let mut hazards = remedied(tile, &traces, found, poll);
     // What every launch does is the first of the traces.
     let any = &traces[0];
     let mut idle = if hazards.is_empty() && any.complete { idle(&traces, poll) } else { Vec::new() };
@@ -119,13 +119,16 @@ fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Fin
     let copies = copies::copies(&traces);
     let mut unwaited = copies.unwaited();
     // A copy that is used too early is told of already.
-    unwaited.retain(|copy| !hazards.iter().any(|hazard| hazard.in_flight && hazard.earlier.op == copy.op));
+    unwaited.retain(|copy| !early.contains(&copy.op));
     // What a wait is there for may be what is missing.
     let right = hazards.is_empty() && unwaited.is_empty();
     let idle_waits = if right { copies.idle_waits() } else { Vec::new() };
     let named = |buffer: TensorId| tensors.get(buffer.0 as usize).copied().unwrap_or(buffer);
     unwaited.iter_mut().for_each(|copy| copy.tensor = named(copy.tensor));
-    hazards.iter_mut().for_each(|hazard| hazard.tensor = named(hazard.tensor));
+    for hazard in &mut hazards {
+        hazard.tensor = named(hazard.tensor);
+        hazard.others.iter_mut().for_each(|tensor| *tensor = named(*tensor));
+    }
     let unwritten = copies::never_written(&threads.body, tensors.len());
     let unwritten = unwritten.into_iter().map(|(buffer, op)| (tensors[buffer], op)).collect();
     Findings { hazards, idle, idle_waits, unwaited, unwritten }

@@ -1,5 +1,7 @@
 //! Races on shared memory, copies that nothing waited for, and barriers that order nothing.
 
+use std::collections::BTreeSet;
+
 use hx_base::{Applicability, Diagnostic, Edit, Fix, SourceFile, TextRange, TextSize, codes};
 use hx_lower::Lowered;
 use hx_tile::{OpId, OpKind, SharedLayout, Solution, TensorId, TileProgram};
@@ -51,6 +53,9 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     if let Some(run) = hazard.run {
         found = found.note(supposed(run));
     }
+    if !hazard.others.is_empty() {
+        found = found.note(others(program, &hazard.others));
+    }
     let fix = match hazard.remedy {
         Some(Remedy::Insert(mend)) => insert(places, lowered, mend),
         Some(Remedy::Commit(op)) => commit(places, lowered, op),
@@ -65,6 +70,17 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
         }
         None => found.help("put a `sync()` between the two"),
     }
+}
+
+/// The hazards that go with another.
+fn others(program: &TileProgram, tensors: &[TensorId]) -> String {
+    let names: BTreeSet<&str> = tensors.iter().map(|t| program.tensor(*t).name.as_str()).collect();
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    let pairs = match tensors.len() {
+        1 => "another pair of accesses races".to_owned(),
+        n => format!("{n} more pairs of accesses race"),
+    };
+    format!("{pairs} for want of the same, on {}", names.join(", "))
 }
 
 /// For which launches something was found.

@@ -328,6 +328,7 @@ impl Checker<'_> {
                 in_flight,
                 run: self.run,
                 remedy: None,
+                others: Vec::new(),
             });
             self.done |= (self.enough)(&self.hazards);
         }

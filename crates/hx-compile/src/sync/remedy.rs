@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{OpId, OpKind, Stmt, TileProgram};
+use hx_tile::{OpId, OpKind, Stmt, TensorId, TileProgram};
 
 use super::{
     Hazard, Mend, Remedy,
@@ -13,21 +13,57 @@ use super::{
 /// Groups of copies that a wait of a remedy may leave in flight, and one more.
 const IN_FLIGHT: u32 = 4;
 
-/// The least that orders a hazard: groups of copies stay in flight as far as they may.
-pub(super) fn remedy(
+/// Gives hazards what removes them. Those that go with another are told of there: most often one thing is missing, and many
+/// accesses race for want of it.
+pub(super) fn remedied(
+    tile: &TileProgram,
+    traces: &[Trace],
+    found: Vec<Hazard>,
+    poll: &dyn Fn(),
+) -> Vec<Hazard> {
+    let mut told: Vec<Option<Hazard>> = found.iter().cloned().map(Some).collect();
+    for (at, hazard) in found.iter().enumerate() {
+        let Some((remedy, left)) = told[at].as_ref().and_then(|_| remedy(tile, traces, hazard, &found, poll))
+        else {
+            continue;
+        };
+        let mut others = Vec::new();
+        for (other, slot) in told.iter_mut().enumerate().filter(|(other, _)| *other != at) {
+            // One that had a remedy of its own before is told of already.
+            if !left.contains(&key(&found[other])) && slot.as_ref().is_some_and(|h| h.remedy.is_none()) {
+                others.extend(slot.take().map(|hazard| hazard.tensor));
+            }
+        }
+        told[at] = Some(Hazard { remedy: Some(remedy), others, ..hazard.clone() });
+    }
+    told.into_iter().flatten().collect()
+}
+
+/// What a hazard is known by in another check.
+type Key = (TensorId, OpId, OpId, bool);
+
+fn key(hazard: &Hazard) -> Key {
+    (hazard.tensor, hazard.earlier.op, hazard.later.op, hazard.in_flight)
+}
+
+/// The least that orders a hazard, with the hazards that it leaves: as few as can be, and of those that leave as many the one with
+/// which the most groups of copies stay in flight.
+fn remedy(
     tile: &TileProgram,
     traces: &[Trace],
     hazard: &Hazard,
     found: &[Hazard],
     poll: &dyn Fn(),
-) -> Option<Remedy> {
-    let key = |hazard: &Hazard| (hazard.tensor, hazard.earlier.op, hazard.later.op, hazard.in_flight);
+) -> Option<(Remedy, Vec<Key>)> {
     // The same pair must not race for another reason, and nothing may race that did not.
     let fails = |left: &[Hazard]| {
         left.iter().any(|left| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op))
             || !left.iter().all(|left| found.iter().any(|known| key(known) == key(left)))
     };
-    let mends = |rules: Rules<'_>| !fails(&check(traces, rules, &fails, poll));
+    let leaves = |rules: Rules<'_>| {
+        let left = check(traces, rules, &fails, poll);
+        (!fails(&left)).then(|| left.iter().map(key).collect::<Vec<Key>>())
+    };
     let mend = Mend { before: hazard.later.op, commit: false, wait: None, barrier: true };
     let mut ways = Vec::new();
     if hazard.in_flight {
@@ -66,12 +102,24 @@ pub(super) fn remedy(
     } else {
         ways.push(Remedy::Insert(mend));
     }
-    ways.into_iter().find(|way| match *way {
-        Remedy::Insert(mend) => mends(Rules { mend: Some(mend), ..Rules::default() }),
-        Remedy::Commit(op) => mends(Rules { commit: Some(op), ..Rules::default() }),
-        Remedy::WaitFor(op, groups) => mends(Rules { wait_as: Some((op, groups)), ..Rules::default() }),
-        Remedy::CommitAfter(op) => mends(Rules { commit_after: Some(op), ..Rules::default() }),
-    })
+    let mut best: Option<(Remedy, Vec<Key>)> = None;
+    for way in ways {
+        let rules = match way {
+            Remedy::Insert(mend) => Rules { mend: Some(mend), ..Rules::default() },
+            Remedy::Commit(op) => Rules { commit: Some(op), ..Rules::default() },
+            Remedy::WaitFor(op, groups) => Rules { wait_as: Some((op, groups)), ..Rules::default() },
+            Remedy::CommitAfter(op) => Rules { commit_after: Some(op), ..Rules::default() },
+        };
+        let Some(left) = leaves(rules) else { continue };
+        let none = left.is_empty();
+        if best.as_ref().is_none_or(|(_, fewest)| left.len() < fewest.len()) {
+            best = Some((way, left));
+        }
+        if none {
+            break;
+        }
+    }
+    best
 }
 
 /// What is known of the group of a copy after some statements.

@@ -93,10 +93,10 @@ fn show(groups: &[Group]) -> String {
         for baseline in &group.baselines {
             out += &format!("  baseline {}\n", show_work(baseline));
         }
-        for measure in &group.measures {
+        for (position, measure) in group.measures.iter().enumerate() {
             out += &format!("  measure {}\n", show_work(measure));
-            for comparison in group.comparisons(measure).expect("numbers") {
-                let label = &group.baselines[comparison.baseline].label;
+            for comparison in group.comparisons(position).expect("numbers") {
+                let label = &comparison.other.label;
                 let what = if comparison.compared == Compared::Time { "time" } else { "bandwidth" };
                 let ratio = comparison.ratio.map_or("none".to_owned(), |r| format!("{r:.3}"));
                 let apart = comparison.difference;

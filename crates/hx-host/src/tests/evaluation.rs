@@ -90,7 +90,7 @@ fn check(text: &str, want: Expect) {
     let wanted = |item: &&Item<'_>| matches!(item, Item::Test(_) | Item::Main(_) | Item::Bench(_));
     let item = *file_items(&db, file).items.iter().find(wanted).expect("something to run");
     let mut lines: Vec<String> = Vec::new();
-    let options = Options { args: vec!["one".to_owned(), "2".to_owned()], seed: 7, unchecked: false };
+    let options = Options { args: vec!["one".to_owned(), "2".to_owned()], seed: 7, ..Options::default() };
     let mut device = Scaler;
     let mut session = Session::new(&db, &mut device, &mut lines, options);
     let result = (|| match session.cases(item)? {
