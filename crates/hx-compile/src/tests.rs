@@ -315,6 +315,51 @@ fn too_much_shared_memory_lists_the_tensors() {
     );
 }
 
+/// Gaps of a pinned layout, and a barrier that is missing between the uses of two buffers.
+#[test]
+fn too_much_shared_memory_has_a_cause() {
+    check(
+        "kernel k(x: f16[m, n], y: mut f16[m, n]) grid [1] threads 128 {
+    let a = shared_tensor(f16, [128, 64], layout: (128, 64) : (2048, 1));
+    copy(load(tile(x, [128, 64])[.., .., 0, 0]), a);
+    sync();
+    copy(a, tile(y, [128, 64])[.., .., 0, 0]);
+}
+",
+        expect![[r#"
+            HX0501 `shared_tensor(f16, [128, 64], layout: (128, 64) : (2048, 1))` the block needs 520320 B of shared memory, and sm_80 has 166912 B
+              `shared_tensor(f16, [128, 64], layout: (128, 64) : (2048, 1))`: `a` takes 520320 B, as it is pinned: its elements are 16384 B
+              fix: leave the layout of `a` to the compiler
+        "#]],
+    );
+    check(
+        "kernel k(x: f16[m, n], y: mut f16[m, n]) grid [1] threads 128 {
+    let a = shared_tensor(f16, [256, 256]);
+    let b = shared_tensor(f16, [256, 256]);
+    copy_async(tile(x, [256, 256])[.., .., 0, 0], a);
+    commit();
+    wait(0);
+    sync();
+    copy(a, tile(y, [256, 256])[.., .., 0, 0]);
+    for i in 0..2 {
+        copy_async(tile(x, [256, 256])[.., .., 1, i], b);
+        commit();
+        wait(0);
+        sync();
+        copy(b, tile(y, [256, 256])[.., .., 1, i]);
+        sync();
+    }
+}
+",
+        expect![[r#"
+            HX0501 `shared_tensor(f16, [256, 256])` the block needs 262144 B of shared memory, and sm_80 has 166912 B
+              `shared_tensor(f16, [256, 256])`: `a` takes 131072 B
+              `shared_tensor(f16, [256, 256])`: `b` takes 131072 B
+              fix: insert `sync()`: what is used before it and what is used behind it take turns
+        "#]],
+    );
+}
+
 #[test]
 fn a_kernel_with_errors_is_not_lowered() {
     check(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_target::{Arch, catalogue};
 use hx_tile::{
     Base, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, OpId, OpKind, RearrangeChoice,
-    Reason, Route, SharedLayout, Solution, TensorId, TileProgram, View,
+    Reason, Route, SharedLayout, Solution, TensorId, TensorKind, TileProgram, View,
 };
 
 use crate::access::{Transfer, global};
@@ -255,12 +255,16 @@ pub(crate) fn fits(program: &TileProgram, arch: Arch, solution: &Solution) -> Re
         let message =
             format!("the block needs {} B of shared memory, and {arch} has {limit} B", solution.shared_bytes);
         let mut failure = Failure::new(FailureKind::Resource, message);
-        for (tensor, layout) in &solution.shared {
-            failure = failure.part(
-                None,
-                Some(*tensor),
-                format!("`{}` takes {} B", program.tensor(*tensor).name, layout.bytes),
-            );
+        for (id, layout) in &solution.shared {
+            let tensor = program.tensor(*id);
+            let elements = tensor.size() as u64 * u64::from(tensor.dtype.bits()) / 8;
+            let pinned = matches!(tensor.kind, TensorKind::Shared { pinned: Some(_) });
+            let gaps = match pinned && elements < u64::from(layout.bytes) {
+                true => format!(", as it is pinned: its elements are {elements} B"),
+                false => String::new(),
+            };
+            let text = format!("`{}` takes {} B{gaps}", tensor.name, layout.bytes);
+            failure = failure.part(None, Some(*id), text);
         }
         return Err(failure.help("smaller tiles or fewer stages"));
     }

@@ -11,7 +11,7 @@ use hx_syntax::{SyntaxNode, ast};
 use hx_synth::Repair;
 use hx_tile::{OpId, OpKind, TensorId};
 
-use super::Places;
+use super::{Places, sync};
 use crate::unsolved::{OtherValue, written};
 
 /// The edit that makes a repair; nothing where the text says it in a way that has no such edit.
@@ -53,6 +53,17 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
             let old = &file.text(places.db)[range];
             let title = format!("rearrange `{}` to `{layout}` for this", name(*tensor));
             (title, file, range, format!("rearrange({old}, {})", spaced(&layout.to_string())))
+        }
+        Repair::Barrier(op) => {
+            let (file, mut stmt) = (places.kernel().0, sync::statement_of(places, lowered, *op)?);
+            while let Some(around) = places.statement_around(stmt) {
+                stmt = around;
+            }
+            let range = TextRange::empty(stmt.start());
+            let indent = sync::indentation(places, file, range)?;
+            let title =
+                "insert `sync()`: what is used before it and what is used behind it take turns".to_owned();
+            (title, file, range, format!("sync();\n{indent}"))
         }
         Repair::Threads(threads) => {
             let (file, range) = threads_clause(places)?;

@@ -237,12 +237,12 @@ fn unwritten(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, op: OpId)
 }
 
 /// The statement of an operation in its file, if it stands in the kernel's own body.
-fn statement_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<TextRange> {
+pub(super) fn statement_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<TextRange> {
     places.statement(places.own(lowered, lowered.program.op(op)?.origin)?)
 }
 
 /// What stands before a range in its line, if that is nothing but space.
-fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) -> Option<&'db str> {
+pub(super) fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) -> Option<&'db str> {
     let before = &file.text(places.db)[..usize::from(range.start())];
     let line = before.rfind('\n').map_or(0, |at| at + 1);
     let indent = &before[line..];

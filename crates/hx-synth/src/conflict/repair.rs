@@ -36,6 +36,9 @@ pub enum Repair {
     Pin { tensor: TensorId, layout: ComposedLayout },
     /// The layout of the tensor is left to the compiler.
     Unpin(TensorId),
+    /// A barrier of the block stands before the outermost statement that the operation is part of: buffers that are used before it
+    /// and buffers that are used behind it take turns in one place.
+    Barrier(OpId),
     /// The block has so many threads.
     Threads(u32),
     /// The shared tensors hold whole bytes for elements that are narrower; values are cast on their way in and out.
@@ -57,6 +60,9 @@ pub(super) fn repairs(
         let more = [2, 4, 8, 16, 32].map(|n| i64::from(program.threads) * n);
         candidates
             .extend(more.into_iter().filter(|n| THREADS.contains(n)).map(|n| Repair::Threads(n as u32)));
+    }
+    if failure.kind == FailureKind::Resource {
+        candidates.extend(roomier(program));
     }
     for candidate in candidates {
         if found.len() == MOST {
@@ -86,6 +92,7 @@ impl Repair {
             (Repair::Pin { tensor: a, .. }, Repair::Pin { tensor: b, .. }) => a == b,
             (Repair::Rearrange { .. }, Repair::Rearrange { .. })
             | (Repair::Threads(_), Repair::Threads(_))
+            | (Repair::Barrier(_), Repair::Barrier(_))
             | (Repair::Bytes(_), Repair::Bytes(_)) => true,
             _ => false,
         }
@@ -124,6 +131,34 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
     out.extend(pins.iter().filter_map(|&tensor| other_threads(program, tensor)));
     out.extend(bytes::candidates(program, claims));
     out
+}
+
+/// What may take less shared memory: layouts without gaps, and barriers between the uses of buffers.
+fn roomier(program: &TileProgram) -> Vec<Repair> {
+    let is_pinned =
+        |id: &TensorId| matches!(program.tensor(*id).kind, TensorKind::Shared { pinned: Some(_) });
+    let is_shared = |id: &TensorId| matches!(program.tensor(*id).kind, TensorKind::Shared { .. });
+    let mut used: BTreeSet<TensorId> = BTreeSet::new();
+    let mut begins = Vec::new();
+    for stmt in &program.body {
+        let mut ops = Vec::new();
+        operations(stmt, &mut ops);
+        let tensors = ops.iter().flat_map(|op| op.kind.tensors()).filter(is_shared);
+        let fresh = tensors.fold(false, |fresh, tensor| used.insert(tensor) || fresh);
+        begins.extend(ops.first().filter(|_| fresh).map(|op| op.id));
+    }
+    let pins = program.tensor_ids().filter(is_pinned).map(Repair::Unpin);
+    pins.chain(begins.into_iter().skip(1).map(Repair::Barrier)).collect()
+}
+
+/// The operations of a statement, in their order.
+fn operations<'p>(stmt: &'p Stmt, out: &mut Vec<&'p Op>) {
+    match stmt {
+        Stmt::Op(op) => out.push(op),
+        Stmt::For { body, .. } | Stmt::While { body, .. } => body.iter().for_each(|s| operations(s, out)),
+        Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).for_each(|s| operations(s, out)),
+        _ => {}
+    }
 }
 
 /// Dimensions that decide where the elements of an operation begin in global memory, as multiples of what is moved at least.
@@ -236,6 +271,16 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
                 TensorKind::Shared { pinned: Some(layout.clone()) };
         }
         Repair::Threads(threads) => program.threads = *threads,
+        Repair::Barrier(id) => {
+            let barrier = Adder::new(&mut program).op(OpKind::Sync);
+            let holds = |stmt: &Stmt| {
+                let mut ops = Vec::new();
+                operations(stmt, &mut ops);
+                ops.iter().any(|op| op.id == *id)
+            };
+            let at = program.body.iter().position(holds)?;
+            program.body.insert(at, barrier);
+        }
         Repair::Bytes(tensors) => {
             for tensor in tensors {
                 bytes::hold(&mut program, *tensor)?;
