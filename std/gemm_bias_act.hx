@@ -33,14 +33,21 @@ kernel gemm_bias_act<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, ACT
         copy_async(gb[.., .., s], sb[.., .., s]);
         commit();
     }
+    // As in `matmul_pipelined`: the copies are issued behind the products, but ahead of many matrix loads.
+    let ahead = BK > 32 || BM * BN > 128 * 128;
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);
         sync();
+        if !ahead {
+            gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+        }
         let next = ki + STAGES - 1;
         copy_async(ga[.., .., next], sa[.., .., next % STAGES]);
         copy_async(gb[.., .., next], sb[.., .., next % STAGES]);
         commit();
-        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+        if ahead {
+            gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+        }
     }
     wait(0);
     acc = acc + cast(load(tile(bias, [BN])[.., bn][new, ..]), f32);

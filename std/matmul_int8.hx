@@ -22,14 +22,21 @@ kernel matmul_int8<BM = 128, BN = 128, BK = 64, STAGES = 4, THREADS = 128, A: ty
         copy_async(gb[.., .., s], sb[.., .., s]);
         commit();
     }
+    // As in `matmul_pipelined`: the copies are issued behind the products, but ahead of many matrix loads.
+    let ahead = BK > 64 || BM * BN > 128 * 128;
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);
         sync();
+        if !ahead {
+            gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+        }
         let next = ki + STAGES - 1;
         copy_async(ga[.., .., next], sa[.., .., next % STAGES]);
         copy_async(gb[.., .., next], sb[.., .., next % STAGES]);
         commit();
-        gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+        if ahead {
+            gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
+        }
     }
     wait(0);
     copy(acc, tile(c, [BM, BN])[.., .., bm, bn]);

@@ -28,14 +28,21 @@ kernel moe<BM = 16, BN = 128, BK = 64, STAGES = 3, T: type = f16>(
         copy_async(gw[.., .., s], sw[.., .., s]);
         commit();
     }
+    // As in `matmul_pipelined`: the copies are issued behind the products, but ahead of many matrix loads.
+    let ahead = BK > 32;
     for ki in 0..k / BK {
         wait(STAGES - 2);
         sync();
+        if !ahead {
+            gemm(acc, sx[.., .., ki % STAGES], sw[.., .., ki % STAGES]);
+        }
         let next = ki + STAGES - 1;
         copy_async(gx[.., .., next], sx[.., .., next % STAGES]);
         copy_async(gw[.., .., next], sw[.., .., next % STAGES]);
         commit();
-        gemm(acc, sx[.., .., ki % STAGES], sw[.., .., ki % STAGES]);
+        if ahead {
+            gemm(acc, sx[.., .., ki % STAGES], sw[.., .., ki % STAGES]);
+        }
     }
     wait(0);
     let sy = shared_tensor(T, [BM, BN]);
