@@ -61,8 +61,8 @@ pub struct Hazard {
     pub run: Option<Run>,
     /// What removes this hazard and makes no other.
     pub remedy: Option<Remedy>,
-    /// The tensors of further hazards that go with it, one for each.
-    pub others: Vec<TensorId>,
+    /// Of further hazards that go with it, the tensor and the later access of each.
+    pub others: Vec<(TensorId, Touch)>,
 }
 
 /// A change that orders two accesses; it was checked.
@@ -127,7 +127,7 @@ fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Fin
     unwaited.iter_mut().for_each(|copy| copy.tensor = named(copy.tensor));
     for hazard in &mut hazards {
         hazard.tensor = named(hazard.tensor);
-        hazard.others.iter_mut().for_each(|tensor| *tensor = named(*tensor));
+        hazard.others.iter_mut().for_each(|(tensor, _)| *tensor = named(*tensor));
     }
     let unwritten = copies::never_written(&threads.body, tensors.len());
     let unwritten = unwritten.into_iter().map(|(buffer, op)| (tensors[buffer], op)).collect();

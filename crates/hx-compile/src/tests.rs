@@ -5,6 +5,7 @@ mod copies;
 mod facts;
 mod launches;
 mod products;
+mod remedies;
 mod sync;
 
 use expect_test::{Expect, expect};

@@ -54,6 +54,14 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
         found = found.note(supposed(run));
     }
     if !hazard.others.is_empty() {
+        let mut told = BTreeSet::from([hazard.later.op, hazard.earlier.op]);
+        let elsewhere = hazard.others.iter().filter(|(_, later)| told.insert(later.op));
+        for (tensor, later) in elsewhere.take(SHOWN) {
+            if let Some((file, range)) = places.op(lowered, later.op) {
+                let name = &program.tensor(*tensor).name;
+                found = found.also(file, range, format!("`{name}` is {} here likewise", verb(*later)));
+            }
+        }
         found = found.note(others(program, &hazard.others));
     }
     let fix = match hazard.remedy {
@@ -72,15 +80,18 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     }
 }
 
+/// Places of hazards that go with another, at most.
+const SHOWN: usize = 3;
+
 /// The hazards that go with another.
-fn others(program: &TileProgram, tensors: &[TensorId]) -> String {
-    let names: BTreeSet<&str> = tensors.iter().map(|t| program.tensor(*t).name.as_str()).collect();
+fn others(program: &TileProgram, hazards: &[(TensorId, Touch)]) -> String {
+    let names: BTreeSet<&str> = hazards.iter().map(|(t, _)| program.tensor(*t).name.as_str()).collect();
     let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-    let pairs = match tensors.len() {
-        1 => "another pair of accesses races".to_owned(),
-        n => format!("{n} more pairs of accesses race"),
+    let pairs = match hazards.len() {
+        1 => "another pair of accesses".to_owned(),
+        n => format!("{n} more pairs of accesses"),
     };
-    format!("{pairs} for want of the same, on {}", names.join(", "))
+    format!("{pairs} to {} will be ordered by the same", names.join(", "))
 }
 
 /// For which launches something was found.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hx_tile::{OpId, OpKind, Stmt, TensorId, TileProgram};
+use hx_tile::{Base, Op, OpId, OpKind, Stmt, TensorId, TileProgram};
 
 use super::{
     Hazard, Mend, Remedy,
@@ -10,7 +10,7 @@ use super::{
     trace::{Event, Trace},
 };
 
-/// Groups of copies that a wait of a remedy may leave in flight, and one more.
+/// A wait that a remedy inserts leaves fewer groups of copies in flight than this.
 const IN_FLIGHT: u32 = 4;
 
 /// Gives hazards what removes them. Those that go with another are told of there: most often one thing is missing, and many
@@ -31,7 +31,7 @@ pub(super) fn remedied(
         for (other, slot) in told.iter_mut().enumerate().filter(|(other, _)| *other != at) {
             // One that had a remedy of its own before is told of already.
             if !left.contains(&key(&found[other])) && slot.as_ref().is_some_and(|h| h.remedy.is_none()) {
-                others.extend(slot.take().map(|hazard| hazard.tensor));
+                others.extend(slot.take().map(|hazard| (hazard.tensor, hazard.later)));
             }
         }
         told[at] = Some(Hazard { remedy: Some(remedy), others, ..hazard.clone() });
@@ -46,8 +46,7 @@ fn key(hazard: &Hazard) -> Key {
     (hazard.tensor, hazard.earlier.op, hazard.later.op, hazard.in_flight)
 }
 
-/// The least that orders a hazard, with the hazards that it leaves: as few as can be, and of those that leave as many the one with
-/// which the most groups of copies stay in flight.
+/// The least that orders a hazard, with the hazards that it leaves: groups of copies stay in flight as far as they may.
 fn remedy(
     tile: &TileProgram,
     traces: &[Trace],
@@ -60,66 +59,124 @@ fn remedy(
         left.iter().any(|left| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op))
             || !left.iter().all(|left| found.iter().any(|known| key(known) == key(left)))
     };
-    let leaves = |rules: Rules<'_>| {
-        let left = check(traces, rules, &fails, poll);
-        (!fails(&left)).then(|| left.iter().map(key).collect::<Vec<Key>>())
-    };
-    let mend = Mend { before: hazard.later.op, commit: false, wait: None, barrier: true };
-    let mut ways = Vec::new();
-    if hazard.in_flight {
-        // Copies that nothing closes become part of the next group, and every wait then waits for one too few: for other
-        // copies as well.
-        let others = found.iter().filter(|other| other.in_flight).map(|other| other.earlier.op);
-        let copies = std::iter::once(hazard.earlier.op).chain(others);
-        let mut missing: Vec<OpId> = copies.filter_map(|op| unclosed(&tile.body, op).copy()).collect();
-        let mut met = BTreeSet::new();
-        missing.retain(|op| met.insert(*op));
-        ways.extend(missing.into_iter().map(Remedy::Commit));
-        // A group that may not be there is no group to count on; an empty one is.
-        ways.extend(conditional_commits(traces).into_iter().map(Remedy::CommitAfter));
-        let waits = tile.ops(1.0).into_iter().filter_map(|(op, _)| match op.kind {
-            OpKind::Wait { groups } => Some((op.id, groups)),
-            _ => None,
-        });
-        let most_commits = traces.iter().map(|trace| commits(&trace.events)).max().unwrap_or(0);
-        for (op, groups) in waits {
-            // To leave more groups in flight than there are is to wait for none.
-            let most = groups.min(most_commits);
-            ways.extend((0..most).rev().map(|fewer| Remedy::WaitFor(op, fewer)));
-        }
-        // A barrier that is there already makes visible what was waited for before it.
-        let syncs = tile.ops(1.0).into_iter().map(|(op, _)| op).take_while(|op| op.id != hazard.later.op);
-        let syncs: Vec<OpId> = syncs.filter(|op| matches!(op.kind, OpKind::Sync)).map(|op| op.id).collect();
-        for (&before, commit) in syncs.iter().rev().flat_map(|sync| [(sync, false), (sync, true)]) {
-            let in_flight = (0..IN_FLIGHT).rev();
-            let insert = |n| Remedy::Insert(Mend { before, commit, wait: Some(n), barrier: false });
-            ways.extend(in_flight.map(insert));
-        }
-        for (commit, barrier) in [(false, false), (false, true), (true, false), (true, true)] {
-            let in_flight = (0..IN_FLIGHT).rev();
-            ways.extend(in_flight.map(|n| Remedy::Insert(Mend { commit, wait: Some(n), barrier, ..mend })));
-        }
-    } else {
-        ways.push(Remedy::Insert(mend));
-    }
-    let mut best: Option<(Remedy, Vec<Key>)> = None;
-    for way in ways {
-        let rules = match way {
+    let leaves = |remedy: Remedy| {
+        let rules = match remedy {
             Remedy::Insert(mend) => Rules { mend: Some(mend), ..Rules::default() },
             Remedy::Commit(op) => Rules { commit: Some(op), ..Rules::default() },
             Remedy::WaitFor(op, groups) => Rules { wait_as: Some((op, groups)), ..Rules::default() },
             Remedy::CommitAfter(op) => Rules { commit_after: Some(op), ..Rules::default() },
         };
-        let Some(left) = leaves(rules) else { continue };
-        let none = left.is_empty();
-        if best.as_ref().is_none_or(|(_, fewest)| left.len() < fewest.len()) {
-            best = Some((way, left));
+        let left = check(traces, rules, &fails, poll);
+        (!fails(&left)).then(|| (remedy, left.iter().map(key).collect()))
+    };
+    let here = Mend { before: hazard.later.op, commit: false, wait: None, barrier: true };
+    if !hazard.in_flight {
+        return leaves(Remedy::Insert(here));
+    }
+    // Copies that nothing closes become part of the next group, and every wait then waits for one too few: for other copies as well.
+    let others = found.iter().filter(|other| other.in_flight).map(|other| other.earlier.op);
+    let copies = std::iter::once(hazard.earlier.op).chain(others);
+    let mut missing: Vec<OpId> = copies.filter_map(|op| unclosed(&tile.body, op).copy()).collect();
+    let mut met = BTreeSet::new();
+    missing.retain(|op| met.insert(*op));
+    let missing = missing.into_iter().map(Remedy::Commit);
+    // A group that may not be there is no group to count on; an empty one is.
+    let mut ways = missing.chain(conditional_commits(traces).into_iter().map(Remedy::CommitAfter));
+    if let Some(found) = ways.find_map(leaves) {
+        return Some(found);
+    }
+    // Of waits at one place, the one with which the most groups stay in flight: fewer order no less.
+    let most_of = |limit: u32, at: &dyn Fn(u32) -> Remedy| {
+        let (mut found, mut low, mut high) = (None, 0, limit);
+        while low < high {
+            let groups = low + (high - low) / 2;
+            match leaves(at(groups)) {
+                Some(mended) => (found, low) = (Some(mended), groups + 1),
+                None => high = groups,
+            }
         }
-        if none {
-            break;
+        found
+    };
+    let before = tile.op(hazard.later.op).map_or_else(Before::default, |op| Before::of(&tile.body, op));
+    // To leave more groups in flight than there are is to wait for none.
+    let all = traces.iter().map(|trace| commits(&trace.events)).max().unwrap_or(0);
+    let other_number = |(op, groups): (OpId, u32)| most_of(groups.min(all), &|n| Remedy::WaitFor(op, n));
+    if let Some(found) = before.wait.and_then(other_number) {
+        return Some(found);
+    }
+    // A barrier that is there already makes visible what was waited for before it.
+    let at_sync = before
+        .sync
+        .into_iter()
+        .flat_map(|before| [false, true].map(|commit| Mend { before, commit, wait: None, barrier: false }));
+    let at_use = [(false, false), (false, true), (true, false), (true, true)].map(|(commit, barrier)| Mend {
+        commit,
+        barrier,
+        ..here
+    });
+    at_sync.chain(at_use).find_map(|mend| {
+        let insert = |n| Remedy::Insert(Mend { wait: Some(n), ..mend });
+        most_of(IN_FLIGHT, &insert)
+    })
+}
+
+/// What a use of shared memory finds before it in its own statements and in those around them, and no other use in between: nothing
+/// that is in a loop which the use is not part of.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Before {
+    /// The last wait, with the groups that it leaves.
+    wait: Option<(OpId, u32)>,
+    /// The last barrier.
+    sync: Option<OpId>,
+}
+
+impl Before {
+    fn of(body: &[Stmt], used: &Op) -> Before {
+        let mut found = Before::default();
+        found.walk(body, used);
+        found
+    }
+
+    /// True where the use was met.
+    fn walk(&mut self, body: &[Stmt], used: &Op) -> bool {
+        for stmt in body {
+            let inner: &[&[Stmt]] = match stmt {
+                Stmt::Op(op) if op.id == used.id => return true,
+                Stmt::Op(op) => {
+                    self.pass(op, used);
+                    &[]
+                }
+                Stmt::For { body, .. } | Stmt::While { body, .. } => &[body],
+                Stmt::If { then, otherwise, .. } => &[then, otherwise],
+                _ => &[],
+            };
+            let before = *self;
+            for body in inner {
+                let mut inside = before;
+                if inside.walk(body, used) {
+                    *self = inside;
+                    return true;
+                }
+                // What happens in it is not sure to happen, or happens often.
+                if inside != before {
+                    *self = Before::default();
+                }
+            }
+        }
+        false
+    }
+
+    fn pass(&mut self, op: &Op, used: &Op) {
+        match &op.kind {
+            OpKind::Wait { groups } => self.wait = Some((op.id, *groups)),
+            OpKind::Sync => self.sync = Some(op.id),
+            // What was waited for before is for this one.
+            OpKind::Copy { src, .. } if matches!(src.base, Base::Shared(_)) && op.origin != used.origin => {
+                *self = Before::default();
+            }
+            _ => {}
         }
     }
-    best
 }
 
 /// What is known of the group of a copy after some statements.

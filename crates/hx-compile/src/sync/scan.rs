@@ -49,6 +49,13 @@ pub(super) fn copies(body: &[Stmt]) -> bool {
     copies
 }
 
+/// Whether a body closes groups of copies.
+pub(super) fn closes_groups(body: &[Stmt]) -> bool {
+    let mut closes = false;
+    visit(body, &mut |stmt| closes |= matches!(stmt, Stmt::Commit));
+    closes
+}
+
 /// Whether a body begins copies and waits for nothing.
 pub(super) fn begins_copies_only(body: &[Stmt]) -> bool {
     let (mut commits, mut waits) = (false, false);

@@ -111,6 +111,8 @@ pub(super) struct Trace {
     pub(super) equations: Equations,
     /// A condition depends on how long a loop of unknown length runs.
     pub(super) asks_for_ends: bool,
+    /// A loop of unknown length closes groups of copies: how many there are is for the launch to say.
+    pub(super) closes_groups: bool,
     /// Some access may be anywhere.
     pub(super) asks_for_places: bool,
     /// Where a loop of unknown length ends matters to what comes after it: which stage is the last one repeats after so many
@@ -145,13 +147,14 @@ pub(super) fn traces(traced: Traced<'_>, poll: &dyn Fn()) -> Vec<Trace> {
         runs.push(run(None, 1));
     }
     // The last rounds may be the first ones.
-    if ends {
-        runs.extend([run(Some(1), 0), run(Some(2), 1)]);
+    let short = ends || any.closes_groups;
+    if short {
+        runs.extend([(1, 0), (2, 1)].map(|(trips, number)| Run { ends: true, ..run(Some(trips), number) }));
     }
     // Whatever the stage that a loop ends in, what follows it must be ordered.
     if stages > 1 {
         let again = scan::nests_again(&traced.program.body);
-        let known = |trips: &i64| !again && ends && matches!(trips, 1 | 2);
+        let known = |trips: &i64| !again && short && matches!(trips, 1 | 2);
         let others = lengths(stages).filter(|trips| !known(trips));
         runs.extend(others.map(|trips| Run { again, ends: true, ..run(Some(trips), 0) }));
     }
@@ -277,6 +280,7 @@ impl Tracer<'_> {
 
     /// A loop ends that may have run longer or shorter.
     fn leave(&mut self, body: &[Stmt], counter: Option<&Symbol>) {
+        self.trace.closes_groups |= scan::closes_groups(body);
         for buffer in scan::buffers(body) {
             let period = scan::rounds(body, counter, Some(buffer)).period;
             let ended = self.ended.entry(buffer as usize).or_insert(1);

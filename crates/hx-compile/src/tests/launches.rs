@@ -40,7 +40,7 @@ fn a_group_that_is_not_closed_in_the_last_round_is_missed() {
               `copy_async(gz[.., k + 1], ring[.., (k + 1) % 2])`: thread 0 writes `ring` here
               note: both touch `ring[0, 1]`
               note: this is so in the last rounds of a loop whose length a launch decides
-              note: another pair of accesses races for want of the same, on `ring`
+              note: another pair of accesses to `ring` will be ordered by the same
               fix: `commit()` after the condition: where it fails, the group is empty
         "#]],
     );
@@ -430,8 +430,9 @@ fn a_commit_that_is_missing_is_named() {
             HX0403 `copy(ring[.., k % 3], t)` `ring` is read before anything waited for the copy into it
               `copy(ring[.., k % 3], t)`: thread 0 reads `ring` here
               `copy_async(gz[.., k], ring[.., k])`: thread 0 writes `ring` here
+              `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])`: `ring` is written here likewise
               note: both touch `ring[0, 0]`
-              note: another pair of accesses races for want of the same, on `ring`
+              note: another pair of accesses to `ring` will be ordered by the same
               fix: `commit()` after the copies: it closes their group
         "#]],
     );
@@ -441,8 +442,9 @@ fn a_commit_that_is_missing_is_named() {
             HX0403 `copy(ring[.., k % 3], t)` `ring` is read before anything waited for the copy into it
               `copy(ring[.., k % 3], t)`: thread 0 reads `ring` here
               `copy_async(gz[.., k], ring[.., k])`: thread 0 writes `ring` here
+              `copy_async(gz[.., k + 2], ring[.., (k + 2) % 3])`: `ring` is written here likewise
               note: both touch `ring[0, 1]`
-              note: 3 more pairs of accesses race for want of the same, on `ring`
+              note: 3 more pairs of accesses to `ring` will be ordered by the same
               fix: `commit()` after the copies: it closes their group
         "#]],
     );

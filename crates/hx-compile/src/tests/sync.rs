@@ -285,7 +285,7 @@ fn a_deep_ring_is_followed_for_as_long_as_copies_are_in_flight() {
           `copy(ring[.., k % 8], t)`: thread 0 reads `ring` here
           `copy_async(gz[.., k], ring[.., k])`: thread 0 writes `ring` here
           note: both touch `ring[0, 0]`
-          note: another pair of accesses races for want of the same, on `ring`
+          note: another pair of accesses to `ring` will be ordered by the same
           fix: wait until at most 6 groups are in flight
     "#]],
     );
