@@ -164,7 +164,7 @@ pub struct Comparison<'g> {
 pub struct Group {
     pub measures: Vec<Work>,
     pub baselines: Vec<Work>,
-    /// Baselines that the machine cannot run, with the reason.
+    /// Baselines that the machine cannot run, and candidates that do not launch, with the reason.
     pub missing: Vec<(String, HostError)>,
 }
 

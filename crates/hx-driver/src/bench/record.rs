@@ -62,7 +62,7 @@ pub struct GroupRecord {
     pub missing: Vec<MissingRecord>,
 }
 
-/// A baseline that the machine could not run.
+/// A baseline that the machine could not run, or a candidate that did not launch.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MissingRecord {
     pub label: String,

@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use hx_host::bench::{Group, Step, Times};
 use hx_host::device::{Device, LaunchError, LaunchReport, LaunchRequest};
 use hx_host::eval::{Options, Session};
-use hx_host::{HostError, HostResult};
+use hx_host::{HostError, HostResult, Value};
 
 use super::{SIMULATOR, open, show};
 use crate::{BenchFile, BenchOptions, Filter, Roofs, changes, list_benches, run_benches};
@@ -50,15 +50,11 @@ impl Device for Clock {
 
 /// The groups of the first bench of a text.
 fn timed(text: &str, micros: f64) -> Vec<Group> {
-    timed_with(text, micros, Options::default())
-}
-
-fn timed_with(text: &str, micros: f64, options: Options) -> Vec<Group> {
     let (db, file) = open(text);
     let listing = list_benches(&db, &[file], &Filter::default());
     let item = listing.cases[0].test.find(&db).expect("a bench");
     let (mut lines, mut device) = (Vec::<String>::new(), Clock(micros));
-    let mut session = Session::new(&db, &mut device, &mut lines, options);
+    let mut session = Session::new(&db, &mut device, &mut lines, Options::default());
     session.bench(item, None).expect("it runs")
 }
 
@@ -222,31 +218,82 @@ fn what_changed_between_two_files() {
     );
 }
 
-/// The block of a measure runs once for each candidate; a kernel that has fewer than another of the block stays as it is.
+/// Adds one to every element of the first argument; its third candidate does not launch.
+struct Adder(Clock);
+
+impl Device for Adder {
+    fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError> {
+        if request.candidate == Some(2) {
+            return Err(LaunchError::call(HostError::unsupported("too many threads")));
+        }
+        let Some(Value::Tensor(x)) = request.args.first().map(|arg| &arg.value) else {
+            return self.0.launch(request);
+        };
+        let held = x.to_host().data;
+        let words = held.as_chunks::<4>().0.iter();
+        let bytes: Vec<u8> = words.flat_map(|word| (f32::from_le_bytes(*word) + 1.0).to_le_bytes()).collect();
+        x.write_packed(&bytes).map_err(LaunchError::call)?;
+        self.0.launch(request)
+    }
+
+    fn candidates(&mut self, request: &LaunchRequest) -> Result<u32, LaunchError> {
+        self.0.candidates(request)
+    }
+
+    fn can_time(&self) -> HostResult<()> {
+        Ok(())
+    }
+
+    fn time(&mut self, works: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
+        self.0.time(works)
+    }
+}
+
+/// Launches are made again for each candidate, from what they began with; statements run once. A kernel that has fewer candidates than
+/// another of the block stays as it is.
 #[test]
 fn candidates_are_measures_of_their_own() {
-    let text = "kernel ab(x: f32[n]) grid [1] threads 32 { }\n\
-                kernel four(x: f32[n]) grid [1] threads 32 { }\n\
-                bench \"b\" { let x = ones(f32, 4); measure { ab(x) } measure { ab(x); four(x) } baseline ab(x) }";
-    let groups = timed_with(text, 10.0, Options { candidates: true, ..Options::default() });
-    let mut out = String::new();
+    let text = "kernel ab(x: mut f32[n]) grid [1] threads 32 { }
+kernel four(x: mut f32[n]) grid [1] threads 32 { }
+bench \"b\" {
+    let x = ones(f32, 4);
+    measure { ab(x) }
+    assert_close(x, full(f32, 4, 2.0), ulp: 0);
+    measure { print(\"once\"); four(x); ab(x) }
+    assert_close(x, full(f32, 4, 4.0), ulp: 0);
+    baseline ab(x)
+}
+";
+    let (db, file) = open(text);
+    let listing = list_benches(&db, &[file], &Filter::default());
+    let item = listing.cases[0].test.find(&db).expect("a bench");
+    let (mut lines, mut device) = (Vec::<String>::new(), Adder(Clock(10.0)));
+    let options = Options { candidates: true, ..Options::default() };
+    let mut session = Session::new(&db, &mut device, &mut lines, options);
+    let groups = session.bench(item, None).expect("it runs");
+    let mut out = format!("{lines:?}\n");
     let [group] = &groups[..] else { panic!("one group") };
     for (at, work) in group.measures.iter().enumerate() {
         let median = work.times.as_ref().map_or(0.0, |times| times.median);
         out += &format!("{} {:?} {median} µs:", work.label, work.candidate);
         for comparison in group.comparisons(at).expect("numbers") {
             let ratio = comparison.ratio.unwrap_or(0.0);
-            out += &format!(" {ratio:.3}× {}", comparison.other.label);
+            let apart = comparison.difference.map_or(f64::NAN, |difference| difference.absolute);
+            out += &format!(" {ratio:.3}× {}, {apart} apart", comparison.other.label);
         }
         out += "\n";
     }
+    for (label, error) in &group.missing {
+        out += &format!("{label}: {}\n", error.message);
+    }
     expect![[r#"
-        ab None 10 µs: 1.000× ab
-        ab Some(1) 11 µs: 0.909× ab
-        ab + four None 20 µs: 0.500× ab
-        ab + four Some(1) 22 µs: 0.909× ab + four
-        ab + four Some(2) 22 µs: 0.909× ab + four
-        ab + four Some(3) 23 µs: 0.870× ab + four
+        ["once"]
+        ab None 10 µs: 1.000× ab, 3 apart
+        ab Some(1) 11 µs: 0.909× ab, 0 apart
+        four + ab None 20 µs: 0.500× ab, 1 apart
+        four + ab Some(1) 22 µs: 0.909× four + ab, 0 apart
+        four + ab Some(3) 23 µs: 0.870× four + ab, 0 apart
+        four + ab, candidate 2: too many threads
     "#]]
     .assert_eq(&out);
 }

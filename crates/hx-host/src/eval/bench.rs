@@ -4,7 +4,8 @@
 //! A group is some measures followed by some baselines, or the other way round. A statement that goes back to the kind
 //! that a group began with begins the next one, so that a loop over sizes compares like with like.
 //!
-//! Where all candidates are asked for, the block of a measure runs once for each, and each is a measure of its own.
+//! Where all candidates are asked for, the launches of a measure's block are made again for each of them, with the same arguments,
+//! and each is a measure of its own. The statements of the block run once.
 
 use hx_base::codes;
 use hx_hir::{Arg, Expr, ExprId, Item, ItemKey, MeasureKind, Name, Resolution};
@@ -30,8 +31,6 @@ pub(super) struct Recording {
     last: Option<(ItemKey, ExprId)>,
     /// What the calls of the statement at hand did.
     calls: Option<Calls>,
-    /// Which candidate of every kernel the statement at hand launches, where it has so many.
-    candidate: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +44,12 @@ enum Kind {
 struct Calls {
     steps: Vec<Step>,
     outputs: Vec<(Tensor, HostTensor)>,
+    /// For each step the tensors that it wrote, as they were before; nothing where no step is made again.
+    before: Vec<Contents>,
 }
+
+/// Tensors with their elements.
+type Contents = Vec<(Tensor, HostTensor)>;
 
 impl Calls {
     /// Remembers what a step wrote; a later step's result replaces an earlier one's.
@@ -56,21 +60,21 @@ impl Calls {
 }
 
 impl Recording {
-    /// Remembers a launch that a statement made.
-    pub(super) fn launched(&mut self, request: &LaunchRequest, report: &LaunchReport) {
+    /// Remembers a launch that a statement made, and what the tensors that it wrote held before.
+    pub(super) fn launched(&mut self, request: &LaunchRequest, report: &LaunchReport, mut before: Contents) {
         let Some(calls) = &mut self.calls else { return };
         calls.steps.push(Step::Launch(request.clone()));
-        for arg in &report.written {
-            if let Some(Value::Tensor(tensor)) = request.args.get(*arg).map(|a| &a.value) {
-                calls.wrote(tensor);
-            }
-        }
+        let written: Vec<&Tensor> = written(request, report).collect();
+        written.iter().for_each(|tensor| calls.wrote(tensor));
+        before.retain(|(tensor, _)| written.iter().any(|other| other.is_same_view(tensor)));
+        calls.before.push(before);
     }
 
     fn multiplied(&mut self, request: GemmRequest) {
         let Some(calls) = &mut self.calls else { return };
         calls.wrote(&request.c);
         calls.steps.push(Step::Gemm(request));
+        calls.before.push(Vec::new());
     }
 
     /// True where a statement of this kind belongs to the next group.
@@ -105,15 +109,46 @@ impl<'a> Session<'a> {
         Ok(recording.done)
     }
 
-    /// Puts the candidate that is being measured into a launch. A kernel that has fewer stays as it is.
-    pub(super) fn choose(&mut self, request: &mut LaunchRequest) -> Result<(), LaunchError> {
-        let candidate = self.recording.as_ref().and_then(|r| r.candidate);
-        if let Some(candidate) = candidate
-            && candidate < self.device.candidates(request)?
-        {
-            request.candidate = Some(candidate);
+    /// What the tensors of a launch hold, if it will be made again with other candidates.
+    pub(super) fn before(&self, request: &LaunchRequest) -> Contents {
+        let recorded = self.recording.as_ref().is_some_and(|recording| recording.calls.is_some());
+        if !(recorded && self.options.candidates) {
+            return Vec::new();
         }
-        Ok(())
+        let tensors = request.args.iter().filter_map(|arg| match &arg.value {
+            Value::Tensor(tensor) => Some((tensor.clone(), tensor.to_host())),
+            _ => None,
+        });
+        tensors.collect()
+    }
+
+    /// Makes the calls of a measure once more with another candidate of each kernel that has so many.
+    fn again(&mut self, calls: &Calls, candidate: u32) -> Result<Calls, LaunchError> {
+        let mut again = Calls::default();
+        for (step, before) in calls.steps.iter().zip(&calls.before) {
+            match step {
+                Step::Launch(request) => {
+                    // What an earlier step of these wrote is what this one goes on with.
+                    let own =
+                        |tensor: &Tensor| again.outputs.iter().any(|(other, _)| other.is_same_view(tensor));
+                    for (tensor, content) in before.iter().filter(|(tensor, _)| !own(tensor)) {
+                        tensor.write_packed(&content.data).map_err(LaunchError::call)?;
+                    }
+                    let mut request = request.clone();
+                    request.candidate = (candidate < self.device.candidates(&request)?).then_some(candidate);
+                    let report = self.device.launch(&request)?;
+                    written(&request, &report).for_each(|tensor| again.wrote(tensor));
+                    again.steps.push(Step::Launch(request));
+                }
+                Step::Gemm(request) => {
+                    self.device.gemm(request)?;
+                    again.wrote(&request.c);
+                    again.steps.push(step.clone());
+                }
+                Step::Copy { .. } => again.steps.push(step.clone()),
+            }
+        }
+        Ok(again)
     }
 
     /// Times the group at hand, if there is one with measures.
@@ -164,18 +199,40 @@ impl<'a> Frame<'_, 'a> {
             return Err(self.fail(block, error));
         }
         let count = self.candidates(block, &calls.steps)?;
-        let work = |calls: Calls, candidate| {
-            let label = label(&calls.steps);
-            Work { flops, bytes, candidate, outputs: calls.outputs, ..Work::new(label, calls.steps) }
+        let work = |calls: &Calls, candidate| {
+            let (steps, outputs) = (calls.steps.clone(), calls.outputs.clone());
+            Work { flops, bytes, candidate, outputs, ..Work::new(label(&calls.steps), steps) }
         };
-        let own = work(calls, None);
+        let own = work(&calls, None);
         self.add(block, Kind::Measure, |group| group.measures.push(own));
         for candidate in 1..count {
-            self.candidate(Some(candidate));
-            let calls = self.recorded(block);
-            self.candidate(None);
-            let other = work(calls?, Some(candidate));
-            self.add(block, Kind::Measure, |group| group.measures.push(other));
+            self.poll(block)?;
+            match self.session.again(&calls, candidate) {
+                Ok(again) => {
+                    let other = work(&again, Some(candidate));
+                    self.add(block, Kind::Measure, |group| group.measures.push(other));
+                }
+                Err(error) => {
+                    let (error, found) = error.into_parts();
+                    if error.code == &codes::TIME_LIMIT {
+                        return Err(EvalError { found, ..self.fail(block, error) });
+                    }
+                    // The others are measured all the same.
+                    let error = match found.into_iter().next() {
+                        Some(found) => HostError::new(found.code, found.message),
+                        None => error,
+                    };
+                    let name = format!("{}, candidate {candidate}", label(&calls.steps));
+                    self.add(block, Kind::Measure, |group| group.missing.push((name, error)));
+                }
+            }
+        }
+        // What follows sees what the chosen ones left.
+        if count > 1 {
+            for (tensor, content) in &calls.outputs {
+                let restored = tensor.write_packed(&content.data);
+                self.at(block, restored)?;
+            }
         }
         Ok(())
     }
@@ -194,13 +251,6 @@ impl<'a> Frame<'_, 'a> {
             }
         }
         Ok(most)
-    }
-
-    /// Which candidate of every kernel is launched from here on.
-    fn candidate(&mut self, candidate: Option<u32>) {
-        if let Some(recording) = &mut self.session.recording {
-            recording.candidate = candidate;
-        }
     }
 
     /// `baseline cublas::gemm(a, b, c)`, `baseline copy(bytes)`, `baseline kernel(a, b, c)`.
@@ -312,6 +362,14 @@ impl<'a> Frame<'_, 'a> {
         }
         Ok(Value::Unit)
     }
+}
+
+/// The tensors that a launch wrote.
+fn written<'r>(request: &'r LaunchRequest, report: &'r LaunchReport) -> impl Iterator<Item = &'r Tensor> {
+    report.written.iter().filter_map(|arg| match request.args.get(*arg).map(|arg| &arg.value) {
+        Some(Value::Tensor(tensor)) => Some(tensor),
+        _ => None,
+    })
 }
 
 /// `matmul<BM = 128, BK = 32>`, of several steps joined.

@@ -191,9 +191,9 @@ impl<'a> Frame<'_, 'a> {
             values.push(LaunchArg { name: arg.name.clone(), value, temporary });
         }
         self.poll(id)?;
-        let mut request = LaunchRequest { kernel, generics, args: values, candidate: None };
-        let mut launched =
-            self.session.choose(&mut request).and_then(|()| self.session.device.launch(&request));
+        let request = LaunchRequest { kernel, generics, args: values, candidate: None };
+        let before = self.session.before(&request);
+        let mut launched = self.session.device.launch(&request);
         while let Err(LaunchError::After { printed, error }) = launched {
             printed.iter().for_each(|line| self.session.surroundings.print(line));
             launched = Err(*error);
@@ -201,7 +201,7 @@ impl<'a> Frame<'_, 'a> {
         match launched {
             Ok(report) => {
                 if let Some(recording) = &mut self.session.recording {
-                    recording.launched(&request, &report);
+                    recording.launched(&request, &report, before);
                 }
                 for line in &report.printed {
                     self.session.surroundings.print(line);

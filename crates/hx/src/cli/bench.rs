@@ -35,7 +35,8 @@ pub(crate) struct BenchArgs {
     /// Runs before the reported ones, at least.
     #[arg(long, value_name = "N")]
     pub warmup: Option<u32>,
-    /// Measure every candidate of each kernel beside the one that is chosen: the best that timing all could find.
+    /// Time the other candidates of the measured kernels, too, and say how far the chosen ones are from the fastest. Where a block
+    /// launches several kernels, all take their candidate of one number.
     #[arg(long, conflicts_with = "candidate")]
     pub candidates: bool,
     /// Leave the L2 cache as the run before left it, instead of emptying it before each run.
