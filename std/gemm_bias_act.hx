@@ -33,7 +33,7 @@ kernel gemm_bias_act<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, ACT
         copy_async(gb[.., .., s], sb[.., .., s]);
         commit();
     }
-    // As in `matmul_pipelined`: the copies are issued behind the products, but ahead of many matrix loads.
+    // The copies stand behind the products, or ahead of them, for the reasons of `matmul_pipelined`.
     let ahead = BK > 32 || BM * BN > 128 * 128;
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);

@@ -22,7 +22,7 @@ kernel matmul_int8<BM = 128, BN = 128, BK = 64, STAGES = 4, THREADS = 128, A: ty
         copy_async(gb[.., .., s], sb[.., .., s]);
         commit();
     }
-    // As in `matmul_pipelined`: the copies are issued behind the products, but ahead of many matrix loads.
+    // The copies stand behind the products, or ahead of them, for the reasons of `matmul_pipelined`.
     let ahead = BK > 64 || BM * BN > 128 * 128;
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);

@@ -21,16 +21,16 @@ kernel matmul_pipelined<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, 
         copy_async(gb[.., .., s], sb[.., .., s]);
         commit();
     }
-    // Behind the products the copies cost no time to issue. But matrix loads are not moved past copies into the same memory: with
-    // many of them it is better to have the copies out of the way.
+    // Copies that stand behind the products are issued while these run. But no matrix load is moved past a copy into the same memory:
+    // where a tile takes many, or a block has its multiprocessor to itself, copies that stand ahead are faster (measured on an H200).
     let ahead = BK > 32 || BM * BN > 128 * 128;
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);
         sync();
-        // The tile before has been read, so its memory is free.
         if !ahead {
             gemm(acc, sa[.., .., ki % STAGES], sb[.., .., ki % STAGES]);
         }
+        // The tile before has been read, so its memory is free.
         let next = ki + STAGES - 1;
         copy_async(ga[.., .., next], sa[.., .., next % STAGES]);
         copy_async(gb[.., .., next], sb[.., .., next % STAGES]);

@@ -28,7 +28,7 @@ kernel moe<BM = 16, BN = 128, BK = 64, STAGES = 3, T: type = f16>(
         copy_async(gw[.., .., s], sw[.., .., s]);
         commit();
     }
-    // As in `matmul_pipelined`: the copies are issued behind the products, but ahead of many matrix loads.
+    // The copies stand behind the products, or ahead of them, for the reasons of `matmul_pipelined`.
     let ahead = BK > 32;
     for ki in 0..k / BK {
         wait(STAGES - 2);

@@ -28,6 +28,7 @@ kernel by_hand<BM = 128, BN = 128, BK = 32, STAGES = 4, THREADS = 128, WM = 2, W
         copy_async(gb[.., .., s], sb[.., .., s]);
         commit();
     }
+    // As in `matmul_pipelined`.
     let ahead = BK > 32 || BM * BN > 128 * 128;
     for ki in 0..cdiv(k, BK) {
         wait(STAGES - 2);

@@ -95,7 +95,8 @@ def main(argv=None):
         best, worst = by_time[0], by_time[-1]
         ratios.append(chosen["median_us"] / best["median_us"])
         spreads.append(worst["median_us"] / best["median_us"])
-        different = distinct(Path(args.code) / shape)[1] if args.code else "-"
+        folder = Path(args.code or "") / shape
+        different = distinct(folder)[1] if args.code and folder.is_dir() else "-"
         tflops = "-" if chosen["tflops"] is None else f"{chosen['tflops']:.0f}"
         print(f"| {shape} | {len(timed)} | {different} | {chosen['median_us']:.1f} | {tflops} | {ratios[-1]:.3f} "
               f"| {spreads[-1]:.2f} | {named(best, chosen)} | {difference(timed)} |")

@@ -63,7 +63,8 @@ impl Failure {
 
     /// A candidate was asked for that a program does not have.
     pub fn no_candidate(number: usize, count: usize) -> Failure {
-        let message = format!("found {count} candidates, counted from 0, wanted number {number}");
+        let all = if count == 1 { "1 candidate".to_owned() } else { format!("{count} candidates") };
+        let message = format!("found {all}, counted from 0, wanted number {number}");
         Failure::new(FailureKind::NoInstruction, message)
             .help("`hx layout why FILE KERNEL --candidates` lists them")
     }

@@ -171,7 +171,12 @@ impl<'a> Teller<'a> {
             _ => String::new(),
         };
         let limit = self.args.timeout.map_or(String::new(), |seconds| format!(" --timeout {seconds}"));
-        format!("hx test {quoted} --exact --device {}{target} --seed {}{limit}", machine.flag(), options.seed)
+        let candidate = match self.args.candidate.candidate {
+            0 => String::new(),
+            number => format!(" --candidate {number}"),
+        };
+        let (device, seed) = (machine.flag(), options.seed);
+        format!("hx test {quoted} --exact --device {device}{target} --seed {seed}{limit}{candidate}")
     }
 
     /// The end of every run; its last line for people has the three numbers.
