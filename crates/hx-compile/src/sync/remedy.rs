@@ -23,10 +23,8 @@ pub(super) fn remedied(
 ) -> Vec<Hazard> {
     let mut told: Vec<Option<Hazard>> = found.iter().cloned().map(Some).collect();
     for (at, hazard) in found.iter().enumerate() {
-        let Some((remedy, left)) = told[at].as_ref().and_then(|_| remedy(tile, traces, hazard, &found, poll))
-        else {
-            continue;
-        };
+        let search = Search { tile, traces, hazard, found: &found, poll };
+        let Some((remedy, left)) = told[at].as_ref().and_then(|_| search.remedy()) else { continue };
         let mut others = Vec::new();
         for (other, slot) in told.iter_mut().enumerate().filter(|(other, _)| *other != at) {
             // One that had a remedy of its own before is told of already.
@@ -46,78 +44,91 @@ fn key(hazard: &Hazard) -> Key {
     (hazard.tensor, hazard.earlier.op, hazard.later.op, hazard.in_flight)
 }
 
-/// The least that orders a hazard, with the hazards that it leaves: groups of copies stay in flight as far as they may.
-fn remedy(
-    tile: &TileProgram,
-    traces: &[Trace],
-    hazard: &Hazard,
-    found: &[Hazard],
-    poll: &dyn Fn(),
-) -> Option<(Remedy, Vec<Key>)> {
-    // The same pair must not race for another reason, and nothing may race that did not.
-    let fails = |left: &[Hazard]| {
-        left.iter().any(|left| (left.earlier.op, left.later.op) == (hazard.earlier.op, hazard.later.op))
-            || !left.iter().all(|left| found.iter().any(|known| key(known) == key(left)))
-    };
-    let leaves = |remedy: Remedy| {
+/// A remedy with the hazards that it leaves.
+type Mended = (Remedy, Vec<Key>);
+
+/// The search for what orders a hazard.
+#[derive(Clone, Copy)]
+struct Search<'a> {
+    tile: &'a TileProgram,
+    traces: &'a [Trace],
+    hazard: &'a Hazard,
+    /// All hazards of the kernel.
+    found: &'a [Hazard],
+    poll: &'a dyn Fn(),
+}
+
+impl Search<'_> {
+    /// The least that orders the hazard: groups of copies stay in flight as far as they may.
+    fn remedy(self) -> Option<Mended> {
+        let here = Mend { before: self.hazard.later.op, commit: false, wait: None, barrier: true };
+        if !self.hazard.in_flight {
+            return self.tried(Remedy::Insert(here));
+        }
+        self.closed().or_else(|| self.waited(here))
+    }
+
+    /// The groups of copies closed where they are not, or not always.
+    fn closed(self) -> Option<Mended> {
+        // Copies that nothing closes become part of the next group, and every wait then waits for one too few: for other copies as
+        // well.
+        let others = self.found.iter().filter(|other| other.in_flight).map(|other| other.earlier.op);
+        let copies = std::iter::once(self.hazard.earlier.op).chain(others);
+        let mut missing: Vec<OpId> = copies.filter_map(|op| unclosed(&self.tile.body, op).copy()).collect();
+        let mut met = BTreeSet::new();
+        missing.retain(|op| met.insert(*op));
+        // A group that may not be there is no group to count on; an empty one is.
+        let conditional = conditional_commits(self.traces).into_iter().map(Remedy::CommitAfter);
+        missing.into_iter().map(Remedy::Commit).chain(conditional).find_map(|remedy| self.tried(remedy))
+    }
+
+    /// Another number for the wait before the use, or a wait that is not there: at a barrier that makes visible what was waited for
+    /// before it, or else at the use.
+    fn waited(self, here: Mend) -> Option<Mended> {
+        let used = self.tile.op(self.hazard.later.op);
+        let before = used.map_or_else(Before::default, |op| Before::of(&self.tile.body, op));
+        // To leave more groups in flight than there are is to wait for none.
+        let all = self.traces.iter().map(|trace| commits(&trace.events)).max().unwrap_or(0);
+        let other = |(op, groups): (OpId, u32)| self.most(groups.min(all), &|n| Remedy::WaitFor(op, n));
+        let at_sync = before.sync.into_iter().flat_map(|before| {
+            [false, true].map(|commit| Mend { before, commit, wait: None, barrier: false })
+        });
+        let at_use = [(false, false), (false, true), (true, false), (true, true)];
+        let at_use = at_use.map(|(commit, barrier)| Mend { commit, barrier, ..here });
+        let inserted = |mend: Mend| self.most(IN_FLIGHT, &|n| Remedy::Insert(Mend { wait: Some(n), ..mend }));
+        before.wait.and_then(other).or_else(|| at_sync.chain(at_use).find_map(inserted))
+    }
+
+    /// Of waits at one place for fewer than so many groups, the one with which the most stay in flight: fewer order no less.
+    fn most(self, limit: u32, at: &dyn Fn(u32) -> Remedy) -> Option<Mended> {
+        let (mut found, mut low, mut high) = (None, 0, limit);
+        while low < high {
+            let groups = low + (high - low) / 2;
+            match self.tried(at(groups)) {
+                Some(mended) => (found, low) = (Some(mended), groups + 1),
+                None => high = groups,
+            }
+        }
+        found
+    }
+
+    /// What a remedy leaves, if it orders the hazard.
+    fn tried(self, remedy: Remedy) -> Option<Mended> {
         let rules = match remedy {
             Remedy::Insert(mend) => Rules { mend: Some(mend), ..Rules::default() },
             Remedy::Commit(op) => Rules { commit: Some(op), ..Rules::default() },
             Remedy::WaitFor(op, groups) => Rules { wait_as: Some((op, groups)), ..Rules::default() },
             Remedy::CommitAfter(op) => Rules { commit_after: Some(op), ..Rules::default() },
         };
-        let left = check(traces, rules, &fails, poll);
+        // The same pair must not race for another reason, and nothing may race that did not.
+        let own = (self.hazard.earlier.op, self.hazard.later.op);
+        let fails = |left: &[Hazard]| {
+            left.iter().any(|left| (left.earlier.op, left.later.op) == own)
+                || !left.iter().all(|left| self.found.iter().any(|known| key(known) == key(left)))
+        };
+        let left = check(self.traces, rules, &fails, self.poll);
         (!fails(&left)).then(|| (remedy, left.iter().map(key).collect()))
-    };
-    let here = Mend { before: hazard.later.op, commit: false, wait: None, barrier: true };
-    if !hazard.in_flight {
-        return leaves(Remedy::Insert(here));
     }
-    // Copies that nothing closes become part of the next group, and every wait then waits for one too few: for other copies as well.
-    let others = found.iter().filter(|other| other.in_flight).map(|other| other.earlier.op);
-    let copies = std::iter::once(hazard.earlier.op).chain(others);
-    let mut missing: Vec<OpId> = copies.filter_map(|op| unclosed(&tile.body, op).copy()).collect();
-    let mut met = BTreeSet::new();
-    missing.retain(|op| met.insert(*op));
-    let missing = missing.into_iter().map(Remedy::Commit);
-    // A group that may not be there is no group to count on; an empty one is.
-    let mut ways = missing.chain(conditional_commits(traces).into_iter().map(Remedy::CommitAfter));
-    if let Some(found) = ways.find_map(leaves) {
-        return Some(found);
-    }
-    // Of waits at one place, the one with which the most groups stay in flight: fewer order no less.
-    let most_of = |limit: u32, at: &dyn Fn(u32) -> Remedy| {
-        let (mut found, mut low, mut high) = (None, 0, limit);
-        while low < high {
-            let groups = low + (high - low) / 2;
-            match leaves(at(groups)) {
-                Some(mended) => (found, low) = (Some(mended), groups + 1),
-                None => high = groups,
-            }
-        }
-        found
-    };
-    let before = tile.op(hazard.later.op).map_or_else(Before::default, |op| Before::of(&tile.body, op));
-    // To leave more groups in flight than there are is to wait for none.
-    let all = traces.iter().map(|trace| commits(&trace.events)).max().unwrap_or(0);
-    let other_number = |(op, groups): (OpId, u32)| most_of(groups.min(all), &|n| Remedy::WaitFor(op, n));
-    if let Some(found) = before.wait.and_then(other_number) {
-        return Some(found);
-    }
-    // A barrier that is there already makes visible what was waited for before it.
-    let at_sync = before
-        .sync
-        .into_iter()
-        .flat_map(|before| [false, true].map(|commit| Mend { before, commit, wait: None, barrier: false }));
-    let at_use = [(false, false), (false, true), (true, false), (true, true)].map(|(commit, barrier)| Mend {
-        commit,
-        barrier,
-        ..here
-    });
-    at_sync.chain(at_use).find_map(|mend| {
-        let insert = |n| Remedy::Insert(Mend { wait: Some(n), ..mend });
-        most_of(IN_FLIGHT, &insert)
-    })
 }
 
 /// What a use of shared memory finds before it in its own statements and in those around them, and no other use in between: nothing

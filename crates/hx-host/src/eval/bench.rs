@@ -198,16 +198,28 @@ impl<'a> Frame<'_, 'a> {
             let error = HostError::call("`measure` runs no kernel, so there is nothing to time");
             return Err(self.fail(block, error));
         }
-        let count = self.candidates(block, &calls.steps)?;
         let work = |calls: &Calls, candidate| {
             let (steps, outputs) = (calls.steps.clone(), calls.outputs.clone());
             Work { flops, bytes, candidate, outputs, ..Work::new(label(&calls.steps), steps) }
         };
         let own = work(&calls, None);
         self.add(block, Kind::Measure, |group| group.measures.push(own));
-        for candidate in 1..count {
+        if self.session.options.candidates {
+            self.other_candidates(block, &calls, &work)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the other candidates of a measure that was made. What follows sees what the chosen ones left.
+    fn other_candidates(
+        &mut self,
+        block: ExprId,
+        calls: &Calls,
+        work: &dyn Fn(&Calls, Option<u32>) -> Work,
+    ) -> EvalResult<()> {
+        for candidate in 1..self.candidates(block, &calls.steps)? {
             self.poll(block)?;
-            match self.session.again(&calls, candidate) {
+            match self.session.again(calls, candidate) {
                 Ok(again) => {
                     let other = work(&again, Some(candidate));
                     self.add(block, Kind::Measure, |group| group.measures.push(other));
@@ -227,12 +239,9 @@ impl<'a> Frame<'_, 'a> {
                 }
             }
         }
-        // What follows sees what the chosen ones left.
-        if count > 1 {
-            for (tensor, content) in &calls.outputs {
-                let restored = tensor.write_packed(&content.data);
-                self.at(block, restored)?;
-            }
+        for (tensor, content) in &calls.outputs {
+            let restored = tensor.write_packed(&content.data);
+            self.at(block, restored)?;
         }
         Ok(())
     }
@@ -240,15 +249,13 @@ impl<'a> Frame<'_, 'a> {
     /// How many candidates a measure has: the most that one of its kernels has.
     fn candidates(&mut self, block: ExprId, steps: &[Step]) -> EvalResult<u32> {
         let mut most = 1;
-        if self.session.options.candidates {
-            for step in steps {
-                let Step::Launch(request) = step else { continue };
-                let found = self.session.device.candidates(request).map_err(|error| {
-                    let (error, found) = error.into_parts();
-                    EvalError { found, ..self.fail(block, error) }
-                })?;
-                most = most.max(found);
-            }
+        for step in steps {
+            let Step::Launch(request) = step else { continue };
+            let found = self.session.device.candidates(request).map_err(|error| {
+                let (error, found) = error.into_parts();
+                EvalError { found, ..self.fail(block, error) }
+            })?;
+            most = most.max(found);
         }
         Ok(most)
     }
