@@ -18,7 +18,7 @@ use hx_dtype::DType;
 use hx_index::{Expr as Value, Facts, Symbol};
 use la_arena::ArenaMap;
 
-pub use problem::TypeProblem;
+pub use problem::{MAX_THREADS, TypeProblem, WARP};
 pub use signature::{SignatureTypes, signature_types};
 
 use crate::{

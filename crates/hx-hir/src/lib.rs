@@ -38,7 +38,9 @@ pub use import::{
     Import, PathTarget, absolute_path, cell_bindings, imports, is_binding, names_in_scope, resolve_path,
     top_level_pats,
 };
-pub use infer::{Inference, SignatureTypes, TypeProblem, Writes, infer_body, signature_types};
+pub use infer::{
+    Inference, MAX_THREADS, SignatureTypes, TypeProblem, WARP, Writes, infer_body, signature_types,
+};
 pub use item::{
     Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,
     item_named, item_names, item_range,

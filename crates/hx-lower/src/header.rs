@@ -3,8 +3,8 @@
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
-    ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, Resolution,
-    Stmt, StmtKind, TypeRef, TypeRefId, body_of, kernel_signature, signature_names,
+    ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, MAX_THREADS,
+    Resolution, Stmt, StmtKind, TypeRef, TypeRefId, WARP, body_of, kernel_signature, signature_names,
 };
 use hx_index::{Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
@@ -14,9 +14,6 @@ use crate::cx::Cx;
 use crate::error::{At, Lower, LowerError};
 use crate::value::{SymView, Tensor, Value};
 use crate::{CtArgs, LaunchFacts};
-
-/// A block has no more threads than this on any target.
-const MAX_THREADS: i64 = 1024;
 
 /// What the header says beyond its parameters.
 pub(crate) struct Header {
@@ -294,11 +291,11 @@ impl<'db> Cx<'db> {
             let message = format!("found {count} threads, wanted at most {MAX_THREADS}");
             return self.fail(&codes::TOO_MANY_THREADS, threads, message);
         }
-        if count <= 0 || count % 32 != 0 {
+        if count <= 0 || count % WARP != 0 {
             return self.fail(
                 &codes::BAD_THREAD_COUNT,
                 threads,
-                format!("found {count} threads, wanted a multiple of 32"),
+                format!("found {count} threads, wanted a multiple of {WARP}"),
             );
         }
         Ok(count as u32)

@@ -246,6 +246,15 @@ impl TileProgram {
     }
 }
 
+impl Stmt {
+    /// The operations of the statement, in the order of the text.
+    pub fn ops(&self) -> impl Iterator<Item = &Op> {
+        let mut out = Vec::new();
+        collect(std::slice::from_ref(self), 1.0, 1.0, &mut out);
+        out.into_iter().map(|(op, _)| op)
+    }
+}
+
 fn find(stmts: &[Stmt], id: OpId) -> Option<&Op> {
     stmts.iter().find_map(|stmt| match stmt {
         Stmt::Op(op) => (op.id == id).then_some(op),

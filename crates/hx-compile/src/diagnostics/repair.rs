@@ -55,15 +55,14 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
             (title, file, range, format!("rearrange({old}, {})", spaced(&layout.to_string())))
         }
         Repair::Barrier(op) => {
-            let (file, mut stmt) = (places.kernel().0, sync::statement_of(places, lowered, *op)?);
+            let mut stmt = sync::statement_of(places, lowered, *op)?;
             while let Some(around) = places.statement_around(stmt) {
                 stmt = around;
             }
-            let range = TextRange::empty(stmt.start());
-            let indent = sync::indentation(places, file, range)?;
+            let Edit { file, range, text } = sync::lines_before(places, stmt, &["sync()".to_owned()])?;
             let title =
                 "insert `sync()`: what is used before it and what is used behind it take turns".to_owned();
-            (title, file, range, format!("sync();\n{indent}"))
+            (title, file, range, text)
         }
         Repair::Threads(threads) => {
             let (file, range) = threads_clause(places)?;

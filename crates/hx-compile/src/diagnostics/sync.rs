@@ -165,18 +165,20 @@ fn coordinate(program: &TileProgram, solution: &Solution, hazard: &Hazard) -> Op
 
 /// Statements on lines of their own before the statement of an operation, if that stands in the kernel itself.
 fn insert(places: &Places<'_>, lowered: &Lowered, mend: Mend) -> Option<Fix> {
-    let (file, start) = (places.kernel().0, statement_of(places, lowered, mend.before)?.start());
-    let indent = indentation(places, file, TextRange::empty(start))?;
+    let stmt = statement_of(places, lowered, mend.before)?;
     let wait = mend.wait.map(|groups| format!("wait({groups})"));
     let calls = [mend.commit.then(|| "commit()".to_owned()), wait, mend.barrier.then(|| "sync()".to_owned())];
     let calls: Vec<String> = calls.into_iter().flatten().collect();
     let title = calls.iter().map(|call| format!("`{call}`")).collect::<Vec<_>>().join(", ");
-    let text = calls.iter().map(|call| format!("{call};\n{indent}")).collect();
-    Some(Fix {
-        title: format!("insert {title}"),
-        edits: vec![Edit { file, range: TextRange::empty(start), text }],
-        applicability: Applicability::Verified,
-    })
+    let edits = vec![lines_before(places, stmt, &calls)?];
+    Some(Fix { title: format!("insert {title}"), edits, applicability: Applicability::Verified })
+}
+
+/// Calls on lines of their own before a statement of the kernel.
+pub(super) fn lines_before(places: &Places<'_>, stmt: TextRange, calls: &[String]) -> Option<Edit> {
+    let (file, range) = (places.kernel().0, TextRange::empty(stmt.start()));
+    let indent = indentation(places, file, range)?;
+    Some(Edit { file, range, text: calls.iter().map(|call| format!("{call};\n{indent}")).collect() })
 }
 
 fn idle(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnostic> {
@@ -253,7 +255,7 @@ pub(super) fn statement_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> 
 }
 
 /// What stands before a range in its line, if that is nothing but space.
-pub(super) fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) -> Option<&'db str> {
+fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) -> Option<&'db str> {
     let before = &file.text(places.db)[..usize::from(range.start())];
     let line = before.rfind('\n').map_or(0, |at| at + 1);
     let indent = &before[line..];

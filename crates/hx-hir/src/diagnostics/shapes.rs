@@ -4,16 +4,11 @@ use hx_base::{Applicability, Diagnostic, TextRange, codes};
 
 use super::Reporter;
 use super::indices::index_count;
-use crate::{Expr, ExprId, Extent, TypeProblem, body_of, shape_text};
+use crate::{Expr, ExprId, Extent, MAX_THREADS, TypeProblem, WARP, body_of, shape_text};
 
 /// The shapes that a product takes.
 pub const GEMM_SHAPES: &str =
     "`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them";
-
-/// The most threads of a block.
-const MAX_THREADS: i64 = 1024;
-/// The threads of a warp.
-const WARP: i64 = 32;
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
     Some(match problem {
@@ -83,7 +78,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             other_threads(at, diagnostic, &[MAX_THREADS])
         }
         TypeProblem::Threads { expr, found } => {
-            let message = format!("found {found} threads, wanted a multiple of 32");
+            let message = format!("found {found} threads, wanted a multiple of {WARP}");
             let diagnostic = at.diagnostic(&codes::BAD_THREAD_COUNT, at.expr(*expr), message);
             let below = found.div_euclid(WARP) * WARP;
             other_threads(at, diagnostic, &[below, below + WARP])

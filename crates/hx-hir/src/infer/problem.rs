@@ -5,6 +5,11 @@ use hx_index::Expr as Value;
 
 use crate::{ArgProblem, Elem, ExprId, Extent, MemorySpace, Name, PatId, Ty};
 
+/// A block has no more threads than this on any target.
+pub const MAX_THREADS: i64 = 1024;
+/// The threads of a warp on every target: those of a block are a multiple of it.
+pub const WARP: i64 = 32;
+
 /// One thing that is wrong in a body or signature. Ids are those of the store that the result belongs to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TypeProblem {

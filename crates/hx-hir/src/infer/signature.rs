@@ -295,7 +295,7 @@ impl<'a> Infer<'a> {
         self.want_int(threads, &found);
         let Ty::Int(Some(value)) = found else { return };
         match value.as_const() {
-            Some(count) if count <= 0 || count % 32 != 0 || count > 1024 => {
+            Some(count) if count <= 0 || count % crate::WARP != 0 || count > crate::MAX_THREADS => {
                 self.report(TypeProblem::Threads { expr: threads, found: count });
             }
             None if !crate::is_compile_time(&value) => {

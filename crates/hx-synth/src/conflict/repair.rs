@@ -141,24 +141,12 @@ fn roomier(program: &TileProgram) -> Vec<Repair> {
     let mut used: BTreeSet<TensorId> = BTreeSet::new();
     let mut begins = Vec::new();
     for stmt in &program.body {
-        let mut ops = Vec::new();
-        operations(stmt, &mut ops);
-        let tensors = ops.iter().flat_map(|op| op.kind.tensors()).filter(is_shared);
+        let tensors = stmt.ops().flat_map(|op| op.kind.tensors()).filter(is_shared);
         let fresh = tensors.fold(false, |fresh, tensor| used.insert(tensor) || fresh);
-        begins.extend(ops.first().filter(|_| fresh).map(|op| op.id));
+        begins.extend(stmt.ops().next().filter(|_| fresh).map(|op| op.id));
     }
     let pins = program.tensor_ids().filter(is_pinned).map(Repair::Unpin);
     pins.chain(begins.into_iter().skip(1).map(Repair::Barrier)).collect()
-}
-
-/// The operations of a statement, in their order.
-fn operations<'p>(stmt: &'p Stmt, out: &mut Vec<&'p Op>) {
-    match stmt {
-        Stmt::Op(op) => out.push(op),
-        Stmt::For { body, .. } | Stmt::While { body, .. } => body.iter().for_each(|s| operations(s, out)),
-        Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).for_each(|s| operations(s, out)),
-        _ => {}
-    }
 }
 
 /// Dimensions that decide where the elements of an operation begin in global memory, as multiples of what is moved at least.
@@ -273,12 +261,7 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
         Repair::Threads(threads) => program.threads = *threads,
         Repair::Barrier(id) => {
             let barrier = Adder::new(&mut program).op(OpKind::Sync);
-            let holds = |stmt: &Stmt| {
-                let mut ops = Vec::new();
-                operations(stmt, &mut ops);
-                ops.iter().any(|op| op.id == *id)
-            };
-            let at = program.body.iter().position(holds)?;
+            let at = program.body.iter().position(|stmt| stmt.ops().any(|op| op.id == *id))?;
             program.body.insert(at, barrier);
         }
         Repair::Bytes(tensors) => {
