@@ -13,6 +13,7 @@ mod layouts;
 mod lsp;
 mod manual;
 mod pictures;
+mod planted;
 mod printing;
 mod projects;
 mod random_programs;
