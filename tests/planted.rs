@@ -11,11 +11,13 @@
 
 use std::path::{Path, PathBuf};
 
+use expect_test::expect;
+
 use crate::support::{Ran, Sandbox, root};
 
 /// Fewer programs than these would mean that some were lost.
-const BUGS: usize = 16;
-const RIGHT: usize = 9;
+const BUGS: usize = 26;
+const RIGHT: usize = 12;
 
 /// The command that reports a bug first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +45,114 @@ fn right_programs_pass_without_alarm() {
     let programs = programs("right");
     assert!(programs.len() >= RIGHT, "{} right programs, {RIGHT} were there", programs.len());
     report(each(&programs, right));
+}
+
+/// A race shows both accesses, who made them, the element, and what orders them.
+#[test]
+fn races_show_both_accesses() {
+    let said = |name: &str| {
+        let path = root().join(format!("tests/planted/bugs/{name}.hx"));
+        let path = path.to_str().expect("a path in UTF-8");
+        let ran = Sandbox::new().run(&["test", path, "--device", "sim"]);
+        ran.stderr
+            .lines()
+            .filter(|line| !line.contains("rerun:"))
+            .fold(String::new(), |all, line| all + line + "\n")
+    };
+    expect![[r#"
+        device: simulator (sm_90a)
+        error[HX0618]: writes another value to element 1 ([1]) of `y`, which thread 0 read in #0 `copy(y[1 + 0..64], a)`, with no barrier in between
+            ╭─[ $ROOT/tests/planted/bugs/in_place_rotate.hx:8:5 ]
+            │
+          7 │     let a = load(global_view(y[1..], (64) : (1)));
+            │             ──────────────────┬──────────────────
+            │                               ╰──────────────────── thread 0 read it here
+          8 │     copy(a, y);
+            │     ─────┬────
+            │          ╰────── here
+            │
+         14 │     rotate(y);
+            │     ────┬────
+            │         ╰────── in this launch
+            │
+            │ Help: a `sync();` between the two orders them
+            │
+            │ Note: seen in thread 1 of block [0, 0, 0]
+        ────╯
+
+
+    "#]].assert_eq(&said("in_place_rotate"));
+    expect![[r#"
+        device: simulator (sm_90a)
+        error[HX0618]: adds to element 1 ([1]) of `y`, which thread 0 wrote in #1 `copy(t, y[0..128])`, with no barrier in between
+            ╭─[ $ROOT/tests/planted/bugs/sum_onto_a_store.hx:12:5 ]
+            │
+          9 │     copy(t, y);
+            │     ─────┬────
+            │          ╰────── thread 0 wrote it here
+            │
+         12 │     atomic_add(y, one);
+            │     ─────────┬────────
+            │              ╰────────── here
+            │
+         18 │     bias(x, y);
+            │     ─────┬────
+            │          ╰────── in this launch
+            │
+            │ Help: a `sync();` between the two orders them
+            │
+            │ Note: seen in thread 1 of block [0, 0, 0]
+        ────╯
+
+
+    "#]].assert_eq(&said("sum_onto_a_store"));
+    expect![[r#"
+        device: simulator (sm_90a)
+        error[HX0618]: writes another value to element 0 ([0]) of `x` before the asynchronous copy from it by thread 0 in #0 `copy_async(x[0..128], s[0..128])` was waited for
+            ╭─[ $ROOT/tests/planted/bugs/source_of_a_copy_overwritten.hx:12:5 ]
+            │
+          8 │     copy_async(x, s);
+            │     ────────┬───────
+            │             ╰───────── thread 0 copies from it here
+            │
+         12 │     copy(zero, x);
+            │     ──────┬──────
+            │           ╰──────── here
+            │
+         22 │     take(x, y);
+            │     ─────┬────
+            │          ╰────── in this launch
+            │
+            │ Help: `commit();`, `wait(0);` and a `sync();` between the two order them
+            │
+            │ Note: seen in thread 0 of block [0, 0, 0]
+        ────╯
+
+
+    "#]].assert_eq(&said("source_of_a_copy_overwritten"));
+    expect![[r#"
+        device: simulator (sm_90a)
+        error[HX0618]: reads element 0 ([0]) of `y`, which block [0, 0, 0] adds to
+            ╭─[ $ROOT/tests/planted/bugs/sums_of_blocks_read_early.hx:11:14 ]
+            │
+          9 │     atomic_add(y, sum(t, axis: 0));
+            │     ───────────────┬──────────────
+            │                    ╰──────────────── block [0, 0, 0] added to it here
+            │
+         11 │     copy(t / load(y), tile(z, [64])[.., i]);
+            │              ───┬───
+            │                 ╰───── here
+            │
+         18 │     total(x, y, z);
+            │     ───────┬──────
+            │            ╰──────── in this launch
+            │
+            │ Note: seen in block [1, 0, 0]
+        ────╯
+
+
+    "#]]
+    .assert_eq(&said("sums_of_blocks_read_early"));
 }
 
 /// The main files, by name.

@@ -9,7 +9,7 @@ use hx_thread::LogEntry;
 use hx_tile::{OpId, Origin};
 
 use crate::compute::{Compute, Evaluate};
-use crate::error::{Access, Place};
+use crate::error::{Access, Copying, Deed, Place};
 use crate::formula::{Formula, Test};
 
 /// Position in [`Code::sites`].
@@ -46,8 +46,12 @@ impl Site {
         Place { op: self.op, origin: self.origin, title: self.title.clone(), block, thread }
     }
 
-    pub(crate) fn access(&self, thread: u32, write: bool, collective: bool) -> Access {
-        Access { thread, write, collective, op: self.op, origin: self.origin, title: self.title.clone() }
+    pub(crate) fn access(&self, thread: u32, deed: Deed, collective: bool) -> Access {
+        Access { thread, deed, collective, op: self.op, origin: self.origin, title: self.title.clone() }
+    }
+
+    pub(crate) fn copying(&self, thread: u32) -> Copying {
+        Copying { thread, op: self.op, origin: self.origin, title: self.title.clone() }
     }
 }
 

@@ -27,11 +27,31 @@ pub struct Place {
     pub thread: Option<u32>,
 }
 
+/// What an access does to an element.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Deed {
+    Read,
+    Write,
+    /// Atomically, as `atomic_add` does.
+    Add,
+}
+
+impl Deed {
+    /// The deed of a thread: "wrote".
+    pub fn past(self) -> &'static str {
+        match self {
+            Deed::Read => "read",
+            Deed::Write => "wrote",
+            Deed::Add => "added to",
+        }
+    }
+}
+
 /// The earlier access of a race.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Access {
     pub thread: u32,
-    pub write: bool,
+    pub deed: Deed,
     /// The thread gave the address, and all lanes of the instruction share what is there.
     pub collective: bool,
     pub op: Option<OpId>,
@@ -120,38 +140,63 @@ pub enum Fault {
         /// The last iteration changed no integer, so that the next ones do the same.
         repeats: bool,
     },
-    /// Two threads of a block touch the same byte of a tensor between two barriers: one changes it, and the other reads it or gives
-    /// it another value.
-    #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", gives(*.write), coordinate(.coord))]
+    /// Two threads of a block touch an element of a tensor between two barriers: one changes it, and the other reads it, gives it
+    /// another value or adds to it.
+    #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", disturbs(*.deed, .earlier.deed), coordinate(.coord))]
     GlobalRace {
         tensor: String,
         element: i64,
         coord: Option<Vec<i64>>,
-        /// Whether the later access, at the place of the error, writes.
-        write: bool,
+        /// Of the later access, at the place of the error.
+        deed: Deed,
         earlier: Box<Access>,
     },
-    /// Two blocks touch the same byte of a tensor, and one of them changes it. Blocks run in any order.
-    #[error("{} element {element}{} of `{tensor}`, which block {} {}", verb(*.write), coordinate(.coord), Block(*.other), other_block(*.write, *.other_writes))]
+    /// Somebody changes an element of a tensor that an asynchronous copy may still have to read.
+    #[error("{} element {element}{} of `{tensor}` before the asynchronous copy from it by {copy} was waited for", disturbs(*.deed, Deed::Read), coordinate(.coord))]
+    SourceInFlight {
+        tensor: String,
+        element: i64,
+        coord: Option<Vec<i64>>,
+        /// Of the later access, at the place of the error.
+        deed: Deed,
+        copy: Box<Copying>,
+    },
+    /// Two blocks touch the same element of a tensor, and one of them changes it. Blocks run in any order.
+    #[error("{} element {element}{} of `{tensor}`, which block {} {}", present(*.deed), coordinate(.coord), Block(.earlier.block.unwrap_or_default()), other_block(*.deed, *.earlier_deed))]
     BlockRace {
         tensor: String,
         element: i64,
         coord: Option<Vec<i64>>,
-        write: bool,
-        other: [u32; 3],
-        other_writes: bool,
+        /// Of the block at the place of the error.
+        deed: Deed,
+        /// The block before it in the order of the grid, and one of its operations on the element.
+        earlier: Box<Place>,
+        earlier_deed: Deed,
     },
 }
 
-fn gives(write: bool) -> &'static str {
-    if write { "writes another value to" } else { "reads" }
+fn present(deed: Deed) -> &'static str {
+    match deed {
+        Deed::Read => "reads",
+        Deed::Write => "writes",
+        Deed::Add => "adds to",
+    }
 }
 
-fn other_block(write: bool, other_writes: bool) -> &'static str {
-    match (write, other_writes) {
-        (true, true) => "sets to another value",
-        (false, true) => "changes",
-        _ => "reads",
+/// A store after a sum undoes it, whatever the value; after anything else it only matters if it stores another value.
+fn disturbs(deed: Deed, earlier: Deed) -> &'static str {
+    match (deed, earlier) {
+        (Deed::Write, Deed::Read | Deed::Write) => "writes another value to",
+        _ => present(deed),
+    }
+}
+
+fn other_block(deed: Deed, earlier: Deed) -> &'static str {
+    match (deed, earlier) {
+        (Deed::Write, Deed::Write) => "sets to another value",
+        (_, Deed::Write) => "changes",
+        (_, Deed::Add) => "adds to",
+        (_, Deed::Read) => "reads",
     }
 }
 
@@ -194,7 +239,7 @@ impl fmt::Display for Block {
 
 impl fmt::Display for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "thread {} {}", self.thread, if self.write { "wrote" } else { "read" })?;
+        write!(f, "thread {} {}", self.thread, self.deed.past())?;
         write!(f, "{}", for_all(self.collective))?;
         if let Some(op) = self.op {
             write!(f, " in #{} `{}`", op.0, self.title)?;

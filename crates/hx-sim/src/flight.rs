@@ -1,8 +1,8 @@
 //! Asynchronous copies: issue, groups, and landing in shared memory.
 //!
 //! The source is read when the copy is issued; the bytes become visible in shared memory when a wait of the issuing thread covers
-//! their group, and count as written by that thread at that point. Until then nobody may touch them. All threads pass the same
-//! statements, so one queue of groups serves the block. Copies that nobody waited for before the block ended are counted, not
+//! their group, and count as written by that thread at that point. Until then nobody may touch them, nor change the source, which
+//! the hardware may read as late as at the wait. All threads pass the same statements, so one queue of groups serves the block. Copies that nobody waited for before the block ended are counted, not
 //! refused: hardware completes them, and no one could read what they brought.
 
 use std::collections::VecDeque;
@@ -18,8 +18,16 @@ use hx_target::WARP;
 /// The copies of one group, with their bytes one after the other.
 #[derive(Debug, Default)]
 struct Group {
-    copies: Vec<Touch>,
+    copies: Vec<Issued>,
     bytes: Vec<u8>,
+}
+
+/// The copy of one thread.
+#[derive(Clone, Copy, Debug)]
+struct Issued {
+    touch: Touch,
+    /// The tensor that it reads and the first byte there, if the kernel may write that tensor.
+    source: Option<(usize, usize)>,
 }
 
 /// The asynchronous copies of a block.
@@ -29,6 +37,19 @@ pub(crate) struct Flight {
     closed: VecDeque<Group>,
     /// Empty groups to use again.
     spare: Vec<Group>,
+    landed: u32,
+}
+
+impl Flight {
+    /// How many groups were waited for. They count from 1 in the order of their commits, so this is the number of the last one.
+    pub(crate) fn landed(&self) -> u32 {
+        self.landed
+    }
+
+    /// The number of the open group.
+    fn open_group(&self) -> u32 {
+        self.landed + self.closed.len() as u32 + 1
+    }
 }
 
 impl<'a> Block<'a> {
@@ -77,33 +98,37 @@ impl<'a> Block<'a> {
             let checked = self.shared.issue(touch, self.code);
             checked.map_err(|fault| self.error(c.site, Some(thread), fault))?;
             let source = from.next_if(|(t, _)| *t == thread).map(|(_, at)| *at as usize);
-            self.fetch(c, thread, source)?;
-            self.flight.open.copies.push(touch);
+            let source = self.fetch(c, thread, source)?;
+            self.flight.open.copies.push(Issued { touch, source });
         }
         scratch.sources = sources;
         self.scratch = scratch;
         Ok(())
     }
 
-    /// Appends the bytes of one thread to the open group: zeros where the source is outside.
+    /// Appends the bytes of one thread to the open group: zeros where the source is outside. Gives the source if it may be written.
     ///
     /// # Errors
     /// On a race on the source.
-    fn fetch(&mut self, c: &AsyncCopy, thread: usize, source: Option<usize>) -> Result<(), SimError> {
-        let who = self.who(c.site, thread);
+    fn fetch(
+        &mut self,
+        c: &AsyncCopy,
+        thread: usize,
+        source: Option<usize>,
+    ) -> Result<Option<(usize, usize)>, SimError> {
+        let (who, group) = (self.who(c.site, thread), self.flight.open_group());
         let bytes = &mut self.flight.open.bytes;
         let start = bytes.len();
         bytes.resize(start + c.access, 0);
-        if let (Some(at), Some(tensor)) = (source, &self.tensors[c.src]) {
-            let out = &mut bytes[start..];
-            if tensor.mutable {
-                let read = self.overlays[c.src].read(tensor, at, out, who);
-                read.map_err(|raced| self.global_race(tensor, who, raced, false))?;
-            } else {
-                out.copy_from_slice(&tensor.bytes[at..at + c.access]);
-            }
+        let (Some(at), Some(tensor)) = (source, &self.tensors[c.src]) else { return Ok(None) };
+        let out = &mut bytes[start..];
+        if !tensor.mutable {
+            out.copy_from_slice(&tensor.bytes[at..at + c.access]);
+            return Ok(None);
         }
-        Ok(())
+        let issued = self.overlays[c.src].issue(tensor, at, out, who, group);
+        issued.map_err(|raced| self.global_race(tensor, who, raced))?;
+        Ok(Some((c.src, at)))
     }
 
     fn count_shared(&mut self, c: &AsyncCopy, addresses: &[(usize, i64)], request: &mut Vec<(usize, i64)>) {
@@ -141,11 +166,17 @@ impl<'a> Block<'a> {
         self.counters[site as usize].instructions += self.warps() as u64;
         while self.flight.closed.len() > groups {
             let Some(mut group) = self.flight.closed.pop_front() else { return };
+            self.flight.landed += 1;
             let mut bytes = &group.bytes[..];
-            for copy in &group.copies {
-                let (here, rest) = bytes.split_at(copy.len);
-                self.shared.land(*copy, here);
+            for Issued { touch, source } in &group.copies {
+                let (here, rest) = bytes.split_at(touch.len);
+                self.shared.land(*touch, here);
                 bytes = rest;
+                let Some((src, at)) = *source else { continue };
+                if let Some(tensor) = &self.tensors[src] {
+                    let who = self.who(touch.site, touch.thread as usize);
+                    self.overlays[src].land(tensor, at, touch.len, who);
+                }
             }
             group.copies.clear();
             group.bytes.clear();
@@ -157,7 +188,7 @@ impl<'a> Block<'a> {
     pub(crate) fn count_unwaited(&mut self) {
         for group in self.flight.closed.iter().chain([&self.flight.open]) {
             for copy in &group.copies {
-                self.counters[copy.site as usize].unwaited += 1;
+                self.counters[copy.touch.site as usize].unwaited += 1;
             }
         }
     }

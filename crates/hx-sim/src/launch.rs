@@ -12,8 +12,10 @@ use crate::block::Block;
 use crate::code::Code;
 use crate::compile::compile;
 use crate::error::{Fault, SimError};
-use crate::global::{Clash, History, Overlay, Tensor, merge};
+use crate::global::Tensor;
+use crate::history::{Clash, History, merge};
 use crate::log::{BlockLog, LaunchLog};
+use crate::overlay::Overlay;
 use crate::report::{Counters, Report};
 
 /// Blocks that run before their changes are brought together, which bounds the memory for them.
@@ -260,7 +262,7 @@ fn run_grid(
                         code,
                         tensor,
                         clash,
-                        [number, u64::from(clash.other)].map(|n| block_index(grid, n)),
+                        [number, u64::from(clash.other.block)].map(|n| block_index(grid, n)),
                     )
                 })?;
             }
@@ -338,9 +340,9 @@ fn block_race(code: &Code, tensor: &Tensor, clash: Clash, [here, other]: [[u32; 
         tensor: tensor.name.clone(),
         element,
         coord: tensor.coordinate(element),
-        write: clash.write,
-        other,
-        other_writes: clash.other_writes,
+        deed: clash.deed,
+        earlier: Box::new(code.sites[clash.other.site as usize].place(Some(other), None)),
+        earlier_deed: clash.other_deed,
     };
     let place = code.sites[clash.site as usize].place(Some(here), None);
     SimError { fault, place: Some(Box::new(place)) }

@@ -9,9 +9,9 @@
 //! conversion to an integer truncates toward zero and saturates, NaN becoming 0.
 //!
 //! Reading a register that was never written is an error, in a choice of a select only for threads that select it. An asynchronous
-//! copy reads its source when it is issued and lands at the wait that covers its group; until then touching its destination is an
-//! error, and after it other threads need a barrier. Copies that nobody waited for are counted ([`Counters::unwaited`]). A `while`
-//! that changes nothing, or runs more often than [`Config::while_limit`], ends the run.
+//! copy reads its source when it is issued and lands at the wait that covers its group; until then touching its destination or
+//! changing its source is an error, and after it other threads need a barrier. Copies that nobody waited for are counted
+//! ([`Counters::unwaited`]). A `while` that changes nothing, or runs more often than [`Config::while_limit`], ends the run.
 //!
 //! What a kernel prints and which assertions failed is in the log of [`run_with_log`], also when the run ends with an error.
 //!
@@ -29,9 +29,12 @@ mod error;
 mod flight;
 mod formula;
 mod global;
+mod history;
 mod launch;
 mod log;
+mod marks;
 mod operators;
+mod overlay;
 mod report;
 mod shared;
 mod table;
@@ -39,6 +42,6 @@ mod table;
 mod tests;
 mod transfer;
 
-pub use error::{Access, Copying, Fault, Place, SimError};
+pub use error::{Access, Copying, Deed, Fault, Place, SimError};
 pub use launch::{Argument, Config, run, run_with_log};
 pub use report::{Counters, Report};

@@ -2,58 +2,18 @@
 //!
 //! It keeps one record for each granule, the width of the narrowest access of the program; every access covers whole granules.
 
-use hx_thread::{Clock, warp_of};
+use hx_thread::Clock;
 
 use crate::code::{Code, SiteId};
-use crate::error::{Copying, Fault};
-
-/// The latest access of some kind to a granule.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mark {
-    /// When it happened, by the clock of barriers; 0 for never.
-    time: u32,
-    thread: u32,
-    /// For all lanes of an instruction, of which `thread` gave the address.
-    collective: bool,
-    site: SiteId,
-}
-
-impl Mark {
-    /// Whether another thread takes part in one of the two accesses, the later one of now, with no barrier in between.
-    #[inline]
-    fn meets(self, later: Mark, clock: Clock) -> bool {
-        let others = self.thread != later.thread || self.collective || later.collective;
-        others && !clock.parts(self.time, self.thread, later.thread)
-    }
-}
+use crate::error::{Deed, Fault};
+use crate::marks::{Mark, Pair};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
     /// The tensor last written here, plus one.
     tensor: u32,
     write: Mark,
-    read: Mark,
-    /// A reader other than `read`, of another warp if there is one: whichever thread writes next, one of the two is another.
-    second: Mark,
-}
-
-impl Record {
-    #[inline]
-    fn remember_read(&mut self, here: Mark, clock: Clock) {
-        let first = self.read;
-        // What no barrier of the block parts from now.
-        let stands = |mark: Mark| !clock.parts_blockwide(mark.time);
-        let elsewhere = |mark: Mark| warp_of(mark.thread) != warp_of(first.thread);
-        if !stands(first) {
-            self.read = here;
-        } else if elsewhere(here) {
-            self.second = here;
-        } else if first.time != here.time || here.collective || first.thread == here.thread {
-            self.read = here;
-        } else if !(stands(self.second) && elsewhere(self.second)) {
-            self.second = here;
-        }
-    }
+    reads: Pair,
 }
 
 #[derive(Debug)]
@@ -124,9 +84,9 @@ impl SharedMemory {
                 continue;
             }
             if record.write.meets(here, clock) {
-                return Err(race(touch, i * self.granule, (record.write, true), false, code));
+                return Err(race(touch, i * self.granule, (record.write, Deed::Write), false, code));
             }
-            record.remember_read(here, clock);
+            record.reads.remember(here, clock);
         }
         Ok(())
     }
@@ -189,8 +149,9 @@ impl SharedMemory {
         let here = touch.mark(self.clock);
         for i in self.granules(touch) {
             let record = &self.records[i];
-            let earlier = [(record.write, true), (record.read, false), (record.second, false)];
-            if let Some(earlier) = earlier.into_iter().find(|(m, _)| m.meets(here, self.clock)) {
+            let write = record.write.meets(here, self.clock).then_some((record.write, Deed::Write));
+            let read = || Some((record.reads.meets(here, self.clock)?, Deed::Read));
+            if let Some(earlier) = write.or_else(read) {
                 return Err(race(touch, i * self.granule, earlier, true, code));
             }
         }
@@ -227,8 +188,7 @@ fn uninitialized(touch: Touch, byte: usize, code: &Code) -> Fault {
 
 #[cold]
 fn in_flight(touch: Touch, byte: usize, (thread, site): (u32, SiteId), write: bool, code: &Code) -> Fault {
-    let site = &code.sites[site as usize];
-    let copy = Copying { thread, op: site.op, origin: site.origin, title: site.title.clone() };
+    let copy = code.sites[site as usize].copying(thread);
     Fault::CopyInFlight {
         tensor: code.shared[touch.tensor].name.clone(),
         element: element(touch, byte, code),
@@ -239,8 +199,8 @@ fn in_flight(touch: Touch, byte: usize, (thread, site): (u32, SiteId), write: bo
 }
 
 #[cold]
-fn race(touch: Touch, byte: usize, (earlier, wrote): (Mark, bool), write: bool, code: &Code) -> Fault {
-    let earlier = code.sites[earlier.site as usize].access(earlier.thread, wrote, earlier.collective);
+fn race(touch: Touch, byte: usize, (earlier, deed): (Mark, Deed), write: bool, code: &Code) -> Fault {
+    let earlier = code.sites[earlier.site as usize].access(earlier.thread, deed, earlier.collective);
     Fault::SharedRace {
         tensor: code.shared[touch.tensor].name.clone(),
         element: element(touch, byte, code),

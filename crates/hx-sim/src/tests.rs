@@ -11,5 +11,6 @@ mod formulas;
 mod log;
 mod matmul;
 mod memory;
+mod races;
 mod softmax;
 mod values;

@@ -9,7 +9,8 @@ use crate::block::{Block, Scratch};
 use crate::code::{Exchange, LoadIndex, LoadInteger, Mem, SiteId, Transfer};
 use crate::error::{Fault, SimError};
 use crate::formula::Test;
-use crate::global::{Raced, Tensor, Who};
+use crate::global::Tensor;
+use crate::overlay::{Earlier, Raced, Who};
 use crate::shared::Touch;
 
 /// What an address is used for.
@@ -337,18 +338,22 @@ impl<'a> Block<'a> {
 
     /// A thread at an operation, between the barriers passed and the next.
     pub(crate) fn who(&self, site: SiteId, thread: usize) -> Who {
-        Who { site, thread: thread as u32, clock: self.shared.checked_clock() }
+        Who { site, thread: thread as u32, clock: self.shared.checked_clock(), landed: self.flight.landed() }
     }
 
     #[cold]
-    pub(crate) fn global_race(&self, tensor: &Tensor, who: Who, raced: Raced, write: bool) -> SimError {
+    pub(crate) fn global_race(&self, tensor: &Tensor, who: Who, raced: Raced) -> SimError {
         let element = tensor.element_of(raced.byte);
-        let fault = Fault::GlobalRace {
-            tensor: tensor.name.clone(),
-            element,
-            coord: tensor.coordinate(element),
-            write,
-            earlier: Box::new(self.code.sites[raced.site as usize].access(raced.thread, true, false)),
+        let (tensor, coord, deed) = (tensor.name.clone(), tensor.coordinate(element), raced.deed);
+        let fault = match raced.earlier {
+            Earlier::Access { thread, site, deed: earlier } => {
+                let earlier = Box::new(self.code.sites[site as usize].access(thread, earlier, false));
+                Fault::GlobalRace { tensor, element, coord, deed, earlier }
+            }
+            Earlier::Copy { thread, site } => {
+                let copy = Box::new(self.code.sites[site as usize].copying(thread));
+                Fault::SourceInFlight { tensor, element, coord, deed, copy }
+            }
         };
         self.error(who.site, Some(who.thread as usize), fault)
     }
@@ -363,7 +368,7 @@ impl<'a> Block<'a> {
                     if tensor.mutable {
                         let who = self.who(t.site, thread);
                         let read = self.overlays[p].read(tensor, at, out, who);
-                        read.map_err(|raced| self.global_race(tensor, who, raced, false))?;
+                        read.map_err(|raced| self.global_race(tensor, who, raced))?;
                     } else {
                         out.copy_from_slice(&tensor.bytes[at..at + out.len()]);
                     }
@@ -388,12 +393,12 @@ impl<'a> Block<'a> {
                 if let Some(tensor) = &self.tensors[p] {
                     let who = self.who(t.site, thread);
                     let overlay = &mut self.overlays[p];
-                    if t.adds {
-                        overlay.add(tensor, at, bytes, t.site);
+                    let done = if t.adds {
+                        overlay.add(tensor, at, bytes, who)
                     } else {
-                        let written = overlay.write(tensor, at, bytes, who);
-                        written.map_err(|raced| self.global_race(tensor, who, raced, true))?;
-                    }
+                        overlay.write(tensor, at, bytes, who)
+                    };
+                    done.map_err(|raced| self.global_race(tensor, who, raced))?;
                 }
             }
             Mem::Shared(s) => {
@@ -462,12 +467,5 @@ fn pack(dtype: DType, bytes: &mut [u8], positions: &[usize], get: impl Fn(usize)
                 hx_dtype::store(dtype, bytes, i, get(*p));
             }
         }
-    }
-}
-
-impl Tensor {
-    /// The element that holds a byte.
-    pub(crate) fn element_of(&self, byte: usize) -> i64 {
-        (byte as u64 * 8 / u64::from(self.dtype.bits())) as i64
     }
 }

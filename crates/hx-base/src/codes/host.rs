@@ -84,9 +84,12 @@ family! {
     /// `fill` them, or copy into them first.
     UNINITIALIZED_READ = "HX0617", "uninitialized-read", Error, "a kernel read what nothing wrote";
 
-    /// The simulator saw two threads touch one element, one of them writing, with nothing that orders them: in shared memory; in
-    /// a tensor of the launch, where a thread of the block reads what another has changed, or gives it another value; and between
-    /// blocks, which nothing orders.
+    /// The simulator saw two threads touch one element, one of them changing it, with nothing that orders them: in shared memory; in
+    /// a tensor of the launch, where a thread of the block changes what another reads, stores or adds to; and between blocks, which
+    /// nothing orders. A thread that changes the source of an asynchronous copy before the wait for it races with the copy.
+    ///
+    /// The finding shows both places. Within a block a `sync();` between them mends it; between blocks each block needs elements of
+    /// its own, or `atomic_add`.
     RACE = "HX0618", "race", Error, "a kernel raced at run time";
 
     /// The simulator saw an access whose address is no multiple of its width.

@@ -64,6 +64,7 @@ impl<'a> Launcher<'a> {
             Fault::SharedRace { .. }
             | Fault::GlobalRace { .. }
             | Fault::BlockRace { .. }
+            | Fault::SourceInFlight { .. }
             | Fault::CopyInFlight { .. } => &codes::RACE,
             Fault::NoProgress { .. } => &codes::DEADLOCK,
             _ => &codes::INTERNAL_ERROR,
@@ -75,26 +76,18 @@ impl<'a> Launcher<'a> {
         if let Some(place) = place {
             let mut who = Vec::new();
             who.extend(place.thread.map(|t| format!("thread {t}")));
-            who.extend(place.block.map(|[x, y, z]| format!("block [{x}, {y}, {z}]")));
+            who.extend(place.block.map(block));
             if !who.is_empty() {
                 found = found.note(format!("seen in {}", who.join(" of ")));
             }
         }
-        match &error.fault {
-            Fault::SharedRace { earlier, .. } | Fault::GlobalRace { earlier, .. } => {
-                let what = if earlier.write { "wrote" } else { "read" };
-                if let Some((file, range)) = earlier.origin.and_then(|o| self.origin(instance, o)) {
-                    found = found.also(file, range, format!("thread {} {what} it here", earlier.thread));
-                }
-                found = found.help("a `sync();` between the two orders them");
-            }
-            Fault::CopyInFlight { copy, .. } => {
-                if let Some((file, range)) = copy.origin.and_then(|o| self.origin(instance, o)) {
-                    found = found.also(file, range, format!("thread {} copies into it here", copy.thread));
-                }
-                found = found.help("`wait(0);` and a `sync();` between the two order them");
-            }
-            _ => {}
+        if let Some((origin, what)) = earlier_access(&error.fault)
+            && let Some((file, range)) = origin.and_then(|o| self.origin(instance, o))
+        {
+            found = found.also(file, range, what);
+        }
+        if let Some(help) = remedy(&error.fault) {
+            found = found.help(help);
         }
         LaunchError::Found(vec![found])
     }
@@ -110,6 +103,43 @@ impl<'a> Launcher<'a> {
         let name = signature_source_map(self.db, Item::Kernel(kernel)).and_then(|map| map.name);
         (kernel.file(self.db), name.unwrap_or_default() + kernel.offset(self.db))
     }
+}
+
+/// The access that a race is with: its place, and what it does there.
+fn earlier_access(fault: &Fault) -> Option<(Option<Origin>, String)> {
+    match fault {
+        Fault::SharedRace { earlier, .. } | Fault::GlobalRace { earlier, .. } => {
+            Some((earlier.origin, format!("thread {} {} it here", earlier.thread, earlier.deed.past())))
+        }
+        Fault::CopyInFlight { copy, .. } => {
+            Some((copy.origin, format!("thread {} copies into it here", copy.thread)))
+        }
+        Fault::SourceInFlight { copy, .. } => {
+            Some((copy.origin, format!("thread {} copies from it here", copy.thread)))
+        }
+        Fault::BlockRace { earlier, earlier_deed, .. } => {
+            let who = block(earlier.block.unwrap_or_default());
+            Some((earlier.origin, format!("{who} {} it here", earlier_deed.past())))
+        }
+        _ => None,
+    }
+}
+
+fn remedy(fault: &Fault) -> Option<&'static str> {
+    match fault {
+        Fault::SharedRace { .. } | Fault::GlobalRace { .. } => {
+            Some("a `sync();` between the two orders them")
+        }
+        Fault::CopyInFlight { .. } => Some("`wait(0);` and a `sync();` between the two order them"),
+        Fault::SourceInFlight { .. } => {
+            Some("`commit();`, `wait(0);` and a `sync();` between the two order them")
+        }
+        _ => None,
+    }
+}
+
+fn block([x, y, z]: [u32; 3]) -> String {
+    format!("block [{x}, {y}, {z}]")
 }
 
 fn argument(param: &BoundParam) -> Result<Argument, LaunchError> {

@@ -167,6 +167,66 @@ fn a_wait_is_not_a_barrier() {
     "#]]);
 }
 
+/// A copy from `b`, which the kernel writes, to shared memory, and then a store to `to` of it.
+fn overwritten_source(to: Expr, between: impl Fn(&mut Staged)) -> Staged {
+    let mut p = staged();
+    let (b, s, r) = (p.b, p.s, p.r);
+    p.k.push(fill(first(r, 4), 1));
+    p.k.op("copy_async(b, s)", vec![Stmt::AsyncCopy(async_copy("cp.async.cg.16", (b, own()), (s, own())))]);
+    between(&mut p);
+    p.k.op("copy(r, b)", vec![transfer("st.global.v4.b32", first(r, 4), b, to)]);
+    p
+}
+
+#[test]
+fn the_source_stays_until_the_wait() {
+    overwritten_source(own(), |p| p.commit()).check(expect![[r#"
+        writes another value to element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
+          thread 0, block [0, 0, 0], #2 `copy(r, b)`
+    "#]]);
+    // A barrier does not help, nor does a wait for an earlier group.
+    overwritten_source(other(), |p| {
+        p.commit();
+        p.sync();
+    })
+    .check(expect![[r#"
+        writes another value to element 252 ([252]) of `b` before the asynchronous copy from it by thread 63 in #0 `copy_async(b, s)` was waited for
+          thread 0, block [0, 0, 0], #2 `copy(r, b)`
+    "#]]);
+    overwritten_source(own(), |p| p.wait(0)).check(expect![[r#"
+        writes another value to element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
+          thread 0, block [0, 0, 0], #2 `copy(r, b)`
+    "#]]);
+    let two_groups = |left: u32| {
+        overwritten_source(own(), move |p| {
+            p.commit();
+            p.commit();
+            p.wait(left);
+        })
+    };
+    two_groups(2).check(expect![[r#"
+        writes another value to element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
+          thread 0, block [0, 0, 0], #4 `copy(r, b)`
+    "#]]);
+    two_groups(1).check(expect!["no error"]);
+    // After the wait it is a read of the thread that copied.
+    let waited = |to: Expr, barrier: bool| {
+        overwritten_source(to, move |p| {
+            p.commit();
+            p.wait(0);
+            if barrier {
+                p.sync();
+            }
+        })
+    };
+    waited(own(), false).check(expect!["no error"]);
+    waited(other(), false).check(expect![[r#"
+        writes another value to element 252 ([252]) of `b`, which thread 63 read in #0 `copy_async(b, s)`, with no barrier in between
+          thread 0, block [0, 0, 0], #3 `copy(r, b)`
+    "#]]);
+    waited(other(), true).check(expect!["no error"]);
+}
+
 #[test]
 fn a_stage_is_refilled_after_all_have_read_it() {
     let refill = |barrier: bool| {

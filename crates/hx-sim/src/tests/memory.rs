@@ -2,9 +2,8 @@
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
-use hx_index::{Expr, Facts};
+use hx_index::Facts;
 use hx_thread::Stmt;
-use hx_tile::Scalar;
 
 use super::build::*;
 use crate::{Argument, Config, Fault, run};
@@ -471,68 +470,6 @@ fn a_block_sees_its_own_writes() {
     let mut arguments = [vector(DType::F32, &[0.0; 32])];
     k.run(&mut arguments).unwrap();
     assert_eq!(values(DType::F32, &arguments[0]), [2.0; 32]);
-}
-
-/// What threads of one block do to a tensor in turn: an offset that is written with a value, or one that is read.
-fn one_after_another(accesses: &[(Expr, Option<Expr>)], barrier: bool) -> Kernel {
-    let mut k = Kernel::new(32);
-    let a = k.output("a", DType::I32, &[64], &[1]);
-    let r = k.registers("r", DType::I32, 1);
-    for (offset, value) in accesses {
-        match value {
-            Some(value) => {
-                let value = Scalar::Integer { value: value.clone(), dtype: DType::I32 };
-                k.push(compute(first(r, 1), Vec::new(), value));
-                k.op("copy(r, a)", vec![transfer("st.global.b32", first(r, 1), a, offset.clone())]);
-            }
-            None => k.op("copy(a, r)", vec![transfer("ld.global.b32", first(r, 1), a, offset.clone())]),
-        }
-        if barrier {
-            k.push(Stmt::Barrier);
-        }
-    }
-    k
-}
-
-#[test]
-fn threads_of_a_block_that_disagree_race() {
-    let zeros = || [vector(DType::I32, &[0.0; 64])];
-    let turned = || c(31) - thread();
-    // What another thread has changed is read.
-    let reads = [(thread(), Some(thread() + c(1))), (turned(), None)];
-    check(
-        &one_after_another(&reads, false),
-        &mut zeros(),
-        expect![[r#"
-        reads element 31 ([31]) of `a`, which thread 31 wrote in #0 `copy(r, a)`, with no barrier in between
-          thread 0, block [0, 0, 0], #1 `copy(a, r)`
-    "#]],
-    );
-    check(&one_after_another(&reads, true), &mut zeros(), expect!["no error"]);
-    // Two values for one element, of two stores and of one.
-    let twice = [(thread(), Some(c(1))), (turned(), Some(c(2)))];
-    check(
-        &one_after_another(&twice, false),
-        &mut zeros(),
-        expect![[r#"
-        writes another value to element 31 ([31]) of `a`, which thread 31 wrote in #0 `copy(r, a)`, with no barrier in between
-          thread 0, block [0, 0, 0], #1 `copy(r, a)`
-    "#]],
-    );
-    check(&one_after_another(&twice, true), &mut zeros(), expect!["no error"]);
-    check(
-        &one_after_another(&[(c(3), Some(thread()))], false),
-        &mut zeros(),
-        expect![[r#"
-        writes another value to element 3 ([3]) of `a`, which thread 0 wrote in #0 `copy(r, a)`, with no barrier in between
-          thread 1, block [0, 0, 0], #0 `copy(r, a)`
-    "#]],
-    );
-    // One value, and each thread its own element.
-    let same = [(thread(), Some(c(1))), (turned(), Some(c(1)))];
-    check(&one_after_another(&same, false), &mut zeros(), expect!["no error"]);
-    let own = [(thread(), Some(c(1))), (thread(), None), (thread(), Some(c(2)))];
-    check(&one_after_another(&own, false), &mut zeros(), expect!["no error"]);
 }
 
 #[test]

@@ -1,0 +1,129 @@
+//! What the blocks did to a tensor, brought together in their order, and the races between them.
+//!
+//! Blocks run in any order, and nothing orders their accesses. Two of them race on an element if one changes it and the other reads
+//! it or gives it another value, or if one adds to it and the other reads or stores it.
+
+use std::collections::BTreeMap;
+
+use crate::code::SiteId;
+use crate::error::Deed;
+use crate::global::{PAGE, Tensor};
+use crate::overlay::{Overlay, Page, add};
+
+/// The last block that did something to a unit, and where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Owner {
+    pub(crate) block: u32,
+    pub(crate) site: SiteId,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Owners {
+    writer: Option<Owner>,
+    reader: Option<Owner>,
+    adder: Option<Owner>,
+}
+
+/// A page over all blocks so far.
+#[derive(Debug)]
+struct Past {
+    /// The bytes before the launch.
+    before: [u8; PAGE],
+    /// By unit.
+    owners: Vec<Owners>,
+}
+
+/// The history of one tensor.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    pages: BTreeMap<usize, Box<Past>>,
+}
+
+/// An element of a tensor that a block and an earlier one touch, one of them changing it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Clash {
+    pub(crate) byte: usize,
+    /// Of the later block.
+    pub(crate) deed: Deed,
+    pub(crate) site: SiteId,
+    pub(crate) other: Owner,
+    pub(crate) other_deed: Deed,
+}
+
+/// Brings what block number `block` did into the tensor; blocks come in order. With `check`, the first clash with an earlier block
+/// is an error.
+pub(crate) fn merge(
+    tensor: &mut Tensor,
+    history: &mut History,
+    overlay: Overlay,
+    block: u32,
+    check: bool,
+) -> Result<(), Clash> {
+    let size = tensor.unit();
+    for (number, page) in overlay.pages {
+        let start = number * PAGE;
+        let len = (tensor.bytes.len() - start).min(PAGE);
+        let bytes = &mut tensor.bytes[start..start + len];
+        if check {
+            let past = history.pages.entry(number).or_insert_with(|| Box::new(Past::new(bytes, size)));
+            past.pass(&page, bytes, block).map_err(|clash| Clash { byte: start + clash.byte, ..clash })?;
+        }
+        let units = bytes.chunks_exact_mut(size).zip(page.data.chunks_exact(size)).zip(&page.done);
+        for ((now, data), _) in units.filter(|(_, done)| done.owned()) {
+            now.copy_from_slice(data);
+        }
+        for (unit, bits) in page.sums {
+            add(tensor.dtype, &mut bytes[unit * size..][..size], bits);
+        }
+    }
+    Ok(())
+}
+
+impl Past {
+    fn new(bytes: &[u8], size: usize) -> Past {
+        let mut before = [0; PAGE];
+        before[..bytes.len()].copy_from_slice(bytes);
+        Past { before, owners: vec![Owners::default(); PAGE / size] }
+    }
+
+    /// Records what a block did to a page that holds `now`.
+    ///
+    /// # Errors
+    /// On a clash, with its byte counted from the start of the page.
+    fn pass(&mut self, page: &Page, now: &[u8], block: u32) -> Result<(), Clash> {
+        let size = PAGE / self.owners.len();
+        for (unit, (owners, done)) in self.owners.iter_mut().zip(&page.done).enumerate() {
+            if !done.anything() {
+                continue;
+            }
+            let bytes = unit * size..(unit + 1) * size;
+            let (before, now, data) = (&self.before[bytes.clone()], &now[bytes.clone()], &page.data[bytes]);
+            let meets = |deed: Deed, holds: bool, other: Option<Owner>, other_deed: Deed| {
+                let other = other.filter(|_| holds)?;
+                Some(Clash { byte: unit * size, deed, site: page.site(unit, deed), other, other_deed })
+            };
+            let Owners { writer, reader, adder } = *owners;
+            let clash = meets(Deed::Write, done.written, adder, Deed::Add)
+                .or_else(|| meets(Deed::Read, done.read, adder, Deed::Add))
+                .or_else(|| meets(Deed::Add, done.added, writer, Deed::Write))
+                .or_else(|| meets(Deed::Add, done.added, reader, Deed::Read))
+                .or_else(|| meets(Deed::Write, done.written && data != now, writer, Deed::Write))
+                .or_else(|| meets(Deed::Write, done.written && data != before, reader, Deed::Read))
+                .or_else(|| meets(Deed::Read, done.read && now != before, writer, Deed::Write));
+            if let Some(clash) = clash {
+                return Err(clash);
+            }
+            let own = |deed: Deed| Some(Owner { block, site: page.site(unit, deed) });
+            if done.written {
+                owners.writer = own(Deed::Write);
+            }
+            if done.read {
+                owners.reader = own(Deed::Read);
+            }
+            if done.added {
+                owners.adder = own(Deed::Add);
+            }
+        }
+        Ok(())
+    }
+}
