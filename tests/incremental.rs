@@ -34,7 +34,7 @@ fn ask(db: &Database, file: hx_base::SourceFile) -> Vec<(String, String)> {
         let instance = default_instance(db, kernel, Arch::Sm90a).expect("every parameter has a default");
         let source = cuda_source(db, instance).as_ref().expect("the kernel has CUDA text");
         let job = CompileJob::new(source.text.clone(), format!("{}.cu", source.symbol), Arch::Sm90a.name());
-        (source.text.clone(), Cache::key(&job, (13, 0)))
+        (source.text.clone(), Cache::key(&job, &hx_worker::CompilerId::of_bytes(b"13.0")))
     });
     texts.collect()
 }

@@ -4,7 +4,7 @@
 //! long time.
 
 mod actions;
-mod client;
+pub(crate) mod client;
 mod code;
 mod features;
 mod hints;

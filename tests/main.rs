@@ -8,6 +8,7 @@ mod editors;
 mod formatted;
 mod fuzz;
 mod gpu;
+mod hostile;
 mod incremental;
 mod layouts;
 mod lsp;

@@ -32,6 +32,12 @@ pub(crate) fn hx() -> PathBuf {
     hx
 }
 
+/// The settings of the user's that tests do without: every `HX_*` variable but the place of the CUDA compiler.
+pub(crate) fn own_variables() -> impl Iterator<Item = std::ffi::OsString> {
+    let is_ours = |name: &str| name.starts_with("HX_") && name != "HX_DATA_DIR";
+    std::env::vars_os().map(|(name, _)| name).filter(move |name| is_ours(&name.to_string_lossy()))
+}
+
 /// A fresh folder with files, in which the command runs without anything of the user's settings.
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
@@ -66,14 +72,16 @@ impl Sandbox {
         std::fs::write(path, bytes).expect("files can be written");
     }
 
-    /// The command with arguments: no colour, a cache of its own, no `HX_*` variable but the given ones.
+    /// The command with arguments: no colour, a cache and a state of its own, no `HX_*` variable but the given ones, and the
+    /// one that says where the CUDA compiler was fetched to.
     pub(crate) fn command(&self, args: &[&str], variables: &[(&str, &str)]) -> Command {
         let mut command = Command::new(hx());
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HX_")) {
+        own_variables().for_each(|name| {
             command.env_remove(name);
-        }
+        });
         command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
-        command.env("HX_CACHE_DIR", self.path("cache")).env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
+        command.env("HX_CACHE_DIR", self.path("cache")).env("HX_STATE_DIR", self.path("state"));
+        command.env("NO_COLOR", "1").env_remove("CLICOLOR_FORCE");
         command.envs(variables.iter().map(|(name, value)| (OsStr::new(name), OsStr::new(value))));
         command
     }
@@ -127,7 +135,7 @@ pub(crate) fn compiler(test: &str) -> Option<(Compiler, WorkerClient)> {
 
 /// Where the CUDA compiler and the disassembler may be.
 pub(crate) fn search_env() -> SearchEnv {
-    SearchEnv::of_process(&root())
+    SearchEnv::of_process()
 }
 
 /// Says why a test is skipped, past the capture of the test harness, which would hide it.

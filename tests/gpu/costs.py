@@ -384,8 +384,9 @@ def benches():
 
 
 def find_nvrtc():
-    here = Path(__file__).resolve().parents[2] / "target/cuda/lib"
-    folders = [here]
+    share = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
+    data = os.environ.get("HX_DATA_DIR") or Path(share) / "hx"
+    folders = [Path(data) / "cuda/lib"]
     try:
         import nvidia
 
@@ -397,7 +398,7 @@ def find_nvrtc():
             for builtins in sorted(folder.glob("libnvrtc-builtins.so*")):
                 ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)
             return ctypes.CDLL(str(library))
-    sys.exit("the CUDA compiler (NVRTC) was not found: `cargo xtask cuda` puts it under target/cuda")
+    sys.exit("the CUDA compiler (NVRTC) was not found: `cargo xtask cuda` fetches it")
 
 
 def compile_all(path, arch):

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
+use std::rc::Rc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -37,7 +38,7 @@ impl Default for Options {
 
 /// A running server with a folder, and the way to it.
 pub(crate) struct Client {
-    pub(crate) sandbox: Sandbox,
+    pub(crate) sandbox: Rc<Sandbox>,
     process: Child,
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
@@ -78,6 +79,11 @@ impl Client {
 
     /// A server over a folder that is there.
     pub(crate) fn over(sandbox: Sandbox, options: &Options) -> Client {
+        Client::over_folder(Rc::new(sandbox), options)
+    }
+
+    /// The same, over a folder that others look at, too.
+    pub(crate) fn over_folder(sandbox: Rc<Sandbox>, options: &Options) -> Client {
         let variables: Vec<(&str, &str)> =
             options.variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let mut process = sandbox

@@ -25,7 +25,7 @@ impl Terminal {
         let (pty, pts) = pty_process::blocking::open().expect("a pseudo-terminal");
         pty.resize(pty_process::Size::new(SIZE.0, SIZE.1)).expect("it has a size");
         let mut command = pty_process::blocking::Command::new(hx());
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HX_")) {
+        for name in crate::support::own_variables() {
             command = command.env_remove(name);
         }
         let state = sandbox.path("state");

@@ -127,7 +127,7 @@ fn cache(setup: &Setup) -> Finding {
         }
         Err(error) => {
             let absence =
-                Absence::new(hx_worker::Component::Nvrtc, format!("`{dir}` cannot be written: {error}"));
+                Absence::new(hx_worker::Component::Nvrtc, format!("`{dir}` cannot be used: {error}"));
             Finding::missing("cache", &absence, "every kernel is compiled anew")
         }
     }
@@ -135,8 +135,7 @@ fn cache(setup: &Setup) -> Finding {
 
 /// Makes the folder and a file in it, which is removed again.
 fn writable(dir: &std::path::Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(dir)?;
-    let probe = dir.join(format!("probe-{}", std::process::id()));
-    std::fs::write(&probe, b"")?;
-    std::fs::remove_file(&probe)
+    hx_worker::own_files::create_folder(dir)?;
+    hx_worker::own_files::check_owner(&std::fs::metadata(dir)?).map_err(std::io::Error::other)?;
+    hx_worker::own_files::try_writing(dir)
 }

@@ -6,7 +6,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use hx_worker::own_files;
 use serde::{Deserialize, Serialize};
+
+/// The folder of the histories, in the cache folder.
+const FOLDER: &str = "tests";
 
 /// The failed tests of one folder.
 #[derive(Clone, Debug, Default)]
@@ -28,12 +32,37 @@ impl History {
     /// Reads the history of tests run in `folder`.
     pub fn open(cache: Option<&Path>, folder: &Path) -> History {
         let folder = folder.to_string_lossy().into_owned();
-        let file = cache.map(|cache| cache.join("tests").join(format!("{:016x}.json", hash(&folder))));
+        let file = cache.map(|cache| cache.join(FOLDER).join(format!("{:016x}.json", hash(&folder))));
         let stored = file.as_ref().and_then(|file| {
-            let text = std::fs::read_to_string(file).ok()?;
-            serde_json::from_str::<Stored>(&text).ok().filter(|stored| stored.folder == folder)
+            let bytes = own_files::read(file).ok()?;
+            serde_json::from_slice::<Stored>(&bytes).ok().filter(|stored| stored.folder == folder)
         });
         History { file, folder, failed: stored.map(|stored| stored.failed).unwrap_or_default() }
+    }
+
+    /// Removes the histories of all folders from a cache folder, and nothing else that lies there; no link is followed.
+    ///
+    /// # Errors
+    /// The file that stays and why, as text.
+    pub fn clear(cache: &Path) -> Result<(), String> {
+        let folder = cache.join(FOLDER);
+        if !std::fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
+            return Ok(());
+        }
+        let is_ours = |name: &str| {
+            name.strip_suffix(".json")
+                .is_some_and(|n| n.len() == 16 && n.bytes().all(|b| b.is_ascii_hexdigit()))
+        };
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_file && entry.file_name().to_str().is_some_and(is_ours) {
+                let removed = std::fs::remove_file(entry.path());
+                removed.map_err(|e| format!("`{}` cannot be removed: {e}", entry.path().display()))?;
+            }
+        }
+        // Only an empty folder goes.
+        let _ = std::fs::remove_dir(&folder);
+        Ok(())
     }
 
     /// Whether the test failed last time. A test and its cases stand for each other, since a test whose text has errors
@@ -67,12 +96,7 @@ impl History {
         let stored = Stored { folder: self.folder.clone(), failed: self.failed.clone() };
         let write = || -> std::io::Result<()> {
             let text = serde_json::to_string_pretty(&stored).map_err(std::io::Error::other)?;
-            if let Some(parent) = file.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            let fresh = file.with_extension(format!("{}.tmp", std::process::id()));
-            std::fs::write(&fresh, text)?;
-            std::fs::rename(&fresh, file)
+            own_files::replace(file, text.as_bytes())
         };
         write().map_err(|e| format!("`{}` cannot be written: {e}", file.display()))
     }

@@ -38,7 +38,7 @@ pub use machine::{
     open_machine,
 };
 pub use run::{RunOutcome, front_diagnostics, run_main};
-pub use settings::{cache_folder, setup, state_folder};
+pub use settings::setup;
 pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, case_place, list_tests, run_tests};
 pub use timings::{KernelTimes, timings};
 pub use why::Solved;

@@ -271,7 +271,7 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
     })?;
     let arch = arch_for(&info)?;
     // Kernels in the cache run without the compiler, so its absence shows at the first kernel that is not there.
-    let empty_cache = setup.cache.as_ref().is_none_or(|cache| cache.known_versions().is_empty());
+    let empty_cache = setup.cache.as_ref().is_none_or(|cache| cache.known_compilers().is_empty());
     if let Err(absence) = compiler.nvrtc()
         && empty_cache
     {

@@ -79,7 +79,7 @@ extern "C" __global__ void none() {}
 
     #[test]
     fn parameters_of_compiled_kernels() {
-        let files = match find_nvrtc(&SearchEnv::of_process(&std::env::current_dir().unwrap())) {
+        let files = match find_nvrtc(&SearchEnv::of_process()) {
             Ok(files) => files,
             Err(absence) => {
                 use std::io::Write;

@@ -6,6 +6,7 @@ use std::str::FromStr as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hx_base::{Db as _, FileKind, SourceFile, module_files};
+use hx_worker::own_files;
 use hx_workspace::Database;
 use tower_lsp::ls_types::Uri;
 
@@ -99,19 +100,13 @@ impl StdFolder {
 }
 
 fn write_once(path: &Path, text: &str) -> std::io::Result<()> {
-    if std::fs::read_to_string(path).is_ok_and(|there| there == text) {
+    if own_files::read(path).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(());
     }
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    // Another server may be writing the same text.
-    let draft = path.with_extension(format!("{}.part", std::process::id()));
-    std::fs::write(&draft, text)?;
-    let mut permissions = std::fs::metadata(&draft)?.permissions();
+    own_files::replace(path, text.as_bytes())?;
+    let mut permissions = std::fs::metadata(path)?.permissions();
     permissions.set_readonly(true);
-    std::fs::set_permissions(&draft, permissions)?;
-    std::fs::rename(&draft, path)
+    std::fs::set_permissions(path, permissions)
 }
 
 /// The address of a file.

@@ -1,36 +1,40 @@
 //! The cache of compiled kernels on disk.
 //!
 //! An entry is a file named by the hash of everything that its content depends on: the text, its name, the
-//! architecture, the options, the version of the compiler and of this format.
+//! architecture, the options, the content of the compiler's libraries and the version of this format.
 //! An entry carries the hash of its content, so a torn or rotten file is noticed, removed and compiled anew.
 //! Files appear by renaming a finished temporary file, so readers and interrupted writers cannot meet.
+//! Machine code from the cache runs as it is. So an entry counts only where nobody but the user could have written it: links
+//! are not followed, and what others own or may write is not used.
 //! A cache that cannot be written is a warning and never a failure.
 //!
-//! The version of a compiler library is remembered beside the entries, by the file's path, size and time of change;
-//! so a hit needs neither the library nor a worker.
+//! [`compilers`] remembers the hashes of compiler libraries, so that a hit needs neither the library nor a worker.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Frame;
 use crate::log;
-use crate::protocol::{CompileJob, Compiled, NvrtcFiles, Want};
+use crate::own_files;
+use crate::protocol::{CompileJob, Compiled, Want};
+
+mod compilers;
+
+pub use compilers::CompilerId;
 
 /// Changes with the content of the key or of an entry.
-const FORMAT: u32 = 1;
-const VERSIONS_FILE: &str = "compilers.json";
+const FORMAT: u32 = 2;
 
 /// A folder of compiled kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     dir: PathBuf,
+    /// The user's folder that remembers the hashes of compilers.
+    memory: Option<PathBuf>,
 }
 
 /// What the cache has for a key.
@@ -42,6 +46,8 @@ pub enum Lookup {
     Miss,
     /// One that is damaged; it was removed.
     Damaged(CacheWarning),
+    /// One that somebody else may have written; it was left alone.
+    Foreign(CacheWarning),
 }
 
 /// Something that the cache could not do; the result is right all the same.
@@ -77,17 +83,17 @@ struct EntryHeader {
     log: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct RememberedVersion {
-    size: u64,
-    modified_ns: u128,
-    version: (u32, u32),
-}
-
 impl Cache {
-    /// The cache in `dir`, which need not exist yet.
+    /// The cache in `dir`, a folder of the user's that need not exist yet.
     pub fn open(dir: impl Into<PathBuf>) -> Cache {
-        Cache { dir: dir.into() }
+        let dir = dir.into();
+        Cache { memory: Some(dir.clone()), dir }
+    }
+
+    /// The cache of a project, in a folder that may have come with it; what is remembered of compilers is in `memory`, which
+    /// is the user's.
+    pub fn of_project(dir: impl Into<PathBuf>, memory: Option<PathBuf>) -> Cache {
+        Cache { dir: dir.into(), memory }
     }
 
     /// Its folder.
@@ -95,8 +101,8 @@ impl Cache {
         &self.dir
     }
 
-    /// The key of a job under a compiler of that version: 64 hexadecimal digits.
-    pub fn key(job: &CompileJob, nvrtc_version: (u32, u32)) -> String {
+    /// The key of a job under a compiler: 64 hexadecimal digits.
+    pub fn key(job: &CompileJob, compiler: &CompilerId) -> String {
         let CompileJob { source, file_name, arch, options, want } = job;
         let mut hasher = blake3::Hasher::new();
         let mut add = |part: &[u8]| {
@@ -112,8 +118,7 @@ impl Cache {
             Want::Cubin => b"cubin",
             Want::Ptx => b"ptx",
         });
-        add(&nvrtc_version.0.to_le_bytes());
-        add(&nvrtc_version.1.to_le_bytes());
+        add(compiler.as_str().as_bytes());
         for option in options {
             add(option.as_bytes());
         }
@@ -123,11 +128,16 @@ impl Cache {
     /// Looks an entry up.
     pub fn get(&self, key: &str) -> Lookup {
         let path = self.entry_path(key);
-        let bytes = match fs::read(&path) {
+        let bytes = match self.read_entry(&path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Lookup::Miss,
-            // A folder in the way, no permission: as good as no entry, but worth a word.
-            Err(error) => return Lookup::Damaged(warning(path, "cannot be read", &error)),
+            Err(error) => {
+                return match error.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Lookup::Miss,
+                    io::ErrorKind::InvalidData => Lookup::Foreign(warning(path, "is not used", &error)),
+                    // A folder in the way, no permission: as good as no entry, but worth a word.
+                    _ => Lookup::Damaged(warning(path, "cannot be read", &error)),
+                };
+            }
         };
         match decode_entry(key, &bytes) {
             Ok(compiled) => Lookup::Hit(Box::new(compiled)),
@@ -137,6 +147,27 @@ impl Cache {
                 let reason = format!("the entry is damaged ({reason}) and was dropped");
                 Lookup::Damaged(CacheWarning { path, reason })
             }
+        }
+    }
+
+    /// The bytes of an entry that nobody else could have written: it, its folder and the cache's are the user's own.
+    fn read_entry(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let bytes = own_files::read(path)?;
+        self.check_folders(path)?;
+        Ok(bytes)
+    }
+
+    fn check_folders(&self, entry: &Path) -> io::Result<()> {
+        let refused = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
+        // The cache itself may be behind a link that the user made; nothing in it is.
+        own_files::check_owner(&fs::metadata(&self.dir)?)
+            .map_err(|reason| refused(format!("of the cache's folder: {reason}")))?;
+        let folder = entry.parent().map(fs::symlink_metadata).transpose()?;
+        match folder {
+            Some(folder) if folder.is_dir() => {
+                own_files::check_owner(&folder).map_err(|reason| refused(format!("of its folder: {reason}")))
+            }
+            _ => Err(refused("its folder is a link".to_owned())),
         }
     }
 
@@ -150,42 +181,16 @@ impl Cache {
             nvrtc_version: compiled.nvrtc_version,
             log: compiled.log.clone(),
         };
-        encode_entry(&header, &compiled.code)
-            .and_then(|bytes| write_atomically(&path, &bytes))
-            .map_err(|error| warning(path, "cannot be written", &error))
-    }
-
-    /// The version of a compiler library, if it is the very file that was asked before.
-    pub fn nvrtc_version(&self, files: &NvrtcFiles) -> Option<(u32, u32)> {
-        let (size, modified_ns) = stamp(&files.library)?;
-        let known = self.versions().remove(&name_of(&files.library))?;
-        (known.size == size && known.modified_ns == modified_ns).then_some(known.version)
-    }
-
-    /// The versions of every compiler library that filled the cache, the newest first.
-    pub fn known_versions(&self) -> Vec<(u32, u32)> {
-        let mut versions: Vec<(u32, u32)> =
-            self.versions().into_values().map(|known| known.version).collect();
-        versions.sort_unstable();
-        versions.dedup();
-        versions.reverse();
-        versions
-    }
-
-    /// Remembers the version of a compiler library.
-    pub fn remember_nvrtc(&self, files: &NvrtcFiles, version: (u32, u32)) -> Result<(), CacheWarning> {
-        let Some((size, modified_ns)) = stamp(&files.library) else { return Ok(()) };
-        let mut versions = self.versions();
-        let entry = RememberedVersion { size, modified_ns, version };
-        if versions.get(&name_of(&files.library)) == Some(&entry) {
-            return Ok(());
-        }
-        versions.insert(name_of(&files.library), entry);
-        let path = self.dir.join(VERSIONS_FILE);
-        serde_json::to_vec_pretty(&versions)
-            .map_err(io::Error::other)
-            .and_then(|bytes| write_atomically(&path, &bytes))
-            .map_err(|error| warning(path, "cannot be written", &error))
+        let write = || {
+            let bytes = encode_entry(&header, &compiled.code)?;
+            own_files::create_folder(path.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+            self.check_folders(&path)?;
+            own_files::replace(&path, &bytes)
+        };
+        write().map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => warning(path.clone(), "is not used", &error),
+            _ => warning(path.clone(), "cannot be written", &error),
+        })
     }
 
     /// Counts the entries.
@@ -198,15 +203,25 @@ impl Cache {
         size
     }
 
-    /// Removes every entry and what is remembered of compilers; returns what was removed.
+    /// Removes every entry, what writers left half done, and what is remembered of compilers; returns what was removed.
+    /// Whatever else lies there stays, and no link is followed.
     pub fn clear(&self) -> Result<CacheSize, CacheWarning> {
         let mut removed = CacheSize::default();
-        for (path, bytes) in self.entries() {
-            fs::remove_file(&path).map_err(|error| warning(path, "cannot be removed", &error))?;
-            removed.entries += 1;
-            removed.bytes += bytes;
+        let remove =
+            |path: PathBuf| fs::remove_file(&path).map_err(|e| warning(path, "cannot be removed", &e));
+        for folder in self.folders() {
+            for (path, bytes) in entries_in(&folder) {
+                remove(path)?;
+                removed.entries += 1;
+                removed.bytes += bytes;
+            }
+            for path in files_in(&folder).filter(|path| own_files::is_draft(path)) {
+                remove(path)?;
+            }
+            // Only an empty folder goes.
+            let _ = fs::remove_dir(&folder);
         }
-        let _ = fs::remove_file(self.dir.join(VERSIONS_FILE));
+        let _ = fs::remove_file(self.dir.join(compilers::FILE));
         Ok(removed)
     }
 
@@ -216,25 +231,45 @@ impl Cache {
         self.dir.join(front).join(format!("{rest}.kernel"))
     }
 
-    fn entries(&self) -> Vec<(PathBuf, u64)> {
-        let mut found = Vec::new();
-        for folder in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
-            for file in fs::read_dir(folder.path()).into_iter().flatten().flatten() {
-                let path = file.path();
-                if path.extension().is_some_and(|extension| extension == "kernel") {
-                    found.push((path, file.metadata().map_or(0, |metadata| metadata.len())));
-                }
-            }
-        }
-        found.sort();
-        found
+    /// The folders of entries, ordered: two hexadecimal digits, and no links.
+    fn folders(&self) -> Vec<PathBuf> {
+        let is_ours = |entry: &fs::DirEntry| {
+            entry.file_type().is_ok_and(|kind| kind.is_dir())
+                && entry.file_name().to_str().is_some_and(|name| is_hash(name, 2))
+        };
+        let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = entries.filter(is_ours).map(|entry| entry.path()).collect();
+        folders.sort();
+        folders
     }
 
-    fn versions(&self) -> BTreeMap<String, RememberedVersion> {
-        // An unreadable file only means asking the library again.
-        let bytes = fs::read(self.dir.join(VERSIONS_FILE)).unwrap_or_default();
-        serde_json::from_slice(&bytes).unwrap_or_default()
+    fn entries(&self) -> impl Iterator<Item = (PathBuf, u64)> {
+        self.folders().into_iter().flat_map(|folder| entries_in(&folder))
     }
+}
+
+/// The entries of a folder, ordered, each with its size.
+fn entries_in(folder: &Path) -> Vec<(PathBuf, u64)> {
+    let is_entry = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.and_then(|name| name.strip_suffix(".kernel")).is_some_and(|name| is_hash(name, 62))
+    };
+    let size = |path: &PathBuf| fs::symlink_metadata(path).map_or(0, |metadata| metadata.len());
+    let mut found: Vec<_> =
+        files_in(folder).filter(is_entry).map(|path| (path.clone(), size(&path))).collect();
+    found.sort();
+    found
+}
+
+/// The files of a folder that are no links.
+fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path())
+}
+
+/// Whether a name is so many hexadecimal digits, as hashes are written here.
+fn is_hash(name: &str, digits: usize) -> bool {
+    name.len() == digits && name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 /// The hash of the rest, then a frame with the header and the code.
@@ -263,33 +298,8 @@ fn decode_entry(key: &str, bytes: &[u8]) -> Result<Compiled, String> {
     Ok(Compiled { code, log: header.log, kernels, warnings, nvrtc_version: header.nvrtc_version })
 }
 
-fn name_of(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
-}
-
-fn stamp(path: &Path) -> Option<(u64, u128)> {
-    let metadata = fs::metadata(path).ok()?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some((metadata.len(), modified.as_nanos()))
-}
-
 fn warning(path: PathBuf, what: &str, error: &io::Error) -> CacheWarning {
     CacheWarning { path, reason: format!("{what}: {error}") }
-}
-
-fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs::create_dir_all(folder)?;
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let temporary = folder.join(format!(".new-{}-{number}", std::process::id()));
-    let written = fs::File::create(&temporary)
-        .and_then(|mut file| file.write_all(bytes))
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }
 
 #[cfg(test)]

@@ -73,18 +73,28 @@ impl Compiler {
         limits: &Limits<'_>,
     ) -> Result<Outcome, CompileError> {
         let mut cache_warnings = Vec::new();
+        let mut id = None;
         if let Some(cache) = &self.cache {
-            let versions = match &self.nvrtc {
-                Ok(nvrtc) => cache.nvrtc_version(nvrtc).into_iter().collect(),
-                Err(_) => cache.known_versions(),
+            let compilers = match &self.nvrtc {
+                Ok(nvrtc) => match cache.compiler_id(nvrtc) {
+                    Ok((found, unremembered)) => {
+                        id = Some((found.clone(), unremembered));
+                        vec![found]
+                    }
+                    Err(warning) => {
+                        cache_warnings.push(warning);
+                        Vec::new()
+                    }
+                },
+                Err(_) => cache.known_compilers(),
             };
-            for version in versions {
-                match cache.get(&Cache::key(job, version)) {
+            for compiler in &compilers {
+                match cache.get(&Cache::key(job, compiler)) {
                     Lookup::Hit(compiled) => {
                         return Ok(Outcome { compiled: *compiled, from_cache: true, cache_warnings });
                     }
                     Lookup::Miss => {}
-                    Lookup::Damaged(warning) => cache_warnings.push(warning),
+                    Lookup::Damaged(warning) | Lookup::Foreign(warning) => cache_warnings.push(warning),
                 }
             }
         }
@@ -96,12 +106,11 @@ impl Compiler {
             WorkerError::Remote(RemoteError::Absent(absence)) => CompileError::Absent(absence),
             other => CompileError::Worker(other),
         })?;
-        if let Some(cache) = &self.cache {
-            let key = Cache::key(job, compiled.nvrtc_version);
-            let stored = cache.put(&key, job.want, &compiled);
-            let remembered = cache.remember_nvrtc(nvrtc, compiled.nvrtc_version);
+        if let (Some(cache), Some((id, unremembered))) = (&self.cache, id) {
+            let stored = cache.put(&Cache::key(job, &id), job.want, &compiled);
             // Both fail for the same reason; once is enough.
-            cache_warnings.extend(stored.and(remembered).err());
+            let failed = stored.err().or(unremembered);
+            cache_warnings.extend(failed.filter(|warning| !cache_warnings.contains(warning)));
         }
         Ok(Outcome { compiled, from_cache: false, cache_warnings })
     }

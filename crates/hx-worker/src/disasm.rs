@@ -3,9 +3,11 @@
 //! The program reads a file, so the cubin passes through a temporary one.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::io::Write as _;
+use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use tempfile::NamedTempFile;
 
 use crate::protocol::{Absence, Component};
 use crate::toolkit::{SearchEnv, find_nvdisasm};
@@ -64,22 +66,31 @@ impl ListedLine {
 /// Without the program, or where it refuses the code.
 pub fn disassemble(env: &SearchEnv, cubin: &[u8]) -> Result<Listing, Absence> {
     let program = find_nvdisasm(env)?;
-    let file = TemporaryFile::with(cubin).map_err(|error| failed(&program, &error.to_string()))?;
+    let file = temporary(cubin).map_err(|error| failed(&program, &error.to_string()))?;
     // It prints source lines or live registers, never both.
     let marked = run(&program, &file, &["-c", "-g"]).map_err(|reason| failed(&program, &reason))?;
     Ok(listing(&marked, run(&program, &file, &["-c", "-plr", "-lrm", "count"])))
 }
 
-fn run(program: &Path, cubin: &TemporaryFile, options: &[&str]) -> Result<String, String> {
-    let output = Command::new(program).args(options).arg(&cubin.path).output();
-    let output = output.map_err(|error| error.to_string())?;
+/// A file with a random name, made exclusively: a name that somebody else put there first is not followed.
+fn temporary(bytes: &[u8]) -> std::io::Result<NamedTempFile> {
+    let mut file = tempfile::Builder::new().prefix("hx-").suffix(".cubin").tempfile()?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+fn run(program: &Path, cubin: &NamedTempFile, options: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(program);
+    // The current folder may be that of a project, which is none of its business.
+    command.args(options).arg(cubin.path()).current_dir(std::env::temp_dir());
+    let output = command.output().map_err(|error| error.to_string())?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let reason = said.lines().find(|line| line.contains("fatal") || line.contains("error"));
     let reason = reason.or_else(|| said.lines().next()).unwrap_or("it gave no reason");
-    Err(reason.replace(&cubin.path.display().to_string(), "cubin").trim().to_owned())
+    Err(reason.replace(&cubin.path().display().to_string(), "cubin").trim().to_owned())
 }
 
 /// A text with `//## File "…", line N` marks, and the same code with counts in a table behind it.
@@ -157,29 +168,6 @@ fn address_of(line: &str) -> Option<u64> {
 
 fn failed(program: &Path, reason: &str) -> Absence {
     Absence::new(Component::Disassembler, format!("`{}` failed: {reason}", program.display()))
-}
-
-struct TemporaryFile {
-    path: PathBuf,
-}
-
-impl TemporaryFile {
-    fn with(bytes: &[u8]) -> std::io::Result<TemporaryFile> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("hx-{}-{number}.cubin", std::process::id()));
-        // A name that somebody else put there first is not followed.
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
-        let file_on_disk = TemporaryFile { path };
-        std::io::Write::write_all(&mut file, bytes)?;
-        Ok(file_on_disk)
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
 }
 
 #[cfg(test)]

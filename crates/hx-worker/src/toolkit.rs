@@ -1,7 +1,11 @@
 //! Finding the CUDA compiler library, the matrix library and the disassembler, without loading any.
 //!
-//! The order is the documented one: the explicit setting, the project's `target/cuda`, `CUDA_HOME`, the loader's path,
-//! the `nvidia/*/lib` folders of a Python environment on PATH.
+//! Each is where the user or the system put it. The order is the documented one: the explicit setting, beside the
+//! executable, the user's data folder (which `hx setup` fills), `CUDA_HOME`, the loader's path, the `nvidia/*/lib` folders
+//! of a Python environment on PATH.
+//! Nothing is looked for in a project: what is found is loaded or run, and whoever opens a project has not read it.
+//! Even a folder that a variable names is passed over where it lies in a project that the user does not
+//! [trust](crate::trust), and a relative one always, since it means a folder of whatever project is at hand.
 //! An explicit setting that leads nowhere is an error and not a reason to look further.
 //! The search sees only what is in [`SearchEnv`], so that tests need not change the process.
 
@@ -9,53 +13,61 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::folders::{cuda_folder, variable};
 use crate::protocol::{Absence, Component, NvrtcFiles};
 
 /// Everything that the search depends on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchEnv {
-    /// `--nvrtc` or `HX_NVRTC`: the library or a folder that holds it.
+    /// `--nvrtc`, `HX_NVRTC` or what a trusted project says: the library or a folder that holds it.
     pub nvrtc: Option<PathBuf>,
     /// `HX_CUBLASLT`: the library or a folder that holds it.
     pub cublaslt: Option<PathBuf>,
     /// `HX_NVDISASM`: the program or a folder that holds it.
     pub nvdisasm: Option<PathBuf>,
-    /// Folders that may be a project's `target/cuda`, nearest first.
-    pub target_cuda: Vec<PathBuf>,
+    /// The folder of the executable.
+    pub beside: Option<PathBuf>,
+    /// What `hx setup` fills: a folder with `lib` and `bin`.
+    pub user: Option<PathBuf>,
     /// `CUDA_HOME`, or `CUDA_PATH`.
     pub cuda_home: Option<PathBuf>,
     /// The loader's folders, in order.
     pub loader_path: Vec<PathBuf>,
     /// The folders of `PATH`, in order.
     pub path: Vec<PathBuf>,
+    /// The project at hand, if the user does not trust it: nothing in it is used.
+    pub untrusted: Option<PathBuf>,
 }
 
 impl SearchEnv {
-    /// Reads the environment of this process; `start` is the folder of the project or file at hand, whose parents are
-    /// searched for `target/cuda` as well.
-    pub fn of_process(start: &Path) -> SearchEnv {
-        let mut target_cuda: Vec<PathBuf> =
-            start.ancestors().map(|folder| folder.join("target").join("cuda")).collect();
-        // A build of the project finds its own libraries from anywhere: `target/debug/hx` beside `target/cuda`.
-        if let Ok(executable) = std::env::current_exe() {
-            target_cuda.extend(executable.ancestors().skip(1).take(3).map(|folder| folder.join("cuda")));
-        }
+    /// Reads the environment of this process.
+    pub fn of_process() -> SearchEnv {
+        let executable = std::env::current_exe().ok();
         SearchEnv {
-            nvrtc: path_variable("HX_NVRTC"),
-            cublaslt: path_variable("HX_CUBLASLT"),
-            nvdisasm: path_variable("HX_NVDISASM"),
-            target_cuda,
-            cuda_home: path_variable("CUDA_HOME").or_else(|| path_variable("CUDA_PATH")),
+            nvrtc: variable("HX_NVRTC"),
+            cublaslt: variable("HX_CUBLASLT"),
+            nvdisasm: variable("HX_NVDISASM"),
+            beside: executable.and_then(|path| path.parent().map(Path::to_owned)),
+            user: cuda_folder(),
+            cuda_home: variable("CUDA_HOME").or_else(|| variable("CUDA_PATH")),
             loader_path: loader_folders(),
             path: std::env::var_os("PATH")
                 .map(|path| std::env::split_paths(&path).collect())
                 .unwrap_or_default(),
+            untrusted: None,
         }
+    }
+
+    /// Whether what lies in a folder that a variable names may be used.
+    pub(crate) fn is_usable(&self, folder: &Path) -> bool {
+        folder.is_absolute() && !self.untrusted.as_deref().is_some_and(|project| lies_in(folder, project))
     }
 }
 
-fn path_variable(name: &str) -> Option<PathBuf> {
-    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+/// Whether a folder lies in a project, by its name or by where its links lead.
+fn lies_in(folder: &Path, project: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    folder.starts_with(project) || real(folder).starts_with(real(project))
 }
 
 /// The folders that the loader looks in, as far as they can be known without loading.
@@ -64,7 +76,7 @@ fn loader_folders() -> Vec<PathBuf> {
         return Vec::new();
     }
     let mut folders: Vec<PathBuf> = std::env::var_os("LD_LIBRARY_PATH")
-        .map(|path| std::env::split_paths(&path).filter(|folder| !folder.as_os_str().is_empty()).collect())
+        .map(|path| std::env::split_paths(&path).collect())
         .unwrap_or_default();
     folders.extend(configured_folders(Path::new("/etc/ld.so.conf.d")));
     for folder in
@@ -86,7 +98,7 @@ fn configured_folders(conf_dir: &Path) -> Vec<PathBuf> {
 
 /// Finds the compiler library. The paths are absolute: the worker runs in another folder.
 pub fn find_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
-    let help = "`pip install nvidia-cuda-nvrtc` puts it where it is found, or set HX_NVRTC to the library";
+    let help = "`hx setup` fetches it into your data folder, or set HX_NVRTC to the library";
     let library = find_library(env, Role::Compiler, env.nvrtc.as_deref(), help)?;
     let builtins = library.parent().and_then(|folder| library_named(folder, Role::Builtins));
     Ok(NvrtcFiles { library, builtins })
@@ -104,9 +116,10 @@ fn find_library(
     explicit: Option<&Path>,
     help: &str,
 ) -> Result<PathBuf, Absence> {
-    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     if let Some(explicit) = explicit {
-        return library_at(explicit, role).map(absolute).ok_or_else(|| {
+        let found =
+            is_absolute(explicit, role.variable(), role.component()).map(|()| library_at(explicit, role))?;
+        return found.ok_or_else(|| {
             let (variable, name) = (role.variable(), role.name());
             let reason = if explicit.exists() {
                 format!("{variable} is `{}`, which holds no {name} library", explicit.display())
@@ -116,59 +129,120 @@ fn find_library(
             Absence::new(role.component(), reason)
         });
     }
-    let (folders, looked_in) = library_search(env);
-    folders.iter().find_map(|folder| library_named(folder, role)).map(absolute).ok_or_else(|| Absence {
+    let places = Places::of_libraries(env);
+    places.folders.iter().find_map(|folder| library_named(folder, role)).ok_or_else(|| Absence {
         component: role.component(),
         reason: "the library was not found".to_owned(),
-        looked_in,
+        looked_in: places.looked_in,
         help: Some(help.to_owned()),
     })
 }
 
-/// The folders that may hold libraries, in order, and the places that they stand for.
-fn library_search(env: &SearchEnv) -> (Vec<PathBuf>, Vec<String>) {
-    let mut folders: Vec<PathBuf> = Vec::new();
-    let mut looked_in = vec!["target/cuda of the project".to_owned()];
-    for folder in &env.target_cuda {
-        folders.extend(library_folders(folder));
+/// A relative setting is refused: it would mean another file in every folder that hx is started in.
+fn is_absolute(explicit: &Path, variable: &str, component: Component) -> Result<(), Absence> {
+    if explicit.is_absolute() {
+        return Ok(());
     }
-    if let Some(home) = &env.cuda_home {
-        folders.extend(library_folders(home));
-        looked_in.push(format!("CUDA_HOME, `{}`", home.display()));
-    } else {
-        looked_in.push("CUDA_HOME, which is not set".to_owned());
-    }
-    folders.extend(env.loader_path.iter().cloned());
-    looked_in.push("the loader's path".to_owned());
-    folders.extend(python_folders(&env.path, "lib"));
-    looked_in.push("the Python environment on PATH".to_owned());
-    (folders, looked_in)
+    let reason = format!("{variable} is `{}`, expected an absolute path", explicit.display());
+    Err(Absence {
+        help: Some("a relative path would load a file of whatever project is at hand".to_owned()),
+        ..Absence::new(component, reason)
+    })
 }
 
-/// Finds the disassembler.
+/// Folders to look in, in order, and the places that they stand for in messages.
+#[derive(Debug, Default)]
+struct Places {
+    folders: Vec<PathBuf>,
+    looked_in: Vec<String>,
+    passed_over: bool,
+}
+
+impl Places {
+    fn of_libraries(env: &SearchEnv) -> Places {
+        let mut places = Places::of_user(env, library_folders);
+        places.of_home(env, library_folders);
+        places.from_variables(env, "the loader's path", env.loader_path.iter().cloned());
+        places.from_variables(env, "the Python environment on PATH", python_folders(env, "lib").into_iter());
+        places.told(env)
+    }
+
+    fn of_programs(env: &SearchEnv) -> Places {
+        let bin = |home: &Path| vec![home.join("bin")];
+        let mut places = Places::of_user(env, bin);
+        places.of_home(env, bin);
+        places.from_variables(env, "PATH", env.path.iter().cloned());
+        places.from_variables(env, "the Python environment on PATH", python_folders(env, "bin").into_iter());
+        places.told(env)
+    }
+
+    /// Beside the executable and in the user's data folder.
+    fn of_user(env: &SearchEnv, below: impl Fn(&Path) -> Vec<PathBuf>) -> Places {
+        let mut places = Places::default();
+        if let Some(beside) = &env.beside {
+            places.folders.push(beside.clone());
+            places.folders.extend(below(&beside.join("cuda")));
+            places.looked_in.push("beside the executable".to_owned());
+        }
+        if let Some(user) = &env.user {
+            places.folders.extend(below(user));
+            places.looked_in.push(format!("`{}`, which `hx setup` fills", user.display()));
+        }
+        places
+    }
+
+    fn of_home(&mut self, env: &SearchEnv, below: impl Fn(&Path) -> Vec<PathBuf>) {
+        match &env.cuda_home {
+            Some(home) => {
+                let place = format!("CUDA_HOME, `{}`", home.display());
+                self.from_variables(env, &place, below(home).into_iter());
+            }
+            None => self.looked_in.push("CUDA_HOME, which is not set".to_owned()),
+        }
+    }
+
+    /// Folders that a variable names, but for those in a project that is not trusted.
+    fn from_variables(&mut self, env: &SearchEnv, place: &str, folders: impl Iterator<Item = PathBuf>) {
+        for folder in folders {
+            if env.is_usable(&folder) {
+                self.folders.push(folder);
+            } else {
+                self.passed_over = true;
+            }
+        }
+        self.looked_in.push(place.to_owned());
+    }
+
+    fn told(mut self, env: &SearchEnv) -> Places {
+        if let Some(project) = env.untrusted.as_ref().filter(|_| self.passed_over) {
+            let project = project.display();
+            self.looked_in.push(format!(
+                "but in nothing of the project `{project}`, which is not trusted: `hx setup --trust {project}` changes that"
+            ));
+        }
+        self
+    }
+}
+
+/// Finds the disassembler. The path is absolute.
 pub fn find_nvdisasm(env: &SearchEnv) -> Result<PathBuf, Absence> {
     let name = format!("nvdisasm{}", std::env::consts::EXE_SUFFIX);
     if let Some(explicit) = &env.nvdisasm {
+        is_absolute(explicit, "HX_NVDISASM", Component::Disassembler)?;
         let found = [explicit.clone(), explicit.join(&name)].into_iter().find(|path| path.is_file());
         return found.ok_or_else(|| {
             let reason = format!("HX_NVDISASM is `{}`, where there is none", explicit.display());
             Absence::new(Component::Disassembler, reason)
         });
     }
-    let mut candidates: Vec<PathBuf> = Vec::new();
-    candidates.extend(env.target_cuda.iter().map(|folder| folder.join("bin")));
-    candidates.extend(env.cuda_home.iter().map(|home| home.join("bin")));
-    candidates.extend(env.path.iter().cloned());
-    candidates.extend(python_folders(&env.path, "bin"));
-    candidates.iter().map(|folder| folder.join(&name)).find(|path| path.is_file()).ok_or_else(|| Absence {
+    let places = Places::of_programs(env);
+    let mut candidates = places.folders.iter().map(|folder| folder.join(&name));
+    candidates.find(|path| path.is_file()).ok_or_else(|| Absence {
         component: Component::Disassembler,
         reason: "the program was not found".to_owned(),
-        looked_in: ["target/cuda of the project", "CUDA_HOME", "PATH", "the Python environment on PATH"]
-            .map(str::to_owned)
-            .to_vec(),
+        looked_in: places.looked_in.clone(),
         help: Some(
-            "`pip install nvidia-cuda-nvdisasm` puts it where it is found, or set HX_NVDISASM to the program"
-                .to_owned(),
+            "`hx setup` fetches it into your data folder, or set HX_NVDISASM to the program".to_owned(),
         ),
     })
 }
@@ -251,9 +325,10 @@ fn library_folders(home: &Path) -> Vec<PathBuf> {
 }
 
 /// `nvidia/*/SUB` in the packages of each Python environment that has its interpreter on PATH.
-fn python_folders(path: &[PathBuf], sub: &str) -> Vec<PathBuf> {
+fn python_folders(env: &SearchEnv, sub: &str) -> Vec<PathBuf> {
     let mut folders = Vec::new();
-    for prefix in path.iter().flat_map(|bin| python_prefixes(bin)) {
+    let bins = env.path.iter().filter(|bin| bin.is_absolute());
+    for prefix in bins.flat_map(|bin| python_prefixes(bin)) {
         let mut packages = vec![prefix.join("Lib").join("site-packages")];
         for lib in sorted_entries(&prefix.join("lib")) {
             packages.extend(["site-packages", "dist-packages"].map(|name| lib.join(name)));
@@ -319,10 +394,13 @@ mod tests {
         touch(&root.join("home/bin/nvdisasm"));
         touch(&root.join("cuda/lib/libnvrtc.so.13"));
         touch(&root.join("cuda/lib/libnvrtc-builtins.so.13.0"));
+        touch(&root.join("beside/libnvrtc.so.14"));
+        touch(&root.join("beside/cuda/bin/nvdisasm"));
         touch(&root.join("explicit/libnvrtc.so.13"));
         let mut env = SearchEnv {
             nvrtc: Some(root.join("explicit")),
-            target_cuda: vec![root.join("nothing"), root.join("cuda")],
+            beside: Some(root.join("beside")),
+            user: Some(root.join("cuda")),
             cuda_home: Some(root.join("home")),
             loader_path: vec![root.join("loader")],
             path: vec![root.join("env/bin")],
@@ -334,10 +412,13 @@ mod tests {
         };
         assert_eq!(found(&env), "explicit/libnvrtc.so.13");
         env.nvrtc = None;
+        assert_eq!(found(&env), "beside/libnvrtc.so.14");
+        assert_eq!(find_nvdisasm(&env).unwrap(), root.join("beside/cuda/bin/nvdisasm"));
+        env.beside = None;
         assert_eq!(found(&env), "cuda/lib/libnvrtc.so.13");
         let builtins = find_nvrtc(&env).unwrap().builtins.unwrap();
         assert!(builtins.ends_with("libnvrtc-builtins.so.13.0"));
-        env.target_cuda.clear();
+        env.user = None;
         assert_eq!(found(&env), "home/lib64/libnvrtc.so");
         assert_eq!(find_nvdisasm(&env).unwrap(), root.join("home/bin/nvdisasm"));
         env.cuda_home = None;
@@ -347,12 +428,71 @@ mod tests {
         assert!(find_nvdisasm(&env).unwrap().ends_with("nvidia/cu13/bin/nvdisasm"));
         env.path.clear();
         let absence = find_nvrtc(&env).unwrap_err();
-        assert_eq!(absence.looked_in.len(), 4);
+        assert_eq!(absence.looked_in.len(), 3);
         assert_eq!(
             absence.to_string(),
             "the CUDA compiler (NVRTC) is not available: the library was not found"
         );
         assert_eq!(find_nvdisasm(&env).unwrap_err().component, Component::Disassembler);
+    }
+
+    #[test]
+    fn nothing_of_a_project_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        for at in ["project", "outside"] {
+            touch(&root.join(at).join("env/bin/python3"));
+            touch(&root.join(at).join("env/lib/python3.12/site-packages/nvidia/cu13/lib/libnvrtc.so.13"));
+            touch(&root.join(at).join("bin/nvdisasm"));
+        }
+        let mut env = SearchEnv {
+            cuda_home: Some(root.join("project")),
+            loader_path: vec![PathBuf::from(""), PathBuf::from("."), root.join("project")],
+            path: vec![PathBuf::from("."), root.join("project/bin"), root.join("project/env/bin")],
+            untrusted: Some(root.join("project")),
+            ..SearchEnv::default()
+        };
+        let absence = find_nvdisasm(&env).unwrap_err();
+        let last = absence.looked_in.last().unwrap().replace(root.to_str().unwrap(), "$DIR");
+        assert_eq!(
+            last,
+            "but in nothing of the project `$DIR/project`, which is not trusted: `hx setup --trust $DIR/project` changes that"
+        );
+        assert!(find_nvrtc(&env).is_err());
+        // A link does not lead around it.
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(root.join("project"), root.join("link")).unwrap();
+            env.path.extend([root.join("link/bin"), root.join("link/env/bin")]);
+            assert!(find_nvdisasm(&env).is_err() && find_nvrtc(&env).is_err());
+        }
+        // What lies elsewhere is found, and all of it where the project is trusted.
+        env.path.extend([root.join("outside/bin"), root.join("outside/env/bin")]);
+        assert_eq!(find_nvdisasm(&env).unwrap(), root.join("outside/bin/nvdisasm"));
+        assert!(find_nvrtc(&env).unwrap().library.starts_with(root.join("outside")));
+        env.untrusted = None;
+        assert_eq!(find_nvdisasm(&env).unwrap(), root.join("project/bin/nvdisasm"));
+        assert!(find_nvrtc(&env).unwrap().library.starts_with(root.join("project")));
+    }
+
+    #[test]
+    fn a_relative_setting_is_refused() {
+        let relative = || Some(PathBuf::from("lib"));
+        let env = SearchEnv {
+            nvrtc: relative(),
+            nvdisasm: relative(),
+            cublaslt: relative(),
+            ..SearchEnv::default()
+        };
+        assert_eq!(find_nvrtc(&env).unwrap_err().reason, "HX_NVRTC is `lib`, expected an absolute path");
+        assert_eq!(
+            find_nvdisasm(&env).unwrap_err().reason,
+            "HX_NVDISASM is `lib`, expected an absolute path"
+        );
+        assert_eq!(
+            find_cublaslt(&env).unwrap_err().reason,
+            "HX_CUBLASLT is `lib`, expected an absolute path"
+        );
     }
 
     #[test]
@@ -397,7 +537,7 @@ mod tests {
         touch(&root.path().join("cuda/lib/libnvrtc.so.13"));
         let env = SearchEnv {
             nvrtc: Some(PathBuf::from("/nowhere/libnvrtc.so")),
-            target_cuda: vec![root.path().join("cuda")],
+            user: Some(root.path().join("cuda")),
             ..SearchEnv::default()
         };
         assert_eq!(

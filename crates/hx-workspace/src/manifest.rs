@@ -1,9 +1,14 @@
 //! `hx.toml`: what it may say, and what is wrong with it. An unknown key is an error, with the name that was meant.
+//!
+//! Whoever opens a project has not read its `hx.toml`. So it names no library to load unless the user trusts the project,
+//! and no folder to write to outside of the project and of the user's cache.
 
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use hx_base::{Applicability, Db, Diagnostic, SourceFile, TextRange, codes, nearest};
 use hx_target::Arch;
+use hx_worker::{folders, trust::Trust};
 use toml::de::{DeTable, DeValue};
 
 /// The name of the file that makes a folder a project.
@@ -22,10 +27,12 @@ pub struct Manifest {
     pub version: Option<String>,
     /// `build.target`
     pub target: Option<Arch>,
-    /// `build.nvrtc`: where NVRTC is.
-    pub nvrtc: Option<String>,
-    /// `build.cache`: where compiled kernels are kept.
-    pub cache: Option<String>,
+    /// Whether the user trusts the project: whether anything in it may be loaded or run.
+    pub trusted: bool,
+    /// `build.nvrtc` of a trusted project: where NVRTC is, an absolute path.
+    pub nvrtc: Option<PathBuf>,
+    /// `build.cache`: where compiled kernels are kept, in the project or in the user's cache. An absolute path.
+    pub cache: Option<PathBuf>,
     /// `run.device`: `auto`, `sim`, `cuda` or `cuda:N`.
     pub device: Option<String>,
     /// `test.seed`
@@ -44,13 +51,14 @@ const TABLES: &[(&str, &[&str])] = &[
 ];
 
 impl Manifest {
-    pub(crate) fn read(db: &dyn Db, file: SourceFile, root: &str) -> Manifest {
+    pub(crate) fn read(db: &dyn Db, file: SourceFile, root: &str, trust: &Trust) -> Manifest {
         let mut manifest = Manifest {
             file,
             root: root.to_owned(),
             name: None,
             version: None,
             target: None,
+            trusted: trust.covers(Path::new(root)),
             nvrtc: None,
             cache: None,
             device: None,
@@ -95,8 +103,19 @@ impl Manifest {
         match key {
             "package.name" => self.name = self.text(value, at),
             "package.version" => self.version = self.text(value, at),
-            "build.nvrtc" => self.nvrtc = self.text(value, at),
-            "build.cache" => self.cache = self.text(value, at),
+            "build.nvrtc" => {
+                if let Some(text) = self.text(value, at.clone()) {
+                    self.read_nvrtc(&text, at);
+                }
+            }
+            "build.cache" => {
+                if let Some(text) = self.text(value, at.clone()) {
+                    match cache_place(Path::new(&self.root), &text) {
+                        Ok(folder) => self.cache = Some(folder),
+                        Err(message) => self.report(at, message),
+                    }
+                }
+            }
             "build.target" => {
                 let text = self.text(value, at.clone());
                 match text.map(|text| text.parse::<Arch>()) {
@@ -139,6 +158,20 @@ impl Manifest {
         }
     }
 
+    fn read_nvrtc(&mut self, text: &str, at: Range<usize>) {
+        if self.trusted {
+            self.nvrtc = Some(Path::new(&self.root).join(text));
+            return;
+        }
+        let message = format!("`nvrtc` is not used, because the project `{}` is not trusted", self.root);
+        let help = format!(
+            "`hx setup --trust {}` says, once and outside of the project, that its libraries may be loaded",
+            self.root
+        );
+        let found = Diagnostic::new(&codes::UNTRUSTED_PROJECT, self.file, range(at), message).help(help);
+        self.diagnostics.push(found);
+    }
+
     fn text(&mut self, value: &DeValue<'_>, at: Range<usize>) -> Option<String> {
         let text = value.as_str().map(str::to_owned);
         if text.is_none() {
@@ -172,6 +205,39 @@ impl Manifest {
             }
         };
         self.diagnostics.push(diagnostic);
+    }
+}
+
+/// The folder that `build.cache` names, if it lies in the project or in the user's cache, links followed.
+fn cache_place(root: &Path, text: &str) -> Result<PathBuf, String> {
+    let mut folder = PathBuf::new();
+    for part in root.join(text).components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => {
+                folder.pop();
+            }
+            part => folder.push(part),
+        }
+    }
+    let real = real_path(&folder);
+    let allowed = [Some(root.to_owned()), folders::user_cache()];
+    if allowed.iter().flatten().any(|allowed| real.starts_with(real_path(allowed))) {
+        return Ok(folder);
+    }
+    let leads = if real == folder { String::new() } else { format!(" (it leads to `{}`)", real.display()) };
+    Err(format!("found `{text}`{leads}, expected a folder in the project or in your cache folder"))
+}
+
+/// Where a path leads when the links in it are followed, as far as it is there.
+fn real_path(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
+    match there {
+        Some((above, real)) => match path.strip_prefix(above) {
+            Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+            _ => real,
+        },
+        None => path.to_owned(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_base::{Code, SourceFile, SystemError, codes, parse};
 use hx_syntax::{SyntaxKind, SyntaxNode, ast, ast::AstNode as _};
+use hx_worker::trust::Trust;
 
 use crate::{Database, MANIFEST_NAME, Manifest, paths};
 
@@ -203,7 +204,7 @@ impl Database {
         // The manifest is an input so that its errors have a place, but no module: it is not listed in the workspace.
         let shown = paths::display(&self.system().current_dir(), &path);
         let file = SourceFile::workspace(self, shown, text.as_str());
-        Ok(Manifest::read(self, file, root))
+        Ok(Manifest::read(self, file, root, &Trust::of_user()))
     }
 
     /// Loads every `.hx` file below a folder. Hidden folders, `target`, and folders that are projects of their own are left

@@ -6,6 +6,7 @@ mod fmt;
 mod layout;
 mod new;
 mod repl;
+mod setup;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ pub(crate) use fmt::FmtArgs;
 pub(crate) use layout::{JudgeArgs, LayoutArgs, LayoutVerb, ShowArgs, WhyArgs};
 pub(crate) use new::{CacheArgs, CacheVerb, CompletionsArgs, NewArgs};
 pub(crate) use repl::ReplArgs;
+pub(crate) use setup::SetupArgs;
 
 /// The toolchain of the hx kernel language: tile-level GPU kernels with inferred layouts.
 #[derive(Parser, Debug)]
@@ -84,6 +86,8 @@ pub(crate) enum Command {
     Clean,
     /// Print the script that teaches a shell the verbs and flags of hx.
     Completions(CompletionsArgs),
+    /// Fetch the CUDA compiler into your data folder; `--trust PATH` lets a project bring its own.
+    Setup(SetupArgs),
     /// List what the machine has, and what each missing part disables.
     Doctor(DoctorArgs),
     /// Serve an editor: the language server protocol on stdin and stdout.

@@ -14,9 +14,8 @@ pub(crate) mod lsp;
 pub(crate) mod new;
 pub(crate) mod repl;
 pub(crate) mod run;
+pub(crate) mod setup;
 pub(crate) mod test;
-
-use std::path::Path;
 
 use hx_base::{Db as _, Diagnostic, FileKind, SourceFile};
 use hx_driver::{DeviceChoice, Machine, MachineError, Setup, open_machine};
@@ -88,6 +87,14 @@ fn std_files(db: &Database, path: &str) -> Vec<SourceFile> {
     db.workspace().files(db).iter().copied().filter(meant).collect()
 }
 
+/// The project that the current folder is in, with what is wrong with its `hx.toml` told.
+fn project_here(db: &mut Database, output: &Output) -> Result<Option<Manifest>, Exit> {
+    let manifest = db.project(".");
+    let found = manifest.as_ref().map(|m| m.diagnostics.as_slice()).unwrap_or_default();
+    output.diagnostics(db, found);
+    if found.iter().any(Diagnostic::is_error) { Err(Exit::Bad) } else { Ok(manifest) }
+}
+
 /// The settings of a command.
 fn setup(
     device: Option<DeviceChoice>,
@@ -95,11 +102,9 @@ fn setup(
     manifest: Option<&Manifest>,
     output: &Output,
 ) -> Result<Setup, Exit> {
-    let here = std::env::current_dir().unwrap_or_default();
-    let folder = manifest.map_or(here.as_path(), |m| Path::new(&m.root));
     let executable = std::env::current_exe().unwrap_or_else(|_| "hx".into());
     let worker = WorkerCommand::new(executable).arg("worker");
-    hx_driver::setup(device, target.target, target.nvrtc.clone(), manifest, folder, worker).map_err(|text| {
+    hx_driver::setup(device, target.target, target.nvrtc.clone(), manifest, worker).map_err(|text| {
         output.usage(&text);
         Exit::Usage
     })

@@ -47,11 +47,17 @@ pub(crate) fn write_report() -> Vec<String> {
     let args: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
     let version = env!("CARGO_PKG_VERSION");
     let text = format!("hx {version}\narguments: {args:?}\n\n{panic}");
-    let path = std::env::temp_dir().join(format!("hx-report-{}.txt", std::process::id()));
     let mut notes: Vec<String> = panic.lines().take(2).map(str::to_owned).collect();
-    notes.push(match std::fs::write(&path, &text) {
-        Ok(()) => format!("the report is in `{}`", path.display()),
-        Err(e) => format!("the report could not be written to `{}`: {e}", path.display()),
+    notes.push(match write_new(&text) {
+        Ok(path) => format!("the report is in `{}`", path.display()),
+        Err(e) => format!("the report could not be written to `{}`: {e}", std::env::temp_dir().display()),
     });
     notes
+}
+
+/// Writes a file of a name that nobody else could have put there before.
+fn write_new(text: &str) -> std::io::Result<std::path::PathBuf> {
+    let mut file = tempfile::Builder::new().prefix("hx-report-").suffix(".txt").tempfile()?;
+    std::io::Write::write_all(&mut file, text.as_bytes())?;
+    Ok(file.keep()?.1)
 }

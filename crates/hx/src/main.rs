@@ -99,6 +99,7 @@ fn execute(cli: Cli, output: &Output) -> Exit {
         Some(Command::Repl(args)) => commands::repl::run(&args, output),
         Some(Command::Explain(args)) => commands::explain::run(&args, output),
         Some(Command::Lsp(_)) => commands::lsp::run(output),
+        Some(Command::Setup(args)) => commands::setup::run(&args, output),
         Some(Command::Doctor(args)) => commands::doctor::run(args, output),
         Some(Command::Worker) => Exit::Usage,
     }

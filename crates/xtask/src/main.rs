@@ -35,7 +35,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "cuda",
-        about: "put the CUDA compiler library and the disassemblers under target/cuda",
+        about: "put the CUDA compiler library and the disassemblers into the user's data folder",
         run: cuda::run,
     },
     Command {

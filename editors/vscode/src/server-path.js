@@ -17,7 +17,9 @@ function expand(setting, { home, workspaceFolder }) {
 function candidates({ searchPath, platform, exists }) {
   const [separator, suffix] = platform === 'win32' ? [';', '.exe'] : [':', ''];
   const join = platform === 'win32' ? path.win32.join : path.posix.join;
-  const folders = searchPath.split(separator).filter((folder) => folder !== '');
+  const { isAbsolute } = platform === 'win32' ? path.win32 : path.posix;
+  // A relative entry of PATH, or an empty one, means a folder of the project at hand.
+  const folders = searchPath.split(separator).filter(isAbsolute);
   return folders.flatMap((folder) => ['hx', 'hxk'].map((name) => join(folder, name + suffix))).filter(exists);
 }
 

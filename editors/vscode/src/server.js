@@ -96,7 +96,8 @@ class Server {
       outputChannel: this.#log,
       initializationOptions: this.#settings(),
       synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher('**/{*.hx,hx.toml}') },
-      markdown: { isTrusted: true, supportHtml: true },
+      // Hovers show comments of the project: a link in them runs no command of the editor.
+      markdown: { isTrusted: false, supportHtml: true },
       progressOnInitialization: true,
     });
     this.#client.onDidChangeState(({ newState }) => this.#changed(newState));

@@ -32,6 +32,18 @@ test('every setting that is read is declared', () => {
   for (const name of names) assert.ok(name in declared, `${name} is not declared`);
 });
 
+test('a folder that is not trusted names no program', () => {
+  const { supported, restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
+  assert.equal(supported, 'limited');
+  // Whatever names a program, a library, or variables that lead to one.
+  for (const name of ['hx.server.path', 'hx.server.environment', 'hx.nvrtc']) {
+    assert.ok(name in manifest.contributes.configuration.properties, name);
+    assert.ok(restrictedConfigurations.includes(name), name);
+  }
+  // A comment of the project in a hover runs no command.
+  assert.match(sources, /isTrusted: false/);
+});
+
 test('every file of the manifest is there', () => {
   const { languages, grammars, snippets, walkthroughs } = manifest.contributes;
   const files = [

@@ -42,6 +42,12 @@ test('the setting comes first and is not second-guessed', async () => {
   assert.match(absent.problem, /cannot be run/);
 });
 
+test('a relative entry of PATH is none of ours', async () => {
+  const programs = { 'hx': OURS, 'bin/hx': OURS, './hx': OURS, '/usr/bin/hx': OURS };
+  const found = await findServer(machine(programs, { searchPath: ':.:bin:/usr/bin' }));
+  assert.equal(found.path, '/usr/bin/hx');
+});
+
 test('the home folder', () => {
   assert.equal(expand('~/bin/hx', { home: '/home/me' }), '/home/me/bin/hx');
   assert.equal(expand('~other/hx', { home: '/home/me' }), '~other/hx');

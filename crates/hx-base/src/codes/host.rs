@@ -35,9 +35,10 @@ family! {
     MALFORMED_NPY = "HX0607", "malformed-npy", Error, "a `.npy` file cannot be read";
 
     /// The CUDA run-time compiler (NVRTC) was not found. It needs neither a GPU nor a driver. It is looked for at
-    /// `--nvrtc` or `HX_NVRTC`, in the project's `target/cuda`, in `CUDA_HOME`, on the loader's path, and in the Python
-    /// environment on `PATH`, where `pip install nvidia-cuda-nvrtc` puts it. `hx doctor` lists what was tried. The simulator
-    /// (`--device sim`) needs none of this.
+    /// `--nvrtc` or `HX_NVRTC`, beside the executable, in the user's data folder, where `hx setup` puts it, in `CUDA_HOME`, on
+    /// the loader's path, and in the Python environment on `PATH`; in a project only if it is
+    /// [trusted](#hx0632-untrusted-project). `hx doctor` lists what was tried. The simulator (`--device sim`) needs none of
+    /// this.
     MISSING_NVRTC = "HX0608", "missing-nvrtc", Error, "the CUDA compiler was not found";
 
     /// There is no CUDA driver, or it sees no GPU. `--device sim` runs on the CPU; `hx doctor` says what was tried.
@@ -113,7 +114,8 @@ family! {
     MALFORMED_SAFETENSORS = "HX0624", "malformed-safetensors", Error, "a `.safetensors` file cannot be read";
 
     /// `hx.toml` cannot be read: it is no TOML, or it has a key that means nothing. Unknown keys are errors, so that a
-    /// misspelled one is not silently without effect.
+    /// misspelled one is not silently without effect. `build.cache` names a folder in the project or in the user's cache
+    /// folder, links followed: a project that was only opened writes nowhere else.
     BAD_PROJECT_FILE = "HX0625", "bad-project-file", Error, "`hx.toml` cannot be read";
 
     /// The GPU has not enough free memory for the tensors of this launch.
@@ -126,8 +128,8 @@ family! {
     INTERNAL_ERROR = "HX0628", "internal-error", Error, "the compiler made an error";
 
     /// The vendor's library of matrix products, cuBLASLt, was not found. Only `cublas::gemm` needs it: a bench whose
-    /// baseline it is runs without the comparison. It is looked for at `HX_CUBLASLT`, in the project's `target/cuda`, in
-    /// `CUDA_HOME`, on the loader's path, and in the Python environment on `PATH`.
+    /// baseline it is runs without the comparison. It is looked for at `HX_CUBLASLT`, beside the executable, in the user's
+    /// data folder, in `CUDA_HOME`, on the loader's path, and in the Python environment on `PATH`.
     MISSING_CUBLAS = "HX0629", "missing-cublas", Error, "the matrix library was not found";
 
     /// A fact of a kernel's code was asked for that nothing here can tell: `spills()` is known once the CUDA compiler has
@@ -138,4 +140,13 @@ family! {
     /// An entry of the kernel's `grid` has a value for this launch that is no number of blocks: it is negative, or more than
     /// the hardware takes (2³¹ - 1 along the first axis, 65535 along the others). An entry of 0 is no fault: nothing runs.
     BAD_GRID = "HX0631", "bad-grid", Error, "a launch has no such number of blocks";
+
+    /// `hx.toml` names a library to load, and the user has not said that the project is trusted. The setting has no effect.
+    /// A library runs code as soon as it is loaded, and an editor loads the CUDA compiler when a file is saved, so opening a
+    /// project that somebody else wrote would run what that somebody put there.
+    ///
+    /// `hx setup --trust PATH` says, once and outside of the project, that a project and all below it may be used: what
+    /// `build.nvrtc` names, and a Python environment or programs of the project that `PATH` leads to. `hx setup --distrust
+    /// PATH` takes it back. `--nvrtc` and `HX_NVRTC` need no trust: the user says them, not the project.
+    UNTRUSTED_PROJECT = "HX0632", "untrusted-project", Warning, "a project that is not trusted names a library";
 }

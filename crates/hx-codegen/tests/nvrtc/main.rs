@@ -34,7 +34,7 @@ fn main() -> ExitCode {
 fn check() -> Result<String, Vec<String>> {
     let say = |e: std::io::Error| vec![e.to_string()];
     let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let compiler = Compiler::new(&SearchEnv::of_process(crate_dir), None);
+    let compiler = Compiler::new(&SearchEnv::of_process(), None);
     if let Err(absence) = compiler.nvrtc() {
         let required = std::env::var_os("HX_REQUIRE_NVRTC").is_some_and(|v| v == "1");
         let absent = format!("skipped: nvrtc: {absence}");

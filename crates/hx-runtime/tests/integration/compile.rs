@@ -219,11 +219,10 @@ fn an_absent_library_is_explained() {
     let absence = error.nvrtc().unwrap_err();
     expect![[r#"
         the library was not found
-        target/cuda of the project
         CUDA_HOME, which is not set
         the loader's path
         the Python environment on PATH
-        `pip install nvidia-cuda-nvrtc` puts it where it is found, or set HX_NVRTC to the library"#]]
+        `hx setup` fetches it into your data folder, or set HX_NVRTC to the library"#]]
     .assert_eq(&format!(
         "{}\n{}\n{}",
         absence.reason,

@@ -32,7 +32,7 @@ fn worker() -> WorkerClient {
 }
 
 fn search_env() -> SearchEnv {
-    SearchEnv::of_process(&std::env::current_dir().unwrap())
+    SearchEnv::of_process()
 }
 
 fn job(source: &str) -> CompileJob {

@@ -1,6 +1,6 @@
 //! The requests of our own: layouts, reasons, stages, costs.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use hx_ide::{Costs, CudaText, Emit, ReasonStep, TensorLayout, Wanted};
 use hx_worker::toolkit::SearchEnv;
@@ -125,12 +125,10 @@ pub(crate) fn emit(snapshot: &Snapshot, params: &protocol::EmitParams) -> Handle
 /// Where the CUDA compiler may be, for a file.
 pub(crate) fn search(snapshot: &Snapshot, file: Option<hx_ide::SourceFile>) -> SearchEnv {
     let manifest = file.and_then(|file| snapshot.manifest(file));
-    let own = file.and_then(|file| snapshot.db.path_on_disk(file)).and_then(|path| Path::new(path).parent());
-    let folder = manifest.map(|manifest| Path::new(manifest.root.as_str())).or(own);
-    let mut search = SearchEnv::of_process(folder.unwrap_or(Path::new(".")));
+    let mut search = SearchEnv::of_process();
     let set = snapshot.shared.options.nvrtc.as_deref().filter(|path| !path.is_empty()).map(Into::into);
-    let in_project = || manifest.and_then(|m| Some(Path::new(&m.root).join(m.nvrtc.as_deref()?)));
-    search.nvrtc = set.or(search.nvrtc).or_else(in_project);
+    search.nvrtc = set.or(search.nvrtc).or_else(|| manifest?.nvrtc.clone());
+    search.untrusted = manifest.filter(|m| !m.trusted).map(|m| PathBuf::from(&m.root));
     search
 }
 

@@ -1,7 +1,12 @@
 use super::*;
+use crate::protocol::NvrtcFiles;
 
 fn job() -> CompileJob {
     CompileJob::new("extern \"C\" __global__ void k() {}", "k.hx::k", "sm_90a")
+}
+
+fn compiler(text: &str) -> CompilerId {
+    CompilerId::of_bytes(text.as_bytes())
 }
 
 fn compiled() -> Compiled {
@@ -18,7 +23,7 @@ fn compiled() -> Compiled {
 fn filled() -> (tempfile::TempDir, Cache, String) {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::open(dir.path().join("kernels"));
-    let key = Cache::key(&job(), (13, 0));
+    let key = Cache::key(&job(), &compiler("13.0"));
     assert_eq!(cache.get(&key), Lookup::Miss);
     cache.put(&key, Want::Cubin, &compiled()).unwrap();
     (dir, cache, key)
@@ -44,18 +49,21 @@ fn every_part_of_the_job_is_in_the_key() {
         |job| job.options.push("-G".to_owned()),
         |job| job.options = vec![job.options.concat()],
     ];
-    let mut keys =
-        vec![Cache::key(&job(), (13, 0)), Cache::key(&job(), (13, 1)), Cache::key(&job(), (12, 0))];
+    let mut keys = vec![
+        Cache::key(&job(), &compiler("13.0")),
+        Cache::key(&job(), &compiler("13.1")),
+        Cache::key(&job(), &compiler("12.0")),
+    ];
     for change in changes {
         let mut changed = job();
         change(&mut changed);
-        keys.push(Cache::key(&changed, (13, 0)));
+        keys.push(Cache::key(&changed, &compiler("13.0")));
     }
     let count = keys.len();
     keys.sort();
     keys.dedup();
     assert_eq!(keys.len(), count);
-    assert_eq!(Cache::key(&job(), (13, 0)), Cache::key(&job(), (13, 0)));
+    assert_eq!(Cache::key(&job(), &compiler("13.0")), Cache::key(&job(), &compiler("13.0")));
 }
 
 #[test]
@@ -88,7 +96,7 @@ fn a_torn_entry_is_noticed() {
 #[test]
 fn an_entry_under_a_foreign_name_is_noticed() {
     let (_dir, cache, key) = filled();
-    let other = Cache::key(&job(), (13, 1));
+    let other = Cache::key(&job(), &compiler("13.1"));
     let path = cache.entry_path(&other);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::rename(cache.entry_path(&key), path).unwrap();
@@ -103,24 +111,163 @@ fn an_unwritable_folder_is_a_warning() {
     let in_the_way = dir.path().join("kernels");
     fs::write(&in_the_way, "").unwrap();
     let cache = Cache::open(in_the_way.join("deeper"));
-    let warning = cache.put(&Cache::key(&job(), (13, 0)), Want::Cubin, &compiled()).unwrap_err();
+    let warning = cache.put(&Cache::key(&job(), &compiler("13.0")), Want::Cubin, &compiled()).unwrap_err();
     assert!(warning.reason.starts_with("cannot be written: "), "{warning}");
     assert_eq!(cache.size(), CacheSize::default());
 }
 
 #[test]
-fn a_changed_library_is_asked_again() {
+fn the_content_of_the_libraries_is_the_compiler() {
+    let dir = tempfile::tempdir().unwrap();
+    let library = dir.path().join("libnvrtc.so.13");
+    let builtins = dir.path().join("libnvrtc-builtins.so.13.0");
+    fs::write(&library, "one").unwrap();
+    fs::write(&builtins, "builtins").unwrap();
+    let files = NvrtcFiles { library: library.clone(), builtins: Some(builtins.clone()) };
+    let cache = Cache::open(dir.path().join("kernels"));
+    let id = |files: &NvrtcFiles| cache.compiler_id(files).unwrap().0;
+    let first = id(&files);
+    assert_eq!(id(&files), first);
+    assert_eq!(cache.known_compilers(), [first.clone()]);
+    // The version in the name says nothing of the content.
+    let moved = dir.path().join("libnvrtc.so.12");
+    fs::copy(&library, &moved).unwrap();
+    assert_eq!(id(&NvrtcFiles { library: moved, ..files.clone() }), first);
+    fs::write(&library, "two").unwrap();
+    let second = id(&files);
+    assert_ne!(second, first);
+    assert_ne!(id(&NvrtcFiles { builtins: None, ..files.clone() }), second);
+    fs::write(&builtins, "others").unwrap();
+    assert_ne!(id(&files), second);
+    // The memory is a help and no more.
+    fs::write(cache.dir().join(compilers::FILE), "no json").unwrap();
+    fs::write(&library, "one").unwrap();
+    fs::write(&builtins, "builtins").unwrap();
+    assert_eq!(id(&files), first);
+    fs::remove_file(&library).unwrap();
+    assert!(cache.compiler_id(&files).is_err());
+}
+
+/// A library of the same size and time, in another file: the inode tells it.
+#[cfg(unix)]
+#[test]
+fn a_library_that_was_replaced_is_hashed_again() {
     let dir = tempfile::tempdir().unwrap();
     let library = dir.path().join("libnvrtc.so.13");
     fs::write(&library, "one").unwrap();
+    let modified = fs::metadata(&library).unwrap().modified().unwrap();
     let files = NvrtcFiles { library: library.clone(), builtins: None };
     let cache = Cache::open(dir.path().join("kernels"));
-    assert_eq!(cache.nvrtc_version(&files), None);
-    cache.remember_nvrtc(&files, (13, 0)).unwrap();
-    assert_eq!(cache.nvrtc_version(&files), Some((13, 0)));
-    fs::write(&library, "another").unwrap();
-    assert_eq!(cache.nvrtc_version(&files), None);
-    fs::write(cache.dir().join(VERSIONS_FILE), "no json").unwrap();
-    cache.remember_nvrtc(&files, (13, 1)).unwrap();
-    assert_eq!(cache.nvrtc_version(&files), Some((13, 1)));
+    let first = cache.compiler_id(&files).unwrap().0;
+    let other = dir.path().join("other");
+    fs::write(&other, "two").unwrap();
+    fs::File::options().write(true).open(&other).unwrap().set_modified(modified).unwrap();
+    fs::rename(&other, &library).unwrap();
+    assert_ne!(cache.compiler_id(&files).unwrap().0, first);
+}
+
+/// A project's cache may have come with it, and a memory in it could let one library pass for another.
+#[test]
+fn what_is_remembered_is_the_users() {
+    let dir = tempfile::tempdir().unwrap();
+    let library = dir.path().join("libnvrtc.so.13");
+    fs::write(&library, "one").unwrap();
+    let files = NvrtcFiles { library, builtins: None };
+    let kernels = dir.path().join("project/kernels");
+    let planted = Cache::open(&kernels);
+    planted.compiler_id(&files).unwrap();
+    let text = fs::read_to_string(kernels.join(compilers::FILE)).unwrap();
+    let id = planted.known_compilers()[0].as_str().to_owned();
+    fs::write(kernels.join(compilers::FILE), text.replace(&id, &"0".repeat(64))).unwrap();
+    for memory in [None, Some(dir.path().join("user"))] {
+        let cache = Cache::of_project(&kernels, memory);
+        assert_eq!(cache.known_compilers(), []);
+        assert_eq!(cache.compiler_id(&files).unwrap().0.as_str(), id);
+    }
+}
+
+#[cfg(unix)]
+mod others {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn allow(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// What the cache says of an entry that it does not use.
+    fn foreign(cache: &Cache, key: &str) -> String {
+        let Lookup::Foreign(warning) = cache.get(key) else { panic!("used: {:?}", cache.get(key)) };
+        warning.reason
+    }
+
+    #[test]
+    fn an_entry_that_others_may_write_is_not_used() {
+        let (_dir, cache, key) = filled();
+        let entry = cache.entry_path(&key);
+        let folder = entry.parent().unwrap();
+        allow(&entry, 0o666);
+        assert_eq!(foreign(&cache, &key), "is not used: everybody may write it, which `chmod go-w` changes");
+        allow(&entry, 0o620);
+        assert_eq!(foreign(&cache, &key), "is not used: its group may write it, which `chmod go-w` changes");
+        allow(&entry, 0o600);
+        allow(folder, 0o777);
+        assert_eq!(
+            foreign(&cache, &key),
+            "is not used: of its folder: everybody may write it, which `chmod go-w` changes"
+        );
+        // Neither is anything put there.
+        assert!(
+            cache
+                .put(&key, Want::Cubin, &compiled())
+                .unwrap_err()
+                .reason
+                .starts_with("is not used: of its folder")
+        );
+        allow(folder, 0o700);
+        allow(cache.dir(), 0o777);
+        assert!(
+            foreign(&cache, &key).starts_with("is not used: of the cache's folder: everybody may write it")
+        );
+        allow(cache.dir(), 0o755);
+        assert!(matches!(cache.get(&key), Lookup::Hit(_)));
+    }
+
+    #[test]
+    fn no_link_is_followed() {
+        let (dir, cache, key) = filled();
+        let entry = cache.entry_path(&key);
+        let elsewhere = dir.path().join("elsewhere");
+        fs::rename(&entry, &elsewhere).unwrap();
+        symlink(&elsewhere, &entry).unwrap();
+        assert!(foreign(&cache, &key).starts_with("is not used: it is no file of ours"));
+        // Storing replaces the link, and what it led to stays as it was.
+        let before = fs::read(&elsewhere).unwrap();
+        let other = Compiled { code: b"other".to_vec(), ..compiled() };
+        cache.put(&key, Want::Cubin, &other).unwrap();
+        assert_eq!(cache.get(&key), Lookup::Hit(Box::new(other)));
+        assert_eq!(fs::read(&elsewhere).unwrap(), before);
+        // A folder of entries that is a link is no folder of entries.
+        let folder = entry.parent().unwrap();
+        let moved = dir.path().join("moved");
+        fs::rename(folder, &moved).unwrap();
+        symlink(&moved, folder).unwrap();
+        assert_eq!(foreign(&cache, &key), "is not used: its folder is a link");
+        assert_eq!(cache.size(), CacheSize::default());
+        assert_eq!(cache.clear().unwrap(), CacheSize::default());
+        assert_eq!(fs::read_dir(&moved).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn names_of_temporary_files_cannot_be_foreseen() {
+        let (_dir, cache, key) = filled();
+        let folder = cache.entry_path(&key).parent().unwrap().to_owned();
+        // What an interrupted writer left is cleared away, and what is not ours stays.
+        fs::write(folder.join(".new-abc"), "half").unwrap();
+        fs::write(folder.join("mine.kernel"), "mine").unwrap();
+        assert_eq!(cache.clear().unwrap().entries, 1);
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left, ["mine.kernel"]);
+    }
 }

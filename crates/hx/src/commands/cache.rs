@@ -1,5 +1,6 @@
 //! `hx cache` and `hx clean`.
 
+use hx_driver::History;
 use hx_worker::{Cache, CacheSize};
 
 use crate::Exit;
@@ -8,7 +9,10 @@ use crate::output::Output;
 
 /// Shows the cache of the project at hand, or empties it.
 pub(crate) fn run(args: &CacheArgs, output: &Output) -> Exit {
-    let Some(cache) = cache(output) else { return Exit::Environment };
+    let cache = match cache(output) {
+        Ok(cache) => cache,
+        Err(exit) => return exit,
+    };
     match args.verb {
         None => {
             output.result(&format!("{}\n{}\n", cache.dir().display(), size_text(cache.size())));
@@ -20,13 +24,17 @@ pub(crate) fn run(args: &CacheArgs, output: &Output) -> Exit {
 
 /// Removes what hx keeps between runs: compiled kernels, and which tests failed.
 pub(crate) fn clean(output: &Output) -> Exit {
-    let Some(cache) = cache(output) else { return Exit::Environment };
+    let cache = match cache(output) {
+        Ok(cache) => cache,
+        Err(exit) => return exit,
+    };
     let exit = clear(&cache, output);
-    match std::fs::remove_dir_all(cache.dir().join("tests")) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            super::files::fault("remove", &cache.dir().join("tests"), &error, output)
+    match History::clear(cache.dir()) {
+        Err(reason) => {
+            output.placeless_parts(&hx_base::codes::IO_ERROR, &reason, &[], &[]);
+            Exit::Bad
         }
-        _ => exit,
+        Ok(()) => exit,
     }
 }
 
@@ -43,13 +51,13 @@ fn clear(cache: &Cache, output: &Output) -> Exit {
     }
 }
 
-fn cache(output: &Output) -> Option<Cache> {
-    let manifest = hx_workspace::Database::default().project(".");
-    let setup = super::setup(None, &TargetArgs::default(), manifest.as_ref(), output).ok()?;
-    if setup.cache.is_none() {
+fn cache(output: &Output) -> Result<Cache, Exit> {
+    let manifest = super::project_here(&mut hx_workspace::Database::default(), output)?;
+    let setup = super::setup(None, &TargetArgs::default(), manifest.as_ref(), output)?;
+    setup.cache.ok_or_else(|| {
         output.usage("there is no folder for a cache: set HX_CACHE_DIR");
-    }
-    setup.cache
+        Exit::Environment
+    })
 }
 
 fn size_text(size: CacheSize) -> String {

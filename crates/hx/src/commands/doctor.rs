@@ -1,14 +1,19 @@
 //! `hx doctor`.
 
 use hx_driver::{State, doctor};
+use hx_workspace::Database;
 
-use super::setup;
+use super::{project_here, setup};
 use crate::Exit;
 use crate::cli::DoctorArgs;
 use crate::output::Output;
 
 pub(crate) fn run(args: DoctorArgs, output: &Output) -> Exit {
-    let setup = match setup(None, &args.target, None, output) {
+    let manifest = match project_here(&mut Database::default(), output) {
+        Ok(manifest) => manifest,
+        Err(exit) => return exit,
+    };
+    let setup = match setup(None, &args.target, manifest.as_ref(), output) {
         Ok(setup) => setup,
         Err(exit) => return exit,
     };

@@ -1,6 +1,7 @@
 //! `hx lsp`: the language server on the standard streams.
 
 use hx_server::Config;
+use hx_worker::folders::cache_folder;
 use hx_worker::{Cache, WorkerCommand};
 
 use crate::Exit;
@@ -8,7 +9,7 @@ use crate::output::Output;
 
 pub(crate) fn run(output: &Output) -> Exit {
     let executable = std::env::current_exe().unwrap_or_else(|_| "hx".into());
-    let cache = hx_driver::cache_folder();
+    let cache = cache_folder();
     // Beside the compiled kernels: one folder for each version, since the texts are those of the binary.
     let std = cache.as_deref().and_then(std::path::Path::parent);
     let std_folder = std.map(|folder| folder.join(concat!("library-", env!("CARGO_PKG_VERSION"))));

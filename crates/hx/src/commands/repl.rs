@@ -3,12 +3,11 @@
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use hx_base::Diagnostic;
 use hx_repl::{Config, Outcome, Screen, Session, run_prompt, run_script};
 use hx_worker::WorkerCommand;
 use hx_workspace::Database;
 
-use super::setup;
+use super::{project_here, setup};
 use crate::cli::ReplArgs;
 use crate::output::Output;
 use crate::{Exit, crash, interrupt};
@@ -24,12 +23,7 @@ pub(crate) fn run(args: &ReplArgs, output: &Output) -> Exit {
 
 fn ran(args: &ReplArgs, output: &Output) -> Result<Exit, Exit> {
     let mut db = Database::default();
-    let manifest = db.project(".");
-    let found = manifest.as_ref().map(|m| m.diagnostics.as_slice()).unwrap_or_default();
-    output.diagnostics(&db, found);
-    if found.iter().any(Diagnostic::is_error) {
-        return Err(Exit::Bad);
-    }
+    let manifest = project_here(&mut db, output)?;
     let mut setup = setup(args.device.device, &args.device.target, manifest.as_ref(), output)?;
     if let Some(program) = &args.worker {
         setup.worker = WorkerCommand::new(program);
@@ -44,7 +38,7 @@ fn ran(args: &ReplArgs, output: &Output) -> Result<Exit, Exit> {
     };
     let mut session = Session::new(db, config);
     if at_terminal {
-        let history = hx_driver::state_folder().map(|folder| folder.join("history"));
+        let history = hx_worker::folders::state_folder().map(|folder| folder.join("history"));
         return Ok(match run_prompt(&mut session, history.as_deref(), output.style()) {
             Outcome::Environment => Exit::Environment,
             _ => Exit::Good,

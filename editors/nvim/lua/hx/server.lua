@@ -20,6 +20,10 @@ function M.is_ours(path)
   return known[path]
 end
 
+local function is_absolute(folder)
+  return folder:sub(1, 1) == "/" or folder:match("^%a:[/\\]") ~= nil or folder:sub(1, 2) == "\\\\"
+end
+
 --- The binaries that are tried, in order, each with where it came from.
 ---@return { path: string, origin: string }[]
 function M.candidates()
@@ -31,7 +35,8 @@ function M.candidates()
   for _, folder in ipairs(vim.split(vim.env.PATH or "", separator, { plain = true })) do
     for _, name in ipairs({ "hx", "hxk" }) do
       local path = vim.fs.joinpath(folder, name)
-      if folder ~= "" and vim.fn.executable(path) == 1 then
+      -- A relative entry, or an empty one, means a folder of the project at hand.
+      if is_absolute(folder) and vim.fn.executable(path) == 1 then
         table.insert(candidates, { path = path, origin = "PATH" })
       end
     end
