@@ -7,9 +7,11 @@ use std::any::Any;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel, sync_channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hx_worker::frame::{Frame, FrameError};
 use hx_worker::protocol::{
@@ -31,8 +33,8 @@ pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> ExitCode 
     if hello.and_then(|frame| Ok(frame.write_to(&mut output)?)).is_err() {
         return ExitCode::FAILURE;
     }
-    let (finish, finished) = channel::<()>();
-    let frames = read_frames(input, finished);
+    let finished = Arc::new(AtomicBool::new(false));
+    let frames = read_frames(input, Arc::clone(&finished));
     let mut worker = Worker { nvrtc: None, gpus: Gpus::default() };
     let code = loop {
         let frame = match frames.recv() {
@@ -52,15 +54,20 @@ pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> ExitCode 
     };
     // Device memory and contexts go back before the reading thread is told that all is done.
     drop(worker);
-    drop(finish);
+    finished.store(true, Ordering::Release);
     code
 }
 
+/// Reads on a thread that outlives a hang of the others: in a kernel, in a compile, and in the constructor of a library.
+///
+/// The constructor runs under the loader's lock, which a thread takes for its first thread-local value with a destructor. A
+/// channel that waits has such a value. So this thread waits for nothing but its input and the clock.
 fn read_frames(
     input: impl Read + Send + 'static,
-    finished: Receiver<()>,
+    finished: Arc<AtomicBool>,
 ) -> Receiver<Result<Frame, FrameError>> {
-    let (deliver, frames) = sync_channel(1);
+    // Without a bound a send never waits; the client sends one request at a time.
+    let (deliver, frames) = channel();
     thread::spawn(move || {
         let mut input = BufReader::new(input);
         loop {
@@ -70,9 +77,13 @@ fn read_frames(
                 break;
             }
         }
-        if finished.recv_timeout(ORPHAN_TIME) == Err(RecvTimeoutError::Timeout) {
-            // A kernel or a compile is under way that nobody waits for; leaving in order could wait for it too.
-            std::process::abort();
+        let left = Instant::now();
+        while !finished.load(Ordering::Acquire) {
+            if left.elapsed() > ORPHAN_TIME {
+                // Something is under way that nobody waits for; leaving in order could wait for it too.
+                std::process::abort();
+            }
+            thread::sleep(Duration::from_millis(5));
         }
     });
     frames
