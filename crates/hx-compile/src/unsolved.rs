@@ -110,14 +110,15 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
             let info = program.tensor(tensor);
             match &info.kind {
                 TensorKind::Register { pinned: Some(layout) } => {
-                    let (threads, values) = (layout.mode(0).size(), layout.mode(1).size());
-                    {
-                        let s = if values == 1 { "" } else { "s" };
-                        format!(
-                            "{} is pinned to `{layout}`: {threads} threads with {values} element{s} each",
-                            name(tensor)
-                        )
-                    }
+                    // A pin of another rank is refused for its rank; there is nothing to count.
+                    let counts = match &layout.modes()[..] {
+                        [threads, values] => {
+                            let s = if values.size() == 1 { "" } else { "s" };
+                            format!(": {} threads with {} element{s} each", threads.size(), values.size())
+                        }
+                        _ => String::new(),
+                    };
+                    format!("{} is pinned to `{layout}`{counts}", name(tensor))
                 }
                 TensorKind::Shared { pinned: Some(layout) } => {
                     let steps = steps(layout, info.dtype.bits());
