@@ -40,7 +40,8 @@ impl Text {
         if self.binding >= at_least { self.text.clone() } else { format!("({})", self.text) }
     }
 
-    fn cast(&self, wide: bool) -> Text {
+    /// The same number in the other type, where that has the bits for it.
+    pub(crate) fn cast(&self, wide: bool) -> Text {
         if self.wide == wide {
             return self.clone();
         }

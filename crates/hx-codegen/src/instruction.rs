@@ -241,7 +241,11 @@ impl Emitter<'_> {
                 ('r', self.shared[s as usize].clone(), bytes(&address.offset, &self.printer.facts))
             }
         };
-        let offset = self.expr(&offset)?;
+        let mut offset = self.expr(&offset)?;
+        if constraint == 'r' {
+            // Integers of the launch may have more bits on the way; every place in shared memory has few.
+            offset = offset.cast(false);
+        }
         let text = match offset.text.as_str() {
             "0" => base,
             _ => format!("{base} + {}", offset.operand(Binding::Product)),

@@ -1,5 +1,6 @@
 //! Hand-made thread programs.
 
+mod alignment;
 mod banks;
 mod build;
 mod control;

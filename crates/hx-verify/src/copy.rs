@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use hx_index::{Expr, Facts, Symbol, gcd};
 use hx_target::{CopyAtom, catalogue};
-use hx_tile::{Base, CopyChoice, TensorId, TensorParam, View, coordinate, index};
+use hx_tile::{Base, CopyChoice, SharedLayout, Tensor, TensorId, TensorParam, View, coordinate, index};
 
+use crate::starts::starts;
 use crate::{Check, Checked, Held, Walk};
 
 /// One copy with everything it refers to.
@@ -173,39 +174,61 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Offsets of one address follow each other and start at a multiple of the access, at every thread and issue.
+    /// Offsets of one address follow each other and start at a multiple of the access, at every thread and issue, wherever the view
+    /// may start.
     fn shared_access(&self, c: &Copied<'_>, view: &View, shape: &[i64]) -> Checked {
         let Base::Shared(tensor) = view.base else { return Err("not a shared tensor".into()) };
         let (info, place) =
             (self.program.tensor(tensor), self.solution.shared.get(&tensor).ok_or("no shared layout")?);
-        let walk = Walk::of(view);
-        let offset = |i: i64| -> Option<i64> {
-            let at = coordinate(i, &c.choice.tile);
-            let at = within(&at, shape).then(|| walk.coordinate(&at))?;
-            Some(place.swizzle.apply(place.layout.eval(index(&at, &info.shape))))
-        };
         if u64::from(place.offset) * 8 % (u64::from(info.dtype.bits()) * c.atom.access as u64) != 0 {
             return Err(format!(
                 "`{}` starts at byte {}, which its accesses do not divide",
                 info.name, place.offset
             ));
         }
+        let constant = view.offsets.iter().all(|offset| offset.as_const().is_some());
+        let starts = starts(&self.program.facts, view, &info.shape, place, c.atom.access);
+        if constant && starts.is_empty() {
+            return Err(format!("the view leaves `{}`", info.name));
+        }
+        for start in starts {
+            let walk = Walk { start, ..Walk::of(view) };
+            self.shared_access_from(c, &walk, (info, place), shape).map_err(|message| {
+                if constant {
+                    return message;
+                }
+                format!("{message}, where the view starts at {:?}", walk.start)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn shared_access_from(
+        &self,
+        c: &Copied<'_>,
+        walk: &Walk,
+        (info, place): (&Tensor, &SharedLayout),
+        shape: &[i64],
+    ) -> Checked {
+        let offset = |i: i64| -> Option<i64> {
+            let at = coordinate(i, &c.choice.tile);
+            let at = within(&at, shape).then(|| walk.coordinate(&at))?;
+            Some(place.swizzle.apply(place.layout.eval(index(&at, &info.shape))))
+        };
         for issue in 0..c.issues {
             (self.poll)();
             for thread in 0..c.threads {
                 let first = offset(c.addressed(thread, 0, issue));
-                if first.is_some_and(|f| f % c.atom.access != 0) {
+                if let Some(first) = first.filter(|f| f % c.atom.access != 0) {
                     return Err(format!(
-                        "thread {thread} accesses `{}` at element {first:?}, no multiple of {}",
+                        "thread {thread} accesses `{}` at element {first}, no multiple of {}",
                         info.name, c.atom.access
                     ));
                 }
                 for value in 1..c.atom.access {
                     let next = offset(c.addressed(thread, value, issue));
                     if next != first.map(|f| f + value) {
-                        return Err(format!(
-                            "thread {thread} finds element {value} of its access at {next:?}, after {first:?}"
-                        ));
+                        return Err(torn(thread, value, [first, next]));
                     }
                 }
                 if first.is_none() && c.lanes > 1 {
@@ -340,23 +363,26 @@ impl Check<'_> {
             for i in 0..c.issues * c.threads {
                 let (thread, issue) = (i % c.threads, i / c.threads);
                 let first = place(start, c.addressed(thread, 0, issue));
-                if first.is_some_and(|f| f % width != 0) {
-                    return Err(format!(
-                        "thread {thread} accesses element {first:?}, no multiple of {width}"
-                    ));
+                if let Some(first) = first.filter(|f| f % width != 0) {
+                    return Err(format!("thread {thread} accesses element {first}, no multiple of {width}"));
                 }
                 for value in 1..width {
                     let next = place(start, c.addressed(thread, value, issue));
                     if next != first.map(|f| f + value) {
-                        return Err(format!(
-                            "thread {thread} finds element {value} at {next:?}, after {first:?}"
-                        ));
+                        return Err(torn(thread, value, [first, next]));
                     }
                 }
             }
         }
         Ok(())
     }
+}
+
+/// An element of an access that does not follow the first.
+fn torn(thread: i64, value: i64, places: [Option<i64>; 2]) -> String {
+    let text = |place: Option<i64>| place.map_or("outside of the tile".to_owned(), |at| format!("at {at}"));
+    let [first, next] = places.map(text);
+    format!("thread {thread} finds element {value} of its access {next}, and the first {first}")
 }
 
 fn within(at: &[i64], shape: &[i64]) -> bool {

@@ -9,6 +9,7 @@ mod elementwise;
 mod gemm;
 mod lanes;
 mod parts;
+mod starts;
 mod tensor;
 
 use std::fmt;

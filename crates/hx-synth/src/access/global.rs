@@ -6,6 +6,7 @@ use hx_layout::Layout;
 use hx_target::{Arch, Space, catalogue};
 use hx_tile::{Base, TensorParam, TileProgram, View};
 
+use super::alignment::{Widest, by_way_of_bytes, parts_bytes};
 use super::{Access, Run, Transfer, vector};
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
@@ -53,25 +54,16 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
             limit: "no dimension of the tile is contiguous in memory".into(),
         };
     };
-    let bits = i64::from(param.dtype.bits());
-    let mut elements = i64::from(param.align) * 8 / bits;
-    let mut limit = format!("`{}` is known to be aligned to {} B only", param.name, param.align);
-    let mut narrow = |divisor: i64, text: &dyn Fn(i64) -> String| {
-        let next = gcd(elements, divisor);
-        if next < elements {
-            limit = text(next);
-            elements = next;
-        }
-    };
+    let mut widest = Widest::of_pointer(&param.name, param.align, param.dtype);
     for (i, stride) in param.stride.iter().enumerate() {
         if picked(i) {
-            narrow(facts.divisor(stride), &|n| {
+            widest.narrow(facts.divisor(stride), |n| {
                 format!("rows of `{}` are picked, `{stride}` apart, a multiple of {n}", param.name)
             });
             continue;
         }
         let offset = &view.offsets[i] * stride;
-        narrow(facts.divisor(&offset), &|n| {
+        widest.narrow(facts.divisor(&offset), |n| {
             format!(
                 "the tile starts at `{}` in dimension {i} of `{}`, a multiple of {n}",
                 view.offsets[i], param.name
@@ -80,7 +72,7 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
     }
     let others = strides.iter().zip(&view.modes).enumerate();
     for (stride, _) in others.filter(|(d, (_, mode))| *d != dim && mode.extent > 1).map(|(_, pair)| pair) {
-        narrow(facts.divisor(stride), &|n| match n {
+        widest.narrow(facts.divisor(stride), |n| match n {
             1 if stride.as_const().is_some() => format!("the stride `{stride}` of `{}` is odd", param.name),
             1 => format!("the stride `{stride}` of `{}` is not known to be even", param.name),
             _ => format!("the stride `{stride}` of `{}` is known to be divisible by {n} only", param.name),
@@ -94,11 +86,12 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
         facts.proves_lt(&last, extent)
     };
     if !ends_inside {
-        narrow(facts.divisor(extent), &|n| match n {
+        widest.narrow(facts.divisor(extent), |n| match n {
             1 => format!("the edge `{extent}` of `{}` is not known to be even", param.name),
             _ => format!("the edge `{extent}` of `{}` is known to be divisible by {n} only", param.name),
         });
     }
+    let Widest { elements, limit } = widest;
     Alignment { run: Some(Run::plain(dim, elements)), elements, limit }
 }
 
@@ -117,14 +110,8 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
     };
     let dim = run.dim;
     let own = view.modes[dim].dim;
-    let mut elements = i64::from(param.align) * 8 / i64::from(param.dtype.bits());
-    let mut limit = format!("`{}` is known to be aligned to {} B only", param.name, param.align);
-    let mut narrow = |divisor: i64, text: String| {
-        let next = gcd(elements, divisor);
-        if next < elements {
-            (elements, limit) = (next, text);
-        }
-    };
+    let mut widest = Widest::of_pointer(&param.name, param.align, param.dtype);
+    let mut narrow = |divisor: i64, text: String| widest.narrow(divisor, |_| text);
     let neighbours = run.width();
     narrow(neighbours, format!("neighbours in the blocks `{block}` of `{}` are {neighbours}", param.name));
     for (d, mode) in modes.iter().enumerate() {
@@ -143,6 +130,7 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
             format!("the tile steps by `{step}` in dimension {own} of `{}`", param.name),
         );
     }
+    let Widest { elements, limit } = widest;
     Alignment { run: Some(run), elements, limit }
 }
 
@@ -216,10 +204,7 @@ pub(crate) fn best(
     }
     // What is known of the addresses may do; then it is the layout or the tile that parts the neighbours of a byte.
     let whole = i64::from(8 / dtype.bits());
-    let because = |why: &str| {
-        let text = format!("bytes are moved whole, {whole} neighbours from a multiple of {whole} on: {why}");
-        no_row().help(text)
-    };
+    let because = |why: &str| no_row().help(parts_bytes(dtype, why));
     if aligned.elements % whole != 0 {
         return Err(because(&aligned.limit));
     }
@@ -230,8 +215,7 @@ pub(crate) fn best(
         format!("the tile has {}", count(inside))
     };
     let why = format!("{why} along the contiguous dimension of `{}`", param.name);
-    let bytes = format!("bytes can be parted: `cast` to 8 bits first, and back to `{dtype}` last");
-    Err(because(&why).help(bytes))
+    Err(because(&why).help(by_way_of_bytes(dtype)))
 }
 
 fn plural(n: i64) -> &'static str {

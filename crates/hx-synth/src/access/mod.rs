@@ -1,5 +1,6 @@
 //! How a register tensor with a known layout meets a memory: which instruction, how wide, and why not wider.
 
+pub(crate) mod alignment;
 pub(crate) mod collective;
 pub(crate) mod global;
 mod run;

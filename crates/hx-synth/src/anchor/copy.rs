@@ -4,6 +4,7 @@ use hx_dtype::DType;
 use hx_target::{Arch, Space, WARP, catalogue};
 use hx_tile::{TileMode, TileProgram};
 
+use crate::access::alignment::Widest;
 use crate::access::{Run, Transfer, global};
 use crate::anchor::gemm::ceil_div;
 use crate::distribution::{Tv, at_warps};
@@ -57,8 +58,13 @@ fn contiguous(program: &TileProgram, transfer: &Transfer<'_>) -> (Run, i64, Stri
         }
         // Shared memory takes the order that the registers ask for.
         None => {
-            let dim = transfer.memory.modes.len().saturating_sub(1);
-            (Run::plain(dim, ANY), ANY, "dealt to the threads row by row".into())
+            let (view, dtype) = (transfer.memory, program.tensor(transfer.register).dtype);
+            let dim = view.modes.len().saturating_sub(1);
+            let mut widest = Widest::any();
+            if dim < view.modes.len() {
+                widest.narrow_by_start(&program.facts, view, dim, "", dtype);
+            }
+            (Run::plain(dim, ANY), widest.elements, "dealt to the threads row by row".into())
         }
     }
 }

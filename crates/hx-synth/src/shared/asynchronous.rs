@@ -2,9 +2,10 @@
 
 use hx_dtype::DType;
 use hx_target::{Arch, Space, catalogue};
-use hx_tile::{OpKind, TileMode, TileProgram, View};
+use hx_tile::{OpId, OpKind, TileMode, TileProgram, View};
 
 use super::options::{End, Use};
+use crate::access::alignment::amount;
 use crate::access::{Access, Run, global, vector};
 use crate::anchor::copy::{deal, deal_as_held};
 use crate::distribution::Tv;
@@ -41,18 +42,33 @@ pub(super) fn accesses(
         out.push(access);
     }
     if out.is_empty() {
-        let message = format!(
-            "an asynchronous copy moves {} B or more from multiples of as many on, and addresses in `{}` are known to be multiples of {} B only",
-            narrowest.saturating_mul(i64::from(dtype.bits())) / 8,
-            param.name,
-            aligned.elements * i64::from(dtype.bits()) / 8
-        );
-        let failure = Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
-        return Err(failure
-            .help(aligned.limit)
-            .help("`copy` goes through registers and takes any alignment"));
+        let known = amount(aligned.elements, dtype);
+        return Err(unaligned(u.op.id, &param.name, dtype, narrowest, Some(&known), &aligned.limit));
     }
     Ok(out)
+}
+
+/// The addresses of an asynchronous copy in one of its memories are no multiples of its narrowest instruction, which moves so many
+/// elements.
+pub(super) fn unaligned(
+    op: OpId,
+    memory: &str,
+    dtype: DType,
+    narrowest: i64,
+    known: Option<&str>,
+    why: &str,
+) -> Failure {
+    let moved = amount(narrowest, dtype);
+    let message = match known {
+        Some(known) => format!(
+            "an asynchronous copy moves {moved} or more from multiples of as many on, and addresses in `{memory}` are known to be multiples of {known} only"
+        ),
+        None => {
+            format!("an asynchronous copy moves {moved} or more, which `{memory}` does not keep side by side")
+        }
+    };
+    let failure = Failure::new(FailureKind::NoInstruction, message).at(op);
+    failure.help(why).help("`copy` goes through registers and takes any alignment")
 }
 
 /// How the tile of an asynchronous copy is held by those who read it, where warps wait for themselves only: each then copies what it

@@ -6,6 +6,7 @@ mod constraint;
 mod materialize;
 mod options;
 mod place;
+mod start;
 mod swizzle;
 #[cfg(test)]
 mod vectors;
@@ -13,3 +14,14 @@ mod vectors;
 pub(crate) use constraint::Constraint;
 pub(crate) use options::{Known, Use, ideal, least, solve};
 pub(crate) use place::{Item, offsets};
+
+use hx_layout::ComposedLayout;
+use hx_tile::{TensorId, TensorKind, TileProgram};
+
+/// The layout that the user pinned.
+fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
+    match &program.tensor(tensor).kind {
+        TensorKind::Shared { pinned } => pinned.as_ref(),
+        TensorKind::Register { .. } => None,
+    }
+}

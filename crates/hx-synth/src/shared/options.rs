@@ -8,11 +8,12 @@ use std::rc::Rc;
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{CopyRow, Space, WAVEFRONT_BYTES, catalogue};
-use hx_tile::{Conflicts, Op, OpId, Tensor, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Base, Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
 
 use super::conflicts::{Places, Requests};
 use super::constraint::Constraint;
-use super::{asynchronous, materialize, swizzle};
+use super::{asynchronous, materialize, pin_of, start, swizzle};
+use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
 use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
 use crate::distribution::Tv;
@@ -57,6 +58,14 @@ impl<'p> Use<'p> {
     pub(crate) fn asynchronous(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
         Use { op, view: Cow::Borrowed(dst), shape: src.shape(), reads: false, end: End::Global(src), trips }
     }
+
+    /// The shared tensor.
+    pub(super) fn tensor(&self) -> Option<TensorId> {
+        match self.view.base {
+            Base::Shared(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
 }
 
 /// The answer for one shared tensor.
@@ -80,6 +89,31 @@ struct Candidate {
     cost: f64,
     /// Made when first asked for.
     places: OnceCell<Places>,
+}
+
+/// An instruction that could serve a use but for its addresses.
+struct Barred {
+    access: Access,
+    /// What it would ask of the tensor, if some layout could do that.
+    constraint: Option<Constraint>,
+    why: String,
+}
+
+/// The instructions for one use.
+#[derive(Default)]
+struct Options {
+    /// Cheapest first.
+    usable: Vec<Candidate>,
+    /// Widest first.
+    barred: Vec<Barred>,
+}
+
+impl Options {
+    /// The instruction that moves the fewest neighbours at once.
+    fn least(&self) -> Option<&Access> {
+        let usable = self.usable.iter().map(|candidate| &candidate.access);
+        usable.chain(self.barred.iter().map(|barred| &barred.access)).min_by_key(|access| access.run.width())
+    }
 }
 
 /// Combinations tried before the search stops with the best so far.
@@ -141,18 +175,18 @@ fn solved(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Buffer,
     if let Some(pin) = pin_of(program, tensor) {
         fits(program, tensor, pin)?;
     }
-    let options: Vec<Vec<Candidate>> =
+    let options: Vec<Options> =
         uses.iter().map(|u| candidates(cx, tensor, u, uses)).collect::<Result<_, _>>()?;
     let mut best: Option<Buffer> = None;
     for combination in combinations(&options) {
         if (cx.cancelled)() {
             return Err(Failure::cancelled());
         }
-        let bound: f64 = combination.iter().zip(&options).map(|(i, o)| o[*i].cost).sum();
+        let bound: f64 = combination.iter().zip(&options).map(|(i, o)| o.usable[*i].cost).sum();
         if best.as_ref().is_some_and(|b| b.cost <= bound) {
             break;
         }
-        let chosen: Vec<&Candidate> = combination.iter().zip(&options).map(|(i, o)| &o[*i]).collect();
+        let chosen: Vec<&Candidate> = combination.iter().zip(&options).map(|(i, o)| &o.usable[*i]).collect();
         let unified = chosen.iter().try_fold(Constraint::free(shape), |all, c| all.unify(&c.constraint));
         let Some(constraint) = unified else { continue };
         cx.steps.set(cx.steps.get() + 1);
@@ -173,9 +207,9 @@ fn solved(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Buffer,
 /// What each use of a tensor asks of it at least, by the instruction that can do with the fewest neighbours.
 pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<(OpId, Constraint)> {
     let of = |u: &Use<'_>| {
-        let candidates = candidates(cx, tensor, u, uses).ok()?;
-        let least = candidates.into_iter().min_by_key(|candidate| candidate.access.run.width())?;
-        Some((u.op.id, least.constraint))
+        let options = candidates(cx, tensor, u, uses).ok()?;
+        let constraint = constraint_of(u, options.least()?, cx.program().tensor(tensor)).ok()?;
+        Some((u.op.id, constraint))
     };
     uses.iter().filter_map(of).collect()
 }
@@ -186,8 +220,9 @@ pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<
 /// # Errors
 /// Where no instruction makes the copy.
 pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result<f64, Failure> {
-    let (program, dtype) = (cx.program(), cx.program().tensor(tensor).dtype);
-    let shape = &program.tensor(tensor).shape;
+    let (program, info) = (cx.program(), cx.program().tensor(tensor));
+    let dtype = info.dtype;
+    let pinned = pin_of(program, tensor).is_some();
     if let End::Register(tv) = &used.end {
         let (from, to) = ends(used);
         let mut rows: Vec<(f64, &'static CopyRow)> = catalogue()
@@ -200,14 +235,16 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, row) in rows {
             let accesses = row_accesses(cx.pool, used, tv, dtype, row);
-            let fits = accesses.iter().find(|a| constraint_of(used, a, shape).is_some());
+            // What a pinned layout makes of an address is for the tensor's own solution to say.
+            let aligned = |a: &Access| pinned || start::bars(program, used, a).is_none();
+            let fits = accesses.iter().find(|a| constraint_of(used, a, info).is_ok() && aligned(a));
             if let Some(access) = fits {
                 return Ok(cost::shared_ideal(program, access));
             }
         }
     }
-    let candidates = candidates(cx, tensor, used, &[])?;
-    Ok(candidates.first().map_or(0.0, |c| c.cost))
+    let options = candidates(cx, tensor, used, &[])?;
+    Ok(options.usable.first().map_or(0.0, |c| c.cost))
 }
 
 /// Whether a pinned layout is one of the tensor: a mode for each dimension, no place taken twice, and none before the tensor's memory.
@@ -266,16 +303,14 @@ fn overlap(layout: &Layout) -> Option<String> {
     })
 }
 
-/// Every instruction that can serve a use, cheapest first.
-fn candidates(
-    cx: &Cx<'_, '_>,
-    tensor: TensorId,
-    u: &Use<'_>,
-    uses: &[Use<'_>],
-) -> Result<Vec<Candidate>, Failure> {
+/// Every instruction that can serve a use, and those that could but for their addresses.
+///
+/// # Errors
+/// Where there is none for any layout of the tensor.
+fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) -> Result<Options, Failure> {
     let (program, arch) = (cx.program(), cx.arch);
     let info = program.tensor(tensor);
-    let (shape, dtype) = (&info.shape, info.dtype);
+    let dtype = info.dtype;
     let accesses = match &u.end {
         End::Register(tv) => {
             let (from, to) = ends(u);
@@ -285,24 +320,53 @@ fn candidates(
         }
         End::Global(view) => asynchronous::accesses(program, (u, view), uses, dtype, arch)?,
     };
-    let mut out = Vec::new();
+    let mut options = Options::default();
     for access in accesses {
-        let Some(constraint) = constraint_of(u, &access, shape) else { continue };
+        let constraint = match constraint_of(u, &access, info) {
+            Ok(constraint) => constraint,
+            Err(why) => {
+                options.barred.push(Barred { access, constraint: None, why });
+                continue;
+            }
+        };
+        if let Some(why) = start::bars(program, u, &access) {
+            options.barred.push(Barred { access, constraint: Some(constraint), why });
+            continue;
+        }
         let mut cost = cost::shared_ideal(program, &access);
         if let End::Global(view) = &u.end {
             cost += cost::global(program, view, &access);
         }
-        out.push(Candidate { access, constraint, cost: cost * u.trips, places: OnceCell::new() });
+        options.usable.push(Candidate { access, constraint, cost: cost * u.trips, places: OnceCell::new() });
     }
     // Equal costs keep the order of the catalogue.
-    out.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    if out.is_empty() {
-        let message = format!(
-            "no instruction of {arch} makes this copy of elements of type `{dtype}` in shared memory"
-        );
-        return Err(Failure::new(FailureKind::NoInstruction, message).at(u.op.id));
+    options.usable.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    options.barred.sort_by_key(|barred| std::cmp::Reverse(barred.access.run.width()));
+    if options.usable.is_empty() && (options.barred.is_empty() || pin_of(program, tensor).is_none()) {
+        return Err(no_candidate(cx, tensor, u, &options));
     }
-    Ok(out)
+    Ok(options)
+}
+
+/// No layout of the tensor lets an instruction make the copy.
+fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Options) -> Failure {
+    let info = cx.program().tensor(tensor);
+    let (name, dtype, arch) = (&info.name, info.dtype, cx.arch);
+    let failure = |message| Failure::new(FailureKind::NoInstruction, message).at(u.op.id);
+    let Some(Barred { access, why, .. }) = options.barred.last() else {
+        return failure(format!(
+            "no instruction of {arch} makes this copy of elements of type `{dtype}` in shared memory"
+        ));
+    };
+    if let End::Global(_) = &u.end {
+        let (known, width) = (start::widest(cx.program(), u, access.run.dim), access.run.width());
+        let known = (!known.allows(width)).then(|| amount(known.elements, dtype));
+        return asynchronous::unaligned(u.op.id, name, dtype, width, known.as_deref(), why);
+    }
+    let (what, place) = if u.reads { ("loads", "from") } else { ("stores", "to") };
+    let message =
+        format!("no instruction of {arch} {what} single elements of type `{dtype}` {place} shared memory");
+    failure(message).help(parts_bytes(dtype, why)).help(by_way_of_bytes(dtype))
 }
 
 /// Where the elements of a use come from, and where they go.
@@ -337,18 +401,28 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
 }
 
 /// What an access asks of the tensor: its elements lie one after the other, through the view.
-fn constraint_of(u: &Use<'_>, access: &Access, shape: &[i64]) -> Option<Constraint> {
-    let mode = &u.view.modes[access.run.dim];
-    if access.run.width() > 1 && mode.factor.as_const() != Some(1) {
-        return None;
+///
+/// # Errors
+/// Why no layout can do that.
+fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constraint, String> {
+    let (mode, width) = (&u.view.modes[access.run.dim], access.run.width());
+    if width > 1 && mode.factor.as_const() != Some(1) {
+        return Err(format!(
+            "the view of `{}` steps by `{}` in dimension {}",
+            info.name, mode.factor, mode.dim
+        ));
     }
-    Constraint::run(shape, &Run { dim: mode.dim, steps: access.run.steps.clone() })
+    let run = Run { dim: mode.dim, steps: access.run.steps.clone() };
+    Constraint::run(&info.shape, &run).ok_or_else(|| {
+        let (name, extent) = (&info.name, info.shape[mode.dim]);
+        format!("dimension {} of `{name}` has {extent} elements, no multiple of {width}", mode.dim)
+    })
 }
 
 /// Indices of candidates, cheapest sum first.
-fn combinations(options: &[Vec<Candidate>]) -> Vec<Vec<usize>> {
+fn combinations(options: &[Options]) -> Vec<Vec<usize>> {
     let mut all: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new())];
-    for candidates in options {
+    for Options { usable: candidates, .. } in options {
         let mut next: Vec<(f64, Vec<usize>)> = Vec::new();
         for (cost, chosen) in &all {
             for (i, c) in candidates.iter().enumerate() {
@@ -360,7 +434,7 @@ fn combinations(options: &[Vec<Candidate>]) -> Vec<Vec<usize>> {
         let narrow = next
             .iter()
             .rev()
-            .find(|(_, c)| c.iter().zip(options).all(|(i, o)| o[*i].access.run.width() == 1))
+            .find(|(_, c)| c.iter().zip(options).all(|(i, o)| o.usable[*i].access.run.width() == 1))
             .cloned();
         next.truncate(BUDGET);
         next.extend(narrow);
@@ -383,10 +457,7 @@ fn place(
     let vector = chosen.iter().map(|c| c.access.run.width()).max().unwrap_or(1);
     let pin = pin_of(program, tensor);
     let layouts = match pin {
-        Some(pin) if uses.iter().zip(chosen).all(|(u, c)| meets(program, u, &c.access, pin)) => {
-            vec![pin.layout.clone()]
-        }
-        Some(_) => return None,
+        Some(pin) => vec![pin.layout.clone()],
         None => {
             let sliced = |dim: usize| uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
             let indexed: Vec<bool> = (0..info.shape.len()).map(sliced).collect();
@@ -461,46 +532,6 @@ fn place(
     best
 }
 
-/// The layout that the user pinned.
-fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
-    match &program.tensor(tensor).kind {
-        TensorKind::Shared { pinned } => pinned.as_ref(),
-        TensorKind::Register { .. } => None,
-    }
-}
-
-/// Whether the elements of each address of an access follow each other under a pinned layout, from a multiple of their number on.
-fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayout) -> bool {
-    let width = access.run.width();
-    if width == 1 {
-        return true;
-    }
-    let modes = pin.layout.modes();
-    let offsets: Vec<i64> = u.view.offsets.iter().map(|o| o.as_const().unwrap_or(0)).collect();
-    let at = |coordinate: &[i64]| {
-        let mut place = offsets.clone();
-        for (c, mode) in coordinate.iter().zip(&u.view.modes) {
-            place[mode.dim] += c * mode.factor.as_const().unwrap_or(1);
-        }
-        pin.swizzle.apply(place.iter().zip(&modes).map(|(c, m)| m.eval(*c)).sum())
-    };
-    (0..i64::from(program.threads)).all(|thread| {
-        (0..access.issues()).all(|issue| {
-            let coordinate = access.coordinate(thread, issue);
-            if coordinate.iter().zip(&u.shape).any(|(c, extent)| c >= extent) {
-                return true;
-            }
-            let first = at(&coordinate);
-            first % width == 0
-                && (1..width).all(|i| {
-                    let mut next = coordinate.clone();
-                    next[access.run.dim] += access.run.offset(i);
-                    at(&next) == first + i
-                })
-        })
-    })
-}
-
 /// What the lanes of a use address; offsets that are known only at run time count as 0.
 fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
     let (shape, view) = (&u.shape, &u.view);
@@ -518,18 +549,27 @@ fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
 }
 
 /// One line for each access: why it is no wider.
-fn explain(buffer: &mut Buffer, options: &[Vec<Candidate>]) {
-    for (i, candidates) in options.iter().enumerate() {
+fn explain(buffer: &mut Buffer, options: &[Options]) {
+    for (i, Options { usable, barred }) in options.iter().enumerate() {
         let (_, access, constraint, _, _) = &buffer.accesses[i];
-        let wider = candidates.iter().filter(|c| c.access.row.bytes > access.row.bytes);
-        let excluded = wider.clone().find(|c| buffer.constraint.unify(&c.constraint).is_none());
-        let text = if let Some(other) = excluded {
+        let is_wider = |other: &Access| other.row.bytes > access.row.bytes;
+        let wider = usable.iter().filter(|c| is_wider(&c.access));
+        let fits = |asked: &Constraint| buffer.constraint.unify(asked).is_some();
+        let excluded = wider.clone().find(|c| !fits(&c.constraint));
+        let barred = || barred.iter().filter(|b| is_wider(&b.access));
+        // The layout would do, so it is the address alone.
+        let unaligned = barred().find(|b| b.constraint.as_ref().is_some_and(fits));
+        let text = if let Some(Barred { access: other, why, .. }) = unaligned {
+            format!("asks for `{constraint}`; not `{}`: {why}", other.row.name)
+        } else if let Some(other) = excluded {
             format!(
                 "`{}` would ask for `{}`, which `{}` excludes",
                 other.access.row.name, other.constraint, buffer.constraint
             )
         } else if let Some(other) = wider.clone().next() {
             format!("asks for `{constraint}`; `{}` fits too and costs more", other.access.row.name)
+        } else if let Some(Barred { access: other, why, .. }) = barred().next() {
+            format!("asks for `{constraint}`; not `{}`: {why}", other.row.name)
         } else if access.row.access >= 16 {
             format!("asks for `{constraint}`; the widest access")
         } else {
@@ -544,22 +584,16 @@ fn explain(buffer: &mut Buffer, options: &[Vec<Candidate>]) {
 }
 
 /// Each access with the least that it asks for: what all of its instructions can do without is no part of the conflict.
-fn unsatisfied(
-    program: &TileProgram,
-    tensor: TensorId,
-    uses: &[Use<'_>],
-    options: &[Vec<Candidate>],
-) -> Failure {
+fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>], options: &[Options]) -> Failure {
     let name = &program.tensor(tensor).name;
     let message = match pin_of(program, tensor) {
         Some(_) => format!("`{name}` is pinned to a layout that one of its accesses cannot use"),
         None => format!("no layout of the shared tensor `{name}` serves all of its accesses"),
     };
     let failure = Failure::new(FailureKind::Conflict, message);
-    uses.iter().zip(options).fold(failure, |f, (u, candidates)| {
-        let least = candidates.iter().min_by_key(|candidate| candidate.access.run.width());
-        let text = match least.filter(|candidate| candidate.access.run.width() > 1) {
-            Some(Candidate { access: Access { row, run, .. }, .. }) => format!(
+    uses.iter().zip(options).fold(failure, |f, (u, options)| {
+        let text = match options.least().filter(|access| access.run.width() > 1) {
+            Some(Access { row, run, .. }) => format!(
                 "moves at least {} B at once: {} neighbours along dimension {} of `{name}` have to lie side by side",
                 row.access,
                 run.width(),

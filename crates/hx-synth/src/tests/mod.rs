@@ -4,6 +4,7 @@ mod matmul;
 mod projections;
 mod rows;
 mod size;
+mod slices;
 mod staged;
 mod tilings;
 mod wrong;

@@ -52,8 +52,8 @@ fn a_swizzle_that_tears_accesses_apart() {
     check(
         |s| s.shared.get_mut(&SC).unwrap().swizzle = Swizzle::new(3, 2, 3).unwrap(),
         expect![[r#"
-            operation #5: thread 0 accesses `sc` at element Some(36), no multiple of 8
-            operation #7: thread 4 accesses `sc` at element Some(36), no multiple of 8"#]],
+            operation #5: thread 0 accesses `sc` at element 36, no multiple of 8
+            operation #7: thread 4 accesses `sc` at element 36, no multiple of 8"#]],
     );
 }
 

@@ -114,7 +114,7 @@ kernel turn(x: f32[m, n], y: mut f32[n, m]) grid [cdiv(m, 32), cdiv(n, 32)] thre
           #1 copy(x_tile, s[0..32, 0..32]): st.shared.v2.b32, 8 B an access, no bank conflicts  at k.hx:4:5
               asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
           #3 copy(s[0..32, 0..32] permuted [1, 0], s_tile): ld.shared.b32, 4 B an access, bank conflicts: 256 wavefronts instead of 32  at k.hx:6:10
-              `ld.shared.v4.b32` would ask for `((4,8),32):((1,D),D)`, which `(32,(2,16)):(D,(1,D))` excludes
+              asks for `(32,32):(D,D)`; not `ld.shared.v4.b32`: the layout pinned to `s` does not keep 4 neighbours side by side from a multiple of 4 on
           because: the accesses unify to `(32,(2,16)):(D,(1,D))`; fewest wavefronts of the orders and swizzles (#1, #3)
             #1 copy(x_tile, s[0..32, 0..32])
               x_tile: register f32[32, 32] = ((16,4),(2,8)):((64,1),(32,4))
@@ -131,7 +131,7 @@ kernel turn(x: f32[m, n], y: mut f32[n, m]) grid [cdiv(m, 32), cdiv(n, 32)] thre
           #1 8 B an access  at k.hx:4:5
               asks for `(32,(2,16)):(D,(1,D))`; each thread holds 2 elements in a row
           #3 4 B an access  at k.hx:6:10
-              `ld.shared.v4.b32` would ask for `((4,8),32):((1,D),D)`, which `(32,(2,16)):(D,(1,D))` excludes
+              asks for `(32,32):(D,D)`; not `ld.shared.v4.b32`: the layout pinned to `s` does not keep 4 neighbours side by side from a multiple of 4 on
           #3 bank conflicts: 8.0 times the wavefronts  at k.hx:6:10
               the layout of `s` is pinned to `(32,32):(32,1)`
         --

@@ -1,0 +1,97 @@
+//! Every instruction that moves bytes wants its addresses at multiples of them, and the simulator says so of each.
+
+use hx_dtype::DType;
+use hx_index::Expr;
+use hx_target::{CopyRow, Space, catalogue};
+use hx_thread::{Memory, Stmt};
+
+use super::build::*;
+
+const THREADS: u32 = 32;
+
+/// Element types, narrow ones first: of these, an access takes several at once.
+const TYPES: [DType; 9] = [
+    DType::U4,
+    DType::U8,
+    DType::F16,
+    DType::Bf16,
+    DType::I32,
+    DType::U32,
+    DType::F32,
+    DType::U64,
+    DType::F64,
+];
+
+/// What becomes of one instruction of each thread, whose addresses begin so many elements after multiples of the access; two numbers for
+/// an asynchronous copy, of its source and its destination.
+fn run(row: &CopyRow, dtype: DType, [from, to]: [i64; 2]) -> String {
+    let atom = row.atom(dtype).expect("the row moves such elements");
+    let len = atom.access * i64::from(THREADS + 1);
+    let mut k = Kernel::new(THREADS);
+    let a = k.output("a", dtype, &[len], &[1]);
+    let s = k.shared("s", dtype, len as u32);
+    let r = k.registers("r", dtype, atom.values as u32);
+    let held = || first(r, atom.values as u32);
+    let place = |after: i64| -> Expr { thread() * c(atom.access) + c(after) };
+    if row.is_async() {
+        let copy = async_copy(&row.name, (a, place(from)), (s, place(to)));
+        k.op("copy_async(a, s)", vec![Stmt::AsyncCopy(copy)]);
+    } else {
+        let memory = if row.memory_space() == Space::Global { a } else { s };
+        if row.is_load() && memory == s {
+            written(&mut k, s, dtype, len);
+        }
+        let mut body = vec![];
+        if !row.is_load() {
+            body.push(fill(held(), 0));
+        }
+        body.push(transfer(&row.name, held(), memory, place(from)));
+        k.op("copy", body);
+    }
+    k.error(&mut [vector(dtype, &vec![0.0; len as usize])])
+}
+
+/// Every element of the shared tensor is written, each by the thread that reads most of its row.
+fn written(k: &mut Kernel, s: Memory, dtype: DType, len: i64) {
+    let bits = i64::from(dtype.bits());
+    let each = (8 / bits).max(1);
+    let row = match bits.max(8) {
+        8 => "st.shared.b8",
+        16 => "st.shared.b16",
+        32 => "st.shared.b32",
+        _ => "st.shared.v2.b32",
+    };
+    let r = k.registers("zero", dtype, each as u32);
+    let share = len / each / i64::from(THREADS) + 1;
+    for i in 0..share {
+        let at = (thread() * c(share) + c(i)) * c(each);
+        let inside = lt(at.clone(), c(len));
+        let store = guarded(row, first(r, each as u32), s, at, inside, 0);
+        k.op("fill", vec![fill(first(r, each as u32), 0), store]);
+    }
+    k.push(Stmt::Barrier);
+}
+
+#[test]
+fn every_instruction_wants_aligned_addresses() {
+    let mut shifted = Vec::new();
+    for row in &catalogue().copies {
+        let fits = |dtype: &DType| {
+            row.atom(*dtype).is_some_and(|atom| atom.access > 1) && row.adds.is_none_or(|adds| adds == *dtype)
+        };
+        // Single elements are aligned wherever they lie.
+        let Some(dtype) = TYPES.into_iter().find(fits) else { continue };
+        assert_eq!(run(row, dtype, [0, 0]), "no error", "{} of {dtype}", row.name);
+        let ends: &[[i64; 2]] = if row.is_async() { &[[1, 0], [0, 1]] } else { &[[1, 0]] };
+        for after in ends {
+            let found = run(row, dtype, *after);
+            let want = format!("which is no multiple of the {} bytes of the access", row.access);
+            assert!(found.contains(&want), "{} of {dtype}: {found}", row.name);
+        }
+        shifted.push(row.name.as_str());
+    }
+    let has = |part: &str| shifted.iter().any(|name| name.contains(part));
+    let kinds = ["ld.global", "st.global", "ld.shared", "st.shared", "matrix", ".trans", "async", "red."];
+    let missing: Vec<&str> = kinds.into_iter().filter(|part| !has(part)).collect();
+    assert!(missing.is_empty(), "{missing:?} of {shifted:?}");
+}

@@ -1,0 +1,138 @@
+//! Where a view of a shared tensor may start: every iteration of the loops around it, unrolled or not, and every launch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hx_index::{Expr, Facts, Symbol};
+use hx_tile::{SharedLayout, View};
+
+use crate::Walk;
+
+/// Combinations of counters that are gone through one by one; where there are more, each offset takes all multiples of its divisor.
+const COUNTED: i64 = 4096;
+
+/// The coordinates in the tensor at which a view may start and stay inside of `shape`. Of those that differ by whole `width`s and
+/// whole blocks of the swizzle only, which move every address alike, the first stands for all.
+pub(crate) fn starts(
+    facts: &Facts,
+    view: &View,
+    shape: &[i64],
+    place: &SharedLayout,
+    width: i64,
+) -> Vec<Vec<i64>> {
+    let mut reach = vec![0; shape.len()];
+    for ((dim, step), mode) in Walk::of(view).steps.iter().zip(&view.modes) {
+        reach[*dim] += step * (mode.extent - 1);
+    }
+    let mut alike: Vec<Alike<'_>> = Vec::new();
+    for (dim, (reach, extent)) in reach.iter().zip(shape).enumerate() {
+        let (met, known) = (BTreeMap::new(), BTreeMap::new());
+        alike.push(Alike { dim, reach: *reach, extent: *extent, place, width, met, known });
+    }
+    let mut seen = BTreeSet::new();
+    let mut out = Vec::new();
+    for start in together(facts, view, shape) {
+        let classes: Option<Vec<usize>> = start.iter().zip(&mut alike).map(|(c, a)| a.class(*c)).collect();
+        if classes.is_some_and(|classes| seen.insert(classes)) {
+            out.push(start);
+        }
+    }
+    out
+}
+
+/// Tells apart the starts along one dimension.
+struct Alike<'p> {
+    dim: usize,
+    /// From the first to the last coordinate that the view walks.
+    reach: i64,
+    extent: i64,
+    place: &'p SharedLayout,
+    width: i64,
+    /// By what the starts of a class have in common, its number.
+    met: BTreeMap<Vec<i64>, usize>,
+    /// Starts that were looked at.
+    known: BTreeMap<i64, usize>,
+}
+
+impl Alike<'_> {
+    /// The number of the class that a start is of; nothing where the view would leave the tensor, which the front half refuses.
+    fn class(&mut self, start: i64) -> Option<usize> {
+        if start < 0 || start + self.reach >= self.extent {
+            return None;
+        }
+        if let Some(class) = self.known.get(&start) {
+            return Some(*class);
+        }
+        let swizzle = self.place.swizzle;
+        let block = 1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs());
+        let period = block.max(self.width);
+        let mode = self.place.layout.mode(self.dim);
+        let from = mode.eval(start).div_euclid(period) * period;
+        let places = (start..=start + self.reach).map(|c| mode.eval(c) - from).collect();
+        let next = self.met.len();
+        let class = *self.met.entry(places).or_insert(next);
+        self.known.insert(start, class);
+        Some(class)
+    }
+}
+
+/// Every combination of the offsets.
+fn together(facts: &Facts, view: &View, shape: &[i64]) -> Vec<Vec<i64>> {
+    let symbols: BTreeSet<Symbol> = view.offsets.iter().flat_map(Expr::symbols).collect();
+    let counted: BTreeMap<Symbol, (i64, i64)> = symbols
+        .iter()
+        .filter_map(|symbol| match facts.range(&Expr::symbol(symbol.clone())) {
+            (Some(least), Some(most)) if (0..COUNTED).contains(&most.saturating_sub(least)) => {
+                Some((symbol.clone(), (least, most)))
+            }
+            _ => None,
+        })
+        .collect();
+    let count = counted.values().try_fold(1i64, |all, (least, most)| all.checked_mul(most - least + 1));
+    let exact = count.is_some_and(|count| count <= COUNTED) && counted.len() == symbols.len();
+    if exact {
+        return values(&counted.into_iter().collect::<Vec<_>>(), &|env| {
+            view.offsets.iter().map(|offset| offset.eval(env).ok()).collect()
+        });
+    }
+    let mut all = vec![vec![]];
+    for (offset, extent) in view.offsets.iter().zip(shape) {
+        let along = multiples(facts, offset, *extent);
+        all = all
+            .iter()
+            .flat_map(|start: &Vec<i64>| along.iter().map(|c| [start.as_slice(), &[*c]].concat()))
+            .collect();
+    }
+    all
+}
+
+/// What `of` makes of every combination of the symbols' values.
+fn values(
+    counted: &[(Symbol, (i64, i64))],
+    of: &dyn Fn(&dyn Fn(&Symbol) -> Option<i64>) -> Option<Vec<i64>>,
+) -> Vec<Vec<i64>> {
+    let mut now: BTreeMap<&Symbol, i64> = counted.iter().map(|(symbol, range)| (symbol, range.0)).collect();
+    let mut out = Vec::new();
+    loop {
+        out.extend(of(&|symbol| now.get(symbol).copied()));
+        let next = counted.iter().find(|(symbol, range)| {
+            let value = now.entry(symbol).or_default();
+            let carries = *value == range.1;
+            *value = if carries { range.0 } else { *value + 1 };
+            !carries
+        });
+        if next.is_none() {
+            return out;
+        }
+    }
+}
+
+/// The coordinates below `extent` that an offset may be, by what divides it and what divides it without its constant.
+fn multiples(facts: &Facts, offset: &Expr, extent: i64) -> Vec<i64> {
+    let constant = offset.constant_term();
+    let whole = facts.divisor(offset);
+    let rest = facts.divisor(&(offset.clone() - Expr::constant(constant)));
+    let divides = |d: i64, x: i64| if d == 0 { x == 0 } else { x % d == 0 };
+    let (least, most) = facts.range(offset);
+    let inside = |c: &i64| least.is_none_or(|least| *c >= least) && most.is_none_or(|most| *c <= most);
+    (0..extent).filter(|c| divides(whole, *c) && divides(rest, c - constant)).filter(inside).collect()
+}
