@@ -90,17 +90,24 @@ impl Zipped {
         Layout::concat(&[first, second])
     }
 
+    /// The modes of each part; the tile or the rest of a single layout is a list of its own modes.
+    fn modes(&self, parts: &[Layout]) -> Vec<Layout> {
+        if self.whole { parts.iter().flat_map(Layout::modes).collect() } else { parts.to_vec() }
+    }
+
     /// `((tiles...), rest, ..., untouched...)`.
     pub(crate) fn tiled(&self) -> Result<Layout, LayoutError> {
         let mut modes = vec![self.halves()?.0];
-        modes.extend(self.rests.iter().chain(&self.untouched).cloned());
+        modes.extend(self.modes(&self.rests));
+        modes.extend(self.untouched.iter().cloned());
         Layout::concat(&modes)
     }
 
     /// `(tile, ..., rest, ..., untouched...)`.
     pub(crate) fn flat(&self) -> Result<Layout, LayoutError> {
-        let modes: Vec<Layout> =
-            self.tiles.iter().chain(&self.rests).chain(&self.untouched).cloned().collect();
+        let mut modes = self.modes(&self.tiles);
+        modes.extend(self.modes(&self.rests));
+        modes.extend(self.untouched.iter().cloned());
         Layout::concat(&modes)
     }
 }

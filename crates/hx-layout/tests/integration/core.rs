@@ -69,3 +69,19 @@ fn text() {
     check("():()", expect!["error: a tuple needs at least one entry at byte 1"]);
     check("4:1 x", expect!["error: unexpected `x` at byte 4"]);
 }
+
+/// As CuTe's: by a layout the modes of the tile and of the rest are their own.
+#[test]
+fn tiled_and_flat_forms_have_the_modes_beside_each_other() {
+    let by = |text: &str| hx_layout::Tiler::Layout(l(text));
+    let block = l("(2,2):(1,2)");
+    check(block.zipped_product(&by("(3,4):(4,1)")), expect!["((2,2),(3,4)):((1,2),(16,4))"]);
+    check(block.tiled_product(&by("(3,4):(4,1)")), expect!["((2,2),3,4):((1,2),16,4)"]);
+    check(block.flat_product(&by("(3,4):(4,1)")), expect!["(2,2,3,4):(1,2,16,4)"]);
+    let whole = l("(8,(3,4)):(1,(8,24))");
+    check(whole.zipped_divide(&by("(2,2):(1,4)")), expect!["((2,2),(2,12)):((1,4),(2,8))"]);
+    check(whole.tiled_divide(&by("(2,2):(1,4)")), expect!["((2,2),2,12):((1,4),2,8)"]);
+    check(whole.flat_divide(&by("(2,2):(1,4)")), expect!["(2,2,2,12):(1,4,2,8)"]);
+    check(l("16:1").tiled_divide(&by("4:1")), expect!["(4,4):(1,4)"]);
+    check(l("4:1").flat_product(&by("3:1")), expect!["(4,3):(1,4)"]);
+}
