@@ -4,7 +4,7 @@
 
 use hx_dtype::DType;
 
-use crate::dense::{Class, Dense, show_shape};
+use crate::dense::{Class, broadcast_strides, for_each_offset, show_shape};
 use crate::error::{HostError, HostResult};
 use crate::pattern::{coordinate, describe};
 use crate::show::{show_bits, show_number};
@@ -76,6 +76,15 @@ impl Judge {
         Judge { dtype, tolerance, rms }
     }
 
+    /// Between two elements; integers are subtracted before they are rounded.
+    fn between(&self, pair: &Sides, i: usize) -> Distance {
+        let (x, y) = (pair.xs[i], pair.ys[i]);
+        match pair.exact_difference(i) {
+            Some(difference) => self.judged(difference.unsigned_abs() as f64, y),
+            None => self.distance(x, y),
+        }
+    }
+
     fn distance(&self, x: f64, y: f64) -> Distance {
         if x.is_nan() || y.is_nan() {
             let ok = x.is_nan() && y.is_nan();
@@ -88,7 +97,14 @@ impl Judge {
         if x.is_infinite() || y.is_infinite() {
             return Distance { error: f64::INFINITY, ulps: f64::INFINITY, ok: false };
         }
-        let error = (x - y).abs();
+        self.judged((x - y).abs(), y)
+    }
+
+    /// A finite difference from `y`.
+    fn judged(&self, error: f64, y: f64) -> Distance {
+        if error == 0.0 {
+            return Distance { error, ulps: 0.0, ok: true };
+        }
         let unit = self.dtype.ulp(y.abs().max(self.rms));
         let plain = self.tolerance.rtol.is_some() || self.tolerance.atol.is_some();
         let bound = self.tolerance.atol.unwrap_or(0.0) + self.tolerance.rtol.unwrap_or(0.0) * y.abs();
@@ -102,45 +118,43 @@ impl Judge {
 /// NaN agrees only with NaN, an infinity only with itself. `y` has `x`'s shape or is a single number.
 pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> HostResult<()> {
     tolerance.check()?;
-    let (xs, ys) = both(x, y)?;
-    let judge = Judge::new(x.dtype(), tolerance, &ys);
-    let distances: Vec<Distance> = xs.iter().zip(&ys).map(|(&x, &y)| judge.distance(x, y)).collect();
+    let pair = Sides::new(x, y)?;
+    let judge = Judge::new(x.dtype(), tolerance, &pair.ys);
+    let distances: Vec<Distance> = (0..pair.xs.len()).map(|i| judge.between(&pair, i)).collect();
     if distances.iter().all(|d| d.ok) {
         return Ok(());
     }
     let wrong: Vec<bool> = distances.iter().map(|d| !d.ok).collect();
     let mut error = header(x, &wrong, &format!("not within {} of the reference", tolerance.show()));
-    error = error.note(first_bad(x, &ys, &wrong, y.dtype()));
-    error = error.note(worst(x.shape(), &xs, &ys, &distances, x.dtype()));
+    error = error.note(first_bad(x, &pair, &wrong));
+    error = error.note(worst(x.shape(), &pair, &distances));
     if !x.shape().is_empty() {
         error = error.note(format!("wrong: {}", describe(x.shape(), &wrong)));
     }
-    for hint in hints(x, &xs, &ys, &wrong, &judge) {
+    for hint in hints(x, &pair.xs, &pair.ys, &wrong, &judge) {
         error = error.note(hint);
     }
     Err(error)
 }
 
-/// Fails unless `x` and `y` have the same shape and equal elements; NaN equals NaN.
+/// Fails unless `x` and `y` have the same shape and equal elements; NaN equals NaN. Integers are compared exactly.
 pub fn assert_equal(x: &Tensor, y: &Tensor) -> HostResult<()> {
-    let (xs, ys) = both(x, y)?;
-    let same_bits = x.dtype() == y.dtype() && Class::of(x.dtype()) == Class::Int && x.shape() == y.shape();
-    let wrong: Vec<bool> = if same_bits {
-        // Integers beyond 2^53 are compared exactly.
-        x.bits().iter().zip(y.bits()).map(|(a, b)| *a != b).collect()
-    } else {
-        xs.iter().zip(&ys).map(|(a, b)| a != b && !(a.is_nan() && b.is_nan())).collect()
+    let pair = Sides::new(x, y)?;
+    let differ = |i: usize| match pair.exact_difference(i) {
+        Some(difference) => difference != 0,
+        None => pair.xs[i] != pair.ys[i] && !(pair.xs[i].is_nan() && pair.ys[i].is_nan()),
     };
+    let wrong: Vec<bool> = (0..pair.xs.len()).map(differ).collect();
     if !wrong.contains(&true) {
         return Ok(());
     }
     let mut error = header(x, &wrong, "not equal");
-    error = error.note(first_bad(x, &ys, &wrong, y.dtype()));
+    error = error.note(first_bad(x, &pair, &wrong));
     if !x.shape().is_empty() {
         error = error.note(format!("wrong: {}", describe(x.shape(), &wrong)));
     }
-    let judge = Judge::new(x.dtype(), Tolerance { ulp: Some(0.0), ..Tolerance::default() }, &ys);
-    for hint in hints(x, &xs, &ys, &wrong, &judge) {
+    let judge = Judge::new(x.dtype(), Tolerance { ulp: Some(0.0), ..Tolerance::default() }, &pair.ys);
+    for hint in hints(x, &pair.xs, &pair.ys, &wrong, &judge) {
         error = error.note(hint);
     }
     Err(error)
@@ -164,31 +178,66 @@ impl Difference {
 
 /// The largest difference of `x` from `y`, which has its shape.
 pub fn difference(x: &Tensor, y: &Tensor) -> HostResult<Difference> {
-    let (xs, ys) = both(x, y)?;
-    let judge = Judge::new(x.dtype(), Tolerance::default(), &ys);
+    let pair = Sides::new(x, y)?;
+    let judge = Judge::new(x.dtype(), Tolerance::default(), &pair.ys);
     let known = |v: f64| if v.is_nan() { f64::INFINITY } else { v };
-    let each = xs.iter().zip(&ys).map(|(&x, &y)| {
-        let d = judge.distance(x, y);
+    let each = (0..pair.xs.len()).map(|i| {
+        let d = judge.between(&pair, i);
         Difference { absolute: known(d.error), ulps: known(d.ulps) }
     });
     Ok(each.fold(Difference { absolute: 0.0, ulps: 0.0 }, Difference::larger))
 }
 
-/// Both sides' elements, `y`'s repeated where it is a single number.
-fn both(x: &Tensor, y: &Tensor) -> HostResult<(Vec<f64>, Vec<f64>)> {
-    if x.shape() != y.shape() && !y.shape().is_empty() {
-        return Err(HostError::assertion(format!(
-            "the shapes differ: {} and {}",
-            show_shape(x.shape()),
-            show_shape(y.shape())
-        )));
+/// Both sides' elements in the order of `x`, `y`'s repeated where it is a single number.
+struct Sides {
+    /// As floats, in which integers beyond 2^53 are rounded.
+    xs: Vec<f64>,
+    ys: Vec<f64>,
+    x_bits: Vec<u64>,
+    y_bits: Vec<u64>,
+    dtypes: [DType; 2],
+}
+
+impl Sides {
+    fn new(x: &Tensor, y: &Tensor) -> HostResult<Sides> {
+        if x.shape() != y.shape() && !y.shape().is_empty() {
+            return Err(HostError::assertion(format!(
+                "the shapes differ: {} and {}",
+                show_shape(x.shape()),
+                show_shape(y.shape())
+            )));
+        }
+        if unwritten(y)? {
+            return Err(HostError::assertion("nothing was written to the reference")
+                .help("it comes second; what a kernel computed comes first"));
+        }
+        crate::dense::element_count(x.shape())?;
+        let (x_bits, once) = (x.bits(), y.bits());
+        let mut y_bits = Vec::with_capacity(x_bits.len());
+        for_each_offset(x.shape(), &broadcast_strides(y.shape(), x.shape()), 0, |i| y_bits.push(once[i]));
+        let floats = |dtype: DType, bits: &[u64]| bits.iter().map(|&bits| as_float(dtype, bits)).collect();
+        let (xs, ys) = (floats(x.dtype(), &x_bits), floats(y.dtype(), &y_bits));
+        Ok(Sides { xs, ys, x_bits, y_bits, dtypes: [x.dtype(), y.dtype()] })
     }
-    if unwritten(y)? {
-        return Err(HostError::assertion("nothing was written to the reference")
-            .help("it comes second; what a kernel computed comes first"));
+
+    /// `x - y` of two integers.
+    fn exact_difference(&self, i: usize) -> Option<i128> {
+        let x = as_integer(self.dtypes[0], self.x_bits[i])?;
+        Some(x - as_integer(self.dtypes[1], self.y_bits[i])?)
     }
-    let y = Dense { shape: y.shape().to_vec(), data: y.numbers()? }.broadcast_to(x.shape());
-    Ok((x.numbers()?.into_floats(), y.into_floats()))
+}
+
+fn as_integer(dtype: DType, bits: u64) -> Option<i128> {
+    match Class::of(dtype) {
+        Class::Float => None,
+        Class::Bool => Some(i128::from(bits & 0xff != 0)),
+        Class::Int if dtype.is_signed_int() => Some(i128::from(dtype.sign_extend(bits))),
+        Class::Int => Some(i128::from(bits & dtype.mask())),
+    }
+}
+
+fn as_float(dtype: DType, bits: u64) -> f64 {
+    as_integer(dtype, bits).map_or_else(|| dtype.decode(bits), |x| x as f64)
 }
 
 /// Whether memory is as `empty` left it: a float that no computation makes, or an integer tensor of nothing but that pattern.
@@ -220,18 +269,17 @@ fn show_element(x: &Tensor, bits: &[u64], i: usize) -> String {
     show_bits(x.dtype(), bits[i])
 }
 
-fn first_bad(x: &Tensor, ys: &[f64], wrong: &[bool], y_dtype: DType) -> String {
+fn first_bad(x: &Tensor, pair: &Sides, wrong: &[bool]) -> String {
     let Some(i) = wrong.iter().position(|w| *w) else { return String::new() };
-    let bits = x.bits();
-    let got = show_element(x, &bits, i);
-    let want = show_number(y_dtype, ys[i]);
+    let got = show_element(x, &pair.x_bits, i);
+    let want = show_bits(pair.dtypes[1], pair.y_bits[i]);
     if x.shape().is_empty() {
         return format!("got {got}, expected {want}");
     }
     format!("first at {}: got {got}, expected {want}", show_shape(&coordinate(x.shape(), i)))
 }
 
-fn worst(shape: &[usize], xs: &[f64], ys: &[f64], distances: &[Distance], dtype: DType) -> String {
+fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> String {
     let measured = |d: &&(usize, Distance)| !d.1.error.is_nan();
     let all: Vec<(usize, Distance)> = distances.iter().copied().enumerate().filter(|(_, d)| !d.ok).collect();
     let by = |a: &&(usize, Distance), b: &&(usize, Distance)| a.1.ulps.total_cmp(&b.1.ulps);
@@ -239,16 +287,20 @@ fn worst(shape: &[usize], xs: &[f64], ys: &[f64], distances: &[Distance], dtype:
     let Some(&(i, d)) = all.iter().rev().filter(measured).max_by(by) else {
         return "worst: NaN on one side only".to_owned();
     };
-    let relative = d.error / ys[i].abs();
+    let [dtype, reference] = pair.dtypes;
+    let relative = d.error / pair.ys[i].abs();
     let at =
         if shape.is_empty() { String::new() } else { format!(" at {}", show_shape(&coordinate(shape, i))) };
+    let expected = match Class::of(reference) {
+        Class::Float => show_number(DType::F64, pair.ys[i]),
+        _ => show_bits(reference, pair.y_bits[i]),
+    };
     format!(
-        "worst{at}: absolute {}, relative {}, {} ulp of {dtype} (got {}, expected {})",
+        "worst{at}: absolute {}, relative {}, {} ulp of {dtype} (got {}, expected {expected})",
         short(d.error),
         short(relative),
         short(d.ulps),
-        show_number(dtype, xs[i]),
-        show_number(DType::F64, ys[i]),
+        show_bits(dtype, pair.x_bits[i]),
     )
 }
 

@@ -76,11 +76,16 @@ pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -
 
 /// Every element `value`.
 pub fn full(dtype: DType, shape: &[usize], value: f64) -> HostResult<HostTensor> {
+    full_bits(dtype, shape, dtype.encode(value))
+}
+
+/// Every element of these bits.
+pub fn full_bits(dtype: DType, shape: &[usize], bits: u64) -> HostResult<HostTensor> {
     let count = stored_count(dtype, shape)?;
     // A whole number of bytes that repeats: one element, or as many as a byte holds.
     let period = (8 / dtype.bits() as usize).max(1);
     let mut unit = vec![0; packed_bytes(dtype, period)];
-    (0..period).for_each(|i| store(dtype, &mut unit, i, dtype.encode(value)));
+    (0..period).for_each(|i| store(dtype, &mut unit, i, bits));
     let data = unit.iter().copied().cycle().take(packed_bytes(dtype, count)).collect();
     Ok(HostTensor { dtype, shape: shape.to_vec(), data })
 }

@@ -256,10 +256,10 @@ fn fresh(name: &str, args: &mut Args) -> HostResult<Value> {
         "zeros" => random::full(dtype, &shape, 0.0)?,
         "ones" => random::full(dtype, &shape, 1.0)?,
         "empty" => HostTensor::poisoned(dtype, &shape)?,
-        "full" => {
-            let x = args.required("x")?.float()?;
-            random::full(dtype, &shape, x)?
-        }
+        "full" => match args.required("x")? {
+            Value::Int(x) if dtype.is_int() => random::full_bits(dtype, &shape, whole(dtype, x)?)?,
+            x => random::full(dtype, &shape, x.float()?)?,
+        },
         "eye" => match shape[..] {
             [n] => random::eye(dtype, n, n)?,
             [n, m] => random::eye(dtype, n, m)?,
@@ -271,6 +271,17 @@ fn fresh(name: &str, args: &mut Args) -> HostResult<Value> {
         }
     };
     Ok(Value::Tensor(Tensor::from_host(host)))
+}
+
+/// The bits of a whole number that the type can hold.
+pub(super) fn whole(dtype: DType, x: i64) -> HostResult<u64> {
+    let bits = convert_int(dtype, x);
+    let held = if dtype.is_signed_int() { dtype.sign_extend(bits) } else { bits as i64 };
+    if held != x || x < 0 && !dtype.is_signed_int() {
+        return Err(HostError::arithmetic(format!("found {x}, which `{dtype}` cannot hold"))
+            .help(format!("`cast({x}, {dtype})` wraps it")));
+    }
+    Ok(bits)
 }
 
 fn load(path: &str) -> HostResult<Value> {
@@ -302,9 +313,8 @@ fn save(path: &str, value: &Value) -> HostResult<()> {
 }
 
 fn equal(x: &Value, y: &Value) -> HostResult<Value> {
-    let numeric = |v: &Value| v.dense().is_ok();
-    if numeric(x) && numeric(y) {
-        assert_equal(&x.tensor()?, &y.tensor()?)?;
+    if let (Ok(x), Ok(y)) = (x.tensor(), y.tensor()) {
+        assert_equal(&x, &y)?;
         return Ok(Value::Unit);
     }
     if super::operators::same(x, y)? {

@@ -21,8 +21,15 @@ impl Frame<'_, '_> {
     fn stmt(&mut self, block: ExprId, id: StmtId) -> EvalResult<()> {
         let body = self.body;
         match &body.store[id].kind {
-            StmtKind::Let { pat, value, .. } => {
-                let value = self.expr(*value)?;
+            StmtKind::Let { pat, ty, value } => {
+                let at = *value;
+                let value = self.expr(at)?;
+                if let (Some(Resolution::DType(dtype)), Value::Int(x)) =
+                    (ty.and_then(|ty| self.names.types.get(ty)), &value)
+                    && dtype.is_int()
+                {
+                    self.at(at, super::builtins::whole(*dtype, *x))?;
+                }
                 self.bind(*pat, value)
             }
             StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),

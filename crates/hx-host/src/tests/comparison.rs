@@ -152,3 +152,55 @@ fn patterns_in_words() {
     assert_eq!(words(&shape, &|i, _| [1, 2, 9].contains(&i)), "rows 1, 2, 9");
     assert_eq!(words(&shape, &|i, j| i < 4 && (i + j) % 4 == 0), "scattered: 25% of rows 0..4");
 }
+
+/// Integers beyond 2^53 do not round on their way to a verdict or a message.
+#[test]
+fn large_integers_are_compared_exactly() {
+    let of = |dtype: DType, bits: &[u64]| {
+        let data = bits.iter().flat_map(|b| b.to_le_bytes()).collect();
+        Tensor::from_host(HostTensor { dtype, shape: vec![bits.len()], data })
+    };
+    let large = of(DType::U64, &[u64::MAX, 1 << 63, 0]);
+    assert_equal(&large, &large).unwrap();
+    check(&large, &large, Tolerance { atol: Some(0.0), ..Tolerance::default() }, expect!["close"]);
+    let below = of(DType::U64, &[u64::MAX - 1, 1 << 63, 0]);
+    let show = |e: crate::error::HostResult<()>| e.map_or_else(|e| e.to_string(), |()| "equal".to_owned());
+    expect![[r#"
+        1 of 3 elements of u64[3] are not equal
+          first at [0]: got 18446744073709551615, expected 18446744073709551614
+          wrong: one element"#]]
+    .assert_eq(&show(assert_equal(&large, &below)));
+    check(
+        &large,
+        &below,
+        Tolerance { atol: Some(0.5), ..Tolerance::default() },
+        expect![[r#"
+        1 of 3 elements of u64[3] are not within atol: 0.5 of the reference
+          first at [0]: got 18446744073709551615, expected 18446744073709551614
+          worst at [0]: absolute 1.00, relative 5.42e-20, 1.00 ulp of u64 (got 18446744073709551615, expected 18446744073709551614)
+          wrong: one element"#]],
+    );
+    check(&large, &below, Tolerance { atol: Some(1.0), ..Tolerance::default() }, expect!["close"]);
+    // The same bits are another number in another type.
+    expect![[r#"
+        2 of 3 elements of u64[3] are not equal
+          first at [0]: got 18446744073709551615, expected -1
+          wrong: elements 0..2"#]]
+    .assert_eq(&show(assert_equal(&large, &of(DType::I64, &[u64::MAX, 1 << 63, 0]))));
+    let odd = of(DType::I64, &[(1 << 53) + 1]);
+    expect![[r#"
+        1 of 1 elements of i64[1] are not equal
+          first at [0]: got 9007199254740993, expected 9007199254740992
+          wrong: every element"#]]
+    .assert_eq(&show(assert_equal(&odd, &of(DType::I64, &[1 << 53]))));
+    check(
+        &odd,
+        &of(DType::I64, &[1 << 53]),
+        Tolerance { atol: Some(0.5), ..Tolerance::default() },
+        expect![[r#"
+            1 of 1 elements of i64[1] are not within atol: 0.5 of the reference
+              first at [0]: got 9007199254740993, expected 9007199254740992
+              worst at [0]: absolute 1.00, relative 1.11e-16, 1.00 ulp of i64 (got 9007199254740993, expected 9007199254740992)
+              wrong: every element"#]],
+    );
+}
