@@ -196,18 +196,29 @@ fn parentheses(list: &SyntaxNode) -> Option<(TextSize, Option<TextSize>)> {
     Some((open, token(T![')']).map(|close| close.text_range().start())))
 }
 
+/// The parameter that the argument at an offset is for: the one that it names, else the one whose turn it is, else the first that
+/// must be named and is not.
 fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextSize) -> Option<usize> {
     let around = list.args().find(|arg| arg.syntax().text_range().contains_inclusive(at));
     if let Some(label) = around.and_then(|arg| arg.name_ref()) {
         return callable.params.iter().position(|param| param.name == label.text());
     }
+    let labels: Vec<(TextSize, String)> = list
+        .args()
+        .filter_map(|arg| Some((arg.syntax().text_range().start(), arg.name_ref()?.text().to_string())))
+        .collect();
     let tokens = node.children_with_tokens().filter_map(|it| it.into_token());
     let commas =
         tokens.filter(|token| token.kind() == SyntaxKind::COMMA && token.text_range().end() <= at).count();
-    let positional: Vec<usize> =
-        (0..callable.params.len()).filter(|i| callable.params[*i].need != Need::Named).collect();
-    let last = positional.last().copied().filter(|i| callable.params[*i].need == Need::Rest);
-    positional.get(commas).copied().or(last)
+    // Arguments with names take no turn.
+    let turn = commas.saturating_sub(labels.iter().filter(|(start, _)| *start < at).count());
+    let is_free = |i: &usize| labels.iter().all(|(_, label)| *label != callable.params[*i].name);
+    let free = |named: bool| {
+        let of_kind = move |i: &usize| (callable.params[*i].need == Need::Named) == named;
+        (0..callable.params.len()).filter(of_kind).filter(is_free)
+    };
+    let rest = free(false).last().filter(|i| callable.params[*i].need == Need::Rest);
+    free(false).nth(turn).or(rest).or_else(|| free(true).next())
 }
 
 /// The expression of a body whose text is a range.

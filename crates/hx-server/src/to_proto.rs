@@ -154,7 +154,8 @@ pub(crate) fn signature_help(help: &hx_ide::SignatureHelp) -> SignatureHelp {
         label: ParameterLabel::LabelOffsets([offset(range.start()), offset(range.end())]),
         documentation: None,
     };
-    let active = help.active.map(|at| at as u32);
+    // Clients mark the first parameter if there is no number, and none for one that is too large.
+    let active = Some(help.active.unwrap_or(help.params.len()) as u32);
     SignatureHelp {
         signatures: vec![SignatureInformation {
             label: help.label.clone(),

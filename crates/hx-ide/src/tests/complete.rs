@@ -243,6 +243,50 @@ fn check_signature(text: &str, expected: Expect) {
 }
 
 #[test]
+fn signatures_after_positional_arguments() {
+    let active = |call: &str| {
+        let text = format!("{HEAD}    {call}\n}}\n");
+        let (db, file, at) = with_cursor(&text);
+        let help = crate::signature_help(&db, file, at).expect("nothing is written");
+        help.map_or("nothing".to_owned(), |help| {
+            let active = help.active.map_or("none", |i| &help.label[help.params[i]]);
+            format!("{call} {} {active}\n", help.label)
+        })
+    };
+    let calls = [
+        "copy(a, a, $0",
+        "copy(a, a, $0)",
+        "gemm(a, a, $0",
+        "gemm(a, a, a, $0",
+        "gemm(a, a, a, $0)",
+        "gemm(a, a, a, warps: [1, 2], $0)",
+        "gemm(a, warps: [1, 2], $0)",
+        "gemm(a, warps: [1, 2], a, $0)",
+        "let s = sum(a, $0",
+        "let s = sum(a, axis: 0, $0)",
+        "let s = shared_tensor(f16, [8, 8], $0",
+        "let s = shared_tensor(f16, [8, 8], $0)",
+        "let s = tile(a, [8, 8], $0",
+    ];
+    expect![[r#"
+        copy(a, a, $0 copy(src, dst) none
+        copy(a, a, $0) copy(src, dst) none
+        gemm(a, a, $0 gemm(c, a, b, warps: …) b
+        gemm(a, a, a, $0 gemm(c, a, b, warps: …) warps: …
+        gemm(a, a, a, $0) gemm(c, a, b, warps: …) warps: …
+        gemm(a, a, a, warps: [1, 2], $0) gemm(c, a, b, warps: …) none
+        gemm(a, warps: [1, 2], $0) gemm(c, a, b, warps: …) a
+        gemm(a, warps: [1, 2], a, $0) gemm(c, a, b, warps: …) b
+        let s = sum(a, $0 sum(t, axis: …) axis: …
+        let s = sum(a, axis: 0, $0) sum(t, axis: …) none
+        let s = shared_tensor(f16, [8, 8], $0 shared_tensor(dtype, shape, layout: …) layout: …
+        let s = shared_tensor(f16, [8, 8], $0) shared_tensor(dtype, shape, layout: …) layout: …
+        let s = tile(a, [8, 8], $0 tile(t, shape, pad: …) pad: …
+    "#]]
+    .assert_eq(&calls.map(active).concat());
+}
+
+#[test]
 fn signatures_follow_the_arguments() {
     check_signature(
         &format!("{HEAD}    copy(a, $0\n}}\n"),
