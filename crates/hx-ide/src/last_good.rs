@@ -1,21 +1,26 @@
-//! The last good layouts of each kernel, shown as stale while its body has errors.
+//! The last good layouts and lenses of each kernel, shown as stale while its body has errors.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use hx_base::SourceFile;
 use hx_compile::Db;
-use hx_hir::{Kernel, file_items};
+use hx_hir::{ItemKey, Kernel, file_items};
 
 use crate::anchor::Anchor;
 use crate::hints::HintPart;
+use crate::lenses::LensAction;
 
-/// What each kernel was given when it was last right, by its identity. Kept by whoever asks for hints, across edits; it holds
-/// one entry for each kernel that is still there.
+/// What each kernel was given when it was last right, by its identity. Kept by whoever asks for hints and lenses, across edits;
+/// it holds one entry for each item that is still there.
 #[derive(Debug, Default)]
 pub struct LastGood {
     kernels: Mutex<BTreeMap<Key, Vec<Kept>>>,
+    lenses: Mutex<BTreeMap<String, Vec<KeptLenses>>>,
 }
+
+/// What stands above the name of an item.
+pub(crate) type KeptLenses = (ItemKey, Vec<LensAction>);
 
 /// Path of the file, name of the kernel, which of that name.
 type Key = (String, String, u32);
@@ -52,8 +57,19 @@ impl LastGood {
         }
     }
 
+    /// Keeps the lenses of a file, those of all of its items.
+    pub(crate) fn keep_lenses(&self, path: &str, lenses: Vec<KeptLenses>) {
+        self.lenses.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), lenses);
+    }
+
+    pub(crate) fn lenses_of(&self, path: &str) -> Vec<KeptLenses> {
+        let lenses = self.lenses.lock().unwrap_or_else(PoisonError::into_inner);
+        lenses.get(path).cloned().unwrap_or_default()
+    }
+
     /// Forgets a file.
     pub fn forget(&self, path: &str) {
+        self.lenses.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).retain(|key, _| key.0 != path);
     }
 

@@ -7,7 +7,10 @@ use hx_compile::CtValue;
 use hx_compile::Db;
 use hx_hir::{Expr, Item, ItemKind, Resolution, body_names, body_of, body_source_map, file_items};
 
+use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken};
+
 use crate::costs::{Costs, of_kernel};
+use crate::last_good::LastGood;
 use crate::names::item_heading;
 use crate::solved::is_whole;
 use crate::{Cancellable, Shown, catch};
@@ -50,6 +53,8 @@ pub struct Lens {
     /// The name, title or keyword of the item.
     pub range: TextRange,
     pub action: LensAction,
+    /// Its item has errors; this is what held before them.
+    pub stale: bool,
 }
 
 impl Lens {
@@ -63,6 +68,7 @@ impl Lens {
                 "cuda" => "CUDA".to_owned(),
                 other => other.to_uppercase(),
             },
+            LensAction::Costs(costs) if self.stale => format!("~ {}", costs.summary()),
             LensAction::Costs(costs) => costs.summary(),
             LensAction::ShowDefault { .. } => "Show the default instance".to_owned(),
             LensAction::ShowInstance { kernel, args, .. } => {
@@ -99,7 +105,8 @@ fn bytes(count: u32) -> String {
     format!("{count} B")
 }
 
-/// The lenses of a file, in the order of the text. Without `costs` nothing is solved.
+/// The lenses of a file, in the order of the text. Without `costs` nothing is solved. Kernels with errors have those from before
+/// them, marked as stale, so that the text does not jump while a line is half-typed.
 ///
 /// # Errors
 /// When a newer text is waiting, or the question was withdrawn.
@@ -109,44 +116,116 @@ pub fn lenses(
     shown: &Shown,
     costs: bool,
     measured: &dyn Fn(&str) -> Option<u32>,
+    last_good: &LastGood,
 ) -> Cancellable<Vec<Lens>> {
     catch(|| {
-        let root = hx_base::parse(db, file).syntax_node();
-        let mut lenses = Vec::new();
+        let parsed = hx_base::parse(db, file);
+        let root = parsed.syntax_node();
+        let mut before = last_good.lenses_of(file.path(db));
+        let (mut lenses, mut kept) = (Vec::new(), Vec::new());
         for &item in &file_items(db, file).items {
+            let key = item.key(db);
+            let old = before.iter().position(|(known, _)| *known == key).map(|at| before.remove(at).1);
             let Some(range) = item_heading(db, &root, item) else { continue };
-            let name = item.name(db).to_string();
-            let mut add = |action| lenses.push(Lens { range, action });
-            // Several items of one title are numbered from the second on.
-            let nth = item.key(db).nth;
-            let number = if nth > 0 { format!("#{}", nth + 1) } else { String::new() };
-            let filter = format!("::{name}{number}");
-            match item.kind() {
-                ItemKind::Test => add(LensAction::Test { name, filter }),
-                ItemKind::Bench => add(LensAction::Bench { name, filter }),
-                ItemKind::Main => add(LensAction::Run),
-                ItemKind::Kernel | ItemKind::Use | ItemKind::Const | ItemKind::Function | ItemKind::Cell => {}
-            }
+            let (actions, stale) = of_item(db, item, shown, costs, measured, old.unwrap_or_default());
+            lenses.extend(actions.iter().map(|action| Lens { range, action: action.clone(), stale }));
+            kept.push((key, actions));
             if item.kind() != ItemKind::Kernel {
                 lenses.extend(launches(db, item));
             }
-            let Item::Kernel(kernel) = item else { continue };
-            let mut add = |action| lenses.push(Lens { range, action });
-            if shown.args(&kernel.key(db)).is_some() {
-                add(LensAction::ShowDefault { kernel: kernel.name(db).to_string() });
-            }
-            if !is_whole(db, kernel) || shown.instance(db, kernel).is_none() {
-                continue;
-            }
-            if costs && let Some(costs) = of_kernel(db, kernel, shown, measured) {
-                add(LensAction::Costs(Box::new(costs)));
-            }
-            for stage in ["cuda", "ptx", "sass"] {
-                add(LensAction::Show { kernel: kernel.name(db).to_string(), stage });
-            }
         }
+        if !parsed.is_ok() {
+            // What is half-typed may have swallowed the items behind it, or its own header.
+            let headings = if before.is_empty() { Vec::new() } else { headings(&root) };
+            for (key, actions) in before {
+                let same = |(kind, name, _): &&Heading| *kind == key.kind && *name == key.name.as_str();
+                let Some((_, _, range)) = headings.iter().filter(same).nth(key.nth as usize) else {
+                    continue;
+                };
+                lenses.extend(actions.iter().map(|it| Lens {
+                    range: *range,
+                    action: it.clone(),
+                    stale: true,
+                }));
+                kept.push((key, actions));
+            }
+            lenses.sort_by_key(|lens| lens.range.start());
+        }
+        last_good.keep_lenses(file.path(db), kept);
         lenses
     })
+}
+
+/// What stands above the name of an item, and whether it is from before the item had errors.
+fn of_item(
+    db: &dyn Db,
+    item: Item<'_>,
+    shown: &Shown,
+    costs: bool,
+    measured: &dyn Fn(&str) -> Option<u32>,
+    before: Vec<LensAction>,
+) -> (Vec<LensAction>, bool) {
+    let name = item.name(db).to_string();
+    // Several items of one title are numbered from the second on.
+    let nth = item.key(db).nth;
+    let number = if nth > 0 { format!("#{}", nth + 1) } else { String::new() };
+    let filter = format!("::{name}{number}");
+    let Item::Kernel(kernel) = item else {
+        let actions = match item.kind() {
+            ItemKind::Test => vec![LensAction::Test { name, filter }],
+            ItemKind::Bench => vec![LensAction::Bench { name, filter }],
+            ItemKind::Main => vec![LensAction::Run],
+            ItemKind::Kernel | ItemKind::Use | ItemKind::Const | ItemKind::Function | ItemKind::Cell => {
+                Vec::new()
+            }
+        };
+        return (actions, false);
+    };
+    let mut actions = Vec::new();
+    if shown.args(&kernel.key(db)).is_some() {
+        actions.push(LensAction::ShowDefault { kernel: name.clone() });
+    }
+    let whole = is_whole(db, kernel) && shown.instance(db, kernel).is_some();
+    let found = if whole && costs { of_kernel(db, kernel, shown, measured) } else { None };
+    let stale = !whole || (costs && found.is_none());
+    let of_before = before.into_iter().filter(|action| match action {
+        LensAction::Costs(_) => costs && stale,
+        LensAction::Show { .. } => !whole,
+        _ => false,
+    });
+    actions.extend(of_before);
+    actions.extend(found.map(|costs| LensAction::Costs(Box::new(costs))));
+    if whole {
+        let show = |stage| LensAction::Show { kernel: name.clone(), stage };
+        actions.extend(["cuda", "ptx", "sass"].map(show));
+    }
+    (actions, stale)
+}
+
+/// What an item is, its name or title, and where that is written.
+type Heading = (ItemKind, String, TextRange);
+
+/// Whatever looks like the beginning of an item, in a tree that may not have it as one.
+fn headings(root: &SyntaxNode) -> Vec<Heading> {
+    let tokens = root.descendants_with_tokens().filter_map(|it| it.into_token());
+    let tokens: Vec<SyntaxToken> = tokens.filter(|token| !token.kind().is_trivia()).collect();
+    let with_lenses = [ItemKind::Kernel, ItemKind::Test, ItemKind::Bench, ItemKind::Main];
+    let mut found = Vec::new();
+    for pair in tokens.windows(2) {
+        let Some(kind) = with_lenses.into_iter().find(|kind| kind.word() == pair[0].text()) else { continue };
+        let next = &pair[1];
+        match next.kind() {
+            SyntaxKind::IDENT => found.push((kind, next.text().to_owned(), next.text_range())),
+            SyntaxKind::STRING => {
+                found.push((kind, next.text().trim_matches('"').to_owned(), next.text_range()));
+            }
+            _ if kind == ItemKind::Main => {
+                found.push((kind, kind.word().to_owned(), pair[0].text_range()));
+            }
+            _ => {}
+        }
+    }
+    found
 }
 
 /// The launches of host code that name compile-time arguments, each value a literal.
@@ -174,7 +253,7 @@ fn launches(db: &dyn Db, item: Item<'_>) -> Vec<Lens> {
         let args: Option<BTreeMap<String, String>> = generics.iter().map(arg).collect();
         if let Some(args) = args {
             let action = LensAction::ShowInstance { file: key.file, kernel: key.name.to_string(), args };
-            lenses.push(Lens { range: range + offset, action });
+            lenses.push(Lens { range: range + offset, action, stale: false });
         }
     }
     lenses.sort_by_key(|lens| lens.range.start());

@@ -349,8 +349,7 @@ fn costs_are_estimated_until_the_compiler_has_spoken() {
 fn lenses_stand_above_what_they_run() {
     let text = format!("{MATMUL}\nmain {{ }}\ntest \"small\" {{ matmul<BM = 32, BN = 32>(1, 2, 3); }}\n");
     let (db, file) = with_text(&text);
-    let lenses = crate::lenses(&db, file, &shown(), true, &|_| None).expect("nothing is written");
-    let line = |lens: &crate::Lens| format!("{} {}\n", place(&db, file, lens.range.start()), lens.title());
+    let lenses = lenses(&db, file, &LastGood::default());
     expect![[r#"
         2:8 8 KiB shared · ~72 registers · 7 blocks a multiprocessor (registers)
         2:8 CUDA
@@ -363,7 +362,63 @@ fn lenses_stand_above_what_they_run() {
         42:6 ▶ Run test
         42:16 Show matmul<BM = 32, BN = 32>
     "#]]
-    .assert_eq(&lenses.iter().map(line).collect::<String>());
+    .assert_eq(&lenses);
+}
+
+/// The lenses of a text, after they were asked for of another one.
+fn lenses(db: &Database, file: hx_base::SourceFile, kept: &LastGood) -> String {
+    let lenses = crate::lenses(db, file, &shown(), true, &|_| None, kept).expect("nothing is written");
+    let line = |lens: &crate::Lens| format!("{} {}\n", place(db, file, lens.range.start()), lens.title());
+    lenses.iter().map(line).collect()
+}
+
+/// While a line is half-typed, each item keeps as many lenses as it had, wherever it is now.
+#[test]
+fn lenses_stay_while_a_line_is_half_typed() {
+    let second = MATMUL.replace("kernel matmul", "kernel second").replace("matmul", "second");
+    let text = format!("{MATMUL}\n{second}\nmain {{ }}\n");
+    let (mut db, file) = with_text(&text);
+    let kept = LastGood::default();
+    let whole = lenses(&db, file, &kept);
+    let titles = |lenses: &str| {
+        let titles = lenses
+            .lines()
+            .filter_map(|line| Some(line.split_once(' ')?.1.trim_start_matches("~ ").to_owned()));
+        titles.collect::<Vec<_>>()
+    };
+    let line = "    fill(rc, 0.0);";
+    let halves = [
+        "    fill(rc, ",
+        "    fill(rc, 0.0",
+        "    let x = ",
+        "    let x = load(tile(a, [",
+        "    for i in 0..4 {",
+        "    if rc {",
+        "    fill(rc, 0.0)); }",
+        "    unknown(rc);",
+        "    \"",
+    ];
+    for half in halves {
+        db.set_overlay("/k.hx", &text.replacen(line, half, 1));
+        let stale = lenses(&db, file, &kept);
+        assert_eq!(titles(&stale), titles(&whole), "{half}\n{stale}");
+        assert!(stale.contains(" ~ "), "{half}\n{stale}");
+    }
+    for (from, half) in
+        [("grid [", "grid "), ("(a: f16[m, k], ", "(a: f16[m, k"), ("kernel matmul", "kernel  matmul<<")]
+    {
+        assert!(text.contains(from), "{from}");
+        db.set_overlay("/k.hx", &text.replacen(from, half, 1));
+        let stale = lenses(&db, file, &kept);
+        assert_eq!(titles(&stale), titles(&whole), "{half}\n{stale}");
+    }
+    db.set_overlay("/k.hx", &text);
+    assert_eq!(lenses(&db, file, &kept), whole);
+    // What is gone for good is forgotten.
+    db.set_overlay("/k.hx", "const A = 1;\n");
+    assert_eq!(lenses(&db, file, &kept), "");
+    db.set_overlay("/k.hx", "kernel matmul(");
+    assert_eq!(lenses(&db, file, &kept), "");
 }
 
 /// Constraints are shown as far as they were built where there is no solution; other stages are not there.

@@ -170,7 +170,8 @@ pub(crate) fn lenses(snapshot: &Snapshot, params: &CodeLensParams) -> Handled<Op
         let positions = snapshot.positions(file);
         let wanted = snapshot.shared.options.lenses;
         let measured = |text: &str| snapshot.shared.measured.get(text);
-        let found = hx_ide::lenses(&snapshot.db, file, &snapshot.shown(file), wanted.costs, &measured)?;
+        let (shown, kept) = (snapshot.shown(file), &snapshot.shared.last_good);
+        let found = hx_ide::lenses(&snapshot.db, file, &shown, wanted.costs, &measured, kept)?;
         let lens = |lens: &hx_ide::Lens| {
             let (command, argument) = command(snapshot, uri, &lens.action);
             CodeLens {
