@@ -273,7 +273,7 @@ fn machine_code() {
     let text = with_instance(&CASES[0], [64, 64, 16], cuda_text);
     let job = CompileJob::new(text, "road.cu", Arch::Sm90a.name());
     let compiled = compiler.compile(&mut worker, &job, &LIMITS).expect("the text compiles").compiled;
-    let sass = match disassemble(&support::search_env(), &compiled.code) {
+    let sass = match disassemble(&support::search_env(), &compiled.code, &LIMITS) {
         Ok(listing) => listing.text(),
         Err(absence) => return support::skip("road::machine_code", &absence.to_string(), "HX_REQUIRE_NVRTC"),
     };

@@ -129,7 +129,7 @@ pub fn emit(
             }
             EmitKind::Sass => {
                 let code = compile(db, instance, Want::Cubin, setup, &mut warnings)?.code;
-                let listing = disassemble(&setup.search, &code);
+                let listing = disassemble(&setup.search, &code, &Limits::within(COMPILE_LIMIT));
                 let listing = listing.map_err(|absence| EmitError::Host(absence_error(&absence)))?;
                 beside_source(db, kernel, &listing)
             }

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 
 use hx_ide::CudaText;
 use hx_worker::toolkit::SearchEnv;
@@ -15,8 +16,11 @@ use hx_worker::{
 use crate::protocol::{Emitted, LinePair};
 use crate::task::CancelSlot;
 
-/// How long the CUDA compiler may take.
+/// How long a user waits for code: for the worker to be free, to start, and to compile, and for the disassembler.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// How often somebody who waits for the worker looks whether it is free.
+const POLL: Duration = Duration::from_millis(5);
 
 /// The most texts whose registers are remembered.
 const MOST_MEASURED: usize = 4096;
@@ -49,13 +53,37 @@ fn key(text: &str) -> u64 {
 #[derive(Debug, Clone)]
 pub(crate) struct CudaCompiler {
     worker: Arc<Mutex<WorkerClient>>,
+    /// Users who wait for the worker. Measuring, for which nobody waits, lets them go first.
+    users: Arc<AtomicUsize>,
     cache: Option<Cache>,
+    limit: Duration,
+}
+
+/// A user who waits, while this lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn begin(users: &'a AtomicUsize) -> Waiting<'a> {
+        users.fetch_add(1, Ordering::SeqCst);
+        Waiting(users)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl CudaCompiler {
     pub(crate) fn new(config: &crate::Config) -> CudaCompiler {
         let worker = WorkerClient::new(config.worker.clone());
-        CudaCompiler { worker: Arc::new(Mutex::new(worker)), cache: config.cache.clone() }
+        CudaCompiler {
+            worker: Arc::new(Mutex::new(worker)),
+            users: Arc::default(),
+            cache: config.cache.clone(),
+            limit: LIMIT,
+        }
     }
 
     /// PTX or disassembled machine code of a text.
@@ -67,14 +95,22 @@ impl CudaCompiler {
         cancel: &CancelSlot,
     ) -> Result<Emitted, String> {
         let want = if stage == "ptx" { Want::Ptx } else { Want::Cubin };
-        let (compiled, warnings) = self.compile(cuda, want, search, cancel)?;
+        let start = Instant::now();
+        let waiting = Waiting::begin(&self.users);
+        let mut worker = self.worker(&|| self.give_up(start, cancel))?;
+        drop(waiting);
+        let (compiled, warnings) = self.compile(&mut worker, cuda, want, search, start, cancel)?;
+        drop(worker);
         let (text, lines) = if stage == "ptx" {
             // The text ends with a zero byte, as C strings do.
             let text = String::from_utf8_lossy(&compiled.code).trim_end_matches('\0').to_owned();
             let lines = ptx_lines(&text);
             (text, lines)
         } else {
-            let listing = disassemble(search, &compiled.code).map_err(|absence| absence.to_string())?;
+            let left = self.limit.saturating_sub(start.elapsed());
+            let limits = Limits { deadline: left, cancelled: &|| cancel.is_cancelled() };
+            let listing =
+                disassemble(search, &compiled.code, &limits).map_err(|absence| absence.to_string())?;
             let first = listing.preface().len();
             let numbered = (first as u32..).zip(&listing.lines);
             let lines = numbered.filter_map(|(number, line)| Some((number, line.source?))).collect();
@@ -96,28 +132,64 @@ impl CudaCompiler {
 
     /// The registers of a thread, as the compiler reports them.
     pub(crate) fn registers(&self, cuda: &CudaText, search: &SearchEnv) -> Option<u32> {
-        let (compiled, _) = self.compile(cuda, Want::Cubin, search, &CancelSlot::default()).ok()?;
-        compiled.kernels.iter().find(|kernel| kernel.symbol == cuda.symbol).map(|kernel| kernel.registers)
+        while self.users.load(Ordering::SeqCst) > 0 {
+            std::thread::sleep(POLL);
+        }
+        let (start, cancel) = (Instant::now(), CancelSlot::default());
+        let mut worker = self.worker(&|| self.give_up(start, &cancel)).ok()?;
+        let compiled = self.compile(&mut worker, cuda, Want::Cubin, search, start, &cancel);
+        let kernels = compiled.ok()?.0.kernels;
+        kernels.iter().find(|kernel| kernel.symbol == cuda.symbol).map(|kernel| kernel.registers)
+    }
+
+    /// Why somebody who has waited since `start` waits no longer.
+    fn give_up(&self, start: Instant, cancel: &CancelSlot) -> Option<String> {
+        if cancel.is_cancelled() {
+            return Some("the request was withdrawn".to_owned());
+        }
+        let late = start.elapsed() >= self.limit;
+        late.then(|| format!("the CUDA compiler was busy for {} s", self.limit.as_secs_f64()))
+    }
+
+    /// The worker, once it is free.
+    fn worker(&self, give_up: &dyn Fn() -> Option<String>) -> Result<MutexGuard<'_, WorkerClient>, String> {
+        loop {
+            match self.worker.try_lock() {
+                Ok(worker) => return Ok(worker),
+                Err(TryLockError::Poisoned(worker)) => return Ok(worker.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if let Some(reason) = give_up() {
+                return Err(reason);
+            }
+            std::thread::sleep(POLL);
+        }
     }
 
     fn compile(
         &self,
+        worker: &mut WorkerClient,
         cuda: &CudaText,
         want: Want,
         search: &SearchEnv,
+        start: Instant,
         cancel: &CancelSlot,
     ) -> Result<(Compiled, Vec<String>), String> {
         let name = format!("{}.cu", cuda.symbol);
         let job = CompileJob { want, ..CompileJob::new(cuda.text.clone(), name, cuda.arch.clone()) };
         let compiler = Compiler::new(search, self.cache.clone());
-        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        let limits = Limits { deadline: LIMIT, cancelled: &|| cancel.is_cancelled() };
-        match compiler.compile(&mut worker, &job, &limits) {
+        let left = self.limit.saturating_sub(start.elapsed());
+        let limits = Limits { deadline: left, cancelled: &|| cancel.is_cancelled() };
+        match compiler.compile(worker, &job, &limits) {
             Ok(outcome) => {
                 Ok((outcome.compiled, outcome.cache_warnings.iter().map(ToString::to_string).collect()))
             }
             Err(CompileError::Refused { log, .. }) => {
                 Err(format!("the CUDA compiler refused the generated text, which is a bug of hx:\n{log}"))
+            }
+            Err(_) if start.elapsed() >= self.limit => {
+                let limit = self.limit.as_secs_f64();
+                Err(format!("the CUDA compiler gave no answer within {limit} s, and was stopped"))
             }
             Err(error) => Err(error.to_string()),
         }
@@ -138,4 +210,66 @@ fn ptx_lines(text: &str) -> Vec<(u32, u32)> {
         }
     }
     lines
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::ffi::OsString;
+
+    use expect_test::{Expect, expect};
+    use hx_worker::WorkerCommand;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_millis(300);
+
+    /// A compiler whose worker is a script.
+    fn scripted(script: &str) -> (CudaCompiler, SearchEnv, CudaText) {
+        let command = WorkerCommand::new("/bin/sh").arg("-c").arg(OsString::from(script));
+        let compiler = CudaCompiler { limit: LIMIT, ..CudaCompiler::new(&crate::Config::new(command)) };
+        // Any file will do: the worker that would load it is a script.
+        let library = std::env::current_exe().expect("a test is a file");
+        let search = SearchEnv { nvrtc: Some(library), ..SearchEnv::default() };
+        let cuda = CudaText {
+            kernel: "k".to_owned(),
+            text: "text".to_owned(),
+            symbol: "k".to_owned(),
+            arch: "sm_90a".to_owned(),
+            first_line: 0,
+        };
+        (compiler, search, cuda)
+    }
+
+    fn check(script: &str, expected: Expect) {
+        let (compiler, search, cuda) = scripted(script);
+        let start = Instant::now();
+        for stage in ["ptx", "sass"] {
+            let emitted = compiler.emit(&cuda, stage, &search, &CancelSlot::default());
+            expected.assert_eq(&emitted.map_or_else(|error| error, |emitted| emitted.text));
+        }
+        assert!(start.elapsed() < 10 * LIMIT, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn a_worker_that_is_stopped_ends_with_the_deadline() {
+        check("kill -STOP $$", expect!["the CUDA compiler gave no answer within 0.3 s, and was stopped"]);
+    }
+
+    #[test]
+    fn a_worker_that_says_nothing_ends_with_the_deadline() {
+        check("exec sleep 60", expect!["the CUDA compiler gave no answer within 0.3 s, and was stopped"]);
+    }
+
+    #[test]
+    fn a_worker_that_is_busy_keeps_nobody_longer_than_the_deadline() {
+        let (compiler, search, cuda) = scripted("exec sleep 60");
+        let held = compiler.worker(&|| None).expect("it is free");
+        let emitted = compiler.emit(&cuda, "ptx", &search, &CancelSlot::default());
+        expect!["the CUDA compiler was busy for 0.3 s"].assert_eq(&emitted.err().unwrap_or_default());
+        let withdrawn = CancelSlot::default();
+        withdrawn.cancel();
+        let emitted = compiler.emit(&cuda, "ptx", &search, &withdrawn);
+        expect!["the request was withdrawn"].assert_eq(&emitted.err().unwrap_or_default());
+        drop(held);
+    }
 }

@@ -58,6 +58,11 @@ impl<'a> Budget<'a> {
         self.limits.deadline.saturating_sub(self.start.elapsed())
     }
 
+    /// The time for the whole request.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.limits.deadline
+    }
+
     /// Whether the caller gave up.
     pub(crate) fn is_cancelled(&self) -> bool {
         (self.limits.cancelled)()

@@ -9,6 +9,8 @@ use std::process::Command;
 
 use tempfile::NamedTempFile;
 
+use crate::client::{Budget, Limits};
+use crate::process::output_within;
 use crate::protocol::{Absence, Component};
 use crate::toolkit::{SearchEnv, find_nvdisasm};
 
@@ -63,13 +65,14 @@ impl ListedLine {
 /// Disassembles a cubin with the `nvdisasm` that `env` leads to.
 ///
 /// # Errors
-/// Without the program, or where it refuses the code.
-pub fn disassemble(env: &SearchEnv, cubin: &[u8]) -> Result<Listing, Absence> {
+/// Without the program, where it refuses the code, or where it does not end within the limits.
+pub fn disassemble(env: &SearchEnv, cubin: &[u8], limits: &Limits<'_>) -> Result<Listing, Absence> {
+    let budget = Budget::of(limits);
     let program = find_nvdisasm(env)?;
     let file = temporary(cubin).map_err(|error| failed(&program, &error.to_string()))?;
     // It prints source lines or live registers, never both.
-    let marked = run(&program, &file, &["-c", "-g"]).map_err(|reason| failed(&program, &reason))?;
-    Ok(listing(&marked, run(&program, &file, &["-c", "-plr", "-lrm", "count"])))
+    let marked = run(&program, &file, &["-c", "-g"], &budget).map_err(|reason| failed(&program, &reason))?;
+    Ok(listing(&marked, run(&program, &file, &["-c", "-plr", "-lrm", "count"], &budget)))
 }
 
 /// A file with a random name, made exclusively: a name that somebody else put there first is not followed.
@@ -79,11 +82,16 @@ fn temporary(bytes: &[u8]) -> std::io::Result<NamedTempFile> {
     Ok(file)
 }
 
-fn run(program: &Path, cubin: &NamedTempFile, options: &[&str]) -> Result<String, String> {
+fn run(
+    program: &Path,
+    cubin: &NamedTempFile,
+    options: &[&str],
+    budget: &Budget<'_>,
+) -> Result<String, String> {
     let mut command = Command::new(program);
     // The current folder may be that of a project, which is none of its business.
     command.args(options).arg(cubin.path()).current_dir(std::env::temp_dir());
-    let output = command.output().map_err(|error| error.to_string())?;
+    let output = output_within(&mut command, budget)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -175,6 +183,25 @@ mod tests {
     use expect_test::expect;
 
     use super::*;
+
+    /// A program that is stopped, or that never ends, is given up.
+    #[cfg(unix)]
+    #[test]
+    fn a_disassembler_that_hangs_is_given_up() {
+        let file = temporary(b"code").expect("the folder for temporary files can be written");
+        let start = std::time::Instant::now();
+        let run = |script: &str, limits: &Limits<'_>| {
+            run(Path::new("/bin/sh"), &file, &["-c", script], &Budget::of(limits))
+                .unwrap_or_else(|reason| reason)
+        };
+        let short = Limits::within(std::time::Duration::from_millis(200));
+        expect!["it did not end within 0.2 s"].assert_eq(&run("kill -STOP $$", &short));
+        expect!["it did not end within 0.2 s"].assert_eq(&run("sleep 60", &short));
+        let cancelled = Limits { deadline: std::time::Duration::from_secs(60), cancelled: &|| true };
+        expect!["it was given up"].assert_eq(&run("sleep 60", &cancelled));
+        expect!["done"].assert_eq(&run("printf done", &Limits::within(std::time::Duration::from_secs(60))));
+        assert!(start.elapsed() < std::time::Duration::from_secs(30));
+    }
 
     const MARKED: &str = "\
 \t.section\t.text.k,\"ax\",@progbits

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -190,6 +190,59 @@ impl Drop for Process {
             self.end(FAREWELL);
         }
     }
+}
+
+/// Runs a program to its end and gives what it wrote; one that takes longer than the budget is killed.
+///
+/// # Errors
+/// The reason, where it cannot be started, does not end in time, or is not wanted any more.
+pub(crate) fn output_within(command: &mut Command, budget: &Budget<'_>) -> Result<Output, String> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let (deliver, written) = channel();
+    // A full pipe would keep it from ending, so both are read meanwhile.
+    let pipes: [Option<Box<dyn Read + Send>>; 2] = [
+        child.stdout.take().map(|pipe| Box::new(pipe) as _),
+        child.stderr.take().map(|pipe| Box::new(pipe) as _),
+    ];
+    for (index, pipe) in pipes.into_iter().enumerate() {
+        let deliver = deliver.clone();
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What was read before an error is what there is.
+            let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+            let _ = deliver.send((index, bytes));
+        });
+    }
+    let mut read = [None, None];
+    let ended = loop {
+        if read.iter().all(Option::is_some) {
+            match child.try_wait() {
+                Ok(None) => thread::sleep(POLL.min(budget.left())),
+                ended => break ended.map_err(|error| error.to_string()),
+            }
+        } else if let Ok((index, bytes)) = written.recv_timeout(POLL.min(budget.left())) {
+            let index: usize = index;
+            read[index] = Some(bytes);
+        }
+        if budget.is_cancelled() {
+            break Err("it was given up".to_owned());
+        }
+        if budget.left().is_zero() {
+            break Err(format!("it did not end within {} s", budget.deadline().as_secs_f64()));
+        }
+    };
+    if ended.is_err() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    let [stdout, stderr] = read.map(Option::unwrap_or_default);
+    let status = ended?.ok_or("it did not end")?;
+    Ok(Output { status, stdout, stderr })
 }
 
 /// A path to a program stays right when the worker runs in another folder; a bare name is for PATH.

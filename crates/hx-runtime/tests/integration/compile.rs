@@ -287,7 +287,7 @@ fn the_probe_reports_every_part() {
 fn machine_code_is_disassembled() {
     let Some(compiler) = compiler("machine_code_is_disassembled", None) else { return };
     let compiled = compiler.compile(&mut worker(), &job(COPY), &LIMITS).unwrap().compiled;
-    match disassemble(&search_env(), &compiled.code) {
+    match disassemble(&search_env(), &compiled.code, &LIMITS) {
         Ok(listing) => {
             let text = listing.text();
             assert!(text.contains(".text.copy") && text.contains("EXIT"), "{text}");
@@ -301,7 +301,7 @@ fn machine_code_is_disassembled() {
 
 #[test]
 fn what_is_no_machine_code_is_not_disassembled() {
-    let Err(absence) = disassemble(&search_env(), b"no cubin") else { panic!("accepted") };
+    let Err(absence) = disassemble(&search_env(), b"no cubin", &LIMITS) else { panic!("accepted") };
     assert_eq!(absence.component, Component::Disassembler);
 }
 
