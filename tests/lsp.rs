@@ -10,5 +10,7 @@ mod features;
 mod hints;
 mod robust;
 mod sync;
+mod typing;
+mod wire;
 
 use client::{Client, Options};

@@ -52,6 +52,8 @@ pub(crate) struct Client {
     pub(crate) said: Vec<String>,
     /// Requests of the server, by method.
     pub(crate) asked: Vec<String>,
+    /// Answers without an id: what the server says of messages that it cannot read.
+    pub(crate) refusals: Vec<Value>,
     pub(crate) initialized: Value,
     version: i64,
 }
@@ -84,6 +86,17 @@ impl Client {
 
     /// The same, over a folder that others look at, too.
     pub(crate) fn over_folder(sandbox: Rc<Sandbox>, options: &Options) -> Client {
+        let mut client = Client::spawn(sandbox, options);
+        client.say_hello(options);
+        client
+    }
+
+    /// A server that nobody has talked to.
+    pub(crate) fn silent() -> Client {
+        Client::spawn(Rc::new(Sandbox::new()), &Options::default())
+    }
+
+    fn spawn(sandbox: Rc<Sandbox>, options: &Options) -> Client {
         let variables: Vec<(&str, &str)> =
             options.variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let mut process = sandbox
@@ -104,7 +117,7 @@ impl Client {
             }
         });
         let input = process.stdin.take();
-        let mut client = Client {
+        Client {
             sandbox,
             process,
             input,
@@ -115,14 +128,13 @@ impl Client {
             published: 0,
             said: Vec::new(),
             asked: Vec::new(),
+            refusals: Vec::new(),
             initialized: Value::Null,
             version: 0,
-        };
-        client.say_hello(options);
-        client
+        }
     }
 
-    fn say_hello(&mut self, options: &Options) {
+    pub(crate) fn say_hello(&mut self, options: &Options) {
         let encodings = if options.utf8 { json!(["utf-8", "utf-16"]) } else { json!(["utf-16"]) };
         let mut text = json!({
             "completion": { "completionItem": { "snippetSupport": true } },
@@ -165,10 +177,13 @@ impl Client {
     }
 
     fn write(&mut self, message: &Value) {
-        let text = message.to_string();
+        self.write_raw(framed(&message.to_string()).as_bytes());
+    }
+
+    /// Bytes as they are, whatever they mean.
+    pub(crate) fn write_raw(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("the server has not been left");
-        let sent = write!(input, "Content-Length: {}\r\n\r\n{text}", text.len()).and_then(|()| input.flush());
-        sent.expect("the server listens");
+        input.write_all(bytes).and_then(|()| input.flush()).expect("the server listens");
     }
 
     /// A notification.
@@ -176,10 +191,15 @@ impl Client {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
+    /// The id of a request that is written by hand.
+    pub(crate) fn next(&mut self) -> i64 {
+        self.next_id += 1;
+        self.next_id
+    }
+
     /// A request that is not waited for.
     pub(crate) fn send(&mut self, method: &str, params: Value) -> i64 {
-        self.next_id += 1;
-        let id = self.next_id;
+        let id = self.next();
         let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
         if !params.is_null() {
             message["params"] = params;
@@ -242,6 +262,7 @@ impl Client {
                 self.asked.push(method.to_owned());
                 self.write(&json!({ "jsonrpc": "2.0", "id": id, "result": null }));
             }
+            (None, None) if message["error"].is_object() => self.refusals.push(message["error"].clone()),
             (Some("textDocument/publishDiagnostics"), None) => {
                 let params = &message["params"];
                 let uri = params["uri"].as_str().expect("diagnostics have a file").to_owned();
@@ -280,6 +301,11 @@ impl Client {
         while !holds(self) {
             assert!(self.hear(deadline), "{what} did not come; the server said {:?}", self.said);
         }
+    }
+
+    /// The version that the next change has, one more or less.
+    pub(crate) fn turn_version(&mut self, by: i64) {
+        self.version += by;
     }
 
     /// Opens a document; gives its version.
@@ -392,6 +418,11 @@ pub(crate) fn wait_for_the_end_of(number: u32) {
         assert!(Instant::now() < deadline, "process {number} goes on");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// A message as it travels.
+pub(crate) fn framed(content: &str) -> String {
+    format!("Content-Length: {}\r\n\r\n{content}", content.len())
 }
 
 fn read_message(output: &mut impl std::io::BufRead) -> Option<Value> {

@@ -15,13 +15,14 @@ use tower_lsp::{Client, LanguageServer};
 
 use crate::compile::CudaCompiler;
 use crate::files::{Document, path_of};
-use crate::from_proto::changed;
+use crate::from_proto::{Positions, changed, first_difference};
 use crate::main_loop::{self, Event, Writer};
 use crate::outgoing::{self, Outgoing, ToClient};
+use crate::questions::{About, Question, Touched};
 use crate::settings::{self, Options};
 use crate::state::{Shared, Snapshot, file_at};
-use crate::task::{CancelSlot, Handled, Policy, internal, invalid, task};
-use crate::{Config, handlers, protocol};
+use crate::task::{CancelSlot, Handled, internal, invalid, task};
+use crate::{Config, handlers, protocol, questions};
 
 /// What the protocol's handlers hold: the way to the main loop.
 pub(crate) struct Backend {
@@ -90,7 +91,7 @@ impl Backend {
 
     /// Asks the CUDA compiler for the registers of the kernels of a file, where there is a compiler.
     async fn measure(&self, uri: Uri) {
-        let texts = self.read("registers", Policy::Current, uri, handlers::unmeasured);
+        let texts = self.read(questions::REGISTERS, uri, handlers::unmeasured);
         let Ok(Some((measured, texts, search))) = texts.await else { return };
         let (compiler, client) = (self.compiler.clone(), self.client.clone());
         tokio::task::spawn_blocking(move || {
@@ -108,16 +109,15 @@ impl Backend {
     /// A question for a reader.
     fn read<P, R>(
         &self,
-        method: &'static str,
-        policy: Policy,
+        question: Question,
         params: P,
         handler: fn(&Snapshot, &P) -> Handled<R>,
     ) -> impl Future<Output = Result<R>> + use<P, R>
     where
-        P: Send + 'static,
+        P: About + Send + 'static,
         R: Send + 'static,
     {
-        let (task, answer) = task(method, policy, params, handler);
+        let (task, answer) = task(question, params, handler);
         let _ = self.events.send(Event::Read(task));
         answer
     }
@@ -126,18 +126,18 @@ impl Backend {
 /// The requests of our own.
 impl Backend {
     pub(crate) async fn layout(&self, params: protocol::LayoutParams) -> Result<Option<protocol::Layout>> {
-        self.read("hx/layout", Policy::Position, params, handlers::layout).await
+        self.read(questions::LAYOUT, params, handlers::layout).await
     }
 
     pub(crate) async fn explain_layout(
         &self,
         params: protocol::LayoutParams,
     ) -> Result<Option<protocol::Explanation>> {
-        self.read("hx/explainLayout", Policy::Position, params, handlers::explain_layout).await
+        self.read(questions::EXPLAIN_LAYOUT, params, handlers::explain_layout).await
     }
 
     pub(crate) async fn emit(&self, params: protocol::EmitParams) -> Result<protocol::Emitted> {
-        match self.read("hx/emit", Policy::Current, params, handlers::emit).await? {
+        match self.read(questions::EMIT, params, handlers::emit).await? {
             handlers::Emission::Done(emitted) => Ok(emitted),
             handlers::Emission::Compile { cuda, stage, search } => {
                 let (slot, compiler) = (CancelSlot::default(), self.compiler.clone());
@@ -151,15 +151,15 @@ impl Backend {
     }
 
     pub(crate) async fn costs(&self, params: protocol::CostsParams) -> Result<Vec<protocol::Costs>> {
-        self.read("hx/costs", Policy::Current, params, handlers::costs).await
+        self.read(questions::COSTS, params, handlers::costs).await
     }
 
     pub(crate) async fn syntax_tree(&self, params: protocol::SyntaxTreeParams) -> Result<String> {
-        self.read("hx/syntaxTree", Policy::Current, params, handlers::syntax_tree).await
+        self.read(questions::SYNTAX_TREE, params, handlers::syntax_tree).await
     }
 
     pub(crate) async fn server_status(&self) -> Result<protocol::Status> {
-        self.read("hx/serverStatus", Policy::Current, (), handlers::server_status).await
+        self.read(questions::SERVER_STATUS, (), handlers::server_status).await
     }
 }
 
@@ -257,164 +257,149 @@ impl LanguageServer for Backend {
     }
 
     async fn inlay_hint(&self, params: InlayHintParams) -> Result<Option<Vec<InlayHint>>> {
-        self.read("textDocument/inlayHint", Policy::Current, params, handlers::inlay_hint).await
+        self.read(questions::INLAY_HINT, params, handlers::inlay_hint).await
     }
 
     async fn inlay_hint_resolve(&self, hint: InlayHint) -> Result<InlayHint> {
-        self.read("inlayHint/resolve", Policy::Position, hint, handlers::inlay_hint_resolve).await
+        self.read(questions::INLAY_HINT_RESOLVE, hint, handlers::inlay_hint_resolve).await
     }
 
     async fn diagnostic(&self, params: DocumentDiagnosticParams) -> Result<DocumentDiagnosticReportResult> {
-        self.read("textDocument/diagnostic", Policy::Current, params, handlers::diagnostic).await
+        self.read(questions::DIAGNOSTIC, params, handlers::diagnostic).await
     }
 
     async fn workspace_diagnostic(
         &self,
         params: WorkspaceDiagnosticParams,
     ) -> Result<WorkspaceDiagnosticReportResult> {
-        self.read("workspace/diagnostic", Policy::Current, params, handlers::workspace_diagnostic).await
+        self.read(questions::WORKSPACE_DIAGNOSTIC, params, handlers::workspace_diagnostic).await
     }
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
-        self.read("textDocument/hover", Policy::Position, params, handlers::hover).await
+        self.read(questions::HOVER, params, handlers::hover).await
     }
 
     async fn completion(&self, params: CompletionParams) -> Result<Option<CompletionResponse>> {
-        self.read("textDocument/completion", Policy::Position, params, handlers::completion).await
+        self.read(questions::COMPLETION, params, handlers::completion).await
     }
 
     async fn completion_resolve(&self, params: CompletionItem) -> Result<CompletionItem> {
-        self.read("completionItem/resolve", Policy::Current, params, handlers::completion_resolve).await
+        self.read(questions::COMPLETION_RESOLVE, params, handlers::completion_resolve).await
     }
 
     async fn signature_help(&self, params: SignatureHelpParams) -> Result<Option<SignatureHelp>> {
-        self.read("textDocument/signatureHelp", Policy::Position, params, handlers::signature_help).await
+        self.read(questions::SIGNATURE_HELP, params, handlers::signature_help).await
     }
 
     async fn goto_definition(&self, params: GotoDefinitionParams) -> Result<Option<GotoDefinitionResponse>> {
-        self.read("textDocument/definition", Policy::Position, params, handlers::definition).await
+        self.read(questions::DEFINITION, params, handlers::definition).await
     }
 
     async fn references(&self, params: ReferenceParams) -> Result<Option<Vec<Location>>> {
-        self.read("textDocument/references", Policy::Position, params, handlers::references).await
+        self.read(questions::REFERENCES, params, handlers::references).await
     }
 
     async fn document_highlight(
         &self,
         params: DocumentHighlightParams,
     ) -> Result<Option<Vec<DocumentHighlight>>> {
-        self.read("textDocument/documentHighlight", Policy::Position, params, handlers::highlights).await
+        self.read(questions::DOCUMENT_HIGHLIGHT, params, handlers::highlights).await
     }
 
     async fn prepare_rename(
         &self,
         params: TextDocumentPositionParams,
     ) -> Result<Option<PrepareRenameResponse>> {
-        self.read("textDocument/prepareRename", Policy::Position, params, handlers::prepare_rename).await
+        self.read(questions::PREPARE_RENAME, params, handlers::prepare_rename).await
     }
 
     async fn rename(&self, params: RenameParams) -> Result<Option<WorkspaceEdit>> {
-        self.read("textDocument/rename", Policy::Position, params, handlers::rename).await
+        self.read(questions::RENAME, params, handlers::rename).await
     }
 
     async fn document_symbol(&self, params: DocumentSymbolParams) -> Result<Option<DocumentSymbolResponse>> {
-        self.read("textDocument/documentSymbol", Policy::Current, params, handlers::document_symbols).await
+        self.read(questions::DOCUMENT_SYMBOL, params, handlers::document_symbols).await
     }
 
     async fn symbol(&self, params: WorkspaceSymbolParams) -> Result<Option<WorkspaceSymbolResponse>> {
-        self.read("workspace/symbol", Policy::Current, params, handlers::workspace_symbols).await
+        self.read(questions::WORKSPACE_SYMBOL, params, handlers::workspace_symbols).await
     }
 
     async fn prepare_call_hierarchy(
         &self,
         params: CallHierarchyPrepareParams,
     ) -> Result<Option<Vec<CallHierarchyItem>>> {
-        self.read("textDocument/prepareCallHierarchy", Policy::Position, params, handlers::prepare_calls)
-            .await
+        self.read(questions::PREPARE_CALLS, params, handlers::prepare_calls).await
     }
 
     async fn incoming_calls(
         &self,
         params: CallHierarchyIncomingCallsParams,
     ) -> Result<Option<Vec<CallHierarchyIncomingCall>>> {
-        self.read("callHierarchy/incomingCalls", Policy::Position, params, handlers::incoming_calls).await
+        self.read(questions::INCOMING_CALLS, params, handlers::incoming_calls).await
     }
 
     async fn outgoing_calls(
         &self,
         params: CallHierarchyOutgoingCallsParams,
     ) -> Result<Option<Vec<CallHierarchyOutgoingCall>>> {
-        self.read("callHierarchy/outgoingCalls", Policy::Position, params, handlers::outgoing_calls).await
+        self.read(questions::OUTGOING_CALLS, params, handlers::outgoing_calls).await
     }
 
     async fn semantic_tokens_full(
         &self,
         params: SemanticTokensParams,
     ) -> Result<Option<SemanticTokensResult>> {
-        self.read("textDocument/semanticTokens/full", Policy::Current, params, handlers::semantic_tokens)
-            .await
+        self.read(questions::SEMANTIC_TOKENS, params, handlers::semantic_tokens).await
     }
 
     async fn semantic_tokens_full_delta(
         &self,
         params: SemanticTokensDeltaParams,
     ) -> Result<Option<SemanticTokensFullDeltaResult>> {
-        self.read(
-            "textDocument/semanticTokens/full/delta",
-            Policy::Current,
-            params,
-            handlers::semantic_tokens_delta,
-        )
-        .await
+        self.read(questions::SEMANTIC_TOKENS_DELTA, params, handlers::semantic_tokens_delta).await
     }
 
     async fn semantic_tokens_range(
         &self,
         params: SemanticTokensRangeParams,
     ) -> Result<Option<SemanticTokensRangeResult>> {
-        self.read(
-            "textDocument/semanticTokens/range",
-            Policy::Current,
-            params,
-            handlers::semantic_tokens_range,
-        )
-        .await
+        self.read(questions::SEMANTIC_TOKENS_RANGE, params, handlers::semantic_tokens_range).await
     }
 
     async fn folding_range(&self, params: FoldingRangeParams) -> Result<Option<Vec<FoldingRange>>> {
-        self.read("textDocument/foldingRange", Policy::Current, params, handlers::folds).await
+        self.read(questions::FOLDING_RANGE, params, handlers::folds).await
     }
 
     async fn selection_range(&self, params: SelectionRangeParams) -> Result<Option<Vec<SelectionRange>>> {
-        self.read("textDocument/selectionRange", Policy::Position, params, handlers::selections).await
+        self.read(questions::SELECTION_RANGE, params, handlers::selections).await
     }
 
     async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
-        self.read("textDocument/codeLens", Policy::Current, params, handlers::lenses).await
+        self.read(questions::CODE_LENS, params, handlers::lenses).await
     }
 
     async fn code_action(&self, params: CodeActionParams) -> Result<Option<CodeActionResponse>> {
-        self.read("textDocument/codeAction", Policy::Position, params, handlers::actions).await
+        self.read(questions::CODE_ACTION, params, handlers::actions).await
     }
 
     async fn code_action_resolve(&self, params: CodeAction) -> Result<CodeAction> {
-        self.read("codeAction/resolve", Policy::Position, params, handlers::action_resolve).await
+        self.read(questions::CODE_ACTION_RESOLVE, params, handlers::action_resolve).await
     }
 
     async fn formatting(&self, params: DocumentFormattingParams) -> Result<Option<Vec<TextEdit>>> {
-        self.read("textDocument/formatting", Policy::Position, params, handlers::formatting).await
+        self.read(questions::FORMATTING, params, handlers::formatting).await
     }
 
     async fn range_formatting(&self, params: DocumentRangeFormattingParams) -> Result<Option<Vec<TextEdit>>> {
-        self.read("textDocument/rangeFormatting", Policy::Position, params, handlers::range_formatting).await
+        self.read(questions::RANGE_FORMATTING, params, handlers::range_formatting).await
     }
 
     async fn on_type_formatting(
         &self,
         params: DocumentOnTypeFormattingParams,
     ) -> Result<Option<Vec<TextEdit>>> {
-        self.read("textDocument/onTypeFormatting", Policy::Position, params, handlers::on_type_formatting)
-            .await
+        self.read(questions::ON_TYPE_FORMATTING, params, handlers::on_type_formatting).await
     }
 }
 
@@ -504,7 +489,17 @@ fn open(writer: &mut Writer, uri: Uri, version: i32, text: &str) {
             file
         }
     };
-    Arc::make_mut(&mut writer.shared.documents).insert(path, Document { uri, version, file });
+    let generation = writer.generation;
+    let documents = Arc::make_mut(&mut writer.shared.documents);
+    let known = documents.remove(&path);
+    if let Some(known) = &known {
+        // The text that comes with it is the client's whole text, so nothing is lost.
+        let text = format!("`{path}` was opened again, as version {version} after {}", known.version);
+        writer.client.error(text);
+    }
+    let mut touched = known.map_or_else(Touched::default, |known| known.touched);
+    touched.touch(generation, Position::default());
+    documents.insert(path, Document { uri, version, file, touched });
     writer.diagnose_open(Some(file));
 }
 
@@ -515,8 +510,10 @@ fn change(writer: &mut Writer, params: &DidChangeTextDocumentParams) {
         return writer.client.error(format!("`{path}` was changed and is not open"));
     };
     if version <= document.version {
-        let text = format!("`{path}` went from version {} to {version}", document.version);
-        writer.client.error(text);
+        // Its ranges are those of another text.
+        let text =
+            format!("`{path}` went from version {} to {version}: the change is ignored", document.version);
+        return writer.client.error(text);
     }
     document.version = version;
     let file = document.file;
@@ -524,7 +521,10 @@ fn change(writer: &mut Writer, params: &DidChangeTextDocumentParams) {
         return;
     }
     let encoding = writer.shared.client.encoding;
-    let text = changed(file.text(&writer.db), &params.content_changes, encoding);
+    let before = file.text(&writer.db);
+    let text = changed(before, &params.content_changes, encoding);
+    let first = Positions::new(&writer.db, file, encoding).position(first_difference(before, &text));
+    document.touched.touch(writer.generation, first);
     writer.db.set_overlay(&path, &text);
     writer.diagnose_open(Some(file));
 }

@@ -10,6 +10,8 @@ use hx_worker::own_files;
 use hx_workspace::Database;
 use tower_lsp::ls_types::Uri;
 
+use crate::questions::Touched;
+
 /// A document that the client holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
@@ -17,6 +19,7 @@ pub(crate) struct Document {
     pub(crate) uri: Uri,
     pub(crate) version: i32,
     pub(crate) file: SourceFile,
+    pub(crate) touched: Touched,
 }
 
 /// The open documents, by absolute path.

@@ -94,6 +94,12 @@ pub(crate) fn changed(text: &str, changes: &[TextDocumentContentChangeEvent], en
     text
 }
 
+/// Where a text begins to be another one.
+pub(crate) fn first_difference(before: &str, after: &str) -> TextSize {
+    let same = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
+    TextSize::new(before.floor_char_boundary(same) as u32)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +140,17 @@ mod tests {
                 assert_eq!(positions.offset(positions.position(offset)), offset);
             }
         }
+    }
+
+    #[test]
+    fn differences() {
+        let check = |before, after, at| assert_eq!(first_difference(before, after), TextSize::new(at));
+        check("abc", "abd", 2);
+        check("abc", "abc", 3);
+        check("abc", "ab", 2);
+        check("", "a", 0);
+        // The first byte is the same, the character is not.
+        check("a∘", "a∙", 1);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Handlers run on the protocol's thread and do nothing but forward, before they first wait. One loop on a thread of its own
 //! owns the database and is its only writer; readers get snapshots and run on a bounded pool. What is answered is computed
 //! by `hx-ide`; the types of the protocol are converted in `to_proto.rs` and `from_proto.rs` and nowhere else.
+//! Bytes become messages in `wire.rs`; `transport.rs` sees to it that each request has one answer.
 //! Start at [`serve`], then `main_loop.rs`.
 
 mod backend;
@@ -14,16 +15,19 @@ mod main_loop;
 mod outgoing;
 mod pool;
 mod protocol;
+mod questions;
 mod settings;
 mod state;
 mod task;
 mod to_proto;
+mod transport;
+mod wire;
 
 use std::path::PathBuf;
 
 use hx_worker::{Cache, WorkerCommand};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tower_lsp::{LspService, Server};
+use tower_lsp::LspService;
 
 use crate::backend::Backend;
 
@@ -47,10 +51,6 @@ impl Config {
     }
 }
 
-/// Messages that are read before the first of them is answered. Each waits for nothing but its own answer, so that changes
-/// and cancellations are never behind a slow question.
-const IN_FLIGHT: usize = 4096;
-
 /// Serves one client until it says `exit` or goes away. Returns whether it said `shutdown` before that.
 pub async fn serve<I, O>(input: I, output: O, config: Config) -> bool
 where
@@ -67,7 +67,7 @@ where
         .custom_method("hx/syntaxTree", Backend::syntax_tree)
         .custom_method("hx/serverStatus", Backend::server_status)
         .finish();
-    Server::new(input, output, socket).concurrency_level(IN_FLIGHT).serve(service).await;
+    transport::run(input, output, service, socket).await;
     stopped.load(std::sync::atomic::Ordering::SeqCst)
 }
 

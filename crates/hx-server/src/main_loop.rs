@@ -18,8 +18,9 @@ use tower_lsp::ls_types::Diagnostic;
 
 use crate::outgoing::{Outgoing, Refresh, ToClient};
 use crate::pool::Pool;
+use crate::questions::Overtaken;
 use crate::state::{Shared, Snapshot, user_files};
-use crate::task::{Attempt, Policy, Task, internal, modified};
+use crate::task::{Attempt, Task, internal, modified};
 use crate::to_proto;
 
 /// What the loop hears.
@@ -155,7 +156,7 @@ impl MainLoop {
         if task.slot.is_cancelled() {
             return;
         }
-        if task.policy == Policy::Position && task.after != self.writer.generation {
+        if !self.stands(&task) {
             return task.refuse(modified());
         }
         self.free -= 1;
@@ -165,6 +166,18 @@ impl MainLoop {
             let again = answer(&mut task, snapshot, &client);
             let _ = sender.send(Event::Free(again.then_some(task)));
         });
+    }
+
+    /// Whether a question means the same of the newest text as of the one that it was asked of.
+    fn stands(&self, task: &Task) -> bool {
+        let document = task.subject.as_ref().and_then(|about| self.writer.shared.documents.get(&about.path));
+        let (Some(about), Some(document)) = (&task.subject, document) else { return true };
+        let touched = document.touched.since(task.after);
+        match task.question.overtaken {
+            Overtaken::Newest => true,
+            Overtaken::SamePlace => touched.is_none_or(|first| about.place <= first),
+            Overtaken::SameText => touched.is_none(),
+        }
     }
 
     fn diagnose_next(&mut self) -> bool {
@@ -221,16 +234,11 @@ fn answer(task: &mut Task, snapshot: Snapshot, client: &ToClient) -> bool {
             task.refuse(Error::request_cancelled());
             false
         }
-        Ok(Ok(Attempt::Outdated) | Err(Cancelled::Outdated)) => match task.policy {
-            Policy::Current => true,
-            Policy::Position => {
-                task.refuse(modified());
-                false
-            }
-        },
+        // Whether it still means the same is decided when a reader is free for it.
+        Ok(Ok(Attempt::Outdated) | Err(Cancelled::Outdated)) => true,
         Err(panic) => {
             let text = panic_text(&*panic);
-            client.error(format!("{} failed: {text}", task.method));
+            client.error(format!("{} failed: {text}", task.question.method));
             task.refuse(internal(format!("the compiler panicked: {text}")));
             false
         }

@@ -8,16 +8,8 @@ use tower_lsp::jsonrpc::{Error, ErrorCode, Result};
 
 use hx_ide::Cancelled;
 
+use crate::questions::{About, Question, Subject};
 use crate::state::Snapshot;
-
-/// What to do with a question whose text has changed before it was answered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Policy {
-    /// It was about a position in the old text: the client is told that the content was modified.
-    Position,
-    /// It is about whatever the text is now: it is asked again.
-    Current,
-}
 
 /// What a handler gives: an answer or an error for the client, unless it was cancelled.
 pub(crate) type Handled<T> = std::result::Result<Result<T>, Cancelled>;
@@ -91,8 +83,8 @@ pub(crate) enum Step<'a> {
 
 /// A question, with the way back to who asked.
 pub(crate) struct Task {
-    pub(crate) method: &'static str,
-    pub(crate) policy: Policy,
+    pub(crate) question: Question,
+    pub(crate) subject: Option<Subject>,
     pub(crate) slot: CancelSlot,
     /// How many changes the client had sent before it.
     pub(crate) after: u64,
@@ -101,21 +93,21 @@ pub(crate) struct Task {
 
 impl std::fmt::Debug for Task {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Task").field("method", &self.method).finish_non_exhaustive()
+        f.debug_struct("Task").field("question", &self.question).finish_non_exhaustive()
     }
 }
 
 /// A task, and what waits for its answer.
 pub(crate) fn task<P, R>(
-    method: &'static str,
-    policy: Policy,
+    question: Question,
     params: P,
     handler: fn(&Snapshot, &P) -> Handled<R>,
 ) -> (Task, impl Future<Output = Result<R>> + use<P, R>)
 where
-    P: Send + 'static,
+    P: About + Send + 'static,
     R: Send + 'static,
 {
+    let subject = params.subject();
     let (sender, receiver) = oneshot::channel();
     let mut sender = Some(sender);
     let mut reply = move |answer: Result<R>| {
@@ -139,7 +131,7 @@ where
         let _guard = guard;
         receiver.await.unwrap_or_else(|_| Err(internal("the server is shutting down")))
     };
-    (Task { method, policy, slot, after: 0, work }, answer)
+    (Task { question, subject, slot, after: 0, work }, answer)
 }
 
 impl Task {

@@ -21,7 +21,8 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         completion_provider: Some(CompletionOptions {
             resolve_provider: Some(true),
-            trigger_characters: Some([".", ":", "<", "(", ","].map(str::to_owned).to_vec()),
+            // Behind a comma comes a blank first: what was asked for before it, editors match with the blank, and find nothing.
+            trigger_characters: Some([".", ":", "<", "("].map(str::to_owned).to_vec()),
             ..Default::default()
         }),
         signature_help_provider: Some(SignatureHelpOptions {

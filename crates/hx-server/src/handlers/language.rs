@@ -45,6 +45,12 @@ pub(crate) fn completion(
     with_file(snapshot, &at.text_document.uri, |file| {
         let positions = snapshot.positions(file);
         let offset = positions.offset(at.position);
+        // Of `name: Type` the colon is typed too, with a blank to come; only `::` asks for something.
+        let typed = params.context.as_ref().and_then(|context| context.trigger_character.as_deref());
+        let before = &file.text(&snapshot.db)[..usize::from(offset)];
+        if typed == Some(":") && !before.ends_with("::") {
+            return Ok(Ok(None));
+        }
         let found = hx_ide::completions(&snapshot.db, file, offset)?;
         let snippets = snapshot.shared.client.snippets;
         let items =

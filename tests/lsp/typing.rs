@@ -1,0 +1,148 @@
+//! Questions that edits overtake: what is about a place is answered while the user types on behind it.
+
+use serde_json::{Value, json};
+
+use super::Client;
+
+const MATMUL: &str = include_str!("../../std/matmul.hx");
+
+/// A kernel with room for a statement, and the line of it.
+fn kernel() -> (String, u32) {
+    let text = MATMUL.replace("    fill(rc, 0.0);", "    \n    fill(rc, 0.0);");
+    let line = text.lines().position(|line| line == "    ").expect("the text has an empty line");
+    (text, u32::try_from(line).expect("the text is short"))
+}
+
+/// One more character at a place.
+fn press(client: &mut Client, line: u32, column: u32, key: char) {
+    let at = json!({ "line": line, "character": column });
+    client.change("k.hx", json!([{ "range": { "start": at, "end": at }, "text": key.to_string() }]));
+}
+
+/// A statement is typed, and after each key all is asked that an editor asks. Nobody waits for an answer, and each comes.
+#[test]
+fn typing_loses_no_answer() {
+    let mut client = Client::start(&[]);
+    let (text, line) = kernel();
+    client.open("k.hx", &text);
+    for round in 0..10 {
+        let mut ids = Vec::new();
+        let mut typed = String::new();
+        for (column, key) in (4..).zip("gemm(rc, ra, shared".chars()) {
+            press(&mut client, line, column, key);
+            typed.push(key);
+            let place = client.at("k.hx", line, column + 1);
+            for method in ["completion", "signatureHelp", "hover", "definition", "documentHighlight"] {
+                let id = client.send(&format!("textDocument/{method}"), place.clone());
+                ids.push((method, typed.clone(), id));
+            }
+            let range = json!({ "start": place["position"], "end": place["position"] });
+            let params = json!({ "textDocument": place["textDocument"], "range": range, "context": { "diagnostics": [] } });
+            ids.push(("codeAction", typed.clone(), client.send("textDocument/codeAction", params)));
+        }
+        for (method, typed, id) in ids {
+            let answer = client.answer(id);
+            assert!(answer["error"].is_null(), "round {round}: {method} after `{typed}`: {answer}");
+            let wanted = match (method, typed.as_str()) {
+                ("completion", "ge") => "gemm",
+                ("completion", "gemm(rc, ra, sh") => "shared_tensor",
+                ("completion", "gemm(r") => "\"rc\"",
+                ("signatureHelp", "gemm(rc, ra") => "\"activeParameter\":1",
+                ("signatureHelp", "gemm(rc, ra,") => "\"activeParameter\":2",
+                _ => continue,
+            };
+            assert!(answer.to_string().contains(wanted), "{method} after `{typed}` lacks {wanted}: {answer}");
+        }
+        client.replace("k.hx", &text);
+    }
+    assert_eq!(client.leave(), 0);
+}
+
+/// What an editor asks for at a character that a blank follows, it matches with the blank, and shows nothing: no such question has
+/// an answer that would keep the next one away.
+#[test]
+fn characters_that_ask_for_items() {
+    let mut client = Client::start(&[]);
+    let offered = &client.initialized["capabilities"]["completionProvider"]["triggerCharacters"];
+    assert!(offered.as_array().is_some_and(|offered| !offered.contains(&json!(","))), "{offered}");
+    client.open("k.hx", "use std::\nfn f(x: ) { }\n");
+    let ask = |client: &mut Client, line: u32, column: u32| {
+        let mut params = client.at("k.hx", line, column);
+        params["context"] = json!({ "triggerKind": 2, "triggerCharacter": ":" });
+        client.ask("textDocument/completion", params)
+    };
+    assert!(ask(&mut client, 0, 9).to_string().contains("\"matmul\""));
+    assert_eq!(ask(&mut client, 1, 7), Value::Null);
+    let types = client.at("k.hx", 1, 8);
+    assert!(client.ask("textDocument/completion", types).to_string().contains("\"f32\""));
+}
+
+/// What is asked of one document does not mind edits of another, nor other news.
+#[test]
+fn other_documents_keep_no_answer_away() {
+    let mut client = Client::start(&[("hx.toml", "[package]\nname = \"p\"\nversion = \"0.1.0\"\n")]);
+    client.open("k.hx", MATMUL);
+    client.open("other.hx", "");
+    for round in 0..20 {
+        let document = client.document("k.hx");
+        let options = json!({ "tabSize": 4, "insertSpaces": true });
+        let place = client.at("k.hx", 10, 9);
+        let mut rename = place.clone();
+        rename["newName"] = json!("renamed");
+        let ids = [
+            client.send("textDocument/formatting", json!({ "textDocument": document, "options": options })),
+            client.send("textDocument/rename", rename),
+            client.send("textDocument/hover", place),
+        ];
+        client.replace("other.hx", &format!("const A = {round};\n"));
+        client.tell("textDocument/didSave", json!({ "textDocument": document }));
+        client.tell("workspace/didChangeConfiguration", json!({ "settings": { "hx": {} } }));
+        for id in ids {
+            client.result(id);
+        }
+    }
+    assert_eq!(client.leave(), 0);
+}
+
+/// Of a text that is another one before the place, and of edits for a text that is gone, the client is told. It is no error that is
+/// shown.
+#[test]
+fn a_question_about_an_old_text_is_told_so() {
+    let mut client = Client::start(&[]);
+    client.open("k.hx", MATMUL);
+    let mut codes = Vec::new();
+    for i in 0..20 {
+        let document = client.document("k.hx");
+        let options = json!({ "tabSize": 4, "insertSpaces": true });
+        let place = client.at("k.hx", 10, 9);
+        let hover = client.send("textDocument/hover", place);
+        let format =
+            client.send("textDocument/formatting", json!({ "textDocument": document, "options": options }));
+        client.replace("k.hx", &format!("// {i}\n{MATMUL}"));
+        codes.extend([hover, format].map(|id| client.answer(id)["error"]["code"].as_i64()));
+    }
+    assert!(codes.iter().all(|code| matches!(code, None | Some(-32801))), "{codes:?}");
+    assert!(codes.contains(&Some(-32801)), "no edit overtook a question");
+}
+
+/// Lenses stay while the line that is typed is no statement yet.
+#[test]
+fn lenses_stay_while_one_types() {
+    let mut client = Client::start(&[]);
+    let (text, line) = kernel();
+    client.open("k.hx", &text);
+    let lenses = |client: &mut Client| {
+        let lenses = client.ask("textDocument/codeLens", json!({ "textDocument": client.document("k.hx") }));
+        let line =
+            |lens: &Value| format!("{} {}", lens["range"]["start"]["line"], lens["command"]["command"]);
+        lenses.as_array().into_iter().flatten().map(line).collect::<Vec<_>>()
+    };
+    let whole = lenses(&mut client);
+    assert!(whole.len() >= 4, "{whole:?}");
+    for (column, key) in (4..).zip("let more = load(tile(a, [8, \"".chars()) {
+        press(&mut client, line, column, key);
+        assert_eq!(lenses(&mut client), whole, "after `{key}`");
+    }
+    client.replace("k.hx", &text);
+    assert_eq!(lenses(&mut client), whole);
+}
