@@ -2,13 +2,14 @@
 
 const vscode = require('vscode');
 const { LANGUAGES, fileName, partners } = require('./code-map');
+const { ReadOnlyTexts } = require('./read-only');
 
 const SCHEME = 'hx-code';
 
 class CodeView {
   #server;
-  #changed = new vscode.EventEmitter();
-  /** By address: the text, its map, and what it was asked with. */
+  #texts = new ReadOnlyTexts(SCHEME, (address) => this.#documents.delete(address));
+  /** By address: the source, the map, and what it was asked with. */
   #documents = new Map();
   #mark = vscode.window.createTextEditorDecorationType({
     isWholeLine: true,
@@ -21,15 +22,10 @@ class CodeView {
   constructor(server) {
     this.#server = server;
     this.#disposables = [
-      this.#changed,
+      this.#texts,
       this.#mark,
-      vscode.workspace.registerTextDocumentContentProvider(SCHEME, {
-        onDidChange: this.#changed.event,
-        provideTextDocumentContent: (uri) => this.#documents.get(String(uri))?.text ?? '',
-      }),
       vscode.window.onDidChangeTextEditorSelection((event) => this.#follow(event)),
       vscode.workspace.onDidSaveTextDocument((document) => this.#renew(document)),
-      vscode.workspace.onDidCloseTextDocument((document) => this.#documents.delete(String(document.uri))),
     ];
   }
 
@@ -45,31 +41,12 @@ class CodeView {
     const answer = await this.#server.request('hx/emit', params);
     if (!answer) return;
     for (const warning of answer.warnings ?? []) vscode.window.showWarningMessage(`hx: ${warning}`);
-    const uri = vscode.Uri.from({
-      scheme: SCHEME,
-      path: `/${fileName(answer)}`,
-      query: String(document.uri),
-    });
-    const entry = {
-      source: String(document.uri),
-      text: answer.text,
-      lines: answer.lines ?? [],
-      params,
-    };
+    const uri = this.#texts.address(fileName(answer), document.uri);
+    const entry = { source: String(document.uri), lines: answer.lines ?? [], params };
     this.#documents.set(String(uri), entry);
-    this.#changed.fire(uri);
-    const shown = await vscode.workspace.openTextDocument(uri);
-    await this.#setLanguage(shown, LANGUAGES[answer.language]);
-    const options = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: false };
-    await vscode.window.showTextDocument(shown, options);
+    await this.#texts.show(uri, answer.text, LANGUAGES[answer.language]);
     const source = vscode.window.visibleTextEditors.find((it) => String(it.document.uri) === entry.source);
     if (source) this.#show(entry, String(uri), 'source', source.selection.active.line);
-  }
-
-  async #setLanguage(document, language) {
-    if (!language || document.languageId === language) return;
-    const known = await vscode.languages.getLanguages();
-    if (known.includes(language)) await vscode.languages.setTextDocumentLanguage(document, language);
   }
 
   #follow({ textEditor, kind }) {
@@ -103,9 +80,8 @@ class CodeView {
       if (entry.source !== String(document.uri)) continue;
       const answer = await this.#server.request('hx/emit', entry.params, { quiet: true });
       if (!answer) continue;
-      entry.text = answer.text;
       entry.lines = answer.lines ?? [];
-      this.#changed.fire(vscode.Uri.parse(address));
+      this.#texts.set(vscode.Uri.parse(address), answer.text);
     }
   }
 

@@ -21,7 +21,7 @@ function hxEditor() {
   return visible;
 }
 
-function registerCommands(context, { server, code, layout, tests }) {
+function registerCommands(context, { server, code, layout, tests, texts }) {
   const command = (name, run) => context.subscriptions.push(vscode.commands.registerCommand(name, run));
   const withEditor = (run) => async (...args) => {
     const editor = hxEditor();
@@ -29,7 +29,7 @@ function registerCommands(context, { server, code, layout, tests }) {
   };
 
   command('hx.showLayout', withEditor((editor) => layout.show(editor)));
-  command('hx.explainLayout', withEditor((editor) => explain(server, editor)));
+  command('hx.explainLayout', withEditor((editor) => explain(server, texts, editor)));
   command('hx.showCode', withEditor((editor) => chooseCode(code, editor)));
   for (const [name, stage] of [['hx.showCuda', 'cuda'], ['hx.showPtx', 'ptx'], ['hx.showSass', 'sass']]) {
     command(name, (argument) => showStage(code, stage, argument));
@@ -40,21 +40,16 @@ function registerCommands(context, { server, code, layout, tests }) {
   command('hx.run', (argument) => terminal(server, 'run', argument));
   command('hx.bench', (argument) => terminal(server, 'bench', argument));
   command('hx.doctor', () => terminal(server, 'doctor', {}));
-  command('hx.syntaxTree', withEditor((editor) => syntaxTree(server, editor)));
+  command('hx.syntaxTree', withEditor((editor) => syntaxTree(server, texts, editor)));
   command('hx.serverStatus', () => showStatus(server));
   command('hx.restart', () => server.restart());
   command('hx.showLog', () => server.log.show());
 }
 
-async function showText(text, language = 'plaintext') {
-  const document = await vscode.workspace.openTextDocument({ content: text, language });
-  await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true });
-}
-
-async function explain(server, editor) {
+async function explain(server, texts, editor) {
   const place = server.place(editor.document, editor.selection.active);
   const answer = await server.request('hx/explainLayout', place);
-  if (answer) await showText(answer.text);
+  if (answer) await texts.show(texts.address('why.txt', editor.document.uri), answer.text);
   else if (answer === null) vscode.window.showInformationMessage('hx: the cursor is on no tensor with a layout.');
 }
 
@@ -147,10 +142,10 @@ async function terminal(server, verb, argument) {
   await vscode.tasks.executeTask(task);
 }
 
-async function syntaxTree(server, editor) {
+async function syntaxTree(server, texts, editor) {
   const uri = String(editor.document.uri);
   const tree = await server.request('hx/syntaxTree', { textDocument: { uri }, range: null });
-  if (tree) await showText(tree);
+  if (tree) await texts.show(texts.address('syntax-tree.txt', uri), tree);
 }
 
 async function showStatus(server) {

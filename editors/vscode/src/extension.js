@@ -5,6 +5,7 @@ const { Server } = require('./server');
 const { CodeView } = require('./code-view');
 const { LayoutView } = require('./layout-view');
 const { Tests } = require('./test-explorer');
+const { ReadOnlyTexts } = require('./read-only');
 const { registerCommands } = require('./commands');
 
 /** @param {vscode.ExtensionContext} context */
@@ -13,8 +14,9 @@ async function activate(context) {
   const code = new CodeView(server);
   const layout = new LayoutView(server);
   const tests = new Tests(server);
-  context.subscriptions.push(server, code, layout, tests);
-  registerCommands(context, { server, code, layout, tests });
+  const texts = new ReadOnlyTexts('hx-text');
+  context.subscriptions.push(server, code, layout, tests, texts);
+  registerCommands(context, { server, code, layout, tests, texts });
   await server.start();
   tests.discover();
   // For tests of the extension itself.
