@@ -28,6 +28,23 @@ fn neovim_has_the_queries_of_the_grammar() {
     }
 }
 
+/// `:help hx` works in a plugin that nobody has made tags for: they are shipped, and are those of `:helptags`.
+#[test]
+fn neovim_has_the_tags_of_its_manual() {
+    let doc = root().join("editors/nvim/doc");
+    let manual = read(&doc.join("hx.txt"));
+    let words = manual.split_whitespace();
+    let tags =
+        words.filter_map(|word| word.strip_prefix('*')?.strip_suffix('*').filter(|tag| !tag.is_empty()));
+    let mut lines: Vec<String> = tags.map(|tag| format!("{tag}\thx.txt\t/*{tag}*\n")).collect();
+    lines.sort();
+    assert!(lines.contains(&"hx\thx.txt\t/*hx*\n".to_owned()));
+    assert!(
+        read(&doc.join("tags")) == lines.concat(),
+        "make `doc/tags` anew, by `:helptags editors/nvim/doc`"
+    );
+}
+
 /// The extension's own tests, by Node's own runner.
 #[test]
 fn tests_of_the_extension() {

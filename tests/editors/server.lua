@@ -82,12 +82,23 @@ session.run(function()
   session.check("an instruction behind an operation", (found or {})[line_with("gemm(")]:find("mma", 1, true) ~= nil)
 
   cursor_on("rc", "let rc")
+  --- The floating window is for reading.
+  local function read_only(what)
+    local writable = vim.iter(vim.api.nvim_list_wins()):any(function(window)
+      local is_float = vim.api.nvim_win_get_config(window).relative ~= ""
+      return is_float and vim.bo[vim.api.nvim_win_get_buf(window)].modifiable
+    end)
+    session.check(what .. " is for reading", not writable)
+  end
+
   vim.cmd.HxLayout()
   session.check("the layout view", (session.eventually("the layout view comes", float) or ""):find("mma.C", 1, true) ~= nil)
+  read_only("the layout view")
   close_floats()
   vim.cmd.HxWhy()
   session.check("the reasons", (session.eventually("the reasons come", float) or ""):find("because", 1, true) ~= nil)
   session.check("they are in the quickfix list", #vim.fn.getqflist() >= 2)
+  read_only("the view of the reasons")
   close_floats()
 
   local source = vim.api.nvim_get_current_buf()
@@ -96,6 +107,8 @@ session.run(function()
     local buffer = vim.fn.bufnr("hx://cuda/matmul")
     return buffer ~= -1 and vim.api.nvim_buf_line_count(buffer) > 20 and buffer
   end)
+  session.check("nobody can write into it", not vim.bo[code].modifiable and vim.bo[code].buftype == "nofile")
+  session.equal("it asks nobody to be saved", vim.bo[code].modified, false)
   cursor_on("gemm")
   vim.cmd.doautocmd("CursorMoved")
   local marks = vim.api.nvim_buf_get_extmarks(code, vim.api.nvim_get_namespaces()["hx.code"], 0, -1, {})
