@@ -4,7 +4,7 @@ use std::io::Write;
 
 use hx_base::{Code, Db, Diagnostic};
 use hx_host::HostError;
-use hx_report::{Config, Renderer};
+use hx_report::{Config, Format, Renderer};
 
 /// How text looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -15,6 +15,8 @@ pub struct Style {
     pub diagnostics: bool,
     /// Columns and lines that a drawing may take; everything is drawn where nothing limits it.
     pub size: Option<(usize, usize)>,
+    /// How findings are written.
+    pub format: Format,
 }
 
 /// Two streams: results on one, everything else on the other. A stream that is gone ends nothing.
@@ -52,20 +54,35 @@ impl<'a> Screen<'a> {
         self.result(&hx_report::explain(code, Config { color: self.style.color, ascii: false }));
     }
 
-    /// A line for people.
+    /// A line for people; left out where findings are for programs.
     pub fn remark(&mut self, text: &str) {
+        if self.style.format == Format::Json {
+            return;
+        }
         let _ = writeln!(self.err, "{text}");
         let _ = self.err.flush();
     }
 
     /// Findings with their places.
     pub fn diagnostics(&mut self, db: &dyn Db, found: &[Diagnostic]) {
-        let config = Config { color: self.style.diagnostics, ascii: false };
-        let mut renderer = Renderer::new(db, config);
+        let format = self.style.format;
+        let mut renderer = Renderer::new(db, self.config());
         for diagnostic in found {
-            let _ = writeln!(self.err, "{}", renderer.render(diagnostic).trim_end());
+            let text = hx_report::write(&mut renderer, diagnostic, format);
+            self.finding(&text);
         }
-        let _ = self.err.flush();
+    }
+
+    /// Of what is drawn for other programs nothing has colour.
+    fn config(&self) -> Config {
+        Config { color: self.style.diagnostics && self.style.format != Format::Json, ascii: false }
+    }
+
+    /// A finding as text: objects for programs are results.
+    fn finding(&mut self, text: &str) {
+        let stream = if self.style.format == Format::Json { &mut *self.out } else { &mut *self.err };
+        let _ = stream.write_all(text.as_bytes());
+        let _ = stream.flush();
     }
 
     /// A finding without a place.
@@ -76,10 +93,8 @@ impl<'a> Screen<'a> {
 
     /// The same from its parts.
     pub fn report(&mut self, code: &Code, message: &str, notes: &[String], help: &[String]) {
-        let config = Config { color: self.style.diagnostics, ascii: false };
-        let text = hx_report::render_placeless(code, message, notes, help, config);
-        let _ = write!(self.err, "{text}");
-        let _ = self.err.flush();
+        let text = hx_report::write_placeless(code, message, notes, help, self.config(), self.style.format);
+        self.finding(&text);
     }
 
     /// That Ctrl-C ended something. A terminal has echoed the key on the line.

@@ -93,6 +93,59 @@ pub fn render_placeless(
     text
 }
 
+/// How findings are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Format {
+    /// Drawn, for people.
+    #[default]
+    Human,
+    /// One line each.
+    Short,
+    /// One object a line, for programs. Such findings are results, and remarks for people are left out beside them.
+    Json,
+}
+
+/// A finding in a format, ended.
+pub fn write(renderer: &mut Renderer<'_>, diagnostic: &Diagnostic, format: Format) -> String {
+    match format {
+        Format::Human => format!("{}\n", renderer.render(diagnostic).trim_end()),
+        Format::Short => short(renderer.db, diagnostic),
+        Format::Json => renderer.json(diagnostic),
+    }
+}
+
+/// A finding without a place, in a format.
+pub fn write_placeless(
+    code: &Code,
+    message: &str,
+    notes: &[String],
+    help: &[String],
+    config: Config,
+    format: Format,
+) -> String {
+    match format {
+        Format::Human => render_placeless(code, message, notes, help, config),
+        Format::Short => header(code, code.severity, message, Config::default()),
+        Format::Json => {
+            let child =
+                |severity: &str, text: &String| serde_json::json!({ "severity": severity, "message": text });
+            let notes_and_help =
+                notes.iter().map(|n| child("note", n)).chain(help.iter().map(|h| child("help", h)));
+            let object = serde_json::json!({
+                "code": code.id,
+                "name": code.name,
+                "severity": code.severity.as_str(),
+                "message": message,
+                "spans": [],
+                "children": notes_and_help.collect::<Vec<_>>(),
+                "suggestions": [],
+                "rendered": render_placeless(code, message, notes, help, Config::default()),
+            });
+            format!("{object}\n")
+        }
+    }
+}
+
 /// The last line of a run: `2 errors, 1 warning`; nothing where there is neither.
 pub fn summary(diagnostics: &[Diagnostic]) -> Option<String> {
     let count = |severity| diagnostics.iter().filter(|d| d.severity == severity).count();

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use hx_base::{Code, Db, Diagnostic};
 use hx_host::HostError;
-use hx_report::{Config, Renderer};
+use hx_report::{Config, Format, Renderer};
 
 use crate::cli::{Color, MessageFormat};
 
@@ -12,7 +12,7 @@ use crate::cli::{Color, MessageFormat};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     config: Config,
-    format: MessageFormat,
+    format: Format,
 }
 
 impl Output {
@@ -25,11 +25,16 @@ impl Output {
             Color::Auto if std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) => false,
             Color::Auto => set("CLICOLOR_FORCE") || std::io::stderr().is_terminal(),
         };
+        let format = match format {
+            MessageFormat::Human => Format::Human,
+            MessageFormat::Short => Format::Short,
+            MessageFormat::Json => Format::Json,
+        };
         Output { config: Config { color, ascii: false }, format }
     }
 
     pub(crate) fn json(&self) -> bool {
-        self.format == MessageFormat::Json
+        self.format == Format::Json
     }
 
     /// Text for stdout. A reader that went away ends nothing: the exit code still says what was found.
@@ -62,12 +67,11 @@ impl Output {
         let config = if self.json() { Config::default() } else { self.config };
         let mut renderer = Renderer::new(db, config);
         for diagnostic in diagnostics {
+            let text = hx_report::write(&mut renderer, diagnostic, self.format);
             match self.format {
-                MessageFormat::Human => {
-                    self.error_text(&format!("{}\n\n", renderer.render(diagnostic).trim_end()));
-                }
-                MessageFormat::Short => self.error_text(&hx_report::short(db, diagnostic)),
-                MessageFormat::Json => self.result(&renderer.json(diagnostic)),
+                Format::Human => self.error_text(&format!("{text}\n")),
+                Format::Short => self.error_text(&text),
+                Format::Json => self.result(&text),
             }
         }
     }
@@ -86,31 +90,8 @@ impl Output {
     }
 
     pub(crate) fn placeless_parts(&self, code: &Code, message: &str, notes: &[String], help: &[String]) {
-        let plain = || hx_report::render_placeless(code, message, notes, help, Config::default());
-        match self.format {
-            MessageFormat::Human => {
-                self.error_text(&hx_report::render_placeless(code, message, notes, help, self.config));
-            }
-            MessageFormat::Short => {
-                self.error_text(&format!("{}[{}]: {message}\n", code.severity.as_str(), code.id));
-            }
-            MessageFormat::Json => {
-                let child = |severity: &str, text: &String| serde_json::json!({ "severity": severity, "message": text });
-                let notes = notes.iter().map(|n| child("note", n));
-                let children: Vec<_> = notes.chain(help.iter().map(|h| child("help", h))).collect();
-                let object = serde_json::json!({
-                    "code": code.id,
-                    "name": code.name,
-                    "severity": code.severity.as_str(),
-                    "message": message,
-                    "spans": [],
-                    "children": children,
-                    "suggestions": [],
-                    "rendered": plain(),
-                });
-                self.result(&format!("{object}\n"));
-            }
-        }
+        let text = hx_report::write_placeless(code, message, notes, help, self.config, self.format);
+        if self.json() { self.result(&text) } else { self.error_text(&text) }
     }
 
     /// A mistake in the command line that the flags' parser cannot see.
@@ -121,7 +102,7 @@ impl Output {
     /// The same for a session, which has a screen of its own.
     pub(crate) fn style(&self) -> hx_repl::Style {
         let color = self.config.color && std::io::stdout().is_terminal();
-        hx_repl::Style { color, diagnostics: self.config.color, size: None }
+        hx_repl::Style { color, diagnostics: self.config.color, size: None, format: self.format }
     }
 
     /// A word in colour, for results of tests.
