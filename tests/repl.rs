@@ -486,6 +486,37 @@ fn sessions_are_saved_and_files_loaded() {
     let ran = sandbox.run_with(&["run", "with.hx"], &[("HX_DEVICE", "sim")]);
     assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("12")), "{}", ran.stderr);
 
+    // What the loaded file had brought in is brought in again, whichever folder the session is saved in.
+    sandbox.write("lib.hx", b"const SIDE = 6;\nconst TOP = 2;\n");
+    sandbox.write(
+        "deep/within/k.hx",
+        b"use lib::{SIDE, TOP as UPPER};\nuse std::math::LOG2E;\nconst AREA = SIDE * SIDE;\n",
+    );
+    sandbox.write("other/keep.txt", b"");
+    let text = ":load deep/within/k.hx\nprint(AREA + SIDE + UPPER)\n:save near.hx\n:save other/far.hx\n:save deep/within/beside.hx\n";
+    let ran = script(&sandbox, &[], text);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for (path, module) in
+        [("near.hx", "deep::within::k"), ("other/far.hx", "deep::within::k"), ("deep/within/beside.hx", "k")]
+    {
+        let saved = std::fs::read_to_string(sandbox.path(path)).expect("it was written");
+        assert!(saved.contains(&format!("use {module}::AREA;\n")), "{path}: {saved}");
+        assert!(saved.contains("use lib::{SIDE, TOP as UPPER};\n"), "{path}: {saved}");
+        let ran = sandbox.run_with(&["run", path], &[("HX_DEVICE", "sim")]);
+        assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("44")), "{path}: {}", ran.stderr);
+    }
+    // A name of two files is that of the one that was loaded last.
+    sandbox.write("again.hx", b"const SIDE = 7;\n");
+    let ran = script(&sandbox, &[], ":load lib.hx\n:load again.hx\nprint(SIDE)\n:save last.hx\n");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let ran = sandbox.run_with(&["run", "last.hx"], &[("HX_DEVICE", "sim")]);
+    assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("7")), "{}", ran.stderr);
+    // To a folder whose name is no word no path leads: that is said, and the file lacks it.
+    sandbox.write("my-lib/k.hx", b"const SIDE = 8;\n");
+    let ran = script(&sandbox, &[], ":load my-lib/k.hx\nprint(SIDE)\n:save lacks.hx\n");
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("which has `SIDE`: save beside it"), "{}", ran.stderr);
+
     sandbox.write("k.hx", b"const ROWS = 7;\ntest \"seven\" { assert(ROWS == 7); }\n");
     sandbox.write("bad.hx", b"const ROWS = ;\n");
     let ran = script(
@@ -552,4 +583,40 @@ fn an_endless_kernel_is_stopped() {
         ───╯
     "#]]
     .assert_eq(&format!("{}---\n{}", ran.stdout, ran.stderr));
+}
+
+/// Findings are written as everywhere: one line each, or objects on stdout, where remarks are left out.
+#[test]
+fn message_formats() {
+    let text = "1 + 1\n:load nowhere.hx\nlet n: i8 = missing\n";
+    check(
+        &["--keep-going", "--message-format", "short"],
+        text,
+        expect![[r#"
+            2
+            ! error[HX0606]: cannot open `nowhere.hx`: no such file or folder
+            ! cell 2:1:13: error[HX0101]: nothing in scope is called `missing`
+            exit code 1
+        "#]],
+    );
+    let sandbox = Sandbox::new();
+    sandbox.write("k.hx", b"const ROWS = 7;\n");
+    let ran = script(&sandbox, &["--keep-going", "--message-format=json"], &format!(":load k.hx\n{text}"));
+    let mut found = String::new();
+    for line in ran.stdout.lines() {
+        let Ok(object) = serde_json::from_str::<serde_json::Value>(line) else { panic!("{line}") };
+        let at = &object["spans"][0];
+        let (line_at, column) = (&at["start"]["line"], &at["start"]["column"]);
+        found += &match object["code"].as_str() {
+            Some(code) => format!("{code} {} {line_at}:{column} {}\n", at["path"], object["message"]),
+            None => format!("{line}\n"),
+        };
+    }
+    expect![[r#"
+        2
+        HX0606 null null:null "cannot open `nowhere.hx`: no such file or folder"
+        HX0101 "cell 2" 1:13 "nothing in scope is called `missing`"
+    "#]]
+    .assert_eq(&found);
+    assert_eq!((ran.stderr.as_str(), ran.code), ("", 1));
 }

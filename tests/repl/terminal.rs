@@ -267,6 +267,19 @@ fn words_are_coloured_by_meaning() {
     t.keys("\x03");
 }
 
+/// Findings at a prompt are written as the flag says.
+#[test]
+fn message_formats() {
+    let start = |format: &str| {
+        let args = ["repl", "--device", "sim", "--message-format", format];
+        Terminal::start(Sandbox::new(), &args, &[])
+    };
+    let mut t = start("short");
+    assert_eq!(t.enter("missing"), "cell 1:1:1: error[HX0101]: nothing in scope is called `missing`");
+    assert_eq!(t.enter("1 + 1"), "2");
+    contains(&start("json").enter("missing"), "{\"code\":\"HX0101\",\"name\":\"unknown-name\"");
+}
+
 /// Every command, one after the other, in one session.
 #[test]
 fn every_command() {

@@ -65,10 +65,17 @@ pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Optio
         FileKind::Cell => (FileKind::Workspace, ""),
         kind => (kind, from.path(db)),
     };
+    let current = db.workspace().current_dir(db);
+    // Files below the current folder are known by their paths from there, others by absolute ones.
+    let known = |path: String| {
+        let below = path.strip_prefix(current).and_then(|path| path.strip_prefix('/')).map(str::to_owned);
+        let found = files.get(&(kind, path)).copied();
+        found.or_else(|| files.get(&(kind, below?)).copied())
+    };
     loop {
         folder = folder.rsplit_once('/').map_or("", |(folder, _)| folder);
         let path = if folder.is_empty() { relative.clone() } else { format!("{folder}/{relative}") };
-        let found = files.get(&(kind, path)).copied();
+        let found = known(path);
         if found.is_some() {
             return found;
         }
@@ -78,13 +85,10 @@ pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Optio
     }
     // Where one works inside a project, the folders above have absolute paths.
     let inside = kind == FileKind::Workspace && !from.path(db).starts_with('/');
-    let current = db.workspace().current_dir(db);
     let mut above = if inside { current } else { "" };
     while let Some((folder, _)) = above.rsplit_once('/') {
         above = folder;
-        let path = format!("{above}/{relative}");
-        let below = path.strip_prefix(current).and_then(|path| path.strip_prefix('/'));
-        let found = files.get(&(kind, below.unwrap_or(&path).to_owned())).copied();
+        let found = known(format!("{above}/{relative}"));
         if found.is_some() {
             return found;
         }
@@ -118,6 +122,15 @@ mod tests {
         assert_eq!(find(files[0], "b::main"), "none");
         assert_eq!(find(files[1], "b::main"), "a/b/main.hx");
         assert_eq!(find(std, "main"), "none");
+        use salsa::Setter as _;
+        workspace.set_current_dir(&mut db).to("/home/me".to_owned());
+        let above = SourceFile::workspace(&db, "/home/main.hx", "");
+        workspace.add_files(&mut db, [above]);
+        let find = |from: SourceFile, path: &str| {
+            let segments: Vec<&str> = path.split("::").collect();
+            resolve_module(&db, from, &segments).map_or("none", |file| file.path(&db))
+        };
+        assert_eq!(find(above, "me::a::std2"), "a/std2.hx", "a file below the current folder, from above it");
         let own = SourceFile::workspace(&db, "std/matmul.hx", "");
         workspace.add_files(&mut db, [own]);
         let found = resolve_module(&db, files[0], &["std", "matmul"]);

@@ -2,7 +2,7 @@
 
 use hx_base::{Edit, FileKind, SourceFile, TextRange, TextSize};
 use hx_compile::Db;
-use hx_syntax::{SyntaxKind, lex};
+use hx_syntax::is_identifier;
 
 use crate::names::{Def, Occurrence, Role, definition_of, occurrence_at, occurrences};
 use crate::{Cancellable, FileRange, catch};
@@ -167,11 +167,6 @@ pub fn rename(
         }
         Ok(edits)
     })
-}
-
-fn is_identifier(text: &str) -> bool {
-    let tokens = lex(text);
-    matches!(tokens.as_slice(), [token] if token.kind == SyntaxKind::IDENT)
 }
 
 /// What has that name already where the new name would be seen.

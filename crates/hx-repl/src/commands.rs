@@ -6,6 +6,7 @@ mod kernels;
 mod layouts;
 mod runs;
 mod settings;
+mod uses;
 
 use hx_base::nearest;
 

@@ -363,5 +363,10 @@ impl Lexer<'_> {
     }
 }
 
+/// Whether a text is a name that the language takes: one word that is no keyword.
+pub fn is_identifier(text: &str) -> bool {
+    matches!(lex(text).as_slice(), [token] if token.kind == SyntaxKind::IDENT)
+}
+
 #[cfg(test)]
 mod tests;

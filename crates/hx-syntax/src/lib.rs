@@ -27,7 +27,7 @@ pub use crate::{
     error::{SyntaxError, codes},
     foreign::{Foreign, ForeignPlace, foreign, foreign_words},
     kind::{SyntaxKind, T},
-    lexer::{Token, lex},
+    lexer::{Token, is_identifier, lex},
 };
 
 /// The language tag that ties rowan's trees to [`SyntaxKind`].

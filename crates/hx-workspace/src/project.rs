@@ -261,7 +261,7 @@ impl Database {
     }
 
     /// Where a module would be on disk: looked for from the folder of the file outwards, as `hx_base::resolve_module` does.
-    fn find_module(&self, from: &str, module: &[String]) -> Option<String> {
+    pub fn find_module(&self, from: &str, module: &[String]) -> Option<String> {
         let relative = format!("{}.hx", module.join("/"));
         let mut folder = paths::parent(from);
         let root = self.project_root(folder);

@@ -1,13 +1,13 @@
 //! `:load`, `:reload` and `:save`.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hx_base::{Diagnostic, FileKind, Scope, SourceFile, codes};
 use hx_hir::{Item, ItemKind, Name, file_items, item_range};
 use hx_syntax::{SyntaxKind, SyntaxNode, TextRange, ast::AstNode as _};
 
+use super::uses::uses;
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
 
@@ -114,13 +114,17 @@ pub(super) fn save_over(session: &mut Session, path: &str, screen: &mut Screen<'
         screen.usage("`:save` writes a file: name one, as in `:save session.hx`");
         return Outcome::Failed;
     }
-    let text = session_text(session, Path::new(path));
+    let (text, missing) = session_text(session, Path::new(path));
     // The formatter refuses a text with errors, which is no reason to lose it.
     let text = hx_fmt::format(&text).unwrap_or(text);
     match std::fs::write(path, text) {
         Ok(()) => {
             screen.remark(&format!("wrote {path}"));
-            Outcome::Good
+            for sentence in &missing {
+                screen.usage(sentence);
+            }
+            // The file lacks what the session had.
+            if missing.is_empty() { Outcome::Good } else { Outcome::Failed }
         }
         Err(error) => {
             screen.report(&codes::IO_ERROR, &format!("cannot write `{path}`: {error}"), &[], &[]);
@@ -129,8 +133,8 @@ pub(super) fn save_over(session: &mut Session, path: &str, screen: &mut Screen<'
     }
 }
 
-/// The items as they are seen last, and the statements in their order as `main`, for a file at a path.
-fn session_text(session: &Session, path: &Path) -> String {
+/// The items as they are seen last, and the statements in their order as `main`, for a file at a path; and what it lacks.
+fn session_text(session: &Session, path: &Path) -> (String, Vec<String>) {
     let db = &session.db;
     let mut out = String::new();
     let mut seen: Vec<(ItemKind, Name)> = Vec::new();
@@ -153,54 +157,21 @@ fn session_text(session: &Session, path: &Path) -> String {
     let had_main = seen.iter().any(|(kind, _)| *kind == ItemKind::Main);
     let statements = statements(session);
     let used = items.iter().chain(&statements).map(String::as_str).collect::<Vec<_>>().join("\n");
-    out += &uses(session, path, &used, &seen);
+    let uses = uses(session, &absolute(path), &used, &seen);
+    out += &uses.text;
     out += &items.join("\n\n");
     if !statements.is_empty() {
         let title = if had_main { "test \"the session\"" } else { "main" };
         let _ = write!(out, "\n\n{title} {{\n{}\n}}\n", statements.join("\n"));
     }
-    out
+    (out, uses.missing)
 }
 
-/// What brings the items of loaded files in that a text mentions. A file that no path leads to from there is told of.
-fn uses(session: &Session, saved: &Path, text: &str, own: &[(ItemKind, Name)]) -> String {
-    let db = &session.db;
-    let folder = saved.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let words: BTreeSet<&str> =
-        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
-    let mut out = String::new();
-    for file in session.files().into_iter().rev().filter(|file| file.kind(db) != FileKind::Cell) {
-        let names = file_items(db, file).named().map(|item| item.name(db));
-        let names =
-            names.filter(|name| words.contains(name.as_str()) && !own.iter().any(|(_, n)| n == *name));
-        let names: Vec<&str> = names.map(Name::as_str).collect();
-        if names.is_empty() {
-            continue;
-        }
-        let on_disk = db.path_on_disk(file).and_then(|path| Path::new(path).canonicalize().ok());
-        let below = on_disk.as_deref().and_then(|path| path.strip_prefix(&folder).ok());
-        let from_std = || (file.kind(db) == FileKind::Std).then(|| Path::new(file.path(db)));
-        let segments = below.or_else(from_std).and_then(|path| {
-            let path = path.with_extension("");
-            path.iter().map(|part| part.to_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-        });
-        let list = if let [name] = names.as_slice() {
-            (*name).to_owned()
-        } else {
-            format!("{{{}}}", names.join(", "))
-        };
-        let _ = match segments {
-            Some(segments) => writeln!(out, "use {}::{list};", segments.join("::")),
-            None => {
-                writeln!(out, "// {}: of {}, which the session had loaded.", names.join(", "), file.path(db))
-            }
-        };
-    }
-    if !out.is_empty() {
-        out.push('\n');
-    }
-    out
+/// A path without links in its folders; the file itself may not be there yet.
+fn absolute(path: &Path) -> PathBuf {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder));
+    folder.unwrap_or_default().join(path.file_name().unwrap_or_default())
 }
 
 fn item_text(session: &Session, item: Item<'_>) -> String {
