@@ -19,7 +19,8 @@ fn press(client: &mut Client, line: u32, column: u32, key: char) {
     client.change("k.hx", json!([{ "range": { "start": at, "end": at }, "text": key.to_string() }]));
 }
 
-/// A statement is typed, and after each key all is asked that an editor asks. Nobody waits for an answer, and each comes.
+/// A statement is typed, and after each key all is asked that an editor asks. Nobody waits for an answer, and each comes. Only of
+/// words that were left there may be no items: an editor that gets some asks for none of the next word.
 #[test]
 fn typing_loses_no_answer() {
     let mut client = Client::start(&[]);
@@ -28,7 +29,8 @@ fn typing_loses_no_answer() {
     for round in 0..10 {
         let mut ids = Vec::new();
         let mut typed = String::new();
-        for (column, key) in (4..).zip("gemm(rc, ra, shared".chars()) {
+        let statement = "gemm(rc, ra, shared";
+        for (column, key) in (4..).zip(statement.chars()) {
             press(&mut client, line, column, key);
             typed.push(key);
             let place = client.at("k.hx", line, column + 1);
@@ -42,6 +44,10 @@ fn typing_loses_no_answer() {
         }
         for (method, typed, id) in ids {
             let answer = client.answer(id);
+            let is_left = statement[typed.len()..].contains(|c: char| !c.is_alphanumeric());
+            if method == "completion" && is_left && answer["error"]["code"] == -32801 {
+                continue;
+            }
             assert!(answer["error"].is_null(), "round {round}: {method} after `{typed}`: {answer}");
             let wanted = match (method, typed.as_str()) {
                 ("completion", "ge") => "gemm",

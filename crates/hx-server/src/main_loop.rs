@@ -16,9 +16,10 @@ use salsa::Database as _;
 use tower_lsp::jsonrpc::Error;
 use tower_lsp::ls_types::Diagnostic;
 
+use crate::from_proto::Positions;
 use crate::outgoing::{Outgoing, Refresh, ToClient};
 use crate::pool::Pool;
-use crate::questions::Overtaken;
+use crate::questions::{Overtaken, Subject, is_same_word};
 use crate::state::{Shared, Snapshot, user_files};
 use crate::task::{Attempt, Task, internal, modified};
 use crate::to_proto;
@@ -123,6 +124,9 @@ impl MainLoop {
             }
             Event::Read(mut task) => {
                 task.after = self.writer.generation;
+                if task.question.overtaken == Overtaken::SameWord {
+                    task.behind = task.subject.as_ref().and_then(|about| self.behind(about));
+                }
                 self.questions.push_back(task);
             }
             Event::Free(task) => {
@@ -176,8 +180,25 @@ impl MainLoop {
         match task.question.overtaken {
             Overtaken::Newest => true,
             Overtaken::SamePlace => touched.is_none_or(|first| about.place <= first),
+            Overtaken::SameWord => {
+                touched.is_none_or(|first| about.place <= first)
+                    && task
+                        .behind
+                        .as_deref()
+                        .zip(self.behind(about).as_deref())
+                        .is_some_and(|(before, now)| is_same_word(before, now))
+            }
             Overtaken::SameText => touched.is_none(),
         }
+    }
+
+    /// The rest of the line behind the place of an open document.
+    fn behind(&self, about: &Subject) -> Option<String> {
+        let file = self.writer.shared.documents.get(&about.path)?.file;
+        let (db, encoding) = (&self.writer.db, self.writer.shared.client.encoding);
+        let at = Positions::new(db, file, encoding).offset(about.place);
+        let rest = &file.text(db)[usize::from(at)..];
+        Some(rest.lines().next().unwrap_or_default().to_owned())
     }
 
     fn diagnose_next(&mut self) -> bool {

@@ -13,6 +13,10 @@ pub(crate) enum Overtaken {
     /// It is about a place: it is asked again of the newest text while everything before that place is as it was, as while the
     /// user types on. Otherwise the client is told that the content was modified.
     SamePlace,
+    /// It is about the word that ends at a place: it is asked again of the newest text while that word grows and all else is as it
+    /// was. Otherwise the client is told that the content was modified, and asks for the next word: items of a word that the user
+    /// has left it would match with the next one.
+    SameWord,
     /// Its answer is edits of the text that the client had: it is asked again while its document has not changed, as after an edit
     /// of another file. Otherwise the client is told that the content was modified.
     SameText,
@@ -53,7 +57,7 @@ questions! {
 
     CODE_ACTION = "textDocument/codeAction", SamePlace;
     CODE_ACTION_RESOLVE = "codeAction/resolve", SamePlace;
-    COMPLETION = "textDocument/completion", SamePlace;
+    COMPLETION = "textDocument/completion", SameWord;
     DEFINITION = "textDocument/definition", SamePlace;
     DOCUMENT_HIGHLIGHT = "textDocument/documentHighlight", SamePlace;
     EMIT = "hx/emit", SamePlace;
@@ -80,6 +84,12 @@ questions! {
 pub(crate) struct Subject {
     pub(crate) path: String,
     pub(crate) place: Position,
+}
+
+/// Whether the text behind a place is what it was, but for letters of a word right at the place.
+pub(crate) fn is_same_word(before: &str, now: &str) -> bool {
+    let typed = now.strip_suffix(before);
+    typed.is_some_and(|typed| typed.chars().all(|c| c.is_alphanumeric() || c == '_'))
 }
 
 /// Parameters that say what they are about.
@@ -195,6 +205,7 @@ mod tests {
         for (overtaken, row) in [
             (Overtaken::Newest, "| the text as it is |"),
             (Overtaken::SamePlace, "| a place |"),
+            (Overtaken::SameWord, "| a word |"),
             (Overtaken::SameText, "| edits of the text |"),
         ] {
             let row = page.lines().find(|line| line.starts_with(row)).expect(row);
@@ -206,6 +217,15 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn words_grow() {
+        assert!(is_same_word(")\n", ")\n"));
+        assert!(is_same_word(")\n", "ob_2)\n"));
+        assert!(!is_same_word(")\n", "a, r)\n"));
+        assert!(!is_same_word(")\n", ".T)\n"));
+        assert!(!is_same_word(")\n", "\n"));
     }
 
     #[test]

@@ -88,6 +88,8 @@ pub(crate) struct Task {
     pub(crate) slot: CancelSlot,
     /// How many changes the client had sent before it.
     pub(crate) after: u64,
+    /// The text behind the place that it is about, as it was then, where that matters.
+    pub(crate) behind: Option<String>,
     work: Work,
 }
 
@@ -131,7 +133,7 @@ where
         let _guard = guard;
         receiver.await.unwrap_or_else(|_| Err(internal("the server is shutting down")))
     };
-    (Task { question, subject, slot, after: 0, work }, answer)
+    (Task { question, subject, slot, after: 0, behind: None, work }, answer)
 }
 
 impl Task {
