@@ -4,7 +4,7 @@ use hx_dtype::DType;
 
 use super::draw_more::packs;
 use super::program::{
-    Binary, Compare, Feed, Fold, Input, Node, Op, POINTS, Program, Range, Shape, Step, Store, Value,
+    Binary, Compare, Feed, Fold, Input, Inset, Node, Op, POINTS, Program, Range, Shape, Step, Store, Value,
     ViewKind, Way, bounds, exact, is_narrow, is_unsigned, sums_of,
 };
 use crate::support::Random;
@@ -147,7 +147,10 @@ impl Draw {
         if packed && store == Store::Transposed || store == Store::Added && !(adds && exact_sum) {
             store = Store::Direct;
         }
-        self.steps.push(Step { op, from, value, store, stored, kept: true });
+        let place =
+            if store == Store::ThroughShared { self.inset(value.shape, value.dtype, 30) } else { None };
+        let margin = self.inset(value.shape, value.dtype, 25);
+        self.steps.push(Step { op, from, value, store, stored, margin, place, kept: true });
         self.steps.len() - 1
     }
 
@@ -188,7 +191,8 @@ impl Draw {
     }
 
     fn step(&mut self) {
-        match self.below(140) {
+        match self.below(154) {
+            140..154 => self.window(),
             132..140 => self.batch(),
             124..132 => {
                 let number = self.random.next();
@@ -229,7 +233,11 @@ impl Draw {
             (!transposed && self.percent(15)).then(|| [8 * self.below(3) as i64, 2 + self.below(7) as i64]);
         let view = if !transposed && self.percent(25) { ViewKind::GlobalView } else { ViewKind::Tile };
         let pad = self.percent(12).then(|| self.below(4) as i64).filter(|pad| *pad <= bounds(dtype).1);
-        Input { dtype, tile, extent, per_block: self.percent(60), transposed, around, pad, range, view }
+        let per_block = self.percent(60);
+        let skip = if transposed || around.is_some() { None } else { self.inset(tile, dtype, 20) };
+        let skip = skip.map(|inset| Inset { after: [0, 0], ..inset });
+        let place = self.inset(tile, dtype, 30);
+        Input { dtype, tile, extent, per_block, transposed, around, pad, range, view, skip, place }
     }
 
     /// A tile from global memory, with elements no greater than asked for.
@@ -246,15 +254,15 @@ impl Draw {
             input.pad = input.pad.filter(|pad| *pad <= most);
         }
         if shape[0] == 1 && dtype.bits() >= 8 && self.percent(60) {
-            input =
-                Input { per_block: false, transposed: false, around: None, view: ViewKind::Vector, ..input };
+            let view = ViewKind::Vector;
+            input = Input { per_block: false, transposed: false, around: None, skip: None, view, ..input };
         }
         if input.view == ViewKind::Tile && !input.transposed && input.around.is_none() && self.percent(12) {
             let view = ViewKind::Gathered {
                 rows: 1 + self.below(2 * shape[0] as usize) as i64,
                 shared: self.percent(40),
             };
-            input = Input { view, ..input };
+            input = Input { view, skip: None, ..input };
         }
         let mut way = self.pick(&[Way::Load, Way::Load, Way::Copy, Way::Shared, Way::Async]);
         if way == Way::Async && (input.pad.is_some() || input.view == ViewKind::Vector || !input.is_aligned())
@@ -549,7 +557,10 @@ impl Draw {
         let tf32 = own == DType::F32 && k % 4 == 0 && self.percent(50);
         let warps = self.warps([m, n], own);
         let from = [a, b].into_iter().chain(start).collect();
-        self.push(Op::Gemm { init, staged, warps, tf32 }, from, Value { shape: [m, n], dtype: out, range });
+        let [x, y] = [self.value(a), self.value(b)];
+        let (places, walk) = self.slices_of_operands(staged, [x, y], if tf32 { 4 } else { 1 });
+        let op = Op::Gemm { init, staged, places, walk, warps, tf32 };
+        self.push(op, from, Value { shape: [m, n], dtype: out, range });
     }
 
     /// An arrangement of the warps that the tile allows.
@@ -595,19 +606,26 @@ impl Draw {
             let input = self.input([[m, k], [n, k]][i], kinds[i]);
             // What lies beyond K counts as zero on both sides; packed elements come in whole bytes.
             let last = if kinds[i].bits() < 8 { k } else { last };
-            Input { extent: [input.extent[0], last], pad: None, view: ViewKind::Tile, around: None, ..input }
+            let view = ViewKind::Tile;
+            Input { extent: [input.extent[0], last], pad: None, view, around: None, skip: None, ..input }
         });
         if steps > 1 || narrow && dtype.bits() < 8 {
             // The tile that `extent` speaks of is the last one along K too.
             a.transposed = false;
             b.transposed = false;
         }
-        let pipelined = a.is_aligned() && b.is_aligned();
+        let pipelined = [&a, &b].into_iter().all(|input| Input { place: None, ..*input }.is_aligned());
         let feed = match self.below(4) {
             0 => Feed::Registers,
             1 | 2 if pipelined => Feed::Pipeline { stages: 2 + self.below(3) as i64 },
             _ => Feed::Shared,
         };
+        if let Feed::Pipeline { .. } = feed {
+            // Asynchronous copies go to slices that begin at multiples of 4 bytes.
+            for input in [&mut a, &mut b] {
+                input.place = input.place.filter(|_| input.is_aligned());
+            }
+        }
         let (init, scale) = (self.below(3) as i64, feed == Feed::Registers && !narrow && self.percent(50));
         let out = sums_of(dtype).unwrap_or(DType::F32);
         let factor = if scale { 2 } else { 1 };
@@ -615,27 +633,6 @@ impl Draw {
         let range = range.union(Range::new(0, 0)).map(|x| x + init);
         let value = Value { shape: [m, n], dtype: out, range };
         self.push(Op::Product { a, b, steps, feed, init, scale }, Vec::new(), value);
-    }
-
-    fn stage(&mut self) {
-        let at = self.any();
-        let value = self.value(at);
-        let [rows, columns] = value.shape;
-        let packed = value.dtype.bits() < 8;
-        let transposed = !packed && self.percent(50);
-        let pin = match self.below(4) {
-            _ if packed => None,
-            0 => Some(format!("({rows}, {columns}) : ({}, 1)", columns + self.pick(&[0, 1, 2, 8]))),
-            1 => Some(format!("({rows}, {columns}) : (1, {})", rows + self.pick(&[0, 1, 2, 8]))),
-            2 if rows % 8 == 0 && columns % 64 == 0 => {
-                let bits = 1 + self.below(3);
-                Some(format!("swizzle<{bits}, 3, 3> ∘ ({rows}, {columns}) : ({columns}, 1)"))
-            }
-            _ => None,
-        };
-        let shape = if transposed { [columns, rows] } else { value.shape };
-        let permute = self.percent(30);
-        self.push(Op::Stage { transposed, permute, pin }, vec![at], Value { shape, ..value });
     }
 
     fn rearrange(&mut self) {

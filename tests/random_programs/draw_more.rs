@@ -48,7 +48,17 @@ impl Draw {
             let input = self.input([rows, k], dtype);
             // What lies beyond K counts as zero on both sides.
             let extent = [input.extent[0], last];
-            Input { extent, pad: None, transposed: false, view: ViewKind::Tile, around: None, ..input }
+            let view = ViewKind::Tile;
+            Input {
+                extent,
+                pad: None,
+                transposed: false,
+                view,
+                around: None,
+                skip: None,
+                place: None,
+                ..input
+            }
         });
         let staged = a.is_aligned() && b.is_aligned() && self.percent(50);
         let out = sums_of(dtype).unwrap_or(DType::F32);

@@ -97,6 +97,8 @@ impl Draw {
             around: None,
             pad: None,
             view: ViewKind::Paired,
+            skip: None,
+            place: None,
             ..input
         };
         let way = self.pick(&[Way::Load, Way::Async]);
@@ -134,7 +136,7 @@ impl Draw {
         let [x, y] = [a, b].map(|at| self.value(at));
         let ([m, k], n) = (x.shape, y.shape[0]);
         let range = x.range.zip(y.range, |x, y| x * y).map(|x| x * k).union(Range::new(0, 0));
-        let op = Op::Gemm { init: Some(0), staged, warps: None, tf32 };
+        let op = Op::Gemm { init: Some(0), staged, places: [None; 2], walk: None, warps: None, tf32 };
         self.push(op, vec![a, b], Value { shape: [m, n], dtype: out, range });
     }
 
@@ -146,7 +148,8 @@ impl Draw {
         let (b, staged) = if transposes(row) {
             let from = self.load([k, n], dtype, Some(7));
             let value = Value { shape: [n, k], ..self.value(from) };
-            (self.push(Op::Stage { transposed: true, permute: false, pin: None }, vec![from], value), false)
+            let op = Op::Stage { transposed: true, permute: false, pin: None, place: None };
+            (self.push(op, vec![from], value), false)
         } else {
             (self.load([n, k], dtype, Some(7)), true)
         };
@@ -165,7 +168,7 @@ impl Draw {
         let shape = if transposed { [k, n] } else { [n, k] };
         // One matrix leaves each lane two neighbours, which are turned as well when they are read back, unless the columns lie in one piece.
         let pin = (transposed && row.words == 1).then(|| format!("({n}, {k}) : (1, {n})"));
-        let op = Op::Stage { transposed, permute: false, pin };
+        let op = Op::Stage { transposed, permute: false, pin, place: None };
         let at = self.push(op, vec![b], Value { shape, ..value });
         (self.steps[at].store, self.steps[at].stored) = (Store::Direct, shape);
     }

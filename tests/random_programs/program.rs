@@ -123,6 +123,10 @@ pub(super) struct Step {
     pub(super) store: Store,
     /// Rows and columns of the last block that are stored.
     pub(super) stored: Shape,
+    /// Where it lies in the larger tensor that it is stored in.
+    pub(super) margin: Option<Inset>,
+    /// Where it lies in a larger shared tensor that it passes on its way.
+    pub(super) place: Option<Inset>,
     /// False once the shrinker left it out.
     pub(super) kept: bool,
 }
@@ -134,6 +138,53 @@ pub(super) enum Store {
     Transposed,
     /// Added to what other blocks give.
     Added,
+}
+
+/// Where a tile lies in a larger tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Inset {
+    /// Rows and columns before the tile.
+    pub(super) before: Shape,
+    /// Rows and columns after it.
+    pub(super) after: Shape,
+    pub(super) start: Start,
+}
+
+/// How a program says where a slice starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Start {
+    /// By numbers.
+    Written,
+    /// By integers that the launch gives.
+    Launch,
+    /// Its columns by so many times an integer that the launch gives.
+    Steps(i64),
+}
+
+impl Inset {
+    /// How many elements an integer of the launch counts along an axis; nothing where the text says the start.
+    pub(super) fn step(&self, axis: usize) -> Option<i64> {
+        match self.start {
+            Start::Launch => Some(1),
+            Start::Steps(n) => (axis == 1).then_some(n),
+            Start::Written => None,
+        }
+    }
+
+    /// What is known at compile time to divide the start along an axis; 0 for the start 0.
+    pub(super) fn divisor(&self, axis: usize) -> i64 {
+        self.step(axis).unwrap_or(self.before[axis])
+    }
+
+    /// Whether the first tile of the slice is provably one: its start leaves no whole tiles before it.
+    pub(super) fn is_tiled(&self, tile: Shape) -> bool {
+        [0, 1].into_iter().all(|axis| self.divisor(axis) < tile[axis])
+    }
+
+    /// The extents of the larger tensor.
+    pub(super) fn whole(&self, shape: Shape) -> Shape {
+        [0, 1].map(|axis| self.before[axis] + shape[axis] + self.after[axis])
+    }
 }
 
 /// A tensor in global memory. Each block reads one tile of it, or all read the same.
@@ -152,6 +203,10 @@ pub(super) struct Input {
     pub(super) pad: Option<i64>,
     pub(super) range: Range,
     pub(super) view: ViewKind,
+    /// Where it begins in a larger tensor, as the kernel says.
+    pub(super) skip: Option<Inset>,
+    /// Where it lies in a larger shared tensor on its way, or its table does.
+    pub(super) place: Option<Inset>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -179,7 +234,12 @@ impl Input {
         let wide = self.around.is_none_or(|around| around.iter().all(|&n| even(n)));
         // Of a stride, no more is known than that 16 divides it.
         let known = self.dtype.bits() > 1;
-        known && even(along[0]) && even(along[1]) && even(total) && wide
+        let axis = usize::from(!self.transposed);
+        let starts = [self.skip, self.place]
+            .into_iter()
+            .flatten()
+            .all(|inset| even(inset.divisor(axis)) && even(inset.whole(self.tile)[axis] - self.tile[axis]));
+        known && starts && even(along[0]) && even(along[1]) && even(total) && wide
     }
 }
 
@@ -231,6 +291,10 @@ pub(super) enum Op {
     Gemm {
         init: Option<i64>,
         staged: [bool; 2],
+        /// Where staged operands lie in larger shared tensors.
+        places: [Option<Inset>; 2],
+        /// Staged operands that are multiplied slice by slice of K, in a loop.
+        walk: Option<Walk>,
         warps: Option<[i64; 2]>,
         tf32: bool,
     },
@@ -254,7 +318,18 @@ pub(super) enum Op {
     Stage {
         transposed: bool,
         permute: bool,
+        /// Of the larger tensor, if there is one.
         pin: Option<String>,
+        place: Option<Inset>,
+    },
+    /// A part of the tile by way of shared memory, or the sum of several, each further along an axis than the one before.
+    Window {
+        first: Shape,
+        walk: Walk,
+        axis: usize,
+        /// How far each is from the one before.
+        step: i64,
+        start: Start,
     },
     Rearrange {
         layout: Option<String>,
@@ -282,6 +357,13 @@ pub(super) enum Op {
         no: Node,
         flag: bool,
     },
+}
+
+/// A loop over slices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Walk {
+    pub(super) count: i64,
+    pub(super) unroll: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

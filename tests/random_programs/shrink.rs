@@ -1,6 +1,6 @@
 //! Making a failing program smaller.
 
-use super::program::{Input, Op, Program, Store, Way};
+use super::program::{Input, Op, Program, Start, Store, Way};
 
 /// The smallest program found that still fails: steps are left out with all that follows from them, and what remains is made
 /// plainer.
@@ -60,6 +60,7 @@ fn plainer(program: &Program) -> Vec<Change> {
     for at in 0..program.steps.len() {
         changes.push(Box::new(move |p| p.steps[at].store = Store::Direct));
         changes.push(Box::new(move |p| p.steps[at].stored = p.steps[at].value.shape));
+        changes.push(Box::new(move |p| (p.steps[at].margin, p.steps[at].place) = (None, None)));
         changes.push(Box::new(move |p| {
             if let Op::Load { input, way } = &mut p.steps[at].op {
                 *way = Way::Load;
@@ -73,9 +74,13 @@ fn plainer(program: &Program) -> Vec<Change> {
             }
         }));
         changes.push(Box::new(move |p| match &mut p.steps[at].op {
-            Op::Gemm { staged, .. } => *staged = [false; 2],
+            Op::Gemm { staged, places, walk, .. } => {
+                (*staged, *places, *walk) = ([false; 2], [None; 2], None);
+            }
             Op::Batch { staged, .. } => *staged = false,
-            Op::Stage { pin, .. } | Op::Fill { pin, .. } => *pin = None,
+            Op::Stage { pin, place, .. } => (*pin, *place) = (None, None),
+            Op::Fill { pin, .. } => *pin = None,
+            Op::Window { start, .. } => *start = Start::Written,
             Op::Rearrange { layout } => *layout = None,
             _ => {}
         }));
@@ -88,6 +93,7 @@ fn plain(input: &mut Input) {
     input.pad = input.pad.filter(|_| !fits);
     input.extent = input.tile;
     (input.transposed, input.around) = (false, None);
+    (input.skip, input.place) = (None, None);
 }
 
 /// How much there is to make plainer.
@@ -97,17 +103,28 @@ fn plainness(program: &Program) -> usize {
             + usize::from(input.extent != input.tile)
             + usize::from(input.transposed)
             + usize::from(input.around.is_some())
+            + usize::from(input.skip.is_some())
+            + usize::from(input.place.is_some())
     };
     let steps = program.kept().map(|(_, step)| {
         let op = match &step.op {
             Op::Load { input, way } => of(input) + usize::from(*way != Way::Load),
             Op::Product { a, b, .. } | Op::Batch { a, b, .. } => of(a) + of(b),
-            Op::Gemm { staged, .. } => usize::from(*staged != [false; 2]),
-            Op::Stage { pin, .. } | Op::Fill { pin, .. } => usize::from(pin.is_some()),
+            Op::Gemm { staged, places, walk, .. } => {
+                usize::from(*staged != [false; 2])
+                    + usize::from(*places != [None; 2])
+                    + usize::from(walk.is_some())
+            }
+            Op::Stage { pin, place, .. } => usize::from(pin.is_some()) + usize::from(place.is_some()),
+            Op::Fill { pin, .. } => usize::from(pin.is_some()),
+            Op::Window { start, .. } => usize::from(*start != Start::Written),
             Op::Rearrange { layout } => usize::from(layout.is_some()),
             _ => 0,
         };
-        op + usize::from(step.store != Store::Direct) + usize::from(step.stored != step.value.shape)
+        op + usize::from(step.store != Store::Direct)
+            + usize::from(step.stored != step.value.shape)
+            + usize::from(step.margin.is_some())
+            + usize::from(step.place.is_some())
     });
     steps.sum::<usize>() + program.blocks as usize
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use hx_dtype::DType;
 
 use super::program::{
-    Compare, Feed, Fold, Input, Join, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
+    Compare, Fold, Input, Inset, Join, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
     is_narrow,
 };
 use super::write_more::{binary, compare};
@@ -60,6 +60,10 @@ pub(super) const PARTS: &[&str] = &[
     "strided",
     "vector",
     "global_view",
+    "slices of shared memory",
+    "slices of global memory",
+    "slices from the launch",
+    "slices in a loop",
     "several blocks",
 ];
 
@@ -69,6 +73,7 @@ pub(super) fn write(program: &Program) -> Written {
         functions: String::new(),
         params: Vec::new(),
         args: Vec::new(),
+        wheres: Vec::new(),
         kernel: Vec::new(),
         before: Vec::new(),
         tiles: Vec::new(),
@@ -95,6 +100,8 @@ pub(super) struct Writer<'p> {
     /// Of the kernel, and what the test gives for them.
     pub(super) params: Vec<String>,
     pub(super) args: Vec<String>,
+    /// What the kernel relies on.
+    pub(super) wheres: Vec<String>,
     kernel: Vec<String>,
     /// Statements of the test before the launch, for each block, and after it.
     pub(super) before: Vec<String>,
@@ -114,7 +121,12 @@ impl Writer<'_> {
         };
         let mut text = format!("//! A random program.\n\n{}", self.functions);
         let params = lines(&self.params.iter().map(|p| format!("{p},")).collect::<Vec<_>>(), "    ");
-        let _ = write!(text, "kernel {name}(\n{params})\n    grid [{blocks}]\n    threads {threads}\n{{\n");
+        let wheres = match self.wheres.as_slice() {
+            [] => String::new(),
+            all => format!("    where {}\n", all.join(", ")),
+        };
+        let header = format!("kernel {name}(\n{params})\n{wheres}    grid [{blocks}]\n    threads {threads}");
+        let _ = write!(text, "{header}\n{{\n");
         let _ = write!(text, "    let [b] = block_idx;\n{}}}\n\n", lines(&self.kernel, "    "));
         let _ = write!(text, "test \"{name}\" {{\n{}", lines(&self.before, "    "));
         let _ = writeln!(text, "    {name}({});", self.args.join(", "));
@@ -157,11 +169,14 @@ impl Writer<'_> {
                 self.expect(at, &format!("cast(cast(v{first}, {dtype}), f64)"));
             }
             Op::Reduce { axis, fold, closure } => self.reduce(at, first, *axis, *fold, *closure),
-            Op::Gemm { init, staged, warps, tf32 } => self.gemm(at, step, *init, *staged, *warps, *tf32),
+            Op::Gemm { .. } => self.gemm(at, step),
             Op::Product { .. } => self.product(at, step),
             Op::Batch { a, b, slices, staged } => self.batch(at, step.value, [a, b], *slices, *staged),
-            Op::Stage { transposed, permute, pin } => {
-                self.stage(at, first, *transposed, *permute, pin.as_deref());
+            Op::Stage { transposed, permute, pin, place } => {
+                self.stage(at, first, (*transposed, *permute), pin.as_deref(), *place);
+            }
+            Op::Window { first: begin, walk, axis, step: by, start } => {
+                self.window(at, step, *begin, *walk, (*axis, *by), *start);
             }
             Op::Rearrange { layout } => {
                 self.parts.insert("rearrange");
@@ -211,6 +226,19 @@ impl Writer<'_> {
             self.before.push(format!("let {name}_wide = {};", random(format!("{}, {wide}", stored[0]))));
             self.before.push(format!("let {name} = {name}_wide[.., {left}..{}];", left + stored[1]));
             self.dims.extend([(names[0].clone(), stored[0]), (names[1].clone(), stored[1]), (ld, wide)]);
+        } else if let Some(skip) = input.skip {
+            let whole = skip.whole(stored);
+            self.params.push(format!("{name}: {dtype}[{}, {}]", names[0], names[1]));
+            self.before.push(format!("let {name}_whole = {};", random(list(whole))));
+            let [rows, columns] = skip.before;
+            self.before.push(format!(
+                "let {name} = {name}_whole[{rows}..{}, {columns}..{}];",
+                rows + stored[0],
+                columns + stored[1]
+            ));
+            self.dims.extend([(names[0].clone(), whole[0]), (names[1].clone(), whole[1])]);
+            self.args.push(format!("{name}_whole"));
+            return;
         } else {
             self.params.push(format!("{name}: {dtype}[{}, {}]", names[0], names[1]));
             self.before.push(format!("let {name} = {};", random(list(stored))));
@@ -256,9 +284,14 @@ impl Writer<'_> {
         if input.pad.is_some() {
             self.parts.insert("padding");
         }
-        let turned = if input.transposed { format!("{name}.T") } else { name.clone() };
+        let part = self.from(&format!("o{name}"), input.skip);
+        let turned = if input.transposed { format!("{name}.T") } else { format!("{name}{part}") };
         let block = if per_block { "b" } else { "0" };
-        let view = match input.view {
+        let kind = match input.skip {
+            Some(skip) if !skip.is_tiled(tile) => ViewKind::GlobalView,
+            _ => input.view,
+        };
+        let view = match kind {
             ViewKind::Tile | ViewKind::Paired => {
                 format!("tile({turned}, [{}]{pad})[.., .., {block}, 0]", list(tile))
             }
@@ -271,10 +304,12 @@ impl Writer<'_> {
                 self.parts.insert("global_view");
                 let from = if per_block { format!("b * {}", tile[0]) } else { "0".to_owned() };
                 let ld = if input.around.is_some() { format!("l{at}") } else { format!("n{at}") };
-                format!("global_view({name}[{from}.., ..], ({}) : ({ld}, 1){pad})", list(tile))
+                format!("global_view({name}{part}[{from}.., ..], ({}) : ({ld}, 1){pad})", list(tile))
             }
         };
-        let shared = format!("let s{at} = shared_tensor({dtype}, [{}]);", list(tile));
+        let place = if matches!(way, Way::Shared | Way::Async) { input.place } else { None };
+        let (whole, slice) = self.within(&format!("s{at}"), place, tile);
+        let shared = format!("let s{at} = shared_tensor({dtype}, [{}]);", list(whole));
         match way {
             Way::Load => {
                 self.parts.insert("load");
@@ -290,13 +325,16 @@ impl Writer<'_> {
             Way::Shared => {
                 self.parts.insert("shared memory");
                 let sync = self.sync();
-                self.emit(format!("{shared}\ncopy({view}, s{at});\n{sync}\nlet v{at} = load(s{at});"));
+                self.emit(format!("{shared}\ncopy({view}, s{at}{slice});\n{sync}"));
+                self.emit(format!("let v{at} = load(s{at}{slice});"));
             }
             Way::Async => {
                 self.parts.insert("copy_async");
                 let sync = self.sync();
-                self.emit(format!("{shared}\ncopy_async({view}, s{at});\ncommit();\nwait(0);\n{sync}"));
-                self.emit(format!("let v{at} = load(s{at});"));
+                self.emit(format!(
+                    "{shared}\ncopy_async({view}, s{at}{slice});\ncommit();\nwait(0);\n{sync}"
+                ));
+                self.emit(format!("let v{at} = load(s{at}{slice});"));
             }
         }
         let right = self.selector(tile[1], input.extent[1], false);
@@ -406,150 +444,28 @@ impl Writer<'_> {
         self.expect(at, &format!("{name}(v{from}, axis: {axis}, keepdims: true)"));
     }
 
-    fn gemm(
+    fn stage(
         &mut self,
         at: usize,
-        step: &Step,
-        init: Option<i64>,
-        staged: [bool; 2],
-        warps: Option<[i64; 2]>,
-        tf32: bool,
+        from: usize,
+        (transposed, permute): (bool, bool),
+        pin: Option<&str>,
+        place: Option<Inset>,
     ) {
-        self.parts.insert("gemm");
-        let Value { shape, dtype, .. } = step.value;
-        let operands = [step.from[0], step.from[1]];
-        if operands.iter().any(|&from| self.follows_gemm(from)) {
-            self.parts.insert("chained gemm");
-        }
-        let mut names = operands.map(|from| format!("v{from}"));
-        for (i, from) in operands.into_iter().enumerate() {
-            let Value { shape, dtype, .. } = self.program.steps[from].value;
-            let kind = if tf32 { DType::Tf32 } else { dtype };
-            if tf32 {
-                names[i] = format!("cast({}, tf32)", names[i]);
-            }
-            if staged[i] {
-                self.parts.insert("gemm from shared memory");
-                let shared = format!("{}{at}", ["p", "q"][i]);
-                self.emit(format!("let {shared} = shared_tensor({kind}, [{}]);", list(shape)));
-                self.emit(format!("copy({}, {shared});", names[i]));
-                names[i] = shared;
-            }
-        }
-        if staged != [false; 2] {
-            let sync = self.sync();
-            self.emit(sync);
-        }
-        let begin = match (init, step.from.get(2)) {
-            (None, Some(&from)) => {
-                self.parts.insert("gemm onto a tile");
-                self.emit(format!("let v{at} = v{from};"));
-                format!("v{from}")
-            }
-            (init, _) => {
-                let init = init.unwrap_or(0);
-                self.emit(format!("let v{at} = register_tensor({dtype}, [{}]);", list(shape)));
-                self.emit(format!("fill(v{at}, {});", number(init, dtype)));
-                format!("{init}.0")
-            }
-        };
-        let pinned = warps.map_or(String::new(), |[m, n]| format!(", warps: [{m}, {n}]"));
-        self.emit(format!("gemm(v{at}, {}, {}{pinned});", names[0], names[1]));
-        self.expect(at, &format!("v{} @ v{}.T + {begin}", operands[0], operands[1]));
-    }
-
-    /// Whether a product leads to the tile without a way through memory.
-    fn follows_gemm(&self, at: usize) -> bool {
-        let step = &self.program.steps[at];
-        match step.op {
-            Op::Gemm { .. } | Op::Product { .. } | Op::Batch { .. } => true,
-            Op::Load { .. } | Op::Fill { .. } | Op::Stage { .. } | Op::Rearrange { .. } => false,
-            _ => step.from.iter().any(|&from| self.follows_gemm(from)),
-        }
-    }
-
-    fn product(&mut self, at: usize, step: &Step) {
-        let Op::Product { a, b, steps, feed, init, scale } = &step.op else { return };
-        self.parts.insert("loop over K");
-        let Value { shape: [m, n], dtype: out, .. } = step.value;
-        let (dtype, bk) = (a.dtype, a.tile[1]);
-        let k = (steps - 1) * bk + a.extent[1];
-        let kd = format!("k{at}");
-        let extents = [[self.rows(a), k], [self.rows(b), k]];
-        self.input(&format!("x{at}"), at, a, extents[0], [format!("m{at}"), kd.clone()]);
-        self.input(&format!("w{at}"), at, b, extents[1], [format!("n{at}"), kd.clone()]);
-        let view = |name: &str, input: &Input, step: &str| {
-            let turned = if input.transposed { format!("{name}{at}.T") } else { format!("{name}{at}") };
-            let block = if input.per_block { "b" } else { "0" };
-            format!("tile({turned}, [{}])[.., .., {block}, {step}]", list(input.tile))
-        };
-        let (va, vb) = (view("x", a, "k"), view("w", b, "k"));
-        self.emit(format!("let v{at} = register_tensor({out}, [{m}, {n}]);"));
-        self.emit(format!("fill(v{at}, {});", number(*init, out)));
-        let shared = |stages: &str| {
-            format!(
-                "let p{at} = shared_tensor({dtype}, [{m}, {bk}{stages}]);\n\
-                 let q{at} = shared_tensor({}, [{n}, {bk}{stages}]);",
-                b.dtype
-            )
-        };
-        let each = format!("for k in 0..cdiv({kd}, {bk}) {{");
-        match feed {
-            Feed::Registers => {
-                let twice = if *scale { " * 2.0" } else { "" };
-                self.emit(format!("{each}\n    gemm(v{at}, load({va}){twice}, load({vb}));\n}}"));
-            }
-            Feed::Shared => {
-                self.parts.insert("gemm from shared memory");
-                self.emit(shared(""));
-                let copies = format!("    copy({va}, p{at});\n    copy({vb}, q{at});\n    sync();");
-                self.emit(format!("{each}\n{copies}\n    gemm(v{at}, p{at}, q{at});\n    sync();\n}}"));
-            }
-            Feed::Pipeline { stages } => {
-                self.parts.insert("pipeline");
-                self.emit(shared(&format!(", {stages}")));
-                let copies = |step: &str, stage: &str, indent: &str| {
-                    let (va, vb) = (view("x", a, step), view("w", b, step));
-                    format!(
-                        "{indent}copy_async({va}, p{at}[.., .., {stage}]);\n\
-                         {indent}copy_async({vb}, q{at}[.., .., {stage}]);\n{indent}commit();"
-                    )
-                };
-                self.emit(format!("for k in 0..{} {{\n{}\n}}", stages - 1, copies("k", "k", "    ")));
-                self.emit(format!("{each}\n    wait({});\n    sync();", stages - 2));
-                self.emit(format!("    let next = k + {};", stages - 1));
-                self.emit(copies("next", &format!("next % {stages}"), "    "));
-                let stage = format!("k % {stages}");
-                self.emit(format!(
-                    "    gemm(v{at}, p{at}[.., .., {stage}], q{at}[.., .., {stage}]);\n}}\nwait(0);"
-                ));
-            }
-        }
-        let tile = |writer: &mut Self, name: &str, input: &Input, rows: i64| {
-            let selector = writer.selector(input.tile[0], rows, input.per_block);
-            let turned = if input.transposed { ".T" } else { "" };
-            format!("({selector} @ cast({name}{at}, f64){turned})")
-        };
-        let left = tile(self, "x", a, extents[0][0]);
-        let right = tile(self, "w", b, extents[1][0]);
-        let twice = if *scale { " * 2.0" } else { "" };
-        self.expect(at, &format!("{left} @ {right}.T{twice} + {init}.0"));
-    }
-
-    fn stage(&mut self, at: usize, from: usize, transposed: bool, permute: bool, pin: Option<&str>) {
         self.parts.insert("shared memory");
         let Value { shape, dtype, .. } = self.program.steps[from].value;
         let layout = pin.map_or(String::new(), |pin| format!(", layout: {pin}"));
         if pin.is_some() {
             self.parts.insert("pinned shared memory");
         }
-        self.emit(format!("let s{at} = shared_tensor({dtype}, [{}]{layout});", list(shape)));
+        let (whole, slice) = self.within(&format!("s{at}"), place, shape);
+        self.emit(format!("let s{at} = shared_tensor({dtype}, [{}]{layout});", list(whole)));
         let sync = self.sync();
-        self.emit(format!("copy(v{from}, s{at});\n{sync}"));
+        self.emit(format!("copy(v{from}, s{at}{slice});\n{sync}"));
         let (seen, expected) = match (transposed, permute) {
-            (true, true) => (format!("permute(s{at}, [1, 0])"), format!("v{from}.T")),
-            (true, false) => (format!("s{at}.T"), format!("v{from}.T")),
-            (false, _) => (format!("s{at}"), format!("v{from}")),
+            (true, true) => (format!("permute(s{at}{slice}, [1, 0])"), format!("v{from}.T")),
+            (true, false) => (format!("s{at}{slice}.T"), format!("v{from}.T")),
+            (false, _) => (format!("s{at}{slice}"), format!("v{from}")),
         };
         if transposed {
             self.parts.insert("transpose");
@@ -601,23 +517,37 @@ impl Writer<'_> {
             self.parts.insert("ragged");
         }
         let (rd, cd) = (format!("r{at}"), format!("d{at}"));
-        self.dims.extend([(rd.clone(), total), (cd.clone(), columns)]);
         let turned = step.store == Store::Transposed;
-        let (dims, stored) = if turned { ([cd, rd], [columns, total]) } else { ([rd, cd], [total, columns]) };
+        // The margin of a transposed tensor is that of what is seen of it.
+        let margin = step.margin.map(|margin| Inset { after: [0, 0], ..margin });
+        let [rows_before, columns_before] = margin.map_or([0, 0], |margin| margin.before);
+        let whole = [total + rows_before, columns + columns_before];
+        self.dims.extend([(rd.clone(), whole[0]), (cd.clone(), whole[1])]);
+        let (dims, stored) =
+            if turned { ([cd, rd], [whole[1], whole[0]]) } else { ([rd, cd], [whole[0], whole[1]]) };
         self.params.push(format!("y{at}: mut {dtype}[{}, {}]", dims[0], dims[1]));
         self.args.push(format!("y{at}"));
         let made = if added { "zeros" } else { "empty" };
         self.before.push(format!("let y{at} = {made}({dtype}, [{}]);", list(stored)));
-        let seen = if turned { format!("y{at}.T") } else { format!("y{at}") };
+        let part = self.from(&format!("oy{at}"), margin);
+        let seen = if turned { format!("y{at}.T{part}") } else { format!("y{at}{part}") };
         let block = if added { "0" } else { "b" };
-        let view = format!("tile({seen}, [{}])[.., .., {block}, 0]", list(shape));
+        let view = if margin.is_none_or(|margin| margin.is_tiled(shape)) {
+            format!("tile({seen}, [{}])[.., .., {block}, 0]", list(shape))
+        } else {
+            self.parts.insert("global_view");
+            let strides = if turned { format!("1, r{at}") } else { format!("d{at}, 1") };
+            let rows = if added { "0".to_owned() } else { format!("b * {}", shape[0]) };
+            format!("global_view({seen}[{rows}.., ..], ({}) : ({strides}))", list(shape))
+        };
         if added {
             self.parts.insert("atomic_add");
             self.emit(format!("atomic_add({view}, v{at});"));
         } else if step.store == Store::ThroughShared {
             self.parts.insert("shared memory");
-            self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(shape)));
-            self.emit(format!("copy(v{at}, o{at});\nsync();\ncopy(o{at}, {view});"));
+            let (whole, slice) = self.within(&format!("o{at}"), step.place, shape);
+            self.emit(format!("let o{at} = shared_tensor({dtype}, [{}]);", list(whole)));
+            self.emit(format!("copy(v{at}, o{at}{slice});\nsync();\ncopy(o{at}{slice}, {view});"));
         } else {
             self.parts.insert("copy");
             self.emit(format!("copy(v{at}, {view});"));
@@ -626,7 +556,11 @@ impl Writer<'_> {
         let (left, right) = (self.selector(shape[0], total, !added), self.selector(shape[1], columns, false));
         self.tiles.push(format!("e{at} = e{at} + {left}.T @ v{at} @ {right};"));
         let seen = if turned { format!("y{at}.T") } else { format!("y{at}") };
-        self.after.push(format!("assert_eq({seen}, e{at});"));
+        let part = match margin {
+            None => String::new(),
+            Some(_) => format!("[{rows_before}..{}, {columns_before}..{}]", whole[0], whole[1]),
+        };
+        self.after.push(format!("assert_eq({seen}{part}, e{at});"));
     }
 }
 
@@ -680,7 +614,7 @@ pub(super) fn list([rows, columns]: Shape) -> String {
 }
 
 /// A literal of a kernel.
-fn number(x: i64, dtype: DType) -> String {
+pub(super) fn number(x: i64, dtype: DType) -> String {
     if dtype.is_float() { float(x) } else { x.to_string() }
 }
 

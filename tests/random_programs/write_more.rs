@@ -120,9 +120,14 @@ impl Writer<'_> {
         if !shared {
             return format!("tile({name}, [{}])[.., {block}]", input.tile[0]);
         }
-        self.emit(format!("let g{at} = shared_tensor(i32, [{}]);", input.tile[0]));
-        self.emit(format!("copy(tile({name}, [{}], pad: -1)[.., {block}], g{at});\nsync();", input.tile[0]));
-        format!("g{at}")
+        let table = format!("g{at}");
+        let (extent, part) = self.rows_within(&table, input.place, input.tile[0]);
+        self.emit(format!("let {table} = shared_tensor(i32, [{extent}]);"));
+        self.emit(format!(
+            "copy(tile({name}, [{}], pad: -1)[.., {block}], {table}{part});\nsync();",
+            input.tile[0]
+        ));
+        format!("{table}{part}")
     }
 
     /// A matrix that picks the rows that the table names; where it names none, a row of zeros.
