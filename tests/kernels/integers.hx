@@ -134,3 +134,90 @@ test "two widths" {
     assert_eq(y, cast(x, f64) @ cast(w, f64).T);
     assert_eq(z, p @ q.T);
 }
+
+/// Numbers of the block compute as the elements of tensors of their type do.
+kernel as_elements<T: type>(x: T[n], y: T[n], a: T, b: T, out: mut T[8, n])
+    where n == 32
+    grid [1]
+    threads 32
+{
+    let [s, t] = [load(x[..32]), load(y[..32])];
+    let ones = t - t + 1;
+    let d = where(t == 0, 1, t);
+    let e = if b == 0 { ones * 1 } else { ones * b };
+    assert(s + t == a + b, "sum");
+    assert(s - t == a - b, "difference");
+    assert(s * t == a * b, "product");
+    assert(s / d == ones * a / e, "quotient");
+    assert(s % d == ones * a % e, "remainder");
+    assert(min(s, t) == min(a, b), "min");
+    assert(max(s, t) == max(a, b), "max");
+    assert((s < t) == (ones * a < b), "order");
+    let q = if b == 0 { a } else { a / b };
+    let r = if b == 0 { a } else { a % b };
+    copy(ones * (a + b), out[0, ..32]);
+    copy(ones * (a - b), out[1, ..32]);
+    copy(ones * (a * b), out[2, ..32]);
+    copy(ones * q, out[3, ..32]);
+    copy(ones * r, out[4, ..32]);
+    copy(ones * (a * a * b + a), out[5, ..32]);
+    copy(ones * min(a, b), out[6, ..32]);
+    copy(ones * max(a, b), out[7, ..32]);
+}
+
+/// The same by tensors alone.
+kernel by_elements<T: type>(x: T[n], y: T[n], out: mut T[8, n])
+    where n == 32
+    grid [1]
+    threads 32
+{
+    let [a, b] = [load(x[..32]), load(y[..32])];
+    let d = where(b == 0, 1, b);
+    copy(a + b, out[0, ..32]);
+    copy(a - b, out[1, ..32]);
+    copy(a * b, out[2, ..32]);
+    copy(where(b == 0, a, a / d), out[3, ..32]);
+    copy(where(b == 0, a, a % d), out[4, ..32]);
+    copy(a * a * b + a, out[5, ..32]);
+    copy(min(a, b), out[6, ..32]);
+    copy(max(a, b), out[7, ..32]);
+}
+
+test "numbers wrap as elements do" for (T, a, b) in [
+    (i8, 127, 1), (i8, -128, -1), (i8, 100, 100), (i8, -7, 2), (i8, 7, -2), (i8, 5, 0),
+    (u8, 255, 1), (u8, 3, 5), (u8, 200, 7), (i16, -32768, -1), (i16, 300, 300), (u16, 65535, 65535),
+    (i32, 2147483647, 1), (i32, -2147483648, -1), (i32, 65536, 65536), (i32, -7, 3), (i32, -9, 0),
+    (u32, 4294967295, 4294967295), (u32, 0, 1), (u32, 4000000000, 7),
+    (i64, 9223372036854775807, 1), (i64, -9223372036854775807 - 1, -1), (i64, -7, -2), (i64, 4294967296, 4294967297),
+    (u64, 9223372036854775807, 3), (u64, 0, 1), (u64, 5, 0)
+] {
+    let x = full(T, [32], a);
+    let y = full(T, [32], b);
+    let [u, v] = [empty(T, [8, 32]), empty(T, [8, 32])];
+    as_elements(x, y, a, b, u);
+    by_elements(x, y, v);
+    assert_eq(u, v);
+}
+
+/// `cast` of a number keeps the low bits, as that of a tensor does.
+kernel narrowed(x: i32[n], i: i32, y: mut i32[n])
+    where n == 32
+    grid [1]
+    threads 32
+{
+    let t = load(x[..32]);
+    assert(cast(t, i8) == cast(i, i8), "i8");
+    assert(cast(t, u8) == cast(i, u8), "u8");
+    assert(cast(t, i16) == cast(i, i16), "i16");
+    assert(cast(t, u16) == cast(i, u16), "u16");
+    assert(cast(t, u32) == cast(i, u32), "u32");
+    assert(cast(t, i64) == cast(i, i64), "i64");
+    assert(cast(t, u64) == cast(i, u64), "u64");
+    copy(cast(cast(t, i8), i32) + cast(cast(-i, u8), i32), y[..32]);
+}
+
+test "casts of numbers" for (i, want) in [(70000, 112 + 144), (-1, -1 + 1), (300, 44 + 212), (0, 0)] {
+    let y = empty(i32, [32]);
+    narrowed(full(i32, [32], i), i, y);
+    assert_eq(y, full(i32, [32], want));
+}

@@ -227,7 +227,13 @@ impl Emitter<'_> {
         }
         let changes = self.changes(var);
         let wide = dtype.is_int() && (dtype.bits() == 64 || dtype == DType::U32);
-        let c_type = if wide { "long long" } else { value_type(dtype) };
+        let narrow = dtype.is_int() && dtype.bits() < 32;
+        let c_type = match dtype {
+            _ if wide => "long long",
+            // Other integers meet it, and C++ would make them unsigned.
+            _ if narrow => "int",
+            dtype => value_type(dtype),
+        };
         let name = self.declare(var, wide);
         if dtype == DType::Bool {
             self.printer.bound(var, (Some(0), Some(1)));
@@ -298,9 +304,11 @@ impl Emitter<'_> {
                     Value::word(name)
                 })
             }
-            Scalar::Var { var, .. } => {
+            Scalar::Var { var, dtype } => {
                 let unbound = || MalformedProgram::Unbound(var.to_string());
-                Ok(Value::word(self.printer.name_of(var).ok_or_else(unbound)?))
+                let word = Value::word(self.printer.name_of(var).ok_or_else(unbound)?);
+                // Numbers of 64 bits are held with a sign.
+                Ok(if *dtype == DType::U64 { word.cast_to(scalar(DType::U64)) } else { word })
             }
             Scalar::Const { bits, dtype } => Ok(constant(*bits, *dtype)),
             Scalar::Apply { operator, dtype, args } => {
@@ -371,6 +379,12 @@ impl Emitter<'_> {
         }
         let none = || MalformedProgram::UnknownRow(format!("{} of {dtype}", operator.name()));
         let row = catalogue().compute(operator, unsigned).ok_or_else(none)?;
+        if matches!(operator, Operator::Div | Operator::Rem)
+            && wide.is_int()
+            && !self.divides(args.get(1), wide)
+        {
+            return Ok(wrapped(dtype, self.division(operator, wide, &values)));
+        }
         let result = self.row(row, operator, unsigned, values, work)?;
         let result = if unsigned == wide { result } else { result.cast_to(scalar(wide)) };
         Ok(if operator.is_comparison() { result } else { wrapped(dtype, result) })
@@ -386,6 +400,41 @@ impl Emitter<'_> {
             _ if dtype.is_signed() => format!("{x} >> ({inside} ? {by} : {})", bits - 1),
             _ => format!("{inside} ? {x} >> {by} : 0"),
         })
+    }
+
+    /// Whether C++ has a quotient by this number for every dividend: it is neither 0 nor -1.
+    fn divides(&self, divisor: Option<&Scalar>, dtype: DType) -> bool {
+        match divisor {
+            Some(Scalar::Const { bits, dtype: own }) => {
+                *bits != 0 && !(dtype.is_signed() && own.sign_extend(*bits) == -1)
+            }
+            Some(Scalar::Integer { value, dtype: own }) => {
+                let (low, high) = self.printer.facts.range(value);
+                let held = |x: i64| own.bits() == 64 || x >> (own.bits() - 1) == 0;
+                low.is_some_and(|low| low > 0) && high.is_some_and(held)
+            }
+            _ => false,
+        }
+    }
+
+    /// A quotient or remainder by what may be 0 or -1.
+    fn division(&mut self, operator: Operator, dtype: DType, values: &[Value]) -> Value {
+        let (wide, signed) = (dtype.bits() == 64, dtype.is_signed());
+        let (helper, name) = match (operator, signed) {
+            (Operator::Div, true) => (Helper::FloorDiv { wide }, "hx_floor_div"),
+            (Operator::Div, false) => (Helper::Div { wide, signed }, "hx_div"),
+            (_, true) => (Helper::FloorMod { wide }, "hx_floor_mod"),
+            (_, false) => (Helper::Mod { wide, signed }, "hx_mod"),
+        };
+        self.printer.helpers.insert(helper);
+        // Overloads are told apart by the types of their arguments.
+        let c_type = scalar(dtype);
+        let typed = |v: &Value| match v.form {
+            Form::Cast if v.text.starts_with(&format!("({c_type})")) => v.text.clone(),
+            _ => v.cast_to(c_type).text,
+        };
+        let [x, y] = [0, 1].map(|i| values.get(i).map_or_else(String::new, typed));
+        Value::word(format!("{name}({x}, {y})"))
     }
 
     /// The value in a variable or as a word.

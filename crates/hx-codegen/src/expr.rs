@@ -1,11 +1,12 @@
 //! Symbolic integers and conditions as C++.
 //!
 //! Ranges decide the type: what provably stays within 32 bits at every step is computed in `int`, the rest in `long long`. Division
-//! and remainder floor, as in the language. It knows nothing of tensors and registers.
+//! and remainder floor, as in the language, and are 0 where the divisor is 0. An integer of a fixed width is computed in unsigned
+//! arithmetic, which wraps. It knows nothing of tensors and registers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Monomial, Symbol};
+use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Monomial, Symbol, Width};
 
 /// How tightly the outermost operator of a text binds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -62,6 +63,16 @@ pub(crate) enum Helper {
     FloorMod {
         wide: bool,
     },
+    /// Of numbers that are not negative.
+    Div {
+        wide: bool,
+        signed: bool,
+    },
+    /// Of numbers that are not negative.
+    Mod {
+        wide: bool,
+        signed: bool,
+    },
     Extract,
     Insert,
     /// To tf32, to nearest even.
@@ -73,21 +84,40 @@ pub(crate) enum Helper {
 impl Helper {
     pub(crate) fn definition(self) -> String {
         let int = |wide: bool| if wide { "long long" } else { "int" };
+        let unsigned = |wide: bool| if wide { "unsigned long long" } else { "unsigned" };
         match self {
+            // By -1 the quotient is the negative number, which wraps; by 0 it is 0.
             Helper::FloorDiv { wide } => {
-                let t = int(wide);
+                let (t, u) = (int(wide), unsigned(wide));
                 format!(
                     "static __device__ __forceinline__ {t} hx_floor_div({t} a, {t} b) {{\n    \
-                     const {t} q = a / b;\n    \
-                     return q - (a % b != 0 && (a < 0) != (b < 0));\n}}\n"
+                     const bool plain = ({u})b + 1u > 1u;\n    \
+                     const {t} d = plain ? b : 1;\n    \
+                     const {t} q = a / d - (a % d != 0 && (a < 0) != (d < 0));\n    \
+                     return plain ? q : ({t})(0u - ({u})(a & b));\n}}\n"
                 )
             }
             Helper::FloorMod { wide } => {
-                let t = int(wide);
+                let (t, u) = (int(wide), unsigned(wide));
                 format!(
                     "static __device__ __forceinline__ {t} hx_floor_mod({t} a, {t} b) {{\n    \
-                     const {t} r = a % b;\n    \
-                     return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n}}\n"
+                     const {t} d = ({u})b + 1u > 1u ? b : 1;\n    \
+                     const {t} r = a % d;\n    \
+                     return r != 0 && (r < 0) != (d < 0) ? r + d : r;\n}}\n"
+                )
+            }
+            Helper::Div { wide, signed } => {
+                let t = if signed { int(wide) } else { unsigned(wide) };
+                format!(
+                    "static __device__ __forceinline__ {t} hx_div({t} a, {t} b) {{\n    \
+                     return b == 0 ? 0 : a / b;\n}}\n"
+                )
+            }
+            Helper::Mod { wide, signed } => {
+                let t = if signed { int(wide) } else { unsigned(wide) };
+                format!(
+                    "static __device__ __forceinline__ {t} hx_mod({t} a, {t} b) {{\n    \
+                     return b == 0 ? 0 : a % b;\n}}\n"
                 )
             }
             Helper::Tf32 => "static __device__ __forceinline__ unsigned hx_tf32(float x) {\n    \
@@ -356,7 +386,51 @@ impl Printer {
                 let a = self.expr(a);
                 self.bits(atom, &a, "&", &constant(*mask))
             }
+            Atom::Wrap(a, width) => self.wrapped(a, *width),
         }
+    }
+
+    /// The value as an integer of that width holds it.
+    fn wrapped(&mut self, e: &Expr, width: Width) -> Text {
+        let wide = width.bits > 32;
+        let prefix = |text: String, wide| Text { text, binding: Binding::Prefix, wide };
+        let sum = format!("({})", self.modular(e, wide));
+        match (width.signed, width.bits) {
+            (_, 33..) => prefix(format!("(long long){sum}"), true),
+            (true, 32) => prefix(format!("(int){sum}"), false),
+            (true, 16) => prefix(format!("(int)(short){sum}"), false),
+            (true, 8) => prefix(format!("(int)(signed char){sum}"), false),
+            (true, bits) => {
+                let text = format!("(int)({sum} << {0}) >> {0}", 32 - bits);
+                Text { text, binding: Binding::Shift, wide: false }
+            }
+            (false, 32) => prefix(format!("(long long){sum}"), true),
+            (false, bits) => prefix(format!("(int)({sum} & {:#x}u)", (1u64 << bits) - 1), false),
+        }
+    }
+
+    /// The sum in unsigned arithmetic of 32 or 64 bits.
+    fn modular(&mut self, e: &Expr, wide: bool) -> String {
+        let to = if wide { "unsigned long long" } else { "unsigned" };
+        let number = |c: u64| if wide { format!("{c}ULL") } else { format!("{}u", c as u32) };
+        let mut terms: Vec<(&Monomial, i64)> = e.terms().collect();
+        terms.sort_by_key(|(m, c)| (*c < 0, m.is_empty()));
+        let mut text = String::new();
+        for (m, c) in terms {
+            let sign = match (text.is_empty(), c < 0) {
+                (true, true) => number(0) + " - ",
+                (true, false) => String::new(),
+                (false, true) => " - ".into(),
+                (false, false) => " + ".into(),
+            };
+            let mut factors: Vec<String> =
+                m.iter().map(|atom| format!("({to}){}", self.atom(atom).operand(Binding::Prefix))).collect();
+            if c.unsigned_abs() != 1 || m.is_empty() {
+                factors.push(number(c.unsigned_abs()));
+            }
+            text = text + &sign + &factors.join(" * ");
+        }
+        text
     }
 
     /// A bit operation, back in `int` when its value fits.
@@ -378,6 +452,10 @@ impl Printer {
                 let text = format!("{} >> {shift}", x.operand(Binding::Prefix));
                 Text { text, binding: Binding::Shift, wide: x.wide }
             }
+            None if plain && !self.facts.is_nonzero(b) => {
+                let y = self.expr(b);
+                self.call("hx_div", &x, &y, |wide| Helper::Div { wide, signed: true })
+            }
             None if plain => {
                 let y = self.expr(b);
                 let text = format!("{} / {}", x.operand(Binding::Product), y.operand(Binding::Prefix));
@@ -396,6 +474,10 @@ impl Printer {
         let x = self.expr(a);
         let text = match b.as_const().and_then(power_of_two) {
             Some(shift) => return self.bits(whole, &x, "&", &constant((1i64 << shift) - 1)),
+            None if plain && !self.facts.is_nonzero(b) => {
+                let y = self.expr(b);
+                self.call("hx_mod", &x, &y, |wide| Helper::Mod { wide, signed: true })
+            }
             None if plain => {
                 let y = self.expr(b);
                 let text = format!("{} % {}", x.operand(Binding::Product), y.operand(Binding::Prefix));

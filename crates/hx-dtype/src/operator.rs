@@ -1,7 +1,8 @@
 //! Elementwise operators: names, arity, result types and exact meaning on bits.
 //!
 //! Meaning is IEEE 754 with rounding to nearest even, once for each operator; transcendental functions are computed in `f64` and
-//! rounded, which a GPU's approximations meet within a few units in the last place. Integers wrap; `/` and `%` floor.
+//! rounded, which a GPU's approximations meet within a few units in the last place. Integers wrap; `/` and `%` floor, and are 0 where
+//! the divisor is 0.
 
 use crate::DType;
 
@@ -240,8 +241,7 @@ impl Operator {
             Mul => x.wrapping_mul(y),
             Div if y != 0 => floor_div(x, y),
             Rem if y != 0 => x.wrapping_sub(floor_div(x, y).wrapping_mul(y)),
-            // As the hardware's: every bit set.
-            Div | Rem => -1,
+            Div | Rem => 0,
             Min => x.min(y),
             Max => x.max(y),
             And => x & y,
@@ -344,6 +344,15 @@ mod tests {
         assert_eq!(i32(Operator::Rem, -7, 2), 1);
         assert_eq!(i32(Operator::Add, i64::from(i32::MAX), 1), i64::from(i32::MIN));
         assert_eq!(i32(Operator::Lt, -1, 0), 1);
+        for (x, y, quotient, rest) in [
+            (7, 0, 0, 0),
+            (-7, 0, 0, 0),
+            (i64::from(i32::MIN), -1, i64::from(i32::MIN), 0),
+            (7, -2, -4, -1),
+            (-7, -2, 3, -1),
+        ] {
+            assert_eq!((i32(Operator::Div, x, y), i32(Operator::Rem, x, y)), (quotient, rest), "{x} by {y}");
+        }
     }
 
     #[test]
@@ -356,7 +365,7 @@ mod tests {
         assert_eq!(u64(Operator::Rem, u64::MAX, 10), 5);
         assert_eq!(u64(Operator::Shr, u64::MAX, 63), 1);
         assert_eq!(u64(Operator::Abs, u64::MAX, 0), u64::MAX);
-        assert_eq!(u64(Operator::Div, 1, 0), u64::MAX);
+        assert_eq!(u64(Operator::Div, 1, 0), 0);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use smol_str::SmolStr;
 
-use crate::Facts;
+use crate::{Facts, Width, floor_div, floor_mod};
 
 /// An integer whose value is known only later: at launch, in a block, in a thread or in a loop.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -26,9 +26,9 @@ pub enum Symbol {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Atom {
     Symbol(Symbol),
-    /// Floor division.
+    /// Floor division; 0 where the divisor is 0.
     Div(Expr, Expr),
-    /// Remainder of the floor division.
+    /// Remainder of the floor division; 0 where the divisor is 0.
     Mod(Expr, Expr),
     Min(Expr, Expr),
     Max(Expr, Expr),
@@ -36,6 +36,8 @@ pub enum Atom {
     Xor(Expr, Expr),
     /// Bitwise and with a non-negative mask.
     And(Expr, i64),
+    /// The value modulo 2ʷ, as an integer of `w` bits holds it. The sum inside is never taken for an unbounded integer.
+    Wrap(Expr, Width),
 }
 
 /// A product of atoms, sorted; empty for the constant term.
@@ -138,13 +140,16 @@ impl Expr {
         Expr { terms: self.terms.iter().map(|(m, c)| (m.clone(), c.saturating_mul(factor))).collect() }
     }
 
-    /// `⌊self / divisor⌋`, simplified under `facts`.
+    /// `⌊self / divisor⌋`, and 0 where the divisor is 0, simplified under `facts`.
     pub fn div(&self, divisor: &Expr, facts: &Facts) -> Expr {
+        if let (Some(x), Some(d)) = (self.as_const(), divisor.as_const()) {
+            return Expr::constant(floor_div(x, d));
+        }
         if let Some(d) = divisor.as_const() {
             return if d > 0 { self.div_const(d, facts) } else { self.opaque_div(divisor) };
         }
-        // Every product holds the whole divisor: cancel it.
-        if let Some((monomial, 1)) = divisor.single_term() {
+        // Every product holds the whole divisor: cancel it, unless it may be 0, where the quotient is 0.
+        if let Some((monomial, 1)) = divisor.single_term().filter(|_| facts.is_nonzero(divisor)) {
             let quotient: Option<Vec<_>> =
                 self.terms.iter().map(|(m, c)| remove_factors(m, monomial).map(|m| (m, *c))).collect();
             if let Some(terms) = quotient {
@@ -211,8 +216,11 @@ impl Expr {
         self.opaque_div(&Expr::constant(d))
     }
 
-    /// `self - ⌊self / divisor⌋ · divisor`, simplified under `facts`.
+    /// `self - ⌊self / divisor⌋ · divisor`, and 0 where the divisor is 0, simplified under `facts`.
     pub fn rem(&self, divisor: &Expr, facts: &Facts) -> Expr {
+        if let (Some(x), Some(d)) = (self.as_const(), divisor.as_const()) {
+            return Expr::constant(floor_mod(x, d));
+        }
         let Some(d) = divisor.as_const().filter(|d| *d > 0) else {
             let q = self.div(divisor, facts);
             let has_div = matches!(q.as_atom(), Some(Atom::Div(..)));
@@ -288,6 +296,14 @@ impl Expr {
         }
     }
 
+    /// The value as an integer of that width holds it: itself if `facts` prove that it fits.
+    pub fn wrap(&self, width: Width, facts: &Facts) -> Expr {
+        if let Some(value) = self.as_const() {
+            return Expr::constant(width.wrap(value));
+        }
+        if facts.fits(self, width) { self.clone() } else { Expr::atom(Atom::Wrap(self.clone(), width)) }
+    }
+
     /// Replaces symbols by expressions and simplifies again under `facts`.
     pub fn substitute(&self, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
         let mut sum = Expr::default();
@@ -342,7 +358,32 @@ impl Expr {
                     a.visit_symbols(f);
                     b.visit_symbols(f);
                 }
-                Atom::And(a, _) => a.visit_symbols(f),
+                Atom::And(a, _) | Atom::Wrap(a, _) => a.visit_symbols(f),
+            }
+        }
+    }
+
+    /// The quotients and remainders that occur and whose divisor may be 0, each once.
+    pub fn divisions(&self) -> Vec<Atom> {
+        let mut found = Vec::new();
+        self.collect_divisions(&mut found);
+        found
+    }
+
+    fn collect_divisions(&self, found: &mut Vec<Atom>) {
+        for atom in self.terms.keys().flatten() {
+            match atom {
+                Atom::Symbol(_) => continue,
+                Atom::Div(a, b) | Atom::Mod(a, b) | Atom::Min(a, b) | Atom::Max(a, b) | Atom::Xor(a, b) => {
+                    a.collect_divisions(found);
+                    b.collect_divisions(found);
+                }
+                Atom::And(a, _) | Atom::Wrap(a, _) => a.collect_divisions(found),
+            }
+            let divides =
+                matches!(atom, Atom::Div(_, by) | Atom::Mod(_, by) if by.as_const().is_none_or(|by| by == 0));
+            if divides && !found.contains(atom) {
+                found.push(atom.clone());
             }
         }
     }
@@ -367,6 +408,15 @@ impl Expr {
         Ok(sum)
     }
 
+    /// The value modulo 2⁶⁴: sums and products wrap.
+    fn eval_wrapping(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, EvalError> {
+        self.terms().try_fold(0i64, |sum, (m, c)| {
+            let product =
+                m.iter().try_fold(c, |p, atom| Ok::<_, EvalError>(p.wrapping_mul(atom.eval(env)?)))?;
+            Ok(sum.wrapping_add(product))
+        })
+    }
+
     /// Whether the value is at least 0 by its form alone: non-negative symbols, no subtraction.
     pub fn is_nonnegative(&self) -> bool {
         self.terms().all(|(m, c)| c >= 0 && m.iter().all(Atom::is_nonnegative))
@@ -385,6 +435,7 @@ impl Atom {
             Atom::Max(a, b) => a.is_nonnegative() || b.is_nonnegative(),
             Atom::Mod(_, b) => b.is_nonnegative(),
             Atom::And(..) => true,
+            Atom::Wrap(_, width) => !width.signed && width.bits < 64,
         }
     }
 
@@ -398,26 +449,24 @@ impl Atom {
             Atom::Max(a, b) => sub(a).maximum(&sub(b), facts),
             Atom::Xor(a, b) => sub(a).xor(&sub(b)),
             Atom::And(a, mask) => sub(a).and(*mask),
+            Atom::Wrap(a, width) => sub(a).wrap(*width, facts),
         }
     }
 
     fn eval(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, EvalError> {
-        let divide = |a: &Expr, b: &Expr| -> Result<(i64, i64), EvalError> {
-            let (a, b) = (a.eval(env)?, b.eval(env)?);
-            if b == 0 {
-                return Err(EvalError::DivisionByZero(Expr::atom(self.clone()).to_string()));
-            }
-            let q = a.wrapping_div(b) - i64::from(a % b != 0 && ((a < 0) != (b < 0)));
-            Ok((q, a - q * b))
+        let divided = |a: &Expr, b: &Expr, f: fn(i64, i64) -> i64| match (a.eval(env)?, b.eval(env)?) {
+            (_, 0) => Err(EvalError::DivisionByZero(Expr::atom(self.clone()).to_string())),
+            (a, b) => Ok(f(a, b)),
         };
         Ok(match self {
             Atom::Symbol(s) => env(s).ok_or_else(|| EvalError::Unbound(s.to_string()))?,
-            Atom::Div(a, b) => divide(a, b)?.0,
-            Atom::Mod(a, b) => divide(a, b)?.1,
+            Atom::Div(a, b) => divided(a, b, floor_div)?,
+            Atom::Mod(a, b) => divided(a, b, floor_mod)?,
             Atom::Min(a, b) => a.eval(env)?.min(b.eval(env)?),
             Atom::Max(a, b) => a.eval(env)?.max(b.eval(env)?),
             Atom::Xor(a, b) => a.eval(env)? ^ b.eval(env)?,
             Atom::And(a, mask) => a.eval(env)? & mask,
+            Atom::Wrap(a, width) => width.wrap(a.eval_wrapping(env)?),
         })
     }
 }

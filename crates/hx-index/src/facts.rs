@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Atom, CmpOp, Cond, Expr, Monomial, Symbol, gcd};
+use crate::{Atom, CmpOp, Cond, Expr, Monomial, Symbol, Width, gcd};
 
 /// Divisors and ranges of symbols. Dimensions, block and thread indices are never negative even without an entry.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -105,6 +105,8 @@ impl Facts {
             Atom::Min(a, b) | Atom::Max(a, b) => gcd(self.divisor(a), self.divisor(b)).max(1),
             Atom::Xor(a, b) => low_power(self.divisor(a)).min(low_power(self.divisor(b))),
             Atom::And(a, mask) => low_power(self.divisor(a)).max(low_power(*mask)),
+            // Wrapping takes away a multiple of a power of two.
+            Atom::Wrap(a, width) => low_power(self.divisor(a)).min(1 << width.bits.min(62)),
         }
     }
 
@@ -119,42 +121,78 @@ impl Facts {
         }
     }
 
+    /// Whether the value is 0 in no case.
+    pub fn is_nonzero(&self, expr: &Expr) -> bool {
+        let (lo, hi) = self.range(expr);
+        lo.is_some_and(|lo| lo > 0) || hi.is_some_and(|hi| hi < 0)
+    }
+
+    /// Whether an integer of that width holds the value in every launch.
+    pub fn fits(&self, expr: &Expr, width: Width) -> bool {
+        match self.launch_range(expr) {
+            (Some(lo), Some(hi)) => width.holds(lo) && width.holds(hi),
+            _ => false,
+        }
+    }
+
+    /// As [`Facts::range`], with what every launch keeps: no dimension or block index is 2³¹ or more.
+    pub fn launch_range(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
+        self.range_below(expr, Some(i64::from(i32::MAX)))
+    }
+
     /// Bounds of the value as plain numbers, where known.
     pub fn range(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
+        self.range_below(expr, None)
+    }
+
+    /// As [`Facts::range`], where dimensions and block indices are at most `greatest` unless they have a bound of their own.
+    fn range_below(&self, expr: &Expr, greatest: Option<i64>) -> (Option<i64>, Option<i64>) {
         let (mut lo, mut hi) = (Some(0i64), Some(0i64));
         for (m, c) in expr.terms() {
-            let (l, h) = m.iter().fold((Some(c), Some(c)), |r, a| mul_range(r, self.atom_range(a)));
+            let (l, h) = m.iter().fold((Some(c), Some(c)), |r, a| mul_range(r, self.atom_range(a, greatest)));
             lo = lo.zip(l).and_then(|(a, b)| a.checked_add(b));
             hi = hi.zip(h).and_then(|(a, b)| a.checked_add(b));
         }
         (lo, hi)
     }
 
-    fn atom_range(&self, atom: &Atom) -> (Option<i64>, Option<i64>) {
+    fn atom_range(&self, atom: &Atom, greatest: Option<i64>) -> (Option<i64>, Option<i64>) {
+        let range = |e: &Expr| self.range_below(e, greatest);
         match atom {
-            Atom::Symbol(s) => (self.lower_of(s), self.upper.get(s).and_then(|u| self.range(u).1)),
+            Atom::Symbol(s) => {
+                let upper = self.upper.get(s).and_then(|u| range(u).1);
+                let counts = matches!(s, Symbol::Dim(_) | Symbol::BlockIdx(_) | Symbol::Thread);
+                (self.lower_of(s), upper.or(greatest.filter(|_| counts)))
+            }
             Atom::Div(a, b) => {
-                let ((lo, hi), Some(d)) = (self.range(a), b.as_const().filter(|d| *d > 0)) else {
-                    let nonneg =
-                        self.range(a).0.is_some_and(|l| l >= 0) && self.range(b).0.is_some_and(|l| l >= 0);
+                let ((lo, hi), Some(d)) = (range(a), b.as_const().filter(|d| *d > 0)) else {
+                    let nonneg = range(a).0.is_some_and(|l| l >= 0) && range(b).0.is_some_and(|l| l >= 0);
                     return (nonneg.then_some(0), None);
                 };
                 (lo.map(|l| l.div_euclid(d)), hi.map(|h| h.div_euclid(d)))
             }
-            Atom::Mod(_, b) => (Some(0), self.range(b).1.map(|h| h - 1)),
+            // It has the sign of the divisor, and is 0 where that is 0.
+            Atom::Mod(_, b) => {
+                let (lo, hi) = range(b);
+                (lo.map(|l| l.saturating_add(1).min(0)), hi.map(|h| h.saturating_sub(1).max(0)))
+            }
             Atom::Min(a, b) => {
-                let (a, b) = (self.range(a), self.range(b));
+                let (a, b) = (range(a), range(b));
                 (a.0.zip(b.0).map(|(x, y)| x.min(y)), some_min(a.1, b.1))
             }
             Atom::Max(a, b) => {
-                let (a, b) = (self.range(a), self.range(b));
+                let (a, b) = (range(a), range(b));
                 (some_max(a.0, b.0), a.1.zip(b.1).map(|(x, y)| x.max(y)))
             }
             Atom::Xor(a, b) => {
-                let bits = self.range(a).1.zip(self.range(b).1).map(|(x, y)| (x | y).max(0));
+                let bits = range(a).1.zip(range(b).1).map(|(x, y)| (x | y).max(0));
                 (Some(0), bits.map(|x| if x == 0 { 0 } else { i64::MAX >> (x.leading_zeros() - 1) }))
             }
-            Atom::And(a, mask) => (Some(0), some_min(self.range(a).1.filter(|h| *h >= 0), Some(*mask))),
+            Atom::Wrap(_, width) => {
+                let (lo, hi) = width.range();
+                (Some(lo), Some(hi))
+            }
+            Atom::And(a, mask) => (Some(0), some_min(range(a).1.filter(|h| *h >= 0), Some(*mask))),
         }
     }
 
@@ -192,7 +230,7 @@ impl Facts {
             }
             let mut sign = 0;
             let linear = d.terms().filter(|(m, _)| monomial_mentions(m, &symbol)).all(|(m, c)| {
-                let others_nonneg = m.iter().all(|a| self.atom_range(a).0.is_some_and(|l| l >= 0));
+                let others_nonneg = m.iter().all(|a| self.atom_range(a, None).0.is_some_and(|l| l >= 0));
                 let once = m.iter().filter(|a| matches!(a, Atom::Symbol(s) if *s == symbol)).count() == 1;
                 let nowhere_else = m.iter().all(|a| match a {
                     Atom::Symbol(_) => true,

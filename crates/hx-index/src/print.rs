@@ -24,6 +24,7 @@ impl Display for Atom {
             Atom::Max(a, b) => write!(f, "max({a}, {b})"),
             Atom::Xor(a, b) => write!(f, "{} ^ {}", Operand(a), Operand(b)),
             Atom::And(a, mask) => write!(f, "{} & {mask:#x}", Operand(a)),
+            Atom::Wrap(a, width) => write!(f, "cast({a}, {})", width.name()),
         }
     }
 }
@@ -34,7 +35,7 @@ struct Operand<'a>(&'a Expr);
 impl Display for Operand<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let plain = match self.0.as_atom() {
-            Some(Atom::Symbol(_) | Atom::Min(..) | Atom::Max(..)) => true,
+            Some(Atom::Symbol(_) | Atom::Min(..) | Atom::Max(..) | Atom::Wrap(..)) => true,
             Some(_) => false,
             None => self.0.as_const().is_some_and(|c| c >= 0),
         };
@@ -69,7 +70,7 @@ impl Display for Expr {
                 }
                 let alone = single && m.len() == 1 && magnitude == 1 && !sign;
                 match atom {
-                    Atom::Symbol(_) | Atom::Min(..) | Atom::Max(..) => write!(f, "{atom}")?,
+                    Atom::Symbol(_) | Atom::Min(..) | Atom::Max(..) | Atom::Wrap(..) => write!(f, "{atom}")?,
                     _ if alone => write!(f, "{atom}")?,
                     _ => write!(f, "({atom})")?,
                 }

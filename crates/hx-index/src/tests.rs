@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use crate::{Atom, Expr, Facts, Symbol};
+use crate::{Atom, Expr, Facts, Symbol, Width};
 
 fn dim(n: &str) -> Expr {
     Expr::dim(n)
@@ -133,5 +133,73 @@ proptest! {
         prop_assert_eq!(e.div(&c(8), &facts).eval(&env).ok(), Some(value.div_euclid(8)));
         prop_assert_eq!(e.rem(&c(8), &facts).eval(&env).ok(), Some(value.rem_euclid(8)));
         if facts.proves_le(&e, &c(5)) { prop_assert!(value <= 5); }
+    }
+}
+
+#[test]
+fn what_wraps_is_no_unbounded_integer() {
+    let i32 = Width { bits: 32, signed: true };
+    let mut facts = Facts::default();
+    let (x, y) = (Symbol::Scalar("x".into()), Symbol::Scalar("y".into()));
+    for symbol in [&x, &y] {
+        facts.at_least(symbol.clone(), i32.range().0);
+        facts.at_most(symbol.clone(), c(i32.range().1));
+    }
+    let (x, y) = (Expr::symbol(x), Expr::symbol(y));
+    let next = (x.clone() + c(1)).wrap(i32, &facts);
+    assert_eq!(next.to_string(), "cast(x + 1, i32)");
+    assert!(!facts.proves_lt(&x, &next) && !facts.proves_le(&x, &next));
+    // Powers of two still divide it, and its range is that of the type.
+    let product = (&x.scale(24) * &y).wrap(i32, &facts);
+    assert_eq!(facts.divisor(&product), 8);
+    assert_eq!(facts.range(&product), (Some(i32.range().0), Some(i32.range().1)));
+    // What fits does not wrap.
+    facts.at_most(Symbol::Scalar("x".into()), c(100));
+    facts.at_least(Symbol::Scalar("x".into()), 0);
+    assert_eq!((x.clone() + c(1)).wrap(i32, &facts).to_string(), "x + 1");
+    assert_eq!(dim("n").wrap(i32, &facts), dim("n"));
+    assert_eq!(c(300).wrap(Width { bits: 8, signed: true }, &facts), c(44));
+    assert_eq!(c(-1).wrap(Width { bits: 8, signed: false }, &facts), c(255));
+}
+
+#[test]
+fn a_divisor_that_may_be_0_is_not_cancelled() {
+    let mut facts = Facts::default();
+    let product = &dim("m") * &dim("n");
+    assert_eq!(product.div(&dim("n"), &facts).to_string(), "(m * n) / n");
+    facts.at_least(Symbol::Dim("n".into()), 1);
+    assert_eq!(product.div(&dim("n"), &facts).to_string(), "m");
+    assert_eq!(product.rem(&dim("n"), &facts).to_string(), "0");
+    assert_eq!((c(7).div(&c(0), &facts), c(7).rem(&c(0), &facts)), (c(0), c(0)));
+    assert_eq!((c(7).div(&c(-2), &facts), c(7).rem(&c(-2), &facts)), (c(-4), c(-1)));
+}
+
+proptest! {
+    /// Ranges hold for divisors of any sign, and a width holds what its range says.
+    #[test]
+    fn ranges_hold_what_they_say(
+        x in -40i64..40,
+        y in -5i64..5,
+        (low, high) in (-6i64..0, 0i64..6),
+        bits in 1u32..9,
+        signed: bool,
+    ) {
+        let width = Width { bits, signed };
+        let y = y.clamp(low, high);
+        let mut facts = Facts::default();
+        let symbols = [Symbol::Scalar("x".into()), Symbol::Scalar("y".into())];
+        facts.at_least(symbols[1].clone(), low);
+        facts.at_most(symbols[1].clone(), c(high));
+        let env = |s: &Symbol| Some(if *s == symbols[0] { x } else { y });
+        let [a, b] = symbols.clone().map(Expr::symbol);
+        let square = (&a * &a + b.clone()).wrap(width, &facts);
+        prop_assert_eq!(square.eval(&env).unwrap(), width.wrap(x * x + y));
+        prop_assert!(width.holds(width.wrap(x * x + y)));
+        prop_assert_eq!((width.wrap(x) - x) % (1 << bits), 0);
+        for whole in [a.div(&b, &facts), a.rem(&b, &facts), square] {
+            let (lo, hi) = facts.range(&whole);
+            let value = whole.eval(&env).unwrap_or(0);
+            prop_assert!(lo.is_none_or(|lo| lo <= value) && hi.is_none_or(|hi| value <= hi), "{whole} = {value}: {lo:?}..{hi:?}");
+        }
     }
 }

@@ -217,7 +217,7 @@ impl<'db> Cx<'db> {
 
     /// A layout of known integers without a swizzle; an integer is a layout of one mode.
     fn plain_layout(&mut self, id: ExprId) -> Lower<Layout> {
-        let found = match self.eval(id)? {
+        let found = match self.eval(id)?.widened() {
             Value::Layout(layout) => layout.to_layout(),
             Value::Int(x) => x.as_const().and_then(|x| Layout::flat(&[(x, 1)]).ok()),
             other => {

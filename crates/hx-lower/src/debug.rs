@@ -146,9 +146,6 @@ enum Shown {
 
 /// The values, if all are integers and there are some.
 fn all_ints(parts: &[Value]) -> Option<Vec<Expr>> {
-    let ints = parts.iter().map(|part| match part {
-        Value::Int(x) => Some(x.clone()),
-        _ => None,
-    });
+    let ints = parts.iter().map(|part| part.whole().map(|whole| whole.value));
     ints.collect::<Option<Vec<Expr>>>().filter(|parts| !parts.is_empty())
 }

@@ -52,6 +52,9 @@ pub(crate) fn comparison(op: CmpOp) -> (Operator, bool) {
 impl Cx<'_> {
     /// Applies an operator to operands of which at least one is a tensor or a run-time number.
     pub(crate) fn apply(&mut self, id: ExprId, operator: Operator, operands: Vec<Operand>) -> Lower<Value> {
+        if let Some(whole) = self.whole_apply(id, operator, &operands)? {
+            return Ok(whole);
+        }
         let mut parts = Vec::with_capacity(operands.len());
         for (at, value) in operands {
             parts.push((at, self.lazy_operand(at, value)?));
@@ -70,6 +73,11 @@ impl Cx<'_> {
             return Err(self.report(error));
         };
         self.check_operator(id, operator, dtype)?;
+        if matches!(operator, Operator::Div | Operator::Rem)
+            && let Some((at, _)) = parts.get(1).filter(|(_, value)| dtype.is_int() && is_zero(value))
+        {
+            return self.fail(&codes::CONSTANT_ERROR, *at, "division by zero");
+        }
         let mut shape: Option<(ExprId, Lazy)> = None;
         let mut inputs: Vec<TensorId> = Vec::new();
         let mut args = Vec::with_capacity(parts.len());
@@ -190,7 +198,7 @@ impl Cx<'_> {
         Err(self.report(if dtype.is_float() { error.help(BEYOND) } else { error }))
     }
 
-    fn integer_operand(&mut self, at: ExprId, value: Expr, dtype: DType) -> Lower<Scalar> {
+    pub(crate) fn integer_operand(&mut self, at: ExprId, value: Expr, dtype: DType) -> Lower<Scalar> {
         let bits = dtype.bits();
         let (low, high) = match dtype.is_signed_int() {
             true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
@@ -358,6 +366,12 @@ fn folded(value: Scalar) -> Scalar {
         Some(bits) => Scalar::Const { bits: operator.eval(*dtype, &bits), dtype: operator.result(*dtype) },
         None => value,
     }
+}
+
+/// Whether a number is known to be 0.
+fn is_zero(value: &Value) -> bool {
+    value.whole().is_some_and(|whole| whole.value.is_zero())
+        || matches!(value, Value::Scalar(Scalar::Const { bits: 0, .. }))
 }
 
 /// The element type that an operand fixes; literals and integers fix none.

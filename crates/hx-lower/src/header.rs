@@ -70,7 +70,7 @@ impl<'db> Cx<'db> {
             let place = self.place_at(At::Generic(i));
             let value = match (args.get(&generic.name), generic.default) {
                 (Some(value), _) => Value::from_ct(value),
-                (None, Some(default)) => self.eval(default)?,
+                (None, Some(default)) => self.eval(default)?.widened(),
                 (None, None) => {
                     let message = format!("the compile-time parameter `{}` has no value", generic.name);
                     let error = LowerError::new(&codes::UNINFERRED_PARAMETER, place, message);
@@ -112,7 +112,9 @@ impl<'db> Cx<'db> {
             let TypeRef::Named { shape: None, .. } = &sig.store[param.ty] else { continue };
             let Some(dtype) = self.element_type(param.ty) else { continue };
             let value = if dtype.is_int() {
-                Value::Int(Expr::symbol(Symbol::Scalar(param.name.clone())))
+                let symbol = Symbol::Scalar(param.name.clone());
+                crate::whole::state_range(&mut self.facts, symbol.clone(), dtype);
+                Value::Scalar(hx_tile::Scalar::Integer { value: Expr::symbol(symbol), dtype })
             } else {
                 Value::Scalar(hx_tile::Scalar::Param { name: param.name.to_string(), dtype })
             };
@@ -120,7 +122,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    fn element_type(&self, ty: TypeRefId) -> Option<DType> {
+    pub(crate) fn element_type(&self, ty: TypeRefId) -> Option<DType> {
         match self.frame().names.types.get(ty)? {
             Resolution::DType(dtype) => Some(*dtype),
             Resolution::Generic(i) => match self.frame().generics.get(*i as usize)? {
@@ -311,6 +313,13 @@ impl<'db> Cx<'db> {
     fn requirements(&mut self, sig: &'db KernelSignature) -> Lower<Vec<Requirement>> {
         // The conditions are kept as written, not as they look once they are known to hold.
         let mut facts = Facts::default();
+        for param in &sig.params {
+            if let (TypeRef::Named { shape: None, .. }, Some(dtype)) =
+                (&sig.store[param.ty], self.element_type(param.ty))
+            {
+                crate::whole::state_range(&mut facts, Symbol::Scalar(param.name.clone()), dtype);
+            }
+        }
         let mut requires = Vec::new();
         for predicate in &sig.wheres {
             let cond = self.cond(predicate.condition)?;
@@ -386,7 +395,7 @@ impl<'db> Cx<'db> {
     }
 
     fn int_or_none(&mut self, id: ExprId) -> Lower<Option<Expr>> {
-        Ok(match self.eval(id)? {
+        Ok(match self.eval(id)?.widened() {
             Value::Int(x) => Some(x),
             _ => None,
         })
@@ -411,7 +420,7 @@ fn at_most(facts: &mut Facts, x: &Expr, bound: &Expr) {
         return;
     }
     let known = facts.range(&Expr::symbol(symbol.clone())).1;
-    if known.is_none_or(|k| bound.as_const().is_some_and(|b| b < k)) {
+    if known.is_none_or(|k| facts.launch_range(&bound).1.is_some_and(|b| b < k)) {
         // An upper bound brings the lower bound 0 with it, which a number of any sign does not have.
         if matches!(symbol, Symbol::Scalar(_)) && facts.range(&Expr::symbol(symbol.clone())).0.is_none() {
             return;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use hx_base::codes;
+use hx_dtype::DType;
 use hx_hir::{
     Arg, ExprId, FnSignature, GenericArg, Item, ItemKey, MemorySpace, Name, Need, Resolution, TypeRef,
     TypeRefId, body_names, body_of, fn_signature, signature_names,
@@ -12,6 +13,7 @@ use hx_index::Expr;
 use crate::cx::{Cx, Frame, shape_text};
 use crate::error::{At, Lower, LowerError, Reported};
 use crate::value::{Tensor, Value};
+use crate::whole::{Whole, width};
 
 impl<'db> Cx<'db> {
     /// The value of a constant, evaluated in its own file.
@@ -41,7 +43,10 @@ impl<'db> Cx<'db> {
             operands: 0,
             call,
         });
-        let value = self.eval(body.root);
+        let value = self.eval(body.root).and_then(|value| match body.ty {
+            Some(ty) => self.number_of_type(body.root, value, ty),
+            None => Ok(value),
+        });
         self.frames.pop();
         self.consts.pop();
         value
@@ -118,7 +123,7 @@ impl<'db> Cx<'db> {
                 let error = LowerError::new(&codes::UNKNOWN_ARGUMENT, place, message);
                 return Err(self.report(error));
             }
-            let value = self.eval(arg.value)?;
+            let value = self.eval(arg.value)?.widened();
             given.insert(name, value);
         }
         Ok(given)
@@ -144,7 +149,7 @@ impl<'db> Cx<'db> {
                 continue;
             }
             let value = match generic.default {
-                Some(default) => self.eval(default)?,
+                Some(default) => self.eval(default)?.widened(),
                 None => {
                     let message = format!("the compile-time parameter `{}` has no value", generic.name);
                     let place = self.place_at(At::Generic(i));
@@ -167,12 +172,16 @@ impl<'db> Cx<'db> {
                 }
             }
         }
+        let number = |ty: &TypeRefId| matches!(&sig.store[*ty], TypeRef::Named { shape: None, .. });
+        let ret = sig.ret.filter(number).and_then(|ty| self.element_type(ty));
         let item = self.frame().item;
         let body = body_of(self.db, item);
         let names = body_names(self.db, item);
         let frame = self.frame_mut();
         (frame.store, frame.names, frame.in_signature) = (&body.store, names, false);
-        self.eval_named(body.root, None)
+        let value = self.eval_named(body.root, None)?;
+        let Some(dtype) = ret else { return Ok(value) };
+        self.number_as(body.root, value, dtype)
     }
 
     /// What a parameter's type leaves open is bound by its argument: dimensions, and compile-time parameters that are an element
@@ -228,6 +237,9 @@ impl<'db> Cx<'db> {
                     &codes::RANK_MISMATCH,
                     format!("found a tensor of rank {} for `{name}`, wanted a number", t.view.modes.len()),
                 ),
+                (value, Some(wanted)) if wanted.is_int() && value.whole().is_some() => {
+                    self.number_argument(at, value, wanted, name)
+                }
                 _ => Ok(value.clone()),
             };
         };
@@ -261,6 +273,32 @@ impl<'db> Cx<'db> {
             return self.arg_error(at, &codes::NOT_MUTABLE, message);
         }
         Ok(Value::Tensor(Tensor { mutable: *mutable, fresh: false, ..t.clone() }))
+    }
+
+    /// A whole number for a parameter of a type, as [`Cx::number_as`] but reported at the argument.
+    fn number_argument(&mut self, at: ExprId, value: &Value, wanted: DType, name: &str) -> Lower<Value> {
+        let Some(Whole { value, dtype }) = value.whole() else { return Ok(value.clone()) };
+        let fits = match (dtype, width(wanted)) {
+            (Some(own), _) => own == wanted,
+            (None, Some(width)) => width.bits == 64 || self.facts.fits(&value, width),
+            (None, None) => self.facts.range(&value).0.is_some_and(|low| low >= 0),
+        };
+        if fits {
+            return Ok(Whole { value, dtype: Some(wanted) }.into_value());
+        }
+        match (dtype, value.as_const()) {
+            (None, Some(x)) => {
+                let message = format!("found {x} for `{name}`, which `{wanted}` cannot hold");
+                self.arg_error(at, &codes::LITERAL_OUT_OF_RANGE, message)
+            }
+            (own, _) => {
+                let found = own.unwrap_or(DType::I64);
+                let message = format!(
+                    "found a number of type `{found}` for `{name}`, wanted `{wanted}`: `cast(…, {wanted})` converts"
+                );
+                self.arg_error(at, &codes::DTYPE_MISMATCH, message)
+            }
+        }
     }
 
     /// Reports at an argument of the call, which is in the frame below.

@@ -27,6 +27,7 @@ mod tests;
 mod value;
 mod variable;
 mod view;
+mod whole;
 
 use std::collections::BTreeMap;
 

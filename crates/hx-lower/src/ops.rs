@@ -98,7 +98,7 @@ impl Cx<'_> {
 
     /// A number known at compile time.
     pub(crate) fn number(&mut self, id: ExprId, what: &str) -> Lower<f64> {
-        match self.eval(id)? {
+        match self.eval(id)?.widened() {
             Value::Float(x) => Ok(x),
             Value::Int(x) => match x.as_const() {
                 Some(x) => Ok(x as f64),
@@ -313,7 +313,9 @@ impl Cx<'_> {
         let value = match &value {
             Value::Float(x) => *x,
             Value::Scalar(Scalar::Const { bits, dtype }) if *dtype == tensor.dtype => dtype.decode(*bits),
-            Value::Int(x) if x.as_const().is_some() => x.as_const().unwrap_or_default() as f64,
+            Value::Int(x) if x.as_const().is_some_and(|x| (x as f64) as i64 == x) => {
+                x.as_const().unwrap_or_default() as f64
+            }
             Value::Bool(hx_index::Cond::True) => 1.0,
             Value::Bool(hx_index::Cond::False) => 0.0,
             Value::Int(_) | Value::Scalar(_) if tensor.is_register() => {
@@ -362,14 +364,12 @@ impl Cx<'_> {
     pub(crate) fn cast(&mut self, id: ExprId, t: ExprId, dtype: ExprId, hint: Option<&str>) -> Lower<Value> {
         let (value, dtype) = (self.eval(t), self.dtype(dtype));
         let (value, dtype) = (value?, dtype?);
+        if let Some(whole) = value.whole() {
+            return Ok(self.cast_whole(whole, dtype));
+        }
         let tensor = match value {
             Value::Tensor(tensor) => tensor,
             lazy @ (Value::Lazy(_) | Value::Scalar(_)) => return Ok(Self::cast_lazy(lazy, dtype)),
-            Value::Int(x) if dtype.is_int() => return Ok(Value::Int(x)),
-            Value::Int(x) => match x.as_const() {
-                Some(x) if dtype.is_float() => return Ok(Value::Scalar(Scalar::constant(x as f64, dtype))),
-                _ => return Ok(self.cast_integer(x, dtype)),
-            },
             Value::Float(x) if dtype.is_float() => return Ok(Value::Scalar(Scalar::constant(x, dtype))),
             Value::Bool(cond) => return Ok(Value::Scalar(crate::elementwise::condition(&cond).cast(dtype))),
             other => return self.unsupported(id, format!("a conversion of {}", other.what())),

@@ -6,7 +6,7 @@ use hx_hir::{
     ArithOp, BinaryOp, Block, CmpOp, Expr as HirExpr, ExprId, ItemKey, Literal, LogicOp, Path, Resolution,
     UnaryOp,
 };
-use hx_index::{CmpOp as IndexCmp, Cond, Expr};
+use hx_index::{Atom, CmpOp as IndexCmp, Cond, Expr};
 
 use crate::cx::Cx;
 use crate::elementwise::{Operand, comparison, is_elementwise};
@@ -53,8 +53,8 @@ impl<'db> Cx<'db> {
             HirExpr::Array(parts) => Value::Array(parts.iter().map(|p| self.eval(*p)).collect::<Lower<_>>()?),
             HirExpr::Layout { shape, stride } => self.layout(id, *shape, *stride)?,
             HirExpr::Range { start, end } => {
-                let start = start.map(|e| self.int(e)).transpose()?;
-                Value::Range { start, end: end.map(|e| self.int(e)).transpose()? }
+                let start = start.map(|e| self.bound(e)).transpose()?;
+                Value::Range { start, end: end.map(|e| self.bound(e)).transpose()? }
             }
             HirExpr::New => Value::New,
             HirExpr::Wildcard => return self.fail(&codes::TYPE_MISMATCH, id, "found `_`, wanted a value"),
@@ -271,18 +271,6 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// `place op= value` on integers.
-    pub(crate) fn int_assign(
-        &mut self,
-        id: ExprId,
-        op: ArithOp,
-        a: &Expr,
-        b: &Expr,
-        rhs: ExprId,
-    ) -> Lower<Expr> {
-        self.int_op(id, op, a, b, rhs)
-    }
-
     fn int_op(&mut self, id: ExprId, op: ArithOp, a: &Expr, b: &Expr, rhs: ExprId) -> Lower<Expr> {
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
             return match checked(op, x, y) {
@@ -371,7 +359,7 @@ impl<'db> Cx<'db> {
     }
 
     fn value_tuple(&mut self, id: ExprId, value: Value) -> Lower<ExprTuple> {
-        match value {
+        match value.widened() {
             Value::Int(x) => Ok(ExprTuple::Leaf(x)),
             Value::Tuple(parts) => {
                 let parts = parts.into_iter().map(|p| self.value_tuple(id, p));
@@ -386,11 +374,24 @@ impl<'db> Cx<'db> {
 
     /// The value of an expression that has to be an integer.
     pub(crate) fn int(&mut self, id: ExprId) -> Lower<Expr> {
-        match self.eval(id)? {
+        let value = self.eval(id)?;
+        match self.as_integer(id, value)? {
             Value::Int(x) => Ok(x),
             other => {
                 self.fail(&codes::TYPE_MISMATCH, id, format!("found {}, wanted an integer", other.what()))
             }
+        }
+    }
+
+    /// The bound of a range, a 64-bit integer: the sum that is written there does not wrap.
+    fn bound(&mut self, id: ExprId) -> Lower<Expr> {
+        let value = self.int(id)?;
+        match (&self.store()[id], value.as_atom()) {
+            (
+                HirExpr::Binary { op: BinaryOp::Arith(ArithOp::Add | ArithOp::Sub), .. },
+                Some(Atom::Wrap(sum, _)),
+            ) => Ok(sum.simplify(&self.facts)),
+            _ => Ok(value),
         }
     }
 
@@ -435,7 +436,7 @@ impl<'db> Cx<'db> {
         };
         let mut out = Vec::with_capacity(parts.len());
         for part in parts {
-            match part {
+            match self.as_integer(id, part)? {
                 Value::Int(x) => out.push(x),
                 other => {
                     let message = format!("found {}, wanted an integer", other.what());

@@ -175,7 +175,7 @@ impl Cx<'_> {
             if let Value::Int(x) = &part
                 && dtype.is_int()
             {
-                out.push(Scalar::Integer { value: x.clone(), dtype: *dtype });
+                out.push(self.integer_operand(*body, x.clone(), *dtype)?);
                 continue;
             }
             out.push(self.as_number(*body, part, *dtype)?);

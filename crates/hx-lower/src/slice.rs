@@ -90,7 +90,7 @@ impl Cx<'_> {
         }
         let name = self.base_name(tensor.view.base).to_owned();
         let var = self.new_var(format!("{name}_value").into());
-        self.integer_range(id, &var, tensor.dtype)?;
+        self.readable(id, tensor.dtype)?;
         self.emit(OpKind::ReadNumber { var: var.clone(), src: dst }, id);
         Ok(self.number_of(&var, tensor.dtype))
     }

@@ -4,6 +4,7 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
     ArithOp, BinaryOp, Expr as HirExpr, ExprId, Pat, PatId, Resolution, Stmt as HirStmt, StmtId, StmtKind,
+    TypeRefId,
 };
 use hx_index::{Cond, Expr};
 use hx_tile::{OpKind, Scalar, Stmt};
@@ -12,6 +13,7 @@ use crate::cx::{Cx, Variable};
 use crate::elementwise::Lazy;
 use crate::error::{At, Lower};
 use crate::value::{Tensor, Value};
+use crate::whole::Whole;
 
 impl Cx<'_> {
     pub(crate) fn stmt(&mut self, id: StmtId) -> Lower<()> {
@@ -20,7 +22,7 @@ impl Cx<'_> {
         let store = self.store();
         let stmt = &store[id];
         match &stmt.kind {
-            StmtKind::Let { pat, value, .. } => self.let_stmt(*pat, *value),
+            StmtKind::Let { pat, ty, value } => self.let_stmt(*pat, *ty, *value),
             StmtKind::Assign { place, op, value } => self.assign(*place, *op, *value),
             StmtKind::Expr(expr) => self.eval(*expr).map(|_| ()),
             StmtKind::For { pat, iterable, body } => self.for_stmt(stmt, *pat, *iterable, *body),
@@ -38,7 +40,7 @@ impl Cx<'_> {
         }
     }
 
-    fn let_stmt(&mut self, pat: PatId, value: ExprId) -> Lower<()> {
+    fn let_stmt(&mut self, pat: PatId, ty: Option<TypeRefId>, value: ExprId) -> Lower<()> {
         let store = self.store();
         let hint = match &store[pat] {
             Pat::Bind(name) => Some(name.as_str()),
@@ -52,7 +54,8 @@ impl Cx<'_> {
             // Coordinates and conditions on them cost less to compute again than to hold.
             Ok(Value::Lazy(lazy)) if lazy.inputs.is_empty() => Ok(Value::Lazy(lazy)),
             Ok(Value::Lazy(lazy)) => Ok(Value::Tensor(self.materialize(value, lazy, hint))),
-            other => other,
+            Ok(number) => ty.map_or(Ok(number.clone()), |ty| self.number_of_type(value, number.clone(), ty)),
+            failed => failed,
         };
         match evaluated {
             Ok(value) => self.bind(pat, value),
@@ -183,14 +186,15 @@ impl Cx<'_> {
             return self.unsupported(place, format!("{} that changes inside of a loop or `if`", old.what()));
         }
         let new = self.eval(value)?;
+        if let (Some(old), Some(now)) = (old.whole(), new.whole()) {
+            let new = self.assigned_whole(op, (place, old), (value, now))?;
+            return self.set_whole(pat, bound_at, variable, new);
+        }
         let number = |v: &Value| matches!(v, Value::Float(_) | Value::Scalar(_));
         let adapts = |v: &Value| number(v) || matches!(v, Value::Int(x) if x.as_const().is_some());
         let new = match (op, old, new) {
             (None, old, new) if std::mem::discriminant(&old) == std::mem::discriminant(&new) => new,
             (None, old, new) if number(&old) && adapts(&new) => new,
-            (Some(op), Value::Int(a), Value::Int(b)) => {
-                Value::Int(self.int_assign(place, op, &a, &b, value)?)
-            }
             (Some(op), old, new) if number(&old) && adapts(&new) => {
                 self.arithmetic(value, op, (place, old), (value, new))?
             }
@@ -200,15 +204,53 @@ impl Cx<'_> {
             }
         };
         match (variable, new) {
-            (Some(Variable { symbol: var, dtype: None }), Value::Int(value)) => {
-                self.push(Stmt::Assign { var, value })
-            }
             (Some(Variable { symbol: var, dtype: Some(dtype) }), new) => {
                 let value = self.as_number(value, new, dtype)?;
                 self.push(Stmt::AssignNumber { var, value });
             }
             (_, new) => {
                 let new = self.freeze(new);
+                self.frame_mut().locals.insert(pat, (new, bound_at));
+            }
+        }
+        Ok(())
+    }
+
+    /// What an integer local becomes; it keeps its type, to which constants and dimensions adapt.
+    fn assigned_whole(
+        &mut self,
+        op: Option<ArithOp>,
+        (place, old): (ExprId, Whole),
+        (at, now): (ExprId, Whole),
+    ) -> Lower<Whole> {
+        let dtype = old.dtype;
+        // A local without a type is a 64-bit integer, whatever is added to it.
+        let now = if dtype.is_none() { Whole { dtype: None, ..now } } else { now };
+        let new = match op {
+            None => now.into_value(),
+            Some(op) => self.arithmetic(at, op, (place, old.into_value()), (at, now.into_value()))?,
+        };
+        let new = match dtype {
+            Some(dtype) => self.number_as(at, new, dtype)?,
+            None => new.widened(),
+        };
+        match new.whole() {
+            Some(whole) => Ok(whole),
+            None => self.fail(&codes::TYPE_MISMATCH, at, format!("found {}, wanted an integer", new.what())),
+        }
+    }
+
+    fn set_whole(
+        &mut self,
+        pat: PatId,
+        bound_at: usize,
+        variable: Option<Variable>,
+        new: Whole,
+    ) -> Lower<()> {
+        match variable {
+            Some(Variable { symbol: var, .. }) => self.push(Stmt::Assign { var, value: new.value }),
+            None => {
+                let new = self.freeze(new.into_value());
                 self.frame_mut().locals.insert(pat, (new, bound_at));
             }
         }
@@ -356,13 +398,16 @@ impl Cx<'_> {
         let (a, mut then_stmts) = self.nested(|cx| cx.eval(then));
         self.facts.forget(&stated);
         let (b, mut else_stmts) = self.nested(|cx| otherwise.map_or(Ok(Value::Unit), |e| cx.eval(e)));
-        if let (Ok(Value::Int(a)), Ok(Value::Int(b))) = (&a, &b) {
-            let (var, [then_end, else_end]) = self.picked(a, b);
+        let wholes = |v: &Lower<Value>| v.as_ref().ok().and_then(Value::whole);
+        if let (Some(x), Some(y)) = (wholes(&a), wholes(&b)) {
+            let at = [then, otherwise.unwrap_or(id)];
+            let dtype = self.common_type(&at, &[x.clone(), y.clone()])?;
+            let (var, value, [then_end, else_end]) = self.picked(dtype, &x.value, &y.value);
             then_stmts.push(then_end);
             else_stmts.push(else_end);
-            self.push(Stmt::Let { var: var.clone(), value: Expr::default() });
+            self.push(Stmt::Let { var, value: Expr::default() });
             self.push(Stmt::If { cond, then: then_stmts, otherwise: else_stmts });
-            return Ok(Value::Int(Expr::symbol(var)));
+            return Ok(value);
         }
         let (a, b) = match (a, b) {
             (Ok(a), Ok(b)) => (a, b),

@@ -13,6 +13,7 @@ use crate::cx::{Cx, Variable};
 use crate::elementwise::{Lazy, condition};
 use crate::error::Lower;
 use crate::value::{SymView, Tensor, Value};
+use crate::whole::{state_range, width};
 
 /// The type of a number that changes, where literals alone give it its first value.
 pub(crate) const UNTYPED: DType = DType::F32;
@@ -54,6 +55,12 @@ impl Cx<'_> {
                 let now = Value::Int(Expr::symbol(symbol.clone()));
                 return self.varies(pat, Variable { symbol, dtype: None }, now, depth);
             }
+            Value::Scalar(Scalar::Integer { value, dtype }) if width(dtype).is_some() => {
+                let symbol = self.new_var(name.into());
+                self.push(Stmt::Let { var: symbol.clone(), value });
+                let now = self.number_of(&symbol, dtype);
+                return self.varies(pat, Variable { symbol, dtype: Some(dtype) }, now, depth);
+            }
             Value::Float(x) => Scalar::constant(x, UNTYPED),
             Value::Scalar(scalar) => scalar,
             Value::Bool(cond) => condition(&cond),
@@ -80,7 +87,10 @@ impl Cx<'_> {
                 self.facts.at_most(symbol.clone(), Expr::constant(1));
                 Value::Bool(Cond::cmp(CmpOp::Ne, Expr::symbol(symbol.clone()), Expr::default(), &self.facts))
             }
-            dtype if dtype.is_int() => Value::Int(Expr::symbol(symbol.clone())),
+            dtype if width(dtype).is_some() => {
+                state_range(&mut self.facts, symbol.clone(), dtype);
+                Value::Scalar(Scalar::Integer { value: Expr::symbol(symbol.clone()), dtype })
+            }
             dtype => Value::Scalar(Scalar::Var { var: symbol.clone(), dtype }),
         }
     }
@@ -104,6 +114,9 @@ impl Cx<'_> {
             Value::Bool(cond) if dtype == DType::Bool => condition(&cond),
             Value::Scalar(scalar) if scalar.dtype() == dtype => scalar,
             Value::Float(x) if dtype.is_float() => Scalar::constant(x, dtype),
+            Value::Int(x) if dtype.is_int() && x.as_const().is_some() => {
+                self.integer_operand(at, x, dtype)?
+            }
             Value::Int(x) if dtype.is_float() && x.as_const().is_some() => {
                 Scalar::constant(x.as_const().unwrap_or_default() as f64, dtype)
             }
@@ -221,10 +234,15 @@ impl Cx<'_> {
         }
     }
 
-    /// Two integers of which run-time control flow picks one, as a variable: the statements that each branch ends with.
-    pub(crate) fn picked(&mut self, a: &Expr, b: &Expr) -> (Symbol, [Stmt; 2]) {
+    /// Two whole numbers of which run-time control flow picks one, as a variable: its value, and the statements that each branch ends
+    /// with.
+    pub(crate) fn picked(&mut self, dtype: Option<DType>, a: &Expr, b: &Expr) -> (Symbol, Value, [Stmt; 2]) {
         let var = self.new_var("picked".into());
         let (x, y) = (self.facts.range(a), self.facts.range(b));
+        let value = match dtype {
+            Some(dtype) => self.number_of(&var, dtype),
+            None => Value::Int(Expr::symbol(var.clone())),
+        };
         if let (Some(p), Some(q)) = (x.0, y.0) {
             self.facts.at_least(var.clone(), p.min(q));
             if let (Some(p), Some(q)) = (x.1, y.1) {
@@ -233,7 +251,7 @@ impl Cx<'_> {
         }
         let assign = |value: &Expr| Stmt::Assign { var: var.clone(), value: value.clone() };
         let ends = [assign(a), assign(b)];
-        (var, ends)
+        (var, value, ends)
     }
 
     /// The number that an index picks from a global tensor: the same for all threads, as nothing writes the tensor.
@@ -279,7 +297,7 @@ impl Cx<'_> {
             }
         }
         let var = self.new_var(format!("{name}_value").into());
-        self.integer_range(id, &var, t.dtype)?;
+        self.readable(id, t.dtype)?;
         let src = View {
             base: t.view.base,
             offsets: t.view.offsets.clone(),
@@ -291,26 +309,12 @@ impl Cx<'_> {
         Ok(self.number_of(&var, t.dtype))
     }
 
-    /// States what a number read as an integer can be.
-    pub(crate) fn integer_range(&mut self, id: ExprId, var: &Symbol, dtype: DType) -> Lower<()> {
-        if !dtype.is_int() {
-            return Ok(());
+    /// Refuses numbers that are read as integers and do not fit them.
+    pub(crate) fn readable(&mut self, id: ExprId, dtype: DType) -> Lower<()> {
+        match dtype {
+            DType::U64 => self.unsupported(id, "a number of type `u64` read from a tensor"),
+            _ => Ok(()),
         }
-        let bits = dtype.bits();
-        match (dtype.is_signed_int(), bits) {
-            (true, 64) => {}
-            (true, bits) => {
-                self.facts.at_least(var.clone(), -(1i64 << (bits - 1)));
-                self.facts.at_most(var.clone(), Expr::constant((1i64 << (bits - 1)) - 1));
-            }
-            // Taken for a signed number, as every integer is.
-            (false, 64) => return self.unsupported(id, "a number of type `u64` read from a tensor"),
-            (false, bits) => {
-                self.facts.at_least(var.clone(), 0);
-                self.facts.at_most(var.clone(), Expr::constant((1i64 << bits) - 1));
-            }
-        }
-        Ok(())
     }
 
     fn is_written(&self, t: &Tensor) -> bool {

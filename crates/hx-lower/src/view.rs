@@ -4,7 +4,7 @@
 //! end is not the end of the dimension has to be provably inside of itself.
 
 use hx_base::codes;
-use hx_hir::{Arg, ExprId};
+use hx_hir::{Arg, Expr as HirExpr, ExprId};
 use hx_index::{Atom, Expr, gcd};
 use hx_tile::Base;
 
@@ -71,6 +71,20 @@ impl Cx<'_> {
                     }
                 }
             }
+            Value::Lazy(_) => {
+                let what = match &self.store()[base] {
+                    HirExpr::Binary { op, .. } => format!("the result of `{}`", op.text()),
+                    HirExpr::Call { callee, .. } => match &self.store()[*callee] {
+                        HirExpr::Path { path, .. } => format!("the result of `{path}`"),
+                        _ => "this expression".to_owned(),
+                    },
+                    _ => "an expression without a tensor of its own".to_owned(),
+                };
+                let error = self
+                    .error(&codes::NO_SUCH_OPERATION, base, format!("cannot index {what}: bind it first"))
+                    .help("`let t = …;` holds the values in a register tensor, and `t[..]` is a part of it");
+                Err(self.report(error))
+            }
             other => {
                 let message = format!("found {} before `[`, wanted a tensor", other.what());
                 self.fail(&codes::NO_SUCH_OPERATION, base, message)
@@ -118,7 +132,7 @@ impl Cx<'_> {
         old: SymMode,
         index: Value,
     ) -> Lower<()> {
-        match index {
+        match self.as_integer(arg, index)? {
             Value::Int(i) => {
                 self.check_index(arg, t, &old, &i)?;
                 let at = &mut view.offsets[old.dim];

@@ -1,7 +1,7 @@
 //! Elementwise expressions in a flat form, evaluated for all threads of a block at once.
 //!
 //! Every value of an expression is a vector with the bits of each thread. Both choices of a select are evaluated; what can go wrong
-//! in one, an unwritten register or an integer without a value, is an error only for threads that select it.
+//! in one, an unwritten register, an integer without a value or a division by zero, is an error only for threads that select it.
 
 use std::sync::Arc;
 
@@ -52,6 +52,12 @@ pub(crate) enum Micro {
         dtype: DType,
         args: [Operand; 3],
         dst: usize,
+    },
+    /// The threads under the conditions divide an integer by it.
+    Divisor {
+        by: Operand,
+        dtype: DType,
+        under: Under,
     },
     Cast {
         from: DType,
@@ -155,6 +161,9 @@ impl<'a> Block<'a> {
                     apply(*operator, *dtype, &mut out, Args(args));
                     temporaries[*dst] = out;
                 }
+                Micro::Divisor { by, dtype, under } => {
+                    self.expect_divisor(c, *by, *dtype, under, &at, &temporaries)?;
+                }
                 Micro::Cast { from, to, arg, dst } => {
                     let mut out = std::mem::take(&mut temporaries[*dst]);
                     cast(*from, *to, &mut out, self.values(c, *arg, &at, &temporaries));
@@ -225,6 +234,26 @@ impl<'a> Block<'a> {
         };
         let array = self.code.arrays[regs.array].name.clone();
         Err(self.error(c.site, thread, Fault::UninitializedRegister { array, element: element as u32 }))
+    }
+
+    fn expect_divisor(
+        &self,
+        c: &Evaluate,
+        by: Operand,
+        dtype: DType,
+        under: &Under,
+        at: &[usize],
+        temporaries: &[Vec<u64>],
+    ) -> Result<(), SimError> {
+        let values = self.values(c, by, at, temporaries);
+        if values.iter().all(|by| *by != 0) {
+            return Ok(());
+        }
+        let selected = self.selected(c, under, at, temporaries);
+        match values.iter().zip(selected).position(|(by, selected)| *by == 0 && selected) {
+            Some(thread) => Err(self.error(c.site, Some(thread), Fault::DivisionByZero { dtype })),
+            None => Ok(()),
+        }
     }
 
     #[expect(

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hx_dtype::DType;
 use hx_index::EvalError;
 use hx_tile::{OpId, Origin};
 
@@ -84,6 +85,12 @@ pub enum Fault {
     Malformed(String),
     #[error(transparent)]
     Eval(EvalError),
+    /// The result is 0, but nobody means it.
+    #[error("an integer of type `{dtype}` is divided by 0")]
+    DivisionByZero { dtype: DType },
+    /// More blocks than a run takes.
+    #[error("a grid of {blocks:?} blocks, too many to simulate")]
+    TooManyBlocks { blocks: [u64; 3] },
     #[error("{} element {element}{} of `{tensor}`, {extent}", verb(*.write), coordinate(.coord))]
     OutOfBounds {
         tensor: String,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hx_index::{Atom, CmpOp, Cond, EvalError, Expr, Symbol};
+use hx_index::{Atom, CmpOp, Cond, EvalError, Expr, Symbol, Width, floor_div, floor_mod};
 
 /// What a symbol stands for while a program is compiled.
 #[derive(Clone, Debug)]
@@ -77,17 +77,9 @@ impl BinOp {
     #[inline]
     fn apply(self, a: i64, b: i64) -> Result<i64, Wrong> {
         match self {
-            BinOp::Div | BinOp::Mod => {
-                if b == 0 {
-                    return Err(Wrong::DivisionByZero);
-                }
-                let (q, r) = (a.checked_div(b).ok_or(Wrong::Overflow)?, a.wrapping_rem(b));
-                let down = r != 0 && ((r < 0) != (b < 0));
-                Ok(match self {
-                    BinOp::Div => q - i64::from(down),
-                    _ => r + if down { b } else { 0 },
-                })
-            }
+            BinOp::Div | BinOp::Mod if b == 0 => Err(Wrong::DivisionByZero),
+            BinOp::Div => Ok(floor_div(a, b)),
+            BinOp::Mod => Ok(floor_mod(a, b)),
             BinOp::Min => Ok(a.min(b)),
             BinOp::Max => Ok(a.max(b)),
             BinOp::Xor => Ok(a ^ b),
@@ -102,8 +94,21 @@ enum Node {
     Slot(u32),
     Lanes(u32),
     Sum(Box<Sum>),
-    Binary { op: BinOp, a: Box<Node>, b: Box<Node>, varying: bool },
-    Mask { a: Box<Node>, mask: i64 },
+    Binary {
+        op: BinOp,
+        a: Box<Node>,
+        b: Box<Node>,
+        varying: bool,
+    },
+    Mask {
+        a: Box<Node>,
+        mask: i64,
+    },
+    /// Sums and products inside of it wrap.
+    Wrap {
+        a: Box<Node>,
+        width: Width,
+    },
 }
 
 /// `constant + table[thread] + Σ uniform + Σ varying`.
@@ -113,6 +118,7 @@ struct Sum {
     table: Option<Arc<[i64]>>,
     uniform: Vec<Product>,
     varying: Vec<Product>,
+    overflow: Overflow,
 }
 
 /// `coefficient · Π uniform · Π varying`.
@@ -121,28 +127,45 @@ struct Product {
     coefficient: i64,
     uniform: Vec<Node>,
     varying: Vec<Node>,
+    overflow: Overflow,
+}
+
+/// What becomes of a sum or product beyond 64 bits.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+enum Overflow {
+    #[default]
+    Fails,
+    Wraps,
+}
+
+impl Overflow {
+    #[inline]
+    fn multiply(self, a: i64, b: i64) -> Result<i64, Wrong> {
+        match self {
+            Overflow::Fails => a.checked_mul(b).ok_or(Wrong::Overflow),
+            Overflow::Wraps => Ok(a.wrapping_mul(b)),
+        }
+    }
+
+    #[inline]
+    fn add(self, a: i64, b: i64) -> Result<i64, Wrong> {
+        match self {
+            Overflow::Fails => a.checked_add(b).ok_or(Wrong::Overflow),
+            Overflow::Wraps => Ok(a.wrapping_add(b)),
+        }
+    }
 }
 
 impl Product {
     fn scalar(&self, env: &Env) -> Fails<i64> {
-        self.uniform
-            .iter()
-            .try_fold(self.coefficient, |p, f| multiply(p, f.scalar(env)?).map_err(|w| (w, None)))
+        self.uniform.iter().try_fold(self.coefficient, |p, f| {
+            self.overflow.multiply(p, f.scalar(env)?).map_err(|w| (w, None))
+        })
     }
 
     fn is_static(&self) -> bool {
         self.uniform.iter().chain(&self.varying).all(Node::is_static)
     }
-}
-
-#[inline]
-fn multiply(a: i64, b: i64) -> Result<i64, Wrong> {
-    a.checked_mul(b).ok_or(Wrong::Overflow)
-}
-
-#[inline]
-fn add(a: i64, b: i64) -> Result<i64, Wrong> {
-    a.checked_add(b).ok_or(Wrong::Overflow)
 }
 
 /// Applies `f` to every thread's value; where the mask is off, a failure gives 0.
@@ -165,7 +188,7 @@ impl Node {
             Node::Table(_) | Node::Lanes(_) => true,
             Node::Sum(s) => s.table.is_some() || !s.varying.is_empty(),
             Node::Binary { varying, .. } => *varying,
-            Node::Mask { a, .. } => a.varying(),
+            Node::Mask { a, .. } | Node::Wrap { a, .. } => a.varying(),
         }
     }
 
@@ -176,7 +199,7 @@ impl Node {
             Node::Slot(_) | Node::Lanes(_) => false,
             Node::Sum(s) => s.uniform.iter().chain(&s.varying).all(Product::is_static),
             Node::Binary { a, b, .. } => a.is_static() && b.is_static(),
-            Node::Mask { a, .. } => a.is_static(),
+            Node::Mask { a, .. } | Node::Wrap { a, .. } => a.is_static(),
         }
     }
 
@@ -187,10 +210,12 @@ impl Node {
             Node::Const(c) => Ok(*c),
             Node::Slot(s) => Ok(env.slots[*s as usize]),
             Node::Sum(s) => {
-                s.uniform.iter().try_fold(s.constant, |sum, p| add(sum, p.scalar(env)?).map_err(wrong))
+                let sum = |sum, p: &Product| s.overflow.add(sum, p.scalar(env)?).map_err(wrong);
+                s.uniform.iter().try_fold(s.constant, sum)
             }
             Node::Binary { op, a, b, .. } => op.apply(a.scalar(env)?, b.scalar(env)?).map_err(wrong),
             Node::Mask { a, mask } => Ok(a.scalar(env)? & mask),
+            Node::Wrap { a, width } => Ok(width.wrap(a.scalar(env)?)),
             // Callers ask only nodes that do not vary; any thread's value would do for one that does not.
             Node::Table(t) => Ok(t.first().copied().unwrap_or(0)),
             Node::Lanes(l) => Ok(env.lanes[*l as usize].first().copied().unwrap_or(0)),
@@ -210,6 +235,10 @@ impl Node {
             Node::Mask { a, mask: bits } => {
                 a.lanes(env, mask, out)?;
                 out.iter_mut().for_each(|x| *x &= bits);
+            }
+            Node::Wrap { a, width } => {
+                a.lanes(env, mask, out)?;
+                out.iter_mut().for_each(|x| *x = width.wrap(*x));
             }
             Node::Binary { op, a, b, .. } => {
                 let op = *op;
@@ -234,13 +263,13 @@ impl Sum {
     fn lanes(&self, env: &mut Env, mask: Option<&[bool]>, out: &mut [i64]) -> Fails {
         let mut base = self.constant;
         for p in &self.uniform {
-            base = add(base, p.scalar(env)?).map_err(|w| (w, None))?;
+            base = self.overflow.add(base, p.scalar(env)?).map_err(|w| (w, None))?;
         }
         match &self.table {
             Some(table) => {
                 out.copy_from_slice(table);
                 if base != 0 {
-                    each(out, mask, |_, x| add(x, base))?;
+                    each(out, mask, |_, x| self.overflow.add(x, base))?;
                 }
             }
             None => out.fill(base),
@@ -256,10 +285,10 @@ impl Sum {
                     f.lanes(env, mask, &mut product)?;
                 } else {
                     f.lanes(env, mask, &mut factor)?;
-                    each(&mut product, mask, |t, x| multiply(x, factor[t]))?;
+                    each(&mut product, mask, |t, x| self.overflow.multiply(x, factor[t]))?;
                 }
             }
-            each(out, mask, |t, x| add(x, multiply(product[t], scale)?))?;
+            each(out, mask, |t, x| self.overflow.add(x, self.overflow.multiply(product[t], scale)?))?;
         }
         env.pool.push(product);
         env.pool.push(factor);
@@ -277,7 +306,7 @@ impl Compiler<'_> {
     /// # Errors
     /// When a symbol has no value.
     pub(crate) fn formula(&self, expr: &Expr) -> Result<Formula, EvalError> {
-        Ok(Formula { node: self.node(expr)?, source: expr.clone() })
+        Ok(Formula { node: self.node(expr, Overflow::Fails)?, source: expr.clone() })
     }
 
     pub(crate) fn test(&self, cond: &Cond) -> Result<Test, EvalError> {
@@ -292,10 +321,10 @@ impl Compiler<'_> {
         Ok(self.fold_test(test))
     }
 
-    fn node(&self, expr: &Expr) -> Result<Node, EvalError> {
-        let (mut sum, mut fixed) = (Sum::default(), Sum::default());
+    fn node(&self, expr: &Expr, overflow: Overflow) -> Result<Node, EvalError> {
+        let [mut sum, mut fixed] = [(); 2].map(|()| Sum { overflow, ..Sum::default() });
         for (monomial, coefficient) in expr.terms() {
-            let mut product = Product { coefficient, uniform: Vec::new(), varying: Vec::new() };
+            let mut product = Product { coefficient, uniform: Vec::new(), varying: Vec::new(), overflow };
             for atom in monomial {
                 let node = self.atom(atom)?;
                 if node.varying() { product.varying.push(node) } else { product.uniform.push(node) }
@@ -317,7 +346,7 @@ impl Compiler<'_> {
 
     fn atom(&self, atom: &Atom) -> Result<Node, EvalError> {
         let binary = |op, a: &Expr, b: &Expr| {
-            let (a, b) = (self.node(a)?, self.node(b)?);
+            let (a, b) = (self.node(a, Overflow::Fails)?, self.node(b, Overflow::Fails)?);
             let varying = a.varying() || b.varying();
             Ok(Node::Binary { op, a: Box::new(a), b: Box::new(b), varying })
         };
@@ -334,7 +363,8 @@ impl Compiler<'_> {
             Atom::Min(a, b) => binary(BinOp::Min, a, b)?,
             Atom::Max(a, b) => binary(BinOp::Max, a, b)?,
             Atom::Xor(a, b) => binary(BinOp::Xor, a, b)?,
-            Atom::And(a, mask) => Node::Mask { a: Box::new(self.node(a)?), mask: *mask },
+            Atom::And(a, mask) => Node::Mask { a: Box::new(self.node(a, Overflow::Fails)?), mask: *mask },
+            Atom::Wrap(a, width) => Node::Wrap { a: Box::new(self.node(a, Overflow::Wraps)?), width: *width },
         };
         Ok(self.fold(node))
     }
@@ -456,7 +486,11 @@ impl Formula {
     fn failure(&self, (wrong, thread): (Wrong, Option<usize>)) -> Failure {
         let text = self.source.to_string();
         let error = match wrong {
-            Wrong::DivisionByZero => EvalError::DivisionByZero(text),
+            // The division alone, where there is only one.
+            Wrong::DivisionByZero => EvalError::DivisionByZero(match self.source.divisions().as_slice() {
+                [only] => only.to_string(),
+                _ => text,
+            }),
             Wrong::Overflow => EvalError::Overflow(text),
         };
         Failure { error, thread }

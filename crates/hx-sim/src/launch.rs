@@ -173,7 +173,7 @@ fn grid(program: &ThreadProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Res
     let total = grid.iter().try_fold(1u64, |p, b| p.checked_mul(*b)).filter(|t| *t < u64::from(u32::MAX));
     match total {
         Some(_) => Ok(grid),
-        None => argument_error(format!("a grid of {grid:?} blocks, too many to simulate")),
+        None => Err(Fault::TooManyBlocks { blocks: grid }.into()),
     }
 }
 
@@ -214,10 +214,11 @@ fn take_tensors(
     Ok(())
 }
 
-/// Strides of dimensions with a single element say nothing.
+/// Strides of dimensions with a single element say nothing, and neither do those of a tensor without elements.
 fn strides_differ(shape: &[i64], found: &[i64], want: &[i64]) -> bool {
     found.len() != want.len()
-        || found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
+        || !shape.contains(&0)
+            && found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
 }
 
 /// A block that ran, to its end or to an error.

@@ -149,4 +149,23 @@ family! {
     /// `build.nvrtc` names, and a Python environment or programs of the project that `PATH` leads to. `hx setup --distrust
     /// PATH` takes it back. `--nvrtc` and `HX_NVRTC` need no trust: the user says them, not the project.
     UNTRUSTED_PROJECT = "HX0632", "untrusted-project", Warning, "a project that is not trusted names a library";
+
+    /// The simulator saw an integer divided by 0. The quotient and the remainder are then 0, on the simulator and on the GPU, but
+    /// a kernel that relies on it rarely means to, so the simulator stops. A division that `where` does not choose is none:
+    ///
+    /// ```hx
+    /// kernel ratios(x: i32[n], y: i32[n], out: mut i32[n]) grid [cdiv(n, 128)] threads 128 {
+    ///     let a = load(tile(x, [128])[.., block_idx]);
+    ///     let b = load(tile(y, [128])[.., block_idx]);
+    ///     copy(where(b == 0, 0, a / b), tile(out, [128])[.., block_idx]);
+    /// }
+    /// ```
+    ///
+    /// Elements beyond the end of a tensor count too: a tile holds 0 there, or what `pad:` of its view says.
+    DIVISION_BY_ZERO = "HX0634", "division-by-zero", Error, "a kernel divided an integer by 0";
+
+    /// A number of the block left 64 bits. Numbers with a type (parameters, `cast`, annotated `let`) wrap as the elements of
+    /// tensors do; dimensions, block indices and loop counters are unbounded to the compiler, so the simulator stops where
+    /// one would wrap.
+    INTEGER_OVERFLOW = "HX0635", "integer-overflow", Error, "a number of the block overflowed";
 }

@@ -85,7 +85,7 @@ impl Reader<'_> {
             let inner = self.binary(0)?;
             return if self.eat(")") { Ok(inner) } else { Err(format!("`)` expected at `{}`", self.rest)) };
         }
-        for function in ["hx_floor_div", "hx_floor_mod", "min", "max"] {
+        for function in ["hx_floor_div", "hx_floor_mod", "hx_div", "hx_mod", "min", "max"] {
             if self.eat(&format!("{function}(")) {
                 let a = self.binary(0)?;
                 let both = self.eat(",");
@@ -97,7 +97,7 @@ impl Reader<'_> {
                     "min" => a.0.min(b.0),
                     "max" => a.0.max(b.0),
                     // Divisors of the tests are positive.
-                    "hx_floor_div" => a.0.div_euclid(b.0),
+                    "hx_floor_div" | "hx_div" => a.0.div_euclid(b.0),
                     _ => a.0.rem_euclid(b.0),
                 };
                 return checked(Some(value), a.1);
@@ -230,6 +230,37 @@ fn readable_and_no_wider_than_needed() {
     check(big.rem(&c(100), facts) + big.scale(2), expect!["big * 2 + (int)hx_floor_mod(big, 100LL)"]);
     check(m.minimum(&big, facts), expect!["min((long long)m, big)"]);
     check(c(1 << 40) + i.clone(), expect!["1099511627776LL + i"]);
+}
+
+#[test]
+fn integers_of_a_width_are_computed_in_unsigned_arithmetic() {
+    let [m, _, _, _, i, big] = [0, 1, 2, 3, 4, 5].map(|s: usize| Expr::symbol(symbols()[s].0.clone()));
+    let wrap = |e: &Expr, bits, signed| Expr::atom(Atom::Wrap(e.clone(), Width { bits, signed }));
+    let sum = &m * &big - i.scale(3) + Expr::constant(7);
+    check(wrap(&sum, 32, true), expect!["(int)((unsigned)m * (unsigned)big + 7u - (unsigned)i * 3u)"]);
+    check(wrap(&sum, 32, false), expect!["(long long)((unsigned)m * (unsigned)big + 7u - (unsigned)i * 3u)"]);
+    check(
+        wrap(&sum, 64, true),
+        expect![
+            "(long long)((unsigned long long)m * (unsigned long long)big + 7ULL - (unsigned long long)i * 3ULL)"
+        ],
+    );
+    check(wrap(&sum, 16, true), expect!["(int)(short)((unsigned)m * (unsigned)big + 7u - (unsigned)i * 3u)"]);
+    check(wrap(&-m.clone(), 8, false), expect!["(int)((0u - (unsigned)m) & 0xffu)"]);
+    check(
+        wrap(&sum, 4, true) + i,
+        expect!["i + ((int)(((unsigned)m * (unsigned)big + 7u - (unsigned)i * 3u) << 28) >> 28)"],
+    );
+}
+
+#[test]
+fn a_divisor_that_may_be_0_is_guarded() {
+    let facts = &printer().facts;
+    let [m, k, _, block, i, big] = [0, 1, 2, 3, 4, 5].map(|s: usize| Expr::symbol(symbols()[s].0.clone()));
+    check(m.div(&k, facts), expect!["(long long)hx_div(m, k)"]);
+    check(m.rem(&k, facts), expect!["hx_mod(m, k)"]);
+    check(big.div(&m, facts), expect!["hx_floor_div(big, (long long)m)"]);
+    check(block.div(&(i + Expr::constant(1)), facts), expect!["(long long)hx_floor_div(block_x, i + 1)"]);
 }
 
 #[test]

@@ -1,3 +1,45 @@
+static __device__ __forceinline__ int hx_floor_div(int a, int b) {
+    const bool plain = (unsigned)b + 1u > 1u;
+    const int d = plain ? b : 1;
+    const int q = a / d - (a % d != 0 && (a < 0) != (d < 0));
+    return plain ? q : (int)(0u - (unsigned)(a & b));
+}
+
+static __device__ __forceinline__ long long hx_floor_div(long long a, long long b) {
+    const bool plain = (unsigned long long)b + 1u > 1u;
+    const long long d = plain ? b : 1;
+    const long long q = a / d - (a % d != 0 && (a < 0) != (d < 0));
+    return plain ? q : (long long)(0u - (unsigned long long)(a & b));
+}
+
+static __device__ __forceinline__ int hx_floor_mod(int a, int b) {
+    const int d = (unsigned)b + 1u > 1u ? b : 1;
+    const int r = a % d;
+    return r != 0 && (r < 0) != (d < 0) ? r + d : r;
+}
+
+static __device__ __forceinline__ long long hx_floor_mod(long long a, long long b) {
+    const long long d = (unsigned long long)b + 1u > 1u ? b : 1;
+    const long long r = a % d;
+    return r != 0 && (r < 0) != (d < 0) ? r + d : r;
+}
+
+static __device__ __forceinline__ unsigned hx_div(unsigned a, unsigned b) {
+    return b == 0 ? 0 : a / b;
+}
+
+static __device__ __forceinline__ unsigned long long hx_div(unsigned long long a, unsigned long long b) {
+    return b == 0 ? 0 : a / b;
+}
+
+static __device__ __forceinline__ unsigned hx_mod(unsigned a, unsigned b) {
+    return b == 0 ? 0 : a % b;
+}
+
+static __device__ __forceinline__ unsigned long long hx_mod(unsigned long long a, unsigned long long b) {
+    return b == 0 ? 0 : a % b;
+}
+
 static __device__ __forceinline__ unsigned hx_extract(unsigned word, int shift, int bits) {
     return (word >> shift) & ((1u << bits) - 1u);
 }
@@ -277,9 +319,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // abs($0)
     out_i32[12] = in_i32[1] < 0 ? -in_i32[1] : in_i32[1];
     // ($0 / $1)
-    out_i32[13] = in_i32[1] / in_i32[2] - ((in_i32[1] % in_i32[2] != 0) & ((in_i32[1] < 0) != (in_i32[2] < 0)));
+    out_i32[13] = hx_floor_div((int)in_i32[1], (int)in_i32[2]);
     // ($0 % $1)
-    out_i32[14] = in_i32[1] % in_i32[2] + (((in_i32[1] % in_i32[2] != 0) & ((in_i32[1] < 0) != (in_i32[2] < 0))) ? in_i32[2] : 0);
+    out_i32[14] = hx_floor_mod((int)in_i32[1], (int)in_i32[2]);
     // ($0 + $1)
     out_u32[0] = in_u32[1] + in_u32[2];
     // ($0 - $1)
@@ -313,9 +355,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // where($0, $1, $2)
     out_u32[11] = (hx_extract(in_bool[0], 8, 8) != 0) ? in_u32[2] : in_u32[3];
     // ($0 / $1)
-    out_u32[12] = in_u32[1] / in_u32[2];
+    out_u32[12] = hx_div((unsigned)in_u32[1], (unsigned)in_u32[2]);
     // ($0 % $1)
-    out_u32[13] = in_u32[1] % in_u32[2];
+    out_u32[13] = hx_mod((unsigned)in_u32[1], (unsigned)in_u32[2]);
     // ($0 + $1)
     out_i64[0] = (long long)((unsigned long long)in_i64[1] + (unsigned long long)in_i64[2]);
     // ($0 - $1)
@@ -351,9 +393,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // abs($0)
     out_i64[12] = in_i64[1] < 0 ? -in_i64[1] : in_i64[1];
     // ($0 / $1)
-    out_i64[13] = in_i64[1] / in_i64[2] - ((in_i64[1] % in_i64[2] != 0) & ((in_i64[1] < 0) != (in_i64[2] < 0)));
+    out_i64[13] = hx_floor_div((long long)in_i64[1], (long long)in_i64[2]);
     // ($0 % $1)
-    out_i64[14] = in_i64[1] % in_i64[2] + (((in_i64[1] % in_i64[2] != 0) & ((in_i64[1] < 0) != (in_i64[2] < 0))) ? in_i64[2] : 0);
+    out_i64[14] = hx_floor_mod((long long)in_i64[1], (long long)in_i64[2]);
     // ($0 + $1)
     out_u64[0] = (unsigned long long)in_u64[1] + (unsigned long long)in_u64[2];
     // ($0 - $1)
@@ -403,9 +445,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // where($0, $1, $2)
     out_u64[11] = (hx_extract(in_bool[0], 8, 8) != 0) ? (unsigned long long)in_u64[2] : (unsigned long long)in_u64[3];
     // ($0 / $1)
-    out_u64[12] = (unsigned long long)in_u64[1] / (unsigned long long)in_u64[2];
+    out_u64[12] = hx_div((unsigned long long)(unsigned long long)in_u64[1], (unsigned long long)(unsigned long long)in_u64[2]);
     // ($0 % $1)
-    out_u64[13] = (unsigned long long)in_u64[1] % (unsigned long long)in_u64[2];
+    out_u64[13] = hx_mod((unsigned long long)(unsigned long long)in_u64[1], (unsigned long long)(unsigned long long)in_u64[2]);
     // ($0 && $1)
     out_bool[6] = hx_insert(out_bool[6], (hx_extract(in_bool[0], 8, 8) != 0) & (hx_extract(in_bool[0], 16, 8) != 0), 0, 8);
     // ($0 || $1)
@@ -528,11 +570,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // ($0 - $1)
     out_u16[0] = hx_insert(out_u16[0], (hx_extract(in_u16[0], 16, 16) - hx_extract(in_u16[1], 0, 16)) & 0xffffu, 0, 16);
     // ($0 % $1)
-    {
-        const int hx_v0 = (int)(signed char)hx_extract(in_i8[0], 8, 8);
-        const int hx_v1 = (int)(signed char)hx_extract(in_i8[0], 16, 8);
-        out_i8[0] = hx_insert(out_i8[0], (int)(signed char)(hx_v0 % hx_v1 + (((hx_v0 % hx_v1 != 0) & ((hx_v0 < 0) != (hx_v1 < 0))) ? hx_v1 : 0)), 8, 8);
-    }
+    out_i8[0] = hx_insert(out_i8[0], (int)(signed char)hx_floor_mod((int)((int)(signed char)hx_extract(in_i8[0], 8, 8)), (int)((int)(signed char)hx_extract(in_i8[0], 16, 8))), 8, 8);
     // ($0 << $1)
     {
         const int hx_v0 = (int)((unsigned)hx_extract(in_i4[0], 4, 4) << 28) >> 28;

@@ -1,11 +1,14 @@
 static __device__ __forceinline__ long long hx_floor_div(long long a, long long b) {
-    const long long q = a / b;
-    return q - (a % b != 0 && (a < 0) != (b < 0));
+    const bool plain = (unsigned long long)b + 1u > 1u;
+    const long long d = plain ? b : 1;
+    const long long q = a / d - (a % d != 0 && (a < 0) != (d < 0));
+    return plain ? q : (long long)(0u - (unsigned long long)(a & b));
 }
 
 static __device__ __forceinline__ long long hx_floor_mod(long long a, long long b) {
-    const long long r = a % b;
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    const long long d = (unsigned long long)b + 1u > 1u ? b : 1;
+    const long long r = a % d;
+    return r != 0 && (r < 0) != (d < 0) ? r + d : r;
 }
 
 extern "C" __global__ void __launch_bounds__(128, 1) signed_(

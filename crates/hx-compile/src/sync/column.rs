@@ -172,6 +172,12 @@ impl<'s> View<'s> {
             Atom::Min(a, b) => both(a, b, |a, b| Some(a.min(b))),
             Atom::Max(a, b) => both(a, b, |a, b| Some(a.max(b))),
             Atom::Xor(a, b) => both(a, b, |a, b| Some(a ^ b)),
+            // Sums beyond 64 bits are unknown here.
+            Atom::Wrap(a, width) => {
+                let mut column = self.values(a);
+                column.join(&Column::Same(Some(0)), |a, _| a.map(|a| width.wrap(a)));
+                Cow::Owned(column)
+            }
             Atom::And(a, mask) => {
                 let mut column = self.values(a);
                 column.join(&Column::Same(Some(*mask)), |a, b| Some(a? & b?));

@@ -218,7 +218,7 @@ impl Changes<'_> {
                     self.expr(a);
                     self.expr(b);
                 }
-                Atom::And(a, _) => self.expr(a),
+                Atom::And(a, _) | Atom::Wrap(a, _) => self.expr(a),
             }
         }
     }

@@ -298,7 +298,7 @@ fn param(
 fn row_major(extents: &[i64]) -> Vec<i64> {
     let mut strides = vec![1; extents.len()];
     for d in (1..extents.len()).rev() {
-        strides[d - 1] = strides[d] * extents[d].max(1);
+        strides[d - 1] = strides[d] * extents[d];
     }
     strides
 }

@@ -5,6 +5,7 @@ use hx_compile::{Instance, thread_program, tile_program};
 use hx_hir::{Item, signature_source_map};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
+use hx_index::EvalError;
 use hx_sim::{Argument, Config, Fault, Report, SimError};
 use hx_thread::LogContents;
 use hx_tile::Origin;
@@ -55,6 +56,11 @@ impl<'a> Launcher<'a> {
             Fault::Argument(text) => {
                 return LaunchError::call(HostError::new(&codes::INTERNAL_ERROR, text.clone()));
             }
+            Fault::TooManyBlocks { .. } => &codes::BAD_GRID,
+            Fault::Eval(EvalError::DivisionByZero(_)) | Fault::DivisionByZero { .. } => {
+                &codes::DIVISION_BY_ZERO
+            }
+            Fault::Eval(EvalError::Overflow(_)) => &codes::INTEGER_OVERFLOW,
             Fault::Requirement(_) => &codes::BROKEN_REQUIREMENT,
             Fault::OutOfBounds { .. } => &codes::OUT_OF_BOUNDS,
             Fault::Misaligned { .. } => &codes::MISALIGNED_ACCESS,
@@ -134,6 +140,14 @@ fn remedy(fault: &Fault) -> Option<&'static str> {
         Fault::SourceInFlight { .. } => {
             Some("`commit();`, `wait(0);` and a `sync();` between the two order them")
         }
+        Fault::Eval(EvalError::DivisionByZero(_)) => {
+            Some("the result would be 0; a `where` clause of the kernel can demand another divisor")
+        }
+        Fault::DivisionByZero { .. } => Some(
+            "choose another divisor where it is 0: `where(d == 0, 1, d)`; beyond the end of a tensor a tile holds 0, or \
+             what `pad:` of its view says",
+        ),
+        Fault::TooManyBlocks { .. } => Some("launch it with smaller tensors, or on a GPU: `--device gpu`"),
         _ => None,
     }
 }

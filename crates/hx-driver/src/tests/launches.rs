@@ -482,3 +482,109 @@ test \"widened\" {
         "#]],
     );
 }
+
+#[test]
+fn divisions_by_zero_are_reported_at_their_place() {
+    check(
+        r#"
+kernel tiles(x: i32[n], d: i32, y: mut i32[n]) grid [1] threads 32 { copy(load(x[..32]) / d, y[..32]); }
+kernel element(x: i32[n], d: i32[n], y: mut i32[n]) grid [1] threads 32 { copy(load(x[..32]) % load(d[..32]), y[..32]); }
+kernel chosen(x: i32[n], d: i32[n], y: mut i32[n]) grid [1] threads 32 {
+    let r = load(d[..32]);
+    copy(where(r == 0, 0, load(x[..32]) / r), y[..32]);
+}
+kernel number(x: f32[n], d: i32, y: mut f32[n]) grid [1] threads 32 {
+    let i = 7 % d;
+    copy(load(tile(x, [32])[.., i]), tile(y, [32])[.., 0]);
+}
+kernel far(x: f32[n], y: mut f32[n], m: i64) where n == 32 grid [1] threads 32 {
+    for i in m - 1..m { copy(load(x[..32]), y[..32]); if i * i > 5 { fill(y[..32], 1.0); } }
+}
+test "a number" { let y = empty(i32, [32]); tiles(zeros(i32, [32]), 0, y); }
+test "an element" { let y = empty(i32, [32]); element(zeros(i32, [32]), cast(arange(i32, 32) - 3, i32), y); }
+test "where nobody chooses it" { let y = empty(i32, [32]); chosen(full(i32, [32], 7), zeros(i32, [32]), y); assert_eq(y, zeros(i32, [32])); }
+test "an index" { let y = empty(f32, [32]); number(zeros(f32, [32]), 0, y); }
+test "too far" { let y = empty(f32, [32]); far(zeros(f32, [32]), y, 9223372036854775807); }
+"#,
+        expect![[r#"
+            t.hx::a number: failed
+            HX0634 `load(x[..32]) / d`: an integer of type `i32` is divided by 0
+              at `tiles(zeros(i32, [32]), 0, y)`: in this launch
+              note: seen in thread 0 of block [0, 0, 0]
+              help: choose another divisor where it is 0: `where(d == 0, 1, d)`; beyond the end of a tensor a tile holds 0, or what `pad:` of its view says
+            t.hx::an element: failed
+            HX0634 `load(x[..32]) % load(d[..32])`: an integer of type `i32` is divided by 0
+              at `element(zeros(i32, [32]), cast(arange(i32, 32) - 3, i32), y)`: in this launch
+              note: seen in thread 3 of block [0, 0, 0]
+              help: choose another divisor where it is 0: `where(d == 0, 1, d)`; beyond the end of a tensor a tile holds 0, or what `pad:` of its view says
+            t.hx::where nobody chooses it: passed
+            t.hx::an index: failed
+            HX0634 `load(tile(x, [32])[.., i])`: division by zero in `7 % d`
+              at `number(zeros(f32, [32]), 0, y)`: in this launch
+              note: seen in block [0, 0, 0]
+              help: the result would be 0; a `where` clause of the kernel can demand another divisor
+            t.hx::too far: failed
+            HX0635 `far`: integer overflow in `i * i`
+              at `far(zeros(f32, [32]), y, 9223372036854775807)`: in this launch
+              note: seen in block [0, 0, 0]
+        "#]],
+    );
+}
+
+#[test]
+fn tensors_without_elements() {
+    check(
+        r#"
+kernel rows(x: f32[m, n], y: mut f32[m, n]) grid [m] threads 32 {
+    copy(load(tile(x, [1, 32])[.., .., block_idx, 0]), tile(y, [1, 32])[.., .., block_idx, 0]);
+}
+kernel strided(x: f32[m, n] : [s, 1], y: mut f32[m, n] : [t, 1]) grid [cdiv(m, 8)] threads 32 {
+    copy(load(tile(x, [8, 32])[.., .., block_idx, 0]), tile(y, [8, 32])[.., .., block_idx, 0]);
+}
+kernel product(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [cdiv(m, 32), cdiv(n, 32)] threads 64 {
+    let [bm, bn] = block_idx;
+    let acc = register_tensor(f32, [32, 32]);
+    fill(acc, 0.0);
+    for i in 0..cdiv(k, 32) {
+        gemm(acc, load(tile(a, [32, 32])[.., .., bm, i]), load(tile(b, [32, 32])[.., .., bn, i]));
+    }
+    copy(acc, tile(c, [32, 32])[.., .., bm, bn]);
+}
+kernel deep(x: f32[a, b, c], y: mut f32[a]) grid [cdiv(a, 4)] threads 32 {
+    let acc = register_tensor(f32, [4, 1, 1]);
+    fill(acc, 0.0);
+    for i in 0..b { acc = acc + sum(load(tile(x, [4, 1, 32])[.., .., .., block_idx, i, 0]), axis: 2); }
+    copy(acc[.., 0, 0], tile(y, [4])[.., block_idx]);
+}
+test "rows" for (m, n) in [(5, 0), (0, 5), (0, 0), (1, 0)] { let y = empty(f32, [m, n]); rows(zeros(f32, [m, n]), y); assert_eq(y, zeros(f32, [m, n])); }
+test "strided" for (m, n) in [(5, 0), (0, 5), (0, 0)] { let y = empty(f32, [m, n]); strided(zeros(f32, [m, n]), y); strided(zeros(f32, [m + 2, n + 3])[..m, ..n], y); }
+test "a part without columns" { let x = randn(f32, [5, 8]); let y = empty(f32, [5, 0]); rows(x[.., 3..3], y); rows(x[.., 8..], y); }
+test "product" for (m, n, k) in [(33, 20, 0), (0, 32, 32), (32, 0, 8), (0, 0, 0)] {
+    let [a, b] = [randn(f16, [m, k], seed: 1), randn(f16, [n, k], seed: 2)];
+    let c = empty(f32, [m, n]);
+    product(a, b, c);
+    assert_close(c, a @ b.T, rtol: 1e-3, atol: 1e-3);
+    assert_eq(c, zeros(f32, [m, n]));
+}
+test "deep" for (a, b, c) in [(5, 0, 3), (5, 3, 0), (0, 3, 3), (5, 0, 0)] { let y = empty(f32, [a]); deep(zeros(f32, [a, b, c]), y); assert_eq(y, zeros(f32, [a])); }
+"#,
+        expect![[r#"
+            t.hx::rows[5, 0]: passed
+            t.hx::rows[0, 5]: passed
+            t.hx::rows[0, 0]: passed
+            t.hx::rows[1, 0]: passed
+            t.hx::strided[5, 0]: passed
+            t.hx::strided[0, 5]: passed
+            t.hx::strided[0, 0]: passed
+            t.hx::a part without columns: passed
+            t.hx::product[33, 20, 0]: passed
+            t.hx::product[0, 32, 32]: passed
+            t.hx::product[32, 0, 8]: passed
+            t.hx::product[0, 0, 0]: passed
+            t.hx::deep[5, 0, 3]: passed
+            t.hx::deep[5, 3, 0]: passed
+            t.hx::deep[0, 3, 3]: passed
+            t.hx::deep[5, 0, 0]: passed
+        "#]],
+    );
+}

@@ -200,7 +200,8 @@ impl<'a> Infer<'a> {
             (Ty::Tensor(t), Some(elem)) => {
                 Ty::Tensor(TensorTy { elem, space: MemorySpace::Register, mutable: true, param: None, ..t })
             }
-            (Ty::Int(value), Some(Elem::Known(dtype))) if dtype.is_int() => Ty::Int(value),
+            // A narrower integer may wrap; its value is left to the lowering.
+            (Ty::Int(value), Some(Elem::Known(DType::I64))) => Ty::Int(value),
             (Ty::Int(_) | Ty::Float(_) | Ty::Bool, Some(Elem::Known(dtype))) => scalar_ty(dtype),
             (Ty::Int(_) | Ty::Float(_) | Ty::Bool, Some(_)) => Ty::Unknown,
             (found, _) => {

@@ -1,5 +1,6 @@
 //! Statements: what names get, what is assigned, what is dropped.
 
+use hx_dtype::DType;
 use hx_index::{Expr as Value, Symbol};
 
 use super::{Infer, TypeProblem};
@@ -26,7 +27,19 @@ impl Infer<'_> {
                 let found = match ty.and_then(|ty| self.type_of(ty, Some(MemorySpace::Register))) {
                     Some(wanted) => {
                         self.check_annotation(*value, &found, &wanted);
-                        if found.is_quiet() { wanted } else { found }
+                        let dtype = ty.and_then(|ty| match self.names.types.get(ty) {
+                            Some(Resolution::DType(dtype)) => Some(*dtype),
+                            _ => None,
+                        });
+                        match (dtype, &found) {
+                            (Some(dtype), Ty::Int(_)) => {
+                                self.check_literal(*value, &found, dtype);
+                                // A narrower integer may wrap in what it is used for.
+                                if dtype == DType::I64 { found } else { wanted }
+                            }
+                            _ if found.is_quiet() => wanted,
+                            _ => found,
+                        }
                     }
                     None => found,
                 };

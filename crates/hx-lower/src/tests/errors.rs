@@ -518,3 +518,85 @@ fn parts_scans_and_sums_say_what_is_wrong() {
         "#]],
     );
 }
+
+#[test]
+fn numbers_that_do_not_fit_their_type() {
+    check(
+        "fn small(a: i8) -> i8 { a + a }
+        kernel f(x: i32[n], t: i8[n], d: i32, e: i16, u: u64, y: mut i32[n]) grid [1] threads 32 {
+            let a: i8 = 300;
+            let b: u8 = -1;
+            let c: i8 = d;
+            let p = d + e;
+            let q = e == 40000;
+            let s = small(200);
+            let r = small(d);
+            let m: i32 = n;
+            let z = load(x[..32]) / 0;
+            let w = d % 0;
+            let v = x[u..u + 1];
+            d + n;
+        }",
+        expect![[r#"
+            error[HX0216]: found 300, which `i8` cannot hold
+                          let a: i8 = 300;
+                                      ^^^
+            error[HX0216]: found -1, which `u8` cannot hold
+                          let b: u8 = -1;
+                                      ^^
+            error[HX0204]: found a number of type `i32`, wanted `i8`
+                          let c: i8 = d;
+                                      ^
+              help: `cast(…, i8)` converts
+            error[HX0204]: found a number of type `i16`, wanted `i32`
+                          let p = d + e;
+                                      ^ this is `i16`
+                          let p = d + e;
+                                  - this is `i32`
+              help: `cast(…, i32)` converts
+            error[HX0216]: found 40000, which `i16` cannot hold
+                          let q = e == 40000;
+                                       ^^^^^
+            error[HX0216]: found 200 for `a`, which `i8` cannot hold
+                          let s = small(200);
+                                        ^^^
+              fn small(a: i8) -> i8 { a + a }
+                 ----- the function is here
+            error[HX0204]: found a number of type `i32` for `a`, wanted `i8`: `cast(…, i8)` converts
+                          let r = small(d);
+                                        ^
+              fn small(a: i8) -> i8 { a + a }
+                 ----- the function is here
+            error[HX0217]: division by zero
+                          let z = load(x[..32]) / 0;
+                                                  ^
+            error[HX0217]: division by zero
+                          let w = d % 0;
+                                      ^
+            error[HX0203]: found a number of type `u64`, wanted an `i64` or a narrower integer
+                          let v = x[u..u + 1];
+                                    ^
+              help: `cast(…, i64)` converts
+        "#]],
+    );
+}
+
+#[test]
+fn an_expression_is_bound_before_it_is_indexed() {
+    check(
+        "kernel k(x: f32[32, 1], y: mut f32[32]) grid [1] threads 32 {
+            copy((load(x) * 2.0)[.., 0], y);
+            copy(exp(load(x))[.., 0], y);
+        }",
+        expect![[r#"
+            error[HX0218]: cannot index the result of `*`: bind it first
+                          copy((load(x) * 2.0)[.., 0], y);
+                                ^^^^^^^^^^^^^
+              help: `let t = …;` holds the values in a register tensor, and `t[..]` is a part of it
+            error[HX0218]: cannot index the result of `exp`: bind it first
+                          copy(exp(load(x))[.., 0], y);
+                               ^^^^^^^^^^^^
+              help: `let t = …;` holds the values in a register tensor, and `t[..]` is a part of it
+        "#]],
+    );
+}

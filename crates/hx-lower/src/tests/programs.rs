@@ -604,3 +604,85 @@ fn coordinates_are_held_only_where_they_change() {
         "#]],
     );
 }
+
+#[test]
+fn numbers_with_a_type_wrap() {
+    check(
+        "fn twice(a: i8) -> i8 { a + a }
+        kernel f(x: i32[n], i: i32, b: i8, u: u32, w: u64, y: mut i32[n]) where i >= 0, i < n grid [1] threads 32 {
+            let narrow = cast(i, i8);
+            let below = i - 1;
+            let above = i + 1;
+            let wide = i + n;
+            let changes: u8 = 250;
+            for j in 0..i { changes += 3; }
+            let e = if i < 3 { b } else { twice(100) };
+            let least = min(b, 5) / b;
+            let e64 = cast(b, i64) * 3;
+            print(narrow, below, above, wide, changes, e, least, twice(b), u * u, -b, abs(b), e64, w + 1, w > 3);
+        }",
+        expect![[r#"
+            kernel f threads 32
+              grid [1]
+              param x: i32[n] : [1] align 16
+              param i: i32
+              param b: i8
+              param u: u32
+              param w: u64
+              param y: mut i32[n] : [1] align 16
+              where i >= 0
+              where i < n
+              fact n % 16 == 0
+              register narrow: i8[1]
+              register below: i32[1]
+              register above: i32[1]
+              register wide: i64[1]
+              register changes: u8[1]
+              register e: i8[1]
+              register least: i8[1]
+              register shown: i8[1]
+              register shown_1: u32[1]
+              register shown_2: i8[1]
+              register shown_3: i8[1]
+              register e64: i64[1]
+              register shown_4: u64[1]
+              register shown_5: bool[1]
+              let changes = 250
+              for j in 0..i
+                changes = cast(changes + 3, u8)
+              let picked = 0
+              if i < 3
+                picked = b
+              else
+                picked = -56
+              #0 narrow = (cast(i, i8))
+              #1 print(narrow)
+              #2 below = (i - 1)
+              #3 print(below)
+              #4 above = (i + 1)
+              #5 print(above)
+              #6 wide = (n + i)
+              #7 print(wide)
+              #8 changes = (changes)
+              #9 print(changes)
+              #10 e = (picked)
+              #11 print(e)
+              #12 least = (cast(min(5, b) / b, i8))
+              #13 print(least)
+              #14 shown = (cast(b * 2, i8))
+              #15 print(shown)
+              #16 shown_1 = (cast(u * u, u32))
+              #17 print(shown_1)
+              #18 shown_2 = (cast(-b, i8))
+              #19 print(shown_2)
+              #20 shown_3 = (max(b, cast(-b, i8)))
+              #21 print(shown_3)
+              #22 e64 = (b * 3)
+              #23 print(e64)
+              #24 shown_4 = ((w) + (1))
+              #25 print(shown_4)
+              #26 shown_5 = ((3) < (w))
+              #27 print(shown_5)
+        "#]],
+    );
+}

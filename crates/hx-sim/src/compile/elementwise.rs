@@ -222,6 +222,13 @@ impl Compilation<'_> {
                 flat.under.pop();
             }
         }
+        if matches!(operator, Operator::Div | Operator::Rem) && dtype.is_int() {
+            let by = operands[1];
+            let known = matches!(by, Operand::Table(t) if flat.tables[t].iter().all(|by| *by != 0));
+            if !known {
+                flat.steps.push(Micro::Divisor { by, dtype, under: flat.under.clone() });
+            }
+        }
         let dst = flat.temporary();
         let first = operands[0];
         let at = |i: usize| operands.get(i).copied().unwrap_or(first);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hx_dtype::DType;
-use hx_index::{Atom, CmpOp, Cond, Expr, Symbol};
+use hx_index::{Atom, CmpOp, Cond, Expr, Symbol, Width};
 use hx_thread::Stmt;
 use proptest::prelude::*;
 
@@ -37,7 +37,9 @@ fn expr() -> impl Strategy<Value = Expr> {
             pair.clone().prop_map(|(a, b)| Expr::atom(Atom::Min(a, b))),
             pair.clone().prop_map(|(a, b)| Expr::atom(Atom::Max(a, b))),
             pair.prop_map(|(a, b)| Expr::atom(Atom::Xor(a, b))),
-            (inner, 0i64..64).prop_map(|(a, mask)| Expr::atom(Atom::And(a, mask))),
+            (inner.clone(), 0i64..64).prop_map(|(a, mask)| Expr::atom(Atom::And(a, mask))),
+            (inner, 1u32..64, any::<bool>())
+                .prop_map(|(a, bits, signed)| Expr::atom(Atom::Wrap(a, Width { bits, signed }))),
         ]
     })
 }
