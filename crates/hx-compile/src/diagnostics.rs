@@ -10,9 +10,12 @@ use hx_hir::Item;
 use hx_lower::{At, Lowered, Place};
 use hx_tile::{OpId, TensorId};
 
-use crate::{Db, Instance, Stop, cuda_source, solution, thread_program, tile_program};
+use crate::{
+    Db, Instance, Stop, cuda_source, hazards, solution, synchronization, thread_program, tile_program,
+};
 
-/// Everything that is wrong with an instance, ordered by place.
+/// Everything that is wrong with an instance, ordered by place. Of a kernel that has errors before any instance these, and no
+/// more.
 #[salsa::tracked]
 pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
     let places = Places { db, instance };
@@ -21,6 +24,23 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
         Ok(lowered) => solved(&places, lowered, &mut found),
         Err(stop) => found.extend(places.stop(None, stop)),
     }
+    sort_diagnostics(db, &mut found);
+    found
+}
+
+/// The errors among [`instance_diagnostics`]: with any of them, the instance is neither run nor built. What could only be a
+/// warning is not looked for.
+#[salsa::tracked]
+pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
+    let places = Places { db, instance };
+    let mut found = match (tile_program(db, instance), solution(db, instance), thread_program(db, instance)) {
+        (Ok(lowered), Ok(solution), Ok(_)) => {
+            sync::findings(&places, lowered, solution, hazards(db, instance))
+        }
+        (Ok(lowered), Err(stop), _) | (Ok(lowered), _, Err(stop)) => places.stop(Some(lowered), stop),
+        (Err(stop), ..) => places.stop(None, stop),
+    };
+    found.retain(Diagnostic::is_error);
     sort_diagnostics(db, &mut found);
     found
 }
@@ -40,7 +60,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     } else if let Err(stop) = cuda_source(db, instance) {
         found.extend(places.stop(Some(lowered), stop));
     } else {
-        found.extend(sync::findings(places, lowered, solution));
+        found.extend(sync::findings(places, lowered, solution, synchronization(db, instance)));
         found.extend(registers::too_many(places, lowered, solution));
         found.extend(layout::redistributions(places, lowered, solution));
         found.extend(layout::scalar_products(places, lowered, solution));
@@ -115,6 +135,10 @@ impl<'db> Places<'db> {
 
     fn stop(&self, lowered: Option<&Lowered>, stop: &Stop) -> Vec<Diagnostic> {
         match stop {
+            Stop::Unsound => {
+                let kernel = Item::Kernel(self.instance.kernel(self.db));
+                hx_hir::reached_errors(self.db, kernel).clone()
+            }
             Stop::Program(errors) => errors.iter().filter_map(|error| error.to_diagnostic(self.db)).collect(),
             Stop::Layouts(failure) => layout::failure(self, lowered, failure).into_iter().collect(),
             Stop::Internal { stage, op, message } => {

@@ -23,13 +23,14 @@ mod unsolved;
 pub use assists::{Assist, AssistConfig, assists};
 pub use check::{check_file, kernel_diagnostics};
 pub use db::Db;
-pub use diagnostics::instance_diagnostics;
+pub use diagnostics::{instance_diagnostics, instance_errors};
 pub use emit::{Emit, built_constraints, emit};
+pub use hx_codegen::CudaSource;
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered};
 pub use hx_synth::CANDIDATES;
 pub use instance::{Instance, default_instance};
 pub use stages::{
     Stop, candidates, cuda_source, demands, solution, thread_program, tile_program, violations,
 };
-pub use sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited, synchronization};
+pub use sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited, hazards, synchronization};
 pub use unsolved::{OtherValue, conflict, other_values};

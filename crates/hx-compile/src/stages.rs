@@ -1,6 +1,7 @@
 //! The stages as queries. Each holds plain data without positions, so an edit that moves text re-runs none of them.
 
 use hx_codegen::{CudaSource, Lines};
+use hx_hir::Sound;
 use hx_lower::{LowerError, Lowered};
 use hx_synth::Failure;
 use hx_thread::ThreadProgram;
@@ -12,6 +13,8 @@ use crate::{Db, Instance, lines};
 /// Why an instance does not get past a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
+    /// The kernel has errors, or something that it uses has: [`hx_hir::reached_errors`].
+    Unsound,
     /// The kernel has no tile program; at least one reason.
     Program(Vec<LowerError>),
     /// There are no layouts or no instructions for it.
@@ -30,7 +33,8 @@ pub enum Stop {
 /// The tile program of an instance: operations on typed tensors, no layouts.
 #[salsa::tracked]
 pub fn tile_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Lowered, Stop> {
-    hx_lower::lower(db, instance.kernel(db), instance.args(db), instance.facts(db)).map_err(Stop::Program)
+    let kernel = Sound::of(db, instance.kernel(db)).ok_or(Stop::Unsound)?;
+    hx_lower::lower(db, kernel, instance.args(db), instance.facts(db)).map_err(Stop::Program)
 }
 
 /// The layouts and instructions of an instance.

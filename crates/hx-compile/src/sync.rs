@@ -96,13 +96,34 @@ pub struct Touch {
 pub fn synchronization<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
     match (tile_program(db, instance), thread_program(db, instance)) {
         (Ok(lowered), Ok(threads)) => {
-            findings(&lowered.program, threads, &|| db.unwind_if_revision_cancelled())
+            findings(&lowered.program, threads, Asked::All, &|| db.unwind_if_revision_cancelled())
         }
         _ => Findings::default(),
     }
 }
 
-fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Findings {
+/// The same without the barriers and waits that order nothing: what a launch asks for. The search for those takes most of
+/// the time, and nothing of it is an error.
+#[salsa::tracked]
+pub fn hazards<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
+    match (tile_program(db, instance), thread_program(db, instance)) {
+        (Ok(lowered), Ok(threads)) => {
+            findings(&lowered.program, threads, Asked::Errors, &|| db.unwind_if_revision_cancelled())
+        }
+        _ => Findings::default(),
+    }
+}
+
+/// What is looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// What is not ordered.
+    Errors,
+    /// What orders nothing, too.
+    All,
+}
+
+fn findings(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dyn Fn()) -> Findings {
     let is_shared = |id: &TensorId| matches!(tile.tensor(*id).kind, TensorKind::Shared { .. });
     // The buffers of written tensors come first; scratch memory of the compiler follows and is its own business.
     let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();
@@ -114,14 +135,15 @@ fn findings(tile: &TileProgram, threads: &ThreadProgram, poll: &dyn Fn()) -> Fin
     let mut hazards = remedied(tile, &traces, found, poll);
     // What every launch does is the first of the traces.
     let any = &traces[0];
-    let mut idle = if hazards.is_empty() && any.complete { idle(&traces, poll) } else { Vec::new() };
+    let search = asked == Asked::All && hazards.is_empty();
+    let mut idle = if search && any.complete { idle(&traces, poll) } else { Vec::new() };
     idle.retain(|barrier| !parts_reused_memory(any, &threads.shared, *barrier));
     let copies = copies::copies(&traces);
     let mut unwaited = copies.unwaited();
     // A copy that is used too early is told of already.
     unwaited.retain(|copy| !early.contains(&copy.op));
     // What a wait is there for may be what is missing.
-    let right = hazards.is_empty() && unwaited.is_empty();
+    let right = search && unwaited.is_empty();
     let idle_waits = if right { copies.idle_waits() } else { Vec::new() };
     let named = |buffer: TensorId| tensors.get(buffer.0 as usize).copied().unwrap_or(buffer);
     unwaited.iter_mut().for_each(|copy| copy.tensor = named(copy.tensor));

@@ -72,14 +72,17 @@ fn whitespace_and_comments_infer_and_solve_nothing() {
         TWO,
         &after,
         expect![[r#"
-        body_of × 1
-        file_items × 1
-        kernel_signature × 1
-        line_index × 1
-        lowered_kernel × 1
-        parse × 1
-        relative_lines × 2
-    "#]],
+            body_of × 1
+            file_items × 1
+            item_diagnostics × 2
+            kernel_signature × 1
+            line_index × 1
+            lowered_kernel × 1
+            parse × 1
+            relative_lines × 2
+            syntax_diagnostics × 1
+            whole_file × 1
+        "#]],
     );
     assert_eq!(old, new);
 }
@@ -90,11 +93,14 @@ fn a_line_more_above_a_kernel_changes_nothing_of_it() {
         TWO,
         &format!("// a comment\n\n{TWO}"),
         expect![[r#"
-        file_items × 1
-        line_index × 1
-        parse × 1
-        relative_lines × 2
-    "#]],
+            file_items × 1
+            item_diagnostics × 2
+            line_index × 1
+            parse × 1
+            relative_lines × 2
+            syntax_diagnostics × 1
+            whole_file × 1
+        "#]],
     );
     assert_eq!(old, new);
 }
@@ -106,20 +112,26 @@ fn an_edited_body_solves_that_kernel_alone() {
         TWO,
         &after,
         expect![[r#"
-        body_names × 1
-        body_of × 1
-        cuda_source × 1
-        file_items × 1
-        kernel_signature × 1
-        line_index × 1
-        lowered_kernel × 1
-        parse × 1
-        relative_lines × 1
-        signature_names × 1
-        solution × 1
-        thread_program × 1
-        tile_program × 1
-    "#]],
+            body_names × 1
+            body_of × 1
+            cuda_source × 1
+            file_items × 1
+            infer_body × 1
+            item_diagnostics × 2
+            kernel_signature × 1
+            line_index × 1
+            lowered_kernel × 1
+            parse × 1
+            relative_lines × 1
+            signature_names × 1
+            signature_types × 1
+            solution × 1
+            syntax_diagnostics × 1
+            thread_program × 1
+            tile_program × 1
+            uses × 1
+            whole_file × 1
+        "#]],
     );
     assert_ne!(old[0], new[0]);
     assert_eq!(old[1], new[1]);
@@ -132,14 +144,18 @@ fn an_item_added_above_solves_nothing() {
         TWO,
         &after,
         expect![[r#"
-        file_items × 1
-        find_item × 2
-        imports × 1
-        item_named × 11
-        line_index × 1
-        parse × 1
-        relative_lines × 2
-    "#]],
+            file_items × 1
+            find_item × 2
+            imports × 1
+            item_diagnostics × 2
+            item_named × 11
+            line_index × 1
+            lowered_fn × 1
+            parse × 1
+            relative_lines × 2
+            syntax_diagnostics × 1
+            whole_file × 1
+        "#]],
     );
     assert_eq!(old, new);
 }
@@ -155,17 +171,27 @@ fn a_kernel_added_above_is_solved_alone() {
             cuda_source × 1
             file_items × 1
             find_item × 2
+            has_errors × 1
             imports × 1
+            infer_body × 1
+            is_sound × 1
+            item_diagnostics × 3
             item_named × 11
             kernel_signature × 1
             line_index × 1
             lowered_kernel × 1
+            own_errors × 3
             parse × 1
-            relative_lines × 3
+            reach × 1
+            relative_lines × 2
             signature_names × 1
+            signature_types × 1
             solution × 1
+            syntax_diagnostics × 1
             thread_program × 1
             tile_program × 1
+            uses × 1
+            whole_file × 1
         "#]],
     );
     assert_eq!(old, new[1..]);
@@ -434,15 +460,25 @@ fn candidates_are_searched_for_once() {
         body_of × 1
         candidates × 1
         file_items × 1
+        has_errors × 1
         import_named × 9
         imports × 1
+        infer_body × 1
+        is_sound × 1
+        item_diagnostics × 1
         item_named × 10
         kernel_signature × 1
         lowered_kernel × 1
+        own_errors × 1
         parse × 1
+        reach × 1
         signature_names × 1
+        signature_types × 1
         solution × 3
+        syntax_diagnostics × 1
         tile_program × 1
+        uses × 1
+        whole_file × 1
     "#]]
     .assert_eq(&db.log.take_counts());
     // What the workspace asks for is what the default instance is.
@@ -493,7 +529,7 @@ kernel k(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
     let found = check_file(&db, file, ARCH);
     let lines = found.iter().map(|found| format!("{}: {}\n", found.code.id, found.message));
     expect![[r#"
-        HX0101: `k` cannot be built because of an error in what it uses
+        HX0101: `TILE` cannot be used, because of an error in `b.hx`
     "#]]
     .assert_eq(&lines.collect::<String>());
     other.update_text(&mut db, "const TILE = 64;\n");

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, SourceFile, codes};
-use hx_hir::ItemKind;
+use hx_hir::{ItemKind, Sound, reached_errors};
 use hx_host::Value;
 use hx_host::bench::Group;
 use hx_host::eval::{Options, Session};
@@ -77,6 +77,7 @@ fn run_case(
         vec![Diagnostic::new(&codes::HOST_ERROR, case.test.file, range, message)]
     };
     let item = case.test.find(db).ok_or_else(gone)?;
+    let item = Sound::of(db, item).ok_or_else(|| reached_errors(db, item).clone())?;
     let mut launcher = Launcher::new(db, machine, captured.deadline, captured.stop).timed(options.timing);
     let given = Options {
         args: Vec::new(),

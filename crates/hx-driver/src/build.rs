@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use hx_base::{Diagnostic, SourceFile};
+use hx_base::SourceFile;
 use hx_codegen::{CudaSource, LaunchParam};
-use hx_compile::{Db, Instance, cuda_source, instance_diagnostics, tile_program};
+use hx_compile::{Db, Instance, cuda_source, instance_errors, tile_program};
 use hx_dtype::DType;
 use hx_hir::{Name, kernel_signature};
 use hx_lower::LaunchFacts;
@@ -151,10 +151,9 @@ pub fn build(
     };
     let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
     // A kernel with a race has a text, too.
-    let errors: Vec<Diagnostic> =
-        instance_diagnostics(db, instance).iter().filter(|found| found.is_error()).cloned().collect();
+    let errors = instance_errors(db, instance);
     if !errors.is_empty() {
-        return Err(EmitError::Found(errors));
+        return Err(EmitError::Found(errors.clone()));
     }
     check_names(source, request.facts.as_deref().unwrap_or_default())?;
     let mut warnings = Vec::new();

@@ -8,10 +8,13 @@ use hx_hir::{Item, Kernel, file_items, signature_source_map};
 use hx_target::Arch;
 use hx_workspace::Database;
 
+use crate::run::foreign_errors;
+
 /// Passes of the compiler follow nested expressions. This much is reserved, not used.
 const STACK: usize = 256 << 20;
 
-/// What is wrong with some files, ordered by place: [`check`] on as many threads as there are cores.
+/// What is wrong with some files, and with what they use of others, ordered by place: [`check`] on as many threads as there
+/// are cores.
 pub fn check_all(db: &Database, files: &[SourceFile], arch: Arch, verify: bool) -> Vec<Diagnostic> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = AtomicUsize::new(0);
@@ -39,6 +42,7 @@ pub fn check_all(db: &Database, files: &[SourceFile], arch: Arch, verify: bool) 
         }
         found
     });
+    found.extend(foreign_errors(db, files));
     sort_diagnostics(db, &mut found);
     found
 }

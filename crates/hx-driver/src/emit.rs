@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hx_base::{Diagnostic, SourceFile, line_index};
-use hx_compile::{Db, Emit, Instance, cuda_source};
+use hx_compile::{Db, Emit, Instance, cuda_source, instance_errors};
 use hx_hir::{Item, Kernel, Name, file_items, kernel_signature, signature_source_map};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
@@ -50,7 +50,7 @@ pub struct Emitted {
     pub text: String,
     /// What should be told besides, such as a cache that cannot be written.
     pub warnings: Vec<String>,
-    /// Why the text ends before the stage does.
+    /// What keeps the kernel from being built, which may be why the text ends before the stage does.
     pub errors: Vec<Diagnostic>,
 }
 
@@ -119,8 +119,14 @@ pub fn emit(
         let (mut warnings, mut errors) = (Vec::new(), Vec::new());
         let text = match kind {
             EmitKind::Stage(stage) => {
-                let emitted = hx_compile::emit(db, instance, stage);
-                emitted.or_else(|stop| part(db, instance, stage, stop, &mut errors))?
+                match hx_compile::emit(db, instance, stage) {
+                    // The text of a kernel with a race shows where the race is; nothing is built from it.
+                    Ok(text) => {
+                        errors.clone_from(instance_errors(db, instance));
+                        text
+                    }
+                    Err(stop) => part(db, instance, stage, stop, &mut errors)?,
+                }
             }
             EmitKind::Ptx => {
                 let code = compile(db, instance, Want::Ptx, setup, &mut warnings)?.code;
@@ -217,6 +223,11 @@ pub(crate) fn compile<'db>(
     warnings: &mut Vec<String>,
 ) -> Result<Compiled, EmitError> {
     let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
+    // A kernel with a race has a text, too.
+    let errors = instance_errors(db, instance);
+    if !errors.is_empty() {
+        return Err(EmitError::Found(errors.clone()));
+    }
     let name = format!("{}.cu", source.symbol);
     let job = CompileJob { want, ..CompileJob::new(source.text.clone(), name, instance.arch(db).name()) };
     let compiler = Compiler::new(&setup.search, setup.cache.clone());

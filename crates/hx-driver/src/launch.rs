@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use hx_base::{Diagnostic, codes};
-use hx_compile::{Db, Instance, Stop, candidates, instance_diagnostics};
-use hx_hir::{Item, Kernel, item_range};
+use hx_base::codes;
+use hx_compile::{Db, Instance, Stop, candidates, instance_errors};
+use hx_hir::{Item, Kernel, Sound, reached_errors};
 use hx_host::bench::{GemmRequest, Step, Times};
 use hx_host::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest, NoDevice};
 use hx_host::{HostError, HostResult, Tensor};
@@ -25,16 +25,12 @@ use hx_index::Symbol;
 use hx_target::Arch;
 
 use crate::machine::Machine;
-use crate::run::front_diagnostics;
 
 use code::Launched;
 pub use cuda::absence_error;
 use cuda::cuda_text;
 use simulate::Simulated;
 pub use time::Timing;
-
-/// Errors of other files that are shown for a kernel that cannot be built because of them.
-const MAX_FOREIGN_ERRORS: usize = 3;
 
 /// Runs kernels for one evaluation, on one machine.
 pub struct Launcher<'a> {
@@ -126,21 +122,21 @@ impl<'a> Device for Launcher<'a> {
         let kernel = find_kernel(self.db, request)?;
         let prepared = bind::bind(self.db, kernel, request)?;
         let sources = prepared.sources.clone();
-        let (instance, bound) = instance::choose(self.db, kernel, self.arch, prepared)?;
-        let mut launched = Launched { instance, extra_wavefronts: None };
+        let (checked, bound) = instance::choose(self.db, kernel, self.arch, prepared)?;
+        let mut launched = Launched { checked, extra_wavefronts: None };
         let (mut table, mut printed) = (None, Vec::new());
         match self.machine {
             Machine::Simulator { .. } => {
-                let Simulated { report, table: text, printed: lines } = self.simulate(instance, &bound)?;
+                let Simulated { report, table: text, printed: lines } = self.simulate(checked, &bound)?;
                 let all = report.ops.values().chain([&report.other]);
                 let extra = all.map(|c| c.wavefronts.saturating_sub(c.ideal_wavefronts)).sum();
                 launched.extra_wavefronts = Some(extra);
                 table = Some(text);
                 printed = lines;
             }
-            Machine::Gpu(gpu) => printed = self.run_on_gpu(gpu, instance, &bound)?,
+            Machine::Gpu(gpu) => printed = self.run_on_gpu(gpu, checked, &bound)?,
             Machine::CompileOnly(cuda) => {
-                self.compile(cuda, cuda_text(self.db, instance)?)?;
+                self.compile(cuda, cuda_text(self.db, checked)?)?;
             }
         }
         let mutable = |p: &BoundParam| matches!(p, BoundParam::Tensor(t) if t.mutable);
@@ -161,7 +157,8 @@ impl<'a> Device for Launcher<'a> {
     fn candidates(&mut self, request: &LaunchRequest) -> Result<u32, LaunchError> {
         let kernel = find_kernel(self.db, request)?;
         let prepared = bind::bind(self.db, kernel, request)?;
-        let (instance, _) = instance::choose(self.db, kernel, self.arch, prepared)?;
+        let (checked, _) = instance::choose(self.db, kernel, self.arch, prepared)?;
+        let instance = checked.get();
         let all = candidates(self.db, instance.with_candidate(self.db, 0)).as_ref();
         let all = all.map_err(|stop| stopped_at(self.db, instance, stop))?;
         Ok(u32::try_from(all.len()).unwrap_or(u32::MAX))
@@ -187,31 +184,22 @@ impl<'a> Device for Launcher<'a> {
     }
 }
 
+/// The kernel of a launch, if it has no errors.
 fn find_kernel<'db>(db: &'db dyn Db, request: &LaunchRequest) -> Result<Kernel<'db>, LaunchError> {
     match request.kernel.find(db) {
-        Some(Item::Kernel(kernel)) => Ok(kernel),
+        Some(item @ Item::Kernel(kernel)) => match Sound::of(db, item) {
+            Some(_) => Ok(kernel),
+            None => Err(LaunchError::Found(reached_errors(db, item).clone())),
+        },
         _ => Err(LaunchError::call(HostError::call(format!("the kernel `{}` is gone", request.kernel.name)))),
     }
 }
 
-/// A kernel without a program: the findings of the instance, else what is wrong with the kernel's text, else with the files
-/// that it may use.
+/// The errors of an instance that does not get to a stage.
 pub(crate) fn stopped_at<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &Stop) -> LaunchError {
-    let errors = |found: &[Diagnostic]| found.iter().filter(|d| d.is_error()).cloned().collect::<Vec<_>>();
-    let mut found = errors(instance_diagnostics(db, instance));
-    if found.is_empty() {
-        let kernel = instance.kernel(db);
-        let (file, range) = (kernel.file(db), item_range(db, Item::Kernel(kernel)));
-        let own = |d: &Diagnostic| d.primary.file == file && range.contains_range(d.primary.range);
-        let files = db.workspace().files(db).iter();
-        let all: Vec<Diagnostic> = files.flat_map(|&f| errors(&front_diagnostics(db, f))).collect();
-        found = all.iter().filter(|d| own(d)).cloned().collect();
-        if found.is_empty() {
-            found = all.into_iter().take(MAX_FOREIGN_ERRORS).collect();
-        }
-    }
+    let found = instance_errors(db, instance);
     if !found.is_empty() {
-        return LaunchError::Found(found);
+        return LaunchError::Found(found.clone());
     }
     let name = instance.kernel(db).name(db);
     LaunchError::call(match stop {

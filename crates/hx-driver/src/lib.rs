@@ -20,6 +20,7 @@ mod test;
 #[cfg(test)]
 mod tests;
 mod timings;
+mod told;
 mod why;
 
 pub use bench::record::{
@@ -37,8 +38,9 @@ pub use machine::{
     Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, UnknownDevice, open_compiler,
     open_machine,
 };
-pub use run::{RunOutcome, front_diagnostics, run_main};
+pub use run::{RunOutcome, foreign_errors, front_diagnostics, run_main};
 pub use settings::setup;
 pub use test::{Case, CaseReport, Filter, Listing, TestOptions, Verdict, case_place, list_tests, run_tests};
 pub use timings::{KernelTimes, timings};
+pub use told::Told;
 pub use why::Solved;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
 use hx_compile::Db;
-use hx_hir::{Item, file_items, item_range};
+use hx_hir::{Item, Sound, file_items, reached_errors};
 use hx_host::eval::{Options, Session, Surroundings};
 
 use crate::launch::Launcher;
@@ -16,7 +16,7 @@ use crate::machine::Machine;
 pub enum RunOutcome {
     /// It ended.
     Finished,
-    /// The file has errors, or no `main`; nothing ran.
+    /// `main` has errors, or uses something that has; or there is none. Nothing ran.
     Refused(Vec<Diagnostic>),
     /// It stopped at an error.
     Failed(Vec<Diagnostic>),
@@ -30,20 +30,15 @@ pub fn front_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     found
 }
 
-/// The errors that keep the body of a test or `main` from being evaluated: its own, and those of the file that belong to no
-/// kernel, function or other body. A kernel's errors show where it is launched.
-pub(crate) fn blocking<'db>(db: &'db dyn Db, item: Item<'db>, front: &[Diagnostic]) -> Vec<Diagnostic> {
-    let file = item.file(db);
-    let others: Vec<TextRange> = file_items(db, file)
-        .items
-        .iter()
-        .filter(|other| **other != item && !matches!(other, Item::Use(_) | Item::Const(_)))
-        .map(|other| item_range(db, *other))
-        .collect();
-    let elsewhere = |d: &Diagnostic| {
-        d.primary.file == file && others.iter().any(|range| range.contains_range(d.primary.range))
-    };
-    front.iter().filter(|d| d.is_error() && !elsewhere(d)).cloned().collect()
+/// Errors of other files than these in what their items use. They are reported where they are, though nobody asked about
+/// those files: nothing that uses them is built.
+pub fn foreign_errors(db: &dyn Db, files: &[SourceFile]) -> Vec<Diagnostic> {
+    let items = files.iter().flat_map(|file| &file_items(db, *file).items);
+    let errors = items.flat_map(|item| reached_errors(db, *item));
+    let mut found: Vec<Diagnostic> =
+        errors.filter(|error| !files.contains(&error.primary.file)).cloned().collect();
+    sort_diagnostics(db, &mut found);
+    found
 }
 
 /// Runs the `main` of a file. `surroundings` takes what it prints, and may stop it.
@@ -56,8 +51,8 @@ pub fn run_main(
     stop: &AtomicBool,
     deadline: Option<Instant>,
 ) -> RunOutcome {
-    let front = front_diagnostics(db, file);
     let Some(main) = file_items(db, file).main() else {
+        let front = front_diagnostics(db, file);
         if front.iter().any(Diagnostic::is_error) {
             return RunOutcome::Refused(front);
         }
@@ -67,13 +62,12 @@ pub fn run_main(
             missing.help("`hx test` runs its tests, `hx check` checks its kernels"),
         ]);
     };
-    let found = blocking(db, Item::Main(main), &front);
-    if !found.is_empty() {
-        return RunOutcome::Refused(found);
-    }
+    let Some(sound) = Sound::of(db, Item::Main(main)) else {
+        return RunOutcome::Refused(reached_errors(db, Item::Main(main)).clone());
+    };
     let mut launcher = Launcher::new(db, machine, deadline, stop);
     let mut session = Session::new(db, &mut launcher, surroundings, options);
-    match session.run(Item::Main(main), None) {
+    match session.run(sound, None) {
         Ok(_) => RunOutcome::Finished,
         Err(error) => RunOutcome::Failed(error.diagnostics(db)),
     }

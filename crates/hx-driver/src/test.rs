@@ -10,7 +10,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, SourceFile, TextSize, codes};
-use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, file_items, item_range};
+use hx_hir::{Db as HirDb, Item, ItemKey, ItemKind, Sound, file_items, item_range, reached_errors};
 use hx_host::Value;
 use hx_host::device::NoDevice;
 use hx_host::eval::{Options, Session, Surroundings};
@@ -18,7 +18,7 @@ use hx_workspace::Database;
 
 use crate::launch::Launcher;
 use crate::machine::Machine;
-use crate::run::{blocking, front_diagnostics};
+use crate::run::{foreign_errors, front_diagnostics};
 
 /// Stack of a thread that runs cases: expressions nest, and the compiler's passes follow them.
 const STACK: usize = 64 << 20;
@@ -57,9 +57,9 @@ pub struct Case {
 pub struct Listing {
     /// In the order of the files and of the text.
     pub cases: Vec<Case>,
-    /// What keeps tests from being found or run: errors of whole files, and case lists without a value.
+    /// What is wrong with the files and with what they use of others, and case lists without a value.
     pub diagnostics: Vec<Diagnostic>,
-    /// Tests that cannot run because of errors in them or around them.
+    /// Tests that do not run because of errors in them or in what they use.
     pub broken: Vec<String>,
 }
 
@@ -104,20 +104,19 @@ pub fn list_tests(db: &Database, files: &[SourceFile], filter: &Filter) -> Listi
 
 /// Finds the items of a kind that have cases, with their cases.
 pub(crate) fn list(db: &Database, files: &[SourceFile], filter: &Filter, kind: ItemKind) -> Listing {
-    let mut listing = Listing::default();
+    let mut listing = Listing { diagnostics: foreign_errors(db, files), ..Listing::default() };
     for &file in files {
-        let front = front_diagnostics(db, file);
         for &item in file_items(db, file).items.iter().filter(|item| item.kind() == kind) {
             let path = file.path(db);
             let plain = title(db, path, item);
-            if !blocking(db, item, &front).is_empty() {
+            let Some(sound) = Sound::of(db, item) else {
                 // The list of cases may be what is broken, so the test stands for all of them.
                 if filter.wants(&plain) {
                     listing.broken.push(plain);
                 }
                 continue;
-            }
-            match cases(db, item) {
+            };
+            match cases(db, sound) {
                 Ok(None) => listing.cases.push(Case { name: plain, test: item.key(db), index: None }),
                 Ok(Some(values)) => {
                     for (index, value) in values.iter().enumerate() {
@@ -131,7 +130,7 @@ pub(crate) fn list(db: &Database, files: &[SourceFile], filter: &Filter, kind: I
                 }
             }
         }
-        listing.diagnostics.extend(front);
+        listing.diagnostics.extend(front_diagnostics(db, file));
     }
     number_repetitions(&mut listing.cases);
     listing.cases.retain(|case| filter.wants(&case.name));
@@ -184,7 +183,7 @@ fn number_repetitions(cases: &mut [Case]) {
     }
 }
 
-fn cases(db: &Database, item: Item<'_>) -> Result<Option<Vec<Value>>, Vec<Diagnostic>> {
+fn cases<'db>(db: &'db Database, item: Sound<Item<'db>>) -> Result<Option<Vec<Value>>, Vec<Diagnostic>> {
     let mut surroundings = Vec::<String>::new();
     let mut device = NoDevice;
     let mut session = Session::new(db, &mut device, &mut surroundings, Options::default());
@@ -324,6 +323,7 @@ fn run_case(
         )
     };
     let Some(item) = case.test.find(db) else { return failed(case, vec![gone()]) };
+    let Some(item) = Sound::of(db, item) else { return failed(case, reached_errors(db, item).clone()) };
     let deadline = options.timeout.map(|limit| Instant::now() + limit);
     let mut captured = Captured::new(deadline, stop);
     let mut launcher = Launcher::new(db, machine, deadline, stop);

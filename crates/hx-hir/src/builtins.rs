@@ -2,6 +2,8 @@
 //!
 //! The table says nothing of how anything is computed. Completion, hovers, arity checks and the host read it.
 
+use crate::Item;
+
 /// Where a built-in name has a meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Place {
@@ -11,6 +13,17 @@ pub enum Place {
     Host,
     /// In both, and in constants.
     Both,
+}
+
+impl Place {
+    /// Where the names of an item are looked up.
+    pub(crate) fn of(item: Item<'_>) -> Place {
+        match item {
+            Item::Kernel(_) | Item::Function(_) => Place::Device,
+            Item::Test(_) | Item::Bench(_) | Item::Main(_) | Item::Cell(_) => Place::Host,
+            Item::Const(_) | Item::Use(_) => Place::Both,
+        }
+    }
 }
 
 /// How a parameter is given.

@@ -19,8 +19,11 @@ pub(crate) struct Collector {
 }
 
 fn range(node: &impl AstNode<Language = hx_syntax::Hx>) -> TextRange {
-    // Trivia at the edges belongs to no one: the range goes from the first to the last token that counts.
-    let syntax = node.syntax();
+    tokens_range(node.syntax())
+}
+
+/// The range of a node without the trivia at its edges: from the first to the last token that counts.
+pub(crate) fn tokens_range(syntax: &hx_syntax::SyntaxNode) -> TextRange {
     let mut tokens = syntax.descendants_with_tokens().filter_map(|it| it.into_token());
     let Some(first) = tokens.find(|t| !t.kind().is_trivia()) else { return syntax.text_range() };
     let last = std::iter::successors(syntax.last_token(), |t| t.prev_token()).find(|t| !t.kind().is_trivia());

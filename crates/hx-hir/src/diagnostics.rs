@@ -2,6 +2,7 @@
 //!
 //! One module per family. Only here are source maps read, so that whitespace changes diagnostics and nothing that made them.
 
+mod broken;
 mod calls;
 mod imports;
 mod indices;
@@ -12,26 +13,25 @@ mod types;
 
 pub use shapes::GEMM_SHAPES;
 
+use std::sync::LazyLock;
+
 use hx_base::{Code, Diagnostic, SourceFile, TextRange, sort_diagnostics};
 
 use crate::{
-    Db, ExprId, Item, PatId, SignatureSourceMap, SourceMap, TypeProblem, TypeRefId, body_names,
-    body_source_map, file_items, infer_body, signature_names, signature_source_map, signature_types,
+    Db, ExprId, ExprStore, Item, Names, PatId, SignatureSourceMap, SourceMap, TypeProblem, TypeRefId,
+    body_names, body_of, body_source_map, file_items, fn_signature, infer_body, kernel_signature,
+    signature_names, signature_source_map, signature_types,
 };
 
 /// What is wrong with one item, ordered by place.
 #[salsa::tracked]
 pub fn item_diagnostics<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
-    let empty = SourceMap::default();
-    let signature = signature_source_map(db, item);
-    if let Some(map) = signature {
-        let at = Reporter { db, item, map: &map.map, signature, in_signature: true };
+    if let Some(at) = Reporter::signature(db, item) {
         names::report(&at, &signature_names(db, item).names.problems, &mut found);
         report_types(&at, &signature_types(db, item).problems, &mut found);
     }
-    let map = body_source_map(db, item).unwrap_or(&empty);
-    let at = Reporter { db, item, map, signature, in_signature: false };
+    let at = Reporter::body(db, item);
     names::report(&at, &body_names(db, item).problems, &mut found);
     report_types(&at, &infer_body(db, item).problems, &mut found);
     items::report(&at, &mut found);
@@ -45,8 +45,17 @@ pub fn file_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     let items = &file_items(db, file).items;
     let mut found: Vec<Diagnostic> =
         items.iter().flat_map(|item| item_diagnostics(db, *item).clone()).collect();
-    items::report_file(db, file, &mut found);
+    found.extend(whole_file(db, file).iter().cloned());
+    broken::report(db, file, &mut found);
     sort_diagnostics(db, &mut found);
+    found
+}
+
+/// What is wrong with the items of a file side by side, and with its imports.
+#[salsa::tracked]
+pub(crate) fn whole_file(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    items::report_file(db, file, &mut found);
     found
 }
 
@@ -66,6 +75,36 @@ struct Reporter<'db> {
     map: &'db SourceMap,
     signature: Option<&'db SignatureSourceMap>,
     in_signature: bool,
+}
+
+/// The places of an item without a body.
+static NOWHERE: LazyLock<SourceMap> = LazyLock::new(SourceMap::default);
+
+impl<'db> Reporter<'db> {
+    /// For the body of an item.
+    fn body(db: &'db dyn Db, item: Item<'db>) -> Reporter<'db> {
+        let map = body_source_map(db, item).unwrap_or(&NOWHERE);
+        Reporter { db, item, map, signature: signature_source_map(db, item), in_signature: false }
+    }
+
+    /// For the signature of an item, if it has one.
+    fn signature(db: &'db dyn Db, item: Item<'db>) -> Option<Reporter<'db>> {
+        let signature = signature_source_map(db, item)?;
+        Some(Reporter { db, item, map: &signature.map, signature: Some(signature), in_signature: true })
+    }
+}
+
+impl<'db> Reporter<'db> {
+    /// The expressions that ids mean here, and what their names mean.
+    fn contents(&self) -> (&'db ExprStore, &'db Names) {
+        let (db, item) = (self.db, self.item);
+        let names = || &signature_names(db, item).names;
+        match item {
+            Item::Kernel(it) if self.in_signature => (&kernel_signature(db, it).store, names()),
+            Item::Function(it) if self.in_signature => (&fn_signature(db, it).store, names()),
+            _ => (&body_of(db, item).store, body_names(db, item)),
+        }
+    }
 }
 
 impl Reporter<'_> {

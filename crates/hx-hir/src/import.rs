@@ -1,5 +1,7 @@
 //! What `use` brings into a file, how paths lead to items of other files, and what a cell sees of the cells before it.
 
+use std::collections::BTreeSet;
+
 use hx_base::{Scope, SourceFile, resolve_module};
 use hx_syntax::{TextRange, ast, ast::AstNode as _};
 
@@ -145,6 +147,18 @@ pub fn names_in_scope(db: &dyn Db, file: SourceFile, with_bindings: bool) -> Vec
         }
     }
     out
+}
+
+/// The `use` items by which a file, or a cell before it, brings in some of these names.
+pub(crate) fn importers<'db>(
+    db: &'db dyn Db,
+    file: SourceFile,
+    names: &BTreeSet<Name>,
+) -> impl Iterator<Item = Item<'db>> {
+    seen_files(db, file).flat_map(move |file| {
+        let wanted = imports(db, file).iter().filter(|import| names.contains(&import.name));
+        wanted.filter_map(move |import| file_items(db, file).uses().nth(import.item).map(Item::Use))
+    })
 }
 
 /// The item or module of a path that names its file, as in `use`.

@@ -82,6 +82,11 @@ macro_rules! items {
                 match self { $(Item::$name(it) => it.file(db),)* }
             }
 
+            /// Its own syntax tree, cut out of the file.
+            fn green(self, db: &'db dyn Db) -> &'db GreenNode {
+                match self { $(Item::$name(it) => it.green(db),)* }
+            }
+
             /// Its name: of a test or bench the title, of what has none the word it starts with.
             pub fn name(self, db: &'db dyn Db) -> &'db Name {
                 match self { $(Item::$name(it) => it.name(db),)* }
@@ -260,15 +265,10 @@ pub fn item_names(db: &dyn Db, file: SourceFile) -> Vec<Name> {
 
 /// The range of an item in its file, trivia at its edges included.
 pub fn item_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
-    let len = match item {
-        Item::Use(it) => it.green(db).text_len(),
-        Item::Const(it) => it.green(db).text_len(),
-        Item::Function(it) => it.green(db).text_len(),
-        Item::Kernel(it) => it.green(db).text_len(),
-        Item::Test(it) => it.green(db).text_len(),
-        Item::Bench(it) => it.green(db).text_len(),
-        Item::Main(it) => it.green(db).text_len(),
-        Item::Cell(it) => it.green(db).text_len(),
-    };
-    TextRange::at(item.offset(db), len)
+    TextRange::at(item.offset(db), item.green(db).text_len())
+}
+
+/// The range of an item in its file, from its first token to the end of its last.
+pub(crate) fn tokens_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
+    collect::tokens_range(&SyntaxNode::new_root(item.green(db).clone())) + item.offset(db)
 }

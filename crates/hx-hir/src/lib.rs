@@ -16,6 +16,7 @@ mod infer;
 mod item;
 mod resolve;
 mod signature;
+mod sound;
 mod source_map;
 #[cfg(test)]
 mod test_db;
@@ -47,6 +48,7 @@ pub use item::{
 };
 pub use resolve::{Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, signature_names};
 pub use signature::{FnSignature, GenericParam, KernelSignature, Param, Predicate};
+pub use sound::{Sound, reached_errors};
 pub use source_map::{SignatureSourceMap, SourceMap};
 pub use ty::{
     Elem, Extent, TensorTy, Ty, definitely_differ, generic_symbol, is_compile_time, shape_text,

@@ -157,11 +157,7 @@ fn function_names<'db>(db: &'db dyn Db, function: Function<'db>) -> SignatureNam
 /// The names of the body of an item.
 #[salsa::tracked]
 pub fn body_names<'db>(db: &'db dyn Db, item: Item<'db>) -> Names {
-    let place = match item {
-        Item::Kernel(_) | Item::Function(_) => Place::Device,
-        Item::Test(_) | Item::Bench(_) | Item::Main(_) | Item::Cell(_) => Place::Host,
-        Item::Const(_) | Item::Use(_) => Place::Both,
-    };
+    let place = Place::of(item);
     let body = body_of(db, item);
     let mut resolver = Resolver::new(db, item.file(db), place, &body.store);
     resolver.sees_bindings = matches!(item, Item::Cell(_));

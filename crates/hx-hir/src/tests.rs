@@ -6,6 +6,7 @@ mod hosts;
 mod incremental;
 mod names;
 mod sketches;
+mod sound;
 mod types;
 
 use expect_test::Expect;

@@ -1,5 +1,6 @@
 //! The evaluator: runs the body of a `test` or `main` over host values, and launches kernels through a [`Device`].
 //!
+//! It takes [`Sound`] items only: what has an error, or uses something that has one, is not run.
 //! It reads bodies and the meanings of their names, never text or positions: an [`EvalError`] names an expression, and
 //! [`EvalError::diagnostics`] finds its place. It knows no flags and does not decide what a failure means.
 //!
@@ -15,9 +16,7 @@ mod layouts;
 mod operators;
 mod statements;
 
-use hx_hir::{
-    Body, Db, Expr, ExprId, Item, ItemKey, ItemKind, Literal, Names, PatId, Resolution, body_names, body_of,
-};
+use hx_hir::{Body, Db, Expr, ExprId, Item, ItemKey, ItemKind, Literal, Names, PatId, Resolution, Sound};
 use la_arena::ArenaMap;
 
 use crate::archive::Archive;
@@ -30,7 +29,7 @@ use crate::value::Value;
 pub use builtins::is_method;
 pub use closures::Closure;
 pub use environment::{Checkpoint, Environment};
-pub use error::{At, EvalError};
+pub use error::{At, EvalError, without_launch};
 pub use operators::{LAYOUT_FIELDS, TENSOR_FIELDS};
 
 /// The result of evaluating part of a body.
@@ -103,6 +102,7 @@ impl std::fmt::Debug for Session<'_> {
 /// One body under evaluation.
 struct Frame<'s, 'a> {
     session: &'s mut Session<'a>,
+    item: Sound<Item<'a>>,
     key: ItemKey,
     body: &'a Body,
     names: &'a Names,
@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
     }
 
     /// The cases of a parameterized test or bench, or nothing where it has none.
-    pub fn cases(&mut self, item: Item<'a>) -> EvalResult<Option<Vec<Value>>> {
+    pub fn cases(&mut self, item: Sound<Item<'a>>) -> EvalResult<Option<Vec<Value>>> {
         let mut frame = self.frame(item);
         let Some(cases) = frame.body.cases else { return Ok(None) };
         match frame.expr(cases.values)? {
@@ -149,7 +149,7 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the body of an item, with the value that its case binds if it has cases.
-    pub fn run(&mut self, item: Item<'a>, case: Option<Value>) -> EvalResult<Value> {
+    pub fn run(&mut self, item: Sound<Item<'a>>, case: Option<Value>) -> EvalResult<Value> {
         let mut frame = self.frame(item);
         if let (Some(cases), Some(case)) = (frame.body.cases, case) {
             frame.bind(cases.pat, case)?;
@@ -158,12 +158,13 @@ impl<'a> Session<'a> {
         frame.expr(root)
     }
 
-    fn frame<'s>(&'s mut self, item: Item<'a>) -> Frame<'s, 'a> {
+    fn frame<'s>(&'s mut self, item: Sound<Item<'a>>) -> Frame<'s, 'a> {
         let db = self.db;
         Frame {
-            key: item.key(db),
-            body: body_of(db, item),
-            names: body_names(db, item),
+            item,
+            key: item.get().key(db),
+            body: item.body(db),
+            names: item.names(db),
             locals: ArenaMap::default(),
             session: self,
         }
@@ -297,7 +298,7 @@ impl<'a> Frame<'_, 'a> {
     /// The value of a constant of some file.
     fn constant(&mut self, id: ExprId, key: &ItemKey) -> EvalResult<Value> {
         let db = self.session.db;
-        let Some(item) = key.find(db) else {
+        let Some(item) = self.item.used(db, key) else {
             return Err(self.fail(id, HostError::ty(format!("the constant `{}` is gone", key.name))));
         };
         if self.session.const_depth >= MAX_CONST_DEPTH {

@@ -1,7 +1,10 @@
 //! The stages of a kernel as text, with the lines of the source that each line comes from.
 
 use hx_base::{SourceFile, TextSize, line_index};
-use hx_compile::{CtArgs, Db, Emit, Instance, built_constraints, cuda_source, emit as emit_stage};
+use hx_compile::{
+    CtArgs, CudaSource, Db, Emit, Instance, built_constraints, cuda_source, emit as emit_stage,
+    instance_errors,
+};
 use hx_hir::{Item, Kernel, file_items, signature_source_map};
 
 use crate::{Cancellable, Shown, catch, kernel};
@@ -77,7 +80,7 @@ pub fn cuda(
     catch(|| {
         let (kernel, instance) = chosen(db, file, wanted, shown)?;
         let name = kernel.name(db).to_string();
-        let source = cuda_source(db, instance).as_ref().map_err(|_| errors_of(&name))?;
+        let source = buildable(db, instance).ok_or_else(|| errors_of(&name))?;
         Ok(CudaText {
             kernel: name,
             symbol: source.symbol.clone(),
@@ -97,7 +100,7 @@ pub fn cuda_texts(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<V
         let mut texts = Vec::new();
         for kernel in file_items(db, file).kernels().filter(|kernel| crate::solved::is_whole(db, *kernel)) {
             let Some(instance) = shown.instance(db, kernel) else { continue };
-            let Ok(source) = cuda_source(db, instance) else { continue };
+            let Some(source) = buildable(db, instance) else { continue };
             texts.push(CudaText {
                 kernel: kernel.name(db).to_string(),
                 symbol: source.symbol.clone(),
@@ -108,6 +111,12 @@ pub fn cuda_texts(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<V
         }
         texts
     })
+}
+
+/// The CUDA text of an instance without errors: one with a race has a text, but is not compiled.
+fn buildable<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<&'db CudaSource> {
+    let source = cuda_source(db, instance).as_ref().ok()?;
+    instance_errors(db, instance).is_empty().then_some(source)
 }
 
 fn errors_of(kernel: &str) -> String {

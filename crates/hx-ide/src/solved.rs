@@ -2,7 +2,7 @@
 
 use hx_base::TextRange;
 use hx_compile::{Db, Instance, Lowered, solution, tile_program};
-use hx_hir::{Item, Kernel, Pat, StmtKind, body_of, body_source_map, item_diagnostics, item_range};
+use hx_hir::{Item, Kernel, Pat, Sound, StmtKind, body_of, body_source_map};
 use hx_layout::ComposedLayout;
 use hx_tile::{
     Choice, Conflicts, Distribution, Op, OpId, OpKind, Origin, Reason, Solution, Tensor, TensorId,
@@ -20,13 +20,9 @@ pub(crate) struct Solved<'db> {
     pub(crate) solution: &'db Solution,
 }
 
-/// Whether nothing is wrong with a kernel that keeps it from being compiled.
+/// Whether nothing is wrong with a kernel, or with what it uses, that keeps it from being compiled.
 pub(crate) fn is_whole(db: &dyn Db, kernel: Kernel<'_>) -> bool {
-    let item = Item::Kernel(kernel);
-    let range = item_range(db, item);
-    let syntax = hx_base::parse(db, kernel.file(db)).errors();
-    let broken = syntax.iter().any(|error| range.contains_range(error.range));
-    !broken && !item_diagnostics(db, item).iter().any(hx_base::Diagnostic::is_error)
+    Sound::of(db, kernel).is_some()
 }
 
 impl<'db> Solved<'db> {

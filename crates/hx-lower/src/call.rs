@@ -54,8 +54,7 @@ impl<'db> Cx<'db> {
                 Err(self.report(error))
             }
             Some(_) => self.fail(&codes::NOT_CALLABLE, callee, format!("`{path}` is no function")),
-            // The name means nothing, which has been reported.
-            None => Ok(Value::Error),
+            None => self.meaningless(callee),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_base::{Code, codes};
 use hx_dtype::DType;
-use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId};
+use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
     Base, Op, OpId, OpKind, Origin, Param, Requirement, Stmt, Tensor as TileTensor, TensorId, TensorKind,
@@ -24,7 +24,7 @@ pub struct OriginPlace {
 
 /// The names of the item that is being interpreted.
 pub(crate) struct Frame<'db> {
-    pub(crate) item: Item<'db>,
+    pub(crate) item: Sound<Item<'db>>,
     pub(crate) key: ItemKey,
     /// The expressions that ids of this frame refer to: the body's, or while the header is read the signature's.
     pub(crate) store: &'db ExprStore,
@@ -152,6 +152,11 @@ impl<'db> Cx<'db> {
     ) -> Lower<T> {
         let error = self.error(code, at, message);
         Err(self.report(error))
+    }
+
+    /// Something without a meaning, of which a sound item has none: the compiler broke one of its own rules.
+    pub(crate) fn meaningless<T>(&mut self, at: ExprId) -> Lower<T> {
+        self.fail(&codes::INTERNAL_ERROR, at, "this has no meaning, and nothing says why")
     }
 
     /// Refuses what the language has and the compiler cannot do yet.

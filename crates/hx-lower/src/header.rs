@@ -4,7 +4,7 @@ use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
     ArithOp, BinaryOp, CmpOp, Expr as HirExpr, ExprId, Kernel, KernelSignature, Kind, LogicOp, MAX_THREADS,
-    Resolution, Stmt, StmtKind, TypeRef, TypeRefId, WARP, body_of, kernel_signature, signature_names,
+    Resolution, Stmt, StmtKind, TypeRef, TypeRefId, WARP, kernel_signature, signature_names,
 };
 use hx_index::{Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
@@ -280,7 +280,7 @@ impl<'db> Cx<'db> {
 
     fn threads(&mut self, sig: &'db KernelSignature) -> Lower<u32> {
         let Some(threads) = sig.threads else {
-            if body_of(self.db, self.frame().item).store.stmts.values().any(is_warp_groups) {
+            if self.frame().item.body(self.db).store.stmts.values().any(is_warp_groups) {
                 let place = self.place_at(At::Name);
                 let error =
                     LowerError::new(&codes::UNSUPPORTED, place, "`warp_groups` cannot be compiled yet");

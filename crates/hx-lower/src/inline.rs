@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{
-    Arg, ExprId, FnSignature, GenericArg, Item, ItemKey, MemorySpace, Name, Need, Resolution, TypeRef,
-    TypeRefId, body_names, body_of, fn_signature, signature_names,
+    Arg, ExprId, FnSignature, GenericArg, ItemKey, MemorySpace, Name, Need, Resolution, Sound, TypeRef,
+    TypeRefId, fn_signature, signature_names,
 };
 use hx_index::Expr;
 
@@ -25,15 +25,15 @@ impl<'db> Cx<'db> {
                 format!("the constant `{}` needs its own value", key.name),
             );
         }
-        let Some(item) = key.find(self.db) else { return Ok(Value::Error) };
-        let body = body_of(self.db, item);
+        let Some(item) = self.frame().item.used(self.db, key) else { return self.meaningless(at) };
+        let body = item.body(self.db);
         let call = Some(self.origin(at));
         self.consts.push(key.clone());
         self.frames.push(Frame {
             item,
             key: key.clone(),
             store: &body.store,
-            names: body_names(self.db, item),
+            names: item.names(self.db),
             in_signature: false,
             generics: Vec::new(),
             params: Vec::new(),
@@ -64,9 +64,9 @@ impl<'db> Cx<'db> {
         if self.frames.iter().any(|f| f.key == *key) {
             return self.fail(&codes::RECURSION, callee, format!("the function `{}` calls itself", key.name));
         }
-        let Some(Item::Function(function)) = key.find(self.db) else { return Ok(Value::Error) };
-        let item = Item::Function(function);
-        let sig = fn_signature(self.db, function);
+        let used = self.frame().item.used(self.db, key);
+        let Some(function) = used.and_then(Sound::function) else { return self.meaningless(id) };
+        let sig = fn_signature(self.db, function.get());
         let params: Vec<(&str, Need)> =
             sig.params.iter().map(|p| (p.name.as_str(), Need::Required)).collect();
         let slots = self.args(id, &key.name, &params, args)?;
@@ -81,9 +81,9 @@ impl<'db> Cx<'db> {
         }
         let given = self.given_generics(callee, sig, generics)?;
         let call = Some(self.origin(id));
-        let names = &signature_names(self.db, item).names;
+        let names = &signature_names(self.db, function.get().into()).names;
         self.frames.push(Frame {
-            item,
+            item: function.item(),
             key: key.clone(),
             store: &sig.store,
             names,
@@ -175,8 +175,7 @@ impl<'db> Cx<'db> {
         let number = |ty: &TypeRefId| matches!(&sig.store[*ty], TypeRef::Named { shape: None, .. });
         let ret = sig.ret.filter(number).and_then(|ty| self.element_type(ty));
         let item = self.frame().item;
-        let body = body_of(self.db, item);
-        let names = body_names(self.db, item);
+        let (body, names) = (item.body(self.db), item.names(self.db));
         let frame = self.frame_mut();
         (frame.store, frame.names, frame.in_signature) = (&body.store, names, false);
         let value = self.eval_named(body.root, None)?;

@@ -31,7 +31,8 @@ mod whole;
 
 use std::collections::BTreeMap;
 
-use hx_hir::{Db, Kernel, body_names, body_of, kernel_signature, signature_names};
+use hx_base::codes;
+use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
 use hx_tile::TileProgram;
 
 pub use crate::cx::OriginPlace;
@@ -52,14 +53,13 @@ pub struct Lowered {
     pub args: CtArgs,
 }
 
-/// Lowers a kernel whose body has no errors.
+/// Lowers a kernel that has no errors, in itself and in what it uses.
 ///
 /// # Errors
-/// What keeps this instance from having a tile program, in the order of the text. The list is empty if nothing is wrong but
-/// what the diagnostics of the item already say.
+/// What keeps this instance from having a tile program, in the order of the text; at least one error.
 pub fn lower<'db>(
     db: &'db dyn Db,
-    kernel: Kernel<'db>,
+    kernel: Sound<Kernel<'db>>,
     args: &CtArgs,
     facts: &LaunchFacts,
 ) -> Result<Lowered, Vec<LowerError>> {
@@ -68,20 +68,25 @@ pub fn lower<'db>(
         Ok((program, args)) if cx.errors.is_empty() && !cx.failed => {
             Ok(Lowered { program, origins: cx.origins, args })
         }
+        _ if cx.errors.is_empty() => {
+            let place = Place { item: kernel.get().key(db), at: At::Name };
+            let message = "a statement has no meaning, and nothing says why";
+            Err(vec![LowerError::new(&codes::INTERNAL_ERROR, place, message)])
+        }
         _ => Err(cx.errors),
     }
 }
 
 fn lower_kernel<'db>(
     cx: &mut Cx<'db>,
-    kernel: Kernel<'db>,
+    sound: Sound<Kernel<'db>>,
     args: &CtArgs,
     facts: &LaunchFacts,
 ) -> Lower<(TileProgram, CtArgs)> {
-    let db = cx.db;
+    let (db, kernel) = (cx.db, sound.get());
     let sig = kernel_signature(db, kernel);
     cx.frames.push(Frame {
-        item: kernel.into(),
+        item: sound.item(),
         key: kernel.key(db),
         store: &sig.store,
         names: &signature_names(db, kernel.into()).names,
@@ -96,9 +101,9 @@ fn lower_kernel<'db>(
     });
     let header = cx.header(kernel, args, facts)?;
     cx.threads = header.threads;
-    let body = body_of(db, kernel.into());
+    let body = sound.body(db);
     let frame = cx.frame_mut();
-    (frame.store, frame.names, frame.in_signature) = (&body.store, body_names(db, kernel.into()), false);
+    (frame.store, frame.names, frame.in_signature) = (&body.store, sound.names(db), false);
     cx.eval(body.root)?;
     let generics = sig.generics.iter().zip(&cx.frame().generics);
     let args = generics.filter_map(|(g, v)| Some((g.name.clone(), v.to_ct()?))).collect();

@@ -36,8 +36,7 @@ impl<'db> Cx<'db> {
     fn eval_inner(&mut self, id: ExprId, hint: Option<&str>) -> Lower<Value> {
         let store = self.store();
         Ok(match &store[id] {
-            // The parser has reported what is missing.
-            HirExpr::Missing => Value::Error,
+            HirExpr::Missing => return self.meaningless(id),
             HirExpr::Literal(literal) => self.literal(id, literal)?,
             HirExpr::Path { path, .. } => self.path(id, path)?,
             HirExpr::Unary { op, operand } => self.unary(id, *op, *operand)?,
@@ -102,7 +101,7 @@ impl<'db> Cx<'db> {
 
     fn path(&mut self, id: ExprId, path: &Path) -> Lower<Value> {
         let frame = self.frame();
-        let Some(resolution) = frame.names.exprs.get(id) else { return Ok(Value::Error) };
+        let Some(resolution) = frame.names.exprs.get(id) else { return self.meaningless(id) };
         Ok(match resolution {
             Resolution::Local(pat) => frame.locals.get(pat).map_or(Value::Error, |(v, _)| v.clone()),
             Resolution::Param(i) => frame.params.get(*i as usize).cloned().unwrap_or(Value::Error),

@@ -6,7 +6,7 @@ mod moves;
 mod programs;
 
 use hx_base::Diagnostic;
-use hx_hir::file_items;
+use hx_hir::{Sound, file_items, reached_errors};
 use hx_tile::emit_tile;
 
 use crate::test_db::{TestDb, draw};
@@ -18,17 +18,44 @@ fn check(text: &str, expect: expect_test::Expect) {
 }
 
 fn check_instance(text: &str, args: &[(&str, CtValue)], facts: &LaunchFacts, expect: expect_test::Expect) {
-    let (db, file) = TestDb::with_file(text);
-    let syntax: Vec<Diagnostic> = hx_base::syntax_diagnostics(&db, file).clone();
-    assert!(syntax.is_empty(), "{}", draw(&db, &syntax));
-    let kernel = file_items(&db, file).kernels().last().expect("the text has a kernel");
     let args: CtArgs = args.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();
-    let actual = match lower(&db, kernel, &args, facts) {
-        Ok(lowered) => emit_tile(&lowered.program),
-        Err(errors) => {
-            let diagnostics: Vec<Diagnostic> = errors.iter().filter_map(|e| e.to_diagnostic(&db)).collect();
-            draw(&db, &diagnostics)
-        }
-    };
+    let (mut text, mut actual) = (text.to_owned(), String::new());
+    loop {
+        let (db, file) = TestDb::with_file(&text);
+        let syntax: Vec<Diagnostic> = hx_base::syntax_diagnostics(&db, file).clone();
+        assert!(syntax.is_empty(), "{}", draw(&db, &syntax));
+        let Some(kernel) = file_items(&db, file).kernels().last() else { break };
+        let Some(sound) = Sound::of(&db, kernel) else {
+            // What is refused before is shown first. Without these lines, the others show what lowering says.
+            let found = reached_errors(&db, kernel.into());
+            actual += &draw(&db, found);
+            text = without_lines(&text, found.iter().map(|found| found.primary.range));
+            continue;
+        };
+        actual += &match lower(&db, sound, &args, facts) {
+            Ok(lowered) => emit_tile(&lowered.program),
+            Err(errors) => {
+                let diagnostics: Vec<Diagnostic> =
+                    errors.iter().filter_map(|e| e.to_diagnostic(&db)).collect();
+                draw(&db, &diagnostics)
+            }
+        };
+        break;
+    }
     expect.assert_eq(&actual);
+}
+
+/// The text with empty lines in the place of those in which the ranges begin.
+fn without_lines(text: &str, ranges: impl Iterator<Item = hx_base::TextRange>) -> String {
+    let starts: Vec<usize> = ranges.map(|range| usize::from(range.start())).collect();
+    let (mut out, mut at) = (String::new(), 0);
+    for line in text.split_inclusive('\n') {
+        let lines = at..at + line.len();
+        at = lines.end;
+        match starts.iter().any(|start| lines.contains(start)) {
+            true => out.push('\n'),
+            false => out.push_str(line),
+        }
+    }
+    out
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use hx_base::{Diagnostic, Scope, SourceFile, codes};
 use hx_driver::Setup;
-use hx_hir::{Item, Name, Path, PathTarget, file_items, resolve_path};
+use hx_hir::{Item, Name, Path, PathTarget, Sound, file_items, reached_errors, resolve_path};
 use hx_host::Value;
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Environment, Options, Session as Evaluation, Surroundings};
@@ -335,12 +335,15 @@ fn evaluate(db: &Database, inside: &Inside, job: Job) -> Ran {
     let Some(cell) = file_items(db, job.file).cell() else {
         return Ran::Done(Box::new(Evaluated { warnings: found, value: None, environment, times }));
     };
+    let Some(sound) = Sound::of(db, Item::Cell(cell)) else {
+        return Ran::Refused(reached_errors(db, Item::Cell(cell)).clone());
+    };
     let machine = OnceCell::new();
     let start = Instant::now();
     let mut device = LateDevice::new(db, &job.machines, &machine, job.deadline, &inside.stop);
     let mut live = Live { inside, deadline: job.deadline, announced: job.announced, machines: &job.machines };
     let mut evaluation = Evaluation::new(db, &mut device, &mut live, job.options);
-    match evaluation.run_cell(Item::Cell(cell), &mut environment) {
+    match evaluation.run_cell(sound, &mut environment) {
         Ok(value) => {
             times.run = start.elapsed();
             times.launches = device.launches;

@@ -7,14 +7,15 @@ use hx_lower::Lowered;
 use hx_tile::{OpId, OpKind, SharedLayout, Solution, TensorId, TileProgram};
 
 use super::Places;
-use crate::{
-    sync::{Hazard, Mend, Remedy, Run, Touch, Unwaited},
-    synchronization,
-};
+use crate::sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 
-/// What [`synchronization`] found, with places and fixes.
-pub(super) fn findings(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
-    let found = synchronization(places.db, places.instance);
+/// What [`synchronization`](crate::synchronization) found, with places and fixes.
+pub(super) fn findings(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    solution: &Solution,
+    found: &Findings,
+) -> Vec<Diagnostic> {
     let hazards = found.hazards.iter().map(|found| hazard(places, lowered, solution, found));
     let unwritten = found.unwritten.iter().map(|&(tensor, op)| unwritten(places, lowered, tensor, op));
     let unwaited = found.unwaited.iter().map(|copy| unwaited(places, lowered, copy));

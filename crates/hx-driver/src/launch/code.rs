@@ -7,20 +7,21 @@ use std::collections::BTreeSet;
 
 use hx_base::{codes, nearest};
 use hx_codegen::CudaSource;
-use hx_compile::{Instance, solution, tile_program};
+use hx_compile::{solution, tile_program};
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
 use hx_target::catalogue;
 use hx_tile::{Base, Choice, CopyChoice, OpId, OpKind, RearrangeChoice, Route, Solution, TileProgram, View};
 use hx_worker::log::kernel_resources;
 
+use super::instance::Checked;
 use super::{Launcher, cuda_text, stopped_at};
 use crate::machine::{Cuda, Machine};
 
 /// The instance that a launcher launched last, and what it counted.
 #[derive(Clone, Copy)]
 pub(super) struct Launched<'a> {
-    pub instance: Instance<'a>,
+    pub checked: Checked<'a>,
     /// Wavefronts of shared memory beyond the fewest, as the simulator counted them.
     pub extra_wavefronts: Option<u64>,
 }
@@ -31,12 +32,12 @@ impl<'a> Launcher<'a> {
             let error = HostError::call("no kernel was launched before this");
             return Err(error.help("launch one first: this speaks of the last one"));
         };
-        let (db, instance) = (self.db, last.instance);
+        let (db, instance) = (self.db, last.checked.get());
         let stop = |error: LaunchError| error.into_parts().0;
         let lowered = tile_program(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
         let solved = solution(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
         match question {
-            CodeQuestion::Uses(name) => uses(name, solved, cuda_text(db, instance).map_err(stop)?),
+            CodeQuestion::Uses(name) => uses(name, solved, cuda_text(db, last.checked).map_err(stop)?),
             CodeQuestion::Conflicts => {
                 let conflicts = copies(solved).filter_map(|c| c.conflicts);
                 let planned: u64 = conflicts.map(|c| c.wavefronts.saturating_sub(c.ideal)).sum();
@@ -46,7 +47,7 @@ impl<'a> Launcher<'a> {
             }
             CodeQuestion::Redistributions => Ok(redistributions(&lowered.program, solved)),
             CodeQuestion::BytesPerAccess(name) => bytes_per_access(name, &lowered.program, solved),
-            CodeQuestion::Spills => self.spills(cuda_text(db, instance).map_err(stop)?),
+            CodeQuestion::Spills => self.spills(cuda_text(db, last.checked).map_err(stop)?),
         }
     }
 

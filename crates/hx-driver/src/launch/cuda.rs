@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use hx_base::{Code, Diagnostic, codes};
+use hx_base::{Code, codes};
 use hx_codegen::{CudaSource, LaunchParam};
-use hx_compile::{Db, Instance, cuda_source, instance_diagnostics, thread_program};
+use hx_compile::{Db, cuda_source, thread_program};
 use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
@@ -13,6 +13,7 @@ use hx_worker::{
     Absence, Arg, CompileError, CompileJob, Compiled, Component, Launch, Limits, RemoteError, WorkerError,
 };
 
+use super::instance::Checked;
 use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
 use crate::machine::{Cuda, Gpu};
 
@@ -26,17 +27,11 @@ impl<'a> Launcher<'a> {
     pub(super) fn run_on_gpu(
         &self,
         gpu: &Gpu,
-        instance: Instance<'a>,
+        checked: Checked<'a>,
         bound: &Bound,
     ) -> Result<Vec<String>, LaunchError> {
-        let db = self.db;
-        let source = cuda_text(db, instance)?;
-        // The simulator sees a race when it happens; on a GPU nothing would.
-        let errors: Vec<Diagnostic> =
-            instance_diagnostics(db, instance).iter().filter(|found| found.is_error()).cloned().collect();
-        if !errors.is_empty() {
-            return Err(LaunchError::Found(errors));
-        }
+        let (db, instance) = (self.db, checked.get());
+        let source = cuda_text(db, checked)?;
         let grid = grid_of(source, bound)?;
         if grid.contains(&0) {
             // Nothing runs, as on the simulator; the driver would refuse an empty grid.
@@ -149,10 +144,8 @@ impl<'a> Launcher<'a> {
 }
 
 /// The CUDA text of an instance, or what keeps it from having one.
-pub(super) fn cuda_text<'db>(
-    db: &'db dyn Db,
-    instance: Instance<'db>,
-) -> Result<&'db CudaSource, LaunchError> {
+pub(super) fn cuda_text<'db>(db: &'db dyn Db, checked: Checked<'db>) -> Result<&'db CudaSource, LaunchError> {
+    let instance = checked.get();
     cuda_source(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))
 }
 

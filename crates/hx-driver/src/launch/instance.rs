@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hx_base::codes;
-use hx_compile::{Db, Instance, tile_program};
+use hx_compile::{Db, Instance, instance_errors, tile_program};
 use hx_hir::Kernel;
 use hx_host::HostError;
 use hx_host::device::LaunchError;
@@ -14,13 +14,30 @@ use hx_target::Arch;
 use super::bind::{Header, Prepared};
 use super::{Bound, BoundParam, BoundTensor, stopped_at};
 
+/// An instance in which the static checks found no error. No other is run or compiled, on any machine.
+#[derive(Clone, Copy)]
+pub(super) struct Checked<'db>(Instance<'db>);
+
+impl<'db> Checked<'db> {
+    /// Runs the checks that `hx check` runs, once for each instance of the database.
+    pub(super) fn new(db: &'db dyn Db, instance: Instance<'db>) -> Result<Checked<'db>, LaunchError> {
+        let errors = instance_errors(db, instance);
+        if errors.is_empty() { Ok(Checked(instance)) } else { Err(LaunchError::Found(errors.clone())) }
+    }
+
+    /// The instance.
+    pub(super) fn get(self) -> Instance<'db> {
+        self.0
+    }
+}
+
 /// The instance that a launch needs, with the launch's symbols bound.
 pub(super) fn choose<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
     arch: Arch,
     prepared: Prepared,
-) -> Result<(Instance<'db>, Bound), LaunchError> {
+) -> Result<(Checked<'db>, Bound), LaunchError> {
     let facts = facts(&prepared);
     let mut instance = Instance::chosen(db, kernel, prepared.args, arch, facts);
     if let Some(candidate) = prepared.candidate {
@@ -46,7 +63,7 @@ pub(super) fn choose<'db>(
     }
     requirements(&header, lowered, &symbols).map_err(LaunchError::call)?;
     blocks(&header, lowered, &symbols).map_err(LaunchError::call)?;
-    Ok((instance, Bound { symbols, params: prepared.params }))
+    Ok((Checked::new(db, instance)?, Bound { symbols, params: prepared.params }))
 }
 
 /// What the launch is specialized on. Tensors go into fresh memory, so pointers are aligned as far as facts go.

@@ -10,6 +10,7 @@ use hx_sim::{Argument, Config, Fault, Report, SimError};
 use hx_thread::LogContents;
 use hx_tile::Origin;
 
+use super::instance::Checked;
 use super::{Bound, BoundParam, Launcher, stopped_at};
 
 /// Tensors go into memory of their own, which a GPU's driver aligns at least so; sectors are counted as they are there.
@@ -25,8 +26,8 @@ pub(super) struct Simulated {
 
 impl<'a> Launcher<'a> {
     /// Runs the kernel and writes its results back.
-    pub(super) fn simulate(&self, instance: Instance<'a>, bound: &Bound) -> Result<Simulated, LaunchError> {
-        let db = self.db;
+    pub(super) fn simulate(&self, checked: Checked<'a>, bound: &Bound) -> Result<Simulated, LaunchError> {
+        let (db, instance) = (self.db, checked.get());
         let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
         let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
         let (stop, deadline) = (self.stop, self.deadline);

@@ -175,8 +175,8 @@ impl<'a> Launcher<'a> {
         let db: &'a dyn Db = self.db;
         let kernel = find_kernel(db, request)?;
         let prepared = bind::bind(db, kernel, request)?;
-        let (instance, bound) = instance::choose(db, kernel, self.arch, prepared)?;
-        let source = cuda_text(db, instance)?;
+        let (checked, bound) = instance::choose(db, kernel, self.arch, prepared)?;
+        let source = cuda_text(db, checked)?;
         let grid = grid_of(source, &bound)?;
         let compiled = self.compile(&gpu.cuda, source)?;
         Ok(Planned { source, compiled, grid, bound })

@@ -53,6 +53,7 @@ fn timed(text: &str, micros: f64) -> Vec<Group> {
     let (db, file) = open(text);
     let listing = list_benches(&db, &[file], &Filter::default());
     let item = listing.cases[0].test.find(&db).expect("a bench");
+    let item = hx_hir::Sound::of(&db, item).expect("no errors");
     let (mut lines, mut device) = (Vec::<String>::new(), Clock(micros));
     let mut session = Session::new(&db, &mut device, &mut lines, Options::default());
     session.bench(item, None).expect("it runs")
@@ -267,6 +268,7 @@ bench \"b\" {
     let (db, file) = open(text);
     let listing = list_benches(&db, &[file], &Filter::default());
     let item = listing.cases[0].test.find(&db).expect("a bench");
+    let item = hx_hir::Sound::of(&db, item).expect("no errors");
     let (mut lines, mut device) = (Vec::<String>::new(), Adder(Clock(10.0)));
     let options = Options { candidates: true, ..Options::default() };
     let mut session = Session::new(&db, &mut device, &mut lines, options);

@@ -122,7 +122,7 @@ fn arguments_must_fit_the_header() {
         "move2(x, z: y);",
         expect![[r#"
             HX0202 `z`: `move2` has no parameter `z`
-              help: it has none
+              help: it has `x`, `y`
             t.hx::t: broken
         "#]],
     );
@@ -330,12 +330,8 @@ fn errors_of_a_kernel_show_where_it_is_launched() {
             HX0101 `q`: nothing in scope is called `q`
             HX0222 `fill(x, )`: `fill` lacks the argument `x`
               note: `fill(t, x)`
-            t.hx::a: failed
-            HX0101 `q`: nothing in scope is called `q`
-              at `k(x)`: in this launch
-            t.hx::b: failed
-            HX0222 `fill(x, )`: `fill` lacks the argument `x`
-              at `l(x)`: in this launch
+            t.hx::a: broken
+            t.hx::b: broken
             t.hx::c: passed
         "#]],
     );

@@ -3,7 +3,10 @@
 use hx_base::{Applicability, Diagnostic, TextRange, codes};
 
 use super::{Reporter, count, nearest};
-use crate::{ArgProblem, ExprId, Name, Place, TypeProblem, builtin};
+use crate::{
+    ArgProblem, Expr, ExprId, Item, Name, Place, Resolution, TypeProblem, builtin, fn_signature,
+    kernel_signature,
+};
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
     Some(match problem {
@@ -22,11 +25,11 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         TypeProblem::NotCallable { callee, found } => {
             let text = at.text(at.expr(*callee));
             let message = format!("found `{text}`, which is {}, wanted a function", found.what());
-            at.diagnostic(&codes::NOT_CALLABLE, at.expr(*callee), message)
+            hiding(at, *callee, at.diagnostic(&codes::NOT_CALLABLE, at.expr(*callee), message))
         }
         TypeProblem::KernelCall { callee, name } => {
             let message = format!("the kernel `{name}` is launched from device code");
-            at.diagnostic(&codes::NOT_A_PRIMITIVE, at.expr(*callee), message)
+            hiding(at, *callee, at.diagnostic(&codes::NOT_A_PRIMITIVE, at.expr(*callee), message))
                 .help("kernels are launched in `test`, `bench` and `main`; a tile function is a `fn`")
         }
         TypeProblem::FunctionAsValue { expr, name } => {
@@ -89,8 +92,8 @@ fn arguments(
                 range,
                 format!("`{callee}` has no parameter `{name}`"),
             );
-            let known = signature(callee).and_then(|b| b.params).unwrap_or_default();
-            suggest(found, range, &name, known.iter().map(|p| p.name))
+            let known = parameters(at, call);
+            suggest(found, range, &name, known.iter().map(Name::as_str))
         }
         ArgProblem::Twice { arg, first } => {
             let range = at.label(call, *arg);
@@ -101,14 +104,58 @@ fn arguments(
             )
         }
     };
-    match signature(callee) {
+    match built_in(at, call) {
         Some(b) => found.note(format!("`{}`", b.signature())),
-        None => found,
+        None => match at.contents().0[call] {
+            Expr::Call { callee, .. } => hiding(at, callee, found),
+            _ => found,
+        },
     }
 }
 
-fn signature(callee: &str) -> Option<&'static crate::Builtin> {
-    builtin(callee, Place::Device).or_else(|| builtin(callee, Place::Host)).map(|b| b.get())
+/// The built-in function that a call means: a definition of the same name hides it, but not from a method call.
+fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<&'static crate::Builtin> {
+    let (store, names) = at.contents();
+    match &store[call] {
+        Expr::MethodCall { name, .. } => builtin(name, Place::of(at.item)).map(|b| b.get()),
+        Expr::Call { callee, .. } => match names.exprs.get(*callee) {
+            Some(Resolution::Builtin(b)) => Some(b.get()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The names of the parameters of what a call means.
+fn parameters(at: &Reporter<'_>, call: ExprId) -> Vec<Name> {
+    if let Some(b) = built_in(at, call) {
+        return b.params.unwrap_or_default().iter().map(|p| Name::new(p.name)).collect();
+    }
+    let (store, names) = at.contents();
+    let Expr::Call { callee, .. } = &store[call] else { return Vec::new() };
+    let params = match names.exprs.get(*callee).and_then(Resolution::item).and_then(|key| key.find(at.db)) {
+        Some(Item::Kernel(kernel)) => &kernel_signature(at.db, kernel).params,
+        Some(Item::Function(function)) => &fn_signature(at.db, function).params,
+        _ => return Vec::new(),
+    };
+    params.iter().map(|param| param.name.clone()).collect()
+}
+
+/// Says that a name means a definition and not the built-in function that it would mean without the definition.
+fn hiding(at: &Reporter<'_>, callee: ExprId, found: Diagnostic) -> Diagnostic {
+    let (store, names) = at.contents();
+    let Expr::Path { path, .. } = &store[callee] else { return found };
+    let what = match names.exprs.get(callee) {
+        Some(Resolution::Item(key)) => key.kind.word(),
+        Some(Resolution::Local(_) | Resolution::Binding(_)) => "local",
+        Some(Resolution::Param(_) | Resolution::Generic(_)) => "parameter",
+        Some(Resolution::Dim(_)) => "dimension",
+        _ => return found,
+    };
+    if builtin(&path.to_string(), Place::of(at.item)).is_none() {
+        return found;
+    }
+    found.note(format!("the {what} `{path}` hides the built-in `{path}`: give it another name to use both"))
 }
 
 fn suggest<'a>(

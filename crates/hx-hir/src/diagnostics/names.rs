@@ -115,7 +115,7 @@ pub(super) fn replaced(found: Diagnostic, range: hx_base::TextRange, by: &str) -
 }
 
 /// The part of a range that is the path itself.
-fn range_of_path(at: &Reporter<'_>, range: hx_base::TextRange, path: &Path) -> hx_base::TextRange {
+pub(super) fn range_of_path(at: &Reporter<'_>, range: hx_base::TextRange, path: &Path) -> hx_base::TextRange {
     let (text, path) = (at.text(range), path.to_string());
     match text.find(&path) {
         Some(start) => {

@@ -28,6 +28,8 @@ impl Infer<'_> {
             self.no_generic_args(*callee, generics);
         }
         match resolution {
+            // What is in parentheses behind `swizzle<…>` is what the layout is applied to.
+            Some(Resolution::Builtin(b)) if b.name() == "swizzle" => {}
             Some(Resolution::Builtin(b)) => match b.get().params {
                 Some(params) => {
                     self.args(id, b.name(), &builtin_params(params), args, &types);

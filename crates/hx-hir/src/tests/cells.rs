@@ -146,6 +146,7 @@ fn a_new_cell_runs_nothing_of_the_earlier_ones() {
         lowered_const × 1
         parse × 1
         signature_names × 2
+        whole_file × 1
     "#]]
     .assert_eq(&ran);
     // Asked again, nothing runs at all: no input that the cells had read has changed.

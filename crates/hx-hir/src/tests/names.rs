@@ -430,3 +430,41 @@ fn what_nothing_uses_is_said() {
     "#]],
     );
 }
+
+/// One rule: whatever a file defines, binds or imports hides the built-in of the same name. A method is always the built-in.
+#[test]
+fn a_definition_hides_the_built_in_of_its_name() {
+    check(
+        "kernel softmax(x: f32[m, n], y: mut f32[m, n]) grid [1] threads 32 { copy(load(tile(x, [1, 32])[.., .., 0, 0]), tile(y, [1, 32])[.., .., 0, 0]); }
+kernel max(y: mut f32[m]) grid [1] threads 32 { fill(y, max(1.0, 2.0)); }
+fn exp(x: f32) -> f32 { x }
+kernel k(y: mut f32[m]) grid [1] threads 32 { fill(y, exp(1.0, 2.0)); let copy = 3; copy(y, y); }
+test \"t\" {
+    let x = zeros(f32, [4, 32]);
+    let y = zeros(f32, [4, 32]);
+    softmax(x, y);
+    print(softmax(x, axis: 1), x.softmax(axis: 1));
+}
+",
+        expect![[r#"
+            error[HX0104]: the kernel `max` is launched from device code
+              kernel max(y: mut f32[m]) grid [1] threads 32 { fill(y, max(1.0, 2.0)); }
+                                                                      ^^^
+              note: the kernel `max` hides the built-in `max`: give it another name to use both
+              help: kernels are launched in `test`, `bench` and `main`; a tile function is a `fn`
+            error[HX0201]: found 2 arguments, wanted 1
+              kernel k(y: mut f32[m]) grid [1] threads 32 { fill(y, exp(1.0, 2.0)); let copy = 3; copy(y, y); }
+                                                                             ^^^ `exp` takes 1 argument
+              note: the fn `exp` hides the built-in `exp`: give it another name to use both
+            error[HX0105]: found `copy`, which is an integer, wanted a function
+              kernel k(y: mut f32[m]) grid [1] threads 32 { fill(y, exp(1.0, 2.0)); let copy = 3; copy(y, y); }
+                                                                                                  ^^^^
+              note: the local `copy` hides the built-in `copy`: give it another name to use both
+            error[HX0202]: `softmax` has no parameter `axis`
+                  print(softmax(x, axis: 1), x.softmax(axis: 1));
+                                   ^^^^
+              note: the kernel `softmax` hides the built-in `softmax`: give it another name to use both
+              help: it has `x`, `y`
+        "#]],
+    );
+}

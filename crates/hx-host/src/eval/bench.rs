@@ -8,7 +8,7 @@
 //! and each is a measure of its own. The statements of the block run once.
 
 use hx_base::codes;
-use hx_hir::{Arg, Expr, ExprId, Item, ItemKey, MeasureKind, Name, Resolution};
+use hx_hir::{Arg, Expr, ExprId, Item, ItemKey, MeasureKind, Name, Resolution, Sound};
 
 use super::{At, EvalError, EvalResult, Frame, Session};
 use crate::bench::{GemmRequest, Group, Step, Work, bytes_of};
@@ -89,8 +89,8 @@ impl Recording {
 
 impl<'a> Session<'a> {
     /// Runs a bench and times what it measures; one group after the other.
-    pub fn bench(&mut self, item: Item<'a>, case: Option<Value>) -> EvalResult<Vec<Group>> {
-        let key = item.key(self.db);
+    pub fn bench(&mut self, item: Sound<Item<'a>>, case: Option<Value>) -> EvalResult<Vec<Group>> {
+        let key = item.get().key(self.db);
         let whole = |error: HostError| EvalError {
             item: key.clone(),
             at: At::Item,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use hx_hir::{ExprId, ItemKey, PatId, body_names, body_of};
+use hx_hir::{ExprId, ItemKey, PatId, Sound};
 use la_arena::ArenaMap;
 
 use super::call::Args;
@@ -49,7 +49,7 @@ impl Session<'_> {
             error: Box::new(HostError::call(what)),
             found: Vec::new(),
         };
-        let Some(item) = closure.key.find(db) else {
+        let Some(item) = closure.key.find(db).and_then(|item| Sound::of(db, item)) else {
             return Err(gone("the text of this closure is gone".to_owned()));
         };
         if args.len() != closure.params.len() {
@@ -58,9 +58,10 @@ impl Session<'_> {
             return Err(gone(format!("this closure takes {wanted} value{s}, and is called with {given}")));
         }
         let mut frame = Frame {
+            item,
             key: closure.key.clone(),
-            body: body_of(db, item),
-            names: body_names(db, item),
+            body: item.body(db),
+            names: item.names(db),
             locals: closure.locals.clone(),
             session: self,
         };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hx_hir::{Item, Name, top_level_pats};
+use hx_hir::{Item, Name, Sound, top_level_pats};
 
 use super::{EvalResult, Session};
 use crate::tensor::{Saved, Tensor};
@@ -63,7 +63,7 @@ impl Checkpoint {
 impl<'a> Session<'a> {
     /// Runs the statements of a cell. The environment takes what they bind and their value, or stays as it was at an error;
     /// what they wrote into tensors until then is for a [`Checkpoint`] to undo.
-    pub fn run_cell(&mut self, item: Item<'a>, environment: &mut Environment) -> EvalResult<Value> {
+    pub fn run_cell(&mut self, item: Sound<Item<'a>>, environment: &mut Environment) -> EvalResult<Value> {
         self.draws = environment.draws;
         self.environment = Some(environment.clone());
         let mut frame = self.frame(item);

@@ -5,6 +5,16 @@ use hx_hir::{Db, ExprId, ItemKey, PatId, body_source_map, item_range};
 
 use crate::error::HostError;
 
+/// The remark at the launch with which a finding of a kernel showed. It is the last of the finding's places.
+const IN_LAUNCH: &str = "in this launch";
+
+/// A finding of a kernel without its launch, so that it compares equal to the same one of another launch. Nothing for a
+/// finding that is not a kernel's.
+pub fn without_launch(found: &Diagnostic) -> Option<Diagnostic> {
+    let mut found = found.clone();
+    (found.secondary.pop()?.message == IN_LAUNCH).then_some(found)
+}
+
 /// The part of a body that an error belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum At {
@@ -42,7 +52,7 @@ impl EvalError {
     pub fn diagnostics(&self, db: &dyn Db) -> Vec<Diagnostic> {
         let (file, range) = (self.item.file, self.range(db));
         if !self.found.is_empty() {
-            let launched = |d: &Diagnostic| d.clone().also(file, range, "in this launch");
+            let launched = |d: &Diagnostic| d.clone().also(file, range, IN_LAUNCH);
             return self.found.iter().map(launched).collect();
         }
         let mut out = Diagnostic::new(self.error.code, file, range, self.error.message.clone());

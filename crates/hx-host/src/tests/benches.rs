@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use hx_base::codes;
-use hx_hir::{Item, file_items};
+use hx_hir::{Item, Sound, file_items};
 
 use super::evaluation::{Scaler, database, show_error};
 use crate::bench::{Compared, GemmRequest, Group, Step, Times, Work};
@@ -114,6 +114,7 @@ fn check_on(mut device: impl Device, text: &str, want: Expect) {
     let (db, file) = database(&text);
     let bench = |item: &&Item<'_>| matches!(item, Item::Bench(_));
     let item = *file_items(&db, file).items.iter().find(bench).expect("a bench");
+    let item = Sound::of(&db, item).expect("no errors");
     let mut lines: Vec<String> = Vec::new();
     let mut session = Session::new(&db, &mut device, &mut lines, Options::default());
     let result = session.bench(item, None);

@@ -2,8 +2,8 @@
 
 use expect_test::{Expect, expect};
 use hx_base::testing::EventLog;
-use hx_base::{SourceFile, Workspace};
-use hx_hir::{Item, file_items};
+use hx_base::{Diagnostic, SourceFile, Workspace};
+use hx_hir::{Item, Sound, file_items, reached_errors};
 
 use crate::device::{CodeAnswer, CodeQuestion, Device, LaunchError, LaunchReport, LaunchRequest};
 use crate::error::{HostError, HostResult};
@@ -74,8 +74,12 @@ impl Device for Scaler {
 }
 
 pub(super) fn show_error(db: &TestDb, text: &str, error: &EvalError) -> String {
+    show_diagnostics(text, &error.diagnostics(db))
+}
+
+fn show_diagnostics(text: &str, found: &[Diagnostic]) -> String {
     let mut out = String::new();
-    for d in error.diagnostics(db) {
+    for d in found {
         let place = &text[std::ops::Range::<usize>::from(d.primary.range)];
         out += &format!("{} at `{place}`: {}\n", d.code.id, d.message);
         d.notes.iter().for_each(|n| out += &format!("  {}\n", n.replace('\n', "\n  ")));
@@ -89,6 +93,9 @@ fn check(text: &str, want: Expect) {
     let (db, file) = database(text);
     let wanted = |item: &&Item<'_>| matches!(item, Item::Test(_) | Item::Main(_) | Item::Bench(_));
     let item = *file_items(&db, file).items.iter().find(wanted).expect("something to run");
+    let Some(item) = Sound::of(&db, item) else {
+        return want.assert_eq(&show_diagnostics(text, reached_errors(&db, item)));
+    };
     let mut lines: Vec<String> = Vec::new();
     let options = Options { args: vec!["one".to_owned(), "2".to_owned()], seed: 7, ..Options::default() };
     let mut device = Scaler;
@@ -214,9 +221,12 @@ fn every_built_in_of_the_host_is_evaluated_or_says_that_it_is_not() {
         if !known || later.contains(&builtin.name) {
             continue;
         }
-        let text = format!("main {{ {}(); }}", builtin.name);
+        let required = |p: &&hx_hir::BuiltinParam| p.need == hx_hir::Need::Required;
+        let args = builtin.params.unwrap_or_default().iter().filter(required).map(|_| "0");
+        let text = format!("main {{ {}({}); }}", builtin.name, args.collect::<Vec<_>>().join(", "));
         let (db, file) = database(&text);
         let main = Item::Main(file_items(&db, file).main().expect("a main"));
+        let main = Sound::of(&db, main).expect("nothing is known to be wrong before it runs");
         let (mut lines, mut device) = (Vec::new(), Scaler);
         let mut session = Session::new(&db, &mut device, &mut lines, Options::default());
         if let Err(error) = session.run(main, None)
@@ -281,8 +291,8 @@ fn a_launch_that_is_refused_points_at_its_argument() {
     check(
         &with("scale(x);"),
         expect![[r#"
-        HX0614 at `scale(x)`: `scale` takes two arguments
-    "#]],
+            HX0222 at `scale(x)`: `scale` lacks the argument `y`
+        "#]],
     );
     check(
         &with("scale(x, x + x);"),
@@ -293,7 +303,8 @@ fn a_launch_that_is_refused_points_at_its_argument() {
     check(
         &with("scale<4>(x, x);"),
         expect![[r#"
-            HX0614 at `4`: compile-time arguments are given by name, as in `<BM = 128>`
+            HX0202 at `4`: found a compile-time argument without a name, wanted `NAME = value`
+              help: the names belong to the call: `scale<BY = …>(…)`
         "#]],
     );
     check(
@@ -368,14 +379,17 @@ fn every_mistake_has_a_place() {
     check_main(
         "randn(f16, [2], sed: 1);",
         expect![[r#"
-        HX0614 at `randn(f16, [2], sed: 1)`: `randn` has no argument `sed:` here
-    "#]],
+            HX0202 at `sed`: `randn` has no parameter `sed`
+              `randn(dtype, shape, seed: …)`
+              help: `seed` is near in spelling
+        "#]],
     );
     check_main(
         "zeros(f16);",
         expect![[r#"
-        HX0614 at `zeros(f16)`: `zeros` lacks its argument `shape`
-    "#]],
+            HX0222 at `zeros(f16)`: `zeros` lacks the argument `shape`
+              `zeros(dtype, shape)`
+        "#]],
     );
     check_main(
         "if 1 { }",
@@ -399,8 +413,8 @@ fn every_mistake_has_a_place() {
     check_main(
         "nothing(1);",
         expect![[r#"
-        HX0614 at `nothing`: `nothing` means nothing here
-    "#]],
+            HX0101 at `nothing`: nothing in scope is called `nothing`
+        "#]],
     );
     check_main(
         "ones(f32, 2).nothing();",
@@ -411,8 +425,9 @@ fn every_mistake_has_a_place() {
     check(
         "const A = B; const B = A; main { print(A); }",
         expect![[r#"
-        HX0614 at `A`: the constant `A` depends on itself
-    "#]],
+            HX0108 at `B`: `A` needs itself
+            HX0108 at `A`: `B` needs itself
+        "#]],
     );
     check(
         "bench \"b\" { measure flops 1 { } }",
@@ -503,6 +518,7 @@ fn what_nobody_knows_is_neither_true_nor_false() {
     "#;
     let (db, file) = database(text);
     let main = Item::Main(file_items(&db, file).main().expect("a main"));
+    let main = Sound::of(&db, main).expect("no errors");
     let (mut seen, mut device) = (Unjudged::default(), Scaler);
     let mut session = Session::new(&db, &mut device, &mut seen, Options::default());
     let error = session.run(main, None).expect_err("the last assertion fails without it");
@@ -531,7 +547,8 @@ fn what_nobody_knows_is_neither_true_nor_false() {
     check_main(
         "uses();",
         expect![[r#"
-        HX0614 at `uses()`: `uses` lacks its argument `instruction`
-    "#]],
+            HX0222 at `uses()`: `uses` lacks the argument `instruction`
+              `uses(instruction)`
+        "#]],
     );
 }

@@ -72,8 +72,9 @@ fn layouts_are_computed_with() {
     check_main(
         "print(coalesce(4 : 1, 2, 3));",
         expect![[r#"
-        HX0614 at `coalesce(4 : 1, 2, 3)`: `coalesce` has 1 argument too many
-    "#]],
+            HX0201 at `3`: found 3 arguments, wanted 2
+              `coalesce(l, by?)`
+        "#]],
     );
 }
 
@@ -105,8 +106,8 @@ fn closures_combine_slices() {
     check_main(
         "print(reduce(ones(f32, 3), 0, |a, b| a + c));",
         expect![[r#"
-        HX0614 at `c`: this name means nothing here
-    "#]],
+            HX0101 at `c`: nothing in scope is called `c`
+        "#]],
     );
     check_main(
         "print(reduce(ones(f32, 3), 0, |a, b| a + f16));",

@@ -36,6 +36,12 @@ fn what_cannot_be_compiled_yet_says_so() {
             let w = x + { x = y; 1.0 };",
         ),
         expect![[r#"
+            error[HX0204]: found elements of type `f32`, wanted `f16`
+                          copy_async(s, c);
+                                     ^ this is `f32`
+                          copy_async(s, c);
+                                        - this is `f16`
+              fix: convert it with `cast(…, f16)` (`s` → `cast(s, f16)`)
             error[HX0208]: `pipeline` cannot be compiled yet
                           let p = pipeline(2);
                                   ^^^^^^^^^^^
@@ -52,12 +58,6 @@ fn what_cannot_be_compiled_yet_says_so() {
                           assert(x);
                                  ^
               help: compare them, as in `x != 0.0`
-            error[HX0204]: found elements of type `f32`, wanted `f16`
-                          copy_async(s, c);
-                                     ^ this is `f32`
-                          copy_async(s, c);
-                                        - this is `f16`
-              help: `cast(…, f16)` converts element by element
             error[HX0208]: `gemm_async` cannot be compiled yet
                           gemm_async(x, s, s);
                           ^^^^^^^^^^^^^^^^^^^
@@ -96,6 +96,12 @@ fn shapes_are_checked_with_numbers() {
             copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);",
         ),
         expect![[r#"
+            error[HX0204]: found elements of type `f32`, wanted `f16`
+                          copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);
+                               ^^^^^^^^^^^^ this is `f32`
+                          copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);
+                                             --------------------------------- this is `f16`
+              fix: convert it with `cast(…, f16)` (`cast(x, f32)` → `cast(cast(x, f32), f16)`)
             error[HX0205]: found the shape `[64, 16]`, wanted `[16, 64]`
                           copy(x, y);
                           ^^^^^^^^^^
@@ -116,12 +122,6 @@ fn shapes_are_checked_with_numbers() {
                                - this has the shape `[64, 16]`
                           copy(x, tile(c, [BM, 8])[.., .., bm, 0]);
                                   ------------------------------- this has the shape `[64, 8]`
-            error[HX0204]: found elements of type `f32`, wanted `f16`
-                          copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);
-                               ^^^^^^^^^^^^ this is `f32`
-                          copy(cast(x, f32), tile(c, [BM, BK])[.., .., bm, bk]);
-                                             --------------------------------- this is `f16`
-              help: `cast(…, f16)` converts element by element
         "#]],
     );
     let args = [("BM", CtValue::Int(0)), ("BK", CtValue::Int(-2))];
@@ -156,6 +156,9 @@ fn views_stay_inside() {
             let negative = global_view(a, (4) : (0 - 1));",
         ),
         expect![[r#"
+            error[HX0211]: found the index `4`, wanted one below `4`
+                          let over = s[4, ..];
+                                       ^
             error[HX0210]: the mode `32 : k + 1` follows no dimension of `a`
               let diagonal = global_view(a, (32) : (k + 1));
                                             ^^^^^^^^^^^^^^
@@ -170,9 +173,6 @@ fn views_stay_inside() {
                           let half = tile(a[0..40, ..], [16, 16]);
                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the last tile of 16 may reach past `40`
               help: state what holds in a `where` clause
-            error[HX0211]: found the index `4`, wanted one below `4`
-                          let over = s[4, ..];
-                                       ^
             error[HX0210]: cannot prove that this stays inside of its part of `s`
                           let maybe = s[bm, ..];
                                         ^^ the index `block_idx.x` may be `4` or more
@@ -205,7 +205,7 @@ fn loops_that_never_run_have_no_bad_index() {
             }
             #[unroll]
             for i in 3..2 {
-                copy(load(s[.., .., i]), s[.., .., 8]);
+                copy(load(s[.., .., i]), s[.., .., i + 8]);
             }
             for i in 0..1 {
                 copy(load(s[.., .., i]), s[.., .., i + 1]);
@@ -268,26 +268,38 @@ fn tiles_are_of_known_size_and_writable() {
             let z = register_tensor(f16, [m]);",
         ),
         expect![[r#"
-            error[HX0209]: found the extent `m - block_idx.x * 64`, which is known only at run time
+            error[HX0209]: found `m - block_idx.x * BM`, which is known only at launch, wanted a compile-time value
               let x = load(a[bm * BM.., 0..BK]);
-                      ^^^^^^^^^^^^^^^^^^^^^^^^^ the shape is `[m - block_idx.x * 64, 16]`
-              help: pick one tile with an integer index, or give the range a constant length
-            error[HX0209]: found the extent `k / 16`, which is known only at run time
+                           ^^^^^^^^^^^^^^^^^^^
+              help: numbers, constants and compile-time parameters are known at compile time
+            error[HX0209]: found `(k + BK - 1) / BK`, which is known only at launch, wanted a compile-time value
                           let y = load(tile(a, [BM, BK])[.., .., bm]);
-                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the shape is `[64, 16, k / 16]`
-              help: pick one tile with an integer index, or give the range a constant length
-            error[HX0207]: `a` is written, but it may only be read
+                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+                          let y = load(tile(a, [BM, BK])[.., .., bm]);
+                                       ----------------- this has 4 modes, `[BM, BK, (m + BM - 1) / BM, (k + BK - 1) / BK]`, and 3 indices are given
+              help: a mode without an index stays whole: an integer in its place drops it, as in `t[.., i]`
+            error[HX0207]: `a` is written, but it is not marked `mut`
                           copy(r, tile(a, [8, 8])[.., .., bm, bk]);
                                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-              help: write `a: mut …` in the parameter list
-            error[HX0207]: `a` is written, but it may only be read
+              kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k])
+                                                --------- declared here
+              fix: mark `a` as `mut` (`` → `mut `)
+            error[HX0207]: `a` is written, but it is not marked `mut`
                           fill(a, 0.0);
                                ^
-              help: write `a: mut …` in the parameter list
-            error[HX0209]: found the extent `m`, which is known only at launch
+              kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k])
+                                                --------- declared here
+              fix: mark `a` as `mut` (`` → `mut `)
+            error[HX0209]: found `m`, which is known only at launch, wanted a compile-time value
                           let z = register_tensor(f16, [m]);
                                                         ^
-              help: extents of register and shared tensors are numbers, constants and compile-time parameters
+              help: numbers, constants and compile-time parameters are known at compile time
+            kernel probe threads 128
+              grid [(m + 63) / 64, k / 16]
+              param a: f16[m, k] : [k, 1] align 16
+              param c: mut f16[m, k] : [k, 1] align 16
+              fact k % 16 == 0
+              fact m % 16 == 0
         "#]],
     );
 }
@@ -347,18 +359,23 @@ fn headers_are_checked_with_numbers() {
     check(
         "kernel f(a: f16[m]) grid [1] threads m { }",
         expect![[r#"
-        error[HX0209]: the number of threads is `m`, which is known only at run time
-          kernel f(a: f16[m]) grid [1] threads m { }
-                                               ^
-    "#]],
+            error[HX0209]: found `m`, which is known only at launch, wanted a compile-time value
+              kernel f(a: f16[m]) grid [1] threads m { }
+                                                   ^
+              help: numbers, constants and compile-time parameters are known at compile time
+        "#]],
     );
     check(
         "kernel f(a: f16[m]) grid [m, m, m, m] threads 2048 { }",
         expect![[r#"
-        error[HX0220]: found 4 axes, wanted 1 to 3
-          kernel f(a: f16[m]) grid [m, m, m, m] threads 2048 { }
-                                   ^^^^^^^^^^^^
-    "#]],
+            error[HX0220]: found 4 axes, wanted 1 to 3
+              kernel f(a: f16[m]) grid [m, m, m, m] threads 2048 { }
+                                       ^^^^^^^^^^^^
+            error[HX0502]: found 2048 threads, wanted at most 1024
+              kernel f(a: f16[m]) grid [m, m, m, m] threads 2048 { }
+                                                            ^^^^
+              fix: replace it by `1024` (`2048` → `1024`)
+        "#]],
     );
     check(
         "kernel f<W: layout = (8, 2) : (1, 16)>(a: f16[m, k] : W) grid [1] threads 32 { }",
@@ -419,16 +436,14 @@ fn errors_in_functions_show_their_calls() {
             let n = again(3);
         }",
         expect![[r#"
+            error[HX0204]: found elements of type `f16`, wanted `f32`
+                          inner(register_tensor(f16, [16]));
+                                ^^^^^^^^^^^^^^^^^^^^^^^^^^
             error[HX0217]: `R % 16 == 0` is not known to hold here: it is `false`
                       fn inner(x: register mut f32[R]) where R % 16 == 0 { let y = x + 1.0; fill(y, 0.0); }
                                                              ^^^^^^^^^^^
                           inner(register_tensor(f32, [8]));
                           -------------------------------- called from here
-            error[HX0204]: found elements of type `f16` for `x`, wanted `f32`
-                          inner(register_tensor(f16, [16]));
-                                ^^^^^^^^^^^^^^^^^^^^^^^^^^
-                      fn inner(x: register mut f32[R]) where R % 16 == 0 { let y = x + 1.0; fill(y, 0.0); }
-                         ----- the function is here
             error[HX0108]: the function `again` calls itself
                       fn again(n: i32) -> i32 { again(n) }
                                                 ^^^^^
@@ -461,6 +476,21 @@ fn parts_scans_and_sums_say_what_is_wrong() {
             while number < t[0] { number = cast(1.0, f16); }
         }",
         expect![[r#"
+            error[HX0204]: found elements of type `f32`, wanted `f16`
+                          atomic_add(tile(c, [64, 64])[.., .., block_idx, 0], cast(x, f32));
+                                                                              ^^^^^^^^^^^^ this is `f32`
+                          atomic_add(tile(c, [64, 64])[.., .., block_idx, 0], cast(x, f32));
+                                     --------------------------------------- this is `f16`
+              fix: convert it with `cast(…, f16)` (`cast(x, f32)` → `cast(cast(x, f32), f16)`)
+            error[HX0207]: `a` is written, but it is not marked `mut`
+                          atomic_add(tile(a, [64, 64])[.., .., block_idx, 0], x);
+                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+              kernel probe(a: f16[m, k], c: mut f16[m, k], t: f32[m], r: mut i32[m], q: i8[m])
+                              --------- declared here
+              fix: mark `a` as `mut` (`` → `mut `)
+            error[HX0215]: found a register tensor, wanted a global one for `gather`
+                          let j = gather(x, q);
+                                         ^
             error[HX0214]: found one element of the register tensor `x`, which one thread has
                           let one = x[0, 0];
                                     ^^^^^^^
@@ -485,16 +515,6 @@ fn parts_scans_and_sums_say_what_is_wrong() {
             error[HX0205]: found the shape `[64, 8]`, wanted `[64, 64]` as of the first
                           let n = scan((x, x[.., 0..8]), axis: 1, op: |(a0, b0), (a1, b1)| (a0, b0));
                                            ^^^^^^^^^^^
-            error[HX0204]: found elements of type `f32`, wanted `f16`
-                          atomic_add(tile(c, [64, 64])[.., .., block_idx, 0], cast(x, f32));
-                                                                              ^^^^^^^^^^^^ this is `f32`
-                          atomic_add(tile(c, [64, 64])[.., .., block_idx, 0], cast(x, f32));
-                                     --------------------------------------- this is `f16`
-              help: `cast(…, f16)` converts element by element
-            error[HX0207]: `a` is written, but it may only be read
-                          atomic_add(tile(a, [64, 64])[.., .., block_idx, 0], x);
-                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-              help: write `a: mut …` in the parameter list
             error[HX0204]: found elements of type `f32`, wanted integers that name rows
                           let g = gather(a, t);
                                             ^
@@ -502,9 +522,6 @@ fn parts_scans_and_sums_say_what_is_wrong() {
                           let h = gather(a, r);
                                             ^
               help: pass `r` without `mut`
-            error[HX0215]: found a register tensor, wanted a global one for `gather`
-                          let j = gather(x, q);
-                                         ^
             error[HX0203]: found a run-time integer, wanted a float for `exp2`
                           let e = exp2(m);
                                        ^

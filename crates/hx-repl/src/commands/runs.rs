@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hx_base::SourceFile;
 use hx_driver::{
-    BenchFile, BenchOptions, Case, Filter, Listing, Machine, Roofs, RunOutcome, TestOptions, Verdict,
+    BenchFile, BenchOptions, Case, Filter, Listing, Machine, Roofs, RunOutcome, TestOptions, Told, Verdict,
     list_benches, list_tests, run_benches, run_main, run_tests,
 };
 use hx_hir::{Name, file_items};
@@ -76,7 +76,7 @@ fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut
             Ok(machine) => machine,
             Err(ran) => return ran,
         };
-        let mut outcome = Outcome::Good;
+        let (mut outcome, mut told) = (Outcome::Good, Told::default());
         run_tests(db, &listing.cases, &machine, &options, &inside.stop, |report| {
             report.output.iter().for_each(|line| inside.say(Said::Printed(line.clone())));
             let name = &report.case.name;
@@ -89,7 +89,9 @@ fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut
                 }
                 Verdict::Failed(found) => {
                     inside.say(Said::Printed(format!("{name} ... FAILED")));
-                    inside.say(Said::Found(found));
+                    let (new, known) = told.news(db, name, &found);
+                    inside.say(Said::Found(new));
+                    known.into_iter().for_each(|line| inside.say(Said::Remark(line)));
                     outcome = Outcome::Failed;
                 }
             }

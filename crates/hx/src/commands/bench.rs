@@ -6,7 +6,7 @@ use std::time::Duration;
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
     AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, Change, ChangeVerdict, Filter, Machine,
-    Roofs, Timing, WorkRecord, changes, list_benches, open_compiler, run_benches,
+    Roofs, Timing, Told, WorkRecord, changes, list_benches, open_compiler, run_benches,
 };
 use hx_worker::TimePlan;
 
@@ -56,6 +56,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
         file: BenchFile::new(env!("CARGO_PKG_VERSION"), &machine, !args.warm_l2),
         roofs: Roofs { flops: args.roof_tflops.map(|t| t * 1e12), bytes: args.roof_gbs.map(|g| g * 1e9) },
         exit: if bad { Exit::Bad } else { Exit::Good },
+        told: Told::default(),
     };
     let options = options(args, &loaded);
     let stop = crate::interrupt::flag();
@@ -111,6 +112,8 @@ struct Run<'a> {
     file: BenchFile,
     roofs: Roofs,
     exit: Exit,
+    /// What was told of kernels.
+    told: Told,
 }
 
 impl Run<'_> {
@@ -123,7 +126,9 @@ impl Run<'_> {
             Ok(groups) => groups,
             Err(found) => {
                 self.output.remark(&format!("bench {name} failed"));
-                self.output.diagnostics(&self.loaded.db, &found);
+                let (new, known) = self.told.news(&self.loaded.db, name, &found);
+                self.output.diagnostics(&self.loaded.db, &new);
+                known.iter().for_each(|line| self.output.remark(&format!("  {line}")));
                 let lacks = lacks_environment(&found) && self.exit != Exit::Bad;
                 self.exit = if lacks { Exit::Environment } else { Exit::Bad };
                 return;

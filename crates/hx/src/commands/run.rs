@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hx_base::{Diagnostic, codes};
+use hx_base::{Diagnostic, codes, sort_diagnostics};
 use hx_driver::{DeviceChoice, RunOutcome, run_main};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
@@ -79,10 +79,16 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
         output.remark("interrupted");
         return Err(Exit::Interrupted);
     }
-    let found = match outcome {
-        RunOutcome::Finished => return Ok(Exit::Good),
+    let mut found = match outcome {
+        RunOutcome::Finished => Vec::new(),
         RunOutcome::Refused(found) | RunOutcome::Failed(found) => found,
     };
+    // What `main` does not use kept nothing from running; it is wrong all the same.
+    found.extend(hx_driver::front_diagnostics(&loaded.db, file).into_iter().filter(Diagnostic::is_error));
+    sort_diagnostics(&loaded.db, &mut found);
+    if found.is_empty() {
+        return Ok(Exit::Good);
+    }
     output.diagnostics(&loaded.db, &found);
     output.summary(&found);
     Ok(if lacks_environment(&found) { Exit::Environment } else { Exit::Bad })

@@ -2,6 +2,7 @@
 
 mod bench;
 mod build;
+mod errors;
 mod fmt;
 mod layout;
 mod testing;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hx_base::{Diagnostic, line_index};
-use hx_driver::{CaseReport, Listing, Machine, TestOptions, Verdict, case_place};
+use hx_driver::{CaseReport, Listing, Machine, TestOptions, Told, Verdict, case_place};
 use hx_report::Renderer;
 
 use super::junit::{self, Outcome};
@@ -18,11 +18,13 @@ pub(super) struct Teller<'a> {
     pub output: &'a Output,
     /// What the JUnit file will hold.
     pub cases: Vec<junit::Case>,
+    /// What people were told of kernels.
+    told: Told,
 }
 
 impl<'a> Teller<'a> {
     pub(super) fn new(args: &'a TestArgs, loaded: &'a Loaded, output: &'a Output) -> Teller<'a> {
-        Teller { args, loaded, output, cases: Vec::new() }
+        Teller { args, loaded, output, cases: Vec::new(), told: Told::default() }
     }
 
     /// The names alone.
@@ -80,7 +82,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    fn human(&self, report: &CaseReport, options: &TestOptions, rerun: &str) {
+    fn human(&mut self, report: &CaseReport, options: &TestOptions, rerun: &str) {
         let (name, time, output) = (&report.case.name, show_time(report.time), self.output);
         let time = match report.unjudged.len() {
             0 => time,
@@ -97,7 +99,9 @@ impl<'a> Teller<'a> {
             report.output.iter().for_each(|line| output.remark(&format!("  | {line}")));
         }
         if let Verdict::Failed(found) = &report.verdict {
-            output.diagnostics(&self.loaded.db, found);
+            let (new, known) = self.told.news(&self.loaded.db, name, found);
+            output.diagnostics(&self.loaded.db, &new);
+            known.iter().for_each(|line| output.remark(&format!("  {line}")));
             if report.uses_seed {
                 output.remark(&format!("  seed: {}", options.seed));
             }
