@@ -342,8 +342,12 @@ fn shared_memory_that_nothing_wrote() {
             exit 1
             --- stderr
             device: simulator (sm_90a)
-            error[HX0617]: reads byte 0 (element 0) of the shared tensor `s`, which was never written
+            error[HX0411]: `s` is read, and nothing writes it
                 ╭─[ a.hx:4:5 ]
+                │
+              2 │     let s = shared_tensor(f32, [32]);
+                │             ────────────┬───────────
+                │                         ╰───────────── `s` begins undefined
                 │
               4 │     copy(s, r);
                 │     ─────┬────
@@ -353,7 +357,7 @@ fn shared_memory_that_nothing_wrote() {
                 │     ──┬─
                 │       ╰─── in this launch
                 │
-                │ Note: seen in thread 0 of block [0, 0, 0]
+                │ Help: `copy` into `s`, or `fill` it, before it is read
             ────╯
 
             1 error
