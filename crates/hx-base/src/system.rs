@@ -7,7 +7,7 @@ use std::{fmt, io, string::FromUtf8Error};
 pub struct DirEntry {
     /// The name in its folder.
     pub name: String,
-    /// Whether it is a folder.
+    /// Whether it is a folder. A link to a folder is not listed at all: it may lead out of the project, or to a folder above it.
     pub is_dir: bool,
 }
 
@@ -53,7 +53,7 @@ impl From<io::Error> for SystemError {
 
 /// What the toolchain asks of the file system. Paths are separated by `/`; a relative one starts at the current folder.
 pub trait System: fmt::Debug + Send + Sync {
-    /// The text of a file.
+    /// The text of a file. What is no file, such as a pipe or a device, is not opened.
     fn read_to_string(&self, path: &str) -> Result<String, SystemError>;
 
     /// The entries of a folder, ordered by name.

@@ -35,8 +35,8 @@ pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};
 pub use history::History;
 pub use launch::{Launcher, Timing, absence_error};
 pub use machine::{
-    Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, UnknownDevice, open_compiler,
-    open_machine,
+    Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, UnknownDevice, is_environmental,
+    open_compiler, open_machine,
 };
 pub use run::{RunOutcome, foreign_errors, front_diagnostics, run_main};
 pub use settings::setup;

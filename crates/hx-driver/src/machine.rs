@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use hx_base::codes;
+use hx_base::{Code, codes};
 use hx_host::HostError;
 use hx_target::Arch;
 use hx_worker::toolkit::{SearchEnv, find_cublaslt};
@@ -127,6 +127,12 @@ impl OnDemand {
             Cuda::new(self.setup.target, compiler, worker, &self.setup.search)
         })
     }
+}
+
+/// Whether an error says that the machine lacks something, and nothing against the program: what every command and the prompt
+/// tell by their exit code. A worker that crashed is not lacking: what it ran may be the cause.
+pub fn is_environmental(code: &Code) -> bool {
+    [&codes::MISSING_NVRTC, &codes::NO_GPU].contains(&code)
 }
 
 /// Why the machine that was asked for cannot be used.

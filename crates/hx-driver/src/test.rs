@@ -120,7 +120,7 @@ pub(crate) fn list(db: &Database, files: &[SourceFile], filter: &Filter, kind: I
                 Ok(None) => listing.cases.push(Case { name: plain, test: item.key(db), index: None }),
                 Ok(Some(values)) => {
                     for (index, value) in values.iter().enumerate() {
-                        let name = format!("{plain}[{}]", case_text(value));
+                        let name = format!("{plain}[{}]", hx_base::printable(&case_text(value)));
                         listing.cases.push(Case { name, test: item.key(db), index: Some(index) });
                     }
                 }
@@ -159,7 +159,8 @@ pub fn case_place(db: &Database, case: &Case) -> Option<(SourceFile, TextSize)> 
 fn title(db: &dyn HirDb, path: &str, item: Item<'_>) -> String {
     let key = item.key(db);
     let number = if key.nth > 0 { format!("#{}", key.nth + 1) } else { String::new() };
-    format!("{path}::{}{number}", key.name)
+    // A name is shown, listed and typed; what a terminal would act on is escaped in all three.
+    hx_base::printable(&format!("{path}::{}{number}", key.name)).into_owned()
 }
 
 /// `64, 64, 16` of the case `(64, 64, 16)`.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use ::safetensors::SafeTensorError;
 use ::safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView, serialize};
-use hx_base::{codes, nearest};
+use hx_base::{codes, nearest, open_regular_file};
 use hx_dtype::DType;
 
 use crate::dense::{show_shape, stored_count};
@@ -42,14 +42,8 @@ pub struct Archive {
 impl Archive {
     /// Reads and checks the header of a file.
     pub fn open(path: &Path) -> HostResult<Archive> {
-        let mut file = File::open(path).map_err(|e| cannot("read", path, &e))?;
+        let mut file = open_regular_file(path).map_err(|e| cannot("read", path, &e))?;
         let about = file.metadata().map_err(|e| cannot("read", path, &e))?;
-        if about.is_dir() {
-            return Err(HostError::new(
-                &codes::IO_ERROR,
-                format!("cannot read `{}`: it is a folder", path.display()),
-            ));
-        }
         let size = about.len();
         let broken = |what: &str| broken(path, what);
         if size < LENGTH {

@@ -4,10 +4,10 @@
 //! sides have; it never trusts the header's sizes before the bytes are there. Writing makes version 1.0, little endian,
 //! row-major. `bf16`, `tf32`, the 8-bit floats and sub-byte types have no NumPy type and are refused.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
-use hx_base::codes;
+use hx_base::{codes, open_regular_file};
 use hx_dtype::DType;
 
 use crate::dense::{for_each_offset, row_major, show_shape, stored_count};
@@ -20,8 +20,14 @@ const MAX_HEADER: usize = 1 << 20;
 
 /// Reads a file.
 pub fn load(path: &Path) -> HostResult<HostTensor> {
-    let bytes = std::fs::read(path).map_err(|e| cannot("read", path, &e))?;
+    let bytes = read(path).map_err(|e| cannot("read", path, &e))?;
     decode(&bytes).map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_regular_file(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Writes a file; one that exists is replaced.

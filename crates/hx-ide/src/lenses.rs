@@ -169,7 +169,7 @@ fn of_item(
     // Several items of one title are numbered from the second on.
     let nth = item.key(db).nth;
     let number = if nth > 0 { format!("#{}", nth + 1) } else { String::new() };
-    let filter = format!("::{name}{number}");
+    let filter = hx_base::printable(&format!("::{name}{number}")).into_owned();
     let Item::Kernel(kernel) = item else {
         let actions = match item.kind() {
             ItemKind::Test => vec![LensAction::Test { name, filter }],

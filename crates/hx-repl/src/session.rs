@@ -319,8 +319,11 @@ impl Session {
 /// Nothing but the machine is at fault, or the entry is.
 pub(crate) fn outcome_of(found: &[Diagnostic]) -> Outcome {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
-    let environmental = |d: &Diagnostic| d.code == &codes::MISSING_NVRTC || d.code == &codes::NO_GPU;
-    if errors.peek().is_some() && errors.all(environmental) { Outcome::Environment } else { Outcome::Failed }
+    if errors.peek().is_some() && errors.all(|d| hx_driver::is_environmental(d.code)) {
+        Outcome::Environment
+    } else {
+        Outcome::Failed
+    }
 }
 
 /// Checks a cell and runs its statements.

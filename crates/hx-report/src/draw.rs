@@ -3,20 +3,28 @@
 //! Spans are given to it in characters, not bytes: in byte mode it mixes the two units in the heading of a second file.
 //! A span behind the end of the text would silently lose its lines, so all of them are clamped.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use ariadne::{Cache, CharSet, Color, IndexType, Label as Drawn, Report, ReportKind, Source};
-use hx_base::{Db, Diagnostic, Label, Severity, SourceFile};
+use hx_base::{Db, Diagnostic, Label, Severity, SourceFile, masked, printable};
 
 use crate::{Config, one_line, place, suggestion};
 
 /// A file by its number among the sources, and a range of characters.
 type Span = (usize, Range<usize>);
 
+/// A file as it is drawn: what a terminal would act on is masked, character by character.
+struct Shown<'a> {
+    path: &'a str,
+    source: Source<Cow<'a, str>>,
+    /// The text as it is, where it differs: places are bytes of this one.
+    original: Option<Source<&'a str>>,
+}
+
 /// The files that drawings showed so far, with where their lines begin.
 #[derive(Default)]
 pub(crate) struct Sources<'a> {
-    sources: Vec<(&'a str, Source<&'a str>)>,
+    sources: Vec<Shown<'a>>,
     numbers: BTreeMap<SourceFile, usize>,
 }
 
@@ -24,16 +32,23 @@ impl<'a> Sources<'a> {
     /// The number of a file, which is read when it is first asked for.
     fn number(&mut self, db: &'a dyn Db, file: SourceFile) -> usize {
         *self.numbers.entry(file).or_insert_with(|| {
-            self.sources.push((file.path(db), Source::from(file.text(db))));
+            let text = file.text(db);
+            let shown = masked(text);
+            let original = matches!(shown, Cow::Owned(_)).then(|| Source::from(text));
+            self.sources.push(Shown { path: file.path(db), source: Source::from(shown), original });
             self.sources.len() - 1
         })
     }
 
     /// A range of bytes as a range of characters, at least one wide where the line has a character there.
     fn characters(&self, number: usize, range: Range<usize>) -> Range<usize> {
-        let Some((_, source)) = self.sources.get(number) else { return range };
-        let text = source.text();
-        let start = source.get_byte_line(range.start).map_or(0, |(line, _, column)| {
+        let Some(Shown { source, original, .. }) = self.sources.get(number) else { return range };
+        let text = original.as_ref().map_or(source.text(), Source::text);
+        let line = match original {
+            Some(original) => original.get_byte_line(range.start),
+            None => source.get_byte_line(range.start),
+        };
+        let start = line.map_or(0, |(line, _, column)| {
             line.offset() + text[range.start - column..range.start].chars().count()
         });
         let width = text[range.clone()].chars().count();
@@ -49,14 +64,14 @@ impl<'a> Sources<'a> {
 }
 
 impl<'a> Cache<usize> for &Sources<'a> {
-    type Storage = &'a str;
+    type Storage = Cow<'a, str>;
 
-    fn fetch(&mut self, id: &usize) -> Result<&Source<&'a str>, impl std::fmt::Debug> {
-        self.sources.get(*id).map(|(_, source)| source).ok_or("no such file")
+    fn fetch(&mut self, id: &usize) -> Result<&Source<Cow<'a, str>>, impl std::fmt::Debug> {
+        self.sources.get(*id).map(|shown| &shown.source).ok_or("no such file")
     }
 
     fn display<'b>(&self, id: &'b usize) -> Option<impl std::fmt::Display + 'b> {
-        self.sources.get(*id).map(|(path, _)| (*path).to_owned())
+        self.sources.get(*id).map(|shown| printable(shown.path).into_owned())
     }
 }
 
@@ -108,9 +123,9 @@ pub(crate) fn snippets<'a>(
             Drawn::new(span(label)).with_color(color).with_priority(priority).with_message(message),
         );
     }
-    report.with_helps(diagnostic.help.iter());
-    report.with_helps(diagnostic.fixes.iter().map(|fix| suggestion::text(db, fix)));
-    report.with_notes(diagnostic.notes.iter());
+    report.with_helps(diagnostic.help.iter().map(|help| printable(help)));
+    report.with_helps(diagnostic.fixes.iter().map(|fix| printable(&suggestion::text(db, fix)).into_owned()));
+    report.with_notes(diagnostic.notes.iter().map(|note| printable(note)));
 
     let mut bytes = Vec::new();
     // Writing to memory does not fail.

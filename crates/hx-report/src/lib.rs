@@ -11,7 +11,7 @@ mod suggestion;
 #[cfg(test)]
 mod tests;
 
-use hx_base::{Code, Db, Diagnostic, Severity};
+use hx_base::{Code, Db, Diagnostic, Severity, printable};
 
 pub use explain::explain;
 
@@ -66,7 +66,7 @@ pub fn render(db: &dyn Db, diagnostic: &Diagnostic, config: Config) -> String {
 /// One ended line: `path:line:column: error[HX0101]: message`. Lines and columns count from 1, columns in characters.
 pub fn short(db: &dyn Db, diagnostic: &Diagnostic) -> String {
     let at = place::position(db, diagnostic.primary.file, diagnostic.primary.range.start());
-    let path = diagnostic.primary.file.path(db);
+    let path = printable(diagnostic.primary.file.path(db));
     let plain = Config::default();
     format!(
         "{path}:{}:{}: {}",
@@ -87,7 +87,7 @@ pub fn render_placeless(
     let mut text = header(code, code.severity, message, config);
     for (word, lines) in [("note", notes), ("help", help)] {
         for line in lines {
-            text.push_str(&format!("  = {word}: {}\n", line.replace('\n', "\n          ")));
+            text.push_str(&format!("  = {word}: {}\n", printable(line).replace('\n', "\n          ")));
         }
     }
     text
@@ -175,5 +175,5 @@ fn header(code: &Code, severity: Severity, message: &str, config: Config) -> Str
 
 /// A message drawn beside others must stay on its line.
 fn one_line(message: &str) -> String {
-    message.split('\n').map(str::trim).collect::<Vec<_>>().join(" ")
+    printable(message).split('\n').map(str::trim).collect::<Vec<_>>().join(" ")
 }

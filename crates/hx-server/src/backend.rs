@@ -602,7 +602,7 @@ impl Writer {
         let Some(uri) = Uri::from_file_path(&error.path)
             .or_else(|| Uri::from_str(&format!("file://{}", error.path)).ok())
         else {
-            return self.client.error(error.to_string());
+            return self.client.error(hx_base::printable(&error.to_string()).into_owned());
         };
         let code = error.code();
         let diagnostic = Diagnostic {
@@ -610,7 +610,7 @@ impl Writer {
             severity: Some(DiagnosticSeverity::ERROR),
             code: Some(NumberOrString::String(code.id.to_owned())),
             source: Some("hx".to_owned()),
-            message: error.to_string(),
+            message: hx_base::printable(&error.to_string()).into_owned(),
             ..Default::default()
         };
         self.client.send(Outgoing::Publish { uri, diagnostics: vec![diagnostic], version: None });

@@ -36,7 +36,8 @@ pub(crate) fn diagnostic(snapshot: &Snapshot, found: &hx_base::Diagnostic) -> Di
     found.help.iter().for_each(|help| message.push_str(&format!("\nhelp: {help}")));
     let related = |label: &hx_base::Label| {
         let location = location(snapshot, FileRange { file: label.file, range: label.range })?;
-        Some(DiagnosticRelatedInformation { location, message: label.message.clone() })
+        let message = hx_base::printable(&label.message).into_owned();
+        Some(DiagnosticRelatedInformation { location, message })
     };
     let related: Vec<_> = found.secondary.iter().filter_map(related).collect();
     let tells = snapshot.shared.client.related_information && !related.is_empty();
@@ -50,7 +51,7 @@ pub(crate) fn diagnostic(snapshot: &Snapshot, found: &hx_base::Diagnostic) -> Di
         code: Some(NumberOrString::String(found.code.id.to_owned())),
         code_description: None,
         source: Some("hx".to_owned()),
-        message,
+        message: hx_base::printable(&message).into_owned(),
         related_information: tells.then_some(related),
         tags: None,
         data: None,

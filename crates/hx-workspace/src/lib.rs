@@ -16,5 +16,5 @@ mod tests;
 pub use database::Database;
 pub use hx_base::{System, SystemError};
 pub use manifest::{MANIFEST_NAME, Manifest};
-pub use os::OsSystem;
+pub use os::{MAX_SOURCE_BYTES, OsSystem};
 pub use project::{OpenError, Opened, OpenedFolder};

@@ -2,7 +2,10 @@
 
 use std::{env, fs, path::Path};
 
-use hx_base::{DirEntry, System, SystemError};
+use hx_base::{DirEntry, System, SystemError, read_regular_file};
+
+/// The most bytes of a source file; ranges count in 32 bits, and no text that people write comes near.
+pub const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
 /// The file system of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
@@ -10,15 +13,19 @@ pub struct OsSystem;
 
 impl System for OsSystem {
     fn read_to_string(&self, path: &str) -> Result<String, SystemError> {
-        Ok(String::from_utf8(fs::read(path)?)?)
+        Ok(String::from_utf8(read_regular_file(Path::new(path), MAX_SOURCE_BYTES)?)?)
     }
 
     fn read_dir(&self, path: &str) -> Result<Vec<DirEntry>, SystemError> {
         let mut entries = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
-            // A name that is no text cannot be a module, and a link that leads nowhere cannot be read.
-            if let (Ok(name), Ok(data)) = (entry.file_name().into_string(), fs::metadata(entry.path())) {
+            // A name that is no text cannot be a module, and a link that leads nowhere, or round, cannot be read.
+            let (Ok(name), Ok(data)) = (entry.file_name().into_string(), fs::metadata(entry.path())) else {
+                continue;
+            };
+            let is_link = entry.file_type()?.is_symlink();
+            if !(is_link && data.is_dir()) {
                 entries.push(DirEntry { name, is_dir: data.is_dir() });
             }
         }

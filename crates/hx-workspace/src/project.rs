@@ -16,6 +16,8 @@ pub struct Opened {
     pub files: Vec<SourceFile>,
     /// The project that the path belongs to: the nearest folder above it that has an `hx.toml`.
     pub manifest: Option<Manifest>,
+    /// What could not be read: the project's `hx.toml`, files that the path names, and files that these use.
+    pub unreadable: Vec<OpenError>,
 }
 
 /// Why a path cannot be opened.
@@ -68,29 +70,32 @@ impl Database {
         let is_dir = self.system().is_dir(&absolute);
         if !is_dir && !self.system().is_file(&absolute) {
             // An editor may hold a file that is not on disk, and the standard library is in the binary.
-            let known = self.file(path).ok_or_else(|| fail(SystemError::NotFound))?;
-            return Ok(Opened { files: vec![known], manifest: None });
+            let known = self.file(path).ok_or_else(|| {
+                // A pipe or a device is told as what it is.
+                fail(self.system().read_to_string(&absolute).err().unwrap_or(SystemError::NotFound))
+            })?;
+            return Ok(Opened { files: vec![known], manifest: None, unreadable: Vec::new() });
         }
         let folder = if is_dir { absolute.as_str() } else { paths::parent(&absolute) };
         let root = self.project_root(folder);
-        let manifest = match &root {
-            Some(root) => {
-                let path = paths::join(root, MANIFEST_NAME);
-                Some(self.read_manifest(root).map_err(|reason| self.unreadable(&path, reason))?)
-            }
-            None => None,
-        };
+        let mut unreadable = Vec::new();
+        let mut manifest = None;
         if let Some(root) = &root {
-            self.load_folder(root)?;
+            match self.read_manifest(root) {
+                Ok(found) => manifest = Some(found),
+                Err(reason) => unreadable.push(self.unreadable(&paths::join(root, MANIFEST_NAME), reason)),
+            }
+            // What cannot be read elsewhere in the project is not what was asked for.
+            let _ = self.load_folder(root, &mut Vec::new());
         }
         let files = if is_dir {
-            self.load_folder(&absolute)?
+            self.load_folder(&absolute, &mut unreadable)?
         } else {
             let file = self.load(&absolute).map_err(fail)?;
-            self.load_used(file, &absolute);
+            self.load_used(file, &absolute, &mut unreadable);
             vec![file]
         };
-        Ok(Opened { files, manifest })
+        Ok(Opened { files, manifest, unreadable })
     }
 
     /// Loads everything below a folder, projects inside of it too. What cannot be read keeps nothing else from being loaded.
@@ -162,7 +167,7 @@ impl Database {
     pub fn load_uses(&mut self, path: &str) {
         let absolute = self.absolute(path);
         if let Some(file) = self.file(&absolute) {
-            self.load_used(file, &absolute);
+            self.load_used(file, &absolute, &mut Vec::new());
         }
     }
 
@@ -180,7 +185,7 @@ impl Database {
     /// Loads the files that an entry of the REPL names in paths, seen from the current folder, and those that these name.
     pub fn load_used_by_cell(&mut self, cell: SourceFile) {
         let path = self.absolute("cell");
-        self.load_used(cell, &path);
+        self.load_used(cell, &path, &mut Vec::new());
     }
 
     /// The nearest folder from here upwards that has an `hx.toml`.
@@ -207,14 +212,24 @@ impl Database {
         Ok(Manifest::read(self, file, root, &Trust::of_user()))
     }
 
-    /// Loads every `.hx` file below a folder. Hidden folders, `target`, and folders that are projects of their own are left
-    /// out.
-    fn load_folder(&mut self, folder: &str) -> Result<Vec<SourceFile>, OpenError> {
+    /// Loads every `.hx` file below a folder. Hidden folders, `target`, links to folders, and folders that are projects of
+    /// their own are left out. A file that cannot be read keeps no other from being loaded.
+    fn load_folder(
+        &mut self,
+        folder: &str,
+        unreadable: &mut Vec<OpenError>,
+    ) -> Result<Vec<SourceFile>, OpenError> {
         let mut found = Vec::new();
         self.find_files(folder, 0, &mut found).map_err(|reason| self.unreadable(folder, reason))?;
         found.sort();
-        let load = |path: &String| self.load(path).map_err(|reason| self.unreadable(path, reason));
-        found.iter().map(load).collect()
+        let mut files = Vec::new();
+        for path in found {
+            match self.load(&path) {
+                Ok(file) => files.push(file),
+                Err(reason) => unreadable.push(self.unreadable(&path, reason)),
+            }
+        }
+        Ok(files)
     }
 
     fn unreadable(&self, path: &str, reason: SystemError) -> OpenError {
@@ -225,7 +240,9 @@ impl Database {
         for entry in self.system().read_dir(folder)? {
             let path = paths::join(folder, &entry.name);
             if !entry.is_dir {
-                if entry.name.ends_with(".hx") {
+                // An `hx.toml` that is no file makes no project; whoever loads what was found is told.
+                let is_no_manifest = entry.name == MANIFEST_NAME && !self.system().is_file(&path);
+                if entry.name.ends_with(".hx") || is_no_manifest {
                     found.push(path);
                 }
                 continue;
@@ -244,17 +261,19 @@ impl Database {
 
     /// Loads the files that a file names in paths, and those that these name. What is not there is reported by whoever
     /// resolves the name.
-    fn load_used(&mut self, file: SourceFile, path: &str) {
+    fn load_used(&mut self, file: SourceFile, path: &str, unreadable: &mut Vec<OpenError>) {
         let mut work = vec![(file, path.to_owned())];
         let mut seen = BTreeSet::from([path.to_owned()]);
         while let Some((file, path)) = work.pop() {
             let tree = parse(self, file).syntax_node();
             for module in modules_named(&tree) {
                 let Some(found) = self.find_module(&path, &module) else { continue };
-                if seen.insert(found.clone())
-                    && let Ok(file) = self.load(&found)
-                {
-                    work.push((file, found));
+                if !seen.insert(found.clone()) {
+                    continue;
+                }
+                match self.load(&found) {
+                    Ok(file) => work.push((file, found)),
+                    Err(reason) => unreadable.push(self.unreadable(&found, reason)),
                 }
             }
         }

@@ -19,6 +19,7 @@ pub(crate) mod test;
 
 use hx_base::{Db as _, Diagnostic, FileKind, SourceFile};
 use hx_driver::{DeviceChoice, Machine, MachineError, Setup, open_machine};
+use hx_host::HostError;
 use hx_worker::WorkerCommand;
 use hx_workspace::{Database, Manifest};
 
@@ -31,12 +32,13 @@ struct Loaded {
     db: Database,
     files: Vec<SourceFile>,
     manifest: Option<Manifest>,
+    /// Something that the paths mean could not be read, and was told.
+    incomplete: bool,
 }
 
-/// Loads files; what cannot be opened is told.
+/// Loads files. What cannot be opened is told and keeps nothing else from its answer, unless nothing is left.
 fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
-    let mut loaded = Loaded { db: Database::default(), files: Vec::new(), manifest: None };
-    let mut failed = false;
+    let mut loaded = Loaded { db: Database::default(), files: Vec::new(), manifest: None, incomplete: false };
     for path in paths {
         match loaded.db.open(path) {
             Ok(opened) => {
@@ -48,19 +50,23 @@ fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
                 if loaded.manifest.is_none() {
                     loaded.manifest = opened.manifest;
                 }
+                for error in opened.unreadable {
+                    output.placeless_parts(error.code(), &error.to_string(), &[], &[]);
+                    loaded.incomplete = true;
+                }
             }
             Err(error) => {
                 let std = std_files(&loaded.db, path);
                 if std.is_empty() {
                     output.placeless_parts(error.code(), &error.to_string(), &[], &[]);
-                    failed = true;
+                    loaded.incomplete = true;
                 }
                 let fresh: Vec<_> = std.into_iter().filter(|f| !loaded.files.contains(f)).collect();
                 loaded.files.extend(fresh);
             }
         }
     }
-    if failed {
+    if loaded.incomplete && loaded.files.is_empty() {
         return Err(Exit::Bad);
     }
     let found = loaded.manifest.as_ref().map(|m| m.diagnostics.as_slice()).unwrap_or_default();
@@ -72,6 +78,11 @@ fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
 }
 
 impl Loaded {
+    /// The exit code of a command that could not read everything: not that of a good end.
+    fn exit(&self, exit: Exit) -> Exit {
+        if self.incomplete && matches!(exit, Exit::Good | Exit::NoTest) { Exit::Bad } else { exit }
+    }
+
     /// Which candidate of every kernel is built.
     fn choose(&mut self, args: CandidateArgs) {
         let workspace = self.db.workspace();
@@ -128,9 +139,14 @@ fn announce(opened: Result<Machine, MachineError>, output: &Output) -> Result<Ma
         }
         Err(error) => {
             output.placeless(&error.0);
-            Err(Exit::Environment)
+            Err(exit_of(&error.0))
         }
     }
+}
+
+/// The exit code of an error without a place.
+fn exit_of(error: &HostError) -> Exit {
+    if hx_driver::is_environmental(error.code) { Exit::Environment } else { Exit::Bad }
 }
 
 /// Tells what was learned of the machine along the way.

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use hx_base::{Code, Db, Diagnostic};
+use hx_base::{Code, Db, Diagnostic, printable};
 use hx_host::HostError;
 use hx_report::{Config, Format, Renderer};
 
@@ -53,7 +53,7 @@ impl Output {
     /// A line for people, on stderr; left out in JSON mode.
     pub(crate) fn remark(&self, text: &str) {
         if !self.json() {
-            self.error_text(&format!("{text}\n"));
+            self.error_text(&format!("{}\n", printable(text)));
         }
     }
 
@@ -96,7 +96,7 @@ impl Output {
 
     /// A mistake in the command line that the flags' parser cannot see.
     pub(crate) fn usage(&self, text: &str) {
-        self.error_text(&format!("error: {text}\n\nFor more information, try '--help'.\n"));
+        self.error_text(&format!("error: {}\n\nFor more information, try '--help'.\n", printable(text)));
     }
 
     /// The same for a session, which has a screen of its own.

@@ -68,7 +68,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     if let Some(path) = &args.json {
         write(path, &session.file, output)?;
     }
-    Ok(session.exit)
+    Ok(loaded.exit(session.exit))
 }
 
 /// The machine to time on, or to compile for.

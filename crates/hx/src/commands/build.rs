@@ -5,7 +5,8 @@ use std::path::Path;
 use hx_base::{Diagnostic, codes};
 use hx_driver::{BuildKind, BuildRequest, Built, EmitError, Overrides, build, parse_facts, parse_override};
 
-use super::{load, open_parameter, setup};
+use super::files::replace_together;
+use super::{exit_of, load, open_parameter, setup};
 use crate::Exit;
 use crate::cli::BuildArgs;
 use crate::output::Output;
@@ -47,15 +48,14 @@ fn built(args: &BuildArgs, output: &Output) -> Result<Exit, Exit> {
         }
         EmitError::Host(error) => {
             output.placeless(&error);
-            let lacks = error.code == &codes::MISSING_NVRTC || error.code == &codes::NO_GPU;
-            if lacks { Exit::Environment } else { Exit::Bad }
+            exit_of(&error)
         }
     })?;
     for warning in &built.warnings {
         output.placeless_parts(&codes::CACHE_UNWRITABLE, warning, &[], &[]);
     }
     write(&built, kind, args, is_default, output)?;
-    Ok(Exit::Good)
+    Ok(loaded.exit(Exit::Good))
 }
 
 fn write(
@@ -84,8 +84,8 @@ fn write(
     if let Some(folder) = code.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(|e| failed(folder, e.to_string()))?;
     }
-    std::fs::write(&code, &built.code).map_err(|e| failed(&code, e.to_string()))?;
-    std::fs::write(&launch, description).map_err(|e| failed(&launch, e.to_string()))?;
+    let files = [(code.as_path(), built.code.as_slice()), (launch.as_path(), description.as_bytes())];
+    replace_together(&files).map_err(|(path, error)| failed(path, error.to_string()))?;
     let uses = built.resources().map_or_else(String::new, |r| {
         let spilled = r.spill_store_bytes + r.spill_load_bytes;
         let spills = if spilled > 0 { format!(", {spilled} bytes of spills") } else { String::new() };

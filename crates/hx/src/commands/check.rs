@@ -5,7 +5,7 @@ use std::time::Duration;
 use hx_base::Diagnostic;
 use hx_driver::{EmitError, EmitKind, KernelTimes, Overrides, Setup, emit, parse_override};
 
-use super::{Loaded, load, open_parameter, setup};
+use super::{Loaded, exit_of, load, open_parameter, setup};
 use crate::Exit;
 use crate::cli::CheckArgs;
 use crate::output::Output;
@@ -27,10 +27,10 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
     loaded.choose(args.candidate);
     let setup = setup(None, &args.target, loaded.manifest.as_ref(), output)?;
     if let Some(kind) = args.emit.as_deref().and_then(EmitKind::parse) {
-        return show(args, &loaded, &overrides, kind, &setup, output);
+        return show(args, &loaded, &overrides, kind, &setup, output).map(|exit| loaded.exit(exit));
     }
     if args.timings {
-        return Ok(timings(&loaded, &setup, output));
+        return Ok(loaded.exit(timings(&loaded, &setup, output)));
     }
     if loaded.files.is_empty() {
         output.usage(&format!("there is no `.hx` file in {}", quoted(&paths)));
@@ -48,7 +48,7 @@ fn checked(args: &CheckArgs, output: &Output) -> Result<Exit, Exit> {
         Some(rest) => output.remark(&format!("checked {files} for {}: {rest}", setup.target)),
         None => output.remark(&format!("checked {files} for {}: no errors", setup.target)),
     }
-    Ok(Exit::Good)
+    Ok(loaded.exit(Exit::Good))
 }
 
 fn quoted(paths: &[String]) -> String {
@@ -132,7 +132,7 @@ fn show(
             }
             Err(EmitError::Host(error)) => {
                 output.placeless(&error);
-                return Err(Exit::Environment);
+                return Err(exit_of(&error));
             }
         }
     }

@@ -131,7 +131,7 @@ impl Job<'_> {
         if !self.seen.insert(real.clone()) {
             return;
         }
-        let text = match std::fs::read_to_string(&real) {
+        let text = match super::files::source(&real) {
             Ok(text) => text,
             Err(error) => return self.fail("open", path, &error),
         };
@@ -139,7 +139,7 @@ impl Job<'_> {
             Ok(formatted) if formatted == text => self.same += 1,
             Ok(_) if self.check => {
                 self.changed += 1;
-                self.output.result(&format!("{shown}\n"));
+                self.output.result(&format!("{}\n", hx_base::printable(&shown.to_string())));
             }
             Ok(formatted) => match replace(&real, &formatted) {
                 Ok(()) => self.changed += 1,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hx_base::{Diagnostic, codes, sort_diagnostics};
+use hx_base::{Diagnostic, sort_diagnostics};
 use hx_driver::{DeviceChoice, RunOutcome, run_main};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
@@ -87,7 +87,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     found.extend(hx_driver::front_diagnostics(&loaded.db, file).into_iter().filter(Diagnostic::is_error));
     sort_diagnostics(&loaded.db, &mut found);
     if found.is_empty() {
-        return Ok(Exit::Good);
+        return Ok(loaded.exit(Exit::Good));
     }
     output.diagnostics(&loaded.db, &found);
     output.summary(&found);
@@ -97,5 +97,5 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
 /// True where nothing but the machine is at fault.
 pub(super) fn lacks_environment(found: &[Diagnostic]) -> bool {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
-    errors.peek().is_some() && errors.all(|d| d.code == &codes::MISSING_NVRTC || d.code == &codes::NO_GPU)
+    errors.peek().is_some() && errors.all(|d| hx_driver::is_environmental(d.code))
 }

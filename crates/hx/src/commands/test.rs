@@ -51,7 +51,8 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     let mut teller = Teller::new(args, &loaded, output);
     if args.list {
         teller.list(&listing);
-        return Ok(if none { Exit::NoTest } else { broken_files(&listing).unwrap_or(Exit::Good) });
+        let exit = if none { Exit::NoTest } else { broken_files(&listing).unwrap_or(Exit::Good) };
+        return Ok(loaded.exit(exit));
     }
     if none {
         let broken = broken_files(&listing);
@@ -64,7 +65,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
             });
         }
         teller.counts(&Counts::default());
-        return Ok(broken.unwrap_or(Exit::NoTest));
+        return Ok(loaded.exit(broken.unwrap_or(Exit::NoTest)));
     }
     if filter.names.is_empty() && filter.skip.is_empty() && !args.failed {
         let known: BTreeSet<&str> =
@@ -75,7 +76,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     if let Err(reason) = history.save() {
         output.placeless_parts(&codes::CACHE_UNWRITABLE, &reason, &[], &[]);
     }
-    Ok(exit)
+    Ok(loaded.exit(exit))
 }
 
 fn broken_files(listing: &Listing) -> Option<Exit> {
