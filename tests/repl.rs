@@ -297,7 +297,7 @@ fn commands_answer() {
 
             c[m, n] = a[m, k] · b[n, k]ᵀ, one output tile per block (Fig. 15 of the CGO paper).
 
-            128 threads · 8 KiB shared · ~72 registers · 7 blocks a multiprocessor (registers)
+            128 threads · 8 KiB shared · about 72 registers (estimated) · at most 16 blocks a multiprocessor
 
             sm_90a, assuming `BK = 16`, `BM = 64`, `BN = 64`, all dimensions and strides multiples of 16
 
@@ -319,8 +319,10 @@ fn commands_answer() {
             1  5 4 7 6
             device: simulator (sm_90a)
             device: simulator (sm_80)
+            memory   4 GiB
             seed     0
             timeout  off
+            memory   4 GiB
             seed     4
             timeout  2.5 s
             ! error[HX0101]: nothing in scope is called `nope`

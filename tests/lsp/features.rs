@@ -244,7 +244,7 @@ fn lenses_and_what_they_show() {
         })
         .collect();
     expect![[r#"
-        hx.showCosts "0 B shared · ~40 registers · 12 blocks a multiprocessor (registers)"
+        hx.showCosts "0 B shared · about 40 registers (estimated) · at most 16 blocks a multiprocessor"
         hx.showCuda "CUDA"
         hx.showPtx "PTX"
         hx.showSass "SASS"

@@ -16,6 +16,8 @@ mod system;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
+pub mod limits;
+
 pub use ::line_index::{LineCol, LineIndex, WideEncoding, WideLineCol};
 pub use code::{Code, all_codes, code, nearest_code};
 pub use db::{Db, line_index, module_files, parse, resolve_module, syntax_diagnostics};

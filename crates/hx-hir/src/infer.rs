@@ -18,12 +18,13 @@ use hx_dtype::DType;
 use hx_index::{Expr as Value, Facts, Symbol};
 use la_arena::ArenaMap;
 
-pub use problem::{MAX_THREADS, TypeProblem, WARP};
+pub use problem::{MAX_PARTS, MAX_TERMS, MAX_THREADS, TypeProblem, WARP};
 pub use signature::{SignatureTypes, signature_types};
 
+use crate::constants::{constant_type, constants_of, standing};
 use crate::{
-    Db, Elem, Expr, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Resolution, StmtKind, Ty,
-    body_names, body_of, generic_symbol,
+    Const, Db, Elem, Expr, ExprId, ExprStore, Item, ItemKey, ItemKind, Name, Names, PatId, Resolution,
+    StmtKind, Ty, body_names, body_of, generic_symbol,
 };
 
 /// The types of a body.
@@ -33,6 +34,8 @@ pub struct Inference {
     pub pats: ArenaMap<PatId, Ty>,
     pub problems: Vec<TypeProblem>,
     pub writes: Writes,
+    /// Of a constant: the type that is written for it.
+    pub annotation: Option<Ty>,
 }
 
 /// What a body writes to.
@@ -59,9 +62,9 @@ pub fn infer_body<'db>(db: &'db dyn Db, item: Item<'db>) -> Inference {
             cx.check_return(body.root, &found, types.ret.as_ref());
         }
         Item::Const(_) => {
-            cx.consts.push(item.key(db));
             let found = cx.expr(body.root);
             cx.check_const(body.root, &found, body.ty);
+            cx.out.annotation = body.ty.and_then(|ty| cx.annotated(ty));
         }
         Item::Test(_) | Item::Bench(_) | Item::Main(_) | Item::Cell(_) => cx.host(),
         Item::Use(_) => {}
@@ -71,6 +74,8 @@ pub fn infer_body<'db>(db: &'db dyn Db, item: Item<'db>) -> Inference {
 
 pub(crate) struct Infer<'a> {
     db: &'a dyn Db,
+    /// The item whose signature or body is walked.
+    of: Item<'a>,
     store: &'a ExprStore,
     names: &'a Names,
     /// In a function dimensions are bound by arguments and may be constants.
@@ -83,8 +88,6 @@ pub(crate) struct Infer<'a> {
     /// Locals that some statement assigns to: their values are not known.
     assigned: Vec<PatId>,
     facts: Facts,
-    /// Constants that are being evaluated.
-    consts: Vec<ItemKey>,
     out: Inference,
 }
 
@@ -92,6 +95,7 @@ impl<'a> Infer<'a> {
     fn new(db: &'a dyn Db, item: Item<'a>, store: &'a ExprStore, names: &'a Names) -> Infer<'a> {
         Infer {
             db,
+            of: item,
             store,
             names,
             in_function: matches!(item, Item::Function(_)),
@@ -101,7 +105,6 @@ impl<'a> Infer<'a> {
             grid_rank: None,
             assigned: Vec::new(),
             facts: Facts::default(),
-            consts: Vec::new(),
             out: Inference::default(),
         }
     }
@@ -173,40 +176,34 @@ impl<'a> Infer<'a> {
 
     fn item(&mut self, id: ExprId, key: &ItemKey) -> Ty {
         match key.find(self.db) {
-            Some(item @ Item::Const(_)) => self.constant(id, key, item),
+            Some(Item::Const(constant)) => self.constant(id, key, constant),
             Some(_) => self.report(TypeProblem::FunctionAsValue { expr: id, name: key.name.clone() }),
             None => Ty::Unknown,
         }
     }
 
     /// The type and value of a constant, found in its own body. Its problems are its own.
-    fn constant(&mut self, id: ExprId, key: &ItemKey, item: Item<'a>) -> Ty {
-        if self.consts.contains(key) {
-            return self.report(TypeProblem::Recursion { expr: id, name: key.name.clone() });
+    fn constant(&mut self, id: ExprId, key: &ItemKey, constant: Const<'a>) -> Ty {
+        if !standing(self.db, constant).is_circular {
+            return constant_type(self.db, constant).clone();
         }
-        let body = body_of(self.db, item);
-        let mut inner = Infer::new(self.db, item, &body.store, body_names(self.db, item));
-        inner.consts.clone_from(&self.consts);
-        inner.consts.push(key.clone());
-        let found = inner.expr(body.root);
-        let needed = inner.out.problems.iter().find_map(|p| match p {
-            TypeProblem::Recursion { name, .. } => Some(name),
-            _ => None,
-        });
-        if let Some(name) = needed {
-            // Whoever is on the circle says so; whoever only leads to it stays quiet.
-            let on_circle = self.consts.iter().any(|c| c.name == *name);
-            let problem = TypeProblem::Recursion { expr: id, name: name.clone() };
-            return if on_circle { self.report(problem) } else { Ty::Error };
+        let known = constants_of(self.db, key.file);
+        let of = self.of.key(self.db);
+        // An item on the circle reports it; an item that only leads to it stays quiet.
+        if known.circle(&of) != known.circle(key) {
+            return Ty::Error;
         }
-        let wanted = body.ty.and_then(|ty| inner.annotated(ty));
-        match (wanted, found) {
-            // The annotation says which, the value says what.
-            (Some(Ty::Int(_)), Ty::Int(value)) => Ty::Int(value),
-            (Some(Ty::Layout(_)), found @ Ty::Layout(_)) => found,
-            (Some(Ty::DType(_)), found @ Ty::DType(_)) => found,
-            (Some(wanted), _) => wanted,
-            (None, found) => found,
+        let name = if of.kind == ItemKind::Const { of.name } else { key.name.clone() };
+        self.report(TypeProblem::Recursion { expr: id, name })
+    }
+
+    /// A tuple or array, unless it has too many parts for the compiler to compute with.
+    fn compound(&mut self, id: ExprId, parts: Vec<Ty>, make: fn(Vec<Ty>) -> Ty) -> Ty {
+        let made = make(parts);
+        if made.has_more_parts_than(MAX_PARTS) {
+            self.report(TypeProblem::TooManyParts { expr: id })
+        } else {
+            made
         }
     }
 

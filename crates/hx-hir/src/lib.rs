@@ -8,6 +8,7 @@ mod args;
 mod body;
 mod builtins;
 mod collect;
+mod constants;
 mod db;
 mod diagnostics;
 mod expr;
@@ -28,6 +29,7 @@ mod walk;
 pub use args::{ArgProblem, builtin_params, match_args};
 pub use body::{Body, Cases, body_of, body_source_map, fn_signature, kernel_signature, signature_source_map};
 pub use builtins::{Builtin, BuiltinId, BuiltinParam, Need, Place, builtin, builtins};
+pub use constants::{Standing, constants_below, constants_first, standing};
 pub use db::Db;
 pub use diagnostics::{GEMM_SHAPES, file_diagnostics, item_diagnostics};
 pub use expr::{
@@ -40,7 +42,8 @@ pub use import::{
     top_level_pats,
 };
 pub use infer::{
-    Inference, MAX_THREADS, SignatureTypes, TypeProblem, WARP, Writes, infer_body, signature_types,
+    Inference, MAX_PARTS, MAX_TERMS, MAX_THREADS, SignatureTypes, TypeProblem, WARP, Writes, infer_body,
+    signature_types,
 };
 pub use item::{
     Bench, Cell, Const, FileItems, Function, Item, ItemKey, ItemKind, Kernel, Main, Test, Use, file_items,

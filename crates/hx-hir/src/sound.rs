@@ -4,7 +4,7 @@
 //! program of a text with errors cannot be written down. Whether an item is sound is one bit: an edit that only moves
 //! text, or that changes what the item does not use, leaves the bit as it was and runs no later stage again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use hx_base::{Diagnostic, SourceFile, TextRange, sort_diagnostics, syntax_diagnostics};
 use text_size::TextSize;
@@ -108,11 +108,11 @@ fn first_names(store: &ExprStore) -> BTreeSet<Name> {
 /// An item, and everything that it uses, directly or through others. Each once, nearest first.
 #[salsa::tracked]
 fn reach<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Item<'db>> {
-    let mut reached = vec![item];
+    let (mut reached, mut seen) = (vec![item], HashSet::from([item]));
     let mut next = 0;
     while let Some(&item) = reached.get(next) {
         for used in uses(db, item).iter().filter_map(|key| key.find(db)) {
-            if !reached.contains(&used) {
+            if seen.insert(used) {
                 reached.push(used);
             }
         }

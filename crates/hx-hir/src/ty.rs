@@ -76,6 +76,25 @@ impl Ty {
         matches!(self, Ty::Error | Ty::Unknown)
     }
 
+    /// Whether it has more parts than `limit`, those of its tuples and arrays counted one by one.
+    pub fn has_more_parts_than(&self, limit: usize) -> bool {
+        fn count(ty: &Ty, left: &mut usize) -> bool {
+            match ty {
+                Ty::Tuple(parts) | Ty::Array(parts) => parts.iter().any(|part| count(part, left)),
+                Ty::Layout(Some(extents)) => {
+                    *left = left.saturating_sub(extents.len());
+                    *left == 0
+                }
+                _ if *left == 0 => true,
+                _ => {
+                    *left -= 1;
+                    false
+                }
+            }
+        }
+        count(self, &mut { limit })
+    }
+
     /// What it is in words, for messages.
     pub fn what(&self) -> String {
         match self {

@@ -4,7 +4,7 @@
 
 use hx_dtype::{DType, packed_bytes};
 
-use crate::error::{HostError, HostResult};
+use crate::error::HostResult;
 
 /// The elements of a computed array.
 #[derive(Clone, PartialEq, Debug)]
@@ -144,11 +144,8 @@ pub fn stored_count(dtype: DType, shape: &[usize]) -> HostResult<usize> {
 
 fn count_in_memory(shape: &[usize], bytes: impl Fn(usize) -> Option<usize>) -> HostResult<usize> {
     let count = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-    // Reserving asks the system and does not touch the memory.
-    let fits = |n: &usize| bytes(*n).is_some_and(|b| Vec::<u8>::new().try_reserve_exact(b).is_ok());
-    count.filter(fits).ok_or_else(|| {
-        HostError::shape(format!("a tensor of shape {} is too large for this machine", show_shape(shape)))
-    })
+    crate::memory::claim(count.and_then(bytes), || format!("a tensor of shape {}", show_shape(shape)))?;
+    Ok(count.unwrap_or(0))
 }
 
 /// The shape that two shapes broadcast to.

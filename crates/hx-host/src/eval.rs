@@ -16,7 +16,12 @@ mod layouts;
 mod operators;
 mod statements;
 
-use hx_hir::{Body, Db, Expr, ExprId, Item, ItemKey, ItemKind, Literal, Names, PatId, Resolution, Sound};
+use std::collections::HashMap;
+
+use hx_hir::{
+    Body, Db, Expr, ExprId, Item, ItemKey, ItemKind, Literal, Names, PatId, Resolution, Sound,
+    constants_below,
+};
 use la_arena::ArenaMap;
 
 use crate::archive::Archive;
@@ -34,9 +39,6 @@ pub use operators::{LAYOUT_FIELDS, TENSOR_FIELDS};
 
 /// The result of evaluating part of a body.
 pub type EvalResult<T> = Result<T, EvalError>;
-
-/// Constants may refer to each other this deep.
-const MAX_CONST_DEPTH: usize = 64;
 
 /// What an evaluation is given.
 #[derive(Clone, Debug, Default)]
@@ -83,7 +85,8 @@ pub struct Session<'a> {
     options: Options,
     /// Random calls without a seed so far.
     draws: u64,
-    const_depth: usize,
+    /// The constants that were evaluated.
+    constants: HashMap<ItemKey, Value>,
     /// While a cell runs.
     environment: Option<Environment>,
     /// While a bench runs.
@@ -123,7 +126,7 @@ impl<'a> Session<'a> {
             surroundings,
             options,
             draws: 0,
-            const_depth: 0,
+            constants: HashMap::new(),
             environment: None,
             recording: None,
         }
@@ -221,11 +224,17 @@ impl<'a> Frame<'_, 'a> {
                     _ => this.expr(value),
                 };
                 let values: EvalResult<Vec<Value>> = fields.iter().map(|f| field(self, f.value)).collect();
-                values.map(|v| if v.is_empty() { Value::Unit } else { Value::Tuple(v) })
+                let value = if values.as_ref().is_ok_and(Vec::is_empty) {
+                    Value::Unit
+                } else {
+                    Value::Tuple(values?)
+                };
+                self.at(id, value.claim_parts().map(|()| value))
             }
             Expr::Array(elements) => {
                 let values: EvalResult<Vec<Value>> = elements.iter().map(|e| self.expr(*e)).collect();
-                values.map(Value::List)
+                let value = Value::List(values?);
+                self.at(id, value.claim_parts().map(|()| value))
             }
             Expr::Layout { shape, stride } => self.layout(id, *shape, *stride),
             Expr::Range { start: Some(start), end: Some(end) } => {
@@ -301,15 +310,26 @@ impl<'a> Frame<'_, 'a> {
         let Some(item) = self.item.used(db, key) else {
             return Err(self.fail(id, HostError::ty(format!("the constant `{}` is gone", key.name))));
         };
-        if self.session.const_depth >= MAX_CONST_DEPTH {
-            return Err(
-                self.fail(id, HostError::ty(format!("the constant `{}` depends on itself", key.name)))
-            );
+        if let Some(value) = self.session.constants.get(key) {
+            return Ok(value.clone());
         }
-        self.session.const_depth += 1;
-        let value = self.session.run(item, None);
-        self.session.const_depth -= 1;
-        value
+        let Item::Const(constant) = item.get() else { return self.session.run(item, None) };
+        // Each finds those that it names evaluated, so that long chains do not recurse.
+        for next in constants_below(db, constant).into_iter().chain([constant]) {
+            let key = next.key(db);
+            if self.session.constants.contains_key(&key) {
+                continue;
+            }
+            self.poll(id)?;
+            let next = Sound::of(db, Item::Const(next));
+            let next = next.ok_or_else(|| {
+                self.fail(id, HostError::ty(format!("the constant `{}` is gone", key.name)))
+            })?;
+            let value = self.session.run(next, None)?;
+            self.session.constants.insert(key, value);
+        }
+        let value = self.session.constants.get(key);
+        value.cloned().ok_or_else(|| self.fail(id, HostError::ty("this name means nothing here")))
     }
 
     /// `load("x.safetensors")["w"]`.

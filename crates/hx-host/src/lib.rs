@@ -14,6 +14,7 @@ pub mod error;
 pub mod eval;
 pub mod index;
 pub mod matmul;
+pub mod memory;
 pub mod npy;
 pub mod pack;
 pub mod pattern;

@@ -2,6 +2,8 @@
 //!
 //! Every product is summed in the order of k, in blocks of fixed size, whatever the number of threads.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 
 use crate::dense::{
@@ -16,8 +18,8 @@ const DEPTH: usize = 512;
 /// Rows that one task computes.
 const TASK_ROWS: usize = 32;
 
-/// `a @ b`.
-pub fn matmul(a: &Dense, b: &Dense) -> HostResult<Dense> {
+/// `a @ b`. Once `stop` is true it gives up soon, and what it has so far means nothing.
+pub fn matmul(a: &Dense, b: &Dense, stop: &AtomicBool) -> HostResult<Dense> {
     let fail = || {
         HostError::shape(format!(
             "`@` cannot multiply shapes {} and {}",
@@ -51,13 +53,13 @@ pub fn matmul(a: &Dense, b: &Dense) -> HostResult<Dense> {
         let mut out = vec![0.0; pairs.len() * m * n];
         if m * n > 0 {
             for (c, &(i, j)) in out.chunks_mut(m * n).zip(&pairs) {
-                product(c, &x[i..i + m * k], &y[j..j + k * n], [m, n, k]);
+                product(c, &x[i..i + m * k], &y[j..j + k * n], [m, n, k], stop);
             }
         }
         Numbers::Float(out)
     } else {
         let (x, y) = (a.data.clone().into_ints(), b.data.clone().into_ints());
-        Numbers::Int(int_products(&x.unwrap_or_default(), &y.unwrap_or_default(), &pairs, [m, n, k])?)
+        Numbers::Int(int_products(&x.unwrap_or_default(), &y.unwrap_or_default(), &pairs, [m, n, k], stop)?)
     };
     Ok(Dense { shape, data })
 }
@@ -87,10 +89,14 @@ fn int_products(
     y: &[i64],
     pairs: &[(usize, usize)],
     [m, n, k]: [usize; 3],
+    stop: &AtomicBool,
 ) -> HostResult<Vec<i64>> {
     let mut out = Vec::with_capacity(pairs.len() * m * n);
     for &(i0, j0) in pairs {
         for i in 0..m {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(out);
+            }
             for j in 0..n {
                 let dot = (0..k).try_fold(0i64, |sum, p| {
                     sum.checked_add(x[i0 + i * k + p].checked_mul(y[j0 + p * n + j])?)
@@ -103,7 +109,7 @@ fn int_products(
 }
 
 /// `c = a · b` for row-major matrices of m×k and k×n; `c` starts as zeros.
-fn product(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) {
+fn product(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3], stop: &AtomicBool) {
     if k == 0 {
         return;
     }
@@ -112,6 +118,9 @@ fn product(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) {
         let first = block * TASK_ROWS;
         let rows = c.len() / n;
         for start in (0..k).step_by(DEPTH) {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
             let depth = DEPTH.min(k - start);
             for (p, panel) in panels.chunks_exact(k * COLS).enumerate() {
                 let panel = &panel[start * COLS..][..depth * COLS];

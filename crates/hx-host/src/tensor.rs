@@ -13,6 +13,7 @@ use crate::dense::{
     Class, Dense, Numbers, element_count, for_each_offset, row_major, show_shape, stored_count,
 };
 use crate::error::{HostError, HostResult};
+use crate::memory::Held;
 
 /// The byte with which fresh memory of non-float types is filled.
 const POISON_BYTE: u8 = 0xcd;
@@ -102,12 +103,19 @@ struct Buffer {
     id: u64,
     /// Copied at a write while someone else holds the content, too.
     bytes: RwLock<Arc<Vec<u8>>>,
+    _held: Held,
 }
 
 impl Buffer {
     fn new(dtype: DType, bytes: Arc<Vec<u8>>) -> Arc<Buffer> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Arc::new(Buffer { dtype, id: NEXT.fetch_add(1, Ordering::Relaxed), bytes: RwLock::new(bytes) })
+        let held = Held::new(bytes.len());
+        Arc::new(Buffer {
+            dtype,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            bytes: RwLock::new(bytes),
+            _held: held,
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hx_base::{codes, limits};
 use hx_dtype::DType;
 
 use crate::archive::Archive;
@@ -60,6 +61,35 @@ impl Value {
             Value::Auto => "`auto`".to_owned(),
             Value::Wildcard => "`_`".to_owned(),
         }
+    }
+
+    /// Refuses a tuple or list whose parts, counted one by one, are more than the memory limit has room for.
+    pub(crate) fn claim_parts(&self) -> HostResult<()> {
+        fn count(value: &Value, left: &mut u64) -> bool {
+            match value {
+                Value::Tuple(parts) | Value::List(parts) => parts.iter().all(|part| count(part, left)),
+                _ => {
+                    *left = left.saturating_sub(size_of::<Value>() as u64);
+                    *left > 0
+                }
+            }
+        }
+        // Most are small, and need no look at what else there is.
+        if count(self, &mut (1 << 20)) {
+            return Ok(());
+        }
+        let limit = crate::memory::limit();
+        let mut left = limit;
+        if !count(self, &mut left) {
+            let message = format!(
+                "found a tuple or list that takes more than the limit of {}",
+                limits::byte_text(limit)
+            );
+            return Err(
+                HostError::new(&codes::MEMORY_LIMIT, message).help("`--memory SIZE` changes the limit")
+            );
+        }
+        crate::memory::claim(usize::try_from(limit - left).ok(), || "a tuple or list".to_owned())
     }
 
     /// The same value over other tensors.

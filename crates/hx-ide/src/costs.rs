@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_base::{SourceFile, TextRange};
 use hx_compile::{Db, thread_program};
 use hx_hir::{Item, Kernel, file_items, signature_source_map};
-use hx_target::{Arch, Residency};
+use hx_target::Arch;
 use hx_tile::{Op, Stmt, TensorId};
 
 use crate::solved::Solved;
@@ -31,7 +31,10 @@ pub struct Costs {
     pub registers: u32,
     /// The registers were estimated from the tensors that live together; the compiler has not said.
     pub estimated: bool,
-    pub residency: Residency,
+    /// Blocks that fit a multiprocessor together; while the registers are estimated, the most that may fit, by all else.
+    pub blocks: u32,
+    /// `threads`, `blocks`, `registers` or `shared memory`; nothing while the registers are estimated, as they may be it.
+    pub limited_by: Option<&'static str>,
     /// The CUDA text, by which registers that the compiler reported are found again.
     pub cuda: String,
     pub symbol: String,
@@ -71,6 +74,8 @@ pub(crate) fn of_kernel(
     let reported = measured(&source.text);
     let limits = shown.arch.limits();
     let registers = reported.unwrap_or_else(|| estimate(&solved).min(limits.registers_per_thread));
+    // The estimate misses by half or double, so nothing is concluded from it: no block takes less than one register a thread.
+    let fitting = limits.residency(threads.threads, reported.unwrap_or(1), threads.shared_bytes);
     let name = signature_source_map(db, Item::Kernel(kernel))?.name?;
     Some(Costs {
         kernel: kernel.name(db).to_string(),
@@ -81,7 +86,8 @@ pub(crate) fn of_kernel(
         shared_bytes: threads.shared_bytes,
         registers,
         estimated: reported.is_none(),
-        residency: limits.residency(threads.threads, registers, threads.shared_bytes),
+        blocks: fitting.blocks,
+        limited_by: reported.map(|_| fitting.limited_by),
         cuda: source.text.clone(),
         symbol: source.symbol.clone(),
     })

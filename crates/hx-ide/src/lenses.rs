@@ -81,17 +81,22 @@ impl Lens {
 }
 
 impl Costs {
-    /// `8 KiB shared · ~96 registers · 5 blocks (registers)`
+    /// `8 KiB shared · 96 registers · 5 blocks a multiprocessor (registers)`, or before the CUDA compiler has said how many
+    /// registers there are, `8 KiB shared · about 72 registers (estimated) · at most 14 blocks a multiprocessor`.
     pub fn summary(&self) -> String {
-        let about = if self.estimated { "~" } else { "" };
-        let blocks = self.residency.blocks;
-        let plural = if blocks == 1 { "" } else { "s" };
-        format!(
-            "{} shared · {about}{} registers · {blocks} block{plural} a multiprocessor ({})",
-            bytes(self.shared_bytes),
-            self.registers,
-            self.residency.limited_by
-        )
+        let Costs { blocks, registers, .. } = self;
+        let shared = bytes(self.shared_bytes);
+        let plural = if *blocks == 1 { "" } else { "s" };
+        match self.limited_by {
+            Some(limit) => {
+                format!(
+                    "{shared} shared · {registers} registers · {blocks} block{plural} a multiprocessor ({limit})"
+                )
+            }
+            None => format!(
+                "{shared} shared · about {registers} registers (estimated) · at most {blocks} block{plural} a multiprocessor"
+            ),
+        }
     }
 }
 

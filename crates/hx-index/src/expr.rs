@@ -104,6 +104,32 @@ impl Expr {
         }
     }
 
+    /// Whether it is written with more terms and factors than `limit`, those inside of divisions and the like included.
+    pub fn is_larger_than(&self, limit: usize) -> bool {
+        fn count(expr: &Expr, left: &mut usize) -> bool {
+            expr.terms.keys().any(|monomial| {
+                let more = |left: &mut usize| {
+                    *left = left.saturating_sub(1);
+                    *left == 0
+                };
+                more(left)
+                    || monomial.iter().any(|atom| {
+                        more(left)
+                            || match atom {
+                                Atom::Symbol(_) => false,
+                                Atom::And(a, _) | Atom::Wrap(a, _) => count(a, left),
+                                Atom::Div(a, b)
+                                | Atom::Mod(a, b)
+                                | Atom::Min(a, b)
+                                | Atom::Max(a, b)
+                                | Atom::Xor(a, b) => count(a, left) || count(b, left),
+                            }
+                    })
+            })
+        }
+        count(self, &mut limit.saturating_add(1))
+    }
+
     pub fn is_zero(&self) -> bool {
         self.terms.is_empty()
     }

@@ -1,6 +1,6 @@
 //! The state of one lowering: frames of names, emitted statements, origins, reports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hx_base::{Code, codes};
 use hx_dtype::DType;
@@ -15,7 +15,7 @@ use crate::error::{At, Lower, LowerError, Place, Reported};
 use crate::value::{SymView, Tensor, Value};
 
 /// Where an operation or tensor comes from.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OriginPlace {
     pub place: Place,
     /// The call that inlined the function, if the place is in one.
@@ -73,8 +73,14 @@ pub(crate) struct Cx<'db> {
     pub(crate) depth: usize,
     /// Every variable of the program.
     pub(crate) variables: BTreeSet<Symbol>,
-    /// Constants that are being evaluated, against recursion.
-    pub(crate) consts: Vec<ItemKey>,
+    /// Expressions evaluated so far.
+    pub(crate) steps: u32,
+    /// Once a bound of the evaluation was reached: nothing more is evaluated.
+    pub(crate) bound_reached: Option<Reported>,
+    /// The place of each origin in `origins`.
+    origin_of: HashMap<OriginPlace, Origin>,
+    /// Names of tensors that are taken, and for each name asked for the first number that may be free.
+    names: HashMap<String, u32>,
     next_op: u32,
     next_var: u32,
 }
@@ -96,7 +102,10 @@ impl<'db> Cx<'db> {
             threads: 0,
             depth: 0,
             variables: BTreeSet::new(),
-            consts: Vec::new(),
+            steps: 0,
+            bound_reached: None,
+            origin_of: HashMap::new(),
+            names: HashMap::new(),
             next_op: 0,
             next_var: 0,
         }
@@ -137,6 +146,7 @@ impl<'db> Cx<'db> {
             error.calls.push(origin.place.clone());
             call = origin.call;
         }
+        shorten(&mut error);
         if !self.errors.contains(&error) {
             self.errors.push(error);
         }
@@ -166,13 +176,12 @@ impl<'db> Cx<'db> {
 
     pub(crate) fn origin(&mut self, expr: ExprId) -> Origin {
         let origin = OriginPlace { place: self.place(expr), call: self.frame().call };
-        match self.origins.iter().position(|o| *o == origin) {
-            Some(i) => Origin(i as u32),
-            None => {
-                self.origins.push(origin);
-                Origin(self.origins.len() as u32 - 1)
-            }
+        let next = Origin(self.origins.len() as u32);
+        let known = *self.origin_of.entry(origin.clone()).or_insert(next);
+        if known == next {
+            self.origins.push(origin);
         }
+        known
     }
 
     pub(crate) fn push(&mut self, stmt: Stmt) {
@@ -236,16 +245,15 @@ impl<'db> Cx<'db> {
         (TensorId(self.tensors.len() as u32 - 1), tensor)
     }
 
-    fn unique_name(&self, hint: &str) -> String {
-        let taken = |name: &str| {
-            self.tensors.iter().any(|t| t.name == name) || self.params.iter().any(|p| param_name(p) == name)
-        };
+    fn unique_name(&mut self, hint: &str) -> String {
         let mut name = hint.to_owned();
-        let mut n = 1;
-        while taken(&name) {
+        let mut n = self.names.get(hint).copied().unwrap_or(0).max(1);
+        while self.names.contains_key(&name) || self.params.iter().any(|p| param_name(p) == name) {
             name = format!("{hint}_{n}");
             n += 1;
         }
+        self.names.insert(hint.to_owned(), n);
+        self.names.entry(name.clone()).or_insert(1);
         name
     }
 
@@ -313,6 +321,15 @@ impl<'db> Cx<'db> {
     pub(crate) fn whole(&self, id: TensorId) -> View {
         let shape = self.tensors.get(id.0 as usize).map_or(&[][..], |t| &t.shape);
         View::whole(Base::Register(id), shape)
+    }
+}
+
+/// Leaves out the middle of a long trail of calls.
+fn shorten(error: &mut LowerError) {
+    const ENDS: usize = 4;
+    if let Some(left_out) = error.calls.len().checked_sub(2 * ENDS).filter(|n| *n > 0) {
+        error.calls.drain(ENDS..ENDS + left_out);
+        error.notes.push(format!("{left_out} calls in between are not shown"));
     }
 }
 

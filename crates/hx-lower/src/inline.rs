@@ -1,4 +1,4 @@
-//! Tile functions, inlined where they are called, and constants.
+//! Tile functions, inlined where they are called.
 
 use std::collections::BTreeMap;
 
@@ -16,42 +16,6 @@ use crate::value::{Tensor, Value};
 use crate::whole::{Whole, width};
 
 impl<'db> Cx<'db> {
-    /// The value of a constant, evaluated in its own file.
-    pub(crate) fn const_value(&mut self, at: ExprId, key: &ItemKey) -> Lower<Value> {
-        if self.consts.contains(key) {
-            return self.fail(
-                &codes::RECURSION,
-                at,
-                format!("the constant `{}` needs its own value", key.name),
-            );
-        }
-        let Some(item) = self.frame().item.used(self.db, key) else { return self.meaningless(at) };
-        let body = item.body(self.db);
-        let call = Some(self.origin(at));
-        self.consts.push(key.clone());
-        self.frames.push(Frame {
-            item,
-            key: key.clone(),
-            store: &body.store,
-            names: item.names(self.db),
-            in_signature: false,
-            generics: Vec::new(),
-            params: Vec::new(),
-            dims: BTreeMap::new(),
-            locals: BTreeMap::new(),
-            variables: BTreeMap::new(),
-            operands: 0,
-            call,
-        });
-        let value = self.eval(body.root).and_then(|value| match body.ty {
-            Some(ty) => self.number_of_type(body.root, value, ty),
-            None => Ok(value),
-        });
-        self.frames.pop();
-        self.consts.pop();
-        value
-    }
-
     /// A call of a tile function: its body in the place of the call.
     pub(crate) fn inline(
         &mut self,

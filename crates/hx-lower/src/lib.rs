@@ -5,7 +5,9 @@
 //! of devices. What the language has and the compiler cannot do yet is an error with its place, never a wrong program.
 //! Start at [`lower`].
 
+mod bounds;
 mod call;
+mod constant;
 mod cx;
 mod debug;
 mod elementwise;

@@ -21,6 +21,7 @@ impl<'db> Cx<'db> {
 
     /// The value of an expression that a `let` of this name takes.
     pub(crate) fn eval_named(&mut self, id: ExprId, hint: Option<&str>) -> Lower<Value> {
+        self.step(id)?;
         let store = self.store();
         let flow = matches!(store[id], HirExpr::Block(_) | HirExpr::If { .. });
         // Operands of an open expression are values already: nothing may be assigned to before it is done.
@@ -29,7 +30,7 @@ impl<'db> Cx<'db> {
         self.frame_mut().operands -= usize::from(!flow);
         match value? {
             Value::Error => Err(Reported(())),
-            value => Ok(value),
+            value => self.bounded(id, value),
         }
     }
 
@@ -286,6 +287,7 @@ impl<'db> Cx<'db> {
                 ),
             };
         }
+        self.short(id, a, b)?;
         Ok(match op {
             ArithOp::Add => (a.clone() + b.clone()).simplify(&self.facts),
             ArithOp::Sub => (a.clone() - b.clone()).simplify(&self.facts),

@@ -1,5 +1,6 @@
 //! Tests of lowering: text in, tile program or diagnostics out.
 
+mod bounds;
 mod debug;
 mod errors;
 mod moves;
@@ -58,4 +59,11 @@ fn without_lines(text: &str, ranges: impl Iterator<Item = hx_base::TextRange>) -
         }
     }
     out
+}
+
+/// Whether the last kernel of the text has a tile program with its default arguments.
+fn lowered(text: &str) -> bool {
+    let (db, file) = TestDb::with_file(text);
+    let kernel = file_items(&db, file).kernels().last().expect("the text has a kernel");
+    lower(&db, kernel, &CtArgs::default(), &LaunchFacts::all_16()).is_ok()
 }

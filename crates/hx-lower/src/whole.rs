@@ -94,6 +94,7 @@ impl Cx<'_> {
         let dtype = self.common_type(&at, &wholes)?;
         let a = &wholes[0].value;
         let b = wholes.get(1).map_or_else(Expr::default, |b| b.value.clone());
+        self.short(id, a, &b)?;
         if matches!(operator, Div | Rem) && b.is_zero() {
             return self.fail(&codes::CONSTANT_ERROR, at.get(1).copied().unwrap_or(id), "division by zero");
         }

@@ -100,7 +100,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "set",
         arguments: "[NAME VALUE]",
-        what: "settings: `seed N`, `timeout SECONDS` (or `off`)",
+        what: "settings: `memory SIZE`, `seed N`, `timeout SECONDS` (or `off`)",
         more: "Without a name, all settings are shown.",
         run: settings::set,
     },

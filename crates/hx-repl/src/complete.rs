@@ -112,7 +112,7 @@ fn arguments(command: &str) -> Vec<String> {
         "device" => vec!["auto", "sim", "cuda"],
         "target" => Arch::ALL.iter().map(|a| a.name()).collect(),
         "emit" => EmitKind::NAMES.to_vec(),
-        "set" => vec!["seed", "timeout"],
+        "set" => vec!["memory", "seed", "timeout"],
         "help" => COMMANDS.iter().map(|c| c.name).collect(),
         _ => Vec::new(),
     };

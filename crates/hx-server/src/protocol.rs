@@ -125,8 +125,8 @@ pub(crate) struct Costs {
     /// The registers are an estimate, not what the CUDA compiler said.
     pub(crate) estimated: bool,
     pub(crate) blocks_per_multiprocessor: u32,
-    /// `registers`, `shared memory`, `threads` or `blocks`.
-    pub(crate) limited_by: String,
+    /// `registers`, `shared memory`, `threads` or `blocks`; nothing while the registers are estimated.
+    pub(crate) limited_by: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]

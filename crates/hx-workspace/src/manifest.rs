@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use hx_base::{Applicability, Db, Diagnostic, SourceFile, TextRange, codes, nearest};
+use hx_base::{Applicability, Db, Diagnostic, SourceFile, TextRange, codes, limits, nearest};
 use hx_target::Arch;
 use hx_worker::{folders, trust::Trust};
 use toml::de::{DeTable, DeValue};
@@ -35,6 +35,8 @@ pub struct Manifest {
     pub cache: Option<PathBuf>,
     /// `run.device`: `auto`, `sim`, `cuda` or `cuda:N`.
     pub device: Option<String>,
+    /// `run.memory`: what host tensors may take, in bytes.
+    pub memory: Option<u64>,
     /// `test.seed`
     pub seed: Option<u64>,
     /// `test.timeout` in seconds.
@@ -46,7 +48,7 @@ pub struct Manifest {
 const TABLES: &[(&str, &[&str])] = &[
     ("package", &["name", "version"]),
     ("build", &["target", "nvrtc", "cache"]),
-    ("run", &["device"]),
+    ("run", &["device", "memory"]),
     ("test", &["seed", "timeout"]),
 ];
 
@@ -62,6 +64,7 @@ impl Manifest {
             nvrtc: None,
             cache: None,
             device: None,
+            memory: None,
             seed: None,
             timeout: None,
             diagnostics: Vec::new(),
@@ -141,6 +144,11 @@ impl Manifest {
                 }
                 None => {}
             },
+            "run.memory" => match self.text(value, at.clone()).map(|text| (limits::bytes(&text), text)) {
+                Some((Ok(bytes), _)) => self.memory = Some(bytes),
+                Some((Err(wanted), text)) => self.report(at, format!("found `{text}`, {wanted}")),
+                None => {}
+            },
             "test.seed" => {
                 match value.as_integer().and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok()) {
                     Some(seed) => self.seed = Some(seed),
@@ -149,8 +157,9 @@ impl Manifest {
             }
             "test.timeout" => {
                 let number = value.as_integer().map(|n| n.as_str()).or(value.as_float().map(|n| n.as_str()));
-                match number.and_then(|text| text.parse::<f64>().ok()).filter(|seconds| *seconds > 0.0) {
-                    Some(seconds) => self.timeout = Some(seconds),
+                match number.map(|text| (text, limits::seconds(text))) {
+                    Some((_, Ok(seconds))) => self.timeout = Some(seconds),
+                    Some((text, Err(wanted))) => self.report(at, format!("found `{text}`, {wanted}")),
                     None => self.mismatch(at, value, "a positive number of seconds"),
                 }
             }

@@ -11,6 +11,7 @@ mod setup;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hx_base::limits::{bytes, seconds};
 use hx_driver::DeviceChoice;
 use hx_target::Arch;
 
@@ -161,6 +162,9 @@ pub(crate) struct RunArgs {
     /// Seconds after which the run is stopped.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
+    /// What host tensors may take, as in 512MiB or 16GiB; 4 GiB if nothing says otherwise.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
     /// Show what the simulator counted for each operation of each launch; runs on the simulator.
     #[arg(long)]
     pub report: bool,
@@ -202,6 +206,9 @@ pub(crate) struct TestArgs {
     /// Seconds after which one test is stopped.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
+    /// What host tensors may take, as in 512MiB or 16GiB; 4 GiB if nothing says otherwise.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
     /// Show what passing tests print, too.
     #[arg(long)]
     pub nocapture: bool,
@@ -244,9 +251,4 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
     pub target: TargetArgs,
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let parsed = text.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0);
-    parsed.ok_or_else(|| "expected a positive number of seconds".to_owned())
 }

@@ -121,6 +121,13 @@ fn setup(
     })
 }
 
+/// Sets what host tensors may take, if a flag or the project says it.
+fn limit_memory(flag: Option<u64>, manifest: Option<&Manifest>) {
+    if let Some(bytes) = flag.or(manifest.and_then(|m| m.memory)) {
+        hx_host::memory::set_limit(bytes);
+    }
+}
+
 /// A kernel has no default instance, as this compile-time parameter has no default.
 fn open_parameter(kernel: &str, parameter: &str) -> String {
     format!("`{kernel}` needs a value for `{parameter}`: `--set {parameter}=...`")

@@ -1,7 +1,8 @@
 //! The command line: flags, streams, exit codes. It knows nothing else; every verb is a function of `hx-driver`.
 //!
 //! Results go to stdout, diagnostics and progress to stderr; JSON diagnostics are results. Exit codes: 0 good; 1 the
-//! checked thing is bad; 2 usage; 3 the environment lacks what was required; 4 no test matched; 101 a compiler bug, with a
+//! checked thing is bad; 2 usage; 3 the environment lacks what was required, or a
+//! result could not be written; 4 no test matched; 101 a compiler bug, with a
 //! report file; 130 Ctrl-C. `hx worker` is the only process that loads CUDA.
 
 mod cli;
@@ -21,7 +22,11 @@ use crate::output::Output;
 const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // `--help` and `--version` come here, too, and are results.
+        Err(told) => return told_by_parser(&told),
+    };
     if let Some(Command::Worker) = cli.command {
         return hx_runtime::serve(std::io::stdin(), std::io::stdout());
     }
@@ -32,6 +37,16 @@ fn main() -> ExitCode {
     match std::thread::Builder::new().name("hx".to_owned()).stack_size(STACK).spawn(run) {
         Ok(thread) => thread.join().unwrap_or_else(|_| Exit::Bug.into()),
         Err(_) => Exit::Environment.into(),
+    }
+}
+
+/// Prints what the parser of the flags says: a mistake to stderr, help to stdout.
+fn told_by_parser(told: &clap::Error) -> ExitCode {
+    let output = Output::new(cli::Color::Auto, cli::MessageFormat::Human);
+    output.written(told.print());
+    match told.exit_code() {
+        0 if Output::has_lost_results() => Exit::Environment.into(),
+        code => ExitCode::from(u8::try_from(code).unwrap_or(2)),
     }
 }
 
@@ -74,7 +89,11 @@ impl From<Exit> for ExitCode {
 /// Runs the verb. One that Ctrl-C cut short has not found what its own exit code would say.
 fn dispatch(cli: Cli, output: &Output) -> Exit {
     let exit = execute(cli, output);
-    if interrupt::requested() { Exit::Interrupted } else { exit }
+    match exit {
+        _ if interrupt::requested() => Exit::Interrupted,
+        Exit::Good if Output::has_lost_results() => Exit::Environment,
+        exit => exit,
+    }
 }
 
 fn execute(cli: Cli, output: &Output) -> Exit {

@@ -1,12 +1,16 @@
 //! The two streams, colour, and the forms of diagnostics. The only module that prints.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use hx_base::{Code, Db, Diagnostic, printable};
+use hx_base::{Code, Db, Diagnostic, codes, printable};
 use hx_host::HostError;
 use hx_report::{Config, Format, Renderer};
 
 use crate::cli::{Color, MessageFormat};
+
+/// Set once a result could not be written.
+static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Where and how things are said.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +44,27 @@ impl Output {
     /// Text for stdout. A reader that went away ends nothing: the exit code still says what was found.
     pub(crate) fn result(&self, text: &str) {
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes());
-        let _ = stdout.flush();
+        self.written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
+    }
+
+    /// Takes note of how writing to stdout went. A full disk or the like is told once; the command then ends with an exit code
+    /// that says so.
+    pub(crate) fn written(&self, outcome: std::io::Result<()>) {
+        let Err(error) = outcome else { return };
+        if error.kind() != std::io::ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
+            // Never as JSON: that would go to the same place.
+            self.error_text(&format!("error[{}]: cannot write to stdout: {error}\n", codes::IO_ERROR.id));
+        }
+    }
+
+    /// Stdout for a session, which writes by itself.
+    pub(crate) fn stdout(&self) -> Results<'_> {
+        Results(self)
+    }
+
+    /// Whether a result could not be written.
+    pub(crate) fn has_lost_results() -> bool {
+        LOST.load(Ordering::Relaxed)
     }
 
     /// The page about a code, on stdout.
@@ -112,5 +135,20 @@ impl Output {
             return format!("\x1b[{color}m{text}\x1b[0m");
         }
         text.to_owned()
+    }
+}
+
+/// Stdout whose failures are noted.
+pub(crate) struct Results<'a>(&'a Output);
+
+impl std::io::Write for Results<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.written(std::io::stdout().lock().write_all(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.written(std::io::stdout().lock().flush());
+        Ok(())
     }
 }

@@ -150,6 +150,10 @@ family! {
     /// PATH` takes it back. `--nvrtc` and `HX_NVRTC` need no trust: the user says them, not the project.
     UNTRUSTED_PROJECT = "HX0632", "untrusted-project", Warning, "a project that is not trusted names a library";
 
+    /// Host tensors would take more memory than `--memory` allows, which is 4 GiB unless it says otherwise. Arithmetic on the
+    /// host is done in 64 bits, so a tensor of `f16` takes four times its own bytes to compute with.
+    MEMORY_LIMIT = "HX0633", "memory-limit", Error, "the memory limit was reached";
+
     /// The simulator saw an integer divided by 0. The quotient and the remainder are then 0, on the simulator and on the GPU, but
     /// a kernel that relies on it rarely means to, so the simulator stops. A division that `where` does not choose is none:
     ///

@@ -377,4 +377,22 @@ family! {
     /// }
     /// ```
     PATTERN_MISMATCH = "HX0223", "pattern-mismatch", Error, "a pattern does not fit its value";
+
+    /// Evaluating this at compile time takes more work or more space than the compiler spends. The bounds are counted, not
+    /// timed, so a program passes on every machine or on none. Functions that call others twice at each level, tuples that
+    /// double from line to line, and unrolled loops of very many rounds reach them.
+    ///
+    /// ```hx fails
+    /// const T0 = (1, 1, 1, 1, 1, 1, 1, 1);
+    /// const T1 = (T0, T0, T0, T0, T0, T0, T0, T0);
+    /// const T2 = (T1, T1, T1, T1, T1, T1, T1, T1);
+    /// const T3 = (T2, T2, T2, T2, T2, T2, T2, T2);
+    /// const T4 = (T3, T3, T3, T3, T3, T3, T3, T3);
+    /// ```
+    ///
+    /// ```hx
+    /// const T0 = (1, 1, 1, 1, 1, 1, 1, 1);
+    /// const T1 = (T0, T0, T0, T0, T0, T0, T0, T0);
+    /// ```
+    COMPILE_TIME_LIMIT = "HX0224", "compile-time-limit", Error, "this takes too much work at compile time";
 }

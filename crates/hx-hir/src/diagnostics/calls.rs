@@ -4,7 +4,7 @@ use hx_base::{Applicability, Diagnostic, TextRange, codes};
 
 use super::{Reporter, count, nearest};
 use crate::{
-    ArgProblem, Expr, ExprId, Item, Name, Place, Resolution, TypeProblem, builtin, fn_signature,
+    ArgProblem, Expr, ExprId, Item, MAX_PARTS, Name, Place, Resolution, TypeProblem, builtin, fn_signature,
     kernel_signature,
 };
 
@@ -42,6 +42,12 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
         }
         TypeProblem::Recursion { expr, name } => {
             at.diagnostic(&codes::RECURSION, at.expr(*expr), format!("`{name}` needs itself"))
+        }
+        TypeProblem::TooManyParts { expr } => {
+            let message = format!(
+                "found a value of more than {MAX_PARTS} parts, wanted at most so many at compile time"
+            );
+            at.diagnostic(&codes::COMPILE_TIME_LIMIT, at.expr(*expr), message)
         }
         _ => return None,
     })

@@ -558,7 +558,6 @@ impl<'a> Infer<'a> {
         let mut inner = Infer::new(self.db, item, &sig.store, names);
         inner.generics = types.generics.clone();
         inner.params = given.to_vec();
-        inner.consts.clone_from(&self.consts);
         let mut bound: Vec<(Name, Value)> = Vec::new();
         for (param, given) in sig.params.iter().zip(given) {
             let (crate::TypeRef::Named { shape: Some(shape), .. }, Ty::Tensor(t)) =

@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use hx_index::Expr as Value;
 
-use super::{Infer, TypeProblem, is_missing};
+use super::{Infer, MAX_TERMS, TypeProblem, is_missing};
 use crate::{
     ArithOp, BinaryOp, Block, CmpOp, Elem, Expr, ExprId, Extent, Literal, LogicOp, MemorySpace, TensorTy, Ty,
     UnaryOp, definitely_differ,
@@ -43,8 +43,14 @@ impl<'a> Infer<'a> {
             }
             Expr::Field { base, name } => self.field(id, *base, name),
             Expr::Index { base, args } => self.index(id, *base, args),
-            Expr::Tuple(fields) => Ty::Tuple(fields.iter().map(|f| self.expr(f.value)).collect()),
-            Expr::Array(parts) => Ty::Array(parts.iter().map(|p| self.expr(*p)).collect()),
+            Expr::Tuple(fields) => {
+                let parts = fields.iter().map(|f| self.expr(f.value)).collect();
+                self.compound(id, parts, Ty::Tuple)
+            }
+            Expr::Array(parts) => {
+                let parts = parts.iter().map(|p| self.expr(*p)).collect();
+                self.compound(id, parts, Ty::Array)
+            }
             Expr::Layout { shape, stride } => self.layout(*shape, *stride),
             Expr::Range { start, end } => {
                 let mut bound = |e: &Option<ExprId>| {
@@ -207,6 +213,10 @@ impl<'a> Infer<'a> {
             return self.report(TypeProblem::NoOperation { expr: id, op: "@", lhs, rhs });
         }
         let (Some(a), Some(b)) = (a, b) else { return Ty::Int(None) };
+        if a.is_larger_than(MAX_TERMS) || b.is_larger_than(MAX_TERMS) {
+            // Instances report it, where nothing shorter is known of the value.
+            return Ty::Int(None);
+        }
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
             let overflows = match op {
                 ArithOp::Add => x.checked_add(y).is_none(),

@@ -7,6 +7,10 @@ use crate::{ArgProblem, Elem, ExprId, Extent, MemorySpace, Name, PatId, Ty};
 
 /// A block has no more threads than this on any target.
 pub const MAX_THREADS: i64 = 1024;
+/// A value of compile time has at most this many parts: numbers, types and the like in all its tuples and arrays.
+pub const MAX_PARTS: usize = 1 << 14;
+/// Arithmetic is done on symbolic integers of at most this many terms and factors.
+pub const MAX_TERMS: usize = 512;
 /// The threads of a warp on every target: those of a block are a multiple of it.
 pub const WARP: i64 = 32;
 
@@ -152,6 +156,10 @@ pub enum TypeProblem {
     Recursion {
         expr: ExprId,
         name: Name,
+    },
+    /// A tuple or array with more than [`MAX_PARTS`] parts.
+    TooManyParts {
+        expr: ExprId,
     },
     DivisionByZero {
         expr: ExprId,

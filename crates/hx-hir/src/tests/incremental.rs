@@ -87,17 +87,19 @@ fn an_item_above_infers_only_itself() {
         "const TILE",
         "const OTHER = 3;\nconst TILE",
         expect![[r#"
-        body_names × 1
-        body_of × 1
-        file_items × 1
-        find_item × 1
-        imports × 1
-        infer_body × 1
-        item_named × 10
-        lowered_const × 1
-        parse × 1
-        signature_names × 1
-    "#]],
+            body_names × 1
+            body_of × 1
+            constants_of × 1
+            file_items × 1
+            find_item × 1
+            imports × 1
+            infer_body × 1
+            item_named × 10
+            lowered_const × 1
+            parse × 1
+            signature_names × 1
+            standing × 1
+        "#]],
     );
 }
 
@@ -107,14 +109,15 @@ fn a_constant_reaches_those_that_use_it() {
         "= 64",
         "= 32",
         expect![[r#"
-        body_names × 1
-        body_of × 1
-        file_items × 1
-        infer_body × 3
-        lowered_const × 1
-        parse × 1
-        signature_types × 1
-    "#]],
+            body_names × 1
+            body_of × 1
+            constant_type × 1
+            file_items × 1
+            infer_body × 3
+            lowered_const × 1
+            parse × 1
+            signature_types × 1
+        "#]],
     );
 }
 
@@ -125,4 +128,26 @@ fn whitespace_moves_diagnostics() {
     assert_eq!(u32::from(place(&db)), 10);
     file.update_text(&mut db, "const A =   B;\n");
     assert_eq!(u32::from(place(&db)), 12);
+}
+
+#[test]
+fn a_constant_runs_again_alone() {
+    let items: String = (1..100).map(|i| format!("const A{i} = A{} + A{};\n", i - 1, i - 1)).collect();
+    let text = format!("const A0 = 0;\n{items}const OTHER = 1;\n");
+    let (mut db, file) = TestDb::with_file(&text);
+    file_diagnostics(&db, file);
+    db.log().take();
+    file.update_text(&mut db, text.replace("OTHER = 1", "OTHER = 2"));
+    file_diagnostics(&db, file);
+    expect![[r#"
+        body_names × 1
+        body_of × 1
+        file_diagnostics × 1
+        file_items × 1
+        infer_body × 1
+        item_diagnostics × 1
+        lowered_const × 1
+        parse × 1
+    "#]]
+    .assert_eq(&db.log().take_counts());
 }

@@ -1,5 +1,8 @@
 //! Operators, fields and indices on values.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use hx_hir::{ArithOp, BinaryOp, CmpOp, ExprId, LogicOp, UnaryOp};
 
 use super::{EvalResult, Frame};
@@ -8,7 +11,13 @@ use crate::dense::show_shape;
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::matmul::matmul;
+use crate::memory::claim;
 use crate::value::Value;
+
+/// Products of tensors with fewer pairs of elements than this take no time worth stopping in.
+const SHORT: usize = 1 << 24;
+/// How often a product looks whether it should stop.
+const POLL: Duration = Duration::from_millis(10);
 
 impl Frame<'_, '_> {
     pub(super) fn binary(&mut self, id: ExprId, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> EvalResult<Value> {
@@ -20,7 +29,37 @@ impl Frame<'_, '_> {
             return Ok(Value::Bool(*left));
         }
         let right = self.expr(rhs)?;
+        if op == BinaryOp::Arith(ArithOp::MatMul) {
+            return self.product(id, &left, &right);
+        }
         self.at(id, binary(op, &left, &right))
+    }
+
+    /// `a @ b`, which takes long enough to be stopped on the way.
+    fn product(&mut self, id: ExprId, a: &Value, b: &Value) -> EvalResult<Value> {
+        let (x, y) = self.at(id, operands("@", a, b))?;
+        let (stop, done) = (AtomicBool::new(false), AtomicBool::new(false));
+        if x.data.len().saturating_mul(y.data.len()) < SHORT {
+            return self.at(id, matmul(&x, &y, &stop).map(Value::from_dense));
+        }
+        let here = std::thread::current();
+        let product = std::thread::scope(|scope| {
+            let working = scope.spawn(|| {
+                let product = matmul(&x, &y, &stop);
+                done.store(true, Ordering::Release);
+                here.unpark();
+                product
+            });
+            while !done.load(Ordering::Acquire) && !working.is_finished() {
+                if self.session.surroundings.stopped() {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                std::thread::park_timeout(POLL);
+            }
+            working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        self.poll(id)?;
+        self.at(id, product.map(Value::from_dense))
     }
 }
 
@@ -36,7 +75,10 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
             None => elementwise(comparison(cmp)),
         },
         BinaryOp::Arith(ArithOp::Add) => match (a, b) {
-            (Value::Str(x), Value::Str(y)) => Ok(Value::Str(format!("{x}{y}"))),
+            (Value::Str(x), Value::Str(y)) => {
+                claim(x.len().checked_add(y.len()), || "a string".to_owned())?;
+                Ok(Value::Str(format!("{x}{y}")))
+            }
             (Value::Str(_), other) | (other, Value::Str(_)) => {
                 Err(HostError::ty(format!("`+` cannot join a string and {}", other.kind()))
                     .help("`print` shows several values, separated by spaces"))
@@ -50,7 +92,7 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
         BinaryOp::Arith(ArithOp::Rem) => elementwise(Binary::Rem),
         BinaryOp::Arith(ArithOp::MatMul) => {
             let (x, y) = operands("@", a, b)?;
-            matmul(&x, &y).map(Value::from_dense)
+            matmul(&x, &y, &AtomicBool::new(false)).map(Value::from_dense)
         }
         BinaryOp::Compose => super::layouts::compose(a, b),
         BinaryOp::Logic(LogicOp::And) => elementwise(Binary::And),

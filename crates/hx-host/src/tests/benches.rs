@@ -28,7 +28,7 @@ impl Device for Clock {
             return Err(LaunchError::call(HostError::new(&codes::MISSING_CUBLAS, "it is not there")));
         }
         let run = || -> Result<(), HostError> {
-            let mut product = crate::matmul::matmul(&request.a.dense()?, &request.b.dense()?)?;
+            let mut product = crate::matmul::matmul(&request.a.dense()?, &request.b.dense()?, &false.into())?;
             let values = product.data.into_floats().into_iter().map(|v| v + self.off).collect();
             product.data = crate::Numbers::Float(values);
             request.c.assign(&product)

@@ -552,3 +552,15 @@ fn what_nobody_knows_is_neither_true_nor_false() {
         "#]],
     );
 }
+
+#[test]
+fn long_chains_of_constants_have_values() {
+    let chain: String = (1..1000).rev().map(|i| format!("const B{i} = B{} + 1;\n", i - 1)).collect();
+    let doubled: String = (1..60).map(|i| format!("const A{i} = A{} + A{};\n", i - 1, i - 1)).collect();
+    check(
+        &format!("{chain}const B0 = 1;\nconst A0 = 1;\n{doubled}main {{ print(B999, A59); }}"),
+        expect![[r#"
+            1000 576460752303423488
+        "#]],
+    );
+}

@@ -204,7 +204,7 @@ fn a_kernel_and_its_costs() {
 
         ---
 
-        128 threads · 8 KiB shared · ~72 registers · 7 blocks a multiprocessor (registers)
+        128 threads · 8 KiB shared · about 72 registers (estimated) · at most 16 blocks a multiprocessor
 
         *sm_90a, assuming `BK = 16`, `BM = 64`, `BN = 64`, all dimensions and strides multiples of 16*"#]],
     );
@@ -334,7 +334,7 @@ fn costs_are_estimated_until_the_compiler_has_spoken() {
         let costs = crate::costs(&db, file, None, &shown(), measured).expect("nothing is written");
         costs.map(|costs| costs.iter().map(crate::Costs::summary).collect::<Vec<_>>().join("\n"))
     };
-    expect!["8 KiB shared · ~72 registers · 7 blocks a multiprocessor (registers)"]
+    expect!["8 KiB shared · about 72 registers (estimated) · at most 16 blocks a multiprocessor"]
         .assert_eq(&of(&|_| None).unwrap_or_default());
     expect!["8 KiB shared · 80 registers · 6 blocks a multiprocessor (registers)"]
         .assert_eq(&of(&|_| Some(80)).unwrap_or_default());
@@ -351,7 +351,7 @@ fn lenses_stand_above_what_they_run() {
     let (db, file) = with_text(&text);
     let lenses = lenses(&db, file, &LastGood::default());
     expect![[r#"
-        2:8 8 KiB shared · ~72 registers · 7 blocks a multiprocessor (registers)
+        2:8 8 KiB shared · about 72 registers (estimated) · at most 16 blocks a multiprocessor
         2:8 CUDA
         2:8 PTX
         2:8 SASS

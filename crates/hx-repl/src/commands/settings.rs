@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use hx_base::limits;
 use hx_driver::{DeviceChoice, Setup};
 use hx_host::eval::Environment;
 use hx_target::Arch;
@@ -87,7 +88,9 @@ pub(super) fn set(session: &mut Session, text: &str, screen: &mut Screen<'_>) ->
         [] => {
             let timeout =
                 session.config.timeout.map_or("off".to_owned(), |limit| format!("{} s", limit.as_secs_f64()));
-            screen.result(&format!("seed     {}\ntimeout  {timeout}", session.config.seed));
+            let memory = limits::byte_text(hx_host::memory::limit());
+            screen
+                .result(&format!("memory   {memory}\nseed     {}\ntimeout  {timeout}", session.config.seed));
             Outcome::Good
         }
         ["seed", value] => match value.parse() {
@@ -103,19 +106,25 @@ pub(super) fn set(session: &mut Session, text: &str, screen: &mut Screen<'_>) ->
             session.config.timeout = None;
             Outcome::Good
         }
-        ["timeout", value] => match value.parse::<f64>().ok().filter(|s| s.is_finite() && *s > 0.0) {
-            Some(seconds) => match Duration::try_from_secs_f64(seconds) {
-                Ok(limit) => {
-                    session.config.timeout = Some(limit);
-                    Outcome::Good
-                }
-                Err(_) => fail(screen, format!("`{value}` seconds are too many")),
-            },
-            None => fail(screen, format!("found the timeout `{value}`, expected seconds or `off`")),
+        ["timeout", value] => match limits::seconds(value) {
+            Ok(seconds) => {
+                session.config.timeout = Some(Duration::from_secs_f64(seconds));
+                Outcome::Good
+            }
+            Err(wanted) => fail(screen, format!("found the timeout `{value}`, {wanted}, or `off`")),
+        },
+        ["memory", value] => match limits::bytes(value) {
+            Ok(bytes) => {
+                hx_host::memory::set_limit(bytes);
+                Outcome::Good
+            }
+            Err(wanted) => fail(screen, format!("found the memory `{value}`, {wanted}")),
         },
         [name, ..] => {
-            let hint = hx_base::nearest(name, ["seed", "timeout"])
-                .map_or("`seed` and `timeout`".to_owned(), |near| format!("perhaps `{near} VALUE` is meant"));
+            let hint = hx_base::nearest(name, ["memory", "seed", "timeout"])
+                .map_or("`memory`, `seed` and `timeout`".to_owned(), |near| {
+                    format!("perhaps `{near} VALUE` is meant")
+                });
             fail(screen, format!("there is no such setting as `{text}`; {hint}"))
         }
     }

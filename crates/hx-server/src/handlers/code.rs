@@ -147,8 +147,8 @@ pub(crate) fn costs(snapshot: &Snapshot, params: &protocol::CostsParams) -> Hand
             shared_bytes: c.shared_bytes,
             registers: c.registers,
             estimated: c.estimated,
-            blocks_per_multiprocessor: c.residency.blocks,
-            limited_by: c.residency.limited_by.to_owned(),
+            blocks_per_multiprocessor: c.blocks,
+            limited_by: c.limited_by.map(str::to_owned),
         };
         Ok(costs.map(|costs| costs.into_iter().map(converted).collect()).map_err(invalid))
     })

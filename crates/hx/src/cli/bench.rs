@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CandidateArgs, DeviceArgs, seconds};
+use super::{CandidateArgs, DeviceArgs, bytes, seconds};
 
 #[derive(Args, Debug)]
 pub(crate) struct BenchArgs {
@@ -57,6 +57,9 @@ pub(crate) struct BenchArgs {
     /// Seconds after which one bench is stopped.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
+    /// What host tensors may take, as in 512MiB or 16GiB; 4 GiB if nothing says otherwise.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
     #[command(flatten)]
     pub device: DeviceArgs,
     #[command(flatten)]

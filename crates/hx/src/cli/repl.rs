@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{DeviceArgs, seconds};
+use super::{DeviceArgs, bytes, seconds};
 
 #[derive(Args, Debug, Default)]
 pub(crate) struct ReplArgs {
@@ -14,6 +14,9 @@ pub(crate) struct ReplArgs {
     /// Seconds after which one entry is stopped.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
+    /// What host tensors may take, as in 512MiB or 16GiB; 4 GiB if nothing says otherwise.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
     /// In a script, go on after an entry that fails; the exit code still tells.
     #[arg(long)]
     pub keep_going: bool,

@@ -90,6 +90,7 @@ fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, E
 fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions {
     let manifest = loaded.manifest.as_ref();
     let usual = TimePlan::default();
+    super::limit_memory(args.memory, manifest);
     let plan = TimePlan {
         repeats: args.repeats.unwrap_or(usual.repeats),
         warmup: args.warmup.unwrap_or(usual.warmup),

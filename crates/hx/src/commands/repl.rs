@@ -7,7 +7,7 @@ use hx_repl::{Config, Outcome, Screen, Session, run_prompt, run_script};
 use hx_worker::WorkerCommand;
 use hx_workspace::Database;
 
-use super::{project_here, setup};
+use super::{limit_memory, project_here, setup};
 use crate::cli::ReplArgs;
 use crate::output::Output;
 use crate::{Exit, crash, interrupt};
@@ -28,6 +28,7 @@ fn ran(args: &ReplArgs, output: &Output) -> Result<Exit, Exit> {
     if let Some(program) = &args.worker {
         setup.worker = WorkerCommand::new(program);
     }
+    limit_memory(args.memory, manifest.as_ref());
     let at_terminal = is_at_terminal();
     let config = Config {
         setup,
@@ -44,7 +45,7 @@ fn ran(args: &ReplArgs, output: &Output) -> Result<Exit, Exit> {
             _ => Exit::Good,
         });
     }
-    let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
+    let (mut out, mut err) = (output.stdout(), std::io::stderr());
     let mut screen = Screen::new(&mut out, &mut err, output.style());
     let outcome = run_script(&mut session, &mut std::io::stdin().lock(), args.keep_going, &mut screen);
     Ok(match outcome {

@@ -8,7 +8,7 @@ use hx_driver::{DeviceChoice, RunOutcome, run_main};
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
 
-use super::{load, machine, machine_warnings, setup};
+use super::{limit_memory, load, machine, machine_warnings, setup};
 use crate::cli::RunArgs;
 use crate::output::Output;
 use crate::{Exit, interrupt};
@@ -67,6 +67,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
         device => device,
     };
     let setup = setup(device, &args.device.target, loaded.manifest.as_ref(), output)?;
+    limit_memory(args.memory, loaded.manifest.as_ref());
     let machine = machine(&setup, output)?;
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));

@@ -91,6 +91,7 @@ fn execute(
 ) -> Result<Exit, Exit> {
     let (args, loaded, output) = (teller.args, teller.loaded, teller.output);
     let manifest = loaded.manifest.as_ref();
+    super::limit_memory(args.memory, manifest);
     let machine = if args.no_run { announce(open_compiler(setup), output)? } else { machine(setup, output)? };
     if args.require_gpu && !args.no_run && !machine.is_gpu() {
         let reason = "`--require-gpu` was given, and the tests would run on the simulator";

@@ -5,6 +5,7 @@ mod build;
 mod errors;
 mod fmt;
 mod layout;
+mod limits;
 mod testing;
 mod why;
 

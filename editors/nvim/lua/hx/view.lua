@@ -154,15 +154,16 @@ end
 ---@param kernel table
 ---@return string
 function M.describe_costs(kernel)
-  return ("%s (%s): %d threads, %d B shared, %s%d registers, %d blocks per multiprocessor, limited by %s"):format(
+  local form = kernel.estimated
+      and "%s (%s): %d threads, %d B shared, about %d registers (estimated), at most %d blocks per multiprocessor"
+    or "%s (%s): %d threads, %d B shared, %d registers, %d blocks per multiprocessor, limited by " .. kernel.limitedBy
+  return form:format(
     kernel.kernel,
     kernel.target,
     kernel.threads,
     kernel.sharedBytes,
-    kernel.estimated and "about " or "",
     kernel.registers,
-    kernel.blocksPerMultiprocessor,
-    kernel.limitedBy
+    kernel.blocksPerMultiprocessor
   )
 end
 

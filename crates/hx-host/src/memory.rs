@@ -1,0 +1,94 @@
+//! How much memory host tensors may take.
+//!
+//! Memory is the process's, so the limit and what is in use are counted for all evaluations together. A computation asks before
+//! it allocates: running out of memory would end the process. Start at [`claim`].
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hx_base::{codes, limits};
+
+use crate::error::{HostError, HostResult};
+
+/// What host tensors may take where nothing else is said: 4 GiB.
+pub const DEFAULT_LIMIT: u64 = 4 << 30;
+
+static LIMIT: AtomicU64 = AtomicU64::new(DEFAULT_LIMIT);
+/// Bytes of the tensors that there are.
+static HELD: AtomicU64 = AtomicU64::new(0);
+
+/// Sets the limit in bytes.
+pub fn set_limit(bytes: u64) {
+    LIMIT.store(bytes, Ordering::Relaxed);
+}
+
+/// The limit in bytes.
+pub fn limit() -> u64 {
+    LIMIT.load(Ordering::Relaxed)
+}
+
+/// Asks for memory that is about to be allocated. `what` names it, as in "a tensor of shape [4, 4]".
+///
+/// # Errors
+/// If the tensors that there are leave less than that below the limit, or the machine has no such room.
+pub(crate) fn claim(bytes: Option<usize>, what: impl FnOnce() -> String) -> HostResult<()> {
+    within(bytes, HELD.load(Ordering::Relaxed), limit(), what)
+}
+
+fn within(bytes: Option<usize>, held: u64, limit: u64, what: impl FnOnce() -> String) -> HostResult<()> {
+    let room = limit.saturating_sub(held);
+    // Reserving asks the system and does not touch the memory.
+    let reserves = |bytes: usize| Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
+    match bytes {
+        Some(bytes) if bytes as u64 <= room && reserves(bytes) => Ok(()),
+        Some(bytes) if bytes as u64 > room => {
+            let message = format!(
+                "found {}, which takes {} to compute with, wanted at most {} more",
+                what(),
+                limits::byte_text(bytes as u64),
+                limits::byte_text(room)
+            );
+            let error = HostError::new(&codes::MEMORY_LIMIT, message)
+                .note(format!("the tensors of this process may take {} together", limits::byte_text(limit)));
+            Err(error.help("`--memory SIZE` changes the limit, as in `--memory 16GiB`"))
+        }
+        _ => Err(HostError::new(&codes::MEMORY_LIMIT, format!("{} is too large for this machine", what()))),
+    }
+}
+
+/// Memory that a tensor holds, counted as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Held(u64);
+
+impl Held {
+    pub(crate) fn new(bytes: usize) -> Held {
+        HELD.fetch_add(bytes as u64, Ordering::Relaxed);
+        Held(bytes as u64)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        HELD.fetch_sub(self.0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::within;
+
+    #[test]
+    fn what_others_hold_counts() {
+        let tensor = || "a tensor of shape [1024]".to_owned();
+        assert!(within(Some(8 << 10), 0, 8 << 10, tensor).is_ok());
+        let error = within(Some(8 << 10), 1 << 10, 8 << 10, tensor).map_err(|e| e.message);
+        expect![[r#"
+            Err(
+                "found a tensor of shape [1024], which takes 8 KiB to compute with, wanted at most 7 KiB more",
+            )
+        "#]]
+        .assert_debug_eq(&error);
+        assert!(within(None, 0, u64::MAX, tensor).is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! The bounds of evaluation at compile time, counted in steps and parts, so that they are the same on every machine.
+
+use hx_base::codes;
+use hx_hir::{ExprId, MAX_PARTS, MAX_TERMS};
+use hx_index::{Cond, Expr};
+use hx_tile::Scalar;
+
+use crate::cx::Cx;
+use crate::error::Lower;
+use crate::value::{ExprTuple, Value};
+
+/// One kernel is lowered in at most this many steps; a step is the evaluation of one expression. The kernels of `std` take fewer
+/// than a thousand.
+pub(crate) const MAX_STEPS: u32 = 1 << 18;
+
+impl Cx<'_> {
+    /// Counts the evaluation of an expression.
+    ///
+    /// # Errors
+    /// If the lowering has taken [`MAX_STEPS`] already, or has reached another bound: it goes no further then.
+    pub(crate) fn step(&mut self, id: ExprId) -> Lower<()> {
+        if let Some(reported) = self.bound_reached {
+            return Err(reported);
+        }
+        if self.steps < MAX_STEPS {
+            self.steps += 1;
+            return Ok(());
+        }
+        self.stop(
+            id,
+            format!("found more than {MAX_STEPS} expressions to evaluate at compile time"),
+            "a `fn` is evaluated at each of its calls, and an unrolled loop in each round: call less often, or leave loops to run time",
+        )
+    }
+
+    /// Refuses a value that is too large to compute with.
+    pub(crate) fn bounded(&mut self, id: ExprId, value: Value) -> Lower<Value> {
+        if !larger(&value, &mut { MAX_PARTS }) {
+            return Ok(value);
+        }
+        let help = match value {
+            Value::Lazy(_) | Value::Tensor(_) => "`let` gives a part of the expression a tensor of its own",
+            _ => "split it up, or compute it at run time",
+        };
+        let message =
+            format!("found a value of more than {MAX_PARTS} parts, wanted at most so many at compile time");
+        self.stop(id, message, help)
+    }
+
+    /// Refuses arithmetic on symbolic integers that are too long.
+    pub(crate) fn short(&mut self, id: ExprId, a: &Expr, b: &Expr) -> Lower<()> {
+        if !a.is_larger_than(MAX_TERMS) && !b.is_larger_than(MAX_TERMS) {
+            return Ok(());
+        }
+        let message = format!(
+            "found a symbolic integer of more than {MAX_TERMS} terms and factors, wanted at most so many at compile time"
+        );
+        self.stop(id, message, "pass the value to the kernel as an argument")
+    }
+
+    /// Reports the bound that was reached, once: whoever doubles its work has doubled the places that report it.
+    fn stop<T>(&mut self, id: ExprId, message: String, help: &str) -> Lower<T> {
+        if let Some(reported) = self.bound_reached {
+            return Err(reported);
+        }
+        let error = self.error(&codes::COMPILE_TIME_LIMIT, id, message).label("the evaluation stopped here");
+        let reported = self.report(error.help(help));
+        self.bound_reached = Some(reported);
+        Err(reported)
+    }
+}
+
+/// Takes the parts of the value from `left`, and answers whether they are more.
+fn larger(value: &Value, left: &mut usize) -> bool {
+    match value {
+        Value::Tuple(parts) | Value::Array(parts) => parts.iter().any(|part| larger(part, left)),
+        Value::Layout(layout) => entries(&layout.shape, left),
+        Value::Scalar(scalar) => nodes(scalar, left),
+        Value::Lazy(lazy) => nodes(&lazy.value, left),
+        Value::Bool(cond) => comparisons(cond, left),
+        _ => taken(left),
+    }
+}
+
+fn taken(left: &mut usize) -> bool {
+    match left.checked_sub(1) {
+        Some(rest) => *left = rest,
+        None => return true,
+    }
+    false
+}
+
+fn entries(tuple: &ExprTuple, left: &mut usize) -> bool {
+    match tuple {
+        ExprTuple::Leaf(_) => taken(left),
+        ExprTuple::Tuple(parts) => parts.iter().any(|part| entries(part, left)),
+    }
+}
+
+fn nodes(scalar: &Scalar, left: &mut usize) -> bool {
+    taken(left)
+        || match scalar {
+            Scalar::Apply { args, .. } => args.iter().any(|arg| nodes(arg, left)),
+            Scalar::Cast { arg, .. } => nodes(arg, left),
+            _ => false,
+        }
+}
+
+fn comparisons(cond: &Cond, left: &mut usize) -> bool {
+    match cond {
+        Cond::And(conds) | Cond::Or(conds) => conds.iter().any(|cond| comparisons(cond, left)),
+        _ => taken(left),
+    }
+}

@@ -1,0 +1,96 @@
+//! Programs whose evaluation at compile time would never end, or fill the memory.
+
+use expect_test::expect;
+
+use super::{check, lowered};
+
+/// A kernel that stores this many threads' worth of nothing, after some items.
+fn with_threads(items: &str, threads: &str) -> String {
+    format!(
+        "{items}kernel probe(c: mut f32[32]) grid [1] threads {threads} {{ let v = load(c); copy(v, c); }}\n"
+    )
+}
+
+#[test]
+fn a_constant_is_evaluated_once_however_often_it_is_named() {
+    let doubled: String = (1..60).map(|i| format!("const A{i} = A{} + A{};\n", i - 1, i - 1)).collect();
+    assert!(lowered(&with_threads(&format!("const A0 = 1;\n{doubled}"), "A59 / A54")));
+    let chain: String = (1..2000).rev().map(|i| format!("const B{i} = B{} + 1;\n", i - 1)).collect();
+    assert!(lowered(&with_threads(&format!("{chain}const B0 = 1;\n"), "B1999 - 1968")));
+}
+
+#[test]
+fn values_do_not_double_for_ever() {
+    let items: String = (1..60).map(|i| format!("const T{i} = (T{}, T{});\n", i - 1, i - 1)).collect();
+    check(
+        &with_threads(
+            &format!("const T0 = (1, 1);\n{items}const L = T59 : T59;\nconst N = 32 + 0 * L.size;\n"),
+            "N",
+        ),
+        expect![[r#"
+            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+              const T14 = (T13, T13);
+                          ^^^^^^^^^^ the evaluation stopped here
+              help: split it up, or compute it at run time
+        "#]],
+    );
+    let doubled: String = (1..60).map(|i| format!("let e{i} = e{} * (e{} + 1);\n", i - 1, i - 1)).collect();
+    check(
+        &format!(
+            "kernel probe(c: mut f32[n]) grid [n] threads 32 {{ let e0 = n + block_idx;\n{doubled} print(e59); }}\n"
+        ),
+        expect![[r#"
+            error[HX0224]: found a symbolic integer of more than 512 terms and factors, wanted at most so many at compile time
+              let e5 = e4 * (e4 + 1);
+                             ^^^^^^ the evaluation stopped here
+              help: pass the value to the kernel as an argument
+        "#]],
+    );
+    let scalars: String = (1..60).map(|i| format!("let e{i} = e{} * e{};\n", i - 1, i - 1)).collect();
+    check(
+        &format!(
+            "kernel probe(c: mut f32[32], e0: f32) grid [1] threads 32 {{\n{scalars}copy(load(c) + e59, c); }}\n"
+        ),
+        expect![[r#"
+            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+              let e14 = e13 * e13;
+                        ^^^^^^^^^ the evaluation stopped here
+              help: split it up, or compute it at run time
+        "#]],
+    );
+}
+
+#[test]
+fn functions_are_not_inlined_for_ever() {
+    let doubled: String =
+        (1..40).map(|i| format!("fn f{i}(x: f32) -> f32 {{ f{}(x) + f{}(x) }}\n", i - 1, i - 1)).collect();
+    check(
+        &format!(
+            "fn f0(x: f32) -> f32 {{ x + 1.0 }}\n{doubled}\
+             kernel probe(c: mut f32[32]) grid [1] threads 32 {{ let v = load(c); copy(f39(v), c); }}\n"
+        ),
+        expect![[r#"
+            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+              fn f13(x: f32) -> f32 { f12(x) + f12(x) }
+                                      ^^^^^^^^^^^^^^^ the evaluation stopped here
+              fn f14(x: f32) -> f32 { f13(x) + f13(x) }
+                                      ------ called from here
+              fn f15(x: f32) -> f32 { f14(x) + f14(x) }
+                                      ------ called from here
+              fn f16(x: f32) -> f32 { f15(x) + f15(x) }
+                                      ------ called from here
+              fn f17(x: f32) -> f32 { f16(x) + f16(x) }
+                                      ------ called from here
+              fn f37(x: f32) -> f32 { f36(x) + f36(x) }
+                                      ------ called from here
+              fn f38(x: f32) -> f32 { f37(x) + f37(x) }
+                                      ------ called from here
+              fn f39(x: f32) -> f32 { f38(x) + f38(x) }
+                                      ------ called from here
+              kernel probe(c: mut f32[32]) grid [1] threads 32 { let v = load(c); copy(f39(v), c); }
+                                                                                       ------ called from here
+              note: 19 calls in between are not shown
+              help: `let` gives a part of the expression a tensor of its own
+        "#]],
+    );
+}
