@@ -106,18 +106,23 @@ impl Helper {
                      return r != 0 && (r < 0) != (d < 0) ? r + d : r;\n}}\n"
                 )
             }
+            // Selects in place of a branch: a quotient that no round of a loop changes is computed ahead of the loop.
             Helper::Div { wide, signed } => {
                 let t = if signed { int(wide) } else { unsigned(wide) };
                 format!(
                     "static __device__ __forceinline__ {t} hx_div({t} a, {t} b) {{\n    \
-                     return b == 0 ? 0 : a / b;\n}}\n"
+                     const {t} d = b == 0 ? 1 : b;\n    \
+                     const {t} q = a / d;\n    \
+                     return b == 0 ? 0 : q;\n}}\n"
                 )
             }
             Helper::Mod { wide, signed } => {
                 let t = if signed { int(wide) } else { unsigned(wide) };
                 format!(
                     "static __device__ __forceinline__ {t} hx_mod({t} a, {t} b) {{\n    \
-                     return b == 0 ? 0 : a % b;\n}}\n"
+                     const {t} d = b == 0 ? 1 : b;\n    \
+                     const {t} r = a % d;\n    \
+                     return b == 0 ? 0 : r;\n}}\n"
                 )
             }
             Helper::Tf32 => "static __device__ __forceinline__ unsigned hx_tf32(float x) {\n    \

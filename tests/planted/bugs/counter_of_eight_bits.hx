@@ -6,7 +6,9 @@ kernel steps(y: mut i32[n])
     threads 32
 {
     let count: u8 = 0;
-    for i in 0..300 { count += 1; }
+    for i in 0..300 {
+        count += 1;
+    }
     let t = register_tensor(i32, [32]);
     fill(t, 0);
     copy(t + cast(count, i32), y[..32]);

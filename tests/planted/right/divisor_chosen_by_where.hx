@@ -8,6 +8,7 @@ kernel ratios(x: i32[n], d: i32[n], y: mut i32[n])
     let b = load(tile(d, [64])[.., bm]);
     copy(where(b == 0, -1, a / b), tile(y, [64])[.., bm]);
 }
+
 kernel padded(x: i32[n], d: i32[n], y: mut i32[n])
     grid [cdiv(n, 64)]
     threads 64

@@ -5,6 +5,7 @@ kernel rows(x: f32[m, n], y: mut f32[m, n])
 {
     copy(load(tile(x, [1, 32])[.., .., block_idx, 0]), tile(y, [1, 32])[.., .., block_idx, 0]);
 }
+
 kernel sums(x: f32[m, n], y: mut f32[m])
     grid [cdiv(m, 16)]
     threads 32
@@ -16,6 +17,7 @@ kernel sums(x: f32[m, n], y: mut f32[m])
     }
     copy(acc[.., 0], tile(y, [16])[.., block_idx]);
 }
+
 kernel product(a: f16[m, k], b: f16[n, k], c: mut f32[m, n])
     grid [cdiv(m, 32), cdiv(n, 32)]
     threads 64
@@ -37,6 +39,7 @@ test "rows and sums" for (m, n) in [(5, 0), (0, 5), (0, 0), (17, 0)] {
     sums(x, s);
     assert_eq(s, zeros(f32, [m]));
 }
+
 test "product" for (m, n, k) in [(33, 20, 0), (0, 32, 32), (32, 0, 8)] {
     let [a, b] = [randn(f16, [m, k], seed: 1), randn(f16, [n, k], seed: 2)];
     let c = empty(f32, [m, n]);
