@@ -18,7 +18,8 @@ kernel attention<BM = 128, BN = 64, D = 128, CAUSAL = true, THREADS = 128, T: ty
     threads THREADS
 {
     let [bm, head, batch] = block_idx;
-    let kv_head = head / (h / hk);
+    // A block has heads, so both are at least 1: without a divisor of 0 there is nothing to guard.
+    let kv_head = head / max(h / max(hk, 1), 1);
     let gq = tile(q[batch, head], [BM, D])[.., .., bm, 0];
     let gk = tile(k[batch, kv_head], [BN, D])[.., .., .., 0];
     let gv = tile(v[batch, kv_head], [BN, D])[.., .., .., 0];

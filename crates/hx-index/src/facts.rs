@@ -166,8 +166,10 @@ impl Facts {
             }
             Atom::Div(a, b) => {
                 let ((lo, hi), Some(d)) = (range(a), b.as_const().filter(|d| *d > 0)) else {
-                    let nonneg = range(a).0.is_some_and(|l| l >= 0) && range(b).0.is_some_and(|l| l >= 0);
-                    return (nonneg.then_some(0), None);
+                    // The quotient by a whole number of at least 1 is no more than what is divided, and by 0 it is 0.
+                    let ((least, most), by) = (range(a), range(b).0);
+                    let nonneg = least.is_some_and(|l| l >= 0) && by.is_some_and(|l| l >= 0);
+                    return if nonneg { (Some(0), most) } else { (None, None) };
                 };
                 (lo.map(|l| l.div_euclid(d)), hi.map(|h| h.div_euclid(d)))
             }

@@ -167,6 +167,10 @@ fn a_divisor_that_may_be_0_is_not_cancelled() {
     let mut facts = Facts::default();
     let product = &dim("m") * &dim("n");
     assert_eq!(product.div(&dim("n"), &facts).to_string(), "(m * n) / n");
+    // Whatever the divisor, a quotient of what is not negative is no more than that.
+    let mut short = facts.clone();
+    short.at_most(Symbol::Dim("m".into()), c(100));
+    assert_eq!(short.range(&dim("m").div(&dim("n"), &facts)), (Some(0), Some(100)));
     facts.at_least(Symbol::Dim("n".into()), 1);
     assert_eq!(product.div(&dim("n"), &facts).to_string(), "m");
     assert_eq!(product.rem(&dim("n"), &facts).to_string(), "0");

@@ -445,9 +445,9 @@ extern "C" __global__ void __launch_bounds__(128, 1) operators(
     // where($0, $1, $2)
     out_u64[11] = (hx_extract(in_bool[0], 8, 8) != 0) ? (unsigned long long)in_u64[2] : (unsigned long long)in_u64[3];
     // ($0 / $1)
-    out_u64[12] = hx_div((unsigned long long)(unsigned long long)in_u64[1], (unsigned long long)(unsigned long long)in_u64[2]);
+    out_u64[12] = hx_div((unsigned long long)in_u64[1], (unsigned long long)in_u64[2]);
     // ($0 % $1)
-    out_u64[13] = hx_mod((unsigned long long)(unsigned long long)in_u64[1], (unsigned long long)(unsigned long long)in_u64[2]);
+    out_u64[13] = hx_mod((unsigned long long)in_u64[1], (unsigned long long)in_u64[2]);
     // ($0 && $1)
     out_bool[6] = hx_insert(out_bool[6], (hx_extract(in_bool[0], 8, 8) != 0) & (hx_extract(in_bool[0], 16, 8) != 0), 0, 8);
     // ($0 || $1)
