@@ -37,6 +37,7 @@ const PROGRAMS: &[(&str, usize, usize)] = &[
     ("pin_and_async", 2, 3),
     ("rearrange_threads", 1, 2),
     ("steps_of_k", 1, 1),
+    ("three_pins", 3, 1),
     ("tile_too_large", 0, 1),
     ("too_many_registers", 0, 1),
     ("too_much_shared", 0, 1),

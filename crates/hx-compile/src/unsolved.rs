@@ -102,6 +102,21 @@ fn candidates(old: i64, failure: &Failure) -> Vec<i64> {
     values
 }
 
+/// A claim in few words, where what it demands is told elsewhere.
+pub(crate) fn claim_name(program: &TileProgram, claim: Claim) -> String {
+    let tensor = |tensor: TensorId| format!("`{}`", program.tensor(tensor).name);
+    match claim {
+        Claim::Pin(pinned) => format!("the layout of {}", tensor(pinned)),
+        Claim::Warps(_) => "the arrangement of the warps".to_owned(),
+        Claim::Operation(op) => match program.op(op).map(|op| &op.kind) {
+            Some(OpKind::Map(map)) => format!("the computation of {}", tensor(map.dst)),
+            Some(OpKind::Reduce { src, .. }) => format!("the reduction of {}", tensor(*src)),
+            Some(kind) => format!("the `{}`", kind.name()),
+            None => "the operation".to_owned(),
+        },
+    }
+}
+
 /// What a claim demands, in words and layouts.
 pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
     let name = |tensor: TensorId| format!("`{}`", program.tensor(tensor).name);

@@ -38,6 +38,9 @@ pub struct Conflict {
     pub claims: Vec<Claim>,
     /// Without any one of the claims the others have a solution. False only where looking for it took too long.
     pub minimal: bool,
+    /// The claims without which the whole program has a solution, each solved; nothing where looking for them took too long. A program with
+    /// several conflicts may have none.
+    pub enough: Option<Vec<Claim>>,
     /// What the solver says of these claims alone.
     pub failure: Failure,
     /// What mends the program: each was solved.
@@ -49,6 +52,7 @@ pub fn explain(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
     let mut tries = Tries { arch, cancelled, left: BUDGET, branches: BRANCHES };
     let mut failure = tries.failure(program)?;
     let mut claims = claims(program);
+    let all = claims.clone();
     // Most often the conflict is near where the solver gave up, and a small program is solved much faster.
     let near = near(program, &claims, &failure);
     if near.len() < claims.len() && tries.failure(&restricted(program, &near)).is_some() {
@@ -64,7 +68,28 @@ pub fn explain(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
         claims.clear();
     }
     let repairs = repair::repairs(program, &claims, &failure, &mut tries);
-    (!cancelled()).then_some(Conflict { claims, minimal, failure, repairs })
+    let enough = enough(program, &all, &claims, &mut tries);
+    (!cancelled()).then_some(Conflict { claims, minimal, enough, failure, repairs })
+}
+
+/// Those of the claims without which the program has a solution; nothing where the tries do not suffice to know.
+fn enough(
+    program: &TileProgram,
+    all: &[Claim],
+    claims: &[Claim],
+    tries: &mut Tries<'_>,
+) -> Option<Vec<Claim>> {
+    let mut enough = Vec::new();
+    for claim in claims {
+        if tries.left == 0 {
+            return None;
+        }
+        let others: Vec<Claim> = all.iter().copied().filter(|other| other != claim).collect();
+        if tries.solves(&restricted(program, &others)) {
+            enough.push(*claim);
+        }
+    }
+    Some(enough)
 }
 
 /// What is too large is so whatever anybody demands.

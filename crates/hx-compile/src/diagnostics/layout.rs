@@ -8,7 +8,7 @@ use hx_target::catalogue;
 use hx_tile::{Choice, Edits, Move, OpId, OpKind, Route, Solution, TileProgram};
 
 use super::{Places, repair};
-use crate::unsolved::{claim_text, conflict, other_values};
+use crate::unsolved::{claim_name, claim_text, conflict, other_values};
 use crate::{Db, Instance, solution, tile_program, violations};
 
 /// The solver's failure: the place where it shows, and the other operations with what each demands. Nothing for a
@@ -300,9 +300,25 @@ fn demands(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut foun
             found = found.also(file, range, text);
         }
     }
-    match claims.len() {
-        count if count > 1 && conflict.minimal => found.note("giving up one of these demands is enough"),
-        _ => found,
+    if claims.len() < 2 || !conflict.minimal {
+        return found;
+    }
+    let enough = conflict.enough.as_ref().map(|enough| {
+        let enough = claims.iter().filter(|claim| enough.contains(claim));
+        enough.map(|claim| claim_name(&lowered.program, *claim)).collect::<Vec<_>>()
+    });
+    match enough {
+        None => found,
+        Some(enough) if enough.len() == claims.len() => {
+            found.note("giving up one of these demands is enough")
+        }
+        Some(enough) if enough.is_empty() => {
+            found.note("these demands conflict; without one of them the program still has another conflict")
+        }
+        Some(enough) => found.note(format!(
+            "giving up {} is enough; without another one of these demands the program still has a conflict",
+            enough.join(" or ")
+        )),
     }
 }
 

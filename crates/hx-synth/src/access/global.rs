@@ -62,21 +62,12 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
             });
             continue;
         }
-        let offset = &view.offsets[i] * stride;
-        widest.narrow(facts.divisor(&offset), |n| {
-            format!(
-                "the tile starts at `{}` in dimension {i} of `{}`, a multiple of {n}",
-                view.offsets[i], param.name
-            )
-        });
+        let start = &view.offsets[i];
+        widest.narrow(facts.divisor(&(start * stride)), |n| starts(facts, param, (start, i), n));
     }
     let others = strides.iter().zip(&view.modes).enumerate();
     for (stride, _) in others.filter(|(d, (_, mode))| *d != dim && mode.extent > 1).map(|(_, pair)| pair) {
-        widest.narrow(facts.divisor(stride), |n| match n {
-            1 if stride.as_const().is_some() => format!("the stride `{stride}` of `{}` is odd", param.name),
-            1 => format!("the stride `{stride}` of `{}` is not known to be even", param.name),
-            _ => format!("the stride `{stride}` of `{}` is known to be divisible by {n} only", param.name),
-        });
+        widest.narrow(facts.divisor(stride), |n| steps(param, stride, n));
     }
     // An access is inside of the bounds as a whole or not at all.
     let along = view.modes[dim].dim;
@@ -93,6 +84,30 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
     }
     let Widest { elements, limit } = widest;
     Alignment { run: Some(Run::plain(dim, elements)), elements, limit }
+}
+
+/// What a stride that is a multiple of `n` only does to accesses.
+fn steps(param: &TensorParam, stride: &Expr, n: i64) -> String {
+    match n {
+        1 if stride.as_const().is_some() => format!("the stride `{stride}` of `{}` is odd", param.name),
+        1 => format!("the stride `{stride}` of `{}` is not known to be even", param.name),
+        _ => format!("the stride `{stride}` of `{}` is known to be divisible by {n} only", param.name),
+    }
+}
+
+/// Why a tile starts at a multiple of `n` elements only: its start along a dimension, or the stride of that dimension. A stride that
+/// is a multiple of enough elements would do for any start.
+fn starts(facts: &Facts, param: &TensorParam, (start, dim): (&Expr, usize), n: i64) -> String {
+    let stride = &param.stride[dim];
+    let starts = format!("the tile starts at `{start}` in dimension {dim} of `{}`", param.name);
+    if stride.as_const() == Some(1) {
+        return format!("{starts}, a multiple of {n}");
+    }
+    let own = gcd(facts.divisor(stride), n);
+    if own == n {
+        return steps(param, stride, n);
+    }
+    format!("{}, and {starts}: together a multiple of {n}", steps(param, stride, own))
 }
 
 /// The same for a tensor whose elements lie in blocks: what follows an element is decided within its block.

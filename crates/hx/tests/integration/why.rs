@@ -161,6 +161,41 @@ kernel turn(x: f32[m, n], y: mut f32[n, m]) grid [cdiv(m, 32), cdiv(n, 32)] thre
     );
 }
 
+/// Rows that begin at any multiple of an odd stride: the stride is to blame, and not the row where the tile starts.
+#[test]
+fn an_odd_stride_is_to_blame() {
+    let text = "\
+kernel rows(x: f16[m, n], y: mut f16[m, n]) grid [m] threads 32 {
+    let [b] = block_idx;
+    copy(tile(x, [1, 256])[.., .., b, 0], tile(y, [1, 256])[.., .., b, 0]);
+}
+";
+    check(
+        &[("k.hx", text)],
+        &["layout", "why", "k.hx", "rows", "--dim", "n=33"],
+        expect![[r#"
+        exit 0
+        kernel rows: 32 threads, sm_90a
+        assuming n = 33, and that all other dimensions and strides are multiples of 16
+
+        x_tile: register f16[1, 256] = (32,8):(1,32)
+          #0 copy(x[block_idx.x + 0..1, 0..256], x_tile): ld.global.b16, 2 B an access  at k.hx:3:10
+              2 B: the stride `n` of `x` is not known to be even
+          #1 copy(x_tile, y[block_idx.x + 0..1, 0..256]): st.global.b16, 2 B an access  at k.hx:3:5
+              2 B: the stride `n` of `y` is not known to be even
+          because: coalesced along dimension 1 of `x` (#0)
+            #0 copy(x[block_idx.x + 0..1, 0..256], x_tile)
+
+        notes
+          #0 2 B an access  at k.hx:3:10
+              the stride `n` of `x` is not known to be even
+          #1 2 B an access  at k.hx:3:5
+              the stride `n` of `y` is not known to be even
+        --
+    "#]],
+    );
+}
+
 #[test]
 fn a_broken_kernel_shows_its_errors() {
     let broken = KERNEL.replace("t + t", "t + q");
