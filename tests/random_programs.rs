@@ -135,6 +135,26 @@ fn programs_are_repeatable() {
     }
 }
 
+/// Programs whose candidates are compared with the choice.
+const COMPARED: u64 = 24;
+
+/// No candidate that is listed is estimated to take fewer cycles than the solution that was chosen.
+#[test]
+fn the_choice_is_the_cheapest_candidate() {
+    let count = given("HX_RANDOM_CANDIDATES").unwrap_or(COMPARED);
+    let seed = given("HX_RANDOM_SEED").unwrap_or(14);
+    let mut compared = 0;
+    for case in 0..count {
+        let written = write(&draw::program(seed, case));
+        let costs = judge::costs(&written);
+        let Some((chosen, others)) = costs.split_first() else { continue };
+        compared += others.len();
+        let cheaper: Vec<&f64> = others.iter().filter(|cost| **cost < chosen * (1.0 - 1e-9)).collect();
+        assert!(cheaper.is_empty(), "case {case} of seed {seed} costs {chosen}, others {cheaper:?}");
+    }
+    assert!(compared > count as usize, "{compared} candidates of {count} programs");
+}
+
 /// A program that fails is made smaller as long as it fails.
 #[test]
 fn failures_become_small() {

@@ -6,9 +6,9 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hx_base::Diagnostic;
 use hx_base::testing::MemorySystem;
-use hx_compile::{CtArgs, Instance, LaunchFacts, solution, tile_program, violations};
+use hx_base::{Diagnostic, SourceFile};
+use hx_compile::{CtArgs, Instance, LaunchFacts, candidates, solution, tile_program, violations};
 use hx_driver::{Filter, Machine, TestOptions, Verdict, list_tests, run_tests};
 use hx_hir::{Name, file_items};
 use hx_target::Arch;
@@ -89,10 +89,7 @@ fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTree
             fault = found.first().map(|found| fault_of(&db, found));
         }
     });
-    let kernel = file_items(&db, file).kernels().next().expect("the file has a kernel");
-    let dims = dims.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
-    let facts = LaunchFacts { dims: dims.collect(), ..LaunchFacts::all_16() };
-    let instance = Instance::chosen(&db, kernel, CtArgs::new(), ARCH, facts);
+    let instance = instance_of(&db, file, dims);
     if let Some(violation) = violations(&db, instance).first() {
         let fault =
             Fault::new(&format!("unsound: {}", shape_of(&violation.message)), violation.message.clone());
@@ -103,6 +100,23 @@ fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTree
         _ => BTreeSet::new(),
     };
     (fault, rows)
+}
+
+/// The first kernel of a file, launched with these dimensions.
+fn instance_of<'db>(db: &'db Database, file: SourceFile, dims: &BTreeMap<String, i64>) -> Instance<'db> {
+    let kernel = file_items(db, file).kernels().next().expect("the file has a kernel");
+    let dims = dims.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
+    let facts = LaunchFacts { dims: dims.collect(), ..LaunchFacts::all_16() };
+    Instance::chosen(db, kernel, CtArgs::new(), ARCH, facts)
+}
+
+/// Estimated cycles of the solution that is chosen and of its candidates; nothing for a program without layouts.
+pub(super) fn costs(written: &Written) -> Vec<f64> {
+    let system = MemorySystem::new([("random.hx", written.text.as_str())]);
+    let mut db = Database::new(Arc::new(system));
+    let file = db.open("random.hx").expect("the file is there").files[0];
+    let instance = instance_of(&db, file, &written.dims);
+    candidates(&db, instance).as_ref().map_or(Vec::new(), |all| all.iter().map(|s| s.cost).collect())
 }
 
 fn fault_of(db: &Database, found: &Diagnostic) -> Fault {

@@ -1,6 +1,7 @@
 //! What is wrong with an instance, as diagnostics. The stages say it by operation; here operations become places.
 
 mod layout;
+mod narrowed;
 mod registers;
 pub(crate) mod repair;
 mod sync;
@@ -64,6 +65,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
         found.extend(registers::too_many(places, lowered, solution));
         found.extend(layout::redistributions(places, lowered, solution));
         found.extend(layout::scalar_products(places, lowered, solution));
+        found.extend(narrowed::single_elements(places, lowered, solution));
         found.extend(layout::stopped(places, solution));
     }
 }

@@ -36,32 +36,38 @@ impl Swizzle {
     }
 
     /// Whether it changes nothing.
+    #[inline]
     pub const fn is_identity(self) -> bool {
         self.bits == 0
     }
 
     /// Number of bits that are xor-ed.
+    #[inline]
     pub const fn bits(self) -> u32 {
         self.bits
     }
 
     /// Number of low bits that neither are read nor change.
+    #[inline]
     pub const fn base(self) -> u32 {
         self.base
     }
 
     /// Distance from the changed bits up to those read; negative when the lower bits are read.
+    #[inline]
     pub const fn shift(self) -> i32 {
         self.shift
     }
 
     /// The mask of the bits that are read.
+    #[inline]
     pub const fn source_mask(self) -> i64 {
         let up = if self.shift > 0 { self.shift as u32 } else { 0 };
         ((1i64 << self.bits) - 1) << (self.base + up)
     }
 
     /// The mask of the bits that change.
+    #[inline]
     pub const fn target_mask(self) -> i64 {
         let up = if self.shift < 0 { self.shift.unsigned_abs() } else { 0 };
         ((1i64 << self.bits) - 1) << (self.base + up)

@@ -139,14 +139,32 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
     Ok(())
 }
 
-pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
+/// The accesses to shared memory, and what exchanges hold up.
+pub(crate) struct Uses<'p> {
+    of: BTreeMap<TensorId, Vec<shared::Use<'p>>>,
+    held_up: BTreeMap<OpId, f64>,
+}
+
+impl Uses<'_> {
+    /// The least cycles of all of them, whatever the layouts are; 0 where nobody set a limit.
+    pub(crate) fn least_cycles(&self, cx: &Cx<'_, '_>, limit: f64) -> Result<f64, Failure> {
+        let least = |(tensor, uses): (&TensorId, &Vec<_>)| shared::least_cycles(cx, *tensor, uses);
+        if limit.is_finite() { self.of.iter().map(least).sum() } else { Ok(0.0) }
+    }
+}
+
+/// Collects the accesses to shared memory. The search has counted each as if no other one had a say in the layout: that is taken back.
+pub(crate) fn uses<'p>(
+    cx: &Cx<'_, 'p>,
+    known: &Layouts,
+    solution: &mut Solution,
+) -> Result<Uses<'p>, Failure> {
     let program = cx.program();
     let ops = program.ops(component::UNKNOWN_TRIPS);
     let mut uses: BTreeMap<TensorId, Vec<shared::Use<'_>>> = BTreeMap::new();
     for tensor in program.tensor_ids().filter(|t| !program.tensor(*t).is_register()) {
         uses.insert(tensor, Vec::new());
     }
-    let mut counted: BTreeMap<OpId, (f64, f64)> = BTreeMap::new();
     let mut held_up: BTreeMap<OpId, f64> = BTreeMap::new();
     for (op, trips) in ops {
         if let OpKind::CopyAsync { src, dst } = &op.kind {
@@ -166,22 +184,38 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
         {
             let tv = known[transfer.register].tv.clone();
             let used = shared::Use::register(program, transfer, tv, trips);
-            // The search has counted it as if no other access had a say in the layout.
-            let alone = trips * shared::ideal(cx, tensor, &used)?;
-            solution.cost -= alone;
-            counted.insert(op.id, (trips, alone));
+            solution.cost -= trips * shared::ideal(cx, tensor, &used)?;
             uses.entry(tensor).or_default().push(used);
         }
     }
+    Ok(Uses { of: uses, held_up })
+}
+
+/// The layouts of shared memory with the instructions of their accesses. False where all that takes `limit` cycles or more.
+pub(crate) fn shared(
+    cx: &Cx<'_, '_>,
+    known: &Layouts,
+    uses: Uses<'_>,
+    limit: f64,
+    solution: &mut Solution,
+) -> Result<bool, Failure> {
+    let program = cx.program();
+    // What the buffers take at least that are not laid out yet.
+    let mut open = uses.least_cycles(cx, limit)?;
+    let Uses { of: uses, held_up } = uses;
     let mut items = Vec::new();
     for (tensor, uses) in uses {
         let name = &program.tensor(tensor).name;
         let demand =
             |op, constraint: &shared::Constraint| Demand { op, text: format!("m_{name} = {constraint}") };
-        let buffer = shared::solve(cx, tensor, &uses).inspect_err(|_| {
+        if limit.is_finite() {
+            open -= shared::least_cycles(cx, tensor, &uses)?;
+        }
+        let buffer = shared::solve(cx, tensor, &uses, limit - solution.cost - open).inspect_err(|_| {
             let least = shared::least(cx, tensor, &uses);
             solution.constraints.extend(least.iter().map(|(op, constraint)| demand(*op, constraint)));
         })?;
+        let Some(buffer) = buffer else { return Ok(false) };
         let from = buffer.accesses.iter().map(|a| a.0).collect();
         for (op, access, constraint, conflicts, text) in &buffer.accesses {
             solution.constraints.push(copy_demand(*op, access.row));
@@ -189,10 +223,6 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             let reason = Reason { text: text.clone(), from: vec![] };
             let mut choice = access.to_choice(reason).map_err(|e| too_large(e.to_string()))?;
             choice.conflicts = Some(*conflicts);
-            if let Some((trips, alone)) = counted.get(op) {
-                let together = trips * cost::shared(program, access, conflicts.wavefronts as f64);
-                solution.strain += (together - alone).max(0.0);
-            }
             if let Some(OpKind::Rearrange { dst, src, .. }) = program.op(*op).map(|op| &op.kind) {
                 let cycles = held_up.get(op).copied().unwrap_or(0.0) + buffer.cost;
                 exchanged(cx, known, *op, [*dst, *src], choice, cycles, solution);
@@ -201,6 +231,7 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
             }
         }
         solution.cost += buffer.cost;
+        solution.unexplored += buffer.left;
         items.push(shared::Item { tensor, bytes: buffer.bytes, block: buffer.block });
         let text = format!(
             "the accesses unify to `{}`; fewest wavefronts of the orders and swizzles",
@@ -213,6 +244,7 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
                 swizzle: buffer.swizzle,
                 offset: 0,
                 bytes: buffer.bytes,
+                narrowed: buffer.narrowed,
                 reason: Reason { text, from },
             },
         );
@@ -224,7 +256,7 @@ pub(crate) fn shared(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
         }
     }
     solution.shared_bytes = total;
-    Ok(())
+    Ok(true)
 }
 
 /// The store of an exchange comes first, then its load.

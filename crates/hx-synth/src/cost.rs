@@ -171,10 +171,10 @@ pub(crate) fn shared(program: &TileProgram, access: &Access, wavefronts: f64) ->
     wavefronts + instructions * machine().issue_slot + access.row.latency
 }
 
-/// The same without bank conflicts.
-pub(crate) fn shared_ideal(program: &TileProgram, access: &Access) -> f64 {
-    let instructions = access.issues() as f64 * f64::from(program.threads.div_ceil(WARP));
-    shared(program, access, wavefronts_ideal(access.row) * instructions)
+/// The same without bank conflicts, for a tile of these extents. Lanes that address nothing take no wavefronts: those that hold what
+/// another one stores already, or what lies outside of the tile.
+pub(crate) fn shared_ideal(program: &TileProgram, access: &Access, shape: &[i64]) -> f64 {
+    shared(program, access, access.phases(program.threads, shape) as f64)
 }
 
 /// The least cycles of a copy to or from shared memory of so many instructions of each warp.

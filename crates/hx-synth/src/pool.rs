@@ -21,6 +21,8 @@ pub(crate) struct Pool {
     regular: RefCell<HashMap<[LayoutKey; 2], bool>>,
     /// What was found for shared tensors with the same accesses, whatever else is in the program.
     pub(crate) buffers: RefCell<shared::Known>,
+    /// Addresses that were looked at for layouts of shared memory.
+    pub(crate) looked: Cell<u64>,
     /// Branches looked at, in all attempts of the run.
     pub(crate) branches: Cell<usize>,
 }

@@ -236,7 +236,30 @@ pub(crate) fn freeing(program: &TileProgram, known: &Layouts, op: &Op) -> Vec<Mo
     moves
 }
 
-/// Finds the cheapest choices for a component, at most `keep` of them, cheapest first; of equal ones the first in the order of the
+/// What a search looks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// So many leaves at most.
+    pub(crate) keep: usize,
+    /// Leaves that take less than so many cycles more than the cheapest.
+    pub(crate) within: f64,
+    pub(crate) conflicts: Conflicts,
+    /// Branches to look at; nothing for what is left of the whole run.
+    pub(crate) branches: Option<usize>,
+}
+
+impl Wanted {
+    /// The cheapest leaf.
+    pub(crate) fn one(conflicts: Conflicts) -> Wanted {
+        Wanted { keep: 1, within: f64::INFINITY, conflicts, branches: None }
+    }
+
+    pub(crate) fn branches(self, branches: usize) -> Wanted {
+        Wanted { branches: Some(branches), ..self }
+    }
+}
+
+/// Finds the cheapest choices for a component that are wanted, cheapest first; of equal ones the first in the order of the
 /// catalogue, and of arrangements, stays first.
 ///
 /// # Errors
@@ -245,9 +268,9 @@ pub(crate) fn search<'p>(
     cx: &Cx<'_, 'p>,
     component: &Component<'p>,
     start: Layouts,
-    keep: usize,
-    conflicts: Conflicts,
+    wanted: Wanted,
 ) -> Result<Found<'p>, Blocked> {
+    let Wanted { keep, within, conflicts, branches } = wanted;
     let program = cx.program();
     let packed = component.packed(program);
     let (mut gemms, mut ways): (Vec<Gemm<'p>>, Vec<Vec<Way>>) = Default::default();
@@ -280,7 +303,8 @@ pub(crate) fn search<'p>(
         keep,
         leaves: Vec::new(),
         branches: 0,
-        most: ALL.saturating_sub(cx.pool.branches.get()),
+        within,
+        most: branches.unwrap_or_else(|| ALL.saturating_sub(cx.pool.branches.get())),
         left: 0,
         failure: None,
         moves: BTreeMap::new(),
@@ -297,6 +321,7 @@ pub(crate) fn search<'p>(
         return Err(Blocked { failure, moves: search.moves.into_keys().collect() });
     }
     let least = search.leaves.first().map_or(f64::INFINITY, |leaf| leaf.cost);
+    search.leaves.retain(|leaf| leaf.cost <= least || leaf.cost < least + within);
     let pays = |(m, bound): (Move, f64)| (bound + cx.move_cost(component, m) < least).then_some(m);
     let moves = search.moves.into_iter().filter_map(pays).collect();
     Ok(Found { leaves: search.leaves, left: search.left, moves })
@@ -363,6 +388,7 @@ struct Search<'s, 'c, 'p> {
     /// The least cycles of the gemms from each one on, with the loads of operands that nothing else touches.
     least: Vec<f64>,
     keep: usize,
+    within: f64,
     leaves: Vec<Leaf<'p>>,
     branches: usize,
     /// Branches that were left for the whole run when the search began.
@@ -382,7 +408,8 @@ impl<'p> Search<'_, '_, 'p> {
 
     /// Whether a branch of which this much is decided can still be among the kept.
     fn promises(&self, bound: f64) -> bool {
-        self.leaves.len() < self.keep || self.leaves.last().is_some_and(|worst| bound < worst.cost)
+        let is_kept = self.leaves.len() < self.keep || self.leaves.last().is_some_and(|w| bound < w.cost);
+        is_kept && self.leaves.first().is_none_or(|best| bound < best.cost + self.within)
     }
 
     /// Whether enough branches were looked at. Without moves there may be no choice at all, however long one looks; where conflicts

@@ -21,7 +21,8 @@ pub struct Solution {
     pub shared_bytes: u32,
     /// Estimated cycles of a block.
     pub cost: f64,
-    /// The part of them that accesses to shared memory take because they share a layout, beyond what each would take alone.
+    /// The part of them that accesses take because they share a memory and that values take to change hands, beyond what the cheapest
+    /// choice of each operation takes alone.
     pub strain: f64,
     /// The constraints that were solved, in the paper's notation, in order.
     pub constraints: Vec<Demand>,
@@ -67,6 +68,8 @@ pub struct SharedLayout {
     /// First byte in the block's shared memory.
     pub offset: u32,
     pub bytes: u32,
+    /// Accesses that would be wider if the tensor had no others.
+    pub narrowed: Vec<OpId>,
     pub reason: Reason,
 }
 

@@ -50,7 +50,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "solving",
-        about: "measure how long the solver takes for std and for many shared buffers (`--rounds N`)",
+        about: "measure how long the solver takes for std and for crowded buffers (`--rounds N`, `--programs DIR`)",
         run: solving::run,
     },
     Command {

@@ -1,7 +1,8 @@
 //! `cargo xtask solving`: how long the solver takes, on one core.
 //!
 //! Every kernel of the standard library with its default arguments, in a table with quantiles; then programs with 2, 4, 8 and 16 shared
-//! buffers, which should take no more than that many times as long. The times are those of `hx check --timings`, the least of
+//! buffers, which should take no more than that many times as long; then programs in which many accesses share one buffer. With
+//! `--programs FOLDER` the kernels of a folder instead, as `cargo xtask programs --out FOLDER` writes them. The times are those of `hx check --timings`, the least of
 //! several processes, since what else runs only adds. They are measured and not tested: what is fast enough depends on the machine.
 
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ use crate::{root, say};
 const ROUNDS: usize = 11;
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let (mut rounds, mut release) = (ROUNDS, true);
+    let (mut rounds, mut release, mut programs) = (ROUNDS, true, None);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -27,11 +28,18 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
                 let number = args.next().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
                 rounds = number.ok_or("`--rounds` needs a number")?;
             }
-            other => return Err(format!("`{other}` is not understood: --rounds N, --debug")),
+            "--programs" => programs = Some(args.next().ok_or("`--programs` needs a folder")?),
+            other => {
+                return Err(format!("`{other}` is not understood: --rounds N, --programs FOLDER, --debug"));
+            }
         }
     }
     let hx = build(release)?;
     say_load();
+    if let Some(folder) = programs {
+        let here = std::env::current_dir().map_err(|error| error.to_string())?;
+        return each_of(&hx, &here.join(folder), rounds);
+    }
     let std = timed(&hx, &root().join("std"), rounds)?;
     say(&format!("{:<24}{:>10}{:>10}   ms", "kernel of std", "layouts", "all"));
     let mut rows: Vec<(&String, &Times)> = std.iter().collect();
@@ -39,23 +47,102 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     for (kernel, times) in &rows {
         say(&format!("{kernel:<24}{:>10.2}{:>10.2}", times.layouts, times.all));
     }
-    let mut layouts: Vec<f64> = std.values().map(|times| times.layouts).collect();
+    say_quantiles(std.values().map(|times| times.layouts).collect());
+
+    let folder = std::env::temp_dir().join(format!("hx-solving-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot make a folder: {error}"))?;
+    let answer = buffers_in(&hx, &folder, rounds).and_then(|()| accesses_in(&hx, &folder, rounds));
+    let _ = fs::remove_dir_all(&folder);
+    answer
+}
+
+/// Milliseconds that no program should take.
+const LONG: f64 = 300.0;
+
+fn say_quantiles(mut layouts: Vec<f64>) {
     layouts.sort_by(f64::total_cmp);
     let at = |share: f64| {
         let last = layouts.len().saturating_sub(1);
         layouts.get((last as f64 * share).round() as usize).copied().unwrap_or_default()
     };
     let (median, high, worst) = (at(0.5), at(0.95), at(1.0));
+    let long = layouts.iter().filter(|time| **time > LONG).count();
     say(&format!(
-        "layouts of {} kernels: median {median:.2}, p95 {high:.2}, worst {worst:.2}",
+        "layouts of {} kernels: median {median:.2}, p95 {high:.2}, worst {worst:.2}; {long} over {LONG} ms",
         layouts.len()
     ));
+}
 
-    let folder = std::env::temp_dir().join(format!("hx-solving-{}", std::process::id()));
-    fs::create_dir_all(&folder).map_err(|error| format!("cannot make a folder: {error}"))?;
-    let answer = buffers_in(&hx, &folder, rounds);
-    let _ = fs::remove_dir_all(&folder);
-    answer
+/// The kernels of the files of a folder, the slowest ones by name.
+fn each_of(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
+    let listed = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut files: Vec<_> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "hx"));
+    files.sort();
+    let (mut all, mut refused) = (Vec::new(), 0);
+    for file in &files {
+        match timed(hx, file, rounds) {
+            Ok(times) => all.extend(times.into_iter().map(|(kernel, times)| (times.layouts, kernel))),
+            // The solver may refuse a random program.
+            Err(_) => refused += 1,
+        }
+    }
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (layouts, kernel) in all.iter().take(10) {
+        say(&format!("{kernel:<24}{layouts:>10.2}"));
+    }
+    say_quantiles(all.iter().map(|(layouts, _)| *layouts).collect());
+    say(&format!("{refused} of {} files are refused", files.len()));
+    Ok(())
+}
+
+/// One buffer that so many accesses share, of several shapes and types.
+fn accesses_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
+    say("");
+    say(&format!("{:<24}{:>10}   ms", "accesses to a buffer", "layouts"));
+    let mut all = Vec::new();
+    for count in [6, 7, 8] {
+        for dtype in ["i8", "f16", "f32", "f64"] {
+            for shape in [&[64, 64][..], &[48, 80], &[24, 40, 56], &[8, 24, 40], &[4, 8, 12, 16]] {
+                let name = format!("accesses_{count}_{dtype}_{shape:?}");
+                let name = name.replace([',', ' ', '[', ']'], "_");
+                let path = folder.join(format!("{name}.hx"));
+                let text = accesses(count, dtype, shape);
+                fs::write(&path, text).map_err(|error| format!("cannot write a program: {error}"))?;
+                // What takes more shared memory than there is has no layouts.
+                let Ok(times) = timed(hx, &path, rounds) else { continue };
+                all.push((times.values().map(|times| times.layouts).sum::<f64>(), name));
+            }
+        }
+    }
+    all.sort_by(|a: &(f64, String), b| b.0.total_cmp(&a.0));
+    for (layouts, name) in all.iter().take(10) {
+        say(&format!("{name:<34}{layouts:>10.2}"));
+    }
+    say_quantiles(all.into_iter().map(|(layouts, _)| layouts).collect());
+    Ok(())
+}
+
+/// A buffer that is written once and read in so many orders of its dimensions.
+fn accesses(count: usize, dtype: &str, shape: &[usize]) -> String {
+    let list = |numbers: &[usize]| {
+        let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+        format!("[{}]", numbers.join(", "))
+    };
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    let (mut params, mut reads) = (format!("x: {dtype}{}", list(shape)), String::new());
+    for i in 1..count {
+        // Every order comes up: two neighbours change places, a step farther each time.
+        order.swap((i - 1) % (shape.len() - 1), (i - 1) % (shape.len() - 1) + 1);
+        let extents: Vec<usize> = order.iter().map(|d| shape[*d]).collect();
+        params.push_str(&format!(", y{i}: mut {dtype}{}", list(&extents)));
+        reads.push_str(&format!("    copy(permute(s, {}), y{i});\n", list(&order)));
+    }
+    format!(
+        "kernel accesses({params}) grid [1] threads 128 {{\n    let s = shared_tensor({dtype}, {});\n    \
+         copy(x, s);\n    sync();\n{reads}}}\n",
+        list(shape)
+    )
 }
 
 fn buffers_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
@@ -148,6 +235,15 @@ fn timed(hx: &Path, what: &Path, rounds: usize) -> Result<BTreeMap<String, Times
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_buffer_has_as_many_accesses_as_it_says() {
+        for (count, shape) in [(6, &[64, 64][..]), (8, &[4, 8, 12, 16])] {
+            let text = accesses(count, "f16", shape);
+            assert_eq!(text.matches("copy(").count(), count);
+            assert_eq!(text.matches("permute(s, ").count(), count - 1);
+        }
+    }
 
     #[test]
     fn programs_have_as_many_buffers_as_they_say() {

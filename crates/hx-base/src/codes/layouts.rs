@@ -45,9 +45,11 @@ family! {
     /// divisibility of a dimension, or the layout on the other side.
     NARROW_ACCESS = "HX0306", "narrow-access", Note, "a narrow memory access";
 
-    /// The search for layouts stopped at its budget. The solution is valid; a cheaper one may exist among the candidates
-    /// that the message counts.
-    SEARCH_STOPPED = "HX0307", "search-stopped", Note, "the search for layouts stopped at its budget";
+    /// The search for layouts stopped short of what was wanted. Either it stopped at its budget: the solution is valid, and a cheaper
+    /// one may exist among the candidates that the message counts. Or it found no layout of a shared tensor in which all accesses are
+    /// as wide as each would be alone, and some move single elements: the message counts them. A second shared tensor with the same
+    /// writes, for the reads that are narrow, is told as a help where it was solved and takes fewer cycles.
+    SEARCH_STOPPED = "HX0307", "search-stopped", Note, "the search for layouts stopped short";
 
     /// The independent checker rejected the compiler's own solution. This is an error of the compiler; nothing was built.
     /// Please report it with the kernel.

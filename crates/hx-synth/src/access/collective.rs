@@ -1,5 +1,7 @@
 //! Loads and stores in which lanes exchange what they address: the paper's `f ∘ p⁻¹ = g ∘ q⁻¹` with both sides of the instruction.
 
+use std::cell::OnceCell;
+
 use hx_layout::Layout;
 use hx_target::{CopyAtom, CopyRow};
 use hx_tile::{TileMode, modes_layout, tile_modes};
@@ -68,7 +70,7 @@ fn made(
     let thread = tile_modes(&addressed, &tv.tile)?.into_iter().chain(warp_modes.iter().cloned()).collect();
     let values = values.iter().map(|p| (p.mode.extent, p.position)).collect();
     let run = Run::plain(dim, atom.access);
-    Some(Access { row, tile: tv.tile.clone(), thread, run, values, issue })
+    Some(Access { row, tile: tv.tile.clone(), thread, run, values, issue, phases: OnceCell::new() })
 }
 
 /// The modes of the first `lanes` threads and those of the warps.

@@ -8,8 +8,10 @@ pub(crate) mod vector;
 
 pub(crate) use run::{Run, is_packed};
 
+use std::cell::OnceCell;
+
 use hx_layout::{Layout, LayoutError};
-use hx_target::CopyRow;
+use hx_target::{CopyRow, Space, WARP, WAVEFRONT_BYTES};
 use hx_tile::{Base, CopyChoice, Op, OpKind, Reason, TensorId, TileMode, View, modes_layout};
 
 use crate::distribution::Placed;
@@ -63,6 +65,8 @@ pub(crate) struct Access {
     pub(crate) values: Vec<(i64, i64)>,
     /// What successive instructions address, with the strides of their positions.
     pub(crate) issue: Vec<Placed>,
+    /// [`Access::phases`], once they were asked for.
+    pub(crate) phases: OnceCell<i64>,
 }
 
 impl Access {
@@ -94,6 +98,42 @@ impl Access {
             rest /= mode.extent;
             !mode.is_still() || digit == 0
         })
+    }
+
+    /// How many lanes one phase takes together: as many as fit a wavefront.
+    pub(crate) fn lanes_per_phase(&self) -> u32 {
+        (WAVEFRONT_BYTES / self.row.access).clamp(1, WARP)
+    }
+
+    /// Phases of one execution by a block of so many threads, in which some lane addresses an element of a tile of these extents:
+    /// wavefronts without bank conflicts. An access is made for one tile and block, so they are counted once.
+    pub(crate) fn phases(&self, threads: u32, shape: &[i64]) -> i64 {
+        *self.phases.get_or_init(|| self.counted_phases(threads, shape))
+    }
+
+    fn counted_phases(&self, threads: u32, shape: &[i64]) -> i64 {
+        let (lanes, addressing) = self.row.addressing();
+        let is_load = self.row.to == Space::Register;
+        let is_active = |t: i64| t % lanes < addressing && (is_load || self.stores(t));
+        let active: Vec<bool> = (0..i64::from(threads)).map(is_active).collect();
+        let (warp, phase) = (WARP.min(threads) as usize, self.lanes_per_phase() as usize);
+        let phases = |active: &[bool]| -> i64 {
+            let of_warp = |warp: &[bool]| warp.chunks(phase).filter(|lanes| lanes.contains(&true)).count();
+            active.chunks(warp).map(of_warp).sum::<usize>() as i64
+        };
+        if self.tile == shape {
+            return self.issues() * phases(&active);
+        }
+        // A coordinate is what the thread adds and what the issue adds.
+        let by_thread: Vec<Vec<i64>> = (0..i64::from(threads)).map(|t| self.coordinate(t, 0)).collect();
+        let of_issue = |issue: i64| {
+            let by_issue = self.coordinate(0, issue);
+            let is_within = |at: &Vec<i64>| at.iter().zip(&by_issue).zip(shape).all(|((t, i), e)| t + i < *e);
+            let within: Vec<bool> =
+                by_thread.iter().zip(&active).map(|(at, a)| *a && is_within(at)).collect();
+            phases(&within)
+        };
+        (0..self.issues()).map(of_issue).sum()
     }
 
     /// The choice of a copy that no register takes part in.

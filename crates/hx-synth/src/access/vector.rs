@@ -1,5 +1,7 @@
 //! Loads and stores in which each thread moves its own elements.
 
+use std::cell::OnceCell;
+
 use hx_target::CopyRow;
 
 use super::{Access, Run};
@@ -34,7 +36,15 @@ pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access>
     if !tv.thread.iter().chain(rest.iter().map(|p| &p.mode)).all(aligned) {
         return None;
     }
-    Some(Access { row, tile: tv.tile.clone(), thread: tv.thread.clone(), run, values, issue: rest })
+    Some(Access {
+        row,
+        tile: tv.tile.clone(),
+        thread: tv.thread.clone(),
+        run,
+        values,
+        issue: rest,
+        phases: OnceCell::new(),
+    })
 }
 
 /// Whether elements narrower than a register word come in whole words: neighbours in memory are neighbours in a word.

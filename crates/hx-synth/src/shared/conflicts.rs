@@ -1,5 +1,6 @@
 //! Bank conflicts by counting: every phase of every access.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use hx_layout::{Layout, Swizzle};
@@ -15,9 +16,13 @@ pub(crate) struct Places {
     lanes: Vec<i64>,
     rank: usize,
     lanes_per_warp: usize,
+    lanes_per_phase: usize,
     /// Bytes that one address covers.
     bytes: u32,
 }
+
+/// Phases that stand for all, where there are more.
+const SAMPLE: usize = 256;
 
 /// In place of the first coordinate of a lane that addresses nothing.
 const IDLE: i64 = i64::MIN;
@@ -56,8 +61,48 @@ impl Places {
                 }
             }
         }
-        Places { lanes: places, rank: rank.max(1), lanes_per_warp: warp as usize, bytes: access.row.access }
+        let lanes_per_phase = access.lanes_per_phase() as usize;
+        let bytes = access.row.access;
+        Places { lanes: places, rank: rank.max(1), lanes_per_warp: warp as usize, lanes_per_phase, bytes }
     }
+
+    /// The lanes of every phase in which some lane addresses something.
+    fn phases(&self) -> impl Iterator<Item = &[i64]> {
+        let warps = self.lanes.chunks(self.lanes_per_warp * self.rank);
+        let phases = warps.flat_map(|warp| warp.chunks(self.lanes_per_phase * self.rank));
+        phases.filter(|phase| phase.chunks(self.rank).any(|at| at[0] != IDLE))
+    }
+
+    /// Phases that stand for all, spread over them, with the number of phases that each stands for.
+    pub(crate) fn sample(&self) -> Sample {
+        let all: Vec<&[i64]> = self.phases().collect();
+        let count = all.len().min(SAMPLE);
+        // Somewhere else in each stretch, as neighbours of a regular step may be alike.
+        let pick = |i: usize| {
+            let (from, to) = (i * all.len() / count, (i + 1) * all.len() / count);
+            all[from + (i.wrapping_mul(0x9E37_79B9) >> 16) % (to - from)]
+        };
+        let mut lanes = Vec::new();
+        for phase in (0..count).map(pick) {
+            lanes.extend_from_slice(phase);
+            // The last phase of a narrow block has fewer lanes.
+            lanes.resize(lanes.len().next_multiple_of(self.lanes_per_phase * self.rank), IDLE);
+        }
+        let places = Places { lanes, lanes_per_warp: self.lanes_per_phase, ..self.empty() };
+        Sample { places, each: all.len() as f64 / count.max(1) as f64 }
+    }
+
+    fn empty(&self) -> Places {
+        Places { lanes: Vec::new(), ..*self }
+    }
+}
+
+/// Some phases of an access in place of all.
+#[derive(Clone, Debug)]
+pub(crate) struct Sample {
+    pub(crate) places: Places,
+    /// Phases for which each one stands.
+    pub(crate) each: f64,
 }
 
 /// Blocks of a swizzle up to so many bytes do not tell phases apart that lie whole blocks from each other.
@@ -103,7 +148,20 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
+    /// Requests for a layout that gets a swizzle which moves whole words only: lanes that address one word count once.
     pub(crate) fn new(places: &Places, layout: &Layout, element_bits: u32) -> Requests {
+        let per_word = (BANK_BYTES * 8 / element_bits.min(BANK_BYTES * 8)).max(1);
+        let within = if per_word.is_power_of_two() && places.bytes < BANK_BYTES { per_word } else { 1 };
+        Requests::made(places, layout, element_bits, within.into())
+    }
+
+    /// Requests for a layout with any swizzle, as a pinned one may have.
+    pub(crate) fn exact(places: &Places, layout: &Layout, element_bits: u32) -> Requests {
+        Requests::made(places, layout, element_bits, 1)
+    }
+
+    /// Of `merged` elements, which lie in one word from a multiple of their number on, only the first is kept.
+    fn made(places: &Places, layout: &Layout, element_bits: u32, merged: i64) -> Requests {
         let modes = layout.modes();
         // Where each coordinate of each dimension lies.
         let tables: Vec<Vec<i64>> =
@@ -112,47 +170,51 @@ impl Requests {
             at.iter().zip(&tables).map(|(c, table)| table.get(*c as usize).copied().unwrap_or(0)).sum()
         };
         let block = (BLOCK_BYTES * 8 / i64::from(element_bits)).max(1);
-        let lanes_per_phase = (WAVEFRONT_BYTES / places.bytes).clamp(1, WARP) as usize;
         let mut met: BTreeMap<Vec<i64>, u64> = BTreeMap::new();
         let mut every = Lists::default();
         let mut addresses = Vec::new();
-        for warp in places.lanes.chunks(places.lanes_per_warp * places.rank) {
-            for phase in warp.chunks(lanes_per_phase * places.rank) {
-                addresses.clear();
-                let active = phase.chunks(places.rank).filter(|at| at[0] != IDLE);
-                addresses.extend(active.map(&offset));
-                addresses.sort_unstable();
-                addresses.dedup();
-                let Some(least) = addresses.first() else { continue };
-                let start = least.div_euclid(block) * block;
-                every.push(addresses.iter().copied(), 1);
-                addresses.iter_mut().for_each(|address| *address -= start);
-                match met.get_mut(&addresses) {
-                    Some(count) => *count += 1,
-                    None => {
-                        met.insert(addresses.clone(), 1);
-                    }
+        for phase in places.phases() {
+            addresses.clear();
+            let active = phase.chunks(places.rank).filter(|at| at[0] != IDLE);
+            addresses.extend(active.map(|at| offset(at) & -merged));
+            addresses.sort_unstable();
+            addresses.dedup();
+            let Some(least) = addresses.first() else { continue };
+            let start = least.div_euclid(block) * block;
+            every.push(addresses.iter().copied(), 1);
+            addresses.iter_mut().for_each(|address| *address -= start);
+            match met.get_mut(&addresses) {
+                Some(count) => *count += 1,
+                None => {
+                    met.insert(addresses.clone(), 1);
                 }
             }
         }
         let mut classes = Lists::default();
+        // Those that occur most first: a count that exceeds its bound is given up early.
+        let mut met: Vec<(Vec<i64>, u64)> = met.into_iter().collect();
+        met.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         met.into_iter().for_each(|(addresses, count)| classes.push(addresses, count));
-        let elements = i64::from(places.bytes) * 8 / i64::from(element_bits);
-        let whole = places.bytes % BANK_BYTES == 0
+        let bytes = if merged > 1 { BANK_BYTES } else { places.bytes };
+        let elements = i64::from(bytes) * 8 / i64::from(element_bits);
+        let whole = bytes % BANK_BYTES == 0
             && elements.count_ones() == 1
             && every.numbers.iter().all(|offset| offset % elements == 0);
         let unit = whole.then(|| elements.trailing_zeros());
-        Requests { classes, every, block, bytes: places.bytes, element_bits, unit }
+        Requests { classes, every, block, bytes, element_bits, unit }
     }
 
     /// Wavefronts under a swizzle, and the least that the number of phases allows.
     pub(crate) fn count(&self, swizzle: Swizzle) -> Conflicts {
-        Conflicts { wavefronts: self.at_most(swizzle, f64::INFINITY), ideal: self.ideal() }
+        let wavefronts = self.at_most(swizzle, f64::INFINITY, &Cell::new(0));
+        Conflicts { wavefronts, ideal: self.ideal() }
     }
 
-    /// Wavefronts under a swizzle; or what they are at least, if that is more than `most`.
-    pub(crate) fn at_most(&self, swizzle: Swizzle, most: f64) -> u64 {
+    /// Wavefronts under a swizzle; or what they are at least, if that is more than `most`. Adds the addresses that were looked at to
+    /// `looked`.
+    pub(crate) fn at_most(&self, swizzle: Swizzle, most: f64, looked: &Cell<u64>) -> u64 {
         let lists = self.lists(swizzle);
+        let mut addresses = 0;
         // A phase takes one wavefront at least.
         let mut sum = self.ideal();
         let whole = self.unit.filter(|unit| swizzle.is_identity() || swizzle.base() >= *unit);
@@ -162,10 +224,12 @@ impl Requests {
                 None => words_in_one_bank(offsets, swizzle, self.bytes, self.element_bits),
             };
             sum += count * (wavefronts - 1);
+            addresses += offsets.len() as u64;
             if sum as f64 > most {
                 break;
             }
         }
+        looked.set(looked.get() + addresses);
         sum
     }
 
@@ -193,6 +257,11 @@ impl Requests {
         if swizzle.is_identity() || self.block % span == 0 { &self.classes } else { &self.every }
     }
 
+    /// Addresses of all phases.
+    pub(crate) fn addresses(&self) -> u64 {
+        self.every.numbers.len() as u64
+    }
+
     /// The least wavefronts that the number of phases allows.
     pub(crate) fn ideal(&self) -> u64 {
         self.every.ends.len() as u64
@@ -206,8 +275,12 @@ fn accesses_in_one_bank(offsets: &[i64], swizzle: Swizzle, unit: u32, bytes: u32
     let places = i64::from(BANKS / (bytes / BANK_BYTES).clamp(1, BANKS));
     let mut load = [0u8; BANKS as usize];
     let mut most = 0;
+    // The swizzle written out: this is the innermost loop of the solver.
+    let (mask, shift) = (swizzle.source_mask(), swizzle.shift());
+    let (right, left) = (shift.max(0), (-shift).max(0));
     for offset in offsets {
-        let slot = &mut load[((swizzle.apply(*offset) >> unit) & (places - 1)) as usize];
+        let swizzled = offset ^ (((offset & mask) >> right) << left);
+        let slot = &mut load[((swizzled >> unit) & (places - 1)) as usize];
         *slot += 1;
         most = most.max(*slot);
     }

@@ -76,6 +76,28 @@ impl Constraint {
         unified.is_consistent().then_some(unified)
     }
 
+    /// The same constraint in the fewest modes: what unification cut into pieces that go on from each other is one mode again.
+    pub(crate) fn merged(&self) -> Constraint {
+        let merge = |modes: &Vec<(i64, Option<i64>)>| {
+            let mut out: Vec<(i64, Option<i64>)> = Vec::new();
+            for &(extent, stride) in modes {
+                match out.last_mut() {
+                    Some((inner, None)) if stride.is_none() => *inner *= extent,
+                    Some((inner, Some(first))) if stride == Some(*first * *inner) => *inner *= extent,
+                    _ if extent == 1 && modes.len() > 1 => {}
+                    _ => out.push((extent, stride)),
+                }
+            }
+            out
+        };
+        Constraint { dims: self.dims.iter().map(merge).collect() }
+    }
+
+    /// Whether every layout that meets this constraint meets the other one.
+    pub(crate) fn implies(&self, other: &Constraint) -> bool {
+        self.unify(other).is_some_and(|both| both.merged() == self.merged())
+    }
+
     /// Known modes never give two elements the same place. Gaps between them are left for free modes.
     fn is_consistent(&self) -> bool {
         let mut known: Vec<(i64, i64)> =

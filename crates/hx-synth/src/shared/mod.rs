@@ -3,16 +3,18 @@
 mod asynchronous;
 mod conflicts;
 mod constraint;
+mod joint;
 mod materialize;
 mod options;
 mod place;
+mod serve;
 mod start;
 mod swizzle;
 #[cfg(test)]
 mod vectors;
 
 pub(crate) use constraint::Constraint;
-pub(crate) use options::{Known, Use, ideal, least, solve};
+pub(crate) use options::{Known, Use, ideal, least, least_cycles, solve};
 pub(crate) use place::{Item, offsets};
 
 use hx_layout::ComposedLayout;

@@ -1,18 +1,19 @@
 //! One shared tensor: which instructions its accesses use, and the layout that serves them all at least cost.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::{ComposedLayout, Layout, Swizzle};
-use hx_target::{CopyRow, Space, WAVEFRONT_BYTES, catalogue};
+use hx_target::{CopyRow, Space, catalogue};
 use hx_tile::{Base, Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
 
-use super::conflicts::{Places, Requests};
+use super::conflicts::{Places, Sample};
 use super::constraint::Constraint;
-use super::{asynchronous, materialize, pin_of, start, swizzle};
+use super::joint::{Joints, joints};
+use super::{asynchronous, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
 use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
@@ -31,7 +32,7 @@ pub(crate) struct Use<'p> {
     pub(super) shape: Vec<i64>,
     pub(super) reads: bool,
     pub(super) end: End<'p>,
-    trips: f64,
+    pub(super) trips: f64,
 }
 
 /// The other end of a copy.
@@ -80,18 +81,42 @@ pub(crate) struct Buffer {
     /// For each use its access, its constraint, its conflicts and why it is not wider.
     pub(crate) accesses: Vec<(OpId, Access, Constraint, Conflicts, String)>,
     pub(crate) cost: f64,
+    /// Uses that would have a wider access if there were no others.
+    pub(crate) narrowed: Vec<OpId>,
+    /// Choices of instructions, layouts and swizzles that were not looked at any more.
+    pub(crate) left: u64,
 }
 
 /// One way for one use.
-struct Candidate {
-    access: Access,
-    constraint: Constraint,
-    cost: f64,
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) access: Access,
+    pub(super) constraint: Constraint,
+    /// Cycles of all executions, without bank conflicts.
+    pub(super) cost: f64,
+    /// The part of them that global memory takes, of an asynchronous copy.
+    pub(super) global: f64,
+    /// Cycles of one execution without that part.
+    pub(super) alone: f64,
     /// Made when first asked for.
     places: OnceCell<Places>,
+    sample: OnceCell<Sample>,
+}
+
+impl Candidate {
+    /// What the lanes of all its instructions address.
+    pub(super) fn places(&self, program: &TileProgram, u: &Use<'_>) -> &Places {
+        self.places.get_or_init(|| places(program, u, &self.access))
+    }
+
+    /// Some of them in place of all.
+    pub(super) fn sample(&self, program: &TileProgram, u: &Use<'_>) -> &Sample {
+        self.sample.get_or_init(|| self.places(program, u).sample())
+    }
 }
 
 /// An instruction that could serve a use but for its addresses.
+#[derive(Debug)]
 struct Barred {
     access: Access,
     /// What it would ask of the tensor, if some layout could do that.
@@ -100,10 +125,10 @@ struct Barred {
 }
 
 /// The instructions for one use.
-#[derive(Default)]
-struct Options {
+#[derive(Debug, Default)]
+pub(super) struct Options {
     /// Cheapest first.
-    usable: Vec<Candidate>,
+    pub(super) usable: Vec<Candidate>,
     /// Widest first.
     barred: Vec<Barred>,
 }
@@ -115,9 +140,6 @@ impl Options {
         usable.chain(self.barred.iter().map(|barred| &barred.access)).min_by_key(|access| access.run.width())
     }
 }
-
-/// Combinations tried before the search stops with the best so far.
-const BUDGET: usize = 512;
 
 /// All that the answer for a shared tensor depends on.
 #[derive(Clone, PartialEq, Debug)]
@@ -135,9 +157,21 @@ enum Other {
     Global(View),
 }
 
-/// Answers for shared tensors, each with the steps that it took. Programs that differ in redistributions ask for many of them again.
+/// What was found for a shared tensor.
+#[derive(Debug)]
+struct Asked {
+    /// For each use its instructions.
+    options: Vec<Options>,
+    joints: Joints,
+    /// The answer with the steps that it took, once there is one.
+    answer: RefCell<Option<(Result<Buffer, Failure>, u64)>>,
+    /// There is none of fewer cycles than these.
+    more_than: Cell<f64>,
+}
+
+/// Answers for shared tensors. Programs that differ in redistributions ask for many of them again.
 #[derive(Debug, Default)]
-pub(crate) struct Known(Vec<(Question, Result<Buffer, Failure>, u64)>);
+pub(crate) struct Known(Vec<(Question, Result<Rc<Asked>, Failure>)>);
 
 impl Question {
     fn of(cx: &Cx<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
@@ -153,54 +187,86 @@ impl Question {
     }
 }
 
-/// Solves one shared tensor on its own: tensors that share no access do not interact.
-pub(crate) fn solve(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Buffer, Failure> {
-    let question = Question::of(cx, tensor, uses);
+/// Solves one shared tensor on its own: tensors that share no access do not interact. Nothing where it takes `limit` cycles or more.
+///
+/// # Errors
+/// Where no layout serves all uses.
+pub(crate) fn solve(
+    cx: &Cx<'_, '_>,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    limit: f64,
+) -> Result<Option<Buffer>, Failure> {
+    let asked = asked(cx, tensor, uses)?;
     let before = cx.steps.get();
-    if let Some((_, answer, steps)) = cx.pool.buffers.borrow().0.iter().find(|(q, ..)| *q == question) {
+    if let Some((answer, steps)) = &*asked.answer.borrow() {
         cx.steps.set(before + steps);
-        return answer.clone();
+        return answer.clone().map(|buffer| Some(buffer).filter(|buffer| buffer.cost < limit));
     }
-    let answer = solved(cx, tensor, uses);
-    if !matches!(&answer, Err(failure) if failure.kind == FailureKind::Cancelled) {
-        let steps = cx.steps.get() - before;
-        cx.pool.buffers.borrow_mut().0.push((question, answer.clone(), steps));
+    if limit <= asked.more_than.get() {
+        return Ok(None);
     }
-    answer
+    match solved(cx, tensor, uses, &asked, limit) {
+        Err(failure) if failure.kind == FailureKind::Cancelled => Err(failure),
+        Err(_) if limit.is_finite() => {
+            asked.more_than.set(limit);
+            Ok(None)
+        }
+        answer => {
+            asked.answer.replace(Some((answer.clone(), cx.steps.get() - before)));
+            answer.map(Some)
+        }
+    }
 }
 
-fn solved(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Buffer, Failure> {
-    let program = cx.program();
-    let shape = &program.tensor(tensor).shape;
-    if let Some(pin) = pin_of(program, tensor) {
-        fits(program, tensor, pin)?;
+/// The least cycles that the uses of a shared tensor take, whatever its layout: without bank conflicts, but with instructions that can live
+/// together.
+///
+/// # Errors
+/// Where no instruction makes one of the copies.
+pub(crate) fn least_cycles(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<f64, Failure> {
+    let Asked { options, joints, .. } = &*asked(cx, tensor, uses)?;
+    let least = joints.all.iter().map(|joint| joint.least).fold(f64::INFINITY, f64::min);
+    let alone = |c: &Candidate| c.cost - c.global;
+    let each = options.iter().map(|o| o.usable.iter().map(alone).fold(f64::INFINITY, f64::min)).sum();
+    Ok(if pin_of(cx.program(), tensor).is_some() || joints.all.is_empty() { each } else { least })
+}
+
+/// The instructions that the uses of a shared tensor have, made once.
+fn asked(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Rc<Asked>, Failure> {
+    let question = Question::of(cx, tensor, uses);
+    if let Some((_, known)) = cx.pool.buffers.borrow().0.iter().find(|(q, _)| *q == question) {
+        return known.clone();
     }
-    let options: Vec<Options> =
-        uses.iter().map(|u| candidates(cx, tensor, u, uses)).collect::<Result<_, _>>()?;
-    let mut best: Option<Buffer> = None;
-    for combination in combinations(&options) {
-        if (cx.cancelled)() {
-            return Err(Failure::cancelled());
+    let options = uses.iter().map(|u| candidates(cx, tensor, u, uses)).collect::<Result<Vec<_>, _>>();
+    let asked = options.map(|options| {
+        let joints = joints(&cx.program().tensor(tensor).shape, &options);
+        Rc::new(Asked { options, joints, answer: RefCell::default(), more_than: Cell::new(0.0) })
+    });
+    cx.pool.buffers.borrow_mut().0.push((question, asked.clone()));
+    asked
+}
+
+fn solved(
+    cx: &Cx<'_, '_>,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    asked: &Asked,
+    limit: f64,
+) -> Result<Buffer, Failure> {
+    let (program, options) = (cx.program(), &asked.options);
+    let best = match pin_of(program, tensor) {
+        Some(pin) => {
+            fits(program, tensor, pin)?;
+            serve::pinned(cx, tensor, uses, options, pin)
         }
-        let bound: f64 = combination.iter().zip(&options).map(|(i, o)| o.usable[*i].cost).sum();
-        if best.as_ref().is_some_and(|b| b.cost <= bound) {
-            break;
-        }
-        let chosen: Vec<&Candidate> = combination.iter().zip(&options).map(|(i, o)| &o.usable[*i]).collect();
-        let unified = chosen.iter().try_fold(Constraint::free(shape), |all, c| all.unify(&c.constraint));
-        let Some(constraint) = unified else { continue };
-        cx.steps.set(cx.steps.get() + 1);
-        if let Some(buffer) = place(cx, tensor, uses, &chosen, constraint)
-            && best.as_ref().is_none_or(|b| buffer.cost < b.cost)
-        {
-            best = Some(buffer);
-        }
-    }
+        None => serve::cheapest(cx, tensor, uses, options, &asked.joints, limit),
+    };
     if (cx.cancelled)() {
         return Err(Failure::cancelled());
     }
-    let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses, &options))?;
-    explain(&mut buffer, &options);
+    let mut buffer = best.ok_or_else(|| unsatisfied(program, tensor, uses, options))?;
+    explain(&mut buffer, options);
     Ok(buffer)
 }
 
@@ -239,7 +305,7 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
             let aligned = |a: &Access| pinned || start::bars(program, used, a).is_none();
             let fits = accesses.iter().find(|a| constraint_of(used, a, info).is_ok() && aligned(a));
             if let Some(access) = fits {
-                return Ok(cost::shared_ideal(program, access));
+                return Ok(cost::shared_ideal(program, access, &used.shape));
             }
         }
     }
@@ -316,7 +382,12 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             let (from, to) = ends(u);
             let rows = catalogue().copies_between(from, to, arch);
             let rows = rows.filter(|row| !cx.single || !row.is_collective());
-            rows.flat_map(|row| row_accesses(cx.pool, u, tv, dtype, row).to_vec()).collect()
+            let all: Vec<_> = rows.map(|row| row_accesses(cx.pool, u, tv, dtype, row)).collect();
+            // Counted where they are kept, and not in each copy.
+            all.iter().flat_map(|all| all.iter()).for_each(|a| {
+                a.phases(program.threads, &u.shape);
+            });
+            all.iter().flat_map(|all| all.to_vec()).collect()
         }
         End::Global(view) => asynchronous::accesses(program, (u, view), uses, dtype, arch)?,
     };
@@ -333,11 +404,14 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             options.barred.push(Barred { access, constraint: Some(constraint), why });
             continue;
         }
-        let mut cost = cost::shared_ideal(program, &access);
-        if let End::Global(view) = &u.end {
-            cost += cost::global(program, view, &access);
-        }
-        options.usable.push(Candidate { access, constraint, cost: cost * u.trips, places: OnceCell::new() });
+        let global = match &u.end {
+            End::Global(view) => cost::global(program, view, &access) * u.trips,
+            End::Register(_) => 0.0,
+        };
+        let alone = cost::shared_ideal(program, &access, &u.shape);
+        let cost = alone * u.trips + global;
+        let (places, sample) = (OnceCell::new(), OnceCell::new());
+        options.usable.push(Candidate { access, constraint, cost, global, alone, places, sample });
     }
     // Equal costs keep the order of the catalogue.
     options.usable.sort_by(|a, b| a.cost.total_cmp(&b.cost));
@@ -419,119 +493,6 @@ fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constrai
     })
 }
 
-/// Indices of candidates, cheapest sum first.
-fn combinations(options: &[Options]) -> Vec<Vec<usize>> {
-    let mut all: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new())];
-    for Options { usable: candidates, .. } in options {
-        let mut next: Vec<(f64, Vec<usize>)> = Vec::new();
-        for (cost, chosen) in &all {
-            for (i, c) in candidates.iter().enumerate() {
-                next.push((cost + c.cost, chosen.iter().copied().chain([i]).collect()));
-            }
-        }
-        next.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
-        // Single elements fit any layout: keep that way out whatever is cut off.
-        let narrow = next
-            .iter()
-            .rev()
-            .find(|(_, c)| c.iter().zip(options).all(|(i, o)| o.usable[*i].access.run.width() == 1))
-            .cloned();
-        next.truncate(BUDGET);
-        next.extend(narrow);
-        all = next;
-    }
-    all.into_iter().map(|(_, chosen)| chosen).collect()
-}
-
-/// The cheapest layout that meets the unified constraint; of those looked at before a cancellation.
-fn place(
-    cx: &Cx<'_, '_>,
-    tensor: TensorId,
-    uses: &[Use<'_>],
-    chosen: &[&Candidate],
-    constraint: Constraint,
-) -> Option<Buffer> {
-    let program = cx.program();
-    let info = program.tensor(tensor);
-    let bits = info.dtype.bits();
-    let vector = chosen.iter().map(|c| c.access.run.width()).max().unwrap_or(1);
-    let pin = pin_of(program, tensor);
-    let layouts = match pin {
-        Some(pin) => vec![pin.layout.clone()],
-        None => {
-            let sliced = |dim: usize| uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
-            let indexed: Vec<bool> = (0..info.shape.len()).map(sliced).collect();
-            // Pieces of a row that fill the banks once, or half of them, or twice.
-            let line = i64::from(WAVEFRONT_BYTES * 8 / bits);
-            let pad = vector.max(i64::from(32 / bits.min(32)));
-            materialize::candidates(&constraint, &indexed, &[line, line / 2, line * 2], pad)
-        }
-    };
-    let dense = (info.shape.iter().product::<i64>() * i64::from(bits) + 7) / 8;
-    let mut best: Option<Buffer> = None;
-    // Cycles without conflicts, which are the same for every layout.
-    let mut least = None;
-    for layout in layouts {
-        if (cx.cancelled)() {
-            break;
-        }
-        // Nothing is better than no conflicts in the places that the layout takes at least.
-        let bytes = layout.cosize() * i64::from(bits) / 8;
-        if best.as_ref().is_some_and(|b| least.is_some_and(|l| b.cost <= l) && i64::from(b.bytes) <= bytes) {
-            continue;
-        }
-        let requests: Vec<(Requests, f64)> = uses
-            .iter()
-            .zip(chosen)
-            .map(|(u, c)| {
-                let places = c.places.get_or_init(|| places(program, u, &c.access));
-                (Requests::new(places, &layout, bits), u.trips)
-            })
-            .collect();
-        least.get_or_insert_with(|| {
-            let cycles = |(c, (r, trips)): (&&Candidate, &(Requests, f64))| {
-                trips * cost::shared(program, &c.access, r.ideal() as f64)
-            };
-            chosen.iter().zip(&requests).map(cycles).sum::<f64>()
-        });
-        let swizzle = pin.map_or_else(|| swizzle::best(&layout, &requests, vector, bits), |pin| pin.swizzle);
-        let bytes = swizzle::footprint(&layout, swizzle) * i64::from(bits) / 8;
-        let further_lines = |(u, (r, _)): (&Use<'_>, &(Requests, f64))| match u.end {
-            End::Global(_) => r.further_lines(swizzle) as f64,
-            End::Register(_) => 0.0,
-        };
-        let further: Vec<f64> = uses.iter().zip(&requests).map(further_lines).collect();
-        let cycles = |((c, (r, trips)), further): ((&&Candidate, &(Requests, f64)), &f64)| {
-            let wavefronts = r.count(swizzle).wavefronts as f64;
-            trips * cost::shared(program, &c.access, wavefronts + hx_target::machine().further_line * further)
-        };
-        let cost: f64 = chosen.iter().zip(&requests).zip(&further).map(cycles).sum();
-        let scattered = further.iter().any(|lines| *lines > 0.0);
-        let better = best.as_ref().is_none_or(|b| (cost, bytes) < (b.cost, i64::from(b.bytes)));
-        if better {
-            let counted = chosen.iter().zip(&requests).zip(uses).map(|((c, (r, _)), u)| {
-                (u.op.id, c.access.clone(), c.constraint.clone(), r.count(swizzle), String::new())
-            });
-            let accesses = counted.collect();
-            let bytes = u32::try_from(bytes).ok()?;
-            let block = swizzle::block(swizzle) * i64::from(bits) / 8;
-            let block = u32::try_from(block).ok()?.max(1);
-            let constraint = constraint.clone();
-            best = Some(Buffer { layout, swizzle, bytes, block, constraint, accesses, cost });
-        }
-        // One without conflicts, scattered lines and gaps cannot be bettered.
-        let done = |b: &Buffer| {
-            !scattered
-                && i64::from(b.bytes) <= dense
-                && b.accesses.iter().all(|a| a.3.wavefronts == a.3.ideal)
-        };
-        if best.as_ref().is_some_and(done) {
-            break;
-        }
-    }
-    best
-}
-
 /// What the lanes of a use address; offsets that are known only at run time count as 0.
 fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
     let (shape, view) = (&u.shape, &u.view);
@@ -559,6 +520,9 @@ fn explain(buffer: &mut Buffer, options: &[Options]) {
         let barred = || barred.iter().filter(|b| is_wider(&b.access));
         // The layout would do, so it is the address alone.
         let unaligned = barred().find(|b| b.constraint.as_ref().is_some_and(fits));
+        if unaligned.is_none() && excluded.is_some() {
+            buffer.narrowed.push(buffer.accesses[i].0);
+        }
         let text = if let Some(Barred { access: other, why, .. }) = unaligned {
             format!("asks for `{constraint}`; not `{}`: {why}", other.row.name)
         } else if let Some(other) = excluded {

@@ -1,47 +1,191 @@
 //! Swizzles: the one with fewest wavefronts over all accesses, weighted by how often they run.
 
+use std::cell::{Cell, LazyCell};
+
 use hx_layout::{Layout, Swizzle};
-use hx_target::WAVEFRONT_BYTES;
+use hx_target::{BANK_BYTES, WAVEFRONT_BYTES};
 
 use super::conflicts::Requests;
 
-/// The best swizzle for accesses of at most `vector` elements. No swizzle is preferred, then the least memory, then few bits.
-pub(crate) fn best(layout: &Layout, requests: &[(Requests, f64)], vector: i64, element_bits: u32) -> Swizzle {
-    let ideal: f64 = requests.iter().fold(0.0, |ideal, (r, trips)| ideal + r.ideal() as f64 * trips);
+/// One use of a tensor under one layout: the instructions that can serve it, first the one that is compared with.
+#[derive(Debug)]
+pub(crate) struct Served<'a> {
+    pub(crate) ways: Vec<Way<'a>>,
+    /// How often the use runs.
+    pub(crate) trips: f64,
+}
+
+/// One instruction for a use.
+pub(crate) struct Way<'a> {
+    requests: LazyCell<Requests, Box<dyn FnOnce() -> Requests + 'a>>,
+    /// Phases for which each of the requests stands.
+    each: f64,
+    /// Wavefronts of one execution at least, as far as the instruction alone tells.
+    least: f64,
+    /// Cycles of one execution beside the wavefronts.
+    pub(crate) beside: f64,
+}
+
+impl std::fmt::Debug for Way<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Way")
+            .field("least", &self.least)
+            .field("beside", &self.beside)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Way<'a> {
+    /// `requests`, each of which stands for `each` phases, are made when they are first asked for.
+    pub(crate) fn new([least, beside, each]: [f64; 3], requests: impl FnOnce() -> Requests + 'a) -> Way<'a> {
+        Way { requests: LazyCell::new(Box::new(requests)), each, least, beside }
+    }
+
+    /// Wavefronts without conflicts.
+    fn ideal(&self) -> f64 {
+        self.each * self.requests.ideal() as f64
+    }
+
+    /// Wavefronts under a swizzle; or what they are at least, if that is more than `most`.
+    fn at_most(&self, swizzle: Swizzle, most: f64, looked: &Cell<u64>) -> f64 {
+        self.each * self.requests.at_most(swizzle, most / self.each, looked) as f64
+    }
+}
+
+impl Served<'_> {
+    /// Cycles without conflicts of the first way, in all executions.
+    pub(crate) fn first(&self) -> f64 {
+        self.trips * self.ways.first().map_or(0.0, |way| way.beside + way.ideal())
+    }
+
+    /// Whether some phases stand for all.
+    pub(crate) fn is_sample(&self) -> bool {
+        self.ways.iter().any(|way| way.each > 1.0)
+    }
+
+    /// Addresses of the phases that are looked at.
+    pub(crate) fn addresses(&self) -> u64 {
+        self.ways.first().map_or(0, |way| way.requests.addresses())
+    }
+
+    /// Cycles beside the wavefronts of the first way, which others are compared with.
+    fn beside(&self) -> f64 {
+        self.ways.first().map_or(0.0, |way| way.beside)
+    }
+
+    /// Wavefronts at least, in all executions.
+    fn ideal(&self) -> f64 {
+        let first = self.ways.first().map_or(0.0, |way| way.ideal());
+        let others = self.ways.iter().skip(1).map(|way| way.least + way.beside - self.beside());
+        self.trips * others.fold(first, f64::min)
+    }
+
+    /// The way with the fewest cycles under a swizzle, and its wavefronts in all executions; what other ways take besides counts as
+    /// wavefronts. If the wavefronts are more than `most`, what they are at least.
+    fn weigh(&self, swizzle: Swizzle, most: f64, looked: &Cell<u64>) -> (usize, f64) {
+        let mut best = (0, f64::INFINITY);
+        for (i, way) in self.ways.iter().enumerate() {
+            let more = way.beside - self.beside();
+            // Not even without conflicts is it the better one.
+            if i > 0 && way.least + more >= best.1 {
+                continue;
+            }
+            let most = (most / self.trips).min(best.1) - more;
+            let wavefronts = way.at_most(swizzle, most.max(0.0), looked) + more;
+            if wavefronts < best.1 {
+                best = (i, wavefronts);
+            }
+        }
+        (best.0, best.1 * self.trips)
+    }
+
+    /// The cheapest way under a swizzle.
+    pub(crate) fn best(&self, swizzle: Swizzle) -> usize {
+        self.weigh(swizzle, f64::INFINITY, &Cell::new(0)).0
+    }
+}
+
+/// A search for swizzles, which ends when it has looked at as many addresses as it may.
+#[derive(Debug)]
+pub(crate) struct Looking {
+    pub(crate) looked: Cell<u64>,
+    pub(crate) most: Cell<u64>,
+}
+
+impl Default for Looking {
+    /// Without an end.
+    fn default() -> Looking {
+        Looking { looked: Cell::new(0), most: Cell::new(u64::MAX) }
+    }
+}
+
+impl Looking {
+    pub(crate) fn add(&self, addresses: u64) {
+        self.looked.set(self.looked.get() + addresses);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.looked.get() >= self.most.get()
+    }
+}
+
+/// The swizzle with the fewest wavefronts for accesses of at most `vector` elements, if there is one with at most `limit`. No swizzle is
+/// preferred, then the least memory, then few bits.
+pub(crate) fn best(
+    layout: &Layout,
+    served: &[Served<'_>],
+    vector: i64,
+    element_bits: u32,
+    limit: f64,
+    looking: &Looking,
+) -> Option<Swizzle> {
+    let ideal: f64 = served.iter().map(|used| used.ideal()).sum();
     // Wavefronts of all accesses; or what they are at least, if that is more than `most`.
     let weigh = |swizzle: Swizzle, most: f64| -> f64 {
         let mut rest = ideal;
         let mut sum = 0.0;
-        for (request, trips) in requests {
-            rest -= request.ideal() as f64 * trips;
-            let left = ((most - sum - rest) / trips).max(0.0);
-            sum += request.at_most(swizzle, left) as f64 * trips;
+        for used in served {
+            rest -= used.ideal();
+            sum += used.weigh(swizzle, most - sum - rest, &looking.looked).1;
             if sum + rest > most {
                 return sum + rest;
             }
         }
         sum
     };
-    let mut best = weigh(Swizzle::identity(), f64::INFINITY);
-    let mut chosen = Swizzle::identity();
-    if best <= ideal || vector.count_ones() != 1 {
+    if ideal > limit {
+        return None;
+    }
+    let mut best = weigh(Swizzle::identity(), limit);
+    let mut chosen = (best <= limit).then_some(Swizzle::identity());
+    best = best.min(limit);
+    if chosen.is_some() && best <= ideal || vector.count_ones() != 1 {
         return chosen;
     }
     let line = (WAVEFRONT_BYTES * 8 / element_bits).trailing_zeros();
+    // A swizzle within words changes the bank of none.
+    let word = (BANK_BYTES * 8 / element_bits).max(1).trailing_zeros();
     let top = 63 - (layout.cosize().max(2) - 1).leading_zeros();
     let mut places = i64::MAX;
     // Whole vectors move. Larger pieces may as well: half a line where a row fills a line and an access reads halves of two rows.
-    for base in vector.trailing_zeros()..line {
+    for base in vector.trailing_zeros().max(word)..line {
         for bits in 1..=line - base {
             for shift in bits..=top.saturating_sub(base) {
+                if looking.is_over() {
+                    return chosen;
+                }
                 let Ok(swizzle) = Swizzle::new(bits, base, shift as i32) else { continue };
                 let taken = footprint(layout, swizzle);
-                if best <= ideal && taken >= places {
+                if chosen.is_some() && best <= ideal && taken >= places {
                     continue;
                 }
                 let sum = weigh(swizzle, best);
-                if sum < best || sum == best && taken < places && !chosen.is_identity() {
-                    (best, chosen, places) = (sum, swizzle, taken);
+                let better = match chosen {
+                    None => sum <= best,
+                    Some(other) => sum < best || sum == best && taken < places && !other.is_identity(),
+                };
+                if better {
+                    (best, chosen, places) = (sum, Some(swizzle), taken);
                     // Without conflicts and without a gap.
                     if best <= ideal && taken == layout.cosize() {
                         return chosen;

@@ -1,5 +1,7 @@
 //! The numbers of the original system for constraints of shared memory and for bank conflicts, reproduced or bettered.
 
+use std::cell::OnceCell;
+
 use hx_layout::{Layout, Swizzle};
 
 use hx_target::catalogue;
@@ -150,6 +152,7 @@ fn row_requests(layout: &Layout, shape: [i64; 2], step: [i64; 2], run_along: usi
         run: Run::plain(run_along, 8),
         values: vec![(8, 1)],
         issue: vec![],
+        phases: OnceCell::new(),
     };
     let place = |at: &[i64], out: &mut [i64]| {
         out.copy_from_slice(at);
@@ -177,7 +180,10 @@ fn no_swizzle_of_the_original_is_better() {
             let swizzles =
                 tried.iter().filter_map(|(bits, base, shift)| Swizzle::new(*bits, *base, *shift).ok());
             let least = swizzles.map(|s| requests.count(s).wavefronts).min().expect("there are some");
-            let ours = swizzle::best(&layout, &[(requests.clone(), 1.0)], 8, 16);
+            let way = swizzle::Way::new([0.0, 0.0, 1.0], || requests.clone());
+            let served = [swizzle::Served { ways: vec![way], trips: 1.0 }];
+            let looking = swizzle::Looking::default();
+            let ours = swizzle::best(&layout, &served, 8, 16, f64::INFINITY, &looking).expect("there is one");
             assert!(requests.count(ours).wavefronts <= least, "{layout}: {ours}");
             assert_eq!(requests.count(ours).wavefronts, requests.ideal(), "{layout}: {ours}");
         }

@@ -1,4 +1,5 @@
 mod build;
+mod crowded;
 mod effort;
 mod matmul;
 mod projections;

@@ -1,0 +1,76 @@
+//! Accesses to shared memory that fall back to single elements because other accesses of the same buffer ask for another layout.
+
+use hx_base::{Diagnostic, codes};
+use hx_lower::Lowered;
+use hx_synth::{Second, second_buffer};
+use hx_tile::{Choice, OpId, SharedLayout, Solution, TensorId};
+
+use super::Places;
+use crate::{Db, Instance, solution, tile_program};
+
+/// Bytes of a bank: what is narrower wastes a part of every wavefront.
+const WORD: u32 = 4;
+
+/// A note for each buffer with such accesses, if a second buffer is cheaper, or if no access to the buffer is wider.
+pub(super) fn single_elements(
+    places: &Places<'_>,
+    lowered: &Lowered,
+    solution: &Solution,
+) -> Vec<Diagnostic> {
+    let Places { db, instance } = *places;
+    let mut found = Vec::new();
+    for (tensor, layout) in &solution.shared {
+        let bytes = |op: &OpId| match solution.choices.get(op) {
+            Some(Choice::Copy(copy)) => Some(copy.bytes),
+            _ => None,
+        };
+        let is_narrow = |op: &&OpId| bytes(op).is_some_and(|bytes| bytes < WORD);
+        let SharedLayout { narrowed, reason, .. } = layout;
+        let narrow: Vec<OpId> = narrowed.iter().filter(is_narrow).copied().collect();
+        if narrow.is_empty() || lowered.program.tensors.len() <= tensor.0 as usize {
+            continue;
+        }
+        let second = second_of(db, instance, *tensor);
+        let all = reason.from.iter().all(|op| is_narrow(&op));
+        if second.is_none() && !all {
+            continue;
+        }
+        let name = &lowered.program.tensor(*tensor).name;
+        let (file, range) = places.tensor(lowered, *tensor).unwrap_or_else(|| places.kernel());
+        let (count, of) = (narrow.len(), reason.from.len());
+        let message = format!(
+            "{count} of the {of} accesses to `{name}` move{} single elements: no layout lets all of them be wide",
+            if count == 1 { "s" } else { "" }
+        );
+        let mut note = Diagnostic::new(&codes::SEARCH_STOPPED, file, range, message);
+        for op in narrow {
+            if let Some((file, range)) = places.op(lowered, op) {
+                let bytes = bytes(&op).unwrap_or_default();
+                note = note.also(
+                    file,
+                    range,
+                    format!("{bytes} B an access: it would be wider without the others"),
+                );
+            }
+        }
+        found.push(match second {
+            Some(second) => note.help(format!(
+                "a second shared tensor, with the same writes as `{name}`, for what is read here takes {:.0} of the {:.0} cycles that a block is estimated to take",
+                second.cost, solution.cost
+            )),
+            None => note.help("a second shared tensor with the same writes was tried and takes no fewer cycles"),
+        });
+    }
+    found
+}
+
+/// The second buffer that makes an instance cheaper, if there is one.
+#[salsa::tracked(returns(ref))]
+fn second_of<'db>(db: &'db dyn Db, instance: Instance<'db>, tensor: TensorId) -> Option<Second> {
+    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else { return None };
+    let poll = || {
+        db.unwind_if_revision_cancelled();
+        false
+    };
+    second_buffer(&lowered.program, found, tensor, instance.arch(db), &poll)
+}

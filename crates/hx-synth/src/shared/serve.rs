@@ -1,0 +1,226 @@
+//! The layout and the swizzle that serve all uses of a shared tensor at least cost.
+
+use hx_layout::{ComposedLayout, Layout, Swizzle};
+use hx_target::{WAVEFRONT_BYTES, machine};
+use hx_tile::{TensorId, TileProgram};
+
+use super::conflicts::{Places, Requests};
+use super::constraint::Constraint;
+use super::joint::{Joint, Joints};
+use super::materialize;
+use super::options::{Buffer, Candidate, End, Options, Use};
+use super::swizzle::{self, Looking, Served, Way};
+use crate::cost;
+use crate::search::Cx;
+
+/// Addresses of lanes that are looked at for one tensor, in all layouts and swizzles together.
+const ADDRESSES: u64 = 8_000_000;
+/// What the address of a lane counts for when it is made.
+const MADE: u64 = 4;
+/// A layout of which some phases stand for all is looked at closer if it takes so many times the cycles of the best one.
+const CLOSE: f64 = 1.1;
+
+/// All that the uses of one tensor are laid out by.
+struct Serve<'a, 'c, 'p> {
+    cx: &'a Cx<'c, 'p>,
+    tensor: TensorId,
+    uses: &'a [Use<'p>],
+    options: &'a [Options],
+    looking: Looking,
+}
+
+/// The cheapest buffer of all constraints that the uses can meet together, if it takes less than `limit` cycles.
+pub(super) fn cheapest(
+    cx: &Cx<'_, '_>,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    options: &[Options],
+    joints: &Joints,
+    limit: f64,
+) -> Option<Buffer> {
+    let mut left = joints.left;
+    let serve = Serve { cx, tensor, uses, options, looking: Looking::default() };
+    let mut best: Option<Buffer> = None;
+    for (i, joint) in joints.all.iter().enumerate() {
+        let limit = best.as_ref().map_or(limit, |b| b.cost);
+        if (cx.cancelled)() {
+            break;
+        }
+        if limit <= joint.least {
+            continue;
+        }
+        let looked = serve.looking.looked.get();
+        if looked >= ADDRESSES && (best.is_some() || limit.is_finite()) {
+            left += (joints.all.len() - i) as u64;
+            break;
+        }
+        // The others have their turn as well.
+        serve.looking.most.set(looked + ADDRESSES.saturating_sub(looked) / 2);
+        cx.steps.set(cx.steps.get() + 1);
+        if let Some(buffer) = serve.joint(joint, limit)
+            && buffer.cost < limit
+        {
+            best = Some(buffer);
+        }
+    }
+    cx.pool.looked.set(cx.pool.looked.get() + serve.looking.looked.get());
+    let mut best = best?;
+    best.left = left;
+    Some(best)
+}
+
+/// The buffer with the layout that the user pinned, if every use has an instruction that fits it.
+pub(super) fn pinned(
+    cx: &Cx<'_, '_>,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    options: &[Options],
+    pin: &ComposedLayout,
+) -> Option<Buffer> {
+    cx.steps.set(cx.steps.get() + 1);
+    let serve = Serve { cx, tensor, uses, options, looking: Looking::default() };
+    // What does not fit the layout is no candidate.
+    let ways: Vec<Vec<usize>> = options.iter().map(|o| (0..o.usable.len()).collect()).collect();
+    if ways.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let served = serve.served(&ways, &pin.layout, true);
+    serve.buffer(&ways, &served, &pin.layout, pin.swizzle, Requests::exact)
+}
+
+impl Serve<'_, '_, '_> {
+    fn program(&self) -> &TileProgram {
+        self.cx.program()
+    }
+
+    fn bits(&self) -> u32 {
+        self.program().tensor(self.tensor).dtype.bits()
+    }
+
+    /// The cheapest buffer that meets a constraint, if it takes at most `limit` cycles; of those looked at before a cancellation.
+    fn joint(&self, joint: &Joint, limit: f64) -> Option<Buffer> {
+        let shape = &self.program().tensor(self.tensor).shape;
+        let bits = self.bits();
+        let chosen = self.options.iter().zip(&joint.chosen).map(|(o, i)| &o.usable[*i]);
+        let vector = chosen.map(|c| c.access.run.width()).max().unwrap_or(1);
+        let ways = self.ways(joint, vector);
+        let sliced = |dim: usize| self.uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
+        let indexed: Vec<bool> = (0..shape.len()).map(sliced).collect();
+        // Pieces of a row that fill the banks once, or half of them, or twice.
+        let line = i64::from(WAVEFRONT_BYTES * 8 / bits);
+        let pad = vector.max(i64::from(32 / bits.min(32)));
+        let layouts = materialize::candidates(&joint.constraint, &indexed, &[line, line / 2, line * 2], pad);
+        let dense = (shape.iter().product::<i64>() * i64::from(bits) + 7) / 8;
+        let mut best: Option<Buffer> = None;
+        // Cycles without conflicts, which are the same for every layout.
+        let mut least = None;
+        for layout in layouts {
+            if (self.cx.cancelled)() || best.is_some() && self.looking.is_over() {
+                break;
+            }
+            // Nothing is better than no conflicts in the places that the layout takes at least.
+            let bytes = layout.cosize() * i64::from(bits) / 8;
+            let is_better = |b: &Buffer| least.is_none_or(|l| b.cost > l) || i64::from(b.bytes) > bytes;
+            if !best.as_ref().is_none_or(is_better) {
+                continue;
+            }
+            let served = self.served(&ways, &layout, false);
+            least.get_or_insert_with(|| served.iter().map(|used| used.first()).sum::<f64>());
+            let beside: f64 = served.iter().map(|s| s.trips * s.ways[0].beside).sum();
+            // A bound from outside holds for exact counts only: what a sample hides is looked at as if there were none. What rounding
+            // makes of a tie is no reason to leave it.
+            let is_sample = served.iter().any(Served::is_sample);
+            let known = best.as_ref().map_or(f64::INFINITY, |b| b.cost);
+            let most =
+                if is_sample { CLOSE * (known - beside) } else { known.min(limit) - beside + 1e-9 * beside };
+            let made = |used: &Served<'_>| MADE * used.addresses();
+            self.looking.add(served.iter().map(made).sum());
+            let Some(swizzle) = swizzle::best(&layout, &served, vector, bits, most, &self.looking) else {
+                continue;
+            };
+            let buffer = self.buffer(&ways, &served, &layout, swizzle, Requests::new);
+            let Some(buffer) = buffer.filter(|b| b.cost <= limit) else { continue };
+            if best.as_ref().is_none_or(|b| (buffer.cost, buffer.bytes) < (b.cost, b.bytes)) {
+                best = Some(buffer);
+            }
+            // A layout without bank conflicts, scattered lines or padding is optimal; stop searching.
+            let done = |b: &Buffer| {
+                i64::from(b.bytes) <= dense
+                    && b.accesses.iter().all(|a| a.3.wavefronts == a.3.ideal)
+                    && least.is_some_and(|least| b.cost <= least)
+            };
+            if best.as_ref().is_some_and(done) {
+                break;
+            }
+        }
+        best
+    }
+
+    /// For each use the candidates that the constraint admits, with vectors no wider than `vector`; first the one that was chosen.
+    fn ways(&self, joint: &Joint, vector: i64) -> Vec<Vec<usize>> {
+        let admitted = |(chosen, candidates): (&usize, &Options)| -> Vec<usize> {
+            let fits = |i: &usize| {
+                let Candidate { access, constraint, .. } = &candidates.usable[*i];
+                i != chosen && access.run.width() <= vector && joint.constraint.implies(constraint)
+            };
+            std::iter::once(*chosen).chain((0..candidates.usable.len()).filter(fits)).collect()
+        };
+        joint.chosen.iter().zip(self.options).map(admitted).collect()
+    }
+
+    /// The ways of all uses under a layout: with all phases exactly, or with a sample of them and in whole words.
+    fn served<'b>(&'b self, ways: &[Vec<usize>], layout: &'b Layout, exact: bool) -> Vec<Served<'b>> {
+        let (program, bits) = (self.program(), self.bits());
+        let served = |((u, candidates), ways): ((&'b Use<'_>, &'b Options), &Vec<usize>)| {
+            let way = |i: &usize| {
+                let candidate = &candidates.usable[*i];
+                let beside = cost::shared(program, &candidate.access, 0.0);
+                let least = candidate.alone - beside;
+                if exact {
+                    let make = move || Requests::exact(candidate.places(program, u), layout, bits);
+                    return Way::new([least, beside, 1.0], make);
+                }
+                let sample = candidate.sample(program, u);
+                Way::new([least, beside, sample.each], move || Requests::new(&sample.places, layout, bits))
+            };
+            Served { ways: ways.iter().map(way).collect(), trips: u.trips }
+        };
+        self.uses.iter().zip(self.options).zip(ways).map(served).collect()
+    }
+
+    /// The buffer with a layout and a swizzle, and for each use the way that is cheapest there; nothing where it has too many bytes.
+    fn buffer(
+        &self,
+        ways: &[Vec<usize>],
+        served: &[Served<'_>],
+        layout: &Layout,
+        swizzle: Swizzle,
+        requests: fn(&Places, &Layout, u32) -> Requests,
+    ) -> Option<Buffer> {
+        let (program, bits) = (self.program(), self.bits());
+        let shape = &program.tensor(self.tensor).shape;
+        let (mut cost, mut accesses, mut constraint) = (0.0, Vec::new(), Constraint::free(shape));
+        for (((u, candidates), ways), served) in self.uses.iter().zip(self.options).zip(ways).zip(served) {
+            let at = served.best(swizzle);
+            let candidate = &candidates.usable[ways[at]];
+            let requests = requests(candidate.places(program, u), layout, bits);
+            self.looking.add(MADE * requests.addresses());
+            let further = match u.end {
+                End::Global(_) => requests.further_lines(swizzle) as f64,
+                End::Register(_) => 0.0,
+            };
+            let conflicts = requests.count(swizzle);
+            let wavefronts = conflicts.wavefronts as f64 + machine().further_line * further;
+            cost += u.trips * cost::shared(program, &candidate.access, wavefronts);
+            // All of them hold at once, as they are admitted by one constraint or meet one layout.
+            constraint = constraint.unify(&candidate.constraint).unwrap_or(constraint);
+            let Candidate { access, constraint, .. } = candidate;
+            accesses.push((u.op.id, access.clone(), constraint.clone(), conflicts, String::new()));
+        }
+        let bytes = swizzle::footprint(layout, swizzle) * i64::from(bits) / 8;
+        let block = swizzle::block(swizzle) * i64::from(bits) / 8;
+        let (bytes, block) = (u32::try_from(bytes).ok()?, u32::try_from(block).ok()?.max(1));
+        let (layout, narrowed) = (layout.clone(), Vec::new());
+        Some(Buffer { layout, swizzle, bytes, block, constraint, accesses, cost, narrowed, left: 0 })
+    }
+}
