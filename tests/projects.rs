@@ -46,8 +46,10 @@ fn a_folder_becomes_a_project_once() {
 #[test]
 fn the_cache_is_shown_and_emptied() {
     let sandbox = Sandbox::new();
-    sandbox.write("cache/ab/cd.kernel", &[0; 1 << 20]);
-    sandbox.write("cache/tests/0.json", b"{}");
+    let entry = format!("cache/ab/{}.kernel", "c".repeat(62));
+    sandbox.write(&entry, &[0; 1 << 20]);
+    sandbox.write("cache/ab/cd.kernel", b"not made by hx");
+    sandbox.write("cache/tests/00000000000000ab.json", b"{}");
     sandbox.run(&["cache"]).check(expect![[r#"
         exit 0
         --- stdout
@@ -59,7 +61,8 @@ fn the_cache_is_shown_and_emptied() {
         --- stderr
         removed 1 kernel, 1.0 MiB
     "#]]);
-    assert!(sandbox.path("cache/tests/0.json").exists());
+    assert!(!sandbox.path(&entry).exists() && sandbox.path("cache/ab/cd.kernel").exists());
+    assert!(sandbox.path("cache/tests/00000000000000ab.json").exists());
     assert_eq!(sandbox.run(&["clean"]).code, 0);
     assert!(!sandbox.path("cache/tests").exists());
 }

@@ -226,7 +226,7 @@ fn the_command_line() {
         expect![[r#"
             exit 2
             --- stderr
-            error: invalid value '-1' for '--timeout <SECONDS>': expected a positive number of seconds
+            error: invalid value '-1' for '--timeout <SECONDS>': expected a positive number of seconds, at most 1e9
 
             For more information, try '--help'.
         "#]],

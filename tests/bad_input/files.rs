@@ -182,23 +182,23 @@ fn an_npy_with_another_content() {
     check_load(
         &npy(huge, &[0; 16]),
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        a.hx:1:14: error[HX0615]: `x.npy`: a tensor of shape [4000000000, 4000000000, 4000000000] is too large for this machine
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:1:14: error[HX0633]: `x.npy`: a tensor of shape [4000000000, 4000000000, 4000000000] is too large for this machine
+            1 error
+        "#]],
     );
     let large = "{'descr': '<f2', 'fortran_order': False, 'shape': (4000000000, 4), }";
     check_load(
         &npy(large, &[0; 16]),
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        a.hx:1:14: error[HX0615]: `x.npy`: a tensor of shape [4000000000, 4] is too large for this machine
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:1:14: error[HX0633]: `x.npy`: found a tensor of shape [4000000000, 4], which takes 29.8 GiB to compute with, wanted at most 4 GiB more
+            1 error
+        "#]],
     );
 }
 

@@ -319,6 +319,8 @@ main {
               5 │     copy(r, global_view(y, (32) : (1)));
                 │     ─────────────────┬─────────────────
                 │                      ╰─────────────────── here
+                │                      │
+                │                      ╰─────────────────── block [0, 0, 0] wrote it here
                 │
              10 │     k(randn(f32, 64), y);
                 │     ──────────┬─────────
@@ -484,23 +486,23 @@ fn host_values() {
         "",
         "print(zeros(f16, [1000000, 1000000, 1000000]));",
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        a.hx:2:7: error[HX0615]: a tensor of shape [1000000, 1000000, 1000000] is too large for this machine
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:2:7: error[HX0633]: found a tensor of shape [1000000, 1000000, 1000000], which takes 1818989.4 TiB to compute with, wanted at most 4 GiB more
+            1 error
+        "#]],
     );
     check_main(
         "",
         "print(zeros(f16, [100000, 100000, 100]));",
         expect![[r#"
-        exit 1
-        --- stderr
-        device: simulator (sm_90a)
-        a.hx:2:7: error[HX0615]: a tensor of shape [100000, 100000, 100] is too large for this machine
-        1 error
-    "#]],
+            exit 1
+            --- stderr
+            device: simulator (sm_90a)
+            a.hx:2:7: error[HX0633]: found a tensor of shape [100000, 100000, 100], which takes 1.8 TiB to compute with, wanted at most 4 GiB more
+            1 error
+        "#]],
     );
     check_main(
         "",

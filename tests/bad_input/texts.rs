@@ -232,6 +232,7 @@ fn a_file_that_is_not_utf8() {
         exit 1
         --- stderr
         error[HX0627]: cannot open `kernels/b.hx`: the file is not UTF-8 text: the byte at offset 0 begins no character
+        checked 1 file for sm_90a: no errors
     "#]]);
 }
 

@@ -67,7 +67,8 @@ impl Writer<'_> {
         self.params.push(format!("{name}: i32"));
         self.args.push(value.to_string());
         self.wheres.push(format!("{name} >= 0"));
-        self.wheres.extend(most.map(|most| format!("{name} <= {most}")));
+        // Without a bound a multiple may not fit 32 bits, and a number that wraps cannot be proven to stay inside.
+        self.wheres.push(format!("{name} <= {}", most.unwrap_or(4096)));
     }
 
     pub(super) fn window(

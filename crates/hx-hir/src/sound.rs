@@ -129,13 +129,15 @@ fn own_errors<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic> {
     let file = item.file(db);
     let mut found: Vec<Diagnostic> =
         item_diagnostics(db, item).iter().filter(|found| found.is_error()).cloned().collect();
-    let around = syntax_diagnostics(db, file).iter().chain(diagnostics::whole_file(db, file));
-    let mut errors = around.filter(|found| found.is_error()).peekable();
-    if errors.peek().is_none() {
+    let errors = |found: &'db [Diagnostic]| found.iter().filter(|found| found.is_error());
+    let syntax = errors(syntax_diagnostics(db, file));
+    let whole = errors(diagnostics::whole_file(db, file));
+    if syntax.clone().next().is_none() && whole.clone().next().is_none() {
         return found;
     }
     let places = Places::of(db, file);
-    found.extend(errors.filter(|error| places.belongs(db, error, item)).cloned());
+    found.extend(syntax.filter(|error| places.belongs(db, error, item, Touching::Before)).cloned());
+    found.extend(whole.filter(|error| places.belongs(db, error, item, Touching::At)).cloned());
     sort_diagnostics(db, &mut found);
     found
 }
@@ -174,25 +176,32 @@ impl<'db> Places<'db> {
     }
 
     /// Whether a finding of the file is about an item: one of its places is in it, or it is in none.
-    fn belongs(&self, db: &dyn Db, found: &Diagnostic, item: Item<'db>) -> bool {
+    fn belongs(&self, db: &dyn Db, found: &Diagnostic, item: Item<'db>, touching: Touching) -> bool {
         let own = |label: &&hx_base::Label| label.file == item.file(db);
         let labels = std::iter::once(&found.primary).chain(&found.secondary).filter(own);
-        let items: Vec<Item<'db>> = labels.flat_map(|label| self.at(label.range.start())).collect();
+        let items: Vec<Item<'db>> = labels.flat_map(|label| self.at(label.range.start(), touching)).collect();
         items.is_empty() || items.contains(&item)
     }
 
-    /// The items that an offset is in or touches. What is found at the first token of an item may be what the item before
-    /// it lacks, as the `;` in `const A = 1 const B = 2;`.
-    fn at(&self, offset: TextSize) -> Vec<Item<'db>> {
+    /// The items that an offset is in or touches.
+    fn at(&self, offset: TextSize, touching: Touching) -> Vec<Item<'db>> {
         let mut found = Vec::new();
         for (index, (tokens, item)) in self.items.iter().enumerate() {
-            if tokens.start() <= offset && offset <= tokens.end() {
-                found.push(*item);
-            }
-            if tokens.start() == offset && index > 0 {
+            if touching == Touching::Before && tokens.start() == offset && index > 0 {
                 found.push(self.items[index - 1].1);
+            } else if tokens.start() <= offset && offset <= tokens.end() {
+                found.push(*item);
             }
         }
         found
     }
+}
+
+/// Which item an offset at the first token of an item is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Touching {
+    /// The item that begins there.
+    At,
+    /// The item before it: the parser noticed there what that item lacks, as the `;` in `const A = 1 const B = 2;`.
+    Before,
 }

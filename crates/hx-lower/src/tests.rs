@@ -65,5 +65,6 @@ fn without_lines(text: &str, ranges: impl Iterator<Item = hx_base::TextRange>) -
 fn lowered(text: &str) -> bool {
     let (db, file) = TestDb::with_file(text);
     let kernel = file_items(&db, file).kernels().last().expect("the text has a kernel");
+    let kernel = Sound::of(&db, kernel).expect("the kernel has no errors");
     lower(&db, kernel, &CtArgs::default(), &LaunchFacts::all_16()).is_ok()
 }

@@ -25,19 +25,27 @@ static __device__ __forceinline__ long long hx_floor_mod(long long a, long long 
 }
 
 static __device__ __forceinline__ unsigned hx_div(unsigned a, unsigned b) {
-    return b == 0 ? 0 : a / b;
+    const unsigned d = b == 0 ? 1 : b;
+    const unsigned q = a / d;
+    return b == 0 ? 0 : q;
 }
 
 static __device__ __forceinline__ unsigned long long hx_div(unsigned long long a, unsigned long long b) {
-    return b == 0 ? 0 : a / b;
+    const unsigned long long d = b == 0 ? 1 : b;
+    const unsigned long long q = a / d;
+    return b == 0 ? 0 : q;
 }
 
 static __device__ __forceinline__ unsigned hx_mod(unsigned a, unsigned b) {
-    return b == 0 ? 0 : a % b;
+    const unsigned d = b == 0 ? 1 : b;
+    const unsigned r = a % d;
+    return b == 0 ? 0 : r;
 }
 
 static __device__ __forceinline__ unsigned long long hx_mod(unsigned long long a, unsigned long long b) {
-    return b == 0 ? 0 : a % b;
+    const unsigned long long d = b == 0 ? 1 : b;
+    const unsigned long long r = a % d;
+    return b == 0 ? 0 : r;
 }
 
 static __device__ __forceinline__ unsigned hx_extract(unsigned word, int shift, int bits) {

@@ -148,6 +148,7 @@ fn a_constant_runs_again_alone() {
         item_diagnostics × 1
         lowered_const × 1
         parse × 1
+        whole_file × 1
     "#]]
     .assert_eq(&db.log().take_counts());
 }

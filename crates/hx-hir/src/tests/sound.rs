@@ -102,10 +102,10 @@ kernel l(x: mut f32[m]) grid [1] threads 32 { fill(x, f(1.0)); }
     check_one(
         "const A = 1 const B = 2; const C = 3;",
         expect![[r#"
-        const A: HX0001 in a.hx
-        const B: HX0001 in a.hx
-        const C: sound
-    "#]],
+            const A: HX0001 in a.hx
+            const B: sound
+            const C: sound
+        "#]],
     );
 }
 

@@ -30,8 +30,23 @@ fn values_do_not_double_for_ever() {
         expect![[r#"
             error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
               const T14 = (T13, T13);
-                          ^^^^^^^^^^ the evaluation stopped here
-              help: split it up, or compute it at run time
+                          ^^^^^^^^^^
+            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+              const T29 = (T28, T28);
+                          ^^^^^^^^^^
+            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+              const T44 = (T43, T43);
+                          ^^^^^^^^^^
+            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+              const T59 = (T58, T58);
+                          ^^^^^^^^^^
+            error[HX0213]: a layout has nothing called `size`
+              const N = 32 + 0 * L.size;
+                                   ^^^^
+            error[HX0101]: nothing in scope is called `N`
+              kernel probe(c: mut f32[32]) grid [1] threads N { let v = load(c); copy(v, c); }
+                                                            ^
+              note: a dimension is bound where its name stands alone in a parameter's shape
         "#]],
     );
     let doubled: String = (1..60).map(|i| format!("let e{i} = e{} * (e{} + 1);\n", i - 1, i - 1)).collect();

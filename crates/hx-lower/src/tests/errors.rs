@@ -561,6 +561,9 @@ fn numbers_that_do_not_fit_their_type() {
             error[HX0216]: found -1, which `u8` cannot hold
                           let b: u8 = -1;
                                       ^^
+            error[HX0217]: division by zero
+                          let w = d % 0;
+                                      ^
             error[HX0204]: found a number of type `i32`, wanted `i8`
                           let c: i8 = d;
                                       ^
@@ -587,9 +590,6 @@ fn numbers_that_do_not_fit_their_type() {
             error[HX0217]: division by zero
                           let z = load(x[..32]) / 0;
                                                   ^
-            error[HX0217]: division by zero
-                          let w = d % 0;
-                                      ^
             error[HX0203]: found a number of type `u64`, wanted an `i64` or a narrower integer
                           let v = x[u..u + 1];
                                     ^
