@@ -17,7 +17,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The same with one character for each, so that places in the text stay what they are: `�` for what a terminal acts on.
+/// Replaces each character that a terminal acts on by `�`, one for one, so that places in the text stay valid.
 pub fn masked(text: &str) -> Cow<'_, str> {
     // The end of a line may be two characters.
     let is_end = |at: usize| text[at..].starts_with("\r\n");

@@ -7,8 +7,8 @@ use std::path::Path;
 /// Opens a file for reading, if it is one. A link is followed.
 ///
 /// # Errors
-/// What the system says; for a pipe, a device or a socket an error of kind [`io::ErrorKind::InvalidInput`] that says which it
-/// is. It is not opened: opening a pipe waits for a writer.
+/// The system's error. A pipe, device or socket is an [`io::ErrorKind::InvalidInput`] that names its kind, and is not opened:
+/// opening a pipe waits for a writer.
 pub fn open_regular_file(path: &Path) -> io::Result<File> {
     check(&fs::metadata(path)?)?;
     let file = File::open(path)?;

@@ -41,7 +41,7 @@ impl Text {
         if self.binding >= at_least { self.text.clone() } else { format!("({})", self.text) }
     }
 
-    /// The same number in the other type, where that has the bits for it.
+    /// Converts the number to `int` or `long long`.
     pub(crate) fn cast(&self, wide: bool) -> Text {
         if self.wide == wide {
             return self.clone();

@@ -102,8 +102,8 @@ pub fn synchronization<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Finding
     }
 }
 
-/// The same without the barriers and waits that order nothing: what a launch asks for. The search for those takes most of
-/// the time, and nothing of it is an error.
+/// Finds unordered accesses only, for a launch. Barriers and waits that order nothing are not searched for: they take most
+/// of the time and are no errors.
 #[salsa::tracked]
 pub fn hazards<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
     match (tile_program(db, instance), thread_program(db, instance)) {
@@ -114,12 +114,12 @@ pub fn hazards<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
     }
 }
 
-/// What is looked for.
+/// Selects the findings of a check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
-    /// What is not ordered.
+    /// Accesses that nothing orders.
     Errors,
-    /// What orders nothing, too.
+    /// Those, and barriers and waits that order nothing.
     All,
 }
 

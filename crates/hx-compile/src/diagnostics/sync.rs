@@ -9,7 +9,7 @@ use hx_tile::{OpId, OpKind, SharedLayout, Solution, TensorId, TileProgram};
 use super::Places;
 use crate::sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 
-/// What [`synchronization`](crate::synchronization) found, with places and fixes.
+/// Turns the findings of [`synchronization`](crate::synchronization) into diagnostics with places and fixes.
 pub(super) fn findings(
     places: &Places<'_>,
     lowered: &Lowered,
