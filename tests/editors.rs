@@ -1,4 +1,4 @@
-//! The clients in `editors/`: they are thin, so this holds what they share with the toolchain together, and runs their own tests.
+//! The thin clients in `editors/`: checks that they match the toolchain, and runs their own tests.
 
 mod neovim;
 
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::manual::read;
 use crate::support::{root, skip};
 
-/// The plugin ships its queries beside it, the grammar is where they are written.
+/// The plugin ships copies of the queries; the originals are in the grammar's folder.
 #[test]
 fn neovim_has_the_queries_of_the_grammar() {
     let (theirs, ours) =
@@ -28,7 +28,7 @@ fn neovim_has_the_queries_of_the_grammar() {
     }
 }
 
-/// `:help hx` works in a plugin that nobody has made tags for: they are shipped, and are those of `:helptags`.
+/// The shipped tags are those that `:helptags` would make, so `:help hx` works without generating tags.
 #[test]
 fn neovim_has_the_tags_of_its_manual() {
     let doc = root().join("editors/nvim/doc");
@@ -45,7 +45,7 @@ fn neovim_has_the_tags_of_its_manual() {
     );
 }
 
-/// The extension's own tests, by Node's own runner.
+/// Runs the extension's own tests with Node's test runner.
 #[test]
 fn tests_of_the_extension() {
     let has_node = Command::new("node").arg("--version").output().is_ok_and(|output| output.status.success());

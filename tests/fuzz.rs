@@ -1,10 +1,9 @@
-//! No text makes the front end panic, hang or contradict itself: random bytes, random tokens, and programs with mistakes put
-//! into them go through lexer, parser, formatter and checker.
+//! Fuzzing: no text makes the front end panic, hang or contradict itself. Random bytes, random tokens, and programs with inserted
+//! mistakes go through lexer, parser, formatter and checker.
 //!
-//! A bounded number of inputs runs with every test run; `cargo xtask fuzz --seconds N` goes on for as long as one likes. Every
-//! input follows from the seed, its number and the programs of the project, so a failure is repeated by naming the first two
-//! as long as the programs are the same. Start at [`run::run`], then `judge.rs`
-//! for what is asked of an input.
+//! Every test run tries a bounded number of inputs; `cargo xtask fuzz --seconds N` runs for any length of time. An input is a
+//! function of the seed, its number and the programs of the project. So the seed and the number reproduce a failure, as long as
+//! the programs are unchanged. Start at [`run::run`], then read `judge.rs`, which checks an input.
 
 mod generate;
 mod judge;
@@ -20,19 +19,19 @@ use run::{Outcome, Plan};
 
 use crate::support::{root, seed};
 
-/// How many inputs a test run tries.
+/// Number of inputs that a test run tries.
 const COUNT: u64 = 3000;
 
-/// An input that takes longer hangs. Inputs take milliseconds; the rest is for slow and busy machines.
+/// Time limit of one input. Inputs take milliseconds; the margin is for slow and busy machines.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A number that `cargo xtask fuzz` hands over.
+/// Returns a number that `cargo xtask fuzz` passes in a variable.
 fn given(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
-/// The plan of this run, as the environment asks for it.
+/// Returns the plan of this run from the environment.
 fn plan() -> Plan {
     let jobs = given("HX_FUZZ_JOBS").unwrap_or(1).clamp(1, 64) as usize;
     let limit = given("HX_FUZZ_LIMIT").map_or(LIMIT, Duration::from_secs);
@@ -73,7 +72,7 @@ fn report(outcome: &Outcome, seed: u64) -> String {
     text
 }
 
-/// The generator reaches what it is for, and the same seed gives the same inputs.
+/// The generator produces its kinds of input, and the same seed gives the same inputs.
 #[test]
 fn inputs_are_varied_and_repeatable() {
     let corpus = Corpus::read(&root());
@@ -87,7 +86,7 @@ fn inputs_are_varied_and_repeatable() {
     assert!(count(&|text| text.len() > 2000) > 3, "there are no long inputs");
 }
 
-/// A text that fails is made smaller as long as it fails.
+/// A failing text is shrunk while it keeps failing.
 #[test]
 fn failures_become_small() {
     let text = "fn f() { let a = 1; }\nkernel k() { boom(1, 2) }\nfn g() {}\n";

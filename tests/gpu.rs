@@ -1,4 +1,4 @@
-//! The Python harness of `tests/gpu/`: what of it needs no GPU.
+//! The Python harness of `tests/gpu/`: tests of its parts that need no GPU.
 
 use std::process::Command;
 

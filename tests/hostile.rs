@@ -1,9 +1,9 @@
-//! A project by somebody who wants it to run something: libraries, programs and Python modules where a compiler may look for
-//! them, an `hx.toml` that names them, links, pipes and damaged files.
+//! A project whose author wants it to run code: libraries, programs and Python modules in places where a compiler may search, an
+//! `hx.toml` that names them, links, pipes and damaged files.
 //!
-//! It is opened, checked, formatted, tested and built from the command line, and opened and saved in an editor. Nothing of it
-//! runs or is loaded, and everything answers. What a planted file would do is to write a marker, so a run is seen without
-//! tracing the process. The last test shows that the markers work: a project that is trusted does run what it brings.
+//! The tests open, check, format, test and build it from the command line, and open and save it in an editor. No planted file may
+//! run or be loaded, and every command must end. A planted file writes a marker when it runs, so no tracing of the process is
+//! needed. The last test shows that the markers work: a trusted project does run its own files.
 
 #![cfg(unix)]
 
@@ -19,17 +19,17 @@ use crate::lsp::client::{Client, Options};
 use crate::support::{Ran, Sandbox};
 use project::{Hostile, KERNEL};
 
-/// Far more than any command here takes, in a debug build on a busy machine.
+/// A limit far above the time of any command here, in a debug build on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Runs a command in the project, with every variable of the user leading into it, and ends it if it does not end itself.
+/// Runs a command in the project, with all of the user's variables leading into it. Kills the command if it hangs.
 pub(crate) fn run(hostile: &Hostile, args: &[&str], variables: &[(&str, &str)]) -> Ran {
     let mut command = hostile.sandbox.command(args, variables);
     command.current_dir(hostile.path("p"));
     ended(command, args)
 }
 
-/// The end of a command; one that hangs is a failure.
+/// Returns the result of a command. A command that hangs is a failure.
 fn ended(mut command: Command, args: &[&str]) -> Ran {
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
@@ -58,7 +58,7 @@ fn ended(mut command: Command, args: &[&str]) -> Ran {
     Ran { code: status.code().unwrap_or(-1), stdout: read(stdout), stderr: read(stderr) }
 }
 
-/// Every verb that looks at a project. Those that need the compiler get an answer with it or without it.
+/// Every verb that reads a project. Verbs that need the CUDA compiler must end with it and without it.
 const VERBS: &[&[&str]] = &[
     &["check"],
     &["check", "k.hx", "--emit", "cuda"],
@@ -82,7 +82,7 @@ fn nothing_of_a_project_runs_on_the_command_line() {
     let hostile = Hostile::plant();
     let path = hostile.hostile_path();
     let home = hostile.path("p/evil").display().to_string();
-    // Where the user set no variable, and where relative ones, links and `CUDA_HOME` lead into the project.
+    // First without variables, then with relative paths, links and `CUDA_HOME` that lead into the project.
     for variables in [&[][..], &[("PATH", path.as_str()), ("CUDA_HOME", home.as_str())][..]] {
         for args in VERBS {
             let ran = run(&hostile, args, variables);
@@ -90,7 +90,7 @@ fn nothing_of_a_project_runs_on_the_command_line() {
             hostile.nothing_ran(&args.join(" "));
         }
     }
-    // A relative variable is refused, whatever it leads to.
+    // A relative variable is refused, whatever it points to.
     let emit = ["check", "k.hx", "--emit", "ptx", "--target", "sm_80"];
     let ran = run(&hostile, &emit, &[("HX_NVRTC", "evil/lib")]);
     assert_eq!(ran.code, 3, "{}", ran.text());
@@ -98,13 +98,13 @@ fn nothing_of_a_project_runs_on_the_command_line() {
     hostile.nothing_ran("HX_NVRTC");
 }
 
-/// Fetching asks Python for its modules, and Python looks in the current folder first.
+/// Fetching runs Python, which searches the current folder for modules first. It must not find those of the project.
 #[test]
 fn fetching_runs_nothing_of_a_project() {
     let hostile = Hostile::plant();
     let data = hostile.path("data").display().to_string();
     let path = hostile.hostile_path();
-    // Without an index nothing is fetched; how it fails is not what is asked here.
+    // Without an index the fetch fails. The test does not depend on how.
     let variables = [("HX_DATA_DIR", data.as_str()), ("PATH", path.as_str()), ("PIP_NO_INDEX", "1")];
     let ran = run(&hostile, &["setup"], &variables);
     assert_eq!(ran.code, 3, "{}", ran.text());
@@ -121,7 +121,7 @@ fn nothing_of_a_project_runs_in_the_editor() {
     let version = client.open("p/k.hx", KERNEL);
     let found = client.diagnostics_of("p/k.hx", version);
     assert!(found.is_empty(), "{found:?}");
-    // A save compiles, as the lens shows the registers then.
+    // A save compiles, because the lens then shows the reported registers.
     client.tell("textDocument/didSave", json!({ "textDocument": client.document("p/k.hx") }));
     for stage in ["ptx", "sass"] {
         let params = json!({ "textDocument": client.document("p/k.hx"), "kernel": "scaled", "stage": stage });
@@ -132,7 +132,7 @@ fn nothing_of_a_project_runs_in_the_editor() {
     let status = client.ask("hx/serverStatus", serde_json::Value::Null);
     let inside = hostile.path("p").display().to_string();
     assert!(!status["nvrtc"].as_str().unwrap_or_default().contains(&inside), "{status}");
-    // The setting without effect is told at its place.
+    // The setting that has no effect is reported at its place in `hx.toml`.
     let manifest = client.uri("p/hx.toml");
     client.wait_for("what is wrong with hx.toml", |client| client.diagnostics.contains_key(&manifest));
     let found = client.diagnostics[&manifest].to_string();
@@ -164,7 +164,7 @@ fn the_cache_of_a_project_stays_in_it() {
     }
 }
 
-/// `hx cache clear` and `hx clean` remove what hx made and nothing else, and follow no link.
+/// `hx cache clear` and `hx clean` remove only files that hx made, and follow no link.
 #[test]
 fn clearing_removes_only_what_hx_made() {
     let hostile = Hostile::plant();
@@ -175,7 +175,7 @@ fn clearing_removes_only_what_hx_made() {
     sandbox.write(&own, b"an entry");
     sandbox.write("cache/tests/0123456789abcdef.json", b"{}");
     foreign.iter().for_each(|name| sandbox.write(name, b"mine"));
-    // A folder behind a link, with a name that could be ours.
+    // A folder behind a link, with a name like those in the cache.
     sandbox.write(&format!("outside/{}.kernel", &hash[2..]), b"mine");
     std::os::unix::fs::symlink(sandbox.path("outside"), sandbox.path("cache/cd")).expect("links can be made");
     let ran = sandbox.run(&["clean"]);
@@ -188,7 +188,7 @@ fn clearing_removes_only_what_hx_made() {
     assert!(sandbox.path("cache/cd").exists());
 }
 
-/// The markers work, and trust is what decides: the same project runs what it brings once the user has said so.
+/// The markers work: once the user trusts the project, it runs its own files. So trust is what decides.
 #[test]
 fn a_trusted_project_brings_its_own() {
     let hostile = Hostile::plant();
@@ -206,7 +206,7 @@ fn a_trusted_project_brings_its_own() {
     assert_eq!(said.code, 0, "{}", said.text());
     run(&hostile, &emit, &[]);
     hostile.nothing_ran("after it was taken back");
-    // A list that everybody may write trusts nothing.
+    // A list that everybody can write is ignored.
     run(&hostile, &["setup", "--trust", "."], &[]);
     use std::os::unix::fs::PermissionsExt as _;
     let list = hostile.path("state/trusted-projects");
@@ -215,7 +215,7 @@ fn a_trusted_project_brings_its_own() {
     hostile.nothing_ran("a list that others may write");
 }
 
-/// A worker whose library hangs while it is loaded ends with the request's deadline, and with its parent.
+/// A worker whose library hangs while loading ends at the request's deadline, and with its parent.
 #[test]
 fn a_library_that_hangs_does_not_outlive_its_parent() {
     let sandbox = Sandbox::with("k.hx", KERNEL);
@@ -247,7 +247,7 @@ fn a_library_that_hangs_does_not_outlive_its_parent() {
     until("loading the library", &|| sandbox.path("pid").exists());
     let worker = std::fs::read_to_string(sandbox.path("pid")).expect("the library wrote it");
     let is_alive = || {
-        // A process that ended and that nobody waited for is a zombie.
+        // A process that has ended without being waited for is a zombie.
         let status = std::fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
         status.contains("State:") && !status.contains("State:\tZ")
     };

@@ -1,13 +1,13 @@
-//! `hx check --emit layouts`: what it says of the example, and how the answers change with what they depend on.
+//! `hx check --emit layouts`: the answer for the example, and its dependence on the arguments.
 
 use expect_test::{Expect, expect};
 
 use crate::support::Sandbox;
 
-/// The kernel as it is shipped.
+/// The kernel as shipped.
 const TEXT: &str = include_str!("../std/matmul.hx");
 
-/// The layouts of the shipped kernel after some replacements in its text, with more arguments.
+/// Returns the layouts of the shipped kernel after some replacements in its text, with additional arguments.
 fn layouts(replacements: &[(&str, &str)], args: &[&str]) -> String {
     let mut text = TEXT.to_owned();
     for (from, to) in replacements {
@@ -20,15 +20,15 @@ fn layouts(replacements: &[(&str, &str)], args: &[&str]) -> String {
     ran.stdout
 }
 
-/// The lines that differ from the layouts of the shipped kernel: `-` for its own, `+` for those of the changed one.
+/// Compares the lines that differ from the shipped kernel's layouts: `-` for its own, `+` for those of the changed kernel.
 fn check_change(replacements: &[(&str, &str)], args: &[&str], expected: Expect) {
     expected.assert_eq(&difference(&layouts(&[], &[]), &layouts(replacements, args)));
 }
 
-/// The lines outside of a longest common subsequence.
+/// Returns the lines outside a longest common subsequence.
 fn difference(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    // Length of the longest common subsequence of what follows each pair of positions.
+    // `common[i][j]` is the length of the longest common subsequence of `old[i..]` and `new[j..]`.
     let mut common = vec![vec![0usize; new.len() + 1]; old.len() + 1];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {
@@ -126,7 +126,7 @@ fn a_smaller_tile() {
     );
 }
 
-/// 80 columns are no power of two: five fragments a warp, and a layout of shared memory with blocks of 8 columns.
+/// 80 columns are not a power of two: each warp has five fragments, and the layout of shared memory has blocks of 8 columns.
 #[test]
 fn a_tile_that_is_no_power_of_two() {
     check_change(
@@ -169,7 +169,7 @@ fn a_tile_that_is_no_power_of_two() {
     );
 }
 
-/// 24 is no multiple of 16, so an instruction with 8 steps along K is chosen.
+/// 24 is not a multiple of 16, so the solver chooses an instruction with 8 steps along K.
 #[test]
 fn another_step_along_k() {
     check_change(
@@ -222,7 +222,7 @@ fn another_number_of_threads() {
     );
 }
 
-/// Three warps side by side hold 72 columns; those beyond the 64 of the tile are never stored.
+/// Three warps side by side hold 72 columns; the columns beyond the tile's 64 are never stored.
 #[test]
 fn threads_that_do_not_divide_the_tile() {
     check_change(
@@ -287,7 +287,7 @@ fn another_element_type_of_the_same_width() {
     );
 }
 
-/// No tensor core multiplies f32 without rounding it first, so plain multiply-adds do.
+/// No tensor core multiplies f32 without first rounding it, so the solver uses plain multiply-adds.
 #[test]
 fn another_element_type() {
     check_change(
@@ -342,7 +342,7 @@ fn another_element_type() {
     );
 }
 
-/// The neighbours of a fragment of `b` are no longer neighbours in memory.
+/// Neighbouring elements of a fragment of `b` are no longer adjacent in memory.
 #[test]
 fn another_memory_layout_of_b() {
     let header = ("b: f16[n, k]", "b: f16[n, k] : [1, ldb]");
@@ -359,7 +359,7 @@ fn another_memory_layout_of_b() {
     );
 }
 
-/// There is no instruction that stores whole matrices before sm_90.
+/// Before sm_90 no instruction stores whole matrices.
 #[test]
 fn another_target() {
     check_change(
@@ -376,8 +376,8 @@ fn another_target() {
     );
 }
 
-/// Weights of 4 bits that are widened in registers: threads hold runs along K that fill whole accesses of the packed tensor, and the
-/// other operand holds the same runs.
+/// Weights of 4 bits are widened in registers. Each thread holds runs along K that fill whole accesses of the packed tensor, and
+/// the other operand has the same runs.
 #[test]
 fn packed_weights() {
     let text = "\

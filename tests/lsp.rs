@@ -1,7 +1,6 @@
-//! The language server from outside: a scripted client speaks to `hx lsp` as an editor does.
+//! The language server from outside: a scripted client talks to `hx lsp` as an editor does.
 //!
-//! The client fails on answers that nobody asked for, on errors that nobody expects, and when the server says nothing for a
-//! long time.
+//! The client fails on unrequested answers, on unexpected errors, and if the server is silent for a long time.
 
 mod actions;
 pub(crate) mod client;

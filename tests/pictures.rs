@@ -1,10 +1,10 @@
-//! The pictures of the book are drawn by the command that stands beside them.
+//! The pictures of the book are the output of the commands beside them.
 
 use expect_test::expect_file;
 
 use crate::support::{Sandbox, root};
 
-/// Every picture `![hx layout show …](file.svg)` is what the command prints with `--svg -`. `UPDATE_EXPECT=1` draws anew.
+/// Every picture `![hx layout show …](file.svg)` equals the command's output with `--svg -`. `UPDATE_EXPECT=1` draws it again.
 #[test]
 fn pictures_are_what_the_commands_draw() {
     let folder = root().join("book/src");
@@ -18,7 +18,7 @@ fn pictures_are_what_the_commands_draw() {
         for picture in text.split("![hx ").skip(1) {
             let (command, rest) = picture.split_once("](").expect("a picture has a file");
             let file = rest.split(')').next().unwrap_or_default();
-            // Every second part stands in quotes.
+            // Every second part is quoted.
             let parts = command.split('\'').enumerate();
             let words = parts.flat_map(|(at, part)| match at % 2 {
                 1 => vec![part],

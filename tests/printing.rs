@@ -1,6 +1,7 @@
-//! `print` and `assert` in kernels, from outside: the same text every time, findings at the assertions, code for every architecture.
+//! `print` and `assert` in kernels, from outside: the same text in every run, diagnostics at the assertions, code for every
+//! architecture.
 //!
-//! On a GPU the same file says the same: its first lines have the command that compares the two.
+//! On a GPU the same file prints the same text; its first lines contain the command that compares the two.
 
 use expect_test::expect;
 use hx_target::Arch;
@@ -53,7 +54,7 @@ fn what_is_printed_is_the_same_every_time() {
     .assert_eq(&once.stderr);
 }
 
-/// A kernel with statements where its product is done.
+/// Returns a kernel with these statements after its product.
 fn kernel(statements: &str) -> Sandbox {
     let text = format!(
         "kernel k(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [1] threads 64 {{

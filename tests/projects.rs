@@ -1,4 +1,4 @@
-//! Verbs around a project: `new`, `init`, `cache`, `clean`, `completions`.
+//! Verbs that manage a project: `new`, `init`, `cache`, `clean`, `completions`.
 
 use expect_test::expect;
 
@@ -19,7 +19,7 @@ fn a_new_project_passes_its_test_and_runs() {
     assert!(ran.stdout.starts_with("f32[4, 8]\n"), "{}", ran.text());
     let formatted = sandbox.run(&["fmt", "--check", "some/first"]);
     assert_eq!(formatted.code, 0, "{}", formatted.text());
-    // What is there stays.
+    // Existing files are kept.
     sandbox.run(&["new", "some"]).check(expect![[r#"
         exit 2
         --- stderr
@@ -75,7 +75,7 @@ fn shells_learn_the_verbs() {
     assert_eq!(Sandbox::new().run(&["completions", "tcsh"]).code, 2);
 }
 
-/// What is imported does not depend on the folder that one works in.
+/// Imports do not depend on the current folder.
 #[test]
 fn a_file_is_checked_from_any_folder_of_its_project() {
     let sandbox = Sandbox::with("hx.toml", "[package]\nname = \"p\"\nversion = \"0.1.0\"\n");

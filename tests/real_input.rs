@@ -1,7 +1,7 @@
 //! Two matrices from files, multiplied by the kernel of the standard library through `hx run`, and saved.
 //!
-//! Where Python has NumPy, NumPy writes the inputs and judges the result too; without it another package writes them. The
-//! product that counts is computed here, in f64.
+//! If Python has NumPy, NumPy writes the inputs and also judges the result; otherwise another package writes them. The reference
+//! product is computed here in f64.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -76,7 +76,7 @@ fn run_python(python: &str, folder: impl AsRef<Path>, text: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// `hx run matmul.hx -- a.npy b.npy c.npy`.
+/// Runs `hx run matmul.hx -- a.npy b.npy c.npy`.
 fn multiply(sandbox: &Sandbox) {
     let program = root().join(EXAMPLE);
     let program = program.to_str().expect("a path in UTF-8");
@@ -85,7 +85,7 @@ fn multiply(sandbox: &Sandbox) {
     assert!(ran.stdout.ends_with("saved c.npy\n"), "{}", ran.text());
 }
 
-/// Compares every element of the saved product with the product in f64 of what the files hold.
+/// Compares every element of the saved product with the f64 product of the files' contents.
 fn check(sandbox: &Sandbox) {
     let [a, b, c] = ["a.npy", "b.npy", "c.npy"].map(|name| read(&sandbox.path(name)));
     assert_eq!([&a, &b, &c].map(Matrix::shape), [[M, K], [N, K], [M, N]]);
@@ -102,7 +102,7 @@ fn check(sandbox: &Sandbox) {
 struct Matrix {
     rows: usize,
     columns: usize,
-    /// Columns one after the other instead of rows.
+    /// The data are stored by columns instead of rows.
     by_column: bool,
     data: Vec<f16>,
 }
@@ -118,7 +118,7 @@ impl Matrix {
     }
 }
 
-/// Reads a file of f16 with the package, which shares nothing with the reader of `hx`.
+/// Reads a file of f16 with a package that shares no code with the reader of `hx`.
 fn read(path: &Path) -> Matrix {
     let bytes = std::fs::read(path).expect("it is there");
     let npy = npyz::NpyFile::new(&bytes[..]).expect("it is a .npy file");

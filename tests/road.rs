@@ -1,6 +1,6 @@
 //! The matmul of the language's first page, from its text through every stage: tile program, layouts, thread program, simulator,
-//! CUDA text, machine code. Results are compared with a product in f64 that this file computes by itself; the layouts are
-//! checked by the verifier, which shares no code with the solver.
+//! CUDA text, machine code. This file computes the reference product in f64 itself. The verifier, which shares no code with the
+//! solver, checks the layouts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,16 +18,16 @@ use hx_workspace::Database;
 
 use crate::support::{self, LIMITS, Random};
 
-/// The kernel as it is shipped.
+/// The kernel as shipped.
 const TEXT: &str = include_str!("../std/matmul.hx");
 
-/// One way to compile and launch it.
+/// A way to compile and launch the kernel.
 struct Case {
     name: &'static str,
     /// BM, BN, BK.
     tile: [i64; 3],
     threads: u32,
-    /// bf16 instead of f16.
+    /// The element type is bf16 instead of f16.
     bf16: bool,
     /// `b` is `[n, k]` with the strides `[1, ldb]`.
     transposed: bool,
@@ -43,7 +43,7 @@ impl Case {
     }
 }
 
-/// Every case; each has a test of its own below, and all of them go through the CUDA compiler.
+/// All cases. Each has its own test below, and one more test compiles all of them with the CUDA compiler.
 const CASES: &[Case] = &[
     Case::new("tile_64_64_16", &[[64, 64, 16], [128, 192, 64], [64, 64, 0]]),
     Case {
@@ -65,7 +65,7 @@ const CASES: &[Case] = &[
     Case { arch: Arch::Sm80, ..Case::new("for_sm_80", &[[64, 64, 16], [100, 72, 48]]) },
 ];
 
-/// The text of a case: the shipped kernel with the header that the case asks for.
+/// Returns the text of a case: the shipped kernel with the header of the case.
 fn text_of(case: &Case) -> String {
     let mut text = TEXT.to_owned();
     let mut replace = |from: &str, to: &str| {
@@ -85,7 +85,7 @@ fn text_of(case: &Case) -> String {
     text
 }
 
-/// A database with the text, and the instance of the kernel that a launch of this size gets.
+/// Runs `run` with a database that has the text, and the instance that a launch of this size uses.
 fn with_instance<T>(case: &Case, size: [i64; 3], run: impl FnOnce(&Database, Instance<'_>) -> T) -> T {
     let mut db = Database::default();
     let file = db.set_overlay("road.hx", &text_of(case));
@@ -98,7 +98,7 @@ fn with_instance<T>(case: &Case, size: [i64; 3], run: impl FnOnce(&Database, Ins
     run(&db, Instance::chosen(&db, kernel, args, case.arch, facts))
 }
 
-/// What a launch binds.
+/// Returns the symbols that a launch binds.
 fn symbols(case: &Case, [m, n, k]: [i64; 3]) -> BTreeMap<&'static str, i64> {
     let mut symbols = BTreeMap::from([("m", m), ("n", n), ("k", k)]);
     if case.transposed {
@@ -107,7 +107,7 @@ fn symbols(case: &Case, [m, n, k]: [i64; 3]) -> BTreeMap<&'static str, i64> {
     symbols
 }
 
-/// Element types of 16 bits, by a package that the compiler does not use.
+/// Element types of 16 bits, converted by a package that the compiler does not use.
 struct Half {
     bf16: bool,
 }
@@ -121,7 +121,7 @@ impl Half {
         if self.bf16 { bf16::from_bits(bits).to_f64() } else { f16::from_bits(bits).to_f64() }
     }
 
-    /// The spacing of numbers around x, that of 1 for anything smaller.
+    /// Returns the spacing of numbers around x, at least the spacing around 1.
     fn ulp(&self, x: f64) -> f64 {
         let digits = if self.bf16 { 7 } else { 10 };
         2f64.powi(x.abs().max(1.0).log2().floor() as i32 - digits)
@@ -150,7 +150,7 @@ fn launch(case: &Case, size: [i64; 3], seed: u64, db: &Database, instance: Insta
         (0..rows * columns).map(|_| half.encode(random.normal())).collect()
     };
     let (a, b) = (matrix(m, k), matrix(n, k));
-    // NaN in every element: what is never written is never close.
+    // Fill with NaN, so that an element that is never written fails the comparison.
     let poison = vec![0x7fff_u16; (m * n) as usize];
     let b_stride = if case.transposed { [1, n] } else { [k, 1] };
     let tensor = |data: &[u16], shape: [i64; 2], stride: [i64; 2]| Argument::Tensor {
@@ -177,14 +177,14 @@ fn launch(case: &Case, size: [i64; 3], seed: u64, db: &Database, instance: Insta
             let want: f64 = (0..k).map(product).sum();
             let at = ((i * n + j) * 2) as usize;
             let got = half.decode(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
-            // Half an ulp for the rounding at the end, the rest for sums in f32.
+            // The bound is half an ulp for the final rounding, plus a margin for sums in f32.
             let bound = 0.51 * half.ulp(want);
             assert!((got - want).abs() <= bound, "c[{i}, {j}] is {got}, the product is {want}");
         }
     }
 }
 
-/// What the solver says of bank conflicts is what the simulator counts.
+/// Checks that the solver's bank conflicts equal the simulator's counts.
 fn check_conflicts(db: &Database, instance: Instance<'_>, report: &Report) {
     let solution = solution(db, instance).as_ref().expect("the kernel has layouts");
     for (op, choice) in &solution.choices {
@@ -241,7 +241,7 @@ fn for_sm_80() {
     check("for_sm_80");
 }
 
-/// The CUDA compiler takes every text and has nothing to say of it.
+/// The CUDA compiler accepts every text without a warning.
 #[test]
 fn compiled_by_nvrtc() {
     let Some((compiler, mut worker)) = support::compiler("road::compiled_by_nvrtc") else { return };
@@ -266,7 +266,7 @@ fn cuda_text(db: &Database, instance: Instance<'_>) -> String {
     cuda_source(db, instance).as_ref().expect("the kernel has CUDA text").text.clone()
 }
 
-/// The machine code multiplies on the tensor cores and moves 16 bytes at once where the layouts say so.
+/// The machine code uses the tensor cores, and 16-byte accesses where the layouts say so.
 #[test]
 fn machine_code() {
     let Some((compiler, mut worker)) = support::compiler("road::machine_code") else { return };
@@ -278,14 +278,14 @@ fn machine_code() {
         Err(absence) => return support::skip("road::machine_code", &absence.to_string(), "HX_REQUIRE_NVRTC"),
     };
     let count = |name: &str| sass.lines().filter(|line| line.contains(name)).count();
-    // 64 · 64 · 16 multiplications by 4 warps, 16 · 8 · 16 each time.
+    // 64 · 64 · 16 multiplications on 4 warps, with 16 · 8 · 16 for each instruction.
     assert_eq!(count("HMMA.16816.F32 "), 8, "{sass}");
-    // 8192 bytes by 128 threads, 16 bytes each time.
+    // 8192 bytes on 128 threads, with 16 bytes for each access.
     assert_eq!([count("STSM.16.M88.4 "), count("LDS.128 "), count("STG.E.128 ")], [4, 4, 4], "{sass}");
     assert_eq!([count(" STL"), count(" LDL")], [0, 0], "{sass}");
 }
 
-/// The stages of the default instance hold what the paper's figure shows.
+/// The stages of the default instance match the paper's figure.
 #[test]
 fn the_tile_program_is_the_figure() {
     with_instance(&CASES[0], [64, 64, 16], |db, instance| {

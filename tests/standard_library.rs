@@ -1,4 +1,4 @@
-//! The standard library: every kernel has layouts that the verifier accepts, every test passes on the simulator, every kernel
+//! The standard library: the verifier accepts the layouts of every kernel, every test passes on the simulator, and every kernel
 //! that the tests launch compiles for each architecture.
 
 use hx_target::Arch;
@@ -21,7 +21,7 @@ fn tests_pass() {
     assert!(ran.stdout.ends_with(" passed, 0 failed, 0 skipped\n"), "{}", ran.text());
 }
 
-/// Constructs that the library does not use, each against a reference.
+/// Constructs that the library does not use, each compared with a reference.
 #[test]
 fn kernels_of_single_constructs_pass() {
     for folder in ["tests/kernels", "tests/kernels_sm_89"] {
@@ -32,7 +32,7 @@ fn kernels_of_single_constructs_pass() {
     }
 }
 
-/// 8-bit floats have no instructions before `sm_89`: every use is told with its place, those within expressions too.
+/// Before `sm_89` there are no instructions for 8-bit floats: every use is reported with its place, also inside expressions.
 #[test]
 fn eight_bit_floats_are_refused_before_sm_89() {
     let folder = support::root().join("tests/kernels_sm_89");
@@ -61,7 +61,7 @@ fn kernels_compile() {
     }
 }
 
-/// What each kernel is made of at the size it is measured at: accesses of 16 bytes, matrix instructions, and no spills.
+/// The machine code of each kernel at its benchmark size: 16-byte accesses, matrix instructions, and no spills.
 #[test]
 fn machine_code_is_wide_and_does_not_spill() {
     if support::compiler("standard_library::machine_code_is_wide_and_does_not_spill").is_none() {

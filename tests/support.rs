@@ -1,4 +1,4 @@
-//! What the suites share: the built command, a folder to run it in, skips, and random numbers.
+//! Helpers that the suites share: the built command, a folder to run it in, skips, and random numbers.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -10,16 +10,16 @@ use expect_test::Expect;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{Compiler, Limits, WorkerClient, WorkerCommand};
 
-/// Far more than any compile takes.
+/// A limit far above the time of any compile.
 pub(crate) const LIMITS: Limits<'static> =
     Limits { deadline: Duration::from_secs(120), cancelled: &|| false };
 
-/// The root of the project.
+/// Returns the root of the project.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ is a folder of the project").to_owned()
 }
 
-/// The command, built beside this program.
+/// Returns the command that was built beside this program.
 pub(crate) fn hx() -> PathBuf {
     let here = std::env::current_exe().expect("this program has a path");
     let folder = here.ancestors().nth(2).expect("it lies in target/PROFILE/deps");
@@ -32,18 +32,18 @@ pub(crate) fn hx() -> PathBuf {
     hx
 }
 
-/// The settings of the user's that tests do without: every `HX_*` variable but the place of the CUDA compiler.
+/// Returns the user's settings that tests remove: every `HX_*` variable except the place of the CUDA compiler.
 pub(crate) fn own_variables() -> impl Iterator<Item = std::ffi::OsString> {
     let is_ours = |name: &str| name.starts_with("HX_") && name != "HX_DATA_DIR";
     std::env::vars_os().map(|(name, _)| name).filter(move |name| is_ours(&name.to_string_lossy()))
 }
 
-/// A fresh folder with files, in which the command runs without anything of the user's settings.
+/// A fresh folder with files, in which the command runs without the user's settings.
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
 }
 
-/// How a command ended and what it said.
+/// The exit code and output of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,
@@ -72,8 +72,8 @@ impl Sandbox {
         std::fs::write(path, bytes).expect("files can be written");
     }
 
-    /// The command with arguments: no colour, a cache and a state of its own, no `HX_*` variable but the given ones, and the
-    /// one that says where the CUDA compiler was fetched to.
+    /// Returns the command with arguments: without colour, with its own cache and state, and without `HX_*` variables except the
+    /// given ones and the one with the place of the fetched CUDA compiler.
     pub(crate) fn command(&self, args: &[&str], variables: &[(&str, &str)]) -> Command {
         let mut command = Command::new(hx());
         own_variables().for_each(|name| {
@@ -86,7 +86,7 @@ impl Sandbox {
         command
     }
 
-    /// Runs the command to its end. The names of the folder and of the project are written `$DIR` and `$ROOT`.
+    /// Runs the command to its end. Replaces the paths of the folder and of the project by `$DIR` and `$ROOT`.
     pub(crate) fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Ran {
         let output = self.command(args, variables).output().expect("the command starts");
         let text = |bytes: &[u8]| {
@@ -104,7 +104,7 @@ impl Sandbox {
 }
 
 impl Ran {
-    /// The run as one text: its exit code, what it said on stdout if anything, and what on stderr.
+    /// Formats the run as a text: its exit code, then stdout and stderr unless they are empty.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("exit {}\n", self.code);
         for (name, said) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
@@ -121,7 +121,7 @@ impl Ran {
     }
 }
 
-/// A compiler without a cache and a worker process for it; `None` where the library is missing, with the reason said.
+/// Returns a compiler without a cache and its worker process. `None` if the library is missing, after printing the reason.
 pub(crate) fn compiler(test: &str) -> Option<(Compiler, WorkerClient)> {
     let compiler = Compiler::new(&search_env(), None);
     match compiler.nvrtc() {
@@ -133,12 +133,12 @@ pub(crate) fn compiler(test: &str) -> Option<(Compiler, WorkerClient)> {
     }
 }
 
-/// Where the CUDA compiler and the disassembler may be.
+/// Returns the search paths of the CUDA compiler and the disassembler.
 pub(crate) fn search_env() -> SearchEnv {
     SearchEnv::of_process()
 }
 
-/// Says why a test is skipped, past the capture of the test harness, which would hide it.
+/// Prints why a test is skipped on stderr directly, because the test harness captures normal output.
 pub(crate) fn skip(test: &str, reason: &str, required_by: &str) {
     use std::io::Write as _;
     let required = std::env::var_os(required_by).is_some_and(|value| value == "1");
@@ -149,7 +149,7 @@ pub(crate) fn skip(test: &str, reason: &str, required_by: &str) {
 /// Random numbers from a seed (SplitMix64).
 pub(crate) struct Random(u64);
 
-/// The seed of this run: `HX_TEST_SEED`, or one that never changes.
+/// Returns the seed of this run: `HX_TEST_SEED`, or a fixed one.
 pub(crate) fn seed() -> u64 {
     let given = std::env::var("HX_TEST_SEED").ok().and_then(|text| text.parse().ok());
     given.unwrap_or(20_260)
@@ -168,7 +168,7 @@ impl Random {
         x ^ (x >> 31)
     }
 
-    /// Roughly normal, with variance 1: the sum of twelve uniform numbers, moved to mean 0.
+    /// Returns a roughly normal number with variance 1: the sum of twelve uniform numbers, shifted to mean 0.
     pub(crate) fn normal(&mut self) -> f64 {
         let unit = |bits: u64| (bits >> 11) as f64 / (1u64 << 53) as f64;
         (0..12).map(|_| unit(self.next())).sum::<f64>() - 6.0

@@ -1,5 +1,5 @@
-//! The grammar for editors, `grammar/tree-sitter-hx`: it accepts what our parser accepts, its committed parser is the one that
-//! its grammar describes, and its queries fit its nodes.
+//! The grammar for editors, `grammar/tree-sitter-hx`: it accepts the same texts as our parser, its committed parser matches its
+//! grammar, and its queries match its nodes.
 
 mod agreement;
 mod corpus;
@@ -8,7 +8,7 @@ mod queries;
 
 use tree_sitter::{Node, Parser, Tree};
 
-/// A parser of the committed grammar.
+/// Returns a parser of the committed grammar.
 fn parser() -> Parser {
     let mut parser = Parser::new();
     parser
@@ -21,7 +21,7 @@ fn parse(parser: &mut Parser, text: &str) -> Tree {
     parser.parse(text, None).expect("parsing is not limited")
 }
 
-/// The first place that the grammar does not understand, for messages.
+/// Returns the first place that the grammar cannot parse, for messages.
 fn first_error(node: Node<'_>) -> Option<String> {
     if node.is_error() || node.is_missing() {
         let at = node.start_position();

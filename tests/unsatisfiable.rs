@@ -1,7 +1,8 @@
-//! Programs that have no layouts: what is said of each, that the demands it names are all needed, and that the fixes it offers
-//! mend it.
+//! Programs that have no layouts: the message of each, that all demands it names are necessary, and that its suggested fixes
+//! work.
 //!
-//! A program is a file of `tests/unsatisfiable/`, and what is said of it lies beside it. Read it aloud to somebody who does not
+//! A program is a file of `tests/unsatisfiable/` with its message beside it. Read the message to somebody who does not know the
+//! solver: it must say what conflicts, where, why, and what to do.
 //! know the solver: what conflicts, where, why, what to do.
 
 use std::ops::Range;
@@ -20,7 +21,7 @@ use crate::support::root;
 
 const ARCH: Arch = Arch::Sm90a;
 
-/// Every program, with the number of demands that conflict (none where something is too large) and of fixes that are offered.
+/// Every program, with the number of conflicting demands (0 if something is too large) and of suggested fixes.
 const PROGRAMS: &[(&str, usize, usize)] = &[
     ("async_pin", 2, 3),
     ("broadcast_pin", 1, 1),
@@ -113,7 +114,7 @@ fn each_says_what_conflicts_and_what_mends_it() {
     }
 }
 
-/// Nothing of the folder is forgotten.
+/// The list has every program of the folder.
 #[test]
 fn every_program_is_listed() {
     let files = std::fs::read_dir(root().join("tests/unsatisfiable")).expect("the folder is there");

@@ -1,4 +1,4 @@
-//! Writes the list of the standard library's files: each path below `std/` with its text.
+//! Generates the list of the standard library's files: each path below `std/` with its text.
 
 use std::{
     env, fs, io,

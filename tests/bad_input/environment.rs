@@ -1,4 +1,4 @@
-//! What the machine lacks, and what the command line gets wrong.
+//! Missing parts of the machine, and errors in the command line.
 
 use std::io::Read as _;
 use std::process::Stdio;
@@ -23,7 +23,7 @@ fn no_cuda_compiler() {
         --- stderr
         error[HX0608]: the CUDA compiler (NVRTC) is not available: HX_NVRTC is `/nowhere`, which does not exist
     "#]]);
-    // Nothing else needs it.
+    // A plain check does not need the missing part.
     run(&[]).check(expect![[r#"
         exit 0
         --- stderr
@@ -37,7 +37,7 @@ fn no_cuda_compiler() {
     "#]]);
 }
 
-/// A machine with a driver shows none of its GPUs here.
+/// The variable hides the GPUs, so a machine with a driver behaves the same.
 #[test]
 fn no_gpu() {
     let sandbox = Sandbox::with("a.hx", MATMUL);
@@ -82,7 +82,7 @@ fn a_cache_that_cannot_be_written() {
     "#]].assert_eq(&without_hashes(&ran.stderr));
 }
 
-/// The names of files in the cache depend on every byte of the generated text.
+/// Replaces hashes in names of cache files, because they depend on every byte of the generated text.
 fn without_hashes(text: &str) -> String {
     let is_hash = |part: &str| part.chars().all(|c| c.is_ascii_hexdigit());
     let part = |part: &str| match part.rsplit_once('.') {
@@ -327,7 +327,7 @@ fn a_file_without_main() {
     );
 }
 
-/// `hx explain | head -1`.
+/// Runs `hx explain | head -1`.
 #[test]
 fn a_reader_that_goes_away() {
     let sandbox = Sandbox::new();

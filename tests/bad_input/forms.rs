@@ -1,11 +1,11 @@
-//! The same finding in each form: for machines one JSON object a line, with places in bytes and in lines and columns.
+//! The forms of diagnostics. JSON has one object per line, with places in bytes and in lines and columns.
 
 use serde_json::Value;
 
 use super::MATMUL;
 use crate::support::Sandbox;
 
-/// The bytes of a text that an object with a start and an end means.
+/// Returns the byte range of an object with a start and an end.
 fn range(object: &Value) -> std::ops::Range<usize> {
     let at = |name: &str| object[name]["byte"].as_u64().expect("an offset") as usize;
     at("start")..at("end")
@@ -29,7 +29,7 @@ fn as_json() {
     assert_eq!(found["suggestions"].as_array().expect("a list").len(), 1, "{found:#}");
 }
 
-/// Findings without a place, and those of a launch, are objects too, and every line is one.
+/// Diagnostics without a place, and those of a launch, are objects as well. Every line of output is an object.
 #[test]
 fn every_line_is_an_object() {
     let sandbox = Sandbox::with("a.hx", "main {\n    print(load(\"x.npy\"));\n}\n");
@@ -49,7 +49,7 @@ fn every_line_is_an_object() {
     }
 }
 
-/// The fix that is offered for the missing barrier, applied, makes the file good.
+/// Applying the suggested fix for the missing barrier makes the file valid.
 #[test]
 fn the_offered_fix_works() {
     let mut text = MATMUL.replace("    sync();\n", "");

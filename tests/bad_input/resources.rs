@@ -1,4 +1,4 @@
-//! Kernels that ask for more than the hardware has, or for what no instruction does.
+//! Kernels that need more resources than the hardware has, or an operation that no instruction performs.
 
 use expect_test::expect;
 
@@ -110,7 +110,7 @@ fn too_many_registers() {
     );
 }
 
-/// 20 steps along K fit no tensor core; plain multiply-adds take any number.
+/// No matrix instruction divides 20 steps along K, so the solver uses plain multiply-adds, which allow any number.
 #[test]
 fn a_step_along_k_that_no_matrix_instruction_has() {
     check_short(

@@ -1,13 +1,13 @@
-//! A scripted session in Neovim without a screen: what the plugin does there is what a person would see.
+//! A scripted session in Neovim without a screen, in which the plugin acts as it would for a user.
 //!
-//! `HX_NVIM` names the program, else `nvim` on `PATH` is taken if it is new enough.
+//! `HX_NVIM` names the program. Otherwise `nvim` on `PATH` is used, if it is new enough.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::{Sandbox, hx, root, skip};
 
-/// Neovim from 0.11 on, or `None` with the reason said.
+/// Returns the Neovim program from version 0.11 on, or reports why the test is skipped.
 fn neovim(test: &str) -> Option<String> {
     let program = std::env::var("HX_NVIM").unwrap_or_else(|_| "nvim".to_owned());
     let script = "+lua io.stdout:write(vim.fn.has('nvim-0.11'))";
@@ -20,8 +20,8 @@ fn neovim(test: &str) -> Option<String> {
     Some(program)
 }
 
-/// Runs a script of `tests/editors/` in a session of its own, with the plugin and nothing of the user's. What the script writes
-/// to the report is its verdict, and ends with `done`.
+/// Runs a script of `tests/editors/` in its own session, with the plugin but without the user's configuration. Returns the report
+/// that the script writes, which ends with `done`.
 fn session(program: &str, sandbox: &Sandbox, script: &str, file: &str, server: bool) -> String {
     let report = sandbox.path("report.txt");
     let path = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
@@ -52,8 +52,8 @@ fn session(program: &str, sandbox: &Sandbox, script: &str, file: &str, server: b
     report
 }
 
-/// Opens a project, receives hints, hovers, looks at layouts and code, renames, formats, mends a race by its quick fix, runs a test
-/// by its lens, restarts the server.
+/// Opens a project, receives hints, hovers, shows layouts and code, renames, formats, repairs a race by its quick fix, runs a
+/// test by its lens, and restarts the server.
 #[test]
 fn with_the_server() {
     let Some(program) = neovim("editors::neovim::with_the_server") else { return };

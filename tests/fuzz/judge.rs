@@ -1,4 +1,4 @@
-//! What is asked of one input.
+//! Checks the properties that must hold for an input.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,7 +11,7 @@ use hx_syntax::TextRange;
 use hx_target::Arch;
 use hx_workspace::Database;
 
-/// What is wrong with how an input was handled. Faults of one kind have one cause, most likely.
+/// A violated property. Faults of one kind most likely have the same cause.
 #[derive(Clone, Debug)]
 pub(super) struct Fault {
     pub(super) kind: String,
@@ -25,12 +25,12 @@ impl Fault {
 }
 
 thread_local! {
-    /// What the panic of this thread said, while it judges.
+    /// The place and message of this thread's panic while it judges.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
     static JUDGES: RefCell<bool> = const { RefCell::new(false) };
 }
 
-/// Keeps the panics of judging threads for their reports; all others go on as before.
+/// Records the panics of judging threads for their reports. Other panics are printed as before.
 fn catch_messages() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -48,16 +48,17 @@ fn catch_messages() {
     });
 }
 
-/// After so many inputs the database starts anew, since it forgets nothing.
+/// Number of inputs after which the database is renewed, because it never frees memory.
 const RENEWAL: usize = 400;
 
-/// Every so many inputs, what is found after edits is compared with what is found afresh.
+/// Interval, in inputs, at which the results after edits are compared with those of a fresh database.
 const FRESH: usize = 16;
 
-/// So many findings of an input are drawn. A drawing takes as long as its line, and broken texts have long lines.
+/// Number of diagnostics of an input that are rendered. Rendering takes time in proportion to the line, and broken texts have
+/// long lines.
 const DRAWN: usize = 5;
 
-/// Judges one input after the other. The database stays, so that edits of a file are tried as well.
+/// Judges inputs one after the other on the same database, so that edits of a file are tested as well.
 pub(super) struct Judge {
     db: Database,
     used: usize,
@@ -69,7 +70,7 @@ impl Judge {
         Judge { db: Database::default(), used: 0 }
     }
 
-    /// What is wrong with how a text is handled; nothing if all is well.
+    /// Returns the fault in the handling of a text, if there is one.
     pub(super) fn judge(&mut self, text: &str) -> Option<Fault> {
         self.used += 1;
         if self.used > RENEWAL {
@@ -82,7 +83,7 @@ impl Judge {
             Ok(demands) => demands.err(),
             Err(_) => {
                 let (place, text) = PANIC.take().unwrap_or_default();
-                // What was cut short is in an unknown state. A database that cannot even be dropped is leaked.
+                // After a panic the database is in an unknown state, so replace it. If dropping it panics, it leaks.
                 let old = std::mem::take(&mut self.db);
                 let _ = catch_unwind(AssertUnwindSafe(|| drop(old)));
                 Some(Fault::new(format!("panicked at {place}"), text))
@@ -116,7 +117,7 @@ impl Judge {
         }
     }
 
-    /// The codes found, sorted.
+    /// Returns the sorted codes of the diagnostics.
     fn checking(&mut self, text: &str) -> Result<Vec<&'static str>, Fault> {
         let file = self.db.set_overlay("fuzz.hx", text);
         let found = check_file(&self.db, file, Arch::Sm90a);
@@ -131,7 +132,7 @@ impl Judge {
         Ok(codes)
     }
 
-    /// Places lie in the text, between characters; no finding blames the compiler.
+    /// Checks that places are inside the text and between characters, and that no diagnostic is an internal error.
     fn diagnostic(&self, found: &Diagnostic, file: SourceFile, text: &str) -> Result<(), Fault> {
         let labels = std::iter::once(&found.primary).chain(&found.secondary);
         let edits = found.fixes.iter().flat_map(|fix| &fix.edits);
@@ -151,7 +152,7 @@ impl Judge {
     }
 }
 
-/// Every byte belongs to one token, and tokens are whole characters.
+/// Checks that every byte belongs to exactly one token, and that tokens consist of whole characters.
 fn lexing(text: &str) -> Result<(), Fault> {
     let mut at = 0;
     for token in hx_syntax::lex(text) {
@@ -164,7 +165,7 @@ fn lexing(text: &str) -> Result<(), Fault> {
     if at == text.len() { Ok(()) } else { Err(Fault::new("tokens do not cover the text", at.to_string())) }
 }
 
-/// The tree has the text; errors lie in it. Whether there are none.
+/// Checks that the tree has the whole text and that errors are inside it. Returns whether there are no errors.
 fn parsing(text: &str) -> Result<bool, Fault> {
     let parse = hx_syntax::parse(text);
     let cell = hx_syntax::parse_cell(text);
@@ -189,7 +190,7 @@ fn parsing(text: &str) -> Result<bool, Fault> {
     Ok(parse.is_ok())
 }
 
-/// The formatter takes what parses and nothing else, and leaves its own output alone.
+/// Checks that the formatter accepts exactly the texts that parse, and does not change its own output.
 fn formatting(text: &str, good: bool) -> Result<Option<String>, Fault> {
     match hx_fmt::format(text) {
         Ok(formatted) if good => match hx_fmt::format(&formatted) {

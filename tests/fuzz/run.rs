@@ -1,4 +1,4 @@
-//! Running many inputs on several threads, watched for those that never end.
+//! Runs many inputs on several threads, and detects inputs that hang.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -11,27 +11,27 @@ use super::generate::Corpus;
 use super::judge::{Fault, Judge};
 use super::shrink::shrink;
 
-/// Expressions nest, and the passes of the compiler follow them: as much as `hx` itself gives.
+/// Stack of a thread: as much as `hx` itself uses, because the compiler's passes recurse into nested expressions.
 const STACK: usize = 256 << 20;
 
-/// What is tried.
+/// The inputs to try, and how.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) seed: u64,
-    /// The number of the first input.
+    /// Number of the first input.
     pub(super) first: u64,
     pub(super) count: u64,
     pub(super) until: Option<Instant>,
-    /// Threads.
+    /// Number of threads.
     pub(super) jobs: usize,
-    /// An input that takes longer hangs.
+    /// Time limit of one input.
     pub(super) limit: Duration,
-    /// A folder in which each thread notes its input, for when the whole process dies, and in which failing
-    /// inputs are kept: the programs that inputs are made of change, and with them what a number means.
+    /// A folder in which each thread records its current input, in case the whole process dies. Failing inputs are saved there as
+    /// well, because later changes of the project's programs change the input of a number.
     pub(super) trace: Option<PathBuf>,
 }
 
-/// One kind of failure, with its smallest input.
+/// A kind of failure, with its smallest input.
 pub(super) struct Failure {
     pub(super) case: u64,
     pub(super) text: String,
@@ -43,14 +43,14 @@ pub(super) struct Outcome {
     pub(super) failures: Vec<Failure>,
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared {
     plan: Plan,
     corpus: Corpus,
     next: AtomicU64,
     done: AtomicU64,
     failures: Mutex<Vec<Failure>>,
-    /// What each thread works on, and since when.
+    /// The current input of each thread, and the time when it started.
     current: Vec<Mutex<Option<(u64, Instant)>>>,
 }
 
@@ -58,7 +58,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A line for people, past the capture of the test harness.
+/// Prints a line to stderr directly, because the test harness captures normal output.
 pub(super) fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "fuzz: {text}");
 }
@@ -83,7 +83,7 @@ pub(super) fn run(plan: &Plan, corpus: Corpus) -> Outcome {
     Outcome { done: shared.done.load(Ordering::Relaxed), failures }
 }
 
-/// Waits for the threads. One that hangs is left behind: a thread cannot be stopped from outside.
+/// Waits for the threads. A thread that hangs is abandoned, because a thread cannot be stopped from outside.
 fn watch(shared: &Shared, threads: &[JoinHandle<()>]) {
     let mut hung = vec![false; threads.len()];
     let mut told = Instant::now();
@@ -137,7 +137,7 @@ impl Shared {
         }
     }
 
-    /// Keeps the first failure of each kind, made small.
+    /// Records the first failure of each kind, with a shrunk input.
     fn report(&self, case: u64, text: String, fault: Fault) {
         if locked(&self.failures).iter().any(|known| known.fault.kind == fault.kind) {
             return;
@@ -155,7 +155,7 @@ impl Shared {
         }
     }
 
-    /// A text that hangs is made smaller in threads that are left behind, so few tries have to do.
+    /// Shrinks a text that hangs. Each try that hangs leaves an abandoned thread behind, so the number of tries is small.
     fn report_hang(&self, case: u64) {
         let text = self.corpus.case(self.plan.seed, case);
         let limit = self.plan.limit;

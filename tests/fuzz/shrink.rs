@@ -1,9 +1,9 @@
-//! Making a failing text smaller.
+//! Shrinks a failing text.
 
 use super::generate::split;
 
-/// The smallest text found that still fails, after at most so many tries: parts of the text are left out, ever smaller ones,
-/// first along tokens and then along characters.
+/// Returns the smallest text found that still fails, after at most `tries` tries. It removes parts of the text, of decreasing
+/// size, first along tokens and then along characters.
 pub(super) fn shrink(text: &str, tries: usize, mut fails: impl FnMut(&str) -> bool) -> String {
     let mut left = tries;
     let pieces = reduce(split(text), &mut left, &mut fails);

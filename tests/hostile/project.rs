@@ -1,4 +1,4 @@
-//! The project: what is planted where, and how it is seen that something of it ran.
+//! The hostile project: the planted files, and the markers that show whether one of them ran.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use crate::support::Sandbox;
 
-/// A kernel, tests that ask for facts of the machine code, and a program.
+/// A kernel, tests that ask about machine code, and a program.
 pub(crate) const KERNEL: &str = "\
 kernel scaled(x: f32[n], y: mut f32[n]) grid [cdiv(n, 256)] threads 128 {
     let [block] = block_idx;
@@ -28,7 +28,7 @@ main {
 }
 ";
 
-/// A project in a folder of its own, below another that is as hostile, and the markers that it leaves when it runs.
+/// A project in its own folder, below a folder that is equally hostile, with the markers that its files leave when they run.
 pub(crate) struct Hostile {
     pub(crate) sandbox: Rc<Sandbox>,
 }
@@ -42,7 +42,7 @@ impl Hostile {
         let manifest = "[package]\nname = \"p\"\n\n[build]\nnvrtc = \"evil/lib\"\n";
         sandbox.write("p/hx.toml", manifest.as_bytes());
         sandbox.write("outside/kept", b"mine");
-        // One library and one program, in every place that was ever searched below or above a project.
+        // Plant one library and one program in every place below or above a project that was ever searched.
         let planted = hostile.path("planted.so");
         library(&planted, &marking(&hostile.marker("library")));
         for home in [
@@ -79,7 +79,8 @@ impl Hostile {
         self.sandbox.path(name)
     }
 
-    /// A `PATH` that begins with the project: relative, as it is, behind a link; then the user's own.
+    /// Returns a `PATH` that begins with folders of the project (relative, absolute, and behind a link), followed by the user's
+    /// own.
     pub(crate) fn hostile_path(&self) -> String {
         let link = self.path("link-to-bin");
         let _ = std::os::unix::fs::symlink(self.path("p/.venv/bin"), &link);
@@ -115,7 +116,7 @@ impl Hostile {
     }
 }
 
-/// C that writes a file as soon as the library is loaded.
+/// Returns C code that writes a file as soon as its library is loaded.
 fn marking(marker: &str) -> String {
     format!(
         "#include <stdio.h>\n\
@@ -123,12 +124,12 @@ fn marking(marker: &str) -> String {
     )
 }
 
-/// Compiles a shared library.
+/// Compiles C code to a shared library.
 pub(crate) fn library(to: &Path, text: &str) {
     std::fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("folders can be made");
     let source = to.with_extension("c");
     std::fs::write(&source, text).expect("files can be written");
     let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(to).arg(&source).status();
-    // What links Rust programs is a C compiler.
+    // Linking Rust programs requires `cc`, so it exists.
     assert!(compiled.expect("cc starts").success());
 }

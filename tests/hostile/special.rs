@@ -1,5 +1,5 @@
-//! Files that are no files: pipes, devices, links that go round or out of the project; files that cannot be read; and names that
-//! a terminal acts on.
+//! Special files: pipes, devices, links in a loop or out of the project, unreadable files, and names with characters that a
+//! terminal interprets.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().expect("mkfifo starts").success());
 }
 
-/// A project with one of each, and a good file.
+/// Returns a project with one special file of each kind, and one good file.
 fn special() -> Hostile {
     let hostile = Hostile::plant();
     let sandbox = &hostile.sandbox;
@@ -35,7 +35,7 @@ fn special() -> Hostile {
     hostile
 }
 
-/// The files that cannot be read, each with its reason.
+/// The files that cannot be read, each with the reported reason.
 const REASONS: &[(&str, &str)] = &[
     ("binary.hx", "is not UTF-8 text"),
     ("large.hx", "larger than 16 MiB"),
@@ -61,7 +61,7 @@ fn one_bad_file_stops_no_answer_on_the_command_line() {
     }
     let ran = run(&hostile, &["test", "--device", "sim"], &[]);
     assert!(ran.stdout.contains("test k.hx::nothing spills ... ok"), "{}", ran.text());
-    // A good file alone has a good answer, whatever lies beside it.
+    // A good file checks without errors, whatever files lie beside it.
     let ran = run(&hostile, &["check", "k.hx"], &[]);
     assert_eq!(ran.code, 0, "{}", ran.text());
     let ran = run(&hostile, &["check", "k.hx", "pipe.hx"], &[]);
@@ -116,7 +116,7 @@ fn one_bad_file_stops_no_answer_in_the_editor() {
     assert!(!client.hints("p/k.hx").is_empty());
 }
 
-/// What a terminal would act on is escaped: in titles, in messages, in the lines that a drawing shows, in names of files.
+/// Characters that a terminal interprets are escaped in titles, messages, shown lines, and file names.
 #[test]
 fn nothing_of_a_project_reaches_the_terminal_as_it_is() {
     let text = "// \u{1b}]0;owned\u{7}\ntest \"clear \u{1b}[2J and \u{202e}turn\" { assert(1 == 2); \u{9b}\u{1b}[31m }\n\
@@ -142,12 +142,12 @@ fn nothing_of_a_project_reaches_the_terminal_as_it_is() {
     let listed = Sandbox::with("a.hx", "test \"a\u{1b}[2Jb\" { assert(1 == 1); }\n");
     let ran = listed.run(&["test", "--list"]);
     assert_eq!(ran.stdout, "a.hx::a\\u{1b}[2Jb\n");
-    // The name that is shown is the name that is typed.
+    // The escaped name that is shown also selects the test.
     let ran = listed.run(&["test", "a.hx::a\\u{1b}[2Jb", "--exact", "--device", "sim"]);
     assert_eq!(ran.code, 0, "{}", ran.text());
 }
 
-/// The code and the description of its launch are replaced together or not at all.
+/// A build replaces the code and the description of its launch together, or neither.
 #[test]
 fn a_build_replaces_both_files_or_none() {
     let sandbox = Sandbox::with("k.hx", KERNEL);
@@ -159,7 +159,7 @@ fn a_build_replaces_both_files_or_none() {
     assert!(ran.stderr.contains("cannot write `out/k.json`: it is a folder"), "{}", ran.text());
     assert_eq!(std::fs::read(sandbox.path("out/k.cu")).expect("it is there"), b"the old code");
     std::fs::remove_dir(sandbox.path("out/k.json")).expect("it is empty");
-    // A link stays a link.
+    // The build writes through a link, which stays a link.
     sandbox.write("elsewhere/launch.json", b"old");
     symlink("../elsewhere/launch.json", sandbox.path("out/k.json")).expect("links can be made");
     let ran = sandbox.run(&build);
@@ -167,7 +167,7 @@ fn a_build_replaces_both_files_or_none() {
     assert!(std::fs::read(sandbox.path("out/k.cu")).expect("it is there").len() > 100);
     assert!(sandbox.path("out/k.json").is_symlink());
     assert!(std::fs::read(sandbox.path("elsewhere/launch.json")).expect("it is there").len() > 100);
-    // Nothing is left beside them.
+    // No temporary files remain beside them.
     let left: Vec<_> =
         sandbox.path("out").read_dir().expect("it is there").flatten().map(|e| e.file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");

@@ -1,4 +1,4 @@
-//! What is offered at a place, over the wire: kinds, edits now or later, and that the text is then what the title says.
+//! Code actions over the wire: their kinds, their edits at once or on demand, and that the edited text matches the title.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::{Client, Options};
 
 const MATMUL: &str = include_str!("../../std/matmul.hx");
 
-/// The range of a text in another one, both on one line.
+/// Returns the range of a text in another one, if both are on one line.
 fn range_of(text: &str, wanted: &str) -> Value {
     let at = text.find(wanted).expect("the text has it");
     let line = text[..at].matches('\n').count();
@@ -53,7 +53,7 @@ fn a_layout_is_pinned_as_it_is() {
     assert!(pinned.contains("[BM, BN], layout: swizzle<3, 3, 3> ∘ (64, 64) : (64, 1));"), "{pinned}");
     let version = client.replace("k.hx", &pinned);
     assert_eq!(client.diagnostics_of("k.hx", version), Vec::<Value>::new());
-    // Nothing moved but what stands behind the pin on its own line.
+    // Only the text after the pin on its own line has moved.
     assert_eq!(client.hints("k.hx"), before);
 }
 
@@ -69,7 +69,7 @@ fn only_the_kinds_that_are_asked_for() {
     }
 }
 
-/// Widths take longer than a light bulb may: they are looked for when a person asks.
+/// Searching for access widths is too slow for a light bulb, so the server does it only when a person asks for actions.
 #[test]
 fn widths_when_a_person_asks_and_edits_when_one_is_chosen() {
     let options = Options { resolves: true, ..Options::default() };
@@ -89,7 +89,7 @@ fn widths_when_a_person_asks_and_edits_when_one_is_chosen() {
     assert!(text.contains("gemm(rc, rearrange(ra, auto), rb);"), "{text}");
     client.replace("k.hx", &text);
     assert!(client.hints("k.hx").contains("14:33 ld.global.v4 · 16 B"));
-    // The text is another one by now.
+    // After a change of the text the action no longer resolves.
     client.replace("k.hx", "const A = 1;\n");
     let (code, message) = client.refused("codeAction/resolve", wide.clone());
     assert!(code == -32602 && message.starts_with("the text is another one by now"), "{code} {message}");

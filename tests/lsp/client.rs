@@ -1,4 +1,4 @@
-//! A client of the language server: it writes messages, reads answers, and keeps what the server says by itself.
+//! A client of the language server: it writes messages, reads answers, and records the server's own messages.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write as _};
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-/// Far more than any answer takes, in a debug build on a busy machine.
+/// A limit far above the time of any answer, in a debug build on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What a client says of itself.
+/// The capabilities and settings that a client announces.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) utf8: bool,
-    /// It asks for diagnostics.
+    /// The client requests diagnostics.
     pub(crate) pulls: bool,
-    /// It resolves the tooltips of hints and the edits of actions.
+    /// The client resolves the tooltips of hints and the edits of actions on demand.
     pub(crate) resolves: bool,
     pub(crate) initialization: Value,
     pub(crate) folders: Vec<String>,
@@ -36,23 +36,23 @@ impl Default for Options {
     }
 }
 
-/// A running server with a folder, and the way to it.
+/// A running server over a folder, and the connection to it.
 pub(crate) struct Client {
     pub(crate) sandbox: Rc<Sandbox>,
     process: Child,
     input: Option<ChildStdin>,
     messages: Receiver<Value>,
     next_id: i64,
-    /// Answers that came before they were waited for.
+    /// Answers that arrived before the test waited for them.
     answers: BTreeMap<i64, Value>,
-    /// The newest diagnostics of each file, and how often any came.
+    /// The newest diagnostics of each file; `published` counts all of them.
     pub(crate) diagnostics: BTreeMap<String, Value>,
     pub(crate) published: usize,
-    /// What the server logged or showed.
+    /// Messages that the server logged or showed.
     pub(crate) said: Vec<String>,
-    /// Requests of the server, by method.
+    /// The methods of requests from the server.
     pub(crate) asked: Vec<String>,
-    /// Answers without an id: what the server says of messages that it cannot read.
+    /// Answers without an id, which the server sends for unreadable messages.
     pub(crate) refusals: Vec<Value>,
     pub(crate) initialized: Value,
     version: i64,
@@ -66,7 +66,7 @@ impl Drop for Client {
 }
 
 impl Client {
-    /// A server over a folder with these files.
+    /// Starts a server over a folder with these files.
     pub(crate) fn start(files: &[(&str, &str)]) -> Client {
         Client::start_with(files, &Options::default())
     }
@@ -79,19 +79,19 @@ impl Client {
         Client::over(sandbox, options)
     }
 
-    /// A server over a folder that is there.
+    /// Starts a server over an existing folder.
     pub(crate) fn over(sandbox: Sandbox, options: &Options) -> Client {
         Client::over_folder(Rc::new(sandbox), options)
     }
 
-    /// The same, over a folder that others look at, too.
+    /// Starts a server over a folder that others use as well.
     pub(crate) fn over_folder(sandbox: Rc<Sandbox>, options: &Options) -> Client {
         let mut client = Client::spawn(sandbox, options);
         client.say_hello(options);
         client
     }
 
-    /// A server that nobody has talked to.
+    /// Starts a server without sending it any message.
     pub(crate) fn silent() -> Client {
         Client::spawn(Rc::new(Sandbox::new()), &Options::default())
     }
@@ -180,24 +180,24 @@ impl Client {
         self.write_raw(framed(&message.to_string()).as_bytes());
     }
 
-    /// Bytes as they are, whatever they mean.
+    /// Writes raw bytes.
     pub(crate) fn write_raw(&mut self, bytes: &[u8]) {
         let input = self.input.as_mut().expect("the server has not been left");
         input.write_all(bytes).and_then(|()| input.flush()).expect("the server listens");
     }
 
-    /// A notification.
+    /// Sends a notification.
     pub(crate) fn tell(&mut self, method: &str, params: Value) {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// The id of a request that is written by hand.
+    /// Returns the id for a request that the test writes itself.
     pub(crate) fn next(&mut self) -> i64 {
         self.next_id += 1;
         self.next_id
     }
 
-    /// A request that is not waited for.
+    /// Sends a request without waiting for its answer.
     pub(crate) fn send(&mut self, method: &str, params: Value) -> i64 {
         let id = self.next();
         let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
@@ -212,7 +212,7 @@ impl Client {
         self.tell("$/cancelRequest", json!({ "id": id }));
     }
 
-    /// The whole answer to a request.
+    /// Waits for the answer to a request and returns all of it.
     pub(crate) fn answer(&mut self, id: i64) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -223,7 +223,7 @@ impl Client {
         }
     }
 
-    /// The result of a request, which must be no error.
+    /// Returns the result of a request, which must not be an error.
     pub(crate) fn result(&mut self, id: i64) -> Value {
         let answer = self.answer(id);
         assert!(answer.get("error").is_none(), "request {id}: {answer}");
@@ -235,7 +235,7 @@ impl Client {
         self.result(id)
     }
 
-    /// The code of the error that a request must have.
+    /// Returns the code and message of the error that a request must have.
     pub(crate) fn refused(&mut self, method: &str, params: Value) -> (i64, String) {
         let id = self.send(method, params);
         let answer = self.answer(id);
@@ -243,7 +243,7 @@ impl Client {
         (error["code"].as_i64().unwrap_or_default(), error["message"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Takes in one message; false when none came in time.
+    /// Handles one message. Returns false if none arrived in time.
     fn hear(&mut self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());
         let message = match self.messages.recv_timeout(left) {
@@ -277,7 +277,7 @@ impl Client {
         true
     }
 
-    /// Listens until the diagnostics of a file are those of a version, and gives them.
+    /// Waits until the diagnostics of a file are those of a version, and returns them.
     pub(crate) fn diagnostics_of(&mut self, name: &str, version: i64) -> Vec<Value> {
         let uri = self.uri(name);
         let deadline = Instant::now() + PATIENCE;
@@ -295,7 +295,7 @@ impl Client {
         }
     }
 
-    /// Listens until something holds.
+    /// Handles messages until a condition holds.
     pub(crate) fn wait_for(&mut self, what: &str, holds: impl Fn(&Client) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !holds(self) {
@@ -303,12 +303,12 @@ impl Client {
         }
     }
 
-    /// The version that the next change has, one more or less.
+    /// Shifts the version of the next change.
     pub(crate) fn turn_version(&mut self, by: i64) {
         self.version += by;
     }
 
-    /// Opens a document; gives its version.
+    /// Opens a document and returns its version.
     pub(crate) fn open(&mut self, name: &str, text: &str) -> i64 {
         self.version += 1;
         let document = json!({
@@ -318,7 +318,7 @@ impl Client {
         self.version
     }
 
-    /// Changes a document; a change without a range replaces everything.
+    /// Changes a document. A change without a range replaces the whole text.
     pub(crate) fn change(&mut self, name: &str, changes: Value) -> i64 {
         self.version += 1;
         let document = json!({ "uri": self.uri(name), "version": self.version });
@@ -335,7 +335,7 @@ impl Client {
         json!({ "uri": self.uri(name) })
     }
 
-    /// Parameters of a question about a position.
+    /// Returns the parameters of a question about a position.
     pub(crate) fn at(&self, name: &str, line: u32, character: u32) -> Value {
         json!({
             "textDocument": self.document(name),
@@ -343,7 +343,7 @@ impl Client {
         })
     }
 
-    /// The hints of a whole file, as lines `LINE:COLUMN TEXT`.
+    /// Returns the hints of a whole file as lines `LINE:COLUMN TEXT`.
     pub(crate) fn hints(&mut self, name: &str) -> String {
         let range = json!({
             "start": { "line": 0, "character": 0 }, "end": { "line": 1_000_000, "character": 0 },
@@ -360,7 +360,7 @@ impl Client {
         text
     }
 
-    /// Ends the server as the protocol asks; its exit code.
+    /// Ends the server as the protocol requires, and returns its exit code.
     pub(crate) fn leave(mut self) -> i32 {
         let id = self.send("shutdown", Value::Null);
         self.result(id);
@@ -368,7 +368,7 @@ impl Client {
         self.wait()
     }
 
-    /// The exit code, when the process ends by itself.
+    /// Waits until the process ends by itself, and returns its exit code.
     pub(crate) fn wait(&mut self) -> i32 {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
@@ -385,7 +385,7 @@ impl Client {
         self.input = None;
     }
 
-    /// The processes that the server started and that still run, by number.
+    /// Returns the ids of running processes that the server has started.
     #[cfg(target_os = "linux")]
     pub(crate) fn children(&self) -> Vec<u32> {
         let listed = std::fs::read_dir("/proc").expect("processes are listed");
@@ -393,18 +393,18 @@ impl Client {
         numbers.filter(|number| parent_of(*number) == Some(self.process.id())).collect()
     }
 
-    /// Kills the server, as a user may.
+    /// Kills the server.
     pub(crate) fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// The parent of a process that runs; nothing of one that has ended.
+/// Returns the parent of a running process; `None` if the process has ended.
 #[cfg(target_os = "linux")]
 fn parent_of(number: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The name in parentheses may hold anything.
+    // The name in parentheses may contain any characters, so parse after the last parenthesis.
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     if state == "Z" { None } else { fields.next()?.parse().ok() }
@@ -420,7 +420,7 @@ pub(crate) fn wait_for_the_end_of(number: u32) {
     }
 }
 
-/// A message as it travels.
+/// Adds the header to a message.
 pub(crate) fn framed(content: &str) -> String {
     format!("Content-Length: {}\r\n\r\n{content}", content.len())
 }

@@ -1,4 +1,4 @@
-//! PTX and machine code over the wire, and the registers that the CUDA compiler reports: with NVRTC and `nvdisasm` only.
+//! PTX and machine code over the wire, and the registers that the CUDA compiler reports. Needs NVRTC and `nvdisasm`.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::support;
 
 const MATMUL: &str = include_str!("../../std/matmul.hx");
 
-/// A server that finds the compiler of this project; nothing where there is none, with the reason said.
+/// Starts a server that finds the CUDA compiler. Without one, reports why the test is skipped.
 fn client(test: &str) -> Option<Client> {
     let search = support::search_env();
     let found = find_nvrtc(&search).and_then(|nvrtc| Ok((nvrtc, find_nvdisasm(&search)?)));
@@ -30,7 +30,7 @@ fn client(test: &str) -> Option<Client> {
     }
 }
 
-/// The lines of the source, from 0, that the emitted lines with a word come from.
+/// Returns the source lines, from 0, of the emitted lines that contain a word.
 fn sources(emitted: &Value, word: &str) -> BTreeSet<u64> {
     let text: Vec<&str> = emitted["text"].as_str().unwrap_or_default().lines().collect();
     let pairs = emitted["lines"].as_array().into_iter().flatten();
@@ -43,7 +43,7 @@ fn line_of(text: &str, wanted: &str) -> u64 {
     text.lines().position(|line| line.contains(wanted)).expect("the text has it") as u64
 }
 
-/// What is found in the code and the line that it comes from, for a kernel that starts further down too.
+/// Checks the source lines of words in the code, for a kernel at the start of the file and for one further down.
 fn check(test: &str, stage: &str, words: &[(&str, &[&str])]) {
     let Some(mut client) = client(test) else { return };
     for text in [MATMUL.to_owned(), format!("const MORE = 1;\n\n{MATMUL}")] {
@@ -78,7 +78,7 @@ fn machine_code_beside_the_source() {
     check("lsp::machine_code_beside_the_source", "sass", &words);
 }
 
-/// `nvdisasm` tells no live registers of a kernel that uses all there are: the code comes without them, and says so.
+/// `nvdisasm` reports no live registers for a kernel that uses all registers. The code then comes without them and says so.
 #[test]
 fn machine_code_of_a_kernel_with_all_registers() {
     let Some(mut client) = client("lsp::machine_code_of_a_kernel_with_all_registers") else { return };
@@ -113,7 +113,7 @@ fn registers_are_the_compilers_after_a_save() {
     };
     assert!(lens(&mut client).contains("registers (estimated)"), "an estimate");
     client.tell("textDocument/didSave", document.clone());
-    // The client is asked to ask again, for this and for other reasons.
+    // The server also sends refresh requests for other reasons, so count them.
     let refreshed = |c: &Client| c.asked.iter().filter(|m| *m == "workspace/codeLens/refresh").count();
     let said = loop {
         let before = refreshed(&client);
@@ -126,14 +126,14 @@ fn registers_are_the_compilers_after_a_save() {
     assert!(said.contains(" registers"), "{said}");
     let costs = client.ask("hx/costs", document.clone());
     assert_eq!(costs[0]["estimated"], false, "{costs}");
-    // Another text is estimated again, the first one is known.
+    // A new text is estimated again; the registers of the first are remembered.
     client.replace("k.hx", &MATMUL.replace("BK = 16", "BK = 32"));
     assert!(lens(&mut client).contains("registers (estimated)"), "an estimate");
     client.replace("k.hx", MATMUL);
     assert_eq!(lens(&mut client), said);
 }
 
-/// The process that compiles ends with the server, however that ends.
+/// The compiling process ends with the server, even if the server is killed.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_killed_server_leaves_no_worker() {

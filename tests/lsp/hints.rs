@@ -1,4 +1,4 @@
-//! Hints over the wire: what is shown, what stays while a kernel has errors.
+//! Hints over the wire: which are shown, and which remain while a kernel has errors.
 
 use expect_test::{Expect, expect};
 use serde_json::json;

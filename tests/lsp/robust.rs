@@ -1,4 +1,4 @@
-//! What must not bring the server down: bursts, cancellation, files that vanish, texts that are large or no text.
+//! Robustness of the server: bursts, cancellation, files that vanish, texts that are large or not text.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::{Random, Sandbox, seed};
 
 const MATMUL: &str = include_str!("../../std/matmul.hx");
 
-/// A thousand edits of one character each, sent at once: none is lost, none changes places.
+/// A thousand single-character edits are sent at once: none is lost and none is reordered.
 #[test]
 fn a_burst_keeps_its_order() {
     let mut client = Client::start(&[]);
@@ -29,7 +29,7 @@ fn a_burst_keeps_its_order() {
     assert_eq!(client.said, Vec::<String>::new());
 }
 
-/// Everything is cancelled as soon as it is asked: each request is answered, and the server goes on.
+/// Every request is cancelled at once: each is still answered, and the server continues.
 #[test]
 fn a_client_that_cancels_everything() {
     let mut client = Client::start(&[]);
@@ -78,7 +78,7 @@ fn files_come_and_go() {
     let changes = json!([{ "uri": client.uri("lib.hx"), "type": 1 }]);
     client.tell("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
     client.wait_for("that it is back", |c| c.diagnostics[&c.uri("user.hx")]["diagnostics"] == json!([]));
-    // Of an open file the editor's text counts, whatever is on disk.
+    // For an open file the editor's text counts, not the disk.
     std::fs::remove_dir_all(client.sandbox.path("")).expect("the folder can go");
     client.replace("user.hx", "const B = 1;\n");
     let symbols =
@@ -122,7 +122,7 @@ fn a_manifest_with_errors_has_them_where_they_are() {
     assert_eq!(status["target"], "sm_80");
 }
 
-/// Five megabytes of items: questions are answered, and an edit is followed.
+/// A file with five megabytes of items: questions are answered and an edit takes effect.
 #[test]
 fn a_very_large_file() {
     let mut text = String::new();
@@ -142,8 +142,8 @@ fn a_very_large_file() {
     assert_eq!(client.diagnostics_of("large.hx", version).len(), 0);
 }
 
-/// Five megabytes of kernels: what is seen is answered while thousands of others wait to be solved, an edit is followed, and the
-/// server leaves when it is told to.
+/// A file with five megabytes of kernels: questions about visible code are answered while thousands of kernels wait to be solved,
+/// an edit takes effect, and the server ends when it is told to.
 #[test]
 fn a_very_large_file_of_kernels() {
     let mut text = String::new();
@@ -170,7 +170,7 @@ fn a_very_large_file_of_kernels() {
     assert_eq!(client.leave(), 0);
 }
 
-/// Texts that are no program at all, large and deep: each is answered.
+/// Large and deep texts that are not programs: every question is answered.
 #[test]
 fn texts_that_are_deep_or_one_line() {
     let texts = [
@@ -196,7 +196,7 @@ fn texts_that_are_deep_or_one_line() {
     assert_eq!(client.leave(), 0);
 }
 
-/// A used file turns into no text on disk, vanishes, and comes back, while another one is edited.
+/// A used file becomes invalid UTF-8 on disk, vanishes, and returns, while another file is edited.
 #[test]
 fn a_used_file_that_breaks_on_disk() {
     let lib = "fn one(x: f32) -> f32 { x }\n";
@@ -224,7 +224,7 @@ fn a_used_file_that_breaks_on_disk() {
     assert_eq!(client.leave(), 0);
 }
 
-/// Every question that there is, withdrawn as soon as it is asked; then each is asked once more and answered.
+/// Every question is cancelled at once; then each is asked again and answered.
 #[test]
 fn every_question_is_cancelled() {
     let mut client = Client::start(&[]);
@@ -276,7 +276,7 @@ fn every_question_is_cancelled() {
         for (method, id) in ids {
             let answer = client.answer(id);
             let code = answer["error"]["code"].as_i64();
-            // Answered before the withdrawal, withdrawn, overtaken by an edit, or no compiler on this machine.
+            // Allowed: answered before the cancellation, cancelled, overtaken by an edit, or no CUDA compiler on this machine.
             let fine = matches!(code, None | Some(-32800 | -32801 | -32602 | -32803));
             assert!(fine, "{method}: {answer}");
         }
@@ -347,7 +347,7 @@ fn messages_that_make_no_sense() {
     client.wait_for("a word about the settings", |c| c.said.iter().any(|s| s.contains("sm_3")));
 }
 
-/// A change of a text at random: characters that break it, or what leaves it whole and changes what is solved.
+/// Returns a random change: characters that break the text, or a valid change that affects the solution.
 fn random_change(random: &mut Random, text: &str) -> (std::ops::Range<usize>, &'static str) {
     let ends: Vec<usize> = text.match_indices(";\n").map(|(at, _)| at + 1).collect();
     let digits: Vec<usize> = text.match_indices(|c: char| c.is_ascii_digit()).map(|(at, _)| at).collect();
@@ -371,9 +371,9 @@ fn random_change(random: &mut Random, text: &str) -> (std::ops::Range<usize>, &'
     }
 }
 
-/// Random edits, with requests that are cancelled among them; after each batch a fresh server says the same of the same text,
-/// hints of broken kernels aside, which only the old server has. Half of the edits are taken back, so that texts without errors are
-/// come by again and again.
+/// Makes random edits, mixed with cancelled requests. After each batch a fresh server must give the same answers for the same
+/// text, except for stale hints of broken kernels, which only the old server has. Half of the edits are undone, so that texts
+/// without errors recur.
 #[test]
 fn random_edits_lead_to_what_a_fresh_server_says() {
     let seed = seed();
@@ -389,7 +389,7 @@ fn random_edits_lead_to_what_a_fresh_server_says() {
         for _ in 0..40 {
             let old = match below(&mut random, 20) {
                 0..9 => before.pop(),
-                // Far back, and all that came after is forgotten.
+                // Undo many edits at once, and drop the ones after them.
                 9 if !before.is_empty() => {
                     before.truncate(below(&mut random, before.len()) + 1);
                     before.pop()
@@ -439,9 +439,9 @@ fn random_edits_lead_to_what_a_fresh_server_says() {
                 let mut params = place.clone();
                 params["textDocument"] = client.document("k.hx");
                 let mut answer = client.ask(&method, params);
-                // The number of an answer counts those before it.
+                // The result id counts earlier answers, so ignore it.
                 answer.as_object_mut().map(|answer| answer.remove("resultId"));
-                // What held before the errors only the old server knows.
+                // Ignore stale content, which only the old server has.
                 let shown = answer["contents"]["value"].as_str();
                 let current = shown.and_then(|shown| shown.split_once("\n*The kernel has errors. Before"));
                 if let Some(current) = current.map(|(current, _)| current.to_owned()) {
@@ -456,7 +456,7 @@ fn random_edits_lead_to_what_a_fresh_server_says() {
     }
 }
 
-/// The lenses of a server without those that one which never saw another text has not.
+/// Removes the lenses that a fresh server does not have, because they are stale.
 fn without_stale(old: &str, fresh: &str) -> String {
     let [mut old, fresh] =
         [old, fresh].map(|text| serde_json::from_str::<Vec<Value>>(text).unwrap_or_default());
@@ -474,7 +474,7 @@ fn position(text: &str, at: usize) -> Value {
     json!({ "line": line, "character": at - before.rfind('\n').map_or(0, |i| i + 1) })
 }
 
-/// A request whose answer nobody waits for, cancelled half of the time.
+/// Sends a request whose answer nobody waits for, and cancels it half of the time.
 fn ask_something(client: &mut Client, random: &mut Random) {
     let document = client.document("k.hx");
     let at = client.at("k.hx", below(random, 60) as u32, below(random, 40) as u32);

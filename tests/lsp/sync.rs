@@ -1,4 +1,4 @@
-//! Texts and their order: edits, bursts, cancellation, files that come and go.
+//! Synchronization of texts: edits, bursts, cancellation, files that appear and vanish.
 
 use serde_json::json;
 

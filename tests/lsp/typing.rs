@@ -1,4 +1,4 @@
-//! Questions that edits overtake: what is about a place is answered while the user types on behind it.
+//! Questions that an edit overtakes: a question about a place is answered while the user types after the place.
 
 use serde_json::{Value, json};
 
@@ -6,21 +6,21 @@ use super::Client;
 
 const MATMUL: &str = include_str!("../../std/matmul.hx");
 
-/// A kernel with room for a statement, and the line of it.
+/// Returns a kernel with an empty line for a statement, and the number of that line.
 fn kernel() -> (String, u32) {
     let text = MATMUL.replace("    fill(rc, 0.0);", "    \n    fill(rc, 0.0);");
     let line = text.lines().position(|line| line == "    ").expect("the text has an empty line");
     (text, u32::try_from(line).expect("the text is short"))
 }
 
-/// One more character at a place.
+/// Types one more character at a place.
 fn press(client: &mut Client, line: u32, column: u32, key: char) {
     let at = json!({ "line": line, "character": column });
     client.change("k.hx", json!([{ "range": { "start": at, "end": at }, "text": key.to_string() }]));
 }
 
-/// A statement is typed, and after each key all is asked that an editor asks. Nobody waits for an answer, and each comes. Only of
-/// words that were left there may be no items: an editor that gets some asks for none of the next word.
+/// Types a statement, and after each key sends all requests of an editor without waiting. Each gets an answer. Only questions
+/// about words that the cursor has left may have no entries: an editor with entries would not ask about the next word.
 #[test]
 fn typing_loses_no_answer() {
     let mut client = Client::start(&[]);
@@ -64,8 +64,8 @@ fn typing_loses_no_answer() {
     assert_eq!(client.leave(), 0);
 }
 
-/// What an editor asks for at a character that a blank follows, it matches with the blank, and shows nothing: no such question has
-/// an answer that would keep the next one away.
+/// After a trigger character that is followed by a space, editors match the entries against the space and show none. Such a
+/// question must not get an answer, because it would suppress the next question.
 #[test]
 fn characters_that_ask_for_items() {
     let mut client = Client::start(&[]);
@@ -83,7 +83,7 @@ fn characters_that_ask_for_items() {
     assert!(client.ask("textDocument/completion", types).to_string().contains("\"f32\""));
 }
 
-/// What is asked of one document does not mind edits of another, nor other news.
+/// Edits of another document, and other events, do not affect a question about this document.
 #[test]
 fn other_documents_keep_no_answer_away() {
     let mut client = Client::start(&[("hx.toml", "[package]\nname = \"p\"\nversion = \"0.1.0\"\n")]);
@@ -110,8 +110,8 @@ fn other_documents_keep_no_answer_away() {
     assert_eq!(client.leave(), 0);
 }
 
-/// Of a text that is another one before the place, and of edits for a text that is gone, the client is told. It is no error that is
-/// shown.
+/// If the text before the place has changed, or the answer would edit a text that no longer exists, the client gets an error code
+/// that editors do not show.
 #[test]
 fn a_question_about_an_old_text_is_told_so() {
     let mut client = Client::start(&[]);
@@ -131,7 +131,7 @@ fn a_question_about_an_old_text_is_told_so() {
     assert!(codes.contains(&Some(-32801)), "no edit overtook a question");
 }
 
-/// Lenses stay while the line that is typed is no statement yet.
+/// Lenses remain while the typed line is not yet a statement.
 #[test]
 fn lenses_stay_while_one_types() {
     let mut client = Client::start(&[]);

@@ -1,4 +1,4 @@
-//! Bytes that are no messages, messages out of turn: each is answered, and the server goes on.
+//! Bytes that are not messages, and messages in the wrong order: each is answered, and the server continues.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::client::framed;
 
 const GOOD: &str = "const A = 1;\n";
 
-/// The server still answers, and has this one item.
+/// Checks that the server still answers, and has exactly this item.
 fn check_alive(client: &mut Client, item: &str) {
     let symbols = json!({ "textDocument": client.document("a.hx") });
     assert_eq!(client.ask("textDocument/documentSymbol", symbols)[0]["name"], item);
@@ -77,7 +77,7 @@ fn every_request_of_a_batch_is_refused() {
     assert_eq!(client.leave(), 0);
 }
 
-/// The protocol: requests of the protocol itself, `$/…`, that a server does not know are answered, notifications are not.
+/// Unknown requests of the protocol itself (`$/…`) are answered; unknown notifications are ignored, as the protocol requires.
 #[test]
 fn unknown_methods() {
     let mut client = Client::start(&[]);
@@ -85,7 +85,7 @@ fn unknown_methods() {
         assert_eq!(client.refused(method, json!({})).0, -32601, "{method}");
         client.tell(method, json!({}));
     }
-    // Known, and no requests.
+    // Known notifications, sent as requests, are errors.
     for method in ["$/cancelRequest", "textDocument/didOpen"] {
         assert!(client.refused(method, json!({ "id": 12345 })).0 < 0, "{method}");
     }
@@ -106,7 +106,7 @@ fn before_the_beginning_and_after_the_end() {
     assert_eq!(client.refused("hx/serverStatus", Value::Null).0, -32002);
     assert_eq!(client.refused("shutdown", Value::Null).0, -32002);
     client.say_hello(&super::Options::default());
-    // What came before the beginning was dropped, as the protocol says.
+    // Messages before `initialize` were dropped, as the protocol requires.
     assert_eq!(client.ask("hx/serverStatus", Value::Null)["openDocuments"], 0);
     assert_eq!(client.refused("initialize", json!({ "capabilities": {} })).0, -32600);
     let id = client.send("shutdown", Value::Null);
@@ -153,13 +153,13 @@ fn requests_with_one_id() {
     let params = json!({ "textDocument": client.document("k.hx") });
     let request = json!({ "jsonrpc": "2.0", "id": id, "method": "textDocument/codeLens", "params": params });
     client.write_raw(framed(&request.to_string()).repeat(2).as_bytes());
-    // The second is refused at once, before the first is answered.
+    // The second request has the id of a running one, so it is refused at once, before the first is answered.
     assert_eq!(client.answer(id)["error"]["code"], -32600);
     assert!(client.answer(id)["result"].is_array());
     assert_eq!(client.leave(), 0);
 }
 
-/// A change that is older than the text is not for this text.
+/// A change with an older version than the text is ignored.
 #[test]
 fn old_versions_are_not_applied() {
     let mut client = Client::start(&[]);
@@ -200,7 +200,7 @@ fn documents_that_are_opened_twice_or_never() {
     assert_eq!(client.leave(), 0);
 }
 
-/// Addresses that are no files are documents of their own.
+/// A URI that is not a file is a document of its own.
 #[test]
 fn addresses_that_are_no_files() {
     let mut client = Client::start(&[]);
@@ -231,7 +231,7 @@ fn addresses_that_are_no_files() {
     assert_eq!(client.leave(), 0);
 }
 
-/// Places that a text does not have are the nearest that it has.
+/// A place outside the text means the nearest place in it.
 #[test]
 fn places_out_of_range() {
     for utf8 in [true, false] {
@@ -253,7 +253,7 @@ fn places_out_of_range() {
                 let params = client.at("a.hx", line, character);
                 client.ask(method, params);
             }
-            // Backwards, too.
+            // Ranges with swapped ends must be harmless, too.
             let place = json!({ "line": line, "character": character });
             let range = json!({ "start": place, "end": { "line": 0, "character": 0 } });
             let document = client.document("a.hx");

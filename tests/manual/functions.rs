@@ -1,4 +1,4 @@
-//! The page of everything that has a name without being imported: it is the table that the compiler reads.
+//! The page of all names that need no import: the table that the compiler reads.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Sessions of the prompt in the manual: entries in, what each shows out.
+//! Sessions of the prompt in the manual: each entry with its output.
 
 use std::io::{BufRead as _, BufReader, PipeReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
@@ -8,8 +8,8 @@ use hx_syntax::{Completeness, completeness};
 use super::as_shown;
 use crate::support::Sandbox;
 
-/// What follows each entry, so that its answer has an end: a command that there is not, and what is said of it. It is no cell,
-/// so that cells have the numbers that they have for a reader.
+/// An unknown command that follows each entry, and its error, which marks the end of the entry's output. It is not a cell, so
+/// cells have the numbers that a reader sees.
 const END: (&str, &str) =
     (":end-of-answer", "error: there is no command `:end-of-answer`; `:help` lists them");
 
@@ -17,7 +17,7 @@ const END: (&str, &str) =
 pub(super) struct Prompt {
     child: Child,
     stdin: Option<ChildStdin>,
-    /// Results and everything else in the order in which they were written.
+    /// Results and all other output, in the order of writing.
     said: BufReader<PipeReader>,
 }
 
@@ -28,13 +28,13 @@ impl Prompt {
         let mut command = sandbox.command(&["repl", "--keep-going"], &[("HX_DEVICE", "sim")]);
         let mut child =
             command.stdin(Stdio::piped()).stdout(stdout).stderr(stderr).spawn().expect("it starts");
-        // The command holds the writing ends, which would keep the pipe open.
+        // The command holds the writing ends of the pipe. Drop it, or the pipe stays open.
         drop(command);
         let stdin = child.stdin.take();
         Prompt { child, stdin, said: BufReader::new(said) }
     }
 
-    /// A block with what its entries show now.
+    /// Returns a block with the current outputs of its entries.
     pub(super) fn session(&mut self, shown: &str) -> String {
         let mut text = String::new();
         let mut lines = shown.lines().peekable();

@@ -1,4 +1,4 @@
-//! The page that says what is compiled today: each construct is tried, so the page cannot be wrong.
+//! The page about constructs that compile today. The test tries each construct, so the page is correct.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use hx_workspace::Database;
 
 use crate::support::root;
 
-/// What is tried, and the text that uses it: statements of a kernel, or whole items where they begin with `kernel` or `fn`.
+/// The name of a construct, and a text that uses it: statements of a kernel, or whole items if it begins with `kernel` or `fn`.
 type Construct = (&'static str, &'static str);
 
 const GROUPS: &[(&str, &[Construct])] = &[
@@ -157,7 +157,7 @@ const GROUPS: &[(&str, &[Construct])] = &[
     ),
 ];
 
-/// The text around statements.
+/// Returns the statements inside a whole kernel.
 fn text_of(construct: &str) -> String {
     if construct.starts_with("kernel") {
         return construct.to_owned();
@@ -175,7 +175,7 @@ fn text_of(construct: &str) -> String {
     )
 }
 
-/// Whether it has CUDA text; what is wrong with it if that is anything but a compiler that is not there yet.
+/// Reports whether a text compiles to CUDA. An error other than a feature that is not implemented yet is a failure.
 fn is_compiled(text: &str) -> Result<bool, String> {
     let mut db = Database::default();
     let file = db.set_overlay("status.hx", text);
@@ -192,7 +192,7 @@ fn is_compiled(text: &str) -> Result<bool, String> {
     Err(errors.iter().map(|error| hx_report::short(&db, error)).collect())
 }
 
-/// The matrix instructions of the catalogue, by the types they multiply.
+/// Lists the matrix instructions of the catalogue by the types that they multiply.
 fn instructions() -> String {
     let mut out = String::from(
         "\n## Matrix instructions\n\n\

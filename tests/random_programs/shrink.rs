@@ -1,9 +1,9 @@
-//! Making a failing program smaller.
+//! Shrinks a failing program.
 
 use super::program::{Input, Op, Program, Start, Store, Way};
 
-/// The smallest program found that still fails: steps are left out with all that follows from them, and what remains is made
-/// plainer.
+/// Returns the smallest program found that still fails. It removes steps with all steps that depend on them, and simplifies the
+/// rest.
 pub(super) fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
     let mut best = program.clone();
     loop {
@@ -27,8 +27,8 @@ pub(super) fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool)
     }
 }
 
-/// Without a step and all steps that take its tile; where only one of them does, and both tiles are alike, that one takes
-/// what the step took.
+/// Returns the program without a step and without the steps that use its tile. If the step's operand has the same shape and type
+/// and no larger range, the later steps stay and use the operand instead.
 fn without(program: &Program, at: usize) -> Program {
     let mut smaller = program.clone();
     let step = &program.steps[at];
@@ -96,7 +96,7 @@ fn plain(input: &mut Input) {
     (input.skip, input.place) = (None, None);
 }
 
-/// How much there is to make plainer.
+/// Returns the number of features that can still be simplified.
 fn plainness(program: &Program) -> usize {
     let of = |input: &Input| {
         usize::from(input.pad.is_some())

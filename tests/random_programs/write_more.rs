@@ -1,10 +1,10 @@
-//! Scans, parts of tiles and gathered rows as text.
+//! Writes scans, parts of tiles and gathered rows as text.
 
 use super::program::{Binary, Compare, Fold, Input, Shape, Value};
 use super::write::Writer;
 
 impl Writer<'_> {
-    /// A barrier: of the warp, where the block has no other.
+    /// Returns a barrier: of the warp, if the block has only one.
     pub(super) fn sync(&mut self) -> &'static str {
         if self.program.threads > 32 {
             return "sync();";
@@ -13,7 +13,7 @@ impl Writer<'_> {
         "sync_warp();"
     }
 
-    /// A product for each slice of K, and their sum.
+    /// Writes a product for each slice of K, and their sum.
     pub(super) fn batch(&mut self, at: usize, value: Value, [a, b]: [&Input; 2], slices: i64, staged: bool) {
         self.parts.insert("batch");
         let Value { shape: [m, n], dtype: out, .. } = value;
@@ -101,7 +101,7 @@ impl Writer<'_> {
         self.expect(at, &part);
     }
 
-    /// The table of a gathered tile, with numbers of rows from just before the first to just after the last.
+    /// Writes the table of a gathered tile. Its row numbers range from just before the first row to just after the last.
     pub(super) fn table(
         &mut self,
         at: usize,
@@ -130,10 +130,10 @@ impl Writer<'_> {
         format!("{table}{part}")
     }
 
-    /// A matrix that picks the rows that the table names; where it names none, a row of zeros.
+    /// Writes a matrix that selects the rows that the table names. A number outside the tensor gives a row of zeros.
     pub(super) fn picked(&mut self, at: usize, input: &Input, [rows, count]: [i64; 2]) -> String {
         let own = self.selector(input.tile[0], rows, input.per_block);
-        // What lies past the table counts as -1.
+        // Entries past the end of the table count as -1.
         let numbers = format!("({own} @ (cast(t{at}, f64) + 1.0)[.., new] - 1.0)");
         self.tiles
             .push(format!("let r{at} = where({numbers} == arange(f64, [{count}])[new, ..], 1.0, 0.0);"));

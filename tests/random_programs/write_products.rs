@@ -1,4 +1,4 @@
-//! Products as text: of tiles, and with a loop over K.
+//! Writes products as text: of tiles, and with a loop over K.
 
 use hx_dtype::DType;
 
@@ -62,7 +62,7 @@ impl Writer<'_> {
         self.expect(at, &format!("v{} @ v{}.T + {begin}", operands[0], operands[1]));
     }
 
-    /// Whether a product leads to the tile without a way through memory.
+    /// Reports whether a product reaches the tile without a path through memory.
     fn follows_gemm(&self, at: usize) -> bool {
         let step = &self.program.steps[at];
         match step.op {

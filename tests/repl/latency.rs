@@ -1,4 +1,4 @@
-//! How long answers take, from the line written to the last line read, at a pipe.
+//! Latency of answers through a pipe, from writing the line to reading the last line.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::Sandbox;
 
-/// Rounds over the entries. The first round solves and compiles what the others find.
+/// Number of rounds over the entries. The first round solves and compiles, and the others use its results.
 const ROUNDS: usize = 20;
 
 /// Entries that answer without running a kernel, each with a marker as its last line.
@@ -22,8 +22,8 @@ const ENTRIES: &[&str] = &[
     "?randn",
 ];
 
-/// The time that 95 of 100 answers keep. A debug build on a busy machine is given more than what is promised of a release
-/// build, 50 ms; the figures are printed.
+/// The time within which 95 % of the answers arrive. The promise is 50 ms in a release build; a debug build on a busy machine
+/// gets more. The test prints the measured times.
 const LIMIT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 250 } else { 50 });
 
 #[test]

@@ -1,4 +1,4 @@
-//! Sessions at a real terminal: a pseudo-terminal, keys as a person types them, and the screen as it is seen.
+//! Sessions in a real terminal: a pseudo-terminal, keys as a person types them, and the contents of the screen.
 
 use std::io::{Read as _, Write as _};
 use std::num::NonZero;
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Sandbox, hx};
 
-/// Longer than anything takes that ends at all.
+/// A limit above the time of anything that ends at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SIZE: (u16, u16) = (50, 110);
 
-/// A session at a terminal.
+/// A session in a terminal.
 struct Terminal {
     child: std::process::Child,
     keys: std::fs::File,
@@ -44,7 +44,7 @@ impl Terminal {
         let shown = Arc::clone(&screen);
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // Reading fails when the other side is gone.
+            // Reading fails when the other side has closed.
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 shown.lock().expect("nobody panics here").process(&bytes[..count]);
             }
@@ -54,12 +54,12 @@ impl Terminal {
         terminal
     }
 
-    /// A session on the simulator.
+    /// Starts a session on the simulator.
     fn simulator() -> Terminal {
         Terminal::start(Sandbox::new(), &["repl", "--device", "sim"], &[])
     }
 
-    /// A session with a GPU that is a fake, whose kernels misbehave as their names say.
+    /// Starts a session with a fake GPU, whose kernels misbehave according to their names.
     fn fake_gpu() -> Terminal {
         let sandbox = Sandbox::new();
         sandbox.write("nvrtc/libnvrtc.so.13", b"");
@@ -78,7 +78,7 @@ impl Terminal {
         self.keys.write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Waits until the screen is as it should be, and gives how long that took.
+    /// Waits until the screen satisfies a condition, and returns the elapsed time.
     fn wait(&mut self, reached: impl Fn(&str) -> bool) -> Duration {
         let start = Instant::now();
         loop {
@@ -91,7 +91,7 @@ impl Terminal {
         }
     }
 
-    /// Types an entry, waits for the next prompt, and gives what stands between.
+    /// Types an entry, waits for the next prompt, and returns the text between them.
     fn enter(&mut self, entry: &str) -> String {
         self.clear();
         self.keys(entry);
@@ -99,13 +99,13 @@ impl Terminal {
         self.wait(|text| text.ends_with("\nhx>"));
         let text = self.text();
         let answer = text.strip_suffix("hx>").unwrap_or(&text);
-        // The entry itself comes first, over as many lines as it has.
+        // Skip the echo of the entry, which has as many lines as the entry.
         let lines = entry.matches('\n').count() + 1;
         answer.lines().skip(lines).collect::<Vec<_>>().join("\n").trim_end().to_owned()
     }
 
     fn clear(&mut self) {
-        // Ctrl-L: the line editor clears the screen and draws its prompt anew.
+        // Ctrl-L makes the line editor clear the screen and draw its prompt again.
         self.keys("\x0c");
         self.wait(|text| text == "hx>");
     }
@@ -141,33 +141,33 @@ const KERNEL: &str = "kernel double(a: f32[m], c: mut f32[m]) grid [cdiv(m, 128)
     copy(x + x, tile(c, [128])[.., block_idx]);
 }";
 
-/// The whole way: define, run, look, break, mend, redefine, crash, go on.
+/// A whole session: define, run, inspect, break, repair, redefine, crash, continue.
 #[test]
 fn a_session_from_start_to_end() {
     let mut t = Terminal::simulator();
-    // Lines go on until the parser has the whole of it.
+    // The prompt reads lines until the parser has a complete entry.
     assert_eq!(t.enter(KERNEL), "");
     assert_eq!(t.enter("let (u, v) = (ones(f32, [130]), empty(f32, [130]))"), "");
     contains(&t.enter("double(u, v)"), "device: simulator");
     contains(&t.enter("v[0..3]"), "[2.0, 2.0, 2.0]");
     assert_eq!(t.enter("_.sum()"), "6.0");
-    // Look.
+    // Inspect.
     contains(&t.enter(":layout x"), "T0V0");
     contains(&t.enter(":why x"), "because:");
     assert_eq!(t.enter(":type v"), "f32[130] on host");
     contains(&t.enter("?double"), "kernel double(");
-    // Break: the old one stays.
+    // Break: the old definition stays.
     let broken = t.enter(&KERNEL.replace("x + x", "x + nope"));
     contains(&broken, "nothing in scope is called `nope`");
     assert_eq!(t.enter("double(u, v); v[129]"), "2.0");
     contains(&t.enter("v[200]"), "error[HX");
     contains(&t.enter("let z = )"), "error[HX");
-    // Mend and redefine.
+    // Repair and redefine.
     assert_eq!(t.enter(&KERNEL.replace("x + x", "x * x + x")), "");
     assert_eq!(t.enter("let w = cast(u * 3.0, f32); double(w, v); v[0]"), "12.0");
-    // A misspelled command.
+    // Misspell a command.
     contains(&t.enter(":layot x"), "perhaps `:layout` is meant");
-    // Ctrl-C clears a line, Ctrl-D leaves.
+    // Ctrl-C clears the line, Ctrl-D leaves.
     t.keys("let half =");
     t.wait(|text| text.ends_with("let half ="));
     t.keys("\x03");
@@ -176,7 +176,7 @@ fn a_session_from_start_to_end() {
     t.keys("\x04");
     let (code, sandbox) = t.ends();
     assert_eq!(code, 0);
-    // The history is there for the next session.
+    // The next session has the history.
     let mut t = Terminal::start(sandbox, &["repl", "--device", "sim"], &[]);
     t.keys("\x1b[A");
     t.wait(|text| text.ends_with("hx> v[0]"));
@@ -186,7 +186,7 @@ fn a_session_from_start_to_end() {
     assert_eq!(t.ends().0, 0);
 }
 
-/// Colours are there at a terminal, and not where they are not wanted.
+/// Results have colours in a terminal, unless the user disables them.
 #[test]
 fn layouts_are_coloured() {
     let colored = |t: &Terminal| {
@@ -207,7 +207,7 @@ fn layouts_are_coloured() {
     assert_eq!(colored(&plain), 0);
 }
 
-/// A paste with several lines is one entry.
+/// A paste of several lines is one entry.
 #[test]
 fn pasted_lines_are_one_entry() {
     let mut t = Terminal::simulator();
@@ -227,7 +227,7 @@ fn tab_completes() {
     t.wait(|text| text.ends_with("4\nhx>"));
 }
 
-/// Words that fit are listed, and the line stays as it is typed.
+/// Tab lists the words that fit, and the typed line stays.
 #[test]
 fn tab_lists_what_fits() {
     let mut t = Terminal::simulator();
@@ -245,7 +245,7 @@ fn tab_lists_what_fits() {
     t.keys("\x03");
 }
 
-/// A word has the colour of what it means, while it is typed.
+/// A word has the colour of its meaning while it is typed.
 #[test]
 fn words_are_coloured_by_meaning() {
     let mut t = Terminal::simulator();
@@ -257,7 +257,7 @@ fn words_are_coloured_by_meaning() {
         let screen = t.screen.lock().expect("nobody panics here");
         screen.screen().cell(0, col).map(|cell| cell.fgcolor())
     };
-    // `hx> exp + sqrt`: a value that has a function's name, and a function.
+    // In `hx> exp + sqrt`, the first is a value with the name of a function, the second is a function.
     let start = Instant::now();
     while color(&t, 10) == color(&t, 4) {
         assert!(start.elapsed() < PATIENCE, "one colour for both");
@@ -267,7 +267,7 @@ fn words_are_coloured_by_meaning() {
     t.keys("\x03");
 }
 
-/// Findings at a prompt are written as the flag says.
+/// Diagnostics at a prompt have the format of the flag.
 #[test]
 fn message_formats() {
     let start = |format: &str| {
@@ -327,7 +327,7 @@ fn every_command() {
     assert_eq!(t.ends().0, 0);
 }
 
-/// Ctrl-C brings the prompt back within 100 ms, whatever runs, and every binding is there.
+/// Ctrl-C returns the prompt within 100 ms, whatever runs, and every binding is kept.
 #[test]
 fn ctrl_c_returns_the_prompt() {
     let spin = "kernel spin(c: mut f32[m]) grid [1] threads 32 {
@@ -342,7 +342,7 @@ fn ctrl_c_returns_the_prompt() {
     assert_eq!(t.enter(spin), "");
     assert_eq!(t.enter("let x = ones(f64, [700, 700])"), "");
     assert_eq!(t.enter("let o = empty(f32, [32])"), "");
-    // A kernel, host code, and one host operation that never looks up.
+    // A kernel, host code, and a single long host operation that does not check for Ctrl-C.
     let mut worst = Duration::ZERO;
     for entry in ["spin(o)", "while true { }", "let y = x; for i in 0..1000 { y = (y @ x) * 0.001; }"] {
         t.clear();
@@ -355,11 +355,11 @@ fn ctrl_c_returns_the_prompt() {
         assert_eq!(t.enter("a + 1"), "42");
     }
     let _ = writeln!(std::io::stderr(), "from Ctrl-C to the prompt: {worst:?} at most");
-    // What is promised is a twentieth of it; this is for machines that do other things meanwhile.
+    // The limit is twenty times the promised time, for machines with other load.
     assert!(worst < Duration::from_secs(2), "it took {worst:?}");
 }
 
-/// Every way in which a worker can go wrong is reported as what it was, and the session goes on.
+/// Every failure of a worker is reported as its kind, and the session continues.
 #[test]
 fn the_session_outlives_its_worker() {
     let kernel = |name: &str| KERNEL.replace("double", name).replace('\n', " ");
@@ -381,7 +381,7 @@ fn the_session_outlives_its_worker() {
         assert_eq!(t.enter("fine(u, v); u.sum()"), "130.0", "after {name}");
         contains(&t.enter("k"), "nothing in scope is called `k`");
     }
-    // Ctrl-C ends a kernel that never does.
+    // Ctrl-C ends a kernel that never ends by itself.
     t.clear();
     t.keys("hang(u, v)\r");
     std::thread::sleep(Duration::from_millis(400));
@@ -389,11 +389,11 @@ fn the_session_outlives_its_worker() {
     let took = t.wait(|text| text.ends_with("every binding is still there\nhx>"));
     let _ = writeln!(std::io::stderr(), "from Ctrl-C to the prompt, the worker hanging: {took:?}");
     assert!(took < Duration::from_secs(2), "it took {took:?}");
-    // So does the time limit.
+    // The time limit ends it as well.
     assert_eq!(t.enter(":set timeout 0.3"), "");
     contains(&t.enter("hang(u, v)"), "did not end within the time limit");
     assert_eq!(t.enter("fine(u, v); u.sum()"), "130.0");
-    // And there is always the simulator.
+    // The simulator works without the worker.
     contains(&t.enter(":device sim"), "device: simulator (sm_90a)");
     assert_eq!(t.enter("crash(u, v); v[3]"), "2.0");
     t.keys(":quit\r");

@@ -1,5 +1,5 @@
-//! Both parsers take the same texts for valid: every file of the project, every block of the manual, the examples of each
-//! rule, the error corpus, and what becomes of all these when tokens are deleted, inserted, swapped and replaced.
+//! Both parsers accept the same texts: every file of the project, every block of the manual, the examples of each rule, the error
+//! corpus, and mutants of all these with tokens deleted, inserted, swapped and replaced.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::{first_error, parse, parser};
 use crate::manual::{blocks, pages, read, source};
 use crate::support::{Random, root, seed};
 
-/// How many mutated programs are compared.
+/// Number of mutated programs that are compared.
 const MUTANTS: usize = 3000;
 
 /// Words that mutants get.
@@ -106,7 +106,7 @@ fn files(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     found.sort();
 }
 
-/// Every `.hx` file of the project.
+/// Returns every `hx` file of the project.
 fn programs() -> Vec<String> {
     let mut paths = Vec::new();
     files(&root(), "hx", &mut paths);
@@ -125,12 +125,12 @@ fn manual() -> Vec<String> {
     texts
 }
 
-/// A fragment of a body, whole.
+/// Returns a fragment of a body inside a whole item.
 fn in_a_body(text: &str) -> String {
     format!("bench \"b\" {{\n{text}\n}}")
 }
 
-/// The example in the comment before each rule of our parser.
+/// Returns the example in the comment before each rule of our parser.
 fn examples() -> Vec<String> {
     let mut sources = Vec::new();
     files(&root().join("crates/hx-syntax/src/grammar"), "rs", &mut sources);
@@ -149,7 +149,7 @@ fn examples() -> Vec<String> {
     texts
 }
 
-/// What the tests of our parser's errors are about: the string that each of them begins with.
+/// Returns the texts of the tests of our parser's errors: the first string of each test.
 fn error_corpus() -> Vec<String> {
     let source = read(&root().join("crates/hx-syntax/tests/integration/errors.rs"));
     let mut texts = Vec::new();
@@ -163,7 +163,7 @@ fn error_corpus() -> Vec<String> {
     texts
 }
 
-/// The value of a Rust string, given what follows its opening quote.
+/// Returns the value of a Rust string, from the text after its opening quote.
 fn string_literal(text: &str) -> String {
     let mut value = String::new();
     let mut chars = text.chars();
@@ -186,8 +186,8 @@ fn string_literal(text: &str) -> String {
     value
 }
 
-/// What no grammar can say, so that our parser checks it on the finished tree: the size of numbers, how deep code nests, and that
-/// `measure` and `baseline` stand in a `bench`.
+/// Reports whether an error cannot be expressed in a grammar, so that our parser checks it on the finished tree: the size of
+/// numbers, the depth of nesting, and `measure` and `baseline` outside a `bench`.
 fn is_beyond_a_grammar(text: &str, error: &SyntaxError) -> bool {
     let code = &text[error.range];
     match error.code {
@@ -200,7 +200,7 @@ fn is_beyond_a_grammar(text: &str, error: &SyntaxError) -> bool {
     }
 }
 
-/// Fails with both verdicts where the two parsers differ.
+/// Fails and shows both verdicts if the two parsers differ.
 #[track_caller]
 fn compare(parser: &mut tree_sitter::Parser, text: &str) {
     let ours = hx_syntax::parse(text);
@@ -253,7 +253,7 @@ fn on_broken_code() {
 fn on_mutants() {
     let mut random = Random::new(seed());
     let mut texts = programs();
-    // The large ones say little about one mistake.
+    // Large programs say little about a single mistake.
     texts.retain(|text| text.len() < 4000);
     texts.extend(examples().iter().flat_map(|text| [text.clone(), in_a_body(text)]));
     texts.extend(error_corpus().iter().flat_map(|text| [text.clone(), in_a_body(text)]));
@@ -268,7 +268,7 @@ fn pick(random: &mut Random, count: usize) -> usize {
     (random.next() % count as u64) as usize
 }
 
-/// The text with one to three of its tokens changed.
+/// Returns the text with one to three of its tokens changed.
 fn mutant(random: &mut Random, text: &str) -> String {
     let mut rest = text;
     let mut tokens: Vec<String> = Vec::new();

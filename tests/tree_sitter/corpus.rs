@@ -1,5 +1,5 @@
-//! `test/corpus` of the grammar, in the form of tree-sitter's own tool: a title between lines of `=`, a text, a line of `-`, and
-//! the tree. `UPDATE_EXPECT=1` writes the trees anew.
+//! The `test/corpus` of the grammar, in the format of tree-sitter's own tool: a title between lines of `=`, a text, a line of
+//! `-`, and the tree. `UPDATE_EXPECT=1` rewrites the trees.
 
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ fn trees_are_as_written_down() {
     assert!(count > 15, "only {count} cases were found");
 }
 
-/// Titles and texts of a file.
+/// Returns the titles and texts of a file.
 fn cases(file: &str) -> Vec<(String, String)> {
     let is_rule = |line: &str| line.len() > 3 && line.chars().all(|c| c == '=');
     let mut cases = Vec::new();
@@ -48,7 +48,7 @@ fn cases(file: &str) -> Vec<(String, String)> {
     cases
 }
 
-/// The named nodes, one a line.
+/// Formats the named nodes, one per line.
 fn pretty(node: tree_sitter::Node<'_>, field: Option<&str>, depth: usize, text: &mut String) {
     if depth > 0 {
         let _ = write!(text, "\n{}", "  ".repeat(depth));

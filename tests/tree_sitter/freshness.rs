@@ -1,6 +1,6 @@
-//! The committed `src/` of the grammar is what tree-sitter makes of `grammar.js`; `UPDATE_EXPECT=1` makes it anew.
+//! The committed `src/` of the grammar is tree-sitter's output for `grammar.js`; `UPDATE_EXPECT=1` regenerates it.
 //!
-//! `grammar.js` is a program, so a JavaScript runtime is needed to read it. Without one the tables are still compared with
+//! `grammar.js` is a program, so reading it needs a JavaScript runtime. Without one, the test still compares the tables with
 //! `src/grammar.json`.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ use tree_sitter_generate::{OptLevel, generate_parser_in_directory};
 
 use crate::support::{root, skip};
 
-/// The version of the interface between parser and runtime: the newest that Neovim 0.11 and Helix take.
+/// The version of the interface between parser and runtime: the newest that Neovim 0.11 and Helix support.
 const ABI: usize = 15;
 
 const GENERATED: &[&str] = &[
@@ -48,7 +48,7 @@ fn the_committed_parser_is_that_of_the_grammar() {
         }
         let fresh = std::fs::read_to_string(scratch.path().join("src").join(file)).expect("it was written");
         let path = grammar.join("src").join(file);
-        // The parser is too long for a difference to say anything.
+        // The parser is too long for a useful difference: compare it as a whole.
         if *file == "parser.c" && std::env::var_os("UPDATE_EXPECT").is_none() {
             let old = std::fs::read_to_string(path).expect("it is there");
             assert!(old == fresh, "src/parser.c is stale: UPDATE_EXPECT=1 writes it anew");

@@ -1,4 +1,4 @@
-//! Queries name nodes and fields that the grammar has, and highlight what one expects.
+//! The queries name only nodes and fields of the grammar, and give the expected highlights.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ fn all_of_them_fit_the_grammar() {
     assert!(count >= 12, "only {count} queries were found");
 }
 
-/// Every leaf that is no bracket or comma, with its highlight: of several patterns the last wins, as in Neovim.
+/// Compares the highlight of every leaf except brackets and commas. If several patterns match, the last wins, as in Neovim.
 fn check(file: &str, text: &str, expected: Expect) {
     let query = query(file);
     let tree = parse(&mut parser(), text);

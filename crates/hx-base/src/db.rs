@@ -1,4 +1,4 @@
-//! The lowest capability trait and the queries that need nothing but text.
+//! The lowest capability trait, and the queries that need only text.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use hx_syntax::Parse;
 
 use crate::{Diagnostic, FileKind, SourceFile, Workspace, code, codes};
 
-/// A database that knows source files. The next traits are `hx_hir::Db` and `hx_compile::Db`.
+/// A database of source files. The next traits are `hx_hir::Db` and `hx_compile::Db`.
 #[salsa::db]
 pub trait Db: salsa::Database {
-    /// The files that are known.
+    /// Returns the list of known files.
     fn workspace(&self) -> Workspace;
 }
 
-/// Parses a file: always a tree, and the errors. Nodes are made anew by each `tree()`, so keep the result, not the nodes.
+/// Parses a file into a tree, always, and the errors. Each `tree()` makes new nodes, so keep the result, not the nodes.
 #[salsa::tracked(lru = 256)]
 pub fn parse(db: &dyn Db, file: SourceFile) -> Parse {
     match file.kind(db) {
@@ -23,7 +23,7 @@ pub fn parse(db: &dyn Db, file: SourceFile) -> Parse {
     }
 }
 
-/// Where the lines of a file begin. Lines and columns count from zero, columns in bytes; UTF-16 is a conversion away.
+/// Returns the starts of the lines of a file. Lines and columns count from zero, columns in bytes; the index converts to UTF-16.
 #[salsa::tracked(lru = 256)]
 pub fn line_index(db: &dyn Db, file: SourceFile) -> LineIndex {
     LineIndex::new(file.text(db))
@@ -40,17 +40,18 @@ pub fn syntax_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     errors.iter().map(to_diagnostic).collect()
 }
 
-/// Every file by where it comes from and its display path: a folder of the user may be called `std` too.
+/// Returns every file, keyed by its kind and its display path. The kind is necessary because a folder of the user may be called
+/// `std` too.
 #[salsa::tracked]
 pub fn module_files(db: &dyn Db, workspace: Workspace) -> BTreeMap<(FileKind, String), SourceFile> {
     workspace.files(db).iter().map(|&file| ((file.kind(db), file.path(db).to_owned()), file)).collect()
 }
 
-/// The file of a module path, as seen from a file.
+/// Finds the file of a module path, as seen from a file.
 ///
-/// `std::matmul` is the standard library's `std/matmul.hx`. Any other path is looked up from the folder of `from`
-/// outwards, nearest first: in `kernels/main.hx`, `attention::fwd` is `kernels/attention/fwd.hx` or else
-/// `attention/fwd.hx`. Inside the standard library only the standard library is seen.
+/// `std::matmul` is the standard library's `std/matmul.hx`. Any other path is searched from the folder of `from` outwards,
+/// nearest first: in `kernels/main.hx`, `attention::fwd` is `kernels/attention/fwd.hx`, or else `attention/fwd.hx`. Files of the
+/// standard library see only the standard library.
 pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Option<SourceFile> {
     let files = module_files(db, db.workspace());
     if segments.is_empty() {
@@ -60,13 +61,13 @@ pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Optio
     if segments[0] == "std" {
         return files.get(&(FileKind::Std, relative)).copied();
     }
-    // A cell stands in the current folder, whatever it is called.
+    // A cell belongs to the current folder, whatever its name.
     let (kind, mut folder) = match from.kind(db) {
         FileKind::Cell => (FileKind::Workspace, ""),
         kind => (kind, from.path(db)),
     };
     let current = db.workspace().current_dir(db);
-    // Files below the current folder are known by their paths from there, others by absolute ones.
+    // Files below the current folder are known by paths relative to it, other files by absolute paths.
     let known = |path: String| {
         let below = path.strip_prefix(current).and_then(|path| path.strip_prefix('/')).map(str::to_owned);
         let found = files.get(&(kind, path)).copied();
@@ -83,7 +84,7 @@ pub fn resolve_module(db: &dyn Db, from: SourceFile, segments: &[&str]) -> Optio
             break;
         }
     }
-    // Where one works inside a project, the folders above have absolute paths.
+    // If the current folder is inside a project, the folders above it have absolute paths.
     let inside = kind == FileKind::Workspace && !from.path(db).starts_with('/');
     let mut above = if inside { current } else { "" };
     while let Some((folder, _)) = above.rsplit_once('/') {

@@ -1,11 +1,11 @@
-//! Text that a terminal only shows: names, titles and messages come from files that somebody else may have written.
+//! Makes text safe for a terminal. Names, titles and messages come from files that another person may have written.
 
 use std::borrow::Cow;
 
-/// The text with every control character written as an escape, `\u{1b}`; ends of lines and tabs stay.
+/// Replaces every control character by an escape such as `\u{1b}`; line ends and tabs stay.
 ///
-/// A terminal acts on control characters: they move its cursor, recolour or hide what was said, and set its title. Characters
-/// that turn the direction of text make a name read as another.
+/// A terminal acts on control characters: they move its cursor, recolour or hide earlier output, and set its title. Characters
+/// that change the direction of text make a name read as another one.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -17,9 +17,9 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Replaces each character that a terminal acts on by `�`, one for one, so that places in the text stay valid.
+/// Replaces each character on which a terminal acts by `�`, one for one, so that positions in the text stay valid.
 pub fn masked(text: &str) -> Cow<'_, str> {
-    // The end of a line may be two characters.
+    // A carriage return before a line feed is part of a line end, so it is not masked.
     let is_end = |at: usize| text[at..].starts_with("\r\n");
     let hides = |(at, c): (usize, char)| is_hidden(c) && !is_end(at);
     if !text.char_indices().any(hides) {

@@ -1,26 +1,26 @@
-//! Reading files that are files: what a project holds may be a pipe that nobody writes to, or a device without an end.
+//! Reads regular files only. A path in a project may be a pipe without a writer or an endless device.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// Opens a file for reading, if it is one. A link is followed.
+/// Opens a regular file for reading. A link is followed.
 ///
 /// # Errors
-/// The system's error. A pipe, device or socket is an [`io::ErrorKind::InvalidInput`] that names its kind, and is not opened:
-/// opening a pipe waits for a writer.
+/// The system's error. A pipe, device or socket is an [`io::ErrorKind::InvalidInput`] that names its kind. It is not opened,
+/// because opening a pipe waits for a writer.
 pub fn open_regular_file(path: &Path) -> io::Result<File> {
     check(&fs::metadata(path)?)?;
     let file = File::open(path)?;
-    // Another may have taken its place since.
+    // Another file may have replaced the path since the first check.
     check(&file.metadata()?)?;
     Ok(file)
 }
 
-/// Reads a file, if it is one, and if it has no more than so many bytes.
+/// Reads a regular file of at most `most` bytes.
 ///
 /// # Errors
-/// As [`open_regular_file`], and an error of kind [`io::ErrorKind::FileTooLarge`] for a longer one.
+/// As [`open_regular_file`], and an error of kind [`io::ErrorKind::FileTooLarge`] if the file is longer.
 pub fn read_regular_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open_regular_file(path)?;
     let mut bytes = Vec::new();

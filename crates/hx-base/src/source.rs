@@ -1,4 +1,4 @@
-//! The inputs: source files and the list of them. Their text comes from outside; nothing here reads disk.
+//! The inputs: source files and the list of them. The caller supplies their text; this module does not read the disk.
 
 use std::sync::Arc;
 
@@ -6,69 +6,69 @@ use salsa::{Durability, Setter as _};
 
 use crate::Db;
 
-/// Where a file comes from, which decides how often its text can be expected to change.
+/// The origin of a file, which determines how often its text is expected to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
-    /// The standard library inside the binary: it does not change while the process runs.
+    /// The standard library in the binary. It does not change while the process runs.
     Std,
     /// A file of the user.
     Workspace,
-    /// An entry of the REPL: items and statements, and the names of the entries before it.
+    /// An entry of the REPL: items and statements. It sees the names of the entries before it.
     Cell,
 }
 
-/// One `.hx` file. Files compare by when they became known.
+/// A `.hx` file. Files are ordered by the time at which they became known.
 #[salsa::input(debug)]
 #[derive(PartialOrd, Ord)]
 pub struct SourceFile {
-    /// The path as it is shown and as modules are looked up by: relative where possible, separated by `/`.
+    /// The path for messages and for the lookup of modules: relative if possible, separated by `/`.
     #[returns(deref)]
     pub path: String,
     /// The whole text.
     #[returns(deref)]
     pub text: Arc<str>,
-    /// Where the file comes from.
+    /// The origin of the file.
     #[returns(copy)]
     pub kind: FileKind,
-    /// Of a cell: whose names it sees besides its own, nearest first. Nothing for other files.
+    /// For a cell: the files whose names it sees besides its own, nearest first. `None` for other files.
     #[returns(copy)]
     pub outer: Option<Scope>,
 }
 
-/// One link of what a cell sees: a cell or file before it, and what that one's place in the session sees in turn.
+/// A link of the chain of files that a cell sees: a cell or file before it, and the rest of the chain.
 ///
-/// Each link is an input of its own that never changes, so a new cell touches nothing that an earlier one has read.
+/// Each link is an input of its own that never changes, so a new cell invalidates nothing that an earlier one has read.
 #[salsa::input(debug)]
 #[derive(PartialOrd, Ord)]
 pub struct Scope {
-    /// The cell, or a file that was loaded.
+    /// The cell or the loaded file.
     #[returns(copy)]
     pub file: SourceFile,
-    /// What came before it.
+    /// The rest of the chain.
     #[returns(copy)]
     pub before: Option<Scope>,
 }
 
 impl Scope {
-    /// Puts a cell or file after what was there.
+    /// Appends a cell or file to a chain.
     pub fn after(db: &dyn Db, before: Option<Scope>, file: SourceFile) -> Scope {
         Scope::builder(file, before).durability(Durability::HIGH).new(db)
     }
 
-    /// The files of the chain, nearest first.
+    /// Yields the files of the chain, nearest first.
     pub fn files(db: &dyn Db, scope: Option<Scope>) -> impl Iterator<Item = SourceFile> {
         std::iter::successors(scope, |scope| scope.before(db)).map(|scope| scope.file(db))
     }
 }
 
 impl SourceFile {
-    /// A file of the standard library; `path` begins with `std/`. Its text has high durability.
+    /// Adds a file of the standard library; `path` begins with `std/`. Its text has high durability.
     pub fn std(db: &dyn Db, path: impl Into<String>, text: impl Into<Arc<str>>) -> SourceFile {
         let file = SourceFile::builder(path.into(), text.into(), FileKind::Std, None);
         file.durability(Durability::HIGH).new(db)
     }
 
-    /// An entry of the REPL that was accepted. It never changes: what it says is the next cell's to replace.
+    /// Adds an accepted entry of the REPL. It never changes: a later cell shadows its names.
     pub fn cell(
         db: &dyn Db,
         path: impl Into<String>,
@@ -79,7 +79,7 @@ impl SourceFile {
         file.durability(Durability::HIGH).new(db)
     }
 
-    /// A file of the user. Its text has low durability, its path and kind never change.
+    /// Adds a file of the user. Its text has low durability; its path and kind never change.
     pub fn workspace(db: &dyn Db, path: impl Into<String>, text: impl Into<Arc<str>>) -> SourceFile {
         SourceFile::builder(path.into(), text.into(), FileKind::Workspace, None)
             .outer_durability(Durability::HIGH)
@@ -99,7 +99,7 @@ impl SourceFile {
         true
     }
 
-    /// The last part of the path without `.hx`.
+    /// Returns the last part of the path without `.hx`.
     pub fn stem(self, db: &dyn Db) -> &str {
         let path = self.path(db);
         let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
@@ -107,24 +107,24 @@ impl SourceFile {
     }
 }
 
-/// All files that are known: the standard library, the files of the project, and single files that were opened.
+/// All known files: the standard library, the files of the project, and single files that were opened.
 #[salsa::input(singleton, debug)]
 pub struct Workspace {
-    /// Ordered as they became known; a path occurs once.
+    /// In the order in which they became known. A path occurs once.
     #[returns(deref)]
     pub files: Vec<SourceFile>,
-    /// Which of the candidates of every kernel is built where nothing else is asked for, counted from the cheapest, which is 0.
+    /// The candidate of every kernel that is built by default. 0 is the cheapest.
     #[default]
     #[returns(copy)]
     pub candidate: u32,
-    /// The current folder, from which relative paths start; empty where there is none. Files outside of it have absolute paths.
+    /// The current folder, where relative paths start; empty if there is none. Files outside of it have absolute paths.
     #[default]
     #[returns(deref)]
     pub current_dir: String,
 }
 
 impl Workspace {
-    /// Adds files. Their order is kept and decides nothing but the order of reports.
+    /// Adds files. Their order is kept, and it affects only the order of reports.
     pub fn add_files(self, db: &mut dyn Db, files: impl IntoIterator<Item = SourceFile>) {
         let mut all = self.files(db).to_vec();
         let before = all.len();
@@ -138,14 +138,14 @@ impl Workspace {
         }
     }
 
-    /// Which candidate of every kernel is built from here on.
+    /// Sets the candidate of every kernel that is built from now on.
     pub fn choose(self, db: &mut dyn Db, candidate: u32) {
         if self.candidate(db) != candidate {
             self.set_candidate(db).to(candidate);
         }
     }
 
-    /// Takes a file out of the list. Its input stays, and may be added again.
+    /// Removes a file from the list. Its input stays and may be added again.
     pub fn remove_file(self, db: &mut dyn Db, file: SourceFile) {
         let mut all = self.files(db).to_vec();
         all.retain(|&known| known != file);
@@ -154,7 +154,7 @@ impl Workspace {
         }
     }
 
-    /// The file with this display path.
+    /// Returns the file with this display path.
     pub fn file(self, db: &dyn Db, path: &str) -> Option<SourceFile> {
         let files = crate::module_files(db, self);
         let of = |kind: FileKind| files.get(&(kind, path.to_owned())).copied();

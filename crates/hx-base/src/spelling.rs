@@ -1,6 +1,6 @@
-//! The name that was probably meant.
+//! Suggests the name that was probably meant.
 
-/// The candidate nearest to a misspelled name, if one is near enough to be worth offering; of several the first.
+/// Returns the candidate nearest to a misspelled name, if one is near enough to suggest; of equally near ones the first.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     let scored = candidates.into_iter().map(|candidate| (edit_distance(name, candidate), candidate));
@@ -9,8 +9,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     near.min_by_key(|&(distance, _)| distance).map(|(_, candidate)| candidate)
 }
 
-/// How many characters must be inserted, removed or replaced, or neighbours swapped, to make one text of the other.
-/// Case costs nothing.
+/// Returns how many characters must be inserted, removed or replaced, or neighbours swapped, to turn one text into the other.
+/// Case is ignored.
 fn edit_distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().map(|c| c.to_ascii_lowercase()).collect();
     let b: Vec<char> = b.chars().map(|c| c.to_ascii_lowercase()).collect();

@@ -1,24 +1,25 @@
-//! Disk as a trait, so that everything below the command line can be tested, and an editor can put open buffers over it.
+//! The disk as a trait, so that everything below the command line can be tested, and an editor can overlay open buffers.
 
 use std::{fmt, io, string::FromUtf8Error};
 
-/// One entry of a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DirEntry {
     /// The name in its folder.
     pub name: String,
-    /// Whether it is a folder. A link to a folder is not listed at all: it may lead out of the project, or to a folder above it.
+    /// Whether it is a folder. A link to a folder is not listed, because it may lead out of the project or to an enclosing
+    /// folder.
     pub is_dir: bool,
 }
 
-/// Why reading failed.
+/// The reason why reading failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SystemError {
     /// There is no such file or folder.
     NotFound,
     /// The file is not UTF-8 text: the byte at this offset begins no character.
     NotText(usize),
-    /// Anything else, in the words of the operating system.
+    /// Any other error, in the words of the operating system.
     Other(String),
 }
 
@@ -51,20 +52,21 @@ impl From<io::Error> for SystemError {
     }
 }
 
-/// What the toolchain asks of the file system. Paths are separated by `/`; a relative one starts at the current folder.
+/// The operations that the toolchain needs from the file system. Paths are separated by `/`; a relative one starts at the current
+/// folder.
 pub trait System: fmt::Debug + Send + Sync {
-    /// The text of a file. What is no file, such as a pipe or a device, is not opened.
+    /// Reads the text of a regular file. A pipe or a device is not opened.
     fn read_to_string(&self, path: &str) -> Result<String, SystemError>;
 
-    /// The entries of a folder, ordered by name.
+    /// Returns the entries of a folder, ordered by name.
     fn read_dir(&self, path: &str) -> Result<Vec<DirEntry>, SystemError>;
 
-    /// Whether there is a file at this path.
+    /// Reports whether there is a file at this path.
     fn is_file(&self, path: &str) -> bool;
 
-    /// Whether there is a folder at this path.
+    /// Reports whether there is a folder at this path.
     fn is_dir(&self, path: &str) -> bool;
 
-    /// The current folder as an absolute path.
+    /// Returns the current folder as an absolute path.
     fn current_dir(&self) -> String;
 }

@@ -1,4 +1,4 @@
-//! For tests: a file system in memory, a log of the queries that ran, and a database of this crate's layer.
+//! Support for tests: a file system in memory, a log of executed queries, and a database of this crate's layer.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +14,7 @@ pub struct MemorySystem {
 }
 
 impl MemorySystem {
-    /// With these files, each a path and its text.
+    /// Makes a file system with these files, each a path and its text.
     pub fn new<P: AsRef<str>, T: Into<String>>(files: impl IntoIterator<Item = (P, T)>) -> Self {
         MemorySystem {
             files: files.into_iter().map(|(path, text)| (absolute(path.as_ref()), text.into())).collect(),
@@ -68,15 +68,15 @@ impl System for MemorySystem {
     }
 }
 
-/// The queries that ran, in order, and how often they looked for a cancellation. Made first, then given to the storage:
-/// `Storage::new(Some(log.callback()))`.
+/// A log of the executed queries, in order, and of the number of cancellation checks. Make the log first and give it to the
+/// storage: `Storage::new(Some(log.callback()))`.
 #[derive(Debug, Clone, Default)]
 pub struct EventLog {
     executed: Arc<Mutex<Vec<String>>>,
     checks: Arc<Mutex<Checks>>,
 }
 
-/// Looks for a cancellation, and at which of them there is one.
+/// The number of cancellation checks so far, and the number of the check at which to cancel.
 #[derive(Debug, Default)]
 struct Checks {
     count: usize,
@@ -84,7 +84,7 @@ struct Checks {
 }
 
 impl EventLog {
-    /// What a database's storage calls at each event.
+    /// Returns the callback for the events of a database's storage.
     pub fn callback(&self) -> Box<dyn Fn(salsa::Event) + Send + Sync> {
         let (executed, checks) = (Arc::clone(&self.executed), Arc::clone(&self.checks));
         Box::new(move |event| match event.kind {
@@ -105,23 +105,23 @@ impl EventLog {
         })
     }
 
-    /// How often queries looked for a cancellation since the last call.
+    /// Returns the number of cancellation checks since the last call.
     pub fn take_checks(&self) -> usize {
         std::mem::take(&mut *self.checks.lock().unwrap_or_else(PoisonError::into_inner)).count
     }
 
-    /// Cancels what runs at the look of that number, counted from 1 on.
+    /// Cancels the running query at check `number`, counted from 1.
     pub fn cancel_at(&self, number: usize, token: salsa::CancellationToken) {
         let checks = Checks { count: 0, cancel: Some((number, token)) };
         *self.checks.lock().unwrap_or_else(PoisonError::into_inner) = checks;
     }
 
-    /// The names of the queries that ran since the last call, in order.
+    /// Returns the names of the queries executed since the last call, in order.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.executed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How often each query ran since the last call, as lines `name × count`, ordered by name.
+    /// Returns how often each query was executed since the last call, as lines `name × count`, ordered by name.
     pub fn take_counts(&self) -> String {
         let mut counts = BTreeMap::<String, usize>::new();
         for name in self.take() {
@@ -131,7 +131,7 @@ impl EventLog {
     }
 }
 
-/// A database with this crate's queries and nothing else.
+/// A database with the queries of this crate only.
 #[salsa::db]
 #[derive(Clone)]
 pub struct TestDb {
@@ -155,7 +155,7 @@ impl std::fmt::Debug for TestDb {
 }
 
 impl TestDb {
-    /// The queries that ran.
+    /// Returns the log of executed queries.
     pub fn log(&self) -> &EventLog {
         &self.log
     }

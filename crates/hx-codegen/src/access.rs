@@ -1,6 +1,6 @@
-//! Elements of register arrays as C++: which word and which bits of it, whole words as operands, packing and unpacking otherwise.
+//! Accesses elements of register arrays in C++: whole words are operands, other elements are packed and unpacked.
 //!
-//! It knows how registers are packed, not what instruction wants them.
+//! This module knows how registers are packed. It does not know which instruction uses them.
 
 use hx_dtype::DType;
 use hx_index::Expr;
@@ -9,12 +9,12 @@ use crate::asm::Operand;
 use crate::expr::{Binding, Helper, Printer};
 use crate::storage::{Storage, per_word, storage};
 
-/// A register array as the text declares it.
+/// A register array, as the text declares it.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
     pub(crate) name: String,
     pub(crate) dtype: DType,
-    /// Variables of the array.
+    /// Number of variables in the array.
     pub(crate) words: u32,
 }
 
@@ -28,7 +28,7 @@ impl Array {
     }
 }
 
-/// Some elements of an array: `base + offsets[i]`.
+/// The elements `base + offsets[i]` of an array.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Elements<'a> {
     pub(crate) array: &'a Array,
@@ -36,7 +36,7 @@ pub(crate) struct Elements<'a> {
     pub(crate) offsets: &'a [u32],
 }
 
-/// Where an element is: a variable and the first bit in it.
+/// The position of an element: a variable, and the first bit in it.
 #[derive(Clone, Debug)]
 struct Place {
     word: String,
@@ -46,7 +46,7 @@ struct Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Shift {
     Known(u32),
-    /// Known to the compiler once loops are unrolled.
+    /// A C++ expression, which is constant once loops are unrolled.
     Computed(String),
 }
 
@@ -59,15 +59,15 @@ impl Shift {
     }
 }
 
-/// Where an instruction puts a result.
+/// The destination of an instruction's result.
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) operand: Operand,
-    /// The type of a temporary that is to be declared; nothing if the operand is the array itself.
+    /// The type of a temporary to declare; `None` if the operand is the array itself.
     pub(crate) temporary: Option<&'static str>,
     /// Statements that move the temporary into the array.
     pub(crate) after: Vec<String>,
-    /// The array keeps other elements in the same word.
+    /// Whether other elements share the word and must be kept.
     pub(crate) partial: bool,
 }
 
@@ -108,7 +108,8 @@ impl<'a> Elements<'a> {
         self.offsets.windows(2).all(|w| w[1] == w[0] + 1)
     }
 
-    /// Consecutive elements that lie in one variable, at a known multiple of their width: the variable and the shift.
+    /// Returns the variable and the shift of consecutive elements in one variable, if they begin at a known multiple of their
+    /// width.
     fn field(&self, printer: &mut Printer) -> Option<(String, u32)> {
         let width = self.bits() * self.offsets.len() as u32;
         let place = self.place(*self.offsets.first()?, printer);
@@ -118,7 +119,7 @@ impl<'a> Elements<'a> {
         }
     }
 
-    /// The variables, if the elements are whole ones in order.
+    /// Returns the variables, if the elements fill whole variables in order.
     pub(crate) fn words(&self, printer: &mut Printer) -> Option<Vec<String>> {
         let per = per_word(self.array.dtype) as usize;
         if self.offsets.is_empty() || !self.offsets.len().is_multiple_of(per) {
@@ -132,7 +133,7 @@ impl<'a> Elements<'a> {
             .collect()
     }
 
-    /// The elements as one operand to read; of fewer than 32 bits, as a 16-bit one.
+    /// Returns the elements as one operand to read. Elements of fewer than 32 bits together are a 16-bit operand.
     pub(crate) fn read(&self, printer: &mut Printer) -> Operand {
         let width = self.bits() * self.offsets.len() as u32;
         let storage = self.array.storage();
@@ -152,7 +153,7 @@ impl<'a> Elements<'a> {
         Operand { constraint: 'h', text: format!("(unsigned short)({text})") }
     }
 
-    /// The elements gathered into one word.
+    /// Returns an expression that gathers the elements into one word.
     fn packed(&self, printer: &mut Printer) -> String {
         printer.helpers.insert(Helper::Extract);
         let bits = self.bits();
@@ -169,7 +170,7 @@ impl<'a> Elements<'a> {
         parts.join(" | ")
     }
 
-    /// The elements as one operand to write; `temporary` is the name of a variable that may be needed for it.
+    /// Returns the elements as one operand to write. If a temporary is necessary, it gets the name `temporary`.
     pub(crate) fn write(&self, temporary: &str, printer: &mut Printer) -> Target {
         let width = self.bits() * self.offsets.len() as u32;
         let storage = self.array.storage();
@@ -189,7 +190,7 @@ impl<'a> Elements<'a> {
         }
     }
 
-    /// Statements that put the low bits of `value`, an expression, into the elements.
+    /// Returns the statements that store the low bits of the expression `value` into the elements.
     pub(crate) fn insert(&self, value: &str, printer: &mut Printer) -> Vec<String> {
         printer.helpers.insert(Helper::Insert);
         let bits = self.bits();
@@ -211,7 +212,7 @@ impl<'a> Elements<'a> {
         self.offsets.iter().enumerate().map(each).collect()
     }
 
-    /// The element as an expression: a value of the array's variable, or the bits of a narrow element.
+    /// Returns the element as an expression: the variable itself, or the bits of a narrow element.
     pub(crate) fn value(&self, index: usize, printer: &mut Printer) -> String {
         let one = self.slice(index..index + 1);
         if self.bits() >= 32 {
@@ -220,7 +221,7 @@ impl<'a> Elements<'a> {
         one.packed(printer)
     }
 
-    /// A half of a 64-bit element to read: 0 is the low one.
+    /// Returns one half of a 64-bit element as an operand to read: 0 is the low half.
     pub(crate) fn read_half(&self, half: u32, printer: &mut Printer) -> Operand {
         let word = self.place(self.offsets[0], printer).word;
         let text = match (self.array.dtype, half) {
@@ -232,7 +233,7 @@ impl<'a> Elements<'a> {
         Operand { constraint: 'r', text }
     }
 
-    /// The statement that joins two temporaries into a 64-bit element.
+    /// Returns the statement that joins two temporaries into a 64-bit element.
     pub(crate) fn join_halves(&self, lo: &str, hi: &str, printer: &mut Printer) -> String {
         let word = self.place(self.offsets[0], printer).word;
         match self.array.dtype {

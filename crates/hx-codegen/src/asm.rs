@@ -1,47 +1,48 @@
-//! Inline assembly: the templates of the catalogue with numbered operands.
+//! Inline assembly: fills the templates of the catalogue with numbered operands.
 //!
-//! It knows the syntax of templates and of `asm` statements, not what an operand is.
+//! This module knows the syntax of templates and of `asm` statements. It does not know the meaning of an operand.
 
 /// An operand of an `asm` statement.
 #[derive(Clone, Debug)]
 pub(crate) struct Operand {
-    /// Without `=` and `+`.
+    /// The constraint letter, without `=` and `+`.
     pub(crate) constraint: char,
     pub(crate) text: String,
 }
 
-/// An `asm` statement in the making.
+/// An `asm` statement under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Asm {
-    /// Written, or with [`Asm::in_place`] read and written.
+    /// Written operands. With [`Asm::in_place`] they are also read.
     pub(crate) outputs: Vec<Operand>,
     pub(crate) inputs: Vec<Operand>,
-    /// Outputs keep their values where the instruction does not write.
+    /// The outputs keep their old values if the instruction does not write them.
     pub(crate) in_place: bool,
-    /// The statement has effects besides its outputs, and stays in order with others that have.
+    /// The statement has effects besides its outputs, so the compiler must not reorder it with other such statements.
     pub(crate) effects: bool,
-    /// The instructions run only where this holds.
+    /// The condition under which the instructions run.
     pub(crate) guard: Option<String>,
 }
 
-/// Which operands a placeholder stands for.
+/// The operands for which a placeholder stands.
 #[derive(Clone, Debug)]
 pub(crate) enum Slots {
     Outputs(std::ops::Range<usize>),
     Inputs(std::ops::Range<usize>),
-    /// One input.
+    /// A single input.
     Input(usize),
     /// A number.
     Number(i64),
 }
 
-/// The longest line of an `asm` statement that is kept on one line.
+/// The column up to which an `asm` statement is written on one line.
 const LINE: usize = 116;
 
 impl Asm {
-    /// The statement, with the template's placeholders replaced by what `slots` says of them.
+    /// Returns the statement: the template with its placeholders replaced as `slots` says.
     ///
-    /// The error is the name of a placeholder that `slots` does not know.
+    /// # Errors
+    /// The name of a placeholder that `slots` does not know.
     pub(crate) fn statement(
         &self,
         template: &str,
@@ -90,12 +91,12 @@ impl Asm {
     }
 }
 
-/// `: "r"(a), "r"(b)`.
+/// Returns an operand list, such as `: "r"(a), "r"(b)`.
 fn list(operands: &[String]) -> String {
     if operands.is_empty() { ":".into() } else { format!(": {}", operands.join(", ")) }
 }
 
-/// As [`list`], on as many lines as it takes.
+/// As [`list`], wrapped to several lines if necessary.
 fn wrapped(operands: &[String], indent: usize) -> String {
     let mut text = ":".to_owned();
     let mut column = indent + 1;
@@ -116,8 +117,8 @@ fn wrapped(operands: &[String], indent: usize) -> String {
     text
 }
 
-/// A C++ template with `{name}` replaced; `value` also learns whether the place is enclosed in parentheses. The error is a
-/// placeholder that `value` does not know.
+/// Replaces each `{name}` of a C++ template. `value` also receives whether the placeholder is enclosed in parentheses. The error
+/// is a placeholder that `value` does not know.
 pub(crate) fn fill(template: &str, value: &dyn Fn(&str, bool) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;
@@ -132,7 +133,7 @@ pub(crate) fn fill(template: &str, value: &dyn Fn(&str, bool) -> Option<String>)
     Ok(out)
 }
 
-/// A template with `{name}` replaced, `{{` and `}}` as braces, and percent signs doubled.
+/// Replaces each `{name}` of a template, turns `{{` and `}}` into braces, and doubles percent signs.
 fn render(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = template;
@@ -171,7 +172,7 @@ fn render(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<Stri
     Ok(out)
 }
 
-/// Whether a template is one instruction, which can be given a predicate.
+/// Reports whether a template is a single instruction, which can be predicated.
 pub(crate) fn is_single(template: &str) -> bool {
     let code = template.trim();
     !code.starts_with("{{") && code.strip_suffix(';').is_some_and(|code| !code.contains(';'))

@@ -1,8 +1,8 @@
-//! Elementwise expressions as C++: operators from the rows of the catalogue, conversions, and the values that operands have.
+//! Emits elementwise expressions as C++: operators by the rows of the catalogue, and conversions.
 //!
-//! A value is a C++ expression: `float`, `double`, `int`, `unsigned`, `long long`, `unsigned long long` or `bool` for the types that
-//! C++ has, `int` or `unsigned` for narrower integers, `unsigned` for the bits of `tf32`, `unsigned short` for the bits of other
-//! floats. It knows no control flow and no memory.
+//! A value is a C++ expression. Its C++ type is `float`, `double`, `int`, `unsigned`, `long long`, `unsigned long long` or `bool`
+//! for the types that C++ has, `int` or `unsigned` for narrower integers, `unsigned` for the bits of `tf32`, and `unsigned short`
+//! for the bits of other floats. This module knows no control flow and no memory.
 
 use hx_dtype::{DType, Operator};
 use hx_index::Symbol;
@@ -27,9 +27,9 @@ struct Value {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
-    /// A single word or a call: as cheap to write twice.
+    /// A single word or a call: writing it twice costs nothing.
     Word,
-    /// A cast of one.
+    /// A cast of a word or a call.
     Cast,
     Phrase,
 }
@@ -43,24 +43,24 @@ impl Value {
         Value { text: text.into(), form: Form::Phrase }
     }
 
-    /// The value in another C++ type.
+    /// Casts the value to another C++ type.
     fn cast_to(&self, c_type: &str) -> Value {
         Value { text: format!("({c_type}){}", self.operand()), form: Form::Cast }
     }
 
-    /// The text as the operand of an operator.
+    /// Returns the text as an operand of an operator, in parentheses if necessary.
     fn operand(&self) -> String {
         if self.form == Form::Phrase { format!("({})", self.text) } else { self.text.clone() }
     }
 }
 
-/// A statement of an expression.
+/// A statement of the sequence that evaluates an expression.
 enum Step {
     Text(String),
     Instruction(Instruction),
 }
 
-/// An instruction that sets a variable of its own.
+/// An instruction whose result goes to a variable of its own.
 struct Instruction {
     row: String,
     template: String,
@@ -68,11 +68,11 @@ struct Instruction {
     asm: Asm,
 }
 
-/// The statements of one expression.
+/// The statements that evaluate one expression.
 struct Work<'a> {
     inputs: Vec<Elements<'a>>,
     steps: Vec<Step>,
-    /// Expressions that have a variable.
+    /// Subexpressions that already have a variable.
     known: Vec<(Scalar, Value)>,
     count: usize,
 }
@@ -83,7 +83,7 @@ impl Work<'_> {
         format!("hx_v{}", self.count - 1)
     }
 
-    /// Lets the instruction that computes `value` last write to `place` itself.
+    /// Makes the instruction that computes `value` write to `place` directly. Works only if that instruction is the last step.
     fn redirect(&mut self, value: &Value, place: &str) -> bool {
         let Some(Step::Instruction(last)) = self.steps.last_mut() else { return false };
         let found = last.asm.outputs.iter_mut().find(|o| o.text == value.text);
@@ -134,7 +134,7 @@ impl Emitter<'_> {
         self.block("", |e| e.steps(work.steps, &after))
     }
 
-    /// Several elements side by side: each operator takes whole words.
+    /// Computes several elements at once: each operator takes whole words.
     fn compute_packed(&mut self, c: &Compute, index: usize, dst: &Array, arrays: &[Array]) -> Result<()> {
         let values = c.dst.offsets.len();
         for registers in &c.inputs {
@@ -173,7 +173,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A word with the values of an expression for elements side by side.
+    /// Returns a word with the values of an expression for `values` elements.
     fn packed(&mut self, value: &Scalar, values: usize, work: &mut Work<'_>) -> Result<Value> {
         if let Some((_, known)) = work.known.iter().find(|(s, _)| s == value) {
             return Ok(known.clone());
@@ -205,7 +205,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A number of the block under a name of its own, or its new value.
+    /// Declares a number of the block, or assigns its new value.
     pub(crate) fn number(
         &mut self,
         var: &Symbol,
@@ -230,7 +230,7 @@ impl Emitter<'_> {
         let narrow = dtype.is_int() && dtype.bits() < 32;
         let c_type = match dtype {
             _ if wide => "long long",
-            // Other integers meet it, and C++ would make them unsigned.
+            // As `unsigned`, it would make C++ convert the signed integers of an expression to unsigned.
             _ if narrow => "int",
             dtype => value_type(dtype),
         };
@@ -307,7 +307,7 @@ impl Emitter<'_> {
             Scalar::Var { var, dtype } => {
                 let unbound = || MalformedProgram::Unbound(var.to_string());
                 let word = Value::word(self.printer.name_of(var).ok_or_else(unbound)?);
-                // Numbers of 64 bits are held with a sign.
+                // Numbers of 64 bits are held as signed integers.
                 Ok(if *dtype == DType::U64 { word.cast_to(scalar(DType::U64)) } else { word })
             }
             Scalar::Const { bits, dtype } => Ok(constant(*bits, *dtype)),
@@ -324,7 +324,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A variable is used again where its expression occurs again.
+    /// Records the variable of an expression, so that a later occurrence of the expression reuses it.
     fn remember(&mut self, scalar: &Scalar, value: Value, work: &mut Work<'_>) -> Value {
         if value.form == Form::Word && value.text.starts_with("hx_v") {
             work.known.push((scalar.clone(), value.clone()));
@@ -354,13 +354,13 @@ impl Emitter<'_> {
         work: &mut Work<'_>,
     ) -> Result<Value> {
         let mut values = args.iter().map(|a| self.scalar(a, work)).collect::<Result<Vec<_>>>()?;
-        // Narrow integers are computed as wide ones and cut again.
+        // Narrow integers are computed in 32 bits and truncated afterwards.
         let wide = match dtype {
             _ if dtype.is_int() && dtype.bits() < 32 && dtype.is_signed() => DType::I32,
             _ if dtype.is_int() && dtype.bits() < 32 => DType::U32,
             other => other,
         };
-        // Signed sums and products wrap; those of C++ wrap if unsigned, with the same bits.
+        // Signed sums and products must wrap. In C++ only unsigned ones do, with the same bits.
         let wraps = matches!(operator, Operator::Add | Operator::Sub | Operator::Mul | Operator::Neg);
         let unsigned = match wide {
             DType::I32 if wraps => DType::U32,
@@ -390,7 +390,7 @@ impl Emitter<'_> {
         Ok(if operator.is_comparison() { result } else { wrapped(dtype, result) })
     }
 
-    /// A shift by an amount that may reach the width of the type, where C++ has no result.
+    /// Emits a shift whose amount may reach the width of the type, for which C++ defines no result.
     fn shift(&mut self, operator: Operator, dtype: DType, values: &[Value], work: &mut Work<'_>) -> Value {
         let [x, by] = [0, 1].map(|i| self.named(values[i].clone(), scalar(dtype), work).text);
         let bits = dtype.bits();
@@ -402,7 +402,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Whether C++ has a quotient by this number for every dividend: it is neither 0 nor -1.
+    /// Reports whether C++ defines the quotient by this number for every dividend: the divisor is neither 0 nor -1.
     fn divides(&self, divisor: Option<&Scalar>, dtype: DType) -> bool {
         match divisor {
             Some(Scalar::Const { bits, dtype: own }) => {
@@ -417,7 +417,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// A quotient or remainder by what may be 0 or -1.
+    /// Emits a quotient or remainder by a divisor that may be 0 or -1.
     fn division(&mut self, operator: Operator, dtype: DType, values: &[Value]) -> Value {
         let (wide, signed) = (dtype.bits() == 64, dtype.is_signed());
         let (helper, name) = match (operator, signed) {
@@ -427,7 +427,7 @@ impl Emitter<'_> {
             (_, false) => (Helper::Mod { wide, signed }, "hx_mod"),
         };
         self.printer.helpers.insert(helper);
-        // Overloads are told apart by the types of their arguments.
+        // The types of the arguments select the overload.
         let c_type = scalar(dtype);
         let typed = |v: &Value| match v.form {
             Form::Cast if v.text.starts_with(&format!("({c_type})")) => v.text.clone(),
@@ -437,7 +437,7 @@ impl Emitter<'_> {
         Value::word(format!("{name}({x}, {y})"))
     }
 
-    /// The value in a variable or as a word.
+    /// Returns the value as a word, in a new variable if necessary.
     fn named(&mut self, value: Value, c_type: &str, work: &mut Work<'_>) -> Value {
         if value.form == Form::Word {
             return value;
@@ -480,7 +480,7 @@ impl Emitter<'_> {
         Ok(self.instruction(&name, template, result, values, work))
     }
 
-    /// One instruction whose result goes into a variable.
+    /// Emits one instruction whose result goes into a variable.
     fn instruction(
         &self,
         row: &str,
@@ -501,7 +501,7 @@ impl Emitter<'_> {
         Value::word(name)
     }
 
-    /// A conversion: to nearest even, toward zero to an integer.
+    /// Converts a value: to nearest even, or toward zero to an integer.
     fn cast(&mut self, from: DType, to: DType, value: Value, work: &mut Work<'_>) -> Result<Value> {
         if from == to {
             return Ok(value);
@@ -530,7 +530,8 @@ impl Emitter<'_> {
             (DType::F32 | DType::F64, _) if to.is_int() => self.truncated(from, to, &value, work),
             (_, DType::F32 | DType::F64) if !from.is_float() => value.cast_to(scalar(to)),
             (_, _) if !from.is_float() && to.is_int() => wrapped(to, value.cast_to(value_type(to))),
-            // What has more digits than f32 is cut to it so that the second rounding sees what the first one lost.
+            // A source with more digits than f32 is first rounded to odd in f32. The lost digits then still influence the second
+            // rounding.
             (DType::F64, _) if to.is_float() => {
                 let odd = self.odd(&value);
                 self.cast(DType::F32, to, odd, work)?
@@ -547,7 +548,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Whether there is a conversion to f32.
+    /// Reports whether this type converts to f32 directly.
     fn has_f32(&self, from: DType) -> bool {
         let mut rows = catalogue().converts_of(from, DType::F32, self.arch);
         from == DType::Tf32 || rows.any(|row| row.values == 1)
@@ -558,7 +559,7 @@ impl Emitter<'_> {
         Value::word(format!("hx_odd({})", value.text))
     }
 
-    /// Whether the value is not 0.
+    /// Returns a C++ condition: the value is not 0.
     fn truth(&mut self, from: DType, value: &Value) -> Result<Value> {
         let x = value.operand();
         Ok(Value::phrase(match from {
@@ -566,12 +567,12 @@ impl Emitter<'_> {
             DType::F64 => format!("{x} != 0.0"),
             DType::Tf32 => format!("({x} & 0x7fffe000u) != 0"),
             _ if from.is_int() => format!("{x} != 0"),
-            // All but the sign.
+            // The mask covers all bits but the sign, so that -0 counts as 0.
             _ => format!("({x} & {:#x}) != 0", from.mask() >> 1),
         }))
     }
 
-    /// Toward zero, and at the ends of the type the nearest it has.
+    /// Truncates toward zero and saturates to the range of the type.
     fn truncated(&mut self, from: DType, to: DType, value: &Value, work: &mut Work<'_>) -> Value {
         let source = if from == DType::F32 { "float" } else { "double" };
         let wide = match (to.bits(), to.is_signed()) {
@@ -595,12 +596,12 @@ impl Emitter<'_> {
     }
 }
 
-/// A constant that is less than the width of the type.
+/// Reports whether the amount is a constant below the width of the type.
 fn is_small(amount: Option<&Scalar>, bits: u32) -> bool {
     matches!(amount, Some(Scalar::Const { bits: n, .. }) if *n < u64::from(bits))
 }
 
-/// The low bits of a narrow integer as the number they are; other types as they are.
+/// Sign- or zero-extends the low bits of a narrow integer. Other types stay as they are.
 fn wrapped(dtype: DType, value: Value) -> Value {
     let bits = dtype.bits();
     if !dtype.is_int() || bits >= 32 {
@@ -615,7 +616,7 @@ fn wrapped(dtype: DType, value: Value) -> Value {
     }
 }
 
-/// The C++ type of a value.
+/// Returns the C++ type of a value.
 pub(crate) fn value_type(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "bool",
@@ -631,7 +632,7 @@ pub(crate) fn value_type(dtype: DType) -> &'static str {
     }
 }
 
-/// The letter of an inline-assembly operand that is a value of this type.
+/// Returns the constraint letter of an inline-assembly operand that holds a value of this type.
 fn constraint(dtype: DType) -> char {
     match dtype {
         DType::F32 => 'f',

@@ -1,14 +1,14 @@
-//! Symbolic integers and conditions as C++.
+//! Prints symbolic integers and conditions as C++.
 //!
-//! Ranges decide the type: what provably stays within 32 bits at every step is computed in `int`, the rest in `long long`. Division
-//! and remainder floor, as in the language, and are 0 where the divisor is 0. An integer of a fixed width is computed in unsigned
-//! arithmetic, which wraps. It knows nothing of tensors and registers.
+//! Ranges decide the type: an expression is computed in `int` if every step provably stays within 32 bits, else in `long long`.
+//! Division and remainder floor, as in the language, and are 0 if the divisor is 0. An integer of a fixed width is computed in
+//! unsigned arithmetic, which wraps. This module knows nothing of tensors and registers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Atom, CmpOp, Cond, Expr, Facts, Monomial, Symbol, Width};
 
-/// How tightly the outermost operator of a text binds.
+/// The precedence of the outermost operator of a text, loosest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Binding {
     Or,
@@ -27,7 +27,7 @@ pub(crate) enum Binding {
 pub(crate) struct Text {
     pub(crate) text: String,
     binding: Binding,
-    /// The type is `long long`.
+    /// Whether the type is `long long`.
     pub(crate) wide: bool,
 }
 
@@ -36,7 +36,7 @@ impl Text {
         Text { text: text.into(), binding: Binding::Word, wide }
     }
 
-    /// The text as an operand of an operator that binds as tightly as `at_least`.
+    /// Returns the text as an operand of an operator with precedence `at_least`.
     pub(crate) fn operand(&self, at_least: Binding) -> String {
         if self.binding >= at_least { self.text.clone() } else { format!("({})", self.text) }
     }
@@ -54,7 +54,7 @@ impl Text {
     }
 }
 
-/// Functions that the text calls and must declare.
+/// Functions that the text calls, so that their definitions must precede it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Helper {
     FloorDiv {
@@ -63,21 +63,21 @@ pub(crate) enum Helper {
     FloorMod {
         wide: bool,
     },
-    /// Of numbers that are not negative.
+    /// For dividends and divisors that are not negative.
     Div {
         wide: bool,
         signed: bool,
     },
-    /// Of numbers that are not negative.
+    /// For dividends and divisors that are not negative.
     Mod {
         wide: bool,
         signed: bool,
     },
     Extract,
     Insert,
-    /// To tf32, to nearest even.
+    /// Converts to tf32, rounding to nearest even.
     Tf32,
-    /// To float, toward zero, with the last bit set if that lost anything.
+    /// Converts to float toward zero, and sets the last bit if that lost anything (round to odd).
     Odd,
 }
 
@@ -86,7 +86,7 @@ impl Helper {
         let int = |wide: bool| if wide { "long long" } else { "int" };
         let unsigned = |wide: bool| if wide { "unsigned long long" } else { "unsigned" };
         match self {
-            // By -1 the quotient is the negative number, which wraps; by 0 it is 0.
+            // The quotient by -1 is the negated dividend, which wraps. The quotient by 0 is 0.
             Helper::FloorDiv { wide } => {
                 let (t, u) = (int(wide), unsigned(wide));
                 format!(
@@ -106,7 +106,7 @@ impl Helper {
                      return r != 0 && (r < 0) != (d < 0) ? r + d : r;\n}}\n"
                 )
             }
-            // Selects in place of a branch: a quotient that no round of a loop changes is computed ahead of the loop.
+            // Selects instead of a branch: the compiler then hoists a loop-invariant quotient out of its loop.
             Helper::Div { wide, signed } => {
                 let t = if signed { int(wide) } else { unsigned(wide) };
                 format!(
@@ -152,26 +152,26 @@ impl Helper {
     }
 }
 
-/// A symbol as the text has it.
+/// The name and the type of a symbol in the text.
 #[derive(Clone, Debug)]
 struct Name {
     text: String,
     wide: bool,
 }
 
-/// Prints expressions over the symbols that are in scope.
+/// Prints expressions over the symbols in scope.
 #[derive(Debug, Default)]
 pub(crate) struct Printer {
     names: BTreeMap<Symbol, Name>,
     pub(crate) facts: Facts,
     pub(crate) helpers: BTreeSet<Helper>,
-    /// Symbols that the text refers to.
+    /// Symbols to which the text refers.
     pub(crate) used: BTreeSet<Symbol>,
     /// Counters of loops that the CUDA compiler unrolls.
     pub(crate) unrolled: BTreeSet<Symbol>,
 }
 
-/// Names and knowledge of a scope.
+/// The names and facts of a scope.
 #[derive(Debug)]
 pub(crate) struct Scope {
     names: BTreeMap<Symbol, Name>,
@@ -181,7 +181,7 @@ pub(crate) struct Scope {
 type Range = (Option<i64>, Option<i64>);
 
 impl Printer {
-    /// Names a symbol; `wide` when it is held in a `long long`.
+    /// Names a symbol. `wide` says that it is held in a `long long`.
     pub(crate) fn name(&mut self, symbol: Symbol, text: String, wide: bool) {
         self.names.insert(symbol, Name { text, wide });
     }
@@ -190,21 +190,21 @@ impl Printer {
         self.names.get(symbol).map(|n| n.text.as_str())
     }
 
-    /// States a range; an end that is not known stays open.
+    /// Records the range of a symbol. An unknown end stays open.
     pub(crate) fn bound(&mut self, symbol: &Symbol, (lo, hi): Range) {
         if let Some(lo) = lo {
             self.facts.at_least(symbol.clone(), lo);
         }
         if let Some(hi) = hi {
             self.facts.at_most(symbol.clone(), Expr::constant(hi));
-            // Without this, an upper bound would count as a lower bound of 0.
+            // Without a lower bound, the facts would take an upper bound to imply `≥ 0`.
             if lo.is_none() {
                 self.facts.at_least(symbol.clone(), i64::MIN);
             }
         }
     }
 
-    /// What is in scope, to return to with [`Printer::leave`].
+    /// Saves the scope, to restore it with [`Printer::leave`].
     pub(crate) fn scope(&self) -> Scope {
         Scope { names: self.names.clone(), facts: self.facts.clone() }
     }
@@ -217,20 +217,20 @@ impl Printer {
         e.is_nonnegative() || self.facts.range(e).0.is_some_and(|lo| lo >= 0)
     }
 
-    /// The floor of a quotient, simplified by what is known here.
+    /// Returns the floor of a quotient, simplified with the facts of the scope.
     pub(crate) fn facts_div(&self, a: &Expr, b: &Expr) -> Expr {
         a.div(b, &self.facts)
     }
 
-    /// Whether a value of this type is held in a `long long`.
+    /// Reports whether a value of this expression needs a `long long`.
     pub(crate) fn is_wide(&self, e: &Expr) -> bool {
         !fits_int(self.facts.range(e))
     }
 
-    /// The sum, in `int` where every step stays within it.
+    /// Prints a sum, in `int` if every step stays within 32 bits.
     ///
-    /// In a sum of more bits, what loops are unrolled to comes last and by itself: as a number added to an address it is part of the
-    /// instruction, while inside of a sum that is widened it costs instructions for each number.
+    /// In a wider sum, the terms that become constants when loops are unrolled come last, added separately. A constant added to
+    /// an address is an immediate of the memory instruction; inside a sum that is widened it costs instructions for each value.
     pub(crate) fn expr(&mut self, e: &Expr) -> Text {
         let (varying, fixed) = self.split(e);
         if varying.is_zero() || fixed.is_zero() || self.is_wide(&fixed) {
@@ -250,7 +250,7 @@ impl Printer {
         Text { text, binding: Binding::Sum, wide: true }
     }
 
-    /// The terms that vary in the machine code, and those that are numbers once loops are unrolled.
+    /// Splits a sum into the terms that vary in the machine code and those that become constants when loops are unrolled.
     fn split(&self, e: &Expr) -> (Expr, Expr) {
         let is_fixed = |m: &Monomial| {
             m.iter().all(|atom| as_symbol(atom).is_some_and(|symbol| self.unrolled.contains(symbol)))
@@ -278,7 +278,7 @@ impl Printer {
             let text = format!("{text} + {}", rest.operand(Binding::Product));
             return Text { text, binding: Binding::Sum, wide: true };
         }
-        // Sums that begin with their positive terms overflow least; the constant reads best last.
+        // A sum that begins with its positive terms overflows least. The constant comes last for readability.
         let mut terms: Vec<(&Monomial, i64)> = e.terms().filter(|(m, _)| !m.is_empty()).collect();
         terms.sort_by_key(|(_, c)| *c < 0);
         terms.extend(e.terms().filter(|(m, _)| m.is_empty()));
@@ -297,12 +297,13 @@ impl Printer {
                 let text = format!("{} + ({})", wide.text(true).operand(Binding::Sum), narrow.text);
                 Text { text, binding: Binding::Sum, wide: true }
             }
-            // Added one by one, each is widened first.
+            // The narrow terms are added one by one, because C++ then widens each before the addition.
             (Some(wide), Some(narrow)) => wide.then(narrow).text(true),
         }
     }
 
-    /// `symbol · quotient + rest`, for a stride that several products of more than 32 bits share: one wide product instead of many.
+    /// Factors out a stride that several products of more than 32 bits share: `symbol · quotient + rest`. One wide product
+    /// replaces several.
     fn factored(&mut self, e: &Expr) -> Option<(Symbol, Expr, Expr)> {
         let mut shares: BTreeMap<&Symbol, usize> = BTreeMap::new();
         for (m, c) in e.terms() {
@@ -336,18 +337,18 @@ impl Printer {
         })
     }
 
-    /// One product, without the sign of its coefficient.
+    /// Prints one product, without the sign of its coefficient.
     fn term(&mut self, monomial: &Monomial, coefficient: i64) -> Term {
         let negative = coefficient < 0;
         let Ok(magnitude) = i64::try_from(coefficient.unsigned_abs()) else {
-            // The one magnitude without a positive number.
+            // `i64::MIN` has no positive counterpart.
             return Term { negative: false, text: constant(coefficient) };
         };
         if monomial.is_empty() {
             return Term { negative, text: constant(magnitude) };
         }
         let mut factors: Vec<Text> = monomial.iter().map(|a| self.atom(a)).collect();
-        // Every step within 32 bits, and with its sign.
+        // Every step must fit 32 bits, with its sign.
         let mut step = Expr::constant(1);
         let mut fits = monomial.iter().all(|a| {
             step = &step * &Expr::atom(a.clone());
@@ -375,7 +376,7 @@ impl Printer {
                 self.used.insert(symbol.clone());
                 match self.names.get(symbol) {
                     Some(name) => Text::word(name.text.clone(), name.wide),
-                    // The emitter has refused the expression before.
+                    // Unreachable: the emitter refuses expressions with unbound symbols before printing them.
                     None => Text::word("0", false),
                 }
             }
@@ -395,7 +396,7 @@ impl Printer {
         }
     }
 
-    /// The value as an integer of that width holds it.
+    /// Wraps a value to an integer of this width.
     fn wrapped(&mut self, e: &Expr, width: Width) -> Text {
         let wide = width.bits > 32;
         let prefix = |text: String, wide| Text { text, binding: Binding::Prefix, wide };
@@ -414,7 +415,7 @@ impl Printer {
         }
     }
 
-    /// The sum in unsigned arithmetic of 32 or 64 bits.
+    /// Prints a sum in unsigned arithmetic of 32 or 64 bits.
     fn modular(&mut self, e: &Expr, wide: bool) -> String {
         let to = if wide { "unsigned long long" } else { "unsigned" };
         let number = |c: u64| if wide { format!("{c}ULL") } else { format!("{}u", c as u32) };
@@ -438,7 +439,7 @@ impl Printer {
         text
     }
 
-    /// A bit operation, back in `int` when its value fits.
+    /// Prints a bit operation, cast back to `int` if its value fits.
     fn bits(&self, whole: &Atom, a: &Text, op: &str, b: &Text) -> Text {
         let text = format!("{} {op} {}", a.operand(Binding::Prefix), b.operand(Binding::Prefix));
         self.narrowed(whole, Text { text, binding: Binding::Bits, wide: a.wide || b.wide })
@@ -508,7 +509,7 @@ impl Printer {
         Text::word(format!("{function}({}, {})", a.cast_up(wide).text, b.cast_up(wide).text), wide)
     }
 
-    /// The condition as a C++ `bool`.
+    /// Prints a condition as a C++ `bool`.
     pub(crate) fn cond(&mut self, cond: &Cond) -> String {
         self.bool_text(cond).0
     }
@@ -551,21 +552,21 @@ impl Text {
     }
 }
 
-/// A product with its sign apart.
+/// A product, with its sign held separately.
 #[derive(Debug)]
 struct Term {
     negative: bool,
     text: Text,
 }
 
-/// Terms of a sum, in order.
+/// The terms of a printed sum, in order.
 struct Sum {
     text: String,
-    /// How the text binds if it is a single term.
+    /// The precedence of the text if it is a single term.
     binding: Binding,
     count: usize,
     first_negative: bool,
-    /// Of the first term, which decides the type of what is added to it.
+    /// The first term. Its type decides the type of the terms added to it.
     first: Text,
     rest: String,
 }
@@ -584,7 +585,7 @@ impl Sum {
         self
     }
 
-    /// The sum in one type; the first term carries it.
+    /// Returns the sum in one type. Only the first term is cast, and C++ converts the others.
     fn text(self, wide: bool) -> Text {
         if self.first.wide == wide || !wide {
             return Text { text: self.text, binding: self.binding, wide: self.first.wide };
@@ -641,7 +642,7 @@ fn power_of_two(d: i64) -> Option<u32> {
 fn constant(c: i64) -> Text {
     let wide = i32::try_from(c).is_err();
     match (c, wide) {
-        // A literal is a positive number behind a minus, and this one has none.
+        // C++ has no negative literals, and the magnitude of this number does not fit its type.
         (i64::MIN, _) => Text { text: "-9223372036854775807LL - 1".into(), binding: Binding::Sum, wide },
         (-2147483648, _) => Text { text: "-2147483647 - 1".into(), binding: Binding::Sum, wide },
         (c, true) => Text {

@@ -1,6 +1,6 @@
-//! The statements that become instructions: transfers, products, conversions and constants.
+//! Emits the statements that become instructions: transfers, products, conversions and constants.
 //!
-//! Operands and templates come from the rows of the catalogue. It knows no control flow.
+//! Operands and templates come from the rows of the catalogue. This module knows no control flow.
 
 use hx_dtype::DType;
 use hx_index::{Atom, Cond, Expr};
@@ -15,12 +15,12 @@ use crate::emit::{Emitter, MalformedProgram};
 use crate::expr::Binding;
 use crate::storage::{literal, per_word, word_literal};
 
-/// Constants of more variables than this are set in a loop.
+/// A fill of more variables than this is a loop.
 const FILL_INLINE: usize = 4;
 
 type Result<T> = std::result::Result<T, MalformedProgram>;
 
-/// An instruction with the statements around it.
+/// An instruction with the statements before and after it.
 #[derive(Debug, Default)]
 struct Sequence {
     before: Vec<String>,
@@ -36,7 +36,7 @@ impl Sequence {
         format!("hx_t{}", self.temporaries - 1)
     }
 
-    /// Adds an output; `initial` is what it holds if the instruction does not write it.
+    /// Adds an output. `initial` is its value if the instruction does not write it.
     fn output(&mut self, target: Target, initial: Option<&str>) {
         let name = &target.operand.text;
         match (target.temporary, initial) {
@@ -58,7 +58,7 @@ impl Emitter<'_> {
         Ok((index, array.ok_or_else(|| MalformedProgram::Missing(format!("register array {index}")))?))
     }
 
-    /// Writes a sequence: in a block of its own where it declares something.
+    /// Writes a sequence, in a block of its own if it declares temporaries.
     fn sequence(
         &mut self,
         row: &str,
@@ -67,7 +67,7 @@ impl Emitter<'_> {
         slots: &dyn Fn(&str) -> Option<Slots>,
     ) -> Result<()> {
         let scoped = sequence.temporaries > 0;
-        // Only the instruction has the guard; what surrounds it is harmless without.
+        // Only the instruction needs the guard: the statements around it are harmless without.
         let branch = sequence.asm.guard.clone().filter(|_| !is_single(template));
         let write = |e: &mut Self| -> Result<()> {
             sequence.before.iter().for_each(|text| e.statement(text));
@@ -139,7 +139,7 @@ impl Emitter<'_> {
         Err(MalformedProgram::NewerRow { row: row.to_owned(), arch: self.arch })
     }
 
-    /// No thread writes it during the kernel, so that a load from it may move past barriers and stores.
+    /// Reports whether no thread writes this memory during the kernel. A load from it may then move past barriers and stores.
     fn is_constant(&self, memory: Memory) -> bool {
         match memory {
             Memory::Global(p) => {
@@ -149,7 +149,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Nothing if the row's operands do not divide into elements.
+    /// Adds the operands of a load. Returns `None` if the elements cannot be divided among the row's operands.
     fn load_operands(
         &mut self,
         index: usize,
@@ -194,7 +194,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Where an instruction's result goes, with a temporary if it must.
+    /// Returns the operand for an instruction's result, with a temporary if the elements are not a whole variable.
     fn target(&mut self, index: usize, group: Elements<'_>, sequence: &mut Sequence) -> Target {
         let name = format!("hx_t{}", sequence.temporaries);
         let target = group.write(&name, &mut self.printer);
@@ -218,7 +218,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// The operand that addresses a memory: a pointer, or a byte offset in shared memory.
+    /// Returns the operand that addresses a memory: a pointer, or a byte offset in shared memory.
     fn address(&mut self, address: &Address) -> Result<Operand> {
         let dtype = self
             .program
@@ -243,7 +243,8 @@ impl Emitter<'_> {
         };
         let mut offset = self.expr(&offset)?;
         if constraint == 'r' {
-            // Integers of the launch may have more bits on the way; every place in shared memory has few.
+            // The offset may be computed in 64 bits because integers of the launch may need them. The result fits `int`, because
+            // shared memory is small.
             offset = offset.cast(false);
         }
         let text = match offset.text.as_str() {
@@ -253,7 +254,7 @@ impl Emitter<'_> {
         Ok(Operand { constraint, text })
     }
 
-    /// An element of memory as C++, with its type.
+    /// Returns an element of memory as a C++ expression, and its type.
     pub(crate) fn element_of(&mut self, address: &Address) -> Result<(String, DType)> {
         let dtype = self.program.memory_dtype(address.memory);
         let dtype =
@@ -270,7 +271,7 @@ impl Emitter<'_> {
         Ok((text, dtype))
     }
 
-    /// A copy from global to shared memory that goes on by itself.
+    /// Emits an asynchronous copy from global to shared memory.
     pub(crate) fn async_copy(&mut self, copy: &AsyncCopy) -> Result<()> {
         let row =
             catalogue().copy(&copy.row).ok_or_else(|| MalformedProgram::UnknownRow(copy.row.clone()))?;
@@ -307,7 +308,7 @@ impl Emitter<'_> {
         })
     }
 
-    /// Closing and waiting of groups of asynchronous copies.
+    /// Emits the instruction that closes a group of asynchronous copies, or the one that waits for groups.
     pub(crate) fn group_row(&mut self, name: &str, groups: Option<u32>) -> Result<()> {
         let row = catalogue().group(name).ok_or_else(|| MalformedProgram::UnknownRow(name.into()))?;
         self.check_arch(name, row.arch)?;
@@ -319,7 +320,8 @@ impl Emitter<'_> {
         })
     }
 
-    /// Values between the lanes of a warp, one 32-bit register at a time: that of one value, or of several that fill it.
+    /// Exchanges values between the lanes of a warp, one 32-bit register at a time. A register holds one value, or several that
+    /// fill it.
     pub(crate) fn exchange(&mut self, x: &Exchange) -> Result<()> {
         let row = catalogue().exchange(&x.row).ok_or_else(|| MalformedProgram::UnknownRow(x.row.clone()))?;
         self.check_arch(&row.name, row.arch)?;
@@ -377,7 +379,7 @@ impl Emitter<'_> {
     }
 
     fn exchange_one(&mut self, row: &str, ptx: &str, lane: Slots, mut sequence: Sequence) -> Result<()> {
-        // All lanes take part, so it stays where it is.
+        // All lanes take part, so the compiler must not move it.
         sequence.asm.effects = true;
         self.sequence(row, ptx, sequence, &|name| match name {
             "d" => Some(Slots::Outputs(0..1)),
@@ -394,7 +396,7 @@ impl Emitter<'_> {
         let (index, c) = self.fragment(&row.name, "c", &row.c, &m.c)?;
         for range in operands(&row.c) {
             let group = elements(&c, &m.c).slice(range);
-            // What the accumulator holds must be in the temporary before.
+            // The temporary must hold the accumulator's value before the instruction.
             let read = group.read(&mut self.printer);
             let target = self.target(index, group, &mut sequence);
             let initial = target.temporary.map(|_| read.text);
@@ -479,7 +481,7 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Copies elements between arrays of one type, whole variables where they are.
+    /// Copies elements between arrays of one type, as whole variables if possible.
     fn move_elements(&mut self, to: usize, dst: Elements<'_>, src: Elements<'_>) -> Result<()> {
         if dst.array.dtype != src.array.dtype {
             return Err(MalformedProgram::Types { left: src.array.dtype, right: dst.array.dtype });
@@ -526,7 +528,7 @@ impl Emitter<'_> {
             }
             return Ok(());
         }
-        // The words are those of the array from the first on.
+        // The elements are consecutive words of the array.
         let per = Expr::constant(i64::from(per_word(dtype)));
         let first = dst.base.clone() + Expr::constant(i64::from(dst.offsets[0]));
         let first = self.printer.facts_div(&first, &per);
@@ -541,7 +543,8 @@ impl Emitter<'_> {
     }
 }
 
-/// A value times a power of two, inside of bit operations where they stand: then what is xor-ed in stays a constant.
+/// Multiplies an expression by a power of two, distributing over bit operations: a constant operand of a xor then stays a
+/// constant.
 fn scaled(e: &Expr, by: i64) -> Expr {
     e.terms().fold(Expr::default(), |sum, (monomial, coefficient)| {
         let term = match monomial.as_slice() {
@@ -564,7 +567,7 @@ fn elements<'a>(array: &'a Array, registers: &'a Registers) -> Elements<'a> {
     Elements { array, base: &registers.base, offsets: &registers.offsets }
 }
 
-/// The sources of a conversion in the order in which its operands hold them.
+/// Returns the sources of a conversion in the order in which its operands hold them.
 fn as_held(row: &ConvertRow, sources: &[u32]) -> Vec<u32> {
     let mut held = sources.to_vec();
     let each = row.values.max(1) as usize;
@@ -588,9 +591,9 @@ fn expect_elements(row: &str, operand: &'static str, expected: i64, registers: &
 
 /// How the data of a copy divides into its register operands.
 enum Split {
-    /// So many elements in each.
+    /// Each operand holds this number of elements.
     Elements(usize),
-    /// Half an element of 64 bits in each.
+    /// Each operand holds half a 64-bit element.
     Halves,
 }
 
@@ -604,14 +607,14 @@ fn split(row: &CopyRow, dtype: DType) -> Option<Split> {
     }
 }
 
-/// The values of a fragment that each operand holds: 32-bit words, or what there is if it is less.
+/// Returns the ranges of a fragment's values that its operands hold: 32-bit words, or the whole fragment if it is smaller.
 fn operands(fragment: &Fragment) -> Vec<std::ops::Range<usize>> {
     let values = usize::try_from(fragment.values()).unwrap_or(0);
     let each = (per_word(fragment.dtype) as usize).min(values).max(1);
     (0..values / each).map(|i| i * each..(i + 1) * each).collect()
 }
 
-/// `count` elements of these bits, the lowest first.
+/// Returns a literal of `count` elements of these bits, the lowest first.
 fn packed_literal(dtype: DType, bits: u64, count: usize) -> String {
     if dtype.bits() >= 32 {
         return literal(dtype, bits);

@@ -1,4 +1,4 @@
-//! What the emitter returns besides text: how the kernel is launched.
+//! The description of a launch, which the emitter returns with the text.
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
@@ -6,42 +6,42 @@ use hx_thread::{LOG_WORD, Param, TensorParam, ThreadProgram, areas_word};
 use hx_tile::Requirement;
 use serde::ser::{Serialize, SerializeSeq, SerializeStruct, Serializer};
 
-/// A kernel as text, with what a launch needs.
+/// The text of a kernel and the description of its launch.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct CudaSource {
-    /// CUDA C++17 that includes nothing.
+    /// CUDA C++17 without includes.
     pub text: String,
     /// Name of the kernel in the compiled code.
     pub symbol: String,
     pub launch: LaunchDescription,
 }
 
-/// How the kernel is launched.
+/// The arguments, the sizes and the requirements of a launch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LaunchDescription {
     /// In the order of the kernel's arguments.
     pub params: Vec<LaunchParam>,
-    /// Blocks along x, y and z; an axis that is missing has one.
+    /// Number of blocks along x, y and z; 1 for an axis that is missing.
     pub grid: Vec<Expr>,
-    /// Threads of a block.
+    /// Number of threads in a block.
     pub threads: u32,
-    /// Dynamic shared memory of a block, in bytes.
+    /// Bytes of dynamic shared memory in a block.
     pub shared_bytes: u32,
-    /// What must hold of the arguments.
+    /// Conditions on the arguments.
     pub requires: Vec<Requirement>,
 }
 
-/// One argument of the kernel.
+/// An argument of the kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LaunchParam {
-    /// A pointer to device memory, aligned as the parameter says.
+    /// A pointer to device memory, aligned as the parameter requires.
     Tensor(TensorParam),
-    /// A number of this type, by value.
+    /// A number of this type, passed by value.
     Scalar { name: String, dtype: DType },
-    /// A dimension or stride, by value as a signed 32-bit integer.
+    /// A dimension or stride, passed by value as a signed 32-bit integer.
     Symbol(Symbol),
-    /// The address of a buffer for prints and assertions; see [`hx_thread::LogPlan`]. At least so many bytes of zeros keep nothing
-    /// but the counts.
+    /// The address of a buffer for prints and assertions; see [`hx_thread::LogPlan`]. A buffer of `bytes` zeros is the minimum:
+    /// it has room for the counts and for no record.
     Log { bytes: u64 },
 }
 
@@ -64,7 +64,7 @@ impl LaunchDescription {
     }
 }
 
-/// Symbolic integers travel as text.
+/// Serializes symbolic integers as text.
 struct Texts<'a>(&'a [Expr]);
 
 impl Serialize for Texts<'_> {

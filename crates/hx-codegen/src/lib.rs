@@ -1,8 +1,11 @@
-//! Thread programs as CUDA C++ with inline PTX, and what a launch of them needs.
+//! Emits thread programs as CUDA C++ with inline PTX, and describes how to launch them.
 //!
-//! [`cuda`] is a pure function to text: no headers, deterministic, one comment for each tile operation. All arithmetic on elements
-//! is PTX from the rows of `hx-target`; C++ computes addresses, guards and packing. The crate knows no instruction by name, no
-//! compiler and no device. Start at [`cuda`].
+//! [`cuda`] is a pure function from a program to text: no headers, deterministic, one comment for each tile operation.
+//! All arithmetic on elements is PTX from the rows of `hx-target`; C++ computes addresses, guards and packing.
+//!
+//! Invariant: the crate knows no instruction by name, no compiler, no device and no source text.
+//!
+//! Start at [`cuda`].
 
 mod access;
 mod asm;

@@ -1,7 +1,7 @@
-//! Prints and assertions: plain stores and counters in the buffer that the host reads, in the format of `hx_thread`.
+//! Emits prints and assertions: plain stores and counters in the buffer that the host reads, in the format of `hx_thread`.
 //!
-//! All threads of a block know where its next record begins, so they need no barrier and no memory in common. Counters change only
-//! where a record finds no room or an assertion fails.
+//! Every thread of a block computes where the block's next record begins. The records therefore need no barrier and no shared
+//! state. Counters change only if a record finds no room or an assertion fails.
 
 use hx_index::Expr;
 use hx_thread::{
@@ -18,12 +18,12 @@ type Result<T> = std::result::Result<T, MalformedProgram>;
 /// The parameter that holds the buffer's address.
 const BUFFER: &str = "hx_log";
 
-/// The declaration of the parameter.
+/// Returns the declaration of that parameter.
 pub(crate) fn parameter() -> String {
     format!("unsigned long long* {BUFFER}")
 }
 
-/// What stands at the beginning of a kernel that prints or asserts.
+/// Returns the declarations at the beginning of a kernel that prints or asserts.
 pub(crate) fn declarations(log: &[LogEntry]) -> Vec<String> {
     let mut lines = Vec::new();
     if log.is_empty() {
@@ -47,7 +47,7 @@ pub(crate) fn declarations(log: &[LogEntry]) -> Vec<String> {
     lines
 }
 
-/// The counter of the executions of an assertion.
+/// Returns the name of the counter of an assertion's executions.
 fn runs(entry: usize) -> String {
     format!("hx_runs_{entry}")
 }

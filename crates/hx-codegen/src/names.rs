@@ -1,10 +1,10 @@
-//! Identifiers of the emitted text: every name of the program becomes one that C++ and the CUDA compiler leave free.
+//! Chooses identifiers: every name of the program becomes one that neither C++ nor the CUDA compiler uses.
 //!
-//! It knows words only, not what they stand for.
+//! This module knows words only, not what they name.
 
 use std::collections::BTreeSet;
 
-/// Words that a local name must not be: keywords, and what the emitted text itself refers to.
+/// Words that a local name must not be: keywords, and names to which the emitted text itself refers.
 const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class \
     compl concept const const_cast consteval constexpr constinit continue co_await co_return co_yield decltype default delete do double \
     dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not \
@@ -13,8 +13,8 @@ const RESERVED: &str = "alignas alignof and and_eq asm auto bitand bitor bool br
     using virtual void volatile wchar_t while xor xor_eq restrict linux unix \
     threadIdx blockIdx blockDim gridDim warpSize min max NULL INFINITY NAN CUDART_VERSION";
 
-/// Functions of the C library and of CUDA that the compiler declares by itself: a kernel cannot have their names, and a local name
-/// would hide them from the text that calls them.
+/// Functions of the C library and of CUDA that the compiler declares without a header. A kernel cannot have such a name, and a
+/// local of that name would hide the function from the text that calls it.
 const DECLARED: &str = "main abs acos acosh asin asinh assert atan atan2 atanh calloc cbrt ceil clock clock64 copysign cos cosh cospi \
     cyl_bessel_i0 cyl_bessel_i1 erf erfc erfcinv erfcx erfinv exp exp10 exp2 expm1 fabs fdim fdivide floor fma fmax fmin fmod fprintf \
     free frexp hypot ilogb isfinite isinf isnan j0 j1 jn labs ldexp lgamma llabs llmax llmin llrint llround log log10 log1p log2 logb \
@@ -22,11 +22,11 @@ const DECLARED: &str = "main abs acos acosh asin asinh assert atan atan2 atanh c
     puts rcbrt realloc remainder remquo rhypot rint rnorm rnorm3d rnorm4d round rsqrt saturate scalbln scalbn signbit sin sincos sincospi \
     sinh sinpi sqrt strcmp strcpy strlen tan tanh tgamma trap trunc ullmax ullmin umax umin vprintf y0 y1 yn";
 
-/// Gives out names, each once.
+/// Chooses names, each once in its scope.
 #[derive(Debug)]
 pub(crate) struct Names {
     taken: BTreeSet<String>,
-    /// In the order in which they were given out.
+    /// The names in the order in which they were chosen.
     given: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ impl Names {
         Names { taken: RESERVED.split_whitespace().map(str::to_owned).collect(), given: Vec::new() }
     }
 
-    /// `wanted` itself if it is free, else with underscores behind it.
+    /// Returns `wanted` if it is free, else `wanted` with underscores appended.
     pub(crate) fn local(&mut self, wanted: &str) -> String {
         let mut name = identifier(wanted);
         while self.is_taken(&name) {
@@ -44,7 +44,7 @@ impl Names {
         self.take(name)
     }
 
-    /// `wanted` itself if no scope around has it, else with a number behind it.
+    /// Returns `wanted` if no enclosing scope uses it, else `wanted` with a number appended.
     pub(crate) fn scoped(&mut self, wanted: &str) -> String {
         let plain = identifier(wanted);
         let mut name = plain.clone();
@@ -67,7 +67,7 @@ impl Names {
         name
     }
 
-    /// Where a scope begins; [`Names::leave`] frees what is given out from here on.
+    /// Opens a scope. [`Names::leave`] frees the names that are chosen from here on.
     pub(crate) fn enter(&self) -> usize {
         self.given.len()
     }
@@ -79,7 +79,7 @@ impl Names {
     }
 }
 
-/// The symbol of a kernel of this name.
+/// Returns the symbol of a kernel of this name.
 pub(crate) fn kernel_symbol(name: &str) -> String {
     let mut symbol = identifier(name);
     if is_declared(&symbol) || RESERVED.split_whitespace().any(|r| r == symbol) {
@@ -88,21 +88,22 @@ pub(crate) fn kernel_symbol(name: &str) -> String {
     symbol
 }
 
-/// The library has its functions for `float` with an `f` behind the name and for `long double` with an `l`.
+/// Reports whether the compiler declares this name. The library names its `float` functions with a final `f` and its
+/// `long double` functions with a final `l`.
 fn is_declared(name: &str) -> bool {
     let library = |stem: &str| DECLARED.split_whitespace().any(|d| d == stem);
     library(name) || name.strip_suffix(['f', 'l']).is_some_and(library)
 }
 
-/// The text with everything replaced that no identifier holds. What the emitter declares itself starts with `hx_` and does not end
-/// with an underscore.
+/// Replaces the characters that an identifier cannot hold. Names that the emitter declares itself start with `hx_` and do not end
+/// with an underscore, so the result never equals one of them.
 fn identifier(text: &str) -> String {
     let mut name: String =
         text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || name.starts_with('_') {
         name.insert(0, 'v');
     }
-    // Two underscores in a row belong to the compiler.
+    // C++ reserves identifiers with two consecutive underscores.
     while name.contains("__") {
         name = name.replace("__", "_");
     }

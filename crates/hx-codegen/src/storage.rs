@@ -1,4 +1,4 @@
-//! How element types are held: registers as words of C++ types, memory as pointers, constants as literals.
+//! The C++ form of element types: words in registers, pointers to memory, literals for constants.
 
 use hx_dtype::DType;
 
@@ -8,13 +8,14 @@ pub(crate) struct Storage {
     pub(crate) c_type: &'static str,
     /// 32 or 64.
     pub(crate) bits: u32,
-    /// The letter of an inline-assembly operand of this type.
+    /// The constraint letter of an inline-assembly operand of this type.
     pub(crate) constraint: char,
 }
 
 const WORD: Storage = Storage { c_type: "unsigned", bits: 32, constraint: 'r' };
 
-/// Elements narrower than 32 bits share a word. `tf32` is a bit pattern to the instructions that take it.
+/// Returns the variable type for elements of this type. Elements narrower than 32 bits share a word. `tf32` is held as a bit
+/// pattern, because the instructions take it so.
 pub(crate) fn storage(dtype: DType) -> Storage {
     match dtype {
         DType::F32 => Storage { c_type: "float", bits: 32, constraint: 'f' },
@@ -25,12 +26,12 @@ pub(crate) fn storage(dtype: DType) -> Storage {
     }
 }
 
-/// Elements in one variable.
+/// Returns the number of elements in one variable.
 pub(crate) fn per_word(dtype: DType) -> u32 {
     (32 / dtype.bits()).max(1)
 }
 
-/// What a pointer to a tensor points to; below one byte, bytes.
+/// Returns the C++ type to which a tensor's pointer points; bytes for elements narrower than a byte.
 pub(crate) fn pointee(dtype: DType) -> &'static str {
     match dtype {
         DType::F32 => "float",
@@ -44,7 +45,7 @@ pub(crate) fn pointee(dtype: DType) -> &'static str {
     }
 }
 
-/// The type of a run-time number of the kernel.
+/// Returns the C++ type of a run-time number of the kernel.
 pub(crate) fn scalar(dtype: DType) -> &'static str {
     match dtype {
         DType::I16 => "short",
@@ -53,7 +54,7 @@ pub(crate) fn scalar(dtype: DType) -> &'static str {
     }
 }
 
-/// The value of a variable whose elements all have these bits.
+/// Returns the literal for a variable whose elements all have these bits.
 pub(crate) fn literal(dtype: DType, bits: u64) -> String {
     let bits = bits & dtype.mask();
     match dtype {
@@ -65,12 +66,12 @@ pub(crate) fn literal(dtype: DType, bits: u64) -> String {
     }
 }
 
-/// A packed word whose elements all have these bits.
+/// Returns a packed word whose elements all have these bits.
 fn repeated(dtype: DType, bits: u64) -> u32 {
     (0..per_word(dtype)).fold(0, |word, i| word | (bits as u32) << (i * dtype.bits()))
 }
 
-/// Small numbers as they are, bit patterns in hexadecimal.
+/// Returns a word as a literal: small numbers in decimal, bit patterns in hexadecimal.
 pub(crate) fn word_literal(word: u32) -> String {
     if word < 10 { format!("{word}u") } else { format!("{word:#x}u") }
 }

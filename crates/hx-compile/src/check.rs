@@ -1,4 +1,4 @@
-//! Everything that is wrong with a kernel or a file.
+//! Collects the diagnostics of a kernel or of a file.
 
 use hx_base::{Diagnostic, SourceFile, sort_diagnostics, syntax_diagnostics};
 use hx_hir::{Kernel, Sound, file_items};
@@ -6,7 +6,8 @@ use hx_target::Arch;
 
 use crate::{Db, default_instance, instance_diagnostics};
 
-/// What is wrong with the default instance of a kernel. Nothing for a kernel that has none: only a launch completes it.
+/// Returns the diagnostics of the default instance of a kernel. A kernel without a default instance has none: only a launch
+/// completes it.
 #[salsa::tracked]
 pub fn kernel_diagnostics<'db>(db: &'db dyn Db, kernel: Kernel<'db>, arch: Arch) -> Vec<Diagnostic> {
     default_instance(db, kernel, arch)
@@ -14,8 +15,8 @@ pub fn kernel_diagnostics<'db>(db: &'db dyn Db, kernel: Kernel<'db>, arch: Arch)
         .unwrap_or_default()
 }
 
-/// Everything that is wrong with a file: syntax, names and types, and the default instance of every kernel that has no
-/// error before that, in itself and in what it uses. Ordered by place.
+/// Returns all diagnostics of a file, ordered by place: syntax, names and types, and the default instance of every kernel
+/// that has no earlier error, in itself or in what it uses.
 #[salsa::tracked]
 pub fn check_file(db: &dyn Db, file: SourceFile, arch: Arch) -> Vec<Diagnostic> {
     let mut found = syntax_diagnostics(db, file).clone();

@@ -1,5 +1,5 @@
-//! The capability trait of this layer.
+//! The database trait of this layer.
 
-/// A database that knows compiled kernels. It asks nothing more of an implementor than the layers below.
+/// A database that knows compiled kernels. An implementor needs nothing beyond the layers below.
 #[salsa::db]
 pub trait Db: hx_hir::Db {}

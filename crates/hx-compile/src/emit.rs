@@ -1,4 +1,4 @@
-//! The stages as text, for `--emit` and for goldens.
+//! Prints the stages as text, for `--emit` and for goldens.
 
 use hx_lower::Lowered;
 use hx_tile::Demand;
@@ -10,21 +10,21 @@ use crate::{Db, Instance, Stop, cuda_source, demands, solution, thread_program, 
 pub enum Emit {
     /// The operations.
     Tile,
-    /// What the operations demand of layouts.
+    /// The demands of the operations on layouts.
     Constraints,
     /// The layouts and instructions, with reasons.
     Layouts,
-    /// What every thread does.
+    /// The code of every thread.
     Thread,
     /// CUDA C++.
     Cuda,
 }
 
 impl Emit {
-    /// Every stage, in the order in which they come.
+    /// Every stage, in compilation order.
     pub const ALL: [Emit; 5] = [Emit::Tile, Emit::Constraints, Emit::Layouts, Emit::Thread, Emit::Cuda];
 
-    /// The word after `--emit`.
+    /// Returns the word after `--emit`.
     pub fn name(self) -> &'static str {
         match self {
             Emit::Tile => "tile",
@@ -36,10 +36,10 @@ impl Emit {
     }
 }
 
-/// A stage of an instance as text.
+/// Returns a stage of an instance as text.
 ///
 /// # Errors
-/// The reason why the instance does not get there.
+/// The reason why the instance does not reach the stage.
 pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Result<String, &'db Stop> {
     let lowered = tile_program(db, instance).as_ref()?;
     Ok(match stage {
@@ -47,11 +47,11 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
         Emit::Constraints => constraints(lowered, &solution(db, instance).as_ref()?.constraints),
         Emit::Layouts => hx_tile::emit_layouts(&lowered.program, solution(db, instance).as_ref()?),
         Emit::Thread => hx_thread::emit_thread(thread_program(db, instance).as_ref()?),
-        // Without the marks of lines, which are for profilers.
+        // Leave out the line marks, which are for profilers.
         Emit::Cuda => {
             let marked = cuda_source(db, instance).as_ref()?;
             let program = thread_program(db, instance).as_ref()?;
-            // What has a text with marks has one without.
+            // A program that has a text with marks also has one without.
             let poll = || db.unwind_if_revision_cancelled();
             hx_codegen::cuda_with_lines(program, instance.arch(db), None, &poll)
                 .map_or_else(|_| marked.text.clone(), |plain| plain.text)
@@ -59,13 +59,14 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
     })
 }
 
-/// The constraints of an instance that has no layouts, as far as they were built; nothing where the stage can be had, or no operations.
+/// Returns the constraints of an instance without layouts, as far as they were built; `None` if it has layouts, or no tile
+/// program.
 pub fn built_constraints<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<String> {
     let lowered = tile_program(db, instance).as_ref().ok()?;
     Some(constraints(lowered, demands(db, instance).as_ref()?))
 }
 
-/// Each operation that demands something, and below it what it demands.
+/// Formats each operation that has demands, with its demands below it.
 fn constraints(lowered: &Lowered, constraints: &[Demand]) -> String {
     let mut text = String::new();
     for (op, _) in lowered.program.ops(1.0) {

@@ -1,4 +1,4 @@
-//! Lines for the marks in CUDA text, counted from the kernel's header.
+//! Computes lines for the marks in CUDA text, counted from the kernel's header.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use hx_tile::Origin;
 
 use crate::{Db, Instance, tile_program};
 
-/// `gemm.hx::gemm`: the last part of the file's path and the kernel.
+/// Returns the last part of the file's path and the kernel's name, as in `gemm.hx::gemm`.
 pub(crate) fn shown_name<'db>(db: &'db dyn Db, instance: Instance<'db>) -> String {
     let kernel = instance.kernel(db);
     let path = kernel.file(db).path(db);
@@ -17,8 +17,9 @@ pub(crate) fn shown_name<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Strin
     format!("{file}::{}", kernel.name(db))
 }
 
-/// The line of each origin, the line of the word `kernel` being 1. What an inlined function does has the line of its call.
-/// Reads positions, so it runs after every edit of the file; its answer changes only with the kernel itself.
+/// Returns the line of each origin, where the line of the word `kernel` is 1. Operations of an inlined function have the
+/// line of its call. The query reads positions, so it runs after every edit of the file; its result changes only with the
+/// kernel itself.
 #[salsa::tracked]
 pub(crate) fn relative_lines<'db>(db: &'db dyn Db, instance: Instance<'db>) -> BTreeMap<Origin, u32> {
     let kernel = instance.kernel(db);
@@ -40,7 +41,7 @@ pub(crate) fn relative_lines<'db>(db: &'db dyn Db, instance: Instance<'db>) -> B
     lines
 }
 
-/// The place of an origin, or of the call that led to it, that is in an item.
+/// Returns the place of an origin if it is in the item; otherwise the place of the nearest call around it that is.
 fn place_in<'a>(lowered: &'a Lowered, item: &ItemKey, origin: Origin) -> Option<&'a Place> {
     let mut at = lowered.origins.get(origin.0 as usize)?;
     while at.place.item != *item {

@@ -1,4 +1,4 @@
-//! A database of this layer with a log of the queries that ran.
+//! A database of this layer that logs the queries that run.
 
 use hx_base::{Db as _, SourceFile, Workspace, testing::EventLog};
 
@@ -19,7 +19,7 @@ impl Default for TestDb {
 }
 
 impl TestDb {
-    /// With one file.
+    /// Returns a database with one file.
     pub(crate) fn with_file(text: &str) -> (TestDb, SourceFile) {
         let mut db = TestDb::default();
         let file = SourceFile::workspace(&db, "a.hx", text);

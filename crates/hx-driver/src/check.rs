@@ -1,4 +1,4 @@
-//! Checking files: everything the compiler finds, and on demand what the independent checker says of every solution.
+//! Checks files: reports everything that the compiler finds, and on demand the independent checker's verdict on every solution.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,11 +10,12 @@ use hx_workspace::Database;
 
 use crate::run::foreign_errors;
 
-/// Passes of the compiler follow nested expressions. This much is reserved, not used.
+/// Stack of a checking thread, because the compiler's passes recurse into nested expressions. The memory is reserved, not
+/// committed.
 const STACK: usize = 256 << 20;
 
-/// What is wrong with some files, and with what they use of others, ordered by place: [`check`] on as many threads as there
-/// are cores.
+/// Runs [`check`] on every file, on as many threads as there are cores. Returns the diagnostics of the files, and of the code
+/// that they use from other files, ordered by place.
 pub fn check_all(db: &Database, files: &[SourceFile], arch: Arch, verify: bool) -> Vec<Diagnostic> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let next = AtomicUsize::new(0);
@@ -29,7 +30,7 @@ pub fn check_all(db: &Database, files: &[SourceFile], arch: Arch, verify: bool) 
         let helpers = (1..cores.min(files.len())).filter_map(|_| {
             let db = db.clone();
             let work = &work;
-            // With fewer threads the others do more.
+            // If a thread cannot be started, the remaining threads check its share.
             std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, move || work(&db)).ok()
         });
         let helpers: Vec<_> = helpers.collect();
@@ -47,8 +48,8 @@ pub fn check_all(db: &Database, files: &[SourceFile], arch: Arch, verify: bool) 
     found
 }
 
-/// What is wrong with a file, ordered by place. With `verify`, the solution of every kernel's default instance is checked by
-/// enumeration as well, which debug builds do anyway.
+/// Returns the diagnostics of a file, ordered by place. With `verify`, also checks the solution of every kernel's default
+/// instance by enumeration, which debug builds always do.
 pub fn check(db: &dyn Db, file: SourceFile, arch: Arch, verify: bool) -> Vec<Diagnostic> {
     let mut found = check_file(db, file, arch).clone();
     if verify {

@@ -1,26 +1,26 @@
-//! `hx doctor`: what the machine has, and what each missing part disables.
+//! `hx doctor`: lists the parts that the machine has, and what each missing part disables.
 
 use hx_worker::toolkit::{find_cublaslt, find_nvdisasm, find_nvrtc};
 use hx_worker::{Absence, WorkerClient};
 
 use crate::machine::{Setup, arch_for, probe};
 
-/// Whether a part is there.
+/// Whether a part was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Good,
-    /// Missing, and something does not work for it.
+    /// The part is missing, and some feature does not work without it.
     Missing,
 }
 
-/// One part.
+/// The result for one part.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     pub part: &'static str,
     pub state: State,
     /// Version and place, or the reason why it is missing.
     pub text: String,
-    /// For a missing part: what it disables, where it was looked for, what would help.
+    /// For a missing part: what its absence disables, where it was searched for, and what would help.
     pub details: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Finding {
 
 const WITHOUT_GPU: &str = "kernels run on the simulator only (`--device sim`), benches do not run";
 
-/// Looks at every part that hx can use. It starts the worker process.
+/// Looks for every part that hx can use. This starts the worker process.
 pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
     let mut out = vec![Finding::good("hx", version.to_owned())];
     let nvrtc_files = find_nvrtc(&setup.search);
@@ -71,7 +71,7 @@ pub fn doctor(setup: &Setup, version: &str) -> Vec<Finding> {
                         ),
                     )
                 })),
-                // Without a driver there is nothing more to say of devices.
+                // Without a driver there are no devices: its own finding is enough.
                 Err(absence) if report.driver.is_ok() => {
                     out.push(Finding::missing("device", absence, WITHOUT_GPU))
                 }
@@ -133,7 +133,7 @@ fn cache(setup: &Setup) -> Finding {
     }
 }
 
-/// Makes the folder and a file in it, which is removed again.
+/// Checks that the folder can be made and written to, with a file that is removed again.
 fn writable(dir: &std::path::Path) -> std::io::Result<()> {
     hx_worker::own_files::create_folder(dir)?;
     hx_worker::own_files::check_owner(&std::fs::metadata(dir)?).map_err(std::io::Error::other)?;

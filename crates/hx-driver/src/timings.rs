@@ -1,4 +1,4 @@
-//! How long each stage of a kernel takes.
+//! Measures the time of each compilation stage of a kernel.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use hx_compile::{
 use hx_hir::file_items;
 use hx_target::Arch;
 
-/// A stage: its name, and what runs it. None of them is done already when its turn comes.
+/// A stage: its name, and the query that runs it. No earlier stage runs the query of a later one.
 type Stage = (&'static str, fn(&dyn Db, Instance<'_>));
 
 const STAGES: &[Stage] = &[
@@ -20,7 +20,7 @@ const STAGES: &[Stage] = &[
     ("sync", |db, of| _ = synchronization(db, of)),
 ];
 
-/// How long the stages of one kernel took, in their order.
+/// The times of the stages of one kernel, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelTimes {
     /// The path of its file.
@@ -31,8 +31,8 @@ pub struct KernelTimes {
     pub stages: Vec<(&'static str, Duration)>,
 }
 
-/// Runs the stages of every default instance of a file, one after the other, on a database that has not run them. What comes before
-/// them, names and types of the file, is not counted.
+/// Runs the stages of every default instance of a file one after the other. The database must not have run them before. Names and
+/// types of the file are resolved first, and are not counted.
 pub fn timings(db: &dyn Db, file: SourceFile, arch: Arch) -> Vec<KernelTimes> {
     hx_hir::file_diagnostics(db, file);
     let mut times = Vec::new();

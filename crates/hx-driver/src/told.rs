@@ -1,17 +1,18 @@
-//! Findings of kernels that were told already: every launch of an instance fails with the same ones.
+//! Avoids repeated diagnostics: every launch of an instance fails with the same errors of its kernel.
 
 use hx_base::{Diagnostic, line_index};
 use hx_hir::Db;
 use hx_host::eval::without_launch;
 
-/// What was told of kernels so far in one run of tests or benches, each with the case that it was told with.
+/// The kernel errors reported so far in one run of tests or benches, each with the case that first reported it.
 #[derive(Debug, Default)]
 pub struct Told {
     kernels: Vec<(Diagnostic, String)>,
 }
 
 impl Told {
-    /// What is new of the findings of a case; and for each of the others a line that says with which case it was told.
+    /// Splits the diagnostics of a case: returns the new ones, and for each known one a line that names the case that reported
+    /// it.
     pub fn news(&mut self, db: &dyn Db, case: &str, found: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<String>) {
         let (mut new, mut known) = (Vec::new(), Vec::new());
         for diagnostic in found {
@@ -31,7 +32,7 @@ impl Told {
     }
 }
 
-/// `HX0401 at k.hx:6:10, as in k.hx::t[1]`.
+/// Formats `HX0401 at k.hx:6:10, as in k.hx::t[1]`.
 fn repeated(db: &dyn Db, told: &Diagnostic, first: &str) -> String {
     let file = told.primary.file;
     let at = line_index(db, file).line_col(told.primary.range.start());

@@ -1,8 +1,7 @@
-//! Why layouts are what they are: the layout of each tensor of a kernel, the instructions that touch it, and the chain of
-//! reasons.
+//! Explains layouts: the layout of each tensor of a kernel, the instructions that touch it, and the chain of reasons.
 //!
-//! A tensor's reason names operations; each of these carried a layout over from another tensor that was decided earlier,
-//! whose reason comes below it, and so on down to what needed no reason but itself.
+//! A tensor's reason names operations. Each of them carried a layout over from another tensor, which was decided earlier. The
+//! reason of that tensor follows below, and so on down to a reason that needs no other tensor.
 
 mod candidates;
 
@@ -23,18 +22,18 @@ use hx_tile::{
 use crate::emit::{self, EmitError, Overrides};
 use crate::machine::Setup;
 
-/// Bytes of the widest access.
+/// Width in bytes of the widest access.
 const WIDEST: u32 = 16;
 
-/// A solved instance of a kernel, and where its text is.
+/// A solved instance of a kernel, with the database that holds its text.
 #[derive(Clone)]
 pub struct Solved<'a> {
     db: &'a dyn Db,
-    /// With what the solution adds, such as values that change hands.
+    /// The tile program with the operations that the solution adds, such as rearrangements between threads.
     lowered: Cow<'a, Lowered>,
     solution: &'a Solution,
     arch: Arch,
-    /// Extents and strides that are given; the others are multiples of 16.
+    /// Extents and strides with known values. All others are multiples of 16.
     dims: Vec<(String, i64)>,
 }
 
@@ -48,7 +47,7 @@ impl<'a> Solved<'a> {
     /// Solves the default instance of a kernel, with some compile-time arguments replaced.
     ///
     /// # Errors
-    /// When an argument fits nothing, or the kernel has no layouts.
+    /// If an argument does not fit its parameter, or the kernel has no layouts.
     pub fn new(
         db: &'a dyn Db,
         kernel: Kernel<'a>,
@@ -61,7 +60,7 @@ impl<'a> Solved<'a> {
         Ok(Solved::with(db, lowered, solution, setup.target, &[]))
     }
 
-    /// An instance that has layouts, with the dimensions and strides that its facts come from.
+    /// Returns the solved instance if it has layouts. `dims` are the dimensions and strides that its facts come from.
     pub fn of(db: &'a dyn Db, instance: Instance<'a>, dims: &[(String, i64)]) -> Option<Solved<'a>> {
         let lowered = tile_program(db, instance).as_ref().ok()?;
         let solution = solution(db, instance).as_ref().ok()?;
@@ -82,28 +81,28 @@ impl<'a> Solved<'a> {
         Solved { db, lowered, solution, arch, dims: dims.to_vec() }
     }
 
-    /// The tile program of the instance.
+    /// Returns the tile program of the instance.
     pub fn program(&self) -> &TileProgram {
         &self.lowered.program
     }
 
-    /// What was chosen for it.
+    /// Returns the instance's solution.
     pub fn solution(&self) -> &'a Solution {
         self.solution
     }
 
-    /// The tensors of that name, which may be several of different scopes; all where none is named.
+    /// Returns the tensors of that name, which may be several in different scopes, or all tensors without a name.
     ///
     /// # Errors
-    /// When there is none, as text.
+    /// If no tensor has that name, as text.
     pub fn tensors(&self, name: Option<&str>) -> Result<Vec<TensorId>, String> {
         tensors(&self.lowered.program, name)
     }
 
-    /// Every solution of an instance, the cheapest first, each with what becomes of the tensors of that name.
+    /// Formats every solution of an instance, cheapest first, each with the layouts and operations of the tensors of that name.
     ///
     /// # Errors
-    /// When the instance has none.
+    /// If the instance has no solution.
     pub fn candidates(
         db: &'a dyn Db,
         instance: Instance<'a>,
@@ -114,7 +113,7 @@ impl<'a> Solved<'a> {
         Ok(candidates::table(&lowered.program, all, tensor))
     }
 
-    /// The instance, and for each tensor its layout, the operations that touch it, and the chain of reasons.
+    /// Formats the instance, and for each tensor its layout, the operations that touch it, and the chain of reasons.
     pub fn why(&self, tensors: &[TensorId]) -> String {
         let (program, arch) = (&self.lowered.program, self.arch);
         let args: Vec<String> =
@@ -137,7 +136,7 @@ impl<'a> Solved<'a> {
         out
     }
 
-    /// What costs speed at these tensors, with its cause: accesses of fewer than 16 bytes, and bank conflicts that are left.
+    /// Lists what makes accesses to these tensors slow, with the cause: accesses narrower than 16 bytes, and bank conflicts.
     fn notes(&self, tensors: &[TensorId], out: &mut String) {
         let program = &self.lowered.program;
         let mut notes = Vec::new();
@@ -150,7 +149,7 @@ impl<'a> Solved<'a> {
             let place = self.place(op);
             if copy.bytes < WIDEST {
                 let width = format!("{} B", copy.bytes);
-                // The reason may begin with the width, too.
+                // The reason may begin with the width as well: do not repeat it.
                 let cause = copy.reason.text.replace(&format!("{width}: "), "");
                 notes.push(format!("#{} {width} an access{place}\n      {cause}", op.id.0));
             }
@@ -168,7 +167,7 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// Why an access to shared memory has bank conflicts.
+    /// Explains why an access to shared memory has bank conflicts.
     fn conflict_cause(&self, op: &Op) -> String {
         let program = &self.lowered.program;
         let shared = op.kind.tensors().into_iter().find(|tensor| !program.tensor(*tensor).is_register());
@@ -192,7 +191,7 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// One tensor: its layout, the operations that touch it, the reasons.
+    /// Formats one tensor: its layout, the operations that touch it, the reasons.
     fn tensor(&self, tensor: TensorId, out: &mut String) {
         let program = &self.lowered.program;
         let Some((layout, reason)) = layout_text(program, self.solution, tensor) else { return };
@@ -207,7 +206,7 @@ impl<'a> Solved<'a> {
         self.causes(tensor, 2, &mut BTreeSet::from([tensor]), &mut told, out);
     }
 
-    /// An operation with its place, instruction, and the reason for that.
+    /// Formats an operation with its place, its instruction, and the reason for the instruction.
     fn operation(&self, op: &Op, depth: usize, out: &mut String) {
         let indent = "  ".repeat(depth);
         let place = self.place(op);
@@ -222,7 +221,7 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// The tensors that a tensor's reason leads to, each with its own reason.
+    /// Formats the tensors that a tensor's reason leads to, each with its own reason, recursively.
     fn causes(
         &self,
         tensor: TensorId,
@@ -243,7 +242,8 @@ impl<'a> Solved<'a> {
             }
             for other in op.kind.tensors() {
                 let Some((layout, reason)) = layout_text(program, self.solution, other) else { continue };
-                // What the operation itself decided comes from it, as this tensor does.
+                // Skip a tensor whose layout this operation decided: it is an effect of the operation, as the current tensor is,
+                // not a cause.
                 if reason.from.contains(id) || !seen.insert(other) {
                     continue;
                 }
@@ -253,7 +253,7 @@ impl<'a> Solved<'a> {
         }
     }
 
-    /// ` (FILE:LINE:COLUMN)`.
+    /// Formats ` (FILE:LINE:COLUMN)`.
     fn place(&self, op: &Op) -> String {
         let place =
             self.lowered.origins.get(op.origin.0 as usize).and_then(|origin| origin.place.range(self.db));

@@ -1,6 +1,6 @@
-//! Values of element types: rounding, exact decoding, spacing.
+//! Converts values of element types: rounding, exact decoding, spacing.
 //!
-//! It knows single numbers only, not buffers.
+//! This module knows single numbers, not buffers.
 
 use crate::DType;
 use crate::float::{decode_finite, decode_ieee, encode_ieee, encode_saturating, spacing};
@@ -13,11 +13,11 @@ const E5M2_MAX: u64 = 0x7b;
 const E5M2_NAN: u64 = 0x7f;
 
 impl DType {
-    /// The bits of `x` in this type, rounded to nearest with ties to even.
+    /// Returns the bits of `x` in this type, rounded to nearest with ties to even.
     ///
     /// - `f16`, `bf16`, `tf32`, `f32`: overflow gives infinity; `tf32` keeps its low 13 bits zero.
-    /// - `f8e4m3`, `f8e5m2`: saturating, as the GPU's own conversion: magnitudes above 448 and 57344, infinity
-    ///   included, become those values with their sign; NaN becomes `0x7f`.
+    /// - `f8e4m3`, `f8e5m2`: saturating, as in the GPU's own conversion. Magnitudes above 448 and 57344, infinity included,
+    ///   become   those values with their sign; NaN becomes `0x7f`.
     /// - Integers: rounded, then saturated to the type's range; NaN becomes 0.
     /// - `bool`: 0 for 0, else 1.
     #[inline]
@@ -42,9 +42,9 @@ impl DType {
         }
     }
 
-    /// The value of `bits` in this type; bits above [`DType::bits`] do not count.
+    /// Returns the value of `bits` in this type. Bits above [`DType::bits`] are ignored.
     ///
-    /// Exact for every type but `i64` and `u64`, whose values beyond 2^53 are rounded to the nearest `f64`.
+    /// The result is exact for every type but `i64` and `u64`, whose values beyond 2^53 are rounded to the nearest `f64`.
     /// `tf32` ignores its low 13 bits, as the hardware does. Any nonzero `bool` is 1.
     #[inline]
     pub fn decode(self, bits: u64) -> f64 {
@@ -67,24 +67,24 @@ impl DType {
         }
     }
 
-    /// The bits as a two's complement integer of this type's width.
+    /// Returns the bits as a two's complement integer of this type's width.
     #[inline]
     pub fn sign_extend(self, bits: u64) -> i64 {
         let unused = 64 - self.bits();
         ((bits << unused) as i64) >> unused
     }
 
-    /// `x` rounded to this type and back: `decode(encode(x))`.
+    /// Rounds `x` to this type and back: `decode(encode(x))`.
     #[inline]
     pub fn round(self, x: f64) -> f64 {
         self.decode(self.encode(x))
     }
 
-    /// The distance between neighbouring values of this type at magnitude `|x|`.
+    /// Returns the distance between neighbouring values of this type at magnitude `|x|`.
     ///
-    /// Below the smallest normal value, 0 included, it is the subnormal spacing; beyond the largest finite value,
-    /// infinity included, that of the topmost binade. At a power of two it is the spacing above it.
-    /// Integers and `bool` answer 1. A NaN answers NaN.
+    /// Below the smallest normal value, 0 included, it is the subnormal spacing; beyond the largest finite value, infinity
+    /// included, it is the spacing of the topmost binade. At a power of two it is the spacing above it. Returns 1 for integers
+    /// and `bool`, and NaN for a NaN.
     pub fn ulp(self, x: f64) -> f64 {
         match self {
             DType::F16 => spacing(x, 10, -14, 15),
@@ -99,7 +99,7 @@ impl DType {
         }
     }
 
-    /// The largest finite value of this type, rounded to an `f64` where it has more than 53 bits.
+    /// Returns the largest finite value of this type, rounded to an `f64` if it has more than 53 bits.
     pub fn max_value(self) -> f64 {
         match self {
             DType::F16 => 65504.0,
@@ -115,7 +115,7 @@ impl DType {
         }
     }
 
-    /// The most negative finite value of this type: 0 for unsigned types and `bool`.
+    /// Returns the most negative finite value of this type: 0 for unsigned types and `bool`.
     pub fn min_value(self) -> f64 {
         if self.is_float() {
             -self.max_value()
@@ -126,8 +126,8 @@ impl DType {
         }
     }
 
-    /// Whether a number of the source may stand for one of this type: in a float type any but one that is finite and rounds
-    /// beyond the largest value, in an integer type a whole number of its range.
+    /// Reports whether a number of the source can stand for a value of this type. A float type accepts every number except a
+    /// finite one that rounds beyond the largest value. An integer type accepts whole numbers in its range.
     pub fn holds(self, x: f64) -> bool {
         if self.is_float() {
             let largest = self.max_value();
@@ -163,7 +163,7 @@ mod tests {
         for dtype in [DType::F16, DType::Bf16, DType::F8E4m3, DType::F8E5m2] {
             for bits in 0..=dtype.mask() {
                 let x = dtype.decode(bits);
-                // The saturating formats hold infinities that encoding never makes.
+                // Decoding yields infinities of the saturating formats, but encoding never makes them.
                 if x.is_finite() {
                     assert_eq!(dtype.encode(x), bits, "{dtype} {bits:#x} = {x}");
                 }
@@ -248,7 +248,7 @@ mod tests {
         #[test]
         fn encoding_agrees_with_the_half_crate(x in prop_oneof![any::<f64>(), -70000.0..70000.0, -1e-4..1e-4]) {
             prop_assume!(!x.is_nan());
-            // The crate leaves out the last 32 bits of the significand; one bit that stands for them keeps its rounding right.
+            // The crate ignores the last 32 bits of the significand. One bit that stands for them keeps its rounding correct.
             let bits = x.to_bits();
             let kept = f64::from_bits(bits >> 32 << 32 | u64::from(bits as u32 != 0) << 32);
             prop_assert_eq!(DType::F16.encode(x), u64::from(f16::from_f64(kept).to_bits()));

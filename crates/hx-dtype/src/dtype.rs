@@ -1,6 +1,6 @@
-//! The list of element types and their static facts: width, name, kind.
+//! The element types and their static facts: width, name, kind.
 //!
-//! It knows nothing of values; see `convert` for those.
+//! This module knows no values; see `convert` for those.
 
 use std::fmt;
 use std::str::FromStr;
@@ -62,7 +62,7 @@ impl DType {
         DType::F8E5m2,
     ];
 
-    /// Bits that one element takes in storage: 8 for `bool`, 32 for `tf32`.
+    /// Returns the bits of one element in storage: 8 for `bool`, 32 for `tf32`.
     #[inline]
     pub const fn bits(self) -> u32 {
         match self {
@@ -76,7 +76,7 @@ impl DType {
         }
     }
 
-    /// The name in source text, such as `bf16` or `f8e4m3`.
+    /// Returns the name in source text, such as `bf16` or `f8e4m3`.
     pub const fn name(self) -> &'static str {
         match self {
             DType::Bool => "bool",
@@ -104,12 +104,12 @@ impl DType {
         }
     }
 
-    /// The type of that name, if there is one.
+    /// Returns the type of this name, if there is one.
     pub fn parse(name: &str) -> Option<DType> {
         DType::ALL.into_iter().find(|dtype| dtype.name() == name)
     }
 
-    /// A floating-point type, `tf32` and the 8-bit formats included.
+    /// Reports whether this is a floating-point type, `tf32` and the 8-bit formats included.
     #[inline]
     pub const fn is_float(self) -> bool {
         matches!(
@@ -118,33 +118,33 @@ impl DType {
         )
     }
 
-    /// An integer type, signed or unsigned. `bool` is not one.
+    /// Reports whether this is an integer type, signed or unsigned. `bool` is not one.
     #[inline]
     pub const fn is_int(self) -> bool {
         !self.is_float() && !matches!(self, DType::Bool)
     }
 
-    /// A type with negative values: signed integers and floats.
+    /// Reports whether this type has negative values: signed integers and floats.
     #[inline]
     pub const fn is_signed(self) -> bool {
         self.is_float() || self.is_signed_int()
     }
 
-    /// A two's complement integer type; `i1` holds -1 and 0.
+    /// Reports whether this is a two's complement integer type. `i1` holds -1 and 0.
     #[inline]
     pub const fn is_signed_int(self) -> bool {
         matches!(self, DType::I1 | DType::I2 | DType::I4 | DType::I8 | DType::I16 | DType::I32 | DType::I64)
     }
 
-    /// Whether a matrix product may take elements of this type and of `other` as its two operands: of one type, of the two formats of
-    /// 8-bit floats, or integers of one width of at most 8 bits, signed or not.
+    /// Reports whether a matrix product may take elements of this type and of `other` as its two operands. They must be of the
+    /// same type, or both 8-bit floats, or both integers of one width of at most 8 bits, signed or not.
     pub const fn multiplies_with(self, other: DType) -> bool {
         let narrow = self.bits() <= 8 && self.bits() == other.bits();
         let floats = self.is_float() && other.is_float();
         self as u8 == other as u8 || narrow && (floats || self.is_int() && other.is_int())
     }
 
-    /// The stored bits that belong to an element: the low [`bits`](Self::bits) ones.
+    /// Returns the mask of an element's stored bits: the low [`bits`](Self::bits) ones.
     #[inline]
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
@@ -157,7 +157,7 @@ impl fmt::Display for DType {
     }
 }
 
-/// A text that names no element type.
+/// A text that does not name an element type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownDType(pub String);
 

@@ -1,19 +1,19 @@
-//! Rounding an `f64` to a smaller binary floating-point format and back, bit by bit.
+//! Rounds an `f64` to a smaller binary floating-point format and decodes it, bit by bit.
 //!
-//! Each format is `E` exponent bits and `M` mantissa bits below a sign bit. It knows the formats' arithmetic only,
-//! not which element type uses which.
+//! Each format has `E` exponent bits and `M` mantissa bits below a sign bit. This module knows the arithmetic of the formats, not
+//! which element type uses which format.
 
 const F64_MANTISSA: u32 = 52;
 
-/// Bias of a format with `e` exponent bits.
+/// Returns the bias of a format with `e` exponent bits.
 #[inline]
 const fn bias(e: u32) -> i64 {
     (1 << (e - 1)) - 1
 }
 
-/// Magnitude bits of finite `x` rounded to nearest even, without a limit upward: past the largest exponent the
-/// result simply goes on counting, so that the caller can compare it with the largest value of its format.
-/// Infinity and NaN answer `None`.
+/// Returns the magnitude bits of finite `x` rounded to nearest even, without an upper limit. Past the largest exponent the bits
+/// continue to count, so that the caller can compare the result with the largest value of its format. Returns `None` for infinity
+/// and NaN.
 #[inline]
 fn magnitude<const E: u32, const M: u32>(x: f64) -> Option<u64> {
     let bits = x.to_bits() & (u64::MAX >> 1);
@@ -29,8 +29,8 @@ fn magnitude<const E: u32, const M: u32>(x: f64) -> Option<u64> {
         let odd = (wide >> shift) & 1;
         return Some((wide + ((1 << (shift - 1)) - 1) + odd) >> shift);
     }
-    // Subnormal in the target: the implicit bit becomes explicit and the shift grows. Beyond 53 places nothing
-    // is left, not even a tie. An f64 subnormal is far below any target, so its missing implicit bit is harmless.
+    // The result is subnormal in the target: the implicit bit becomes explicit, and the shift grows. Beyond 53 places no bit is
+    // left, not even a tie. An f64 subnormal is far below any target, so its missing implicit bit is harmless.
     let shift = i64::from(F64_MANTISSA - M) + 1 - target;
     if shift > 53 {
         return Some(0);
@@ -40,8 +40,8 @@ fn magnitude<const E: u32, const M: u32>(x: f64) -> Option<u64> {
     Some((wide + ((1u64 << (shift - 1)) - 1) + odd) >> shift)
 }
 
-/// Bits of `x` in an IEEE-like format: overflow and infinity give infinity, NaN gives the GPU's canonical NaN,
-/// which is positive with all mantissa bits set.
+/// Encodes `x` in an IEEE-like format. Overflow and infinity become infinity; NaN becomes the GPU's canonical NaN, which is
+/// positive with all mantissa bits set.
 #[inline]
 pub(crate) fn encode_ieee<const E: u32, const M: u32>(x: f64) -> u64 {
     let infinity = ((1u64 << E) - 1) << M;
@@ -53,8 +53,8 @@ pub(crate) fn encode_ieee<const E: u32, const M: u32>(x: f64) -> u64 {
     }
 }
 
-/// Bits of `x` in a format whose conversion saturates: anything above `largest`, infinity included, becomes
-/// `largest` with its sign, and NaN becomes the positive `nan`.
+/// Encodes `x` in a format whose conversion saturates. A value above `largest`, infinity included, becomes `largest` with its
+/// sign, and NaN becomes the positive `nan`.
 #[inline]
 pub(crate) fn encode_saturating<const E: u32, const M: u32>(x: f64, largest: u64, nan: u64) -> u64 {
     let sign = (x.to_bits() >> 63) << (E + M);
@@ -65,7 +65,7 @@ pub(crate) fn encode_saturating<const E: u32, const M: u32>(x: f64, largest: u64
     }
 }
 
-/// Value of `bits` in an IEEE-like format.
+/// Decodes `bits` in an IEEE-like format.
 #[inline]
 pub(crate) fn decode_ieee<const E: u32, const M: u32>(bits: u64) -> f64 {
     let exponent = (bits >> M) & ((1 << E) - 1);
@@ -77,7 +77,7 @@ pub(crate) fn decode_ieee<const E: u32, const M: u32>(bits: u64) -> f64 {
     decode_finite::<E, M>(bits)
 }
 
-/// Value of `bits` in a format all of whose exponents are ordinary.
+/// Decodes `bits` in a format without infinities, whose exponents are all ordinary.
 #[inline]
 pub(crate) fn decode_finite<const E: u32, const M: u32>(bits: u64) -> f64 {
     let sign = ((bits >> (E + M)) & 1) << 63;
@@ -91,7 +91,7 @@ pub(crate) fn decode_finite<const E: u32, const M: u32>(bits: u64) -> f64 {
     f64::from_bits(sign | (wide << F64_MANTISSA) | (mantissa << (F64_MANTISSA - M)))
 }
 
-/// Spacing of a format's values at magnitude `x`, for a format with `m` mantissa bits whose normal values have
+/// Returns the spacing of a format's values at magnitude `x`. The format has `m` mantissa bits, and its normal values have
 /// exponents from `min` to `max`.
 pub(crate) fn spacing(x: f64, m: i32, min: i32, max: i32) -> f64 {
     if x.is_nan() {
@@ -101,7 +101,7 @@ pub(crate) fn spacing(x: f64, m: i32, min: i32, max: i32) -> f64 {
     power_of_two(exponent.clamp(min, max) - m)
 }
 
-/// 2 to the power `e`, for any exponent an `f64` can hold, subnormals included.
+/// Returns 2 to the power `e`, for any exponent of an `f64`, subnormals included.
 fn power_of_two(e: i32) -> f64 {
     if e >= -1022 {
         f64::from_bits(((e + 1023) as u64) << F64_MANTISSA)

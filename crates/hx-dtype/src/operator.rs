@@ -1,7 +1,7 @@
-//! Elementwise operators: names, arity, result types and exact meaning on bits.
+//! Elementwise operators: names, arity, result types and exact results on bits.
 //!
-//! Meaning is IEEE 754 with rounding to nearest even, once for each operator; transcendental functions are computed in `f64` and
-//! rounded, which a GPU's approximations meet within a few units in the last place. Integers wrap; `/` and `%` floor, and are 0 where
+//! Results follow IEEE 754 with rounding to nearest even, once for each operator. Transcendental functions are computed in `f64`
+//! and rounded; a GPU's approximations differ by a few units in the last place. Integers wrap; `/` and `%` floor, and are 0 if
 //! the divisor is 0.
 
 use crate::DType;
@@ -48,10 +48,10 @@ pub enum Operator {
     Select,
 }
 
-/// One row for each operator.
+/// The row of an operator.
 struct Row {
     operator: Operator,
-    /// Its name as a function of the language, or its sign.
+    /// The name as a function of the language, or the sign.
     name: &'static str,
     arity: usize,
 }
@@ -99,45 +99,45 @@ const ROWS: &[Row] = &[
 ];
 
 impl Operator {
-    /// Its name as a function of the language, or its sign.
+    /// Returns the name as a function of the language, or the sign.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// Number of operands.
+    /// Returns the number of operands.
     pub fn arity(self) -> usize {
         self.row().arity
     }
 
-    /// The operator of that name and arity.
+    /// Returns the operator of this name and arity.
     pub fn find(name: &str, arity: usize) -> Option<Operator> {
         ROWS.iter().find(|r| r.name == name && r.arity == arity).map(|r| r.operator)
     }
 
     fn row(self) -> &'static Row {
-        // Every operator has its row; a test enumerates them.
+        // Every operator has its row, which a test checks by enumeration.
         ROWS.iter().find(|r| r.operator == self).unwrap_or(&ROWS[0])
     }
 
-    /// Compares its operands: the result is `bool`.
+    /// Reports whether the operator compares its operands: the result is `bool`.
     pub fn is_comparison(self) -> bool {
         matches!(self, Operator::Lt | Operator::Le | Operator::Eq | Operator::Ne)
     }
 
-    /// Has a meaning on floating-point operands only.
+    /// Reports whether the operator is defined on floating-point operands only.
     pub fn is_transcendental(self) -> bool {
         use Operator::*;
         matches!(self, Exp | Exp2 | Log | Log2 | Sqrt | Rsqrt | Tanh | Sigmoid | Sin | Cos | Erf)
     }
 
-    /// The type of the result for operands of type `operand` (of `where`, the type of its choices).
+    /// Returns the type of the result for operands of type `operand` (for `where`: the type of its choices).
     pub fn result(self, operand: DType) -> DType {
         if self.is_comparison() { DType::Bool } else { operand }
     }
 
-    /// The value on bits of `dtype`; the condition of `where` is a `bool`.
+    /// Evaluates the operator on bits of `dtype`. The condition of `where` is a `bool`.
     ///
-    /// Missing operands count as 0; the language and the lowering check arity.
+    /// Missing operands count as 0; the language and the lowering check the arity.
     pub fn eval(self, dtype: DType, args: &[u64]) -> u64 {
         let arg = |i: usize| args.get(i).copied().unwrap_or(0);
         match self {
@@ -166,7 +166,8 @@ impl Operator {
         self.float(dtype, [x, y, z])
     }
 
-    /// Sums and products of two operands of at most 32 bits are exact or innocuously rounded twice in `f64`.
+    /// Computes in `f64`. Sums and products of two operands of at most 32 bits are exact there, or their double rounding is
+    /// innocuous.
     fn float(self, dtype: DType, [x, y, z]: [f64; 3]) -> u64 {
         use Operator::*;
         let value = match self {
@@ -191,7 +192,7 @@ impl Operator {
             Mul => x * y,
             Div => x / y,
             Rem => x - (x / y).floor() * y,
-            // As the hardware's: -0 is below 0, and a NaN yields the other operand.
+            // As on the hardware: -0 orders below 0, and a NaN yields the other operand.
             Min if x == y => {
                 if x.is_sign_negative() {
                     x
@@ -215,7 +216,7 @@ impl Operator {
         dtype.encode(value)
     }
 
-    /// What the sign of the highest of 64 bits makes a difference to.
+    /// Computes the operators whose result on 64 bits depends on whether the highest bit is a sign.
     fn unsigned(self, x: u64, y: u64) -> Option<u64> {
         Some(match self {
             Operator::Div if y != 0 => x / y,
@@ -265,7 +266,7 @@ fn mask(dtype: DType) -> u64 {
     if dtype.bits() == 64 { u64::MAX } else { (1 << dtype.bits()) - 1 }
 }
 
-/// Bits as a number, with the sign of a signed type.
+/// Returns the bits as a number, with the sign of a signed type.
 fn signed(dtype: DType, bits: u64) -> i64 {
     if dtype.is_signed() {
         let up = 64 - dtype.bits();
@@ -280,14 +281,15 @@ fn floor_div(x: i64, y: i64) -> i64 {
     if x.wrapping_rem(y) != 0 && (x < 0) != (y < 0) { q - 1 } else { q }
 }
 
-/// The error function, by its series near 0 and the continued fraction of its complement elsewhere, to full double precision.
+/// Computes the error function to full double precision: by its series near 0, elsewhere by the continued fraction of its
+/// complement.
 fn erf(x: f64) -> f64 {
     let a = x.abs();
     if a.is_nan() {
         return x;
     }
     let value = if a < 2.5 {
-        // erf(x) = 2/√π · e^(−x²) · Σ 2ⁿ x^(2n+1) / (1·3·…·(2n+1)): every term is positive.
+        // Uses erf(x) = 2/√π · e^(−x²) · Σ 2ⁿ x^(2n+1) / (1·3·…·(2n+1)), whose terms are all positive.
         let (mut term, mut sum, mut n) = (a, a, 0.0);
         while term > sum * 1e-17 {
             n += 1.0;
@@ -370,7 +372,7 @@ mod tests {
 
     #[test]
     fn erf_at_known_points() {
-        // Values of the NIST handbook, table 7.
+        // The values are those of the NIST handbook, table 7.
         for (x, want) in
             [(0.5, 0.520_499_877_813_046_5), (1.0, 0.842_700_792_949_714_9), (3.0, 0.999_977_909_503_001_4)]
         {

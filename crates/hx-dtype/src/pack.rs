@@ -1,10 +1,10 @@
-//! Elements in packed little-endian bytes; below 8 bits, the first element takes the lowest bits of its byte.
+//! Reads and writes elements in packed little-endian bytes. Below 8 bits, the first element takes the lowest bits of its byte.
 //!
-//! It knows widths and bytes, not what the bits mean.
+//! This module knows widths and bytes, not the meaning of the bits.
 
 use crate::DType;
 
-/// Bytes that `count` packed elements take, rounded up to a whole byte.
+/// Returns the bytes that `count` packed elements take, rounded up to a whole byte.
 ///
 /// Saturates at `usize::MAX`.
 #[inline]
@@ -13,10 +13,10 @@ pub fn packed_bytes(dtype: DType, count: usize) -> usize {
     if bits >= 8 { count.saturating_mul(bits / 8) } else { count.div_ceil(8 / bits) }
 }
 
-/// The bits of element `index`.
+/// Returns the bits of element `index`.
 ///
 /// # Panics
-/// When the element lies beyond `bytes`.
+/// If the element lies beyond `bytes`.
 #[inline]
 pub fn load(dtype: DType, bytes: &[u8], index: usize) -> u64 {
     match dtype.bits() {
@@ -31,10 +31,10 @@ pub fn load(dtype: DType, bytes: &[u8], index: usize) -> u64 {
     }
 }
 
-/// Writes the low bits of `value` as element `index`; other elements keep theirs.
+/// Writes the low bits of `value` as element `index`. Other elements in the same byte keep their bits.
 ///
 /// # Panics
-/// When the element lies beyond `bytes`.
+/// If the element lies beyond `bytes`.
 #[inline]
 pub fn store(dtype: DType, bytes: &mut [u8], index: usize, value: u64) {
     match dtype.bits() {
@@ -50,7 +50,7 @@ pub fn store(dtype: DType, bytes: &mut [u8], index: usize, value: u64) {
     }
 }
 
-/// Byte and bit offset of an element narrower than a byte.
+/// Returns the byte and bit offset of an element narrower than a byte.
 #[inline]
 fn place(bits: u32, index: usize) -> (usize, u32) {
     let per_byte = (8 / bits) as usize;

@@ -1,39 +1,40 @@
-//! A document whose line ends are open, and the choice of them.
+//! A document whose line breaks are still open, and the printer that chooses them.
 //!
-//! A group is printed on one line if it fits, else each of its own lines ends. Knows characters and widths only.
+//! A group is printed on one line if it fits; otherwise each of its own line breaks is taken. This module knows characters and
+//! widths only.
 
 /// A piece of a document.
 #[derive(Debug, Clone)]
 pub(crate) enum Doc {
     Text(String),
     Space,
-    /// A space, or the end of a line in a group that is broken.
+    /// A space, or a line break if the group is broken.
     Line,
-    /// Nothing, or the end of a line in a group that is broken.
+    /// A line break if the group is broken, else nothing.
     Soft,
-    /// The end of a line.
+    /// A line break.
     Hard,
-    /// The end of a line and an empty line.
+    /// A line break and an empty line.
     Blank,
-    /// Text that is there only in a group that is broken.
+    /// Text that is printed only if the group is broken.
     IfBroken(&'static str),
-    /// A comment behind code, with the column it had, and whether that column was chosen (more than a space is before it).
+    /// A comment after code, its original column, and whether the author chose that column (more than one space is before it).
     Trailing {
         text: String,
         column: usize,
         is_aligned: bool,
     },
-    /// A comment before a closing bracket: behind code, if the bracket gets a line of its own.
+    /// A comment before a closing bracket. If the bracket gets a line of its own, the comment stays after the code.
     Tail(String),
     Group(Block),
     Indent(Block),
 }
 
-/// Pieces in a row.
+/// A sequence of pieces.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Block {
     docs: Vec<Doc>,
-    /// Whether a line ends inside in any case.
+    /// Whether the block contains a line break in any case.
     must_break: bool,
 }
 
@@ -49,7 +50,7 @@ impl Block {
     }
 }
 
-/// Spaces of one level of indentation.
+/// The width of one level of indentation.
 const INDENT: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,7 @@ enum Mode {
 
 type Step<'a> = (usize, Mode, &'a Doc);
 
-/// The text of a document. Every line ends without spaces, the last one with a line end.
+/// Prints a document. No line ends with spaces, and the last line ends with a line break.
 pub(crate) fn print(document: &Block, width: usize) -> String {
     let mut printer =
         Printer { out: String::new(), column: 0, line_indent: 0, line: 0, width, trailing: Vec::new() };
@@ -97,23 +98,23 @@ fn push<'a>(steps: &mut Vec<Step<'a>>, indent: usize, mode: Mode, docs: &'a [Doc
 
 struct Printer {
     out: String,
-    /// The column that is reached, and the indentation that the line gets when it gets a text.
+    /// The current column, and the indentation that the line gets once it has a text.
     column: usize,
     line_indent: usize,
-    /// The number of the line.
+    /// The number of the current line.
     line: usize,
     width: usize,
     trailing: Vec<Trailing>,
 }
 
-/// A comment behind code, whose distance from it is chosen when the whole text is there.
+/// A comment after code. Its distance from the code is chosen when the whole text is printed.
 struct Trailing {
-    /// Where it starts in the text, which has no space before it yet.
+    /// The position of the comment in the text, which has no space before it yet.
     at: usize,
     line: usize,
-    /// The column at which the code ends.
+    /// The column at which the code before it ends.
     code_end: usize,
-    /// The column it had, and whether that was chosen.
+    /// The original column, and whether the author chose it.
     column: usize,
     is_aligned: bool,
 }
@@ -151,7 +152,8 @@ impl Printer {
         self.text(text);
     }
 
-    /// Whether the pieces fit on the rest of the line, with what follows up to where a line can end.
+    /// Reports whether the pieces fit on the rest of the line, together with the text after them up to the next possible line
+    /// break.
     fn fits(&self, docs: &[Doc], rest: &[Step<'_>]) -> bool {
         let start = if self.column == 0 { self.line_indent } else { self.column };
         let Some(mut left) = self.width.checked_sub(start) else { return false };
@@ -200,8 +202,8 @@ impl Printer {
     }
 }
 
-/// The column of each comment behind code. Comments on lines in a row that had one column have one again, to the right of
-/// the longest line. A comment alone keeps the column that was chosen for it, if its line leaves room.
+/// Returns the column of each comment after code. Comments on consecutive lines that shared a column share one again, to the
+/// right of the longest line. A comment alone keeps its chosen column if the code on its line leaves room.
 fn columns(trailing: &[Trailing]) -> Vec<usize> {
     let mut columns = Vec::new();
     let in_one_run = |a: &Trailing, b: &Trailing| a.line + 1 == b.line && a.column == b.column;

@@ -1,6 +1,6 @@
-//! Tokens with their comments, into a document.
+//! Writes tokens with their comments into a document.
 //!
-//! What separates two tokens is set before the second is written, because a comment between them has a say in it.
+//! The separator of two tokens is set before the second is written, because a comment between them may change it.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use crate::{
     doc::{Block, Doc},
 };
 
-/// What separates the next token from the last.
+/// The separator between the last token and the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sep {
-    /// Nothing, at the start of the text.
+    /// The start of the text, where there is no separator.
     Start,
     None,
     Space,
-    /// A space or the end of a line, by its group.
+    /// A space, or a line break if the group is broken.
     Line,
-    /// Nothing or the end of a line, by its group.
+    /// A line break if the group is broken, else nothing.
     Soft,
-    /// The end of a line.
+    /// A line break.
     Hard,
-    /// The end of a line, with the empty line that the author left there, if any.
+    /// A line break, and the empty line that the author left there, if any.
     Keep,
-    /// The end of a line and an empty line.
+    /// A line break and an empty line.
     Blank,
 }
 
@@ -64,7 +64,7 @@ impl Writer {
         }
     }
 
-    /// Sets what separates the next token from the last one. A line end that a comment needs stays.
+    /// Sets the separator of the last token and the next. A line break that a comment needs stays.
     pub(crate) fn sep(&mut self, sep: Sep) {
         let is_needed = matches!(self.sep, Sep::Hard | Sep::Keep);
         let is_soft = !matches!(sep, Sep::Hard | Sep::Keep | Sep::Blank);
@@ -90,7 +90,7 @@ impl Writer {
         self.sep = Sep::None;
     }
 
-    /// Writes the comments before a token, and what separates the token from what was before it.
+    /// Writes the comments before a token, and the separator between the token and the text before it.
     pub(crate) fn lead(&mut self, token: &SyntaxToken) {
         let before = self.before.remove(&token.text_range().start());
         let Some(before) = before else { return };
@@ -98,7 +98,7 @@ impl Writer {
         self.write_sep(before.after_blank);
     }
 
-    /// Writes the comments before a token, and not yet the separation from it.
+    /// Writes the comments before a token, but not yet the separator after them.
     pub(crate) fn comments_before(&mut self, token: &SyntaxToken) {
         if let Some(before) = self.before.get_mut(&token.text_range().start()) {
             let comments = std::mem::take(&mut before.comments);
@@ -171,7 +171,7 @@ impl Writer {
         self.push(Doc::IfBroken(text));
     }
 
-    /// Opens a group that begins with `node`. Comments before it stay outside: they break no line inside.
+    /// Opens a group that begins with `node`. Comments before the node stay outside, so that they do not break the group.
     pub(crate) fn open_group(&mut self, node: &SyntaxNode) {
         if let Some(first) = first_token(node) {
             self.lead(&first);
@@ -179,7 +179,7 @@ impl Writer {
         self.open.push((Open::Group, Block::default()));
     }
 
-    /// Opens a group that begins with a place where a line can end.
+    /// Opens a group that begins with a possible line break.
     pub(crate) fn open_line_group(&mut self) {
         self.open.push((Open::Group, Block::default()));
     }
@@ -188,7 +188,7 @@ impl Writer {
         self.open.push((Open::Indent, Block::default()));
     }
 
-    /// Closes what was opened last.
+    /// Closes the group or indentation opened last.
     pub(crate) fn close(&mut self) {
         debug_assert!(self.open.len() > 1, "what is closed was opened");
         if self.open.len() < 2 {
@@ -202,7 +202,7 @@ impl Writer {
     }
 }
 
-/// The first token of a node that is no trivia.
+/// Returns the first token of a node that is not trivia.
 pub(crate) fn first_token(node: &SyntaxNode) -> Option<SyntaxToken> {
     let mut tokens = node.descendants_with_tokens().filter_map(|it| it.into_token());
     tokens.find(|token| !SyntaxKind::is_trivia(token.kind()))

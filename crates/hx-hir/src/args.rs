@@ -1,22 +1,22 @@
-//! Which argument of a call belongs to which parameter.
+//! Matches the arguments of a call to parameters.
 
 use crate::{Arg, BuiltinParam, Need};
 
-/// What is wrong with the arguments of a call. Positions are those of the call's arguments.
+/// A problem with the arguments of a call. Positions count the call's arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ArgProblem {
-    /// More positional arguments than parameters that take one; the first that has no place.
+    /// The call has more positional arguments than positional parameters; `arg` is the first one without a parameter.
     TooMany { arg: usize, found: usize, wanted: usize },
-    /// The parameters that have no argument.
+    /// Required parameters without an argument.
     Missing { params: Vec<String> },
     /// No parameter has this name.
     UnknownName { arg: usize },
-    /// The parameter has an argument already.
+    /// The parameter already has the argument `first`.
     Twice { arg: usize, first: usize },
 }
 
-/// The argument of each parameter, and what does not fit. A [`Need::Rest`] parameter takes its first argument here; the others
-/// follow it.
+/// Returns the argument of each parameter, and the problems found. A [`Need::Rest`] parameter gets its first argument here; the
+/// others follow that one in the call.
 pub fn match_args(params: &[(&str, Need)], args: &[Arg]) -> (Vec<Option<usize>>, Vec<ArgProblem>) {
     let mut slots: Vec<Option<usize>> = vec![None; params.len()];
     let mut problems = Vec::new();
@@ -64,7 +64,7 @@ pub fn match_args(params: &[(&str, Need)], args: &[Arg]) -> (Vec<Option<usize>>,
     (slots, problems)
 }
 
-/// The parameters of a built-in function as [`match_args`] wants them.
+/// Converts the parameters of a built-in function to the form that [`match_args`] takes.
 pub fn builtin_params(params: &[BuiltinParam]) -> Vec<(&str, Need)> {
     params.iter().map(|p| (p.name, p.need)).collect()
 }

@@ -1,7 +1,7 @@
-//! Bodies: what items do, without positions, and the queries that make them.
+//! Bodies of items, without positions, and the queries that make them.
 //!
-//! Each item is taken apart once; the body and its source map are projections of that, so that inference, which reads only
-//! the body, does not run again when nothing but positions changed.
+//! A single query lowers each item. The body and its source map are projections of its result, so that inference, which reads
+//! only the body, does not run again when only positions changed.
 
 use hx_syntax::ast::{self, AstNode as _};
 
@@ -15,18 +15,18 @@ use crate::{
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Body {
     pub store: ExprStore,
-    /// The block; for a constant its value.
+    /// The block; the value of a constant.
     pub root: ExprId,
     /// `for (m, n) in [...]` of a test or bench.
     pub cases: Option<Cases>,
-    /// The written type of a constant.
+    /// The type annotation of a constant.
     pub ty: Option<TypeRefId>,
 }
 
 /// The cases of a parameterized test or bench.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cases {
-    /// What each case binds.
+    /// The pattern that each case is bound to.
     pub pat: PatId,
     /// The list of cases.
     pub values: ExprId,
@@ -138,19 +138,19 @@ fn lowered_cell<'db>(db: &'db dyn Db, cell: Cell<'db>) -> Option<(Body, SourceMa
     Some((Body { store: c.store, root, cases: None, ty: None }, c.map))
 }
 
-/// The header of a kernel.
+/// Returns the header of a kernel.
 #[salsa::tracked]
 pub fn kernel_signature<'db>(db: &'db dyn Db, kernel: Kernel<'db>) -> KernelSignature {
     lowered_kernel(db, kernel).as_ref().map(|l| l.signature.clone()).unwrap_or_default()
 }
 
-/// The header of a tile function.
+/// Returns the header of a tile function.
 #[salsa::tracked]
 pub fn fn_signature<'db>(db: &'db dyn Db, function: Function<'db>) -> FnSignature {
     lowered_fn(db, function).as_ref().map(|l| l.signature.clone()).unwrap_or_default()
 }
 
-/// The places of the header of a kernel or function; empty for other items.
+/// Returns the places of the header of a kernel or function; `None` for other items.
 pub fn signature_source_map<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<&'db SignatureSourceMap> {
     match item {
         Item::Kernel(it) => lowered_kernel(db, it).as_ref().map(|l| &l.signature_map),
@@ -159,7 +159,7 @@ pub fn signature_source_map<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<&'d
     }
 }
 
-/// The body of an item; empty for a `use`.
+/// Returns the body of an item; empty for a `use`.
 #[salsa::tracked]
 pub fn body_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Body {
     let pair = |lowered: &Option<(Body, SourceMap)>| lowered.as_ref().map(|(body, _)| body.clone());
@@ -176,7 +176,8 @@ pub fn body_of<'db>(db: &'db dyn Db, item: Item<'db>) -> Body {
     body.unwrap_or_else(|| finish_body(Collector::default(), None, None).0)
 }
 
-/// The places of an item's body. Only those who report may ask.
+/// Returns the places of an item's body. Only code that reports diagnostics may call this: a query that reads places runs again
+/// whenever text moves.
 pub fn body_source_map<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<&'db SourceMap> {
     let pair = |lowered: &'db Option<(Body, SourceMap)>| lowered.as_ref().map(|(_, map)| map);
     match item {

@@ -1,22 +1,22 @@
-//! The names that every file knows without importing them, as data: what they take and what they are for.
+//! The table of built-in names, which every file knows without importing them: their parameters and documentation.
 //!
-//! The table says nothing of how anything is computed. Completion, hovers, arity checks and the host read it.
+//! The table does not say how anything is computed. Completion, hovers, arity checks and the host read it.
 
 use crate::Item;
 
-/// Where a built-in name has a meaning.
+/// The code in which a built-in name has a meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Place {
     /// In `kernel` and `fn`.
     Device,
     /// In `test`, `bench`, `main` and the REPL.
     Host,
-    /// In both, and in constants.
+    /// In device code, in host code, and in constants.
     Both,
 }
 
 impl Place {
-    /// Where the names of an item are looked up.
+    /// Returns the place in which the names of an item are looked up.
     pub(crate) fn of(item: Item<'_>) -> Place {
         match item {
             Item::Kernel(_) | Item::Function(_) => Place::Device,
@@ -26,16 +26,16 @@ impl Place {
     }
 }
 
-/// How a parameter is given.
+/// How an argument is passed to a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Need {
     /// By position, or by name.
     Required,
-    /// By position or by name, or left out.
+    /// By position or by name; may be omitted.
     Optional,
-    /// By name only, or left out.
+    /// By name only; may be omitted.
     Named,
-    /// Any number, by position.
+    /// Any number of arguments, by position.
     Rest,
 }
 
@@ -49,12 +49,12 @@ pub struct BuiltinParam {
 /// A built-in name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Builtin {
-    /// The name, with `::` where it is a path.
+    /// The name, with `::` if it is a path.
     pub name: &'static str,
     pub place: Place,
-    /// Nothing for a value such as `block_idx`.
+    /// The parameters; `None` for a value such as `block_idx`.
     pub params: Option<&'static [BuiltinParam]>,
-    /// One line of Markdown.
+    /// The documentation: one line of Markdown.
     pub doc: &'static str,
 }
 
@@ -63,12 +63,12 @@ pub struct Builtin {
 pub struct BuiltinId(u16);
 
 impl BuiltinId {
-    /// The row.
+    /// Returns the row.
     pub fn get(self) -> &'static Builtin {
         &BUILTINS[usize::from(self.0)]
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         self.get().name
     }
@@ -80,19 +80,19 @@ impl std::fmt::Debug for BuiltinId {
     }
 }
 
-/// The built-in of that name for code at `place` ([`Place::Both`] asks for what has a meaning everywhere).
+/// Finds the built-in of that name for code at `place`. [`Place::Both`] finds only names that have a meaning everywhere.
 pub fn builtin(name: &str, place: Place) -> Option<BuiltinId> {
     let fits = |b: &Builtin| b.name == name && (b.place == place || b.place == Place::Both);
     BUILTINS.iter().position(fits).map(|i| BuiltinId(i as u16))
 }
 
-/// Every built-in name, in the order of the table.
+/// Returns every built-in name, in the order of the table.
 pub fn builtins() -> impl Iterator<Item = BuiltinId> {
     (0..BUILTINS.len()).map(|i| BuiltinId(i as u16))
 }
 
 impl Builtin {
-    /// As it would be declared, `copy(src, dst)`.
+    /// Returns the signature as it would be declared, such as `copy(src, dst)`.
     pub fn signature(&self) -> String {
         let Some(params) = self.params else { return self.name.to_owned() };
         let mut text = format!("{}(", self.name);
@@ -143,7 +143,7 @@ const UNARY: &[BuiltinParam] = &[required("x")];
 const BINARY: &[BuiltinParam] = &[required("a"), required("b")];
 const REDUCE: &[BuiltinParam] = &[required("t"), named("axis")];
 const EXTREME: &[BuiltinParam] = &[required("a"), optional("b"), named("axis")];
-// On the host a reduced axis goes away, as in NumPy, unless `keepdims:` keeps it with extent 1.
+// On the host a reduction removes the axis, as in NumPy. `keepdims:` keeps it with extent 1.
 const HOST_REDUCE: &[BuiltinParam] = &[required("t"), named("axis"), named("keepdims")];
 const HOST_EXTREME: &[BuiltinParam] = &[required("a"), optional("b"), named("axis"), named("keepdims")];
 const TENSOR: &[BuiltinParam] = &[required("dtype"), required("shape"), named("layout")];
@@ -194,7 +194,7 @@ static BUILTINS: &[Builtin] = &[
         &[required("t"), required("rows")],
         "A global view whose rows are picked by an index tensor.",
     ),
-    // Moving.
+    // Data movement and conversion.
     function("copy", Device, &[required("src"), required("dst")], "Moves a tile between any two memories."),
     function(
         "copy_async",
@@ -243,7 +243,7 @@ static BUILTINS: &[Builtin] = &[
         "A matrix product that `gemm_wait` completes.",
     ),
     function("gemm_wait", Device, &[required("n")], "Waits until at most `n` matrix products are in flight."),
-    // Time.
+    // Synchronization.
     function("sync", Device, &[], "Block barrier."),
     function("sync_warp", Device, &[], "Barrier of each warp on its own: orders what its 32 threads do."),
     function("commit", Device, &[], "Closes a group of asynchronous copies."),
@@ -419,7 +419,7 @@ static BUILTINS: &[Builtin] = &[
     function("table", Host, &[required("l")], "Every index of a layout, in order."),
     function("linear", Host, &[required("l")], "A layout as a linear map of bits."),
     function("to_layout", Host, &[required("l")], "A linear map of bits as a layout."),
-    // The host.
+    // Host functions.
     function("randn", Host, RANDOM, "A tensor of normally distributed numbers."),
     function(
         "uniform",
@@ -451,7 +451,7 @@ static BUILTINS: &[Builtin] = &[
         &[required("x"), required("y"), named("rtol"), named("atol"), named("ulp")],
         "Fails the test unless `x` is near `y`.",
     ),
-    // The code of the kernel that was launched last.
+    // Questions about the code of the kernel that was launched last.
     function(
         "uses",
         Host,

@@ -1,6 +1,6 @@
-//! From the syntax tree to expression stores and their source maps.
+//! Converts syntax trees to expression stores and their source maps.
 //!
-//! Knows nothing of names or types: it only takes the tree apart. What the tree lacks becomes `Missing`.
+//! The conversion does not know names or types. Parts that the tree lacks become `Missing`.
 
 use hx_syntax::ast::{self, AstNode, HasAttrs, LiteralKind};
 use smol_str::SmolStr;
@@ -22,7 +22,7 @@ fn range(node: &impl AstNode<Language = hx_syntax::Hx>) -> TextRange {
     tokens_range(node.syntax())
 }
 
-/// The range of a node without the trivia at its edges: from the first to the last token that counts.
+/// Returns the range of a node without the trivia at its edges: from its first to its last token that is not trivia.
 pub(crate) fn tokens_range(syntax: &hx_syntax::SyntaxNode) -> TextRange {
     let mut tokens = syntax.descendants_with_tokens().filter_map(|it| it.into_token());
     let Some(first) = tokens.find(|t| !t.kind().is_trivia()) else { return syntax.text_range() };
@@ -85,7 +85,7 @@ impl Collector {
         }
     }
 
-    /// Expressions without labels of their own.
+    /// Converts expressions whose parts have no entries in [`SourceMap::labels`].
     fn plain(&mut self, expr: ast::Expr) -> Expr {
         match expr {
             ast::Expr::Literal(literal) => literal_of(&literal),
@@ -195,7 +195,7 @@ impl Collector {
         }
     }
 
-    /// The statements of a cell, as the block that they would be in a body.
+    /// Converts the statements of a cell to a block, as if they stood in a body.
     pub(crate) fn cell_block(&mut self, cell: ast::Cell) -> ExprId {
         let at = range(&cell);
         let stmts = cell.statements().filter_map(|s| self.stmt(s)).collect();
@@ -234,7 +234,7 @@ impl Collector {
     fn stmt_kind(&mut self, stmt: ast::Stmt) -> Option<StmtKind> {
         Some(match stmt {
             ast::Stmt::LetStmt(s) => {
-                // The value first: a name is not visible in its own definition.
+                // The initializer comes before the pattern, because a name is not visible in its own definition.
                 let value = self.expr(s.initializer());
                 let ty = s.ty().map(|t| self.type_ref(Some(t)));
                 StmtKind::Let { pat: self.pat(s.pattern()), ty, value }
@@ -390,7 +390,7 @@ pub(crate) fn path_of(path: &ast::Path) -> Option<Path> {
     (!segments.is_empty()).then_some(Path { segments })
 }
 
-/// The text of a node without comments and with single spaces for any whitespace.
+/// Returns the text of a node without comments, with single spaces for any whitespace.
 pub(crate) fn plain_text(node: &hx_syntax::SyntaxNode) -> String {
     let mut text = String::new();
     let mut gap = false;

@@ -1,7 +1,7 @@
-//! Expressions, statements, patterns and written types as data, for device and host code alike.
+//! Expressions, statements, patterns and written types as data, for device and host code.
 //!
-//! One [`ExprStore`] holds those of one body or of one signature. Nothing here has a position or a meaning: places are in
-//! a [`SourceMap`](crate::SourceMap), meanings in the results of inference. Parentheses are gone.
+//! An [`ExprStore`] holds those of one body or signature. They carry no positions and no meanings: places are in a
+//! [`SourceMap`](crate::SourceMap), meanings in the results of inference. Parentheses are dropped.
 
 use std::ops::Index;
 
@@ -62,7 +62,7 @@ impl Index<TypeRefId> for ExprStore {
 /// An expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Expr {
-    /// Something that the text lacks or that makes no sense; a syntax error has been reported.
+    /// An expression that is missing from the text or malformed; a syntax error has been reported.
     Missing,
     Literal(Literal),
     /// `std::math::LOG2E`, `matmul<BM = 128>`, `swizzle<3, 3, 3>`.
@@ -140,7 +140,7 @@ pub struct Block {
     pub tail: Option<ExprId>,
 }
 
-/// A literal. Numbers adapt to the type that is wanted of them.
+/// A literal. Numbers adapt to the expected type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Literal {
     /// Never negative: the sign is an operator.
@@ -152,17 +152,17 @@ pub enum Literal {
     Inf,
 }
 
-/// An f64 of the source that compares by its bits, so that it may live in query results.
+/// An f64 of the source that compares by its bits, so that it can be part of query results.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Float(u64);
 
 impl Float {
-    /// Keeps the bits of `value`.
+    /// Makes a value from the bits of `value`.
     pub fn new(value: f64) -> Float {
         Float(value.to_bits())
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn value(self) -> f64 {
         f64::from_bits(self.0)
     }
@@ -181,12 +181,12 @@ pub struct Path {
 }
 
 impl Path {
-    /// The path of one name.
+    /// Makes a path of one name.
     pub fn from_name(name: impl Into<Name>) -> Path {
         Path { segments: vec![name.into()] }
     }
 
-    /// The name, if the path is nothing more.
+    /// Returns the name if the path consists of a single one.
     pub fn as_name(&self) -> Option<&Name> {
         match self.segments.as_slice() {
             [name] => Some(name),
@@ -282,9 +282,9 @@ pub enum StmtKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WarpRole {
     pub kind: RoleKind,
-    /// Every group has its own tile.
+    /// Whether each group has its own tile.
     pub each: bool,
-    /// How many groups; one if left out.
+    /// The number of groups; 1 if omitted.
     pub count: Option<ExprId>,
     /// The name of the group's index.
     pub binder: Option<PatId>,
@@ -292,7 +292,7 @@ pub struct WarpRole {
     pub body: ExprId,
 }
 
-/// What a `let`, a `for`, a closure or a test's cases introduce.
+/// A pattern of a `let`, a `for`, a closure or a test's cases.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pat {
     Missing,
@@ -314,7 +314,7 @@ pub enum TypeRef {
         space: Option<MemorySpace>,
         mutable: bool,
         path: Path,
-        /// Without one it is a scalar or a compile-time kind.
+        /// The extents; `None` for a scalar or a compile-time kind.
         shape: Option<Vec<ExprId>>,
         /// `: [lda, 1]` names strides, `: W` is a layout.
         layout: Option<ExprId>,

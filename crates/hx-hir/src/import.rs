@@ -1,4 +1,5 @@
-//! What `use` brings into a file, how paths lead to items of other files, and what a cell sees of the cells before it.
+//! The names that `use` brings into a file, the resolution of paths to items of other files, and the earlier cells that a cell
+//! sees.
 
 use std::collections::BTreeSet;
 
@@ -10,20 +11,20 @@ use crate::{
     item_names,
 };
 
-/// One name that a `use` brings in.
+/// A name that a `use` brings in.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Import {
     /// The name in this file.
     pub name: Name,
-    /// What it stands for.
+    /// The path that the name stands for.
     pub path: Path,
-    /// Which `use` of the file, from 0.
+    /// The index of the `use` among those of the file, from 0.
     pub item: usize,
-    /// Where the path is, relative to that item.
+    /// The range of the path, relative to that item.
     pub range: TextRange,
 }
 
-/// What the `use` items of a file bring in, in order.
+/// Returns the imports of the `use` items of a file, in order.
 #[salsa::tracked]
 pub fn imports(db: &dyn Db, file: SourceFile) -> Vec<Import> {
     let mut out = Vec::new();
@@ -52,7 +53,7 @@ fn collect_tree(tree: &ast::UseTree, prefix: &[Name], item: usize, out: &mut Vec
     out.push(Import { name, path: Path { segments }, item, range });
 }
 
-/// What a path means in a file.
+/// The meaning of a path in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, salsa::SalsaValue)]
 pub enum PathTarget<'db> {
     Item(Item<'db>),
@@ -64,8 +65,8 @@ fn import_named(db: &dyn Db, file: SourceFile, name: Name) -> Option<Path> {
     imports(db, file).iter().find(|i| i.name == name).map(|i| i.path.clone())
 }
 
-/// The item or module that a path leads to, seen from a file: its own items first, then what `use` brings in; in a cell the
-/// same of the cells before it, nearest first; then files.
+/// Resolves a path to an item or module, as seen from a file. The file's own items come first, then its imports. In a cell
+/// those of earlier cells follow, nearest first. Paths to files come last.
 pub fn resolve_path<'db>(db: &'db dyn Db, file: SourceFile, path: &Path) -> Option<PathTarget<'db>> {
     let (first, rest) = path.segments.split_first()?;
     for file in seen_files(db, file) {
@@ -83,12 +84,12 @@ pub fn resolve_path<'db>(db: &'db dyn Db, file: SourceFile, path: &Path) -> Opti
     if rest.is_empty() { None } else { absolute_path(db, file, &path.segments) }
 }
 
-/// The files whose names a file sees as if they were its own: itself, and of a cell what came before it, nearest first.
+/// Returns the files whose names a file sees as its own: itself, and for a cell the earlier cells, nearest first.
 fn seen_files(db: &dyn Db, file: SourceFile) -> impl Iterator<Item = SourceFile> {
     std::iter::once(file).chain(Scope::files(db, file.outer(db)))
 }
 
-/// The names that the statements of a cell bind for the cells after it, in order; nothing for other files.
+/// Returns the names that the statements of a cell bind for later cells, in order; empty for other files.
 #[salsa::tracked]
 pub fn cell_bindings(db: &dyn Db, file: SourceFile) -> Vec<Name> {
     let Some(cell) = file_items(db, file).cell() else { return Vec::new() };
@@ -97,7 +98,7 @@ pub fn cell_bindings(db: &dyn Db, file: SourceFile) -> Vec<Name> {
     names.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The patterns by which the statements of a block themselves bind names, not those of inner blocks.
+/// Returns the patterns that bind names in the top-level statements of a block, without those of inner blocks.
 pub fn top_level_pats(store: &ExprStore, root: crate::ExprId) -> Vec<(PatId, Name)> {
     let Expr::Block(block) = &store[root] else { return Vec::new() };
     let mut found = Vec::new();
@@ -115,7 +116,8 @@ pub fn top_level_pats(store: &ExprStore, root: crate::ExprId) -> Vec<(PatId, Nam
     found
 }
 
-/// Whether a name that a cell does not define itself means a value that an earlier cell bound, and no item since.
+/// Reports whether a name that a cell does not define itself means a value bound by an earlier cell. It does not if a cell in
+/// between defines or imports an item of that name.
 pub fn is_binding(db: &dyn Db, file: SourceFile, name: &Name) -> bool {
     let is_item =
         |file| item_named(db, file, name.clone()).is_some() || import_named(db, file, name.clone()).is_some();
@@ -123,7 +125,7 @@ pub fn is_binding(db: &dyn Db, file: SourceFile, name: &Name) -> bool {
         return false;
     }
     for file in Scope::files(db, file.outer(db)) {
-        // In one cell a value shadows an item, as in a body.
+        // Within one cell a value shadows an item, as in a body.
         if cell_bindings(db, file).contains(name) {
             return true;
         }
@@ -134,7 +136,7 @@ pub fn is_binding(db: &dyn Db, file: SourceFile, name: &Name) -> bool {
     false
 }
 
-/// The names of items, imports and, where they are wanted, values that a file sees without paths; nearest first, each once.
+/// Returns the names that a file sees without paths: items, imports and, if `with_bindings`, values. Nearest first, each once.
 pub fn names_in_scope(db: &dyn Db, file: SourceFile, with_bindings: bool) -> Vec<Name> {
     let mut out: Vec<Name> = Vec::new();
     for file in seen_files(db, file) {
@@ -149,7 +151,7 @@ pub fn names_in_scope(db: &dyn Db, file: SourceFile, with_bindings: bool) -> Vec
     out
 }
 
-/// The `use` items by which a file, or a cell before it, brings in some of these names.
+/// Returns the `use` items of a file, or of a cell before it, that import any of these names.
 pub(crate) fn importers<'db>(
     db: &'db dyn Db,
     file: SourceFile,
@@ -161,7 +163,7 @@ pub(crate) fn importers<'db>(
     })
 }
 
-/// The item or module of a path that names its file, as in `use`.
+/// Resolves a path that names its file, as in `use`, to an item or module.
 pub fn absolute_path<'db>(db: &'db dyn Db, file: SourceFile, segments: &[Name]) -> Option<PathTarget<'db>> {
     let words: Vec<&str> = segments.iter().map(Name::as_str).collect();
     if let Some((last, module)) = segments.split_last()

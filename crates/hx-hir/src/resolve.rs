@@ -1,6 +1,6 @@
-//! What the names of a body or signature mean.
+//! The meanings of the names in a body or signature.
 //!
-//! Scopes are walked once, in the order of the text; nothing here looks at types. Names that mean nothing are kept as
+//! Resolution walks the scopes once, in the order of the text, and reads no types. Names without a meaning are kept as
 //! [`NameProblem`]s, by id.
 
 use hx_base::SourceFile;
@@ -13,12 +13,12 @@ use crate::{
     builtin, fn_signature, is_binding, kernel_signature, resolve_path,
 };
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Resolution {
     /// A local, by the pattern that introduces it.
     Local(PatId),
-    /// A value that an earlier cell of the session bound, by its name.
+    /// A value that an earlier cell of the session bound.
     Binding(Name),
     /// A run-time parameter, by position.
     Param(u32),
@@ -35,7 +35,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// The item that is meant, if one is.
+    /// Returns the item, if the name means one.
     pub fn item(&self) -> Option<&ItemKey> {
         match self {
             Resolution::Item(key) => Some(key),
@@ -44,7 +44,7 @@ impl Resolution {
     }
 }
 
-/// The kinds of compile-time values that are no element types.
+/// The kinds of compile-time values other than element types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Kind {
     Int,
@@ -55,7 +55,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind of that name.
+    /// Returns the kind of that name.
     pub fn parse(name: &str) -> Option<Kind> {
         Some(match name {
             "int" => Kind::Int,
@@ -69,21 +69,21 @@ impl Kind {
 /// The meanings of the names of one store.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Names {
-    /// Of each [`Expr::Path`] that means something.
+    /// The meaning of each [`Expr::Path`] that has one.
     pub exprs: ArenaMap<ExprId, Resolution>,
-    /// Of the name of each [`TypeRef::Named`].
+    /// The meaning of the name of each [`TypeRef::Named`].
     pub types: ArenaMap<TypeRefId, Resolution>,
     pub problems: Vec<NameProblem>,
 }
 
-/// A name that means nothing, or nothing here.
+/// A name without a meaning, or without one in this place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NameProblem {
-    /// With the local names that were in scope.
+    /// The name has no meaning; `scope` lists the local names that were in scope.
     Unknown {
         expr: ExprId,
         path: Path,
-        /// Whether it is called, so that a function is meant.
+        /// Whether the path is called, so that a function is expected.
         called: bool,
         scope: Vec<Name>,
     },
@@ -91,18 +91,18 @@ pub enum NameProblem {
         ty: TypeRefId,
         path: Path,
     },
-    /// Something that is no type stands where a type is wanted.
+    /// The name means something other than a type.
     NotAType {
         ty: TypeRefId,
         path: Path,
     },
-    /// Known on the host only, used on the device, or the other way round.
+    /// A name of host code is used in device code, or the other way round.
     WrongPlace {
         expr: ExprId,
         path: Path,
         place: Place,
     },
-    /// The parameter of that position has the name of an earlier one.
+    /// The parameter at this position has the name of an earlier one.
     DuplicateParam {
         generic: bool,
         index: usize,
@@ -114,7 +114,7 @@ pub enum NameProblem {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SignatureNames {
     pub names: Names,
-    /// In the order of their first bare use.
+    /// The dimensions, in the order of their first bare use.
     pub dims: Vec<Dim>,
 }
 
@@ -122,16 +122,16 @@ pub struct SignatureNames {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dim {
     pub name: Name,
-    /// Its first bare use.
+    /// The first bare use of the name.
     pub at: ExprId,
-    /// The parameter that binds it.
+    /// The position of the parameter that binds it.
     pub param: u32,
-    /// Which entry of its shape or strides.
+    /// The index of the entry in the parameter's shape or strides.
     pub axis: u32,
     pub stride: bool,
 }
 
-/// The names of the signature of a kernel or function; nothing for other items.
+/// Resolves the names of the signature of a kernel or function; empty for other items.
 #[salsa::tracked]
 pub fn signature_names<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureNames {
     match item {
@@ -154,7 +154,7 @@ fn function_names<'db>(db: &'db dyn Db, function: Function<'db>) -> SignatureNam
     resolver.signature(&sig.generics, &sig.params, sig.ret, &sig.wheres, &[])
 }
 
-/// The names of the body of an item.
+/// Resolves the names of the body of an item.
 #[salsa::tracked]
 pub fn body_names<'db>(db: &'db dyn Db, item: Item<'db>) -> Names {
     let place = Place::of(item);
@@ -191,7 +191,7 @@ struct Resolver<'a> {
     db: &'a dyn Db,
     file: SourceFile,
     place: Place,
-    /// The statements of a cell see the values that earlier cells bound; items never do.
+    /// True for the statements of a cell, which see the values that earlier cells bound. Items never see them.
     sees_bindings: bool,
     store: &'a ExprStore,
     scopes: Vec<Vec<(Name, Resolution)>>,
@@ -228,7 +228,7 @@ impl<'a> Resolver<'a> {
         clauses: &[ExprId],
     ) -> SignatureNames {
         self.duplicates(generics, params);
-        // A default sees the parameters before it.
+        // A default value sees the parameters before it.
         for (i, generic) in generics.iter().enumerate() {
             if let Some(ty) = generic.ty {
                 self.type_ref(ty);
@@ -270,7 +270,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The names that bind dimensions and strides: those that stand alone in a shape and mean nothing else.
+    /// Returns the dimensions and strides that parameters bind: names that stand alone in a shape or stride and mean nothing
+    /// else.
     fn dims(&self, params: &[Param]) -> Vec<Dim> {
         let mut dims: Vec<Dim> = Vec::new();
         for (i, param) in params.iter().enumerate() {
@@ -299,7 +300,8 @@ impl<'a> Resolver<'a> {
         dims
     }
 
-    /// Only a constant keeps its name from binding a dimension; a kernel called `k` does not.
+    /// Reports whether a name means a constant. Only a constant prevents a name from binding a dimension; a kernel called `k`
+    /// does not.
     fn is_constant(&self, name: &Name) -> bool {
         let target = resolve_path(self.db, self.file, &Path::from_name(name.clone()));
         matches!(target, Some(PathTarget::Item(Item::Const(_))))
@@ -385,7 +387,7 @@ impl<'a> Resolver<'a> {
                 self.names.types.insert(id, found);
             }
             Some(found @ Resolution::Item(ItemKey { kind: crate::ItemKind::Const, .. })) => {
-                // Whether the constant is an element type is for inference to say.
+                // Inference checks that the constant is an element type.
                 self.names.types.insert(id, found);
             }
             Some(_) => self.names.problems.push(NameProblem::NotAType { ty: id, path: path.clone() }),

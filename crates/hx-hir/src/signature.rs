@@ -1,4 +1,4 @@
-//! What a kernel or function says of itself before its body: parameters, `where`, grid, threads.
+//! The headers of kernels and functions: parameters, `where`, grid, threads.
 
 use crate::{ExprId, ExprStore, Name, TypeRefId};
 
@@ -9,11 +9,11 @@ pub struct KernelSignature {
     pub generics: Vec<GenericParam>,
     pub params: Vec<Param>,
     pub wheres: Vec<Predicate>,
-    /// Blocks along each axis: an array, a tuple or one integer.
+    /// The number of blocks along each axis: an array, a tuple or one integer.
     pub grid: Option<ExprId>,
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub threads: Option<ExprId>,
-    /// Blocks of a cluster along each axis.
+    /// The number of blocks of a cluster along each axis.
     pub cluster: Option<ExprId>,
 }
 
@@ -31,7 +31,7 @@ pub struct FnSignature {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GenericParam {
     pub name: Name,
-    /// Its kind as written; an integer if left out.
+    /// The kind as written; an integer if omitted.
     pub ty: Option<TypeRefId>,
     pub default: Option<ExprId>,
 }
@@ -43,10 +43,10 @@ pub struct Param {
     pub ty: TypeRefId,
 }
 
-/// One clause of a `where`.
+/// A clause of a `where`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Predicate {
     pub condition: ExprId,
-    /// As written, with single spaces and no comments.
+    /// The text as written, with single spaces and without comments.
     pub text: String,
 }

@@ -1,48 +1,48 @@
-//! Where the parts of a store are in the text, relative to the start of their item.
+//! The ranges of the parts of a store, relative to the start of their item.
 //!
-//! Relative, so that an item that only moves keeps its map. [`Item::offset`](crate::Item::offset) makes them absolute.
+//! Relative ranges let an item that only moves keep its map. [`Item::offset`](crate::Item::offset) makes them absolute.
 
 use la_arena::ArenaMap;
 use text_size::TextRange;
 
 use crate::{ExprId, PatId, StmtId, TypeRefId};
 
-/// The ranges of what an [`ExprStore`](crate::ExprStore) holds.
+/// The ranges of the contents of an [`ExprStore`](crate::ExprStore).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SourceMap {
     pub exprs: ArenaMap<ExprId, TextRange>,
     pub stmts: ArenaMap<StmtId, TextRange>,
     pub pats: ArenaMap<PatId, TextRange>,
     pub types: ArenaMap<TypeRefId, TextRange>,
-    /// Of an expression with names of its own: the labels of a call's or path's arguments (the argument itself where it has
-    /// none), the name of a field or method.
+    /// The names within an expression: the labels of the arguments of a call or path (the whole argument if it has no label),
+    /// or the name of a field or method.
     pub labels: ArenaMap<ExprId, Vec<TextRange>>,
     /// The names of the attributes of a statement.
     pub attrs: ArenaMap<StmtId, Vec<TextRange>>,
 }
 
 impl SourceMap {
-    /// The range of an expression; nothing for what the text lacks.
+    /// Returns the range of an expression; `None` if the text lacks it.
     pub fn expr(&self, id: ExprId) -> Option<TextRange> {
         self.exprs.get(id).copied()
     }
 
-    /// The range of a pattern.
+    /// Returns the range of a pattern.
     pub fn pat(&self, id: PatId) -> Option<TextRange> {
         self.pats.get(id).copied()
     }
 
-    /// The range of a statement.
+    /// Returns the range of a statement.
     pub fn stmt(&self, id: StmtId) -> Option<TextRange> {
         self.stmts.get(id).copied()
     }
 
-    /// The range of a written type.
+    /// Returns the range of a written type.
     pub fn type_ref(&self, id: TypeRefId) -> Option<TextRange> {
         self.types.get(id).copied()
     }
 
-    /// The label of argument `index` of a call or path, or the name of a field or method (`index` 0).
+    /// Returns the label of argument `index` of a call or path, or the name of a field or method (`index` 0).
     pub fn label(&self, id: ExprId, index: usize) -> Option<TextRange> {
         self.labels.get(id)?.get(index).copied()
     }

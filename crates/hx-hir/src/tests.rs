@@ -15,13 +15,13 @@ use hx_base::SourceFile;
 use crate::test_db::{TestDb, draw};
 use crate::{Pat, body_of, file_diagnostics, file_items, infer_body};
 
-/// The diagnostics of a file without syntax errors.
+/// Checks the diagnostics of a file without syntax errors.
 fn check(text: &str, expect: Expect) {
     let (db, file) = TestDb::with_file(text);
     expect.assert_eq(&diagnostics(&db, file));
 }
 
-/// As [`check`] for the last of several files, each given by its path.
+/// Checks like [`check`] the last of several files, each given by its path.
 fn check_files(files: &[(&str, &str)], expect: Expect) {
     let mut db = TestDb::new();
     let added: Vec<SourceFile> = files.iter().map(|(path, text)| db.add(path, text)).collect();
@@ -35,7 +35,7 @@ fn diagnostics(db: &TestDb, file: SourceFile) -> String {
     draw(db, file_diagnostics(db, file))
 }
 
-/// The statements of a kernel around what is tested.
+/// Returns a kernel around the statements under test.
 fn kernel(statements: &str) -> String {
     format!(
         "kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k], e: i32[m], s: f32)\n\
@@ -43,7 +43,7 @@ fn kernel(statements: &str) -> String {
     )
 }
 
-/// The names that statements in [`kernel`] introduce, with their types.
+/// Checks the types of the names that statements in [`kernel`] introduce.
 fn check_types(statements: &str, expect: Expect) {
     let text = kernel(statements);
     let (db, file) = TestDb::with_file(&text);

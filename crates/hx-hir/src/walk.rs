@@ -1,9 +1,9 @@
-//! Walking a store: the parts of an expression, of a statement, and the statements below an expression.
+//! Walks over a store: the parts of an expression, the parts of a statement, and the statements below an expression.
 
 use crate::{Block, Expr, ExprId, ExprStore, StmtId, StmtKind};
 
 impl ExprStore {
-    /// The expressions directly below an expression; those of the statements of a block are not among them.
+    /// Calls `f` for the expressions directly below an expression, except those of the statements of a block.
     pub fn for_each_child(&self, expr: ExprId, f: &mut dyn FnMut(ExprId)) {
         match &self[expr] {
             Expr::Missing | Expr::Literal(_) | Expr::New | Expr::Wildcard => {}
@@ -35,7 +35,7 @@ impl ExprStore {
         }
     }
 
-    /// The expressions directly below a statement.
+    /// Calls `f` for the expressions directly below a statement.
     pub fn for_each_part(&self, stmt: StmtId, f: &mut dyn FnMut(ExprId)) {
         let stmt = &self[stmt];
         stmt.attrs.iter().flat_map(|a| &a.args).for_each(|e| f(*e));
@@ -57,7 +57,7 @@ impl ExprStore {
         }
     }
 
-    /// Every statement in an expression, at any depth, in the order of the text.
+    /// Returns every statement in an expression, at any depth, in the order of the text.
     pub fn stmts_in(&self, expr: ExprId) -> Vec<StmtId> {
         let mut out = Vec::new();
         self.collect_stmts(expr, &mut out);

@@ -1,7 +1,7 @@
-//! What a bench gives a device to time, and what becomes of it.
+//! The work that a bench gives a device to time, and the results.
 //!
-//! A bench is evaluated into [`Group`]s: works that were timed in turn, so that clocks and temperature weigh on all alike.
-//! This module knows neither the statements (`eval::bench`) nor how a device measures.
+//! A bench is evaluated into [`Group`]s of works that are timed in turn, so that clock rates and temperature affect all of them
+//! alike. This module knows neither the statements (`eval::bench`) nor how a device measures.
 
 use hx_dtype::packed_bytes;
 
@@ -10,7 +10,7 @@ use crate::device::LaunchRequest;
 use crate::error::{HostError, HostResult};
 use crate::tensor::{HostTensor, Tensor};
 
-/// One thing that a device does.
+/// An operation that a device performs.
 #[derive(Clone, Debug)]
 pub enum Step {
     Launch(LaunchRequest),
@@ -31,7 +31,7 @@ pub struct GemmRequest {
 }
 
 impl GemmRequest {
-    /// A product whose shapes fit.
+    /// Makes a request. The shapes must fit.
     pub fn new(a: Tensor, b: Tensor, c: Tensor) -> HostResult<GemmRequest> {
         let shown = |t: &Tensor| crate::dense::show_shape(t.shape());
         let shapes = format!("the shapes are {}, {} and {}", shown(&a), shown(&b), shown(&c));
@@ -51,40 +51,40 @@ impl GemmRequest {
         Ok(GemmRequest { a, b, c })
     }
 
-    /// Floating-point operations: a multiplication and an addition for each term.
+    /// Returns the number of floating-point operations: a multiplication and an addition for each term.
     pub fn flops(&self) -> f64 {
         let k = self.a.shape().last().copied().unwrap_or(0);
         2.0 * self.c.len() as f64 * k as f64
     }
 }
 
-/// What repeated runs took, in microseconds.
+/// The times of repeated runs, in microseconds.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Times {
-    /// Each run, in order.
+    /// The time of each run, in order.
     pub samples: Vec<f64>,
     pub median: f64,
-    /// A fifth of the runs were faster.
+    /// The 20th percentile: a fifth of the runs were faster.
     pub low: f64,
-    /// A fifth of the runs were slower.
+    /// The 80th percentile: a fifth of the runs were slower.
     pub high: f64,
 }
 
-/// A work with the tensors that it wrote.
+/// A work, with the tensors that it wrote.
 #[derive(Clone, Debug)]
 pub struct Work {
     /// `matmul<BM = 128>`, `cublas::gemm`, `copy`.
     pub label: String,
-    /// Which candidate of its kernels it runs; nothing for what the compiler chose.
+    /// The index of the candidate of its kernels that it runs; `None` for the one that the compiler chose.
     pub candidate: Option<u32>,
     pub steps: Vec<Step>,
-    /// Floating-point operations of one run, where they are stated or known.
+    /// Floating-point operations of one run, if they are stated or known.
     pub flops: Option<f64>,
-    /// Bytes that one run reads and writes, where they are stated or known.
+    /// Bytes that one run reads and writes, if they are stated or known.
     pub bytes: Option<f64>,
-    /// Nothing where the work was compiled and not run.
+    /// The measured times; `None` if the work was only compiled.
     pub times: Option<Times>,
-    /// What one run left in the tensors that it writes.
+    /// The contents of the tensors that one run wrote.
     pub(crate) outputs: Vec<(Tensor, HostTensor)>,
 }
 
@@ -93,7 +93,7 @@ impl Work {
         Work { label, candidate: None, steps, flops: None, bytes: None, times: None, outputs: Vec::new() }
     }
 
-    /// A copy of so many bytes, which moves twice as many: they are read and written.
+    /// Makes a copy of `bytes` bytes. It moves twice as many, because each is read and written.
     pub(crate) fn copy(bytes: u64) -> Work {
         let moved = 2.0 * bytes as f64;
         Work { bytes: Some(moved), ..Work::new("copy".to_owned(), vec![Step::Copy { bytes }]) }
@@ -105,12 +105,12 @@ impl Work {
         (median > 0.0).then(|| amount / (median * 1e-6))
     }
 
-    /// Floating-point operations a second, at the median.
+    /// Returns the floating-point operations per second, at the median.
     pub fn flops_per_second(&self) -> Option<f64> {
         self.per_second(self.flops)
     }
 
-    /// Bytes a second, at the median.
+    /// Returns the bytes per second, at the median.
     pub fn bytes_per_second(&self) -> Option<f64> {
         self.per_second(self.bytes)
     }
@@ -123,7 +123,7 @@ impl Work {
         let by_bytes = self.bytes_per_second().zip(other.bytes_per_second());
         let (ratio, compared) = match by_bytes {
             Some((mine, theirs)) if other.is_copy() => (Some(mine / theirs), Compared::Bandwidth),
-            // A copy is no other way to do the work; without bytes there is nothing to compare.
+            // A copy does not do the same work, so only bytes per second compare, and one of the two has none.
             _ if other.is_copy() => (None, Compared::Bandwidth),
             _ => {
                 let medians = self.times.as_ref().zip(other.times.as_ref());
@@ -131,50 +131,51 @@ impl Work {
             }
         };
         let ratio = ratio.filter(|r| r.is_finite());
-        // What was only compiled has written nothing.
+        // A work that was only compiled has written nothing.
         let ran = self.times.is_some() && other.times.is_some();
         let difference = if ran { apart(self, other)? } else { None };
         Ok(Comparison { other, ratio, compared, difference })
     }
 }
 
-/// What a ratio compares.
+/// The quantity that a ratio compares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compared {
-    /// The time of the same work.
+    /// The times of the same work.
     Time,
-    /// Bytes a second, of works of different sizes.
+    /// The bytes per second of works of different sizes.
     Bandwidth,
 }
 
-/// A measured work against another.
+/// The comparison of a measured work with another.
 #[derive(Clone, Debug)]
 pub struct Comparison<'g> {
-    /// A baseline; for a candidate the work that the compiler chose.
+    /// The baseline; for a candidate, the work that the compiler chose.
     pub other: &'g Work,
-    /// How many times as fast the measured work is: above 1 it wins. Nothing where one of the two was not timed.
+    /// The speedup of the measured work: it is faster if the ratio is above 1. `None` if one of the two was not timed.
     pub ratio: Option<f64>,
     pub compared: Compared,
-    /// How far the results lie apart, where both wrote the same tensors.
+    /// The largest difference between the results, if both wrote the same tensors.
     pub difference: Option<Difference>,
 }
 
-/// Works that were timed in turn.
+/// Works that are timed in turn.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     pub measures: Vec<Work>,
     pub baselines: Vec<Work>,
-    /// Baselines that the machine cannot run, and candidates that do not launch, with the reason.
+    /// Baselines that the machine cannot run and candidates that do not launch, each with the reason.
     pub missing: Vec<(String, HostError)>,
 }
 
 impl Group {
-    /// The works in the order in which a device times them.
+    /// Returns the works in the order in which a device times them.
     pub(crate) fn works(&mut self) -> impl Iterator<Item = &mut Work> {
         self.measures.iter_mut().chain(&mut self.baselines)
     }
 
-    /// A measured work, by its position, against every baseline; a candidate against what the compiler chose.
+    /// Compares the measured work at index `measure` with every baseline. A candidate is compared only with the work that the
+    /// compiler chose.
     pub fn comparisons(&self, measure: usize) -> HostResult<Vec<Comparison<'_>>> {
         let (before, measure) = (&self.measures[..measure], &self.measures[measure]);
         if measure.candidate.is_none() {
@@ -185,7 +186,7 @@ impl Group {
     }
 }
 
-/// The largest difference over the tensors that both wrote.
+/// Returns the largest difference over the tensors that both works wrote.
 fn apart(measure: &Work, baseline: &Work) -> HostResult<Option<Difference>> {
     let mut worst: Option<Difference> = None;
     for (tensor, mine) in &measure.outputs {
@@ -198,7 +199,7 @@ fn apart(measure: &Work, baseline: &Work) -> HostResult<Option<Difference>> {
     Ok(worst)
 }
 
-/// The size of a tensor's elements without gaps, in bytes.
+/// Returns the packed size of a tensor's elements in bytes.
 pub(crate) fn bytes_of(tensor: &Tensor) -> u64 {
     packed_bytes(tensor.dtype(), tensor.len()) as u64
 }

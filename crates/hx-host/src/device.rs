@@ -1,4 +1,4 @@
-//! Where kernels run, as the host side sees it: a launch with host values, and a report.
+//! The host's interface to the devices that run kernels: launches with host values, and reports.
 //!
 //! The driver implements [`Device`] for the simulator and for a GPU; tests implement it with plain functions.
 
@@ -9,44 +9,45 @@ use crate::bench::{GemmRequest, Step, Times};
 use crate::error::{HostError, HostResult};
 use crate::value::Value;
 
-/// Something that runs kernels.
+/// A device that runs kernels.
 pub trait Device {
-    /// Checks the arguments against the kernel's signature, runs it, and leaves what it wrote in the tensors of its
-    /// `mut` parameters. Returns when the kernel has ended.
+    /// Checks the arguments against the kernel's signature, runs the kernel, and stores its results in the tensors of its `mut`
+    /// parameters. Returns when the kernel has finished.
     fn launch(&mut self, request: &LaunchRequest) -> Result<LaunchReport, LaunchError>;
 
-    /// Multiplies with the vendor's library; the result is in `c` when it returns.
+    /// Multiplies matrices with the vendor's library. The result is in `c` on return.
     fn gemm(&mut self, _: &GemmRequest) -> Result<(), LaunchError> {
         let error =
             HostError::new(&codes::NO_GPU, "`cublas::gemm` needs a GPU; the simulator has no such library");
         Err(LaunchError::call(error.help("`a @ b` computes the product in f64 on any machine")))
     }
 
-    /// How many solutions the compiler has for the kernel of a launch, of which it builds the first unless a request says otherwise.
+    /// Returns the number of solutions that the compiler has for the kernel of a launch. It builds the first one unless a
+    /// request names another.
     fn candidates(&mut self, _: &LaunchRequest) -> Result<u32, LaunchError> {
         Ok(1)
     }
 
-    /// What is known of the code of the kernel that was launched last.
+    /// Answers a question about the code of the kernel that was launched last.
     fn code(&mut self, _: &CodeQuestion) -> HostResult<CodeAnswer> {
         Ok(CodeAnswer::Unknown("kernels have no code here".to_owned()))
     }
 
-    /// Whether kernels can be timed here, or why not.
+    /// Fails with the reason if kernels cannot be timed on this device.
     fn can_time(&self) -> HostResult<()> {
         let error = HostError::new(&codes::NO_GPU, "benches need a GPU; the simulator does not time");
         Err(error.help("`hx test` checks results on any machine"))
     }
 
-    /// Times works in turn, each a sequence of steps whose time is one number. Nothing is left in host tensors. A device
-    /// that only compiles gives no times.
+    /// Times works in turn. Each work is a sequence of steps with one time for all of them. Host tensors are not changed. A
+    /// device that only compiles returns no times.
     fn time(&mut self, _: &[Vec<Step>]) -> Result<Vec<Times>, LaunchError> {
         self.can_time().map_err(LaunchError::call)?;
         Ok(Vec::new())
     }
 }
 
-/// `kernel<BM = 128>(a, b, c)`.
+/// A launch: `kernel<BM = 128>(a, b, c)`.
 #[derive(Clone, Debug)]
 pub struct LaunchRequest {
     pub kernel: ItemKey,
@@ -54,56 +55,56 @@ pub struct LaunchRequest {
     pub generics: Vec<(Name, Value)>,
     /// Run-time arguments in the order of the text.
     pub args: Vec<LaunchArg>,
-    /// Which of the kernel's candidates runs, counted from the cheapest; nothing for the one that the device builds by itself.
+    /// The index of the candidate to run, counted from the cheapest; `None` for the one that the device builds by default.
     pub candidate: Option<u32>,
 }
 
 /// A run-time argument.
 #[derive(Clone, Debug)]
 pub struct LaunchArg {
-    /// The parameter it names, if it names one.
+    /// The name of the parameter, if the argument is named.
     pub name: Option<Name>,
     pub value: Value,
-    /// The value is held by no variable, so that writing it is without effect.
+    /// Whether no variable holds the value, so that a write to it would be lost.
     pub temporary: bool,
 }
 
 /// A question about the code of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CodeQuestion {
-    /// Whether there is an instruction whose dotted name begins with these parts.
+    /// Whether the code contains an instruction whose dotted name begins with these parts.
     Uses(String),
-    /// Wavefronts of shared memory beyond the fewest, of one block.
+    /// The wavefronts of shared memory beyond the minimum, for one block.
     Conflicts,
-    /// Tensors that the compiler moves between threads because two operations want them in two layouts.
+    /// The tensors that the compiler moves between threads because two operations require different layouts.
     Redistributions,
-    /// Bytes that each thread stores and loads because registers ran out.
+    /// The bytes that each thread stores and loads because registers were spilled.
     Spills,
-    /// Bytes of the narrowest access to a tensor.
+    /// The bytes of the narrowest access to the named tensor.
     BytesPerAccess(String),
 }
 
-/// What is known of it.
+/// The answer to a [`CodeQuestion`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CodeAnswer {
     Bool(bool),
     Int(i64),
-    /// Nothing, for this reason.
+    /// The answer is unknown, for this reason.
     Unknown(String),
 }
 
-/// What a launch left behind besides its results.
+/// The results of a launch besides the contents of its tensors.
 #[derive(Clone, Debug, Default)]
 pub struct LaunchReport {
-    /// What the kernel printed.
+    /// The lines that the kernel printed.
     pub printed: Vec<String>,
-    /// Arguments that the kernel writes, by position in the request.
+    /// The arguments that the kernel writes, by position in the request.
     pub written: Vec<usize>,
-    /// What the simulator counted, as a table.
+    /// The counters of the simulator, as a table.
     pub table: Option<String>,
 }
 
-/// Which part of a launch is at fault.
+/// The part of a launch that an error refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LaunchPlace {
     /// The whole call.
@@ -114,30 +115,30 @@ pub enum LaunchPlace {
     Generic(usize),
 }
 
-/// Why a launch did not happen or did not end well.
+/// The reason why a launch was refused or failed.
 #[derive(Clone, Debug)]
 pub enum LaunchError {
-    /// The launch is at fault, or the machine.
+    /// The error is in the launch or the machine.
     Refused { error: Box<HostError>, place: LaunchPlace },
-    /// The kernel is at fault, at places of its own.
+    /// The error is in the kernel; the diagnostics have places of their own.
     Found(Vec<Diagnostic>),
-    /// The same after the kernel had printed something.
+    /// The launch failed after the kernel had printed.
     After { printed: Vec<String>, error: Box<LaunchError> },
 }
 
 impl LaunchError {
-    /// The whole call is at fault.
+    /// Makes an error that refers to the whole call.
     pub fn call(error: HostError) -> LaunchError {
         LaunchError::Refused { error: Box::new(error), place: LaunchPlace::Call }
     }
 
-    /// The error of a launch that printed before it failed.
+    /// Adds the lines that were printed before the launch failed.
     #[must_use]
     pub fn after(self, printed: Vec<String>) -> LaunchError {
         if printed.is_empty() { self } else { LaunchError::After { printed, error: Box::new(self) } }
     }
 
-    /// The error, and the findings that say more than it.
+    /// Returns the error, and the kernel's diagnostics, which are more precise if there are any.
     pub fn into_parts(self) -> (HostError, Vec<Diagnostic>) {
         match self {
             LaunchError::Refused { error, .. } => (*error, Vec::new()),
@@ -146,13 +147,13 @@ impl LaunchError {
         }
     }
 
-    /// A run-time argument is at fault.
+    /// Makes an error that refers to a run-time argument.
     pub fn arg(index: usize, error: HostError) -> LaunchError {
         LaunchError::Refused { error: Box::new(error), place: LaunchPlace::Arg(index) }
     }
 }
 
-/// A device for evaluations that must not launch anything, such as the cases of a test.
+/// A device for evaluations that must not launch kernels, such as those of a test's cases.
 #[derive(Debug, Default)]
 pub struct NoDevice;
 

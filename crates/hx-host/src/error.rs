@@ -1,22 +1,22 @@
-//! What can go wrong on the host side, as plain data: a code, a message, and lines of detail.
+//! Errors of the host side as plain data: a code, a message and further lines.
 //!
-//! A [`HostError`] knows no place of its own: the evaluator adds the expression ([`crate::eval::EvalError`]).
+//! A [`HostError`] has no place. The evaluator adds the expression ([`crate::eval::EvalError`]).
 
 use std::fmt;
 
 use hx_base::{Code, Label, codes};
 
-/// A host error: one line of message, then notes and perhaps a way out.
+/// A host error: one line of message, then notes and possibly a help line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostError {
     pub code: &'static Code,
-    /// Lower-case start, no final stop, code in backticks.
+    /// Starts in lower case, ends without a full stop, with code in backticks.
     pub message: String,
-    /// Further lines, in order.
+    /// Further lines of explanation, in order.
     pub notes: Vec<String>,
-    /// Places that take part, such as the declaration of a kernel's parameter.
+    /// Other places that are involved, such as the declaration of a kernel's parameter.
     pub labels: Vec<Label>,
-    /// What would resolve it.
+    /// A suggestion that resolves the error.
     pub help: Option<String>,
 }
 
@@ -24,72 +24,72 @@ pub struct HostError {
 pub type HostResult<T> = Result<T, HostError>;
 
 impl HostError {
-    /// An error with a message only.
+    /// Makes an error with a message only.
     pub fn new(code: &'static Code, message: impl Into<String>) -> HostError {
         HostError { code, message: message.into(), notes: Vec::new(), labels: Vec::new(), help: None }
     }
 
-    /// A value of the wrong type.
+    /// Reports a value of the wrong type.
     pub fn ty(message: impl Into<String>) -> HostError {
         HostError::new(&codes::HOST_ERROR, message)
     }
 
-    /// Shapes that do not fit together.
+    /// Reports shapes that do not fit together.
     pub fn shape(message: impl Into<String>) -> HostError {
         HostError::new(&codes::HOST_SHAPE_MISMATCH, message)
     }
 
-    /// An index or a range outside of its dimension.
+    /// Reports an index or a range outside of its dimension.
     pub fn index(message: impl Into<String>) -> HostError {
         HostError::new(&codes::HOST_ERROR, message)
     }
 
-    /// Integer overflow or division by zero.
+    /// Reports integer overflow or division by zero.
     pub fn arithmetic(message: impl Into<String>) -> HostError {
         HostError::new(&codes::HOST_ERROR, message)
     }
 
-    /// A call with missing, unknown or unfit arguments.
+    /// Reports a call with missing, unknown or unsuitable arguments.
     pub fn call(message: impl Into<String>) -> HostError {
         HostError::new(&codes::HOST_ERROR, message)
     }
 
-    /// A part of the language that this version does not evaluate.
+    /// Reports a part of the language that this version does not evaluate.
     pub fn unsupported(message: impl Into<String>) -> HostError {
         HostError::new(&codes::HOST_ERROR, message)
     }
 
-    /// A file that does not hold what its name says.
+    /// Reports an `.npy` file with invalid contents.
     pub fn npy(message: impl Into<String>) -> HostError {
         HostError::new(&codes::MALFORMED_NPY, message)
     }
 
-    /// An assertion that does not hold.
+    /// Reports an assertion that does not hold.
     pub fn assertion(message: impl Into<String>) -> HostError {
         HostError::new(&codes::ASSERTION_FAILED, message)
     }
 
-    /// The evaluation was stopped from outside.
+    /// Reports that the evaluation was ended early.
     pub fn stopped() -> HostError {
         HostError::new(&codes::TIME_LIMIT, "stopped here, before the end")
             .help("`--timeout SECONDS` changes the limit")
     }
 
-    /// The same with one more note.
+    /// Adds a note.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> HostError {
         self.notes.push(note.into());
         self
     }
 
-    /// The same with one more place.
+    /// Adds a label at another place.
     #[must_use]
     pub fn label(mut self, label: Label) -> HostError {
         self.labels.push(label);
         self
     }
 
-    /// The same with a way out.
+    /// Adds a help line.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> HostError {
         self.help = Some(help.into());

@@ -1,24 +1,24 @@
 //! Indexing: integers, ranges, `..` and `new`, as views.
 //!
-//! Unlike NumPy, a range that leaves its dimension is an error instead of being cut.
+//! Unlike in NumPy, a range that leaves its dimension is an error and is not cut.
 
 use crate::dense::show_shape;
 use crate::error::{HostError, HostResult};
 use crate::tensor::Tensor;
 
-/// What selects from one dimension.
+/// The selection from one dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Index {
-    /// One element; the dimension goes away. Negative counts from the end.
+    /// An element; its dimension is removed. A negative index counts from the end.
     At(i64),
-    /// A range; a missing end is the dimension's. Negative counts from the end.
+    /// A range; a missing end is that of the dimension. A negative index counts from the end.
     Range(Option<i64>, Option<i64>),
-    /// A dimension of extent 1 that the tensor does not have.
+    /// A new dimension of extent 1.
     New,
 }
 
 impl Tensor {
-    /// The part that `indices` select; dimensions left out at the end are kept whole.
+    /// Returns the part that `indices` select. Omitted trailing dimensions are kept whole.
     pub fn index(&self, indices: &[Index]) -> HostResult<Tensor> {
         let used = indices.iter().filter(|i| **i != Index::New).count();
         if used > self.shape().len() {
@@ -57,7 +57,7 @@ impl Tensor {
         shape.extend(&self.shape()[d..]);
         strides.extend(&self.strides()[d..]);
         if shape.contains(&0) {
-            // Nothing is selected, so the position must not point past the buffer.
+            // An empty selection starts at the view's own offset, so that its position stays inside of the buffer.
             offset = self.offset();
         }
         Ok(self.with_view(shape, strides, offset))

@@ -1,7 +1,7 @@
-//! How much memory host tensors may take.
+//! The memory limit of host tensors.
 //!
-//! Memory is the process's, so the limit and what is in use are counted for all evaluations together. A computation asks before
-//! it allocates: running out of memory would end the process. Start at [`claim`].
+//! Memory belongs to the process, so the limit and the memory in use are counted for all evaluations together. A computation
+//! asks before it allocates, because running out of memory would end the process. Start at [`claim`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,11 +9,11 @@ use hx_base::{codes, limits};
 
 use crate::error::{HostError, HostResult};
 
-/// What host tensors may take where nothing else is said: 4 GiB.
+/// The default limit of host tensors: 4 GiB.
 pub const DEFAULT_LIMIT: u64 = 4 << 30;
 
 static LIMIT: AtomicU64 = AtomicU64::new(DEFAULT_LIMIT);
-/// Bytes of the tensors that there are.
+/// The bytes of all live tensors.
 static HELD: AtomicU64 = AtomicU64::new(0);
 
 /// Sets the limit in bytes.
@@ -21,22 +21,22 @@ pub fn set_limit(bytes: u64) {
     LIMIT.store(bytes, Ordering::Relaxed);
 }
 
-/// The limit in bytes.
+/// Returns the limit in bytes.
 pub fn limit() -> u64 {
     LIMIT.load(Ordering::Relaxed)
 }
 
-/// Asks for memory that is about to be allocated. `what` names it, as in "a tensor of shape [4, 4]".
+/// Checks that memory may be allocated; it allocates nothing. `what` names the memory, as in "a tensor of shape [4, 4]".
 ///
 /// # Errors
-/// If the tensors that there are leave less than that below the limit, or the machine has no such room.
+/// If the live tensors leave less than `bytes` below the limit, or the machine does not have that much.
 pub(crate) fn claim(bytes: Option<usize>, what: impl FnOnce() -> String) -> HostResult<()> {
     within(bytes, HELD.load(Ordering::Relaxed), limit(), what)
 }
 
 fn within(bytes: Option<usize>, held: u64, limit: u64, what: impl FnOnce() -> String) -> HostResult<()> {
     let room = limit.saturating_sub(held);
-    // Reserving asks the system and does not touch the memory.
+    // A reservation asks the system without touching the memory.
     let reserves = |bytes: usize| Vec::<u8>::new().try_reserve_exact(bytes).is_ok();
     match bytes {
         Some(bytes) if bytes as u64 <= room && reserves(bytes) => Ok(()),
@@ -55,7 +55,7 @@ fn within(bytes: Option<usize>, held: u64, limit: u64, what: impl FnOnce() -> St
     }
 }
 
-/// Memory that a tensor holds, counted as long as this lives.
+/// The memory of a tensor, counted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Held(u64);
 

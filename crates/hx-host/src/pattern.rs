@@ -1,10 +1,10 @@
-//! Which elements are wrong, in words: a row, a column, the last tile, every second element.
+//! Describes in words which elements are wrong: a row, a column, the last tile, every second element.
 //!
-//! It sees only a shape and a mask.
+//! It uses only a shape and a mask.
 
 use std::collections::BTreeSet;
 
-/// Coordinates of the row-major element `index`.
+/// Returns the coordinates of the row-major element `index`.
 pub fn coordinate(shape: &[usize], mut index: usize) -> Vec<usize> {
     let mut out = vec![0; shape.len()];
     for d in (0..shape.len()).rev() {
@@ -15,7 +15,7 @@ pub fn coordinate(shape: &[usize], mut index: usize) -> Vec<usize> {
     out
 }
 
-/// Describes the marked elements; `wrong` is row-major and has at least one mark.
+/// Describes the marked elements. `wrong` is row-major and has at least one mark.
 pub fn describe(shape: &[usize], wrong: &[bool]) -> String {
     let count = wrong.iter().filter(|w| **w).count();
     if count == wrong.len() {
@@ -46,7 +46,7 @@ pub fn describe(shape: &[usize], wrong: &[bool]) -> String {
     format!("scattered: {percent:.0}% of {place}")
 }
 
-/// Singular and plural of what a step along dimension `d` counts.
+/// Returns the singular and plural of the word for an index of dimension `d`.
 fn dimension_names(d: usize, rank: usize) -> (String, String) {
     let both = |one: &str, many: &str| (one.to_owned(), many.to_owned());
     match (rank, rank - d) {
@@ -77,7 +77,7 @@ fn along_dimension(set: &[usize], extent: usize, (one, many): &(String, String))
     format!("{} of the {many} {first}..{}", set.len(), last + 1)
 }
 
-/// A set that repeats with a period: `every second row`, `columns 8..16 of every 16`.
+/// Describes a set that repeats with a period: `every second row`, `columns 8..16 of every 16`.
 fn periodic(set: &[usize], extent: usize, one: &str, many: &str) -> Option<String> {
     let mut member = vec![false; extent];
     set.iter().for_each(|&i| member[i] = true);

@@ -1,4 +1,4 @@
-//! What mends a finding, from the fixes that it carries, and what can be written where nothing is wrong.
+//! Code actions: fixes that diagnostics carry, and assists for code without errors.
 
 use hx_base::{Applicability, Diagnostic, Edit, SourceFile, TextRange};
 use hx_compile::{AssistConfig, Db, assists};
@@ -7,23 +7,23 @@ use hx_hir::{Item, file_items, item_range};
 use crate::solved::is_whole;
 use crate::{Cancellable, Shown, catch};
 
-/// A change of the text.
+/// A change of the text that an editor offers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Action {
     pub title: String,
     pub edits: Vec<Edit>,
-    /// The finding that it mends; nothing for one that changes what is right.
+    /// The diagnostic that the action fixes; `None` for an assist.
     pub mends: Option<Diagnostic>,
-    /// It was checked and is the only one: it may be applied without looking.
+    /// The action was verified and is the only fix, so an editor may apply it without asking.
     pub preferred: bool,
 }
 
-/// Which actions are asked for.
+/// The kinds of actions that are requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ActionConfig {
     pub fixes: bool,
     pub assists: bool,
-    /// A person asked, and did not only move the cursor: what takes longer to find is looked for too.
+    /// A person asked for actions, instead of only moving the cursor. Then actions that take long to find are searched for, too.
     pub invoked: bool,
 }
 
@@ -31,10 +31,10 @@ impl ActionConfig {
     pub const ALL: ActionConfig = ActionConfig { fixes: true, assists: true, invoked: true };
 }
 
-/// The fixes of what is wrong in a range, and what can be written there besides.
+/// Returns the fixes of the diagnostics in a range, and the assists that apply there.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn actions(
     db: &dyn Db,
     file: SourceFile,

@@ -1,4 +1,4 @@
-//! Where a hint belongs, said in a way that survives edits around it: what is written there, and which of its kind it is.
+//! Places of hints that survive edits around them: an anchor is the text at the place, and its number among equal texts.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use hx_base::TextRange;
 use hx_compile::Db;
 use hx_hir::{Item, Kernel, Pat, StmtId, StmtKind, body_of, body_source_map};
 
-/// The name of a `let`, or a statement, of one kernel.
+/// The name of a `let`, or a statement, in a kernel.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Anchor {
     pub(crate) kind: AnchorKind,
-    /// The name, or the statement without spaces.
+    /// The name, or the statement's text without spaces.
     pub(crate) text: String,
-    /// Which of those with the same text, from 0.
+    /// Index among the anchors of this kind with the same text, from 0.
     pub(crate) nth: usize,
 }
 
@@ -22,10 +22,10 @@ pub(crate) enum AnchorKind {
     Statement,
 }
 
-/// The anchors of a body and where they are now, for whole and for broken bodies alike.
+/// The anchors of a body, each with its current range. Bodies with errors have anchors, too.
 #[derive(Debug, Default)]
 pub(crate) struct Anchors {
-    /// In the order of the text.
+    /// In text order.
     pub(crate) all: Vec<(Anchor, TextRange)>,
 }
 
@@ -74,13 +74,13 @@ impl Anchors {
         Anchors { all: numbered.collect() }
     }
 
-    /// The anchor of a name.
+    /// Returns the anchor of the name at exactly this range.
     pub(crate) fn name_at(&self, range: TextRange) -> Option<&Anchor> {
         let found = self.all.iter().find(|(a, at)| a.kind == AnchorKind::Name && *at == range)?;
         Some(&found.0)
     }
 
-    /// The innermost statement around a range.
+    /// Returns the innermost statement around a range.
     pub(crate) fn statement_around(&self, range: TextRange) -> Option<&(Anchor, TextRange)> {
         let around =
             |(a, at): &&(Anchor, TextRange)| a.kind == AnchorKind::Statement && at.contains_range(range);

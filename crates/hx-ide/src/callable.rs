@@ -1,4 +1,4 @@
-//! What can be called: parameters, header and docs of kernels, functions and built-in names.
+//! Callable things: the parameters, header and docs of kernels, functions and built-in names.
 
 use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::Db;
@@ -11,29 +11,29 @@ use hx_syntax::{SyntaxKind, SyntaxNode, T};
 
 use crate::names::{Def, occurrence_at};
 
-/// A parameter of something callable.
+/// A parameter of a kernel, function or built-in name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CallParam {
     pub(crate) name: String,
-    /// As it stands in the label.
+    /// The parameter's text in the label.
     pub(crate) text: String,
     pub(crate) need: Need,
 }
 
-/// Something that can be called.
+/// A kernel, function or built-in name that can be called.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Callable {
     pub(crate) name: String,
-    /// Compile-time parameters, `BM = 64` each.
+    /// Compile-time parameters, each as `BM = 64`.
     pub(crate) generics: Vec<CallParam>,
     pub(crate) params: Vec<CallParam>,
-    /// What stands behind the parameters: ` -> f32[M, N]`.
+    /// The text after the parameters: ` -> f32[M, N]`.
     pub(crate) tail: String,
     pub(crate) docs: Option<String>,
 }
 
 impl Callable {
-    /// The header in one line, and where each run-time parameter stands in it.
+    /// Returns the header in one line, and the range of each run-time parameter in it.
     pub(crate) fn label(&self) -> (String, Vec<TextRange>) {
         let mut text = self.name.clone();
         if !self.generics.is_empty() {
@@ -56,7 +56,7 @@ impl Callable {
     }
 }
 
-/// What a meaning can be called as.
+/// Returns the callable that a definition names, if it is one.
 pub(crate) fn callable(db: &dyn Db, def: &Def) -> Option<Callable> {
     match def {
         Def::Builtin(id) => of_builtin(*id),
@@ -130,7 +130,7 @@ pub(crate) fn of_item(db: &dyn Db, item: Item<'_>) -> Option<Callable> {
     })
 }
 
-/// Parts of a header as they are written, in one line.
+/// Reads parts of a header from its text, and joins them to one line.
 struct Written<'a> {
     text: &'a str,
     offset: TextSize,
@@ -153,20 +153,20 @@ impl Written<'_> {
     }
 }
 
-/// The call whose arguments an offset is among.
+/// The call whose argument list contains an offset.
 pub(crate) struct CallAt {
     pub(crate) callable: Callable,
-    /// The parameter that the argument at the offset is for.
+    /// The parameter that receives the argument at the offset.
     pub(crate) active: Option<usize>,
-    /// The names that arguments have already.
+    /// The parameters that the call already names.
     pub(crate) named: Vec<String>,
 }
 
-/// The innermost call around an offset, half-typed or not.
+/// Returns the innermost call around an offset, even if it is half-typed.
 pub(crate) fn call_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<CallAt> {
     let root = hx_base::parse(db, file).syntax_node();
     let mut token = root.token_at_offset(at.min(root.text_range().end())).left_biased()?;
-    // Blanks at the end of what is half-typed belong to what is around it.
+    // Whitespace at the end of a half-typed call belongs to the call.
     while token.kind().is_trivia() {
         token = token.prev_token()?;
     }
@@ -188,7 +188,7 @@ pub(crate) fn call_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<Cal
     None
 }
 
-/// The end of `(` and the start of `)`.
+/// Returns the end of `(` and the start of `)`, if the list is closed.
 fn parentheses(list: &SyntaxNode) -> Option<(TextSize, Option<TextSize>)> {
     let token =
         |kind| list.children_with_tokens().filter_map(|it| it.into_token()).find(|t| t.kind() == kind);
@@ -196,8 +196,8 @@ fn parentheses(list: &SyntaxNode) -> Option<(TextSize, Option<TextSize>)> {
     Some((open, token(T![')']).map(|close| close.text_range().start())))
 }
 
-/// The parameter that the argument at an offset is for: the one that it names, else the one whose turn it is, else the first that
-/// must be named and is not.
+/// Returns the parameter that receives the argument at an offset: the parameter that the argument names, otherwise the next
+/// positional one, otherwise the first parameter that must be named and is not.
 fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextSize) -> Option<usize> {
     let around = list.args().find(|arg| arg.syntax().text_range().contains_inclusive(at));
     if let Some(label) = around.and_then(|arg| arg.name_ref()) {
@@ -210,7 +210,7 @@ fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextS
     let tokens = node.children_with_tokens().filter_map(|it| it.into_token());
     let commas =
         tokens.filter(|token| token.kind() == SyntaxKind::COMMA && token.text_range().end() <= at).count();
-    // Arguments with names take no turn.
+    // Named arguments do not take a positional parameter.
     let turn = commas.saturating_sub(labels.iter().filter(|(start, _)| *start < at).count());
     let is_free = |i: &usize| labels.iter().all(|(_, label)| *label != callable.params[*i].name);
     let free = |named: bool| {
@@ -221,14 +221,14 @@ fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextS
     free(false).nth(turn).or(rest).or_else(|| free(true).next())
 }
 
-/// The expression of a body whose text is a range.
+/// Returns the expression of a body that has exactly this range.
 pub(crate) fn expr_at(db: &dyn Db, item: Item<'_>, range: TextRange) -> Option<ExprId> {
     let map = body_source_map(db, item)?;
     let offset = item.offset(db);
     map.exprs.iter().find(|(_, found)| **found + offset == range).map(|(expr, _)| expr)
 }
 
-/// The callee of a call, by the expression of the call.
+/// Returns the callee if the expression is a call.
 pub(crate) fn callee_of(store: &ExprStore, expr: ExprId) -> Option<ExprId> {
     match &store[expr] {
         Expr::Call { callee, .. } => Some(*callee),
@@ -236,20 +236,20 @@ pub(crate) fn callee_of(store: &ExprStore, expr: ExprId) -> Option<ExprId> {
     }
 }
 
-/// What a person is told of the call that they are writing.
+/// The signature that an editor shows while a call is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SignatureHelp {
     pub label: String,
-    /// Bytes of the label.
+    /// Byte ranges of the parameters in the label.
     pub params: Vec<TextRange>,
     pub active: Option<usize>,
     pub docs: Option<String>,
 }
 
-/// The header of what is called around an offset.
+/// Returns the header of the callable whose call is around an offset.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn signature_help(
     db: &dyn Db,
     file: SourceFile,

@@ -1,4 +1,4 @@
-//! Who calls a kernel or function, and what it calls.
+//! The callers of a kernel or function, and its callees.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::names::{Def, Occurrence, Role, item_heading, item_node, occurrence_at
 use crate::symbols::{SymbolKind, code_range};
 use crate::{Cancellable, FileRange, catch};
 
-/// A kernel, function, test, bench or `main` in a hierarchy of calls.
+/// A kernel, function, test, bench or `main` in a call hierarchy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallItem {
     pub name: String,
@@ -20,7 +20,7 @@ pub struct CallItem {
     pub name_range: TextRange,
 }
 
-/// Who calls, or is called, and where the calls are: in the file of the caller.
+/// A caller or a callee, and the ranges of the calls in the caller's file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Call {
     pub item: CallItem,
@@ -43,10 +43,10 @@ fn call_item(db: &dyn Db, item: Item<'_>) -> Option<CallItem> {
     Some(CallItem { name: item.name(db).to_string(), kind, file, range, name_range })
 }
 
-/// What is called or calls at an offset: the item that is named there, else the one around it.
+/// Returns the item that is named at an offset, or else the item around it.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn prepare_calls(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Option<CallItem>> {
     catch(|| call_item(db, target(db, file, at)?.find(db)?))
 }
@@ -59,10 +59,10 @@ fn target(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<ItemKey> {
     file_items(db, file).items.iter().find(around).map(|item| item.key(db))
 }
 
-/// Who calls the item at an offset.
+/// Returns the callers of the item at an offset.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn incoming_calls(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Vec<Call>> {
     catch(|| {
         let Some(key) = target(db, file, at) else { return Vec::new() };
@@ -90,10 +90,10 @@ pub fn incoming_calls(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellabl
     })
 }
 
-/// What the item at an offset calls, in the order of the first calls.
+/// Returns the callees of the item at an offset, in the order of their first calls.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn outgoing_calls(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Vec<Call>> {
     catch(|| {
         let Some(item) = target(db, file, at).and_then(|key| key.find(db)) else { return Vec::new() };
@@ -119,7 +119,7 @@ pub fn outgoing_calls(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellabl
 }
 
 impl CallItem {
-    /// Its name in its file.
+    /// Returns the range of the item's name in its file.
     pub fn place(&self) -> FileRange {
         FileRange { file: self.file, range: self.name_range }
     }

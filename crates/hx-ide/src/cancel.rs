@@ -1,13 +1,13 @@
-//! The one place where salsa's cancellation becomes an error.
+//! Turns salsa's cancellation into an error. No other module catches it.
 
 use std::panic::{AssertUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
 
-/// Why there is no answer: the question was withdrawn, or its text is not the current one any more.
+/// The reason why there is no answer: the client withdrew the request, or its text is outdated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cancelled {
-    /// Whoever asked does not want the answer any more.
+    /// The client no longer wants the answer.
     Withdrawn,
-    /// A newer text is waiting; asking again will answer for that.
+    /// A newer text is waiting: if the client asks again, it gets the answer for that text.
     Outdated,
 }
 
@@ -22,13 +22,13 @@ impl std::fmt::Display for Cancelled {
 
 impl std::error::Error for Cancelled {}
 
-/// An answer, unless it was cancelled.
+/// An answer, or the reason why it was cancelled.
 pub type Cancellable<T> = Result<T, Cancelled>;
 
-/// Runs a question. Other panics go on upwards.
+/// Runs a question, and converts a cancellation to an error. Other panics propagate.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn catch<T>(question: impl FnOnce() -> T) -> Cancellable<T> {
     catch_safe(AssertUnwindSafe(question))
 }

@@ -1,6 +1,6 @@
-//! What may be written at an offset: members, names in scope, named arguments, compile-time parameters, imports, keywords.
+//! Completion at an offset: members, names in scope, named arguments, compile-time parameters, imports, keywords.
 //!
-//! The tree says where the offset is; names and types come from the last text that there is, half-typed as it may be.
+//! The syntax tree determines the context of the offset. Names and types come from the current text, which may be half-typed.
 
 mod host;
 mod words;
@@ -25,7 +25,7 @@ use crate::hover::place_at;
 use crate::names::{generics_of, occurrence_at, params_of};
 use crate::{Cancellable, catch, docs};
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CompletionKind {
     Keyword,
@@ -45,49 +45,49 @@ pub enum CompletionKind {
     Argument,
 }
 
-/// One thing that may be written.
+/// An entry of a completion list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Completion {
     pub label: String,
     pub kind: CompletionKind,
-    /// One line beside the label.
+    /// A line beside the label.
     pub detail: String,
-    /// Markdown; empty where [`completion_docs`] finds it.
+    /// Markdown; empty if [`completion_docs`] supplies it on demand.
     pub docs: String,
-    /// What it replaces.
+    /// The range that the entry replaces.
     pub range: TextRange,
     pub insert: String,
-    /// `insert` is a snippet in the notation of the protocol.
+    /// Whether `insert` is a snippet in the protocol's notation.
     pub is_snippet: bool,
-    /// Lower stands higher in the list.
+    /// Entries with a lower rank come first in the list.
     pub rank: u8,
     /// Edits elsewhere in the file: the `use` that brings the name in.
     pub also: Vec<Edit>,
-    /// The item that it names, as path of its file and name, by which its docs are found.
+    /// The item that the entry names, as its file's path and its name. [`completion_docs`] finds the docs with it.
     pub item: Option<(String, String)>,
 }
 
-/// The entries at an offset, in the order of their ranks and names.
+/// Returns the entries at an offset, ordered by rank and name.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn completions(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Vec<Completion>> {
     catch(|| {
         let mut cx = Completing::new(db, file, at);
         cx.fill();
         let mut seen = BTreeSet::new();
         let mut found = cx.found;
-        // A local hides what has its name elsewhere.
+        // A local shadows other items of its name: it has a lower rank, so the duplicates after it are dropped.
         found.sort_by(|a, b| a.rank.cmp(&b.rank).then_with(|| a.label.cmp(&b.label)));
         found.retain(|entry| seen.insert((entry.label.clone(), entry.kind == CompletionKind::Snippet)));
         found
     })
 }
 
-/// The docs of an entry that names an item: its header and its comment.
+/// Returns the docs of an entry that names an item: its header and its doc comment.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn completion_docs(db: &dyn Db, path: &str, name: &str) -> Cancellable<Option<String>> {
     catch(|| {
         let file = db.workspace().file(db, path)?;
@@ -103,9 +103,9 @@ struct Completing<'db> {
     file: SourceFile,
     at: TextSize,
     root: SyntaxNode,
-    /// The word that is being typed, and where.
+    /// The range of the word that is being typed.
     range: TextRange,
-    /// The last token before that word that is no trivia.
+    /// The last non-trivia token before that word.
     before: Option<SyntaxToken>,
     found: Vec<Completion>,
 }
@@ -150,7 +150,7 @@ impl<'db> Completing<'db> {
     }
 
     fn fill(&mut self) {
-        // Nothing is written inside of comments and strings.
+        // Offer nothing inside comments and strings.
         if let Some(token) = self.root.token_at_offset(self.at).left_biased() {
             let open = token.text_range().end() > self.at || token.kind() == SyntaxKind::COMMENT;
             if open && matches!(token.kind(), SyntaxKind::COMMENT | SyntaxKind::STRING) {
@@ -192,13 +192,13 @@ impl<'db> Completing<'db> {
         self.words(place);
     }
 
-    /// The nodes around the last token before the word: blanks at the end of what is half-typed belong to what is around it.
+    /// Returns the nodes around the last token before the word. The whitespace after a half-typed node counts as part of it.
     fn ancestors(&self) -> impl Iterator<Item = SyntaxNode> + use<> {
         self.before.clone().into_iter().flat_map(|token| token.parent_ancestors())
     }
 
     fn inside(&self, kind: SyntaxKind) -> bool {
-        // A `use` or attribute that is closed before the offset has ended.
+        // A `use` or attribute that is closed before the offset is not around it.
         let node = self.ancestors().find(|node| node.kind() == kind);
         node.is_some_and(|node| {
             let last = node.last_token();
@@ -209,7 +209,7 @@ impl<'db> Completing<'db> {
         })
     }
 
-    /// The names before `::` at the offset.
+    /// Returns the names before `::` at the offset.
     fn module_path(&self) -> Option<Vec<String>> {
         let mut names = Vec::new();
         let mut at = self.before.clone()?;
@@ -225,7 +225,7 @@ impl<'db> Completing<'db> {
         (!names.is_empty()).then_some(names)
     }
 
-    /// What is in a module, and the modules below it.
+    /// Adds the items of a module, and its submodules.
     fn path(&mut self, path: &[String]) {
         let db = self.db;
         let mut full: Vec<String> = path.to_vec();
@@ -371,7 +371,7 @@ impl<'db> Completing<'db> {
     fn in_header(&self) -> bool {
         let Some(item) = self.item_around() else { return false };
         let closers = [T![')'], T![>], T!['}']];
-        // A list or block that was closed before the offset is not around it.
+        // A list or block that is closed before the offset is not around it.
         let open = |node: &SyntaxNode| {
             let last = node.last_token().filter(|token| closers.contains(&token.kind()));
             last.is_none_or(|token| token.text_range().end() > self.range.start())
@@ -393,7 +393,7 @@ impl<'db> Completing<'db> {
         entry.detail = detail.to_owned();
     }
 
-    /// `matmul<|`: the compile-time parameters of what is called.
+    /// `matmul<|`: adds the compile-time parameters of the callee.
     fn generic_arguments(&mut self) {
         let Some(before) = self.before.clone() else { return };
         let open = match before.kind() {
@@ -425,7 +425,7 @@ impl<'db> Completing<'db> {
     }
 
     fn named_arguments(&mut self) {
-        // After a label comes its value.
+        // After a label the argument's value follows, so no label is offered.
         if self.before.as_ref().is_some_and(|token| token.kind() == T![:]) {
             return;
         }
@@ -435,7 +435,7 @@ impl<'db> Completing<'db> {
                 Need::Rest => continue,
                 Need::Named => 0,
                 Need::Optional => 1,
-                // By position, unless someone wants to say it.
+                // A required argument is usually passed by position, so its name comes late in the list.
                 Need::Required => 6,
             };
             if !call.named.contains(&param.name) {
@@ -446,7 +446,7 @@ impl<'db> Completing<'db> {
         }
     }
 
-    /// Locals, parameters and dimensions that are in scope.
+    /// Adds the locals, parameters and dimensions that are in scope.
     fn scope(&mut self) {
         let Some(item) = self.item_around() else { return };
         let db = self.db;
@@ -464,7 +464,7 @@ impl<'db> Completing<'db> {
                     locals.push((range.start(), name.clone(), ty));
                 }
             }
-            // The nearest binding of a name is the one that is meant.
+            // The nearest binding of a name shadows the others: put it first.
             locals.sort_by_key(|(start, _, _)| std::cmp::Reverse(*start));
             for (_, name, ty) in locals {
                 self.add(&name, CompletionKind::Local, 1).detail = ty;
@@ -489,12 +489,12 @@ impl<'db> Completing<'db> {
         }
     }
 
-    /// Where names that are in scope at the offset are bound.
+    /// Returns the ranges of the bindings that are in scope at the offset.
     fn binding_places(&self) -> Vec<TextRange> {
         let mut places = Vec::new();
         let at = self.range.start();
         for node in self.ancestors() {
-            // What has been closed before the offset binds nothing here.
+            // A block that is closed before the offset binds nothing here.
             let closed = node.last_token().is_some_and(|token| token.kind() == SyntaxKind::R_BRACE);
             if closed && node.text_range().end() <= at {
                 continue;
@@ -554,14 +554,14 @@ impl<'db> Completing<'db> {
         }
     }
 
-    /// The word is followed by arguments already.
+    /// Reports whether the word is already followed by arguments.
     fn is_called(&self) -> bool {
         let next = self.root.token_at_offset(self.at).right_biased();
         let next = next.filter(|token| token.text_range().start() >= self.at);
         next.is_some_and(|token| matches!(token.kind(), T!['('] | T![<]))
     }
 
-    /// Items of the file, and what `use` brings in.
+    /// Adds the items of the file, and the names that its `use` items import.
     fn items(&mut self) {
         let around = self.item_around();
         for item in file_items(self.db, self.file).named() {
@@ -573,7 +573,7 @@ impl<'db> Completing<'db> {
             match hx_hir::absolute_path(self.db, self.file, &import.path.segments) {
                 Some(hx_hir::PathTarget::Item(item)) => {
                     self.item(item, 3, false);
-                    // Under the name that it has here.
+                    // Offer the item under the name that it has in this file.
                     if let Some(last) =
                         self.found.last_mut().filter(|last| last.label != import.name.as_str())
                     {
@@ -601,7 +601,7 @@ impl<'db> Completing<'db> {
             let entry = self.add(builtin.name, CompletionKind::Builtin, 4);
             (entry.detail, entry.docs) = (builtin.signature(), builtin.doc.to_owned());
             let Some(params) = builtin.params.filter(|_| !calls) else { continue };
-            // `swizzle` takes compile-time arguments, and no others.
+            // `swizzle` takes compile-time arguments only.
             if builtin.name == "swizzle" {
                 entry.insert = "swizzle<${1:3}, ${2:3}, ${3:3}>$0".to_owned();
             } else {
@@ -615,11 +615,11 @@ impl<'db> Completing<'db> {
         }
     }
 
-    /// Items of the standard library and of other files, with the `use` that brings them in.
+    /// Adds items of the standard library and of other files, each with the `use` that imports it.
     fn importable(&mut self) {
         let typed =
             self.file.text(self.db).get(std::ops::Range::<usize>::from(self.range)).unwrap_or_default();
-        // The list would be as long as the library for an empty word.
+        // With fewer than two letters the list would contain most of the library.
         if typed.len() < 2 {
             return;
         }
@@ -629,7 +629,7 @@ impl<'db> Completing<'db> {
                 continue;
             }
             let path = file.path(self.db).trim_end_matches(".hx").to_owned();
-            // Files outside of the folder have no path in the language.
+            // Files outside the folder cannot be imported, because they have no path in the language.
             if path.starts_with('/') {
                 continue;
             }
@@ -654,7 +654,7 @@ impl<'db> Completing<'db> {
         }
     }
 
-    /// A new `use` after the last one, or before the first item.
+    /// Returns the insertion of a new `use` after the last one, or before the first item.
     fn import(&self, line: &str) -> Edit {
         let last = self.root.children().filter(|node| node.kind() == SyntaxKind::USE).last();
         let (at, text) = match last {
@@ -662,7 +662,7 @@ impl<'db> Completing<'db> {
             None => {
                 let first = self.root.children().next();
                 let at = first.map_or(TextSize::new(0), |node| crate::symbols::code_range(&node).start());
-                // Docs stand before the item and stay with it.
+                // Insert before the docs of the first item, because they belong to it.
                 let docs = self.root.children().next().and_then(|node| {
                     let tokens = node.children_with_tokens().filter_map(|it| it.into_token());
                     let mut comments = tokens.filter(|token| token.kind() == SyntaxKind::COMMENT);

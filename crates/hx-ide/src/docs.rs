@@ -7,7 +7,7 @@ use hx_syntax::ast::{self, AstNode as _, HasDocs as _};
 
 use crate::names::item_node;
 
-/// The header of a kernel or function as it is written; the whole of a constant.
+/// Returns the header of a kernel or function as it is written, or the whole text of a constant.
 pub(crate) fn header(db: &dyn Db, item: Item<'_>) -> Option<String> {
     let text = item.file(db).text(db);
     if let Some(map) = signature_source_map(db, item) {
@@ -27,7 +27,7 @@ pub(crate) fn header(db: &dyn Db, item: Item<'_>) -> Option<String> {
     }
 }
 
-/// The doc comment of an item.
+/// Returns the doc comment of an item.
 pub(crate) fn docs(db: &dyn Db, item: Item<'_>) -> Option<String> {
     let root = hx_base::parse(db, item.file(db)).syntax_node();
     match ast::Item::cast(item_node(db, &root, item)?)? {
@@ -41,7 +41,7 @@ pub(crate) fn docs(db: &dyn Db, item: Item<'_>) -> Option<String> {
     }
 }
 
-/// The `//!` comment of a file.
+/// Returns the `//!` comment of a file.
 pub(crate) fn file_docs(db: &dyn Db, file: SourceFile) -> Option<String> {
     hx_base::parse(db, file).tree().doc_text()
 }

@@ -1,4 +1,4 @@
-//! Formatting: the whole file, what a range touches, and what was just typed.
+//! Formatting of a whole file, of a range, and while typing.
 
 use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::Db;
@@ -13,10 +13,10 @@ pub struct TextChange {
     pub text: String,
 }
 
-/// The changes that give a file the one layout, line by line. With a range, only changes of lines that it touches.
+/// Returns the changes that format a file, line by line. With a range, returns only changes of lines that the range touches.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn. Inside, why the file cannot be formatted.
+/// If a newer text is waiting, or the client withdrew the request. The inner error says why the file cannot be formatted.
 pub fn format(
     db: &dyn Db,
     file: SourceFile,
@@ -33,11 +33,11 @@ pub fn format(
     })
 }
 
-/// After `}` or `;` was typed: the layout of the lines of the item around it that it ends, up to that character. Nothing while the
-/// file has syntax errors.
+/// Formats after `}` or `;` was typed: returns the changes up to that character, in the lines of the block or statement that it
+/// ends. Returns nothing while the file has syntax errors.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn format_on_type(
     db: &dyn Db,
     file: SourceFile,
@@ -53,10 +53,10 @@ pub fn format_on_type(
         if token.text() != typed.to_string() {
             return Vec::new();
         }
-        // What the character ends: the block, or the statement with its `;`.
+        // The node that the character ends: a block, or a statement with its `;`.
         let Some(node) = token.parent() else { return Vec::new() };
         let text = file.text(db);
-        // Changes are made of whole lines.
+        // Changes consist of whole lines, so extend the range to whole lines.
         let first = usize::from(crate::symbols::code_range(&node).start());
         let last = usize::from(token.text_range().end());
         let start = text[..first].rfind('\n').map_or(0, |at| at + 1);
@@ -70,7 +70,7 @@ pub fn format_on_type(
     })
 }
 
-/// The changes from one text to another, in runs of lines that differ.
+/// Returns the changes from one text to another, one for each run of lines that differ.
 fn line_changes(old: &str, new: &str) -> Vec<TextChange> {
     let (old_lines, new_lines): (Vec<&str>, Vec<&str>) =
         (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
@@ -91,9 +91,9 @@ fn line_changes(old: &str, new: &str) -> Vec<TextChange> {
     changes
 }
 
-/// How many lines of both sides to leave behind until they agree again.
+/// Returns how many lines of each side to skip until both agree again.
 fn resynchronize(old: &[&str], new: &[&str]) -> (usize, usize) {
-    // A line of some length, or two after each other: a lone bracket is found too easily.
+    // Require a line of at least four characters, or two equal lines in sequence: a lone bracket matches too easily.
     let agrees = |i: usize, j: usize| {
         let (Some(line), Some(other)) = (old.get(i), new.get(j)) else { return false };
         line == other && (line.trim().len() >= 4 || old.get(i + 1) == new.get(j + 1))

@@ -1,7 +1,7 @@
-//! Whether a text is what someone began to type.
+//! Fuzzy matching of a half-typed query against a name.
 
-/// How well the letters of a query occur in a name in their order; lower is better, nothing if they do not. An exact name is
-/// 0, a beginning 1, a part 2, scattered letters 3 and the gaps between them.
+/// Scores how well a query matches a name; lower is better, `None` if its letters do not occur in order. An exact match is 0, a
+/// prefix 1, a substring 2, and scattered letters 3 plus the gaps between them.
 pub(crate) fn score(query: &str, name: &str) -> Option<usize> {
     let (query, lower) = (query.to_lowercase(), name.to_lowercase());
     if lower == query {

@@ -1,4 +1,4 @@
-//! Inlay hints: a layout after the name of each tensor, an instruction after each statement that moves or computes.
+//! Inlay hints: a layout after the name of each tensor, an instruction after each statement that copies or computes.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,32 @@ use crate::last_good::{Kept, LastGood};
 use crate::solved::Solved;
 use crate::{Cancellable, FileRange, Shown, catch};
 
-/// The most instructions that are named after one statement; the tooltip of the last tells of the others.
+/// The maximal number of instructions in the hint of one statement. The tooltip of the last part lists the others.
 const MOST_PARTS: usize = 2;
 
-/// What a hint is about.
+/// The subject of a hint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum HintKind {
-    /// The layout of the tensor before it.
+    /// The layout of the tensor whose name precedes the hint.
     Layout,
-    /// What the statement before it became.
+    /// The instruction that the statement before the hint became.
     Instruction,
 }
 
-/// A short text that an editor shows between the written ones.
+/// A short text that an editor shows inside the written text.
 #[derive(Clone, PartialEq, Debug)]
 pub struct InlayHint {
-    /// Behind which byte.
+    /// The hint follows this byte.
     pub offset: TextSize,
     pub kind: HintKind,
-    /// Shown beside each other; each has its own tooltip and target.
+    /// Parts that are shown side by side; each has its own tooltip and target.
     pub parts: Vec<HintPart>,
-    /// The kernel has errors; this is what held before them.
+    /// The kernel has errors: the hint shows the state before them.
     pub stale: bool,
 }
 
 impl InlayHint {
-    /// What is shown.
+    /// Returns the text of all parts.
     pub fn text(&self) -> String {
         self.parts.iter().map(|part| part.text.as_str()).collect()
     }
@@ -49,14 +49,15 @@ pub struct HintPart {
     pub text: String,
     /// Markdown: the whole layout or instruction, and why it was chosen.
     pub tooltip: String,
-    /// The operation that forced it.
+    /// The place of the operation that forced the layout or instruction.
     pub target: Option<FileRange>,
 }
 
-/// The hints of a range of a file, in the order of the text. Kernels with errors show what held before, marked as stale.
+/// Returns the hints of a range of a file, in text order. Kernels with errors have the hints from before the errors, marked as
+/// stale.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn inlay_hints(
     db: &dyn Db,
     file: SourceFile,
@@ -88,7 +89,7 @@ fn kernel_hints(db: &dyn Db, kernel: Kernel<'_>, shown: &Shown, last_good: &Last
     placed(&anchors, kept, false)
 }
 
-/// Hints by where they belong, at the places that these have now.
+/// Places hints at the current ranges of their anchors.
 fn placed(anchors: &Anchors, kept: Vec<Kept>, stale: bool) -> Vec<InlayHint> {
     let mut by_anchor: BTreeMap<Anchor, Vec<HintPart>> =
         kept.into_iter().map(|kept| (kept.anchor, kept.parts)).collect();
@@ -98,7 +99,7 @@ fn placed(anchors: &Anchors, kept: Vec<Kept>, stale: bool) -> Vec<InlayHint> {
         if stale {
             for part in &mut parts {
                 part.tooltip = format!("*Stale: the kernel has errors. Before them:*\n\n{}", part.tooltip);
-                // Its place may have moved.
+                // The target may have moved since, so a stale hint has none.
                 part.target = None;
             }
         }
@@ -135,7 +136,7 @@ fn layouts(solved: &Solved<'_>, anchors: &Anchors) -> Vec<Kept> {
     kept
 }
 
-/// The operation that a reason leads to first.
+/// Returns the place of the first operation that a reason names.
 pub(crate) fn forced_by(solved: &Solved<'_>, reason: &Reason) -> Option<FileRange> {
     reason.from.first().and_then(|op| solved.place(*op))
 }
@@ -152,7 +153,7 @@ fn dedup(mut texts: Vec<String>) -> Vec<String> {
     texts
 }
 
-/// The whole layout of a tensor, and why it has it.
+/// Formats the whole layout of a tensor, and its reason.
 pub(crate) fn layout_tooltip(solved: &Solved<'_>, id: TensorId) -> Option<String> {
     let tensor = solved.tensor(id);
     let layout = solved.layout(id)?;
@@ -230,11 +231,11 @@ fn instruction_parts(solved: &Solved<'_>, groups: &[(String, Vec<OpId>)]) -> Vec
     parts
 }
 
-/// What one operation became, and why.
+/// Formats the instruction that an operation became, and its reason.
 pub(crate) fn instruction_tooltip(solved: &Solved<'_>, op: OpId) -> Option<String> {
     let op = solved.lowered.program.op(op)?;
     let (choice, reason) = solved.choice(op)?;
-    // The number of the operation means nothing outside of a listing.
+    // Drop the operation's number: it has a meaning only in listings.
     let choice = choice.split_once(' ').map_or(choice.as_str(), |(_, rest)| rest);
     let (what, how) = choice.rsplit_once(": ").unwrap_or((choice, ""));
     Some(format!("```hx\n{what}\n```\n{how}\n\nBecause: {}", reason.text))

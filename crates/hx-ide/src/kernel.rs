@@ -1,4 +1,4 @@
-//! Kernels by name or by place, and the choice of an instance.
+//! Finds kernels by name or by place, and chooses an instance.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use hx_base::{SourceFile, TextSize, nearest};
 use hx_compile::{CtArgs, CtValue, Db};
 use hx_hir::{Item, ItemKey, Kernel, file_items, item_range, kernel_signature};
 
-/// The kernel of that name; otherwise the one at an offset; otherwise the first.
+/// Returns the kernel of that name, otherwise the one at the offset, otherwise the first of the file.
 ///
 /// # Errors
-/// A sentence for the user.
+/// A sentence for the user: the file has no such kernel.
 pub(crate) fn find<'db>(
     db: &'db dyn Db,
     file: SourceFile,
@@ -34,10 +34,10 @@ pub(crate) fn find<'db>(
     found.ok_or_else(|| format!("`{path}` has no kernel"))
 }
 
-/// A kernel and compile-time arguments as they are written: `BM` is `128`, `T` is `bf16`.
+/// Parses a choice of an instance: a kernel and its compile-time arguments as text (`BM` is `128`, `T` is `bf16`).
 ///
 /// # Errors
-/// A sentence for the user: no such kernel or parameter, a value that is none, a parameter that is left without one.
+/// A sentence for the user: there is no such kernel or parameter, a value is invalid, or a parameter has no value.
 pub fn instance(
     db: &dyn Db,
     file: SourceFile,

@@ -11,21 +11,21 @@ use crate::anchor::Anchor;
 use crate::hints::HintPart;
 use crate::lenses::LensAction;
 
-/// What each kernel was given when it was last right, by its identity. Kept by whoever asks for hints and lenses, across edits;
-/// it holds one entry for each item that is still there.
+/// The last hints and lenses of each kernel without errors. The caller of the hint and lens functions keeps this value across
+/// edits. It has one entry for each item that still exists.
 #[derive(Debug, Default)]
 pub struct LastGood {
     kernels: Mutex<BTreeMap<Key, Vec<Kept>>>,
     lenses: Mutex<BTreeMap<String, Vec<KeptLenses>>>,
 }
 
-/// What stands above the name of an item.
+/// An item, and the lenses above it.
 pub(crate) type KeptLenses = (ItemKey, Vec<LensAction>);
 
-/// Path of the file, name of the kernel, which of that name.
+/// The file's path, the kernel's name, and its index among kernels of that name.
 type Key = (String, String, u32);
 
-/// A hint by where it belongs.
+/// A hint with its anchor, which survives edits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Kept {
     pub(crate) anchor: Anchor,
@@ -46,18 +46,18 @@ impl LastGood {
         kernels.get(&key(db, kernel)).cloned().unwrap_or_default()
     }
 
-    /// Forgets the kernels that a file does not have any more.
+    /// Removes the kernels that a file no longer contains.
     pub(crate) fn prune(&self, db: &dyn Db, file: SourceFile) {
         let path = file.path(db);
         let there: Vec<Key> = file_items(db, file).kernels().map(|kernel| key(db, kernel)).collect();
-        // A file that does not parse may have lost a kernel for a moment: its layouts are wanted when it is back.
+        // A file with syntax errors may have lost a kernel only for a moment: keep its layouts until the file parses again.
         if hx_base::parse(db, file).is_ok() {
             let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
             kernels.retain(|key, _| key.0 != path || there.contains(key));
         }
     }
 
-    /// Keeps the lenses of a file, those of all of its items.
+    /// Stores the lenses of all items of a file.
     pub(crate) fn keep_lenses(&self, path: &str, lenses: Vec<KeptLenses>) {
         self.lenses.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), lenses);
     }
@@ -67,18 +67,18 @@ impl LastGood {
         lenses.get(path).cloned().unwrap_or_default()
     }
 
-    /// Forgets a file.
+    /// Removes a file's hints and lenses.
     pub fn forget(&self, path: &str) {
         self.lenses.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).retain(|key, _| key.0 != path);
     }
 
-    /// How many kernels have layouts here.
+    /// Returns the number of kernels that have layouts here.
     pub fn len(&self) -> usize {
         self.kernels.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether there is nothing.
+    /// Reports whether no kernel has layouts here.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

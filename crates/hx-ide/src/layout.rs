@@ -1,4 +1,4 @@
-//! Everything about the layouts of the tensor at an offset: the text, the drawings, and the chain of reasons.
+//! The layouts of the tensor at an offset: text, drawings, and the chain of reasons.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use hx_tile::{Op, OpId, Reason, TensorId, layout_text, op_text};
 use crate::solved::Solved;
 use crate::{Cancellable, FileRange, Shown, catch};
 
-/// The largest tile that is drawn: more cells cannot be read.
+/// The largest tile that is drawn: a drawing with more cells is illegible.
 const MOST_CELLS: i64 = 4096;
 
-/// The layouts of the tensors that one name stands for.
+/// The layouts of the tensors that a name means.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Layouts {
     pub kernel: String,
-    /// Several where a name is bound in an unrolled loop or in a function that is called twice.
+    /// Several tensors if the name is bound in an unrolled loop, or in a function that is called twice.
     pub tensors: Vec<TensorLayout>,
 }
 
@@ -29,26 +29,26 @@ pub struct TensorLayout {
     /// `register` or `shared`.
     pub space: &'static str,
     pub dtype: String,
-    /// In elements.
+    /// Extents in elements.
     pub shape: Vec<i64>,
-    /// As in a hint.
+    /// The short name that hints show.
     pub alias: String,
-    /// `shape : stride`, with a swizzle before it.
+    /// `shape : stride`, preceded by the swizzle if there is one.
     pub layout: String,
     pub reason: String,
     pub forced_by: Option<FileRange>,
     pub drawings: Vec<NamedDrawing>,
 }
 
-/// A picture of a layout.
+/// A drawing of a layout, with its kind.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NamedDrawing {
-    /// `threads` (which thread holds which element), `memory` (where each element lies) or `banks`.
+    /// `threads` (the thread that holds each element), `memory` (the address of each element) or `banks`.
     pub kind: &'static str,
     pub drawing: Drawing,
 }
 
-/// One thing that was decided, and below it what it follows from.
+/// A decision, and the decisions that it follows from.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ReasonStep {
     /// A tensor with its layout, or an operation with its instruction.
@@ -58,10 +58,10 @@ pub struct ReasonStep {
     pub from: Vec<ReasonStep>,
 }
 
-/// The layouts of the tensor whose name is at an offset; nothing where there is none, or its kernel has errors.
+/// Returns the layouts of the tensor whose name is at an offset. `None` if there is no tensor, or its kernel has errors.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn layouts(db: &dyn Db, file: SourceFile, at: TextSize, shown: &Shown) -> Cancellable<Option<Layouts>> {
     catch(|| {
         let (solved, tensors) = tensors_at(db, file, at, shown)?;
@@ -72,10 +72,10 @@ pub fn layouts(db: &dyn Db, file: SourceFile, at: TextSize, shown: &Shown) -> Ca
     })
 }
 
-/// Why the tensor whose name is at an offset has its layout: a tree for each tensor that the name stands for.
+/// Explains the layout of the tensor whose name is at an offset: one tree of reasons for each tensor that the name means.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn explain_layout(
     db: &dyn Db,
     file: SourceFile,
@@ -89,7 +89,7 @@ pub fn explain_layout(
     })
 }
 
-/// The solved kernel around an offset, and the tensors of the local there.
+/// Returns the solved kernel around an offset, and the tensors of the local at the offset.
 pub(crate) fn tensors_at<'db>(
     db: &'db dyn Db,
     file: SourceFile,
@@ -104,7 +104,7 @@ pub(crate) fn tensors_at<'db>(
     (!tensors.is_empty()).then_some((solved, tensors))
 }
 
-/// Where the local is bound whose binding or use is at an offset.
+/// Returns the range where a local is bound. The offset is on its binding or on a use.
 pub(crate) fn binding_at(db: &dyn Db, kernel: Kernel<'_>, at: TextSize) -> Option<TextRange> {
     let item = Item::Kernel(kernel);
     let map = body_source_map(db, item)?;
@@ -141,7 +141,7 @@ pub(crate) fn tensor_layout(solved: &Solved<'_>, id: TensorId) -> Option<TensorL
     })
 }
 
-/// Pictures of a layout: a plane of it where it has more than two dimensions, nothing where it is too large to read.
+/// Draws a layout. A layout with more than two dimensions is drawn as a plane, and a layout that is too large is left out.
 pub(crate) fn drawings(solved: &Solved<'_>, id: TensorId) -> Vec<NamedDrawing> {
     let mut found = Vec::new();
     let mut add = |kind: &'static str, drawing: Result<Drawing, hx_layout::LayoutError>| {
@@ -164,7 +164,7 @@ pub(crate) fn drawings(solved: &Solved<'_>, id: TensorId) -> Vec<NamedDrawing> {
     found
 }
 
-/// The reasons of a tensor's layout, down to what needed no other reason.
+/// Returns the tree of reasons of a tensor's layout, down to reasons that depend on no other tensor.
 pub(crate) fn chain(solved: &Solved<'_>, id: TensorId) -> Option<ReasonStep> {
     let (what, reason) = layout_text(&solved.lowered.program, solved.solution, id)?;
     let origin = solved.tensor(id).origin;
@@ -178,7 +178,7 @@ fn causes(solved: &Solved<'_>, reason: &Reason, seen: &mut BTreeSet<TensorId>) -
     reason.from.iter().filter_map(|op| operation(solved, *op, seen)).collect()
 }
 
-/// An operation, and the tensors that it carried a layout over from.
+/// Returns an operation, and below it the tensors from which it carried a layout over.
 fn operation(solved: &Solved<'_>, id: OpId, seen: &mut BTreeSet<TensorId>) -> Option<ReasonStep> {
     let program = &solved.lowered.program;
     let op = program.op(id)?;
@@ -186,7 +186,8 @@ fn operation(solved: &Solved<'_>, id: OpId, seen: &mut BTreeSet<TensorId>) -> Op
     let mut from = Vec::new();
     for other in op.kind.tensors() {
         let Some((what, why)) = layout_text(program, solved.solution, other) else { continue };
-        // What the operation itself decided comes from it, as the tensor does that led here.
+        // Skip a tensor whose layout this operation decided: it is an effect of the operation, as the tensor above is, not a
+        // cause.
         if why.from.contains(&id) || !seen.insert(other) {
             continue;
         }
@@ -198,11 +199,11 @@ fn operation(solved: &Solved<'_>, id: OpId, seen: &mut BTreeSet<TensorId>) -> Op
     Some(ReasonStep { what, reason, place: solved.place(id), from })
 }
 
-/// An operation with its instruction, and why it has that one.
+/// Returns an operation with its instruction as text, and the reason for the instruction.
 pub(crate) fn describe(solved: &Solved<'_>, op: &Op) -> (String, Option<String>) {
     match solved.choice(op) {
         Some((choice, reason)) => {
-            // The number of the operation means nothing outside of a listing.
+            // Drop the operation's number: it has a meaning only in listings.
             let choice = choice.split_once(' ').map_or(choice.clone(), |(_, rest)| rest.to_owned());
             (choice, Some(reason.text.clone()))
         }

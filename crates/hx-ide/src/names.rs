@@ -1,4 +1,4 @@
-//! What every name in a file means, and where: the ground under definitions, references, rename, highlights and colours.
+//! Resolves every name in a file to its definition. Definitions, references, rename, highlights and colours build on this.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use hx_syntax::{SyntaxKind, SyntaxNode};
 
 use crate::FileRange;
 
-/// What a name stands for.
+/// The definition that a name refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Def {
-    /// A value that an earlier cell of a session bound.
+    /// A value that an earlier cell of a session binds.
     Binding(Name),
     Local {
         item: ItemKey,
@@ -34,7 +34,7 @@ pub(crate) enum Def {
         item: ItemKey,
         index: usize,
     },
-    /// A dimension or stride that the parameters' types bind.
+    /// A dimension or stride that the types of the parameters bind.
     Dim {
         item: ItemKey,
         name: Name,
@@ -44,21 +44,21 @@ pub(crate) enum Def {
     Builtin(BuiltinId),
     DType(DType),
     Kind(Kind),
-    /// What stands behind a dot.
+    /// A name after a dot.
     Member(Name),
 }
 
-/// How a name occurs.
+/// The role of a name at a place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     Definition,
     Read,
     Write,
-    /// The name of an argument.
+    /// The label of an argument.
     Label,
 }
 
-/// One name in a file.
+/// An occurrence of a name in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Occurrence {
     pub(crate) range: TextRange,
@@ -66,7 +66,7 @@ pub(crate) struct Occurrence {
     pub(crate) role: Role,
 }
 
-/// Every name of a file that means something, in the order of the text; each place once.
+/// Returns every name of a file that resolves, in text order, with one occurrence for each place.
 pub(crate) fn occurrences(db: &dyn Db, file: SourceFile) -> Vec<Occurrence> {
     let mut found = Finder::new(db, file);
     for item in &file_items(db, file).items {
@@ -76,7 +76,7 @@ pub(crate) fn occurrences(db: &dyn Db, file: SourceFile) -> Vec<Occurrence> {
     found.by_start.into_values().collect()
 }
 
-/// The name at an offset: the one that begins there, else the one around or before it.
+/// Returns the name at an offset: the one that begins there, otherwise the one that contains it or ends there.
 pub(crate) fn occurrence_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<Occurrence> {
     let around = |item: &&Item<'_>| item_range(db, **item).contains_inclusive(at);
     let mut found = Finder::new(db, file);
@@ -101,7 +101,7 @@ impl<'db> Finder<'db> {
         Finder { db, file, root, by_start: BTreeMap::new() }
     }
 
-    /// A definition wins over a use at the same place: the first use of a dimension is its definition.
+    /// Records an occurrence. A definition replaces a use at the same place: the first use of a dimension is its definition.
     fn add(&mut self, range: TextRange, def: Def, role: Role) {
         if range.is_empty() {
             return;
@@ -149,7 +149,7 @@ impl<'db> Finder<'db> {
         self.store(item, &body.store, map, body_names(db, item));
     }
 
-    /// The uses of names in a signature or body.
+    /// Records the names in a signature or body.
     fn store(&mut self, item: Item<'db>, store: &ExprStore, map: &SourceMap, names: &Names) {
         let (key, offset) = (item.key(self.db), item.offset(self.db));
         let mut written: Vec<ExprId> = Vec::new();
@@ -198,7 +198,7 @@ impl<'db> Finder<'db> {
         }
     }
 
-    /// The name of an argument: a parameter of what is called.
+    /// Records the label of an argument, which names a parameter of the callee.
     fn label(&mut self, range: Option<TextRange>, target: Option<&Resolution>, name: &Name, generic: bool) {
         let (Some(range), Some(Resolution::Item(key))) = (range, target) else { return };
         let Some(callee) = key.find(self.db) else { return };
@@ -214,7 +214,7 @@ impl<'db> Finder<'db> {
         }
     }
 
-    /// A path that begins in a range: its last name means `def`, those before it modules.
+    /// Records a path that begins in a range: its last name means `def`, the names before it are modules.
     fn path(&mut self, range: TextRange, path: &Path, def: Def, role: Role) {
         let text = self.file.text(self.db);
         if let Some(name) = path.as_name()
@@ -229,7 +229,7 @@ impl<'db> Finder<'db> {
         self.modules(&path.segments, modules, true);
     }
 
-    /// The modules that the first names of a path mean.
+    /// Records the modules that the leading names of a path mean.
     fn modules(&mut self, names: &[Name], ranges: &[TextRange], through_imports: bool) {
         for (i, range) in ranges.iter().enumerate() {
             let Some(prefix) = names.get(..=i) else { return };
@@ -273,7 +273,7 @@ impl<'db> Finder<'db> {
     }
 }
 
-/// The path in the tree that begins in a range and has these names.
+/// Returns the node of the path with these names that begins in a range.
 fn path_node(root: &SyntaxNode, range: TextRange, path: &Path) -> Option<ast::Path> {
     let covering = match root.covering_element(range.intersect(root.text_range())?) {
         hx_syntax::NodeOrToken::Node(node) => node,
@@ -312,7 +312,7 @@ fn signature_store<'db>(db: &'db dyn Db, item: Item<'db>) -> Option<&'db ExprSto
     }
 }
 
-/// The names of the run-time parameters of a kernel or function.
+/// Returns the names of the run-time parameters of a kernel or function.
 pub(crate) fn params_of(db: &dyn Db, item: Item<'_>) -> Vec<Name> {
     match item {
         Item::Kernel(it) => kernel_signature(db, it).params.iter().map(|p| p.name.clone()).collect(),
@@ -321,7 +321,7 @@ pub(crate) fn params_of(db: &dyn Db, item: Item<'_>) -> Vec<Name> {
     }
 }
 
-/// The names of the compile-time parameters of a kernel or function.
+/// Returns the names of the compile-time parameters of a kernel or function.
 pub(crate) fn generics_of(db: &dyn Db, item: Item<'_>) -> Vec<Name> {
     match item {
         Item::Kernel(it) => kernel_signature(db, it).generics.iter().map(|p| p.name.clone()).collect(),
@@ -330,10 +330,10 @@ pub(crate) fn generics_of(db: &dyn Db, item: Item<'_>) -> Vec<Name> {
     }
 }
 
-/// The node of an item in the tree of its file.
+/// Returns the node of an item in its file's tree.
 pub(crate) fn item_node(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<SyntaxNode> {
     let range = item_range(db, item);
-    // Of a cell the whole tree is one item.
+    // A cell is the whole tree.
     if root.text_range() == range && item.kind() == ItemKind::Cell {
         return Some(root.clone());
     }
@@ -341,7 +341,7 @@ pub(crate) fn item_node(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Optio
     (node.text_range() == range).then_some(node)
 }
 
-/// The name of an item in its file: what is defined, or the title of a test or bench, or the word `main`.
+/// Returns the range of an item's name in its file. `use`, tests, benches, `main` and cells have none.
 pub(crate) fn item_name(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<TextRange> {
     let node = item_node(db, root, item)?;
     match item.kind() {
@@ -354,7 +354,7 @@ pub(crate) fn item_name(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Optio
     }
 }
 
-/// What stands for an item in lists: its name, the title of a test or bench, the keyword of `main`.
+/// Returns the range that represents an item in lists: its name, the title of a test or bench, or the keyword of `main`.
 pub(crate) fn item_heading(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<TextRange> {
     let node = item_node(db, root, item)?;
     item_name(db, root, item).or_else(|| {
@@ -364,7 +364,7 @@ pub(crate) fn item_heading(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Op
     })
 }
 
-/// Where a name is defined; nothing for what the language itself knows.
+/// Returns the place of a definition; `None` for built-in names.
 pub(crate) fn definition_of(db: &dyn Db, def: &Def) -> Option<FileRange> {
     let at = |key: &ItemKey, range: Option<TextRange>| {
         let item = key.find(db)?;
@@ -395,7 +395,7 @@ pub(crate) fn definition_of(db: &dyn Db, def: &Def) -> Option<FileRange> {
 }
 
 impl Def {
-    /// The item that it is, or is in.
+    /// Returns the item that the definition is, or that contains it.
     pub(crate) fn item(&self) -> Option<&ItemKey> {
         match self {
             Def::Local { item, .. }
@@ -407,7 +407,7 @@ impl Def {
         }
     }
 
-    /// Whether names outside of its item may mean it.
+    /// Reports whether names outside of the definition's item can refer to it.
     pub(crate) fn is_visible_outside(&self) -> bool {
         matches!(self, Def::Item(_) | Def::Module(_) | Def::Param { .. } | Def::Generic { .. })
     }

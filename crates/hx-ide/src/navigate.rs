@@ -7,24 +7,24 @@ use hx_syntax::is_identifier;
 use crate::names::{Def, Occurrence, Role, definition_of, occurrence_at, occurrences};
 use crate::{Cancellable, FileRange, catch};
 
-/// How a place uses a name.
+/// Whether a place reads or writes a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     Read,
     Write,
 }
 
-/// A use of the name at hand in the same file.
+/// A use of the name under the cursor, in the same file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Highlight {
     pub range: TextRange,
     pub access: Access,
 }
 
-/// Where the name at an offset is defined, and the range of that name.
+/// Returns the range of the name at an offset, and the place of its definition.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn definition(
     db: &dyn Db,
     file: SourceFile,
@@ -36,10 +36,10 @@ pub fn definition(
     })
 }
 
-/// Where the name at an offset is used, in all files: ordered by file and place.
+/// Returns the uses of the name at an offset in all files, ordered by file and place.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn references(
     db: &dyn Db,
     file: SourceFile,
@@ -54,10 +54,10 @@ pub fn references(
     })
 }
 
-/// Where the name at an offset is used in its file.
+/// Returns the uses of the name at an offset in its file.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn highlights(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Vec<Highlight>> {
     catch(|| {
         let Some(found) = occurrence_at(db, file, at) else { return Vec::new() };
@@ -70,14 +70,14 @@ pub fn highlights(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Ve
     })
 }
 
-/// The places of a name, in every file where it may be seen.
+/// Returns the occurrences of a definition in every file that can refer to it.
 fn uses_of(db: &dyn Db, file: SourceFile, found: &Occurrence) -> Vec<(SourceFile, Occurrence)> {
     let home = found.def.item().map_or(file, |item| item.file);
     let mut files = vec![home];
     if home != file {
         files.push(file);
     }
-    // A name that is nowhere in a text is not used there.
+    // Skip a file whose text does not contain the name.
     let name = &file.text(db)[found.range];
     if found.def.is_visible_outside() || found.def.item().is_none() {
         let own = found.def.item().and_then(|key| definition_of(db, &Def::Item(key.clone())));
@@ -99,10 +99,10 @@ fn uses_of(db: &dyn Db, file: SourceFile, found: &Occurrence) -> Vec<(SourceFile
     uses
 }
 
-/// The name at an offset, if it can be renamed.
+/// Returns the name at an offset if it can be renamed.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn. Inside, why it cannot be renamed.
+/// If a newer text is waiting, or the client withdrew the request. The inner error says why the name cannot be renamed.
 pub fn prepare_rename(
     db: &dyn Db,
     file: SourceFile,
@@ -135,10 +135,10 @@ fn renamable(db: &dyn Db, file: SourceFile, at: TextSize) -> Result<Occurrence, 
     }
 }
 
-/// The edits that give the name at an offset another one, in every file.
+/// Returns the edits that rename the name at an offset in every file.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn. Inside, why it cannot be renamed.
+/// If a newer text is waiting, or the client withdrew the request. The inner error says why the name cannot be renamed.
 pub fn rename(
     db: &dyn Db,
     file: SourceFile,
@@ -160,7 +160,7 @@ pub fn rename(
         }
         let mut edits = Vec::new();
         for (file, o) in uses_of(db, file, &found) {
-            // Under another name, as after `as`, it keeps that name.
+            // A use under another name, for example after `as`, keeps its name.
             if &file.text(db)[o.range] == old && file.kind(db) != FileKind::Std {
                 edits.push(Edit { file, range: o.range, text: new_name.to_owned() });
             }
@@ -169,7 +169,7 @@ pub fn rename(
     })
 }
 
-/// What has that name already where the new name would be seen.
+/// Describes a definition that already has the new name in the scope where the renamed one would be visible.
 fn taken(db: &dyn Db, def: &Def, definition: &FileRange, name: &str) -> Option<String> {
     let same = |o: &Occurrence| {
         o.role == Role::Definition

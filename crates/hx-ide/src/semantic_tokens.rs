@@ -1,4 +1,4 @@
-//! What each word is, for colours: by its meaning where it has one, by its spelling elsewhere.
+//! Classifies each word for colouring: by its definition if it resolves, otherwise by its spelling.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use hx_syntax::{NodeOrToken, SyntaxKind, SyntaxToken, T};
 use crate::names::{Def, Occurrence, Role, occurrences};
 use crate::{Cancellable, catch};
 
-/// The type of a token, by the standard's names.
+/// The type of a token, with the standard names of the protocol.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum TokenType {
     Keyword,
@@ -31,7 +31,7 @@ pub enum TokenType {
 }
 
 impl TokenType {
-    /// Every type, in the order of the legend.
+    /// Every type, in the order of the protocol's legend.
     pub const ALL: [TokenType; 15] = [
         TokenType::Keyword,
         TokenType::Comment,
@@ -50,7 +50,7 @@ impl TokenType {
         TokenType::EnumMember,
     ];
 
-    /// Its name in the protocol.
+    /// Returns the type's name in the protocol.
     pub fn name(self) -> &'static str {
         match self {
             TokenType::Keyword => "keyword",
@@ -72,7 +72,7 @@ impl TokenType {
     }
 }
 
-/// What else is known of a token, as a set.
+/// A set of further properties of a token.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Hash)]
 pub struct Modifiers(pub u32);
 
@@ -83,11 +83,11 @@ impl Modifiers {
     pub const DOCUMENTATION: Modifiers = Modifiers(1 << 3);
     pub const DEFAULT_LIBRARY: Modifiers = Modifiers(1 << 4);
     pub const STATIC: Modifiers = Modifiers(1 << 5);
-    /// Their names in the protocol, in the order of the bits.
+    /// The modifiers' names in the protocol, in the order of the bits.
     pub const NAMES: [&'static str; 6] =
         ["declaration", "readonly", "modification", "documentation", "defaultLibrary", "static"];
 
-    /// Whether all of a set is in this one.
+    /// Reports whether the other set is a subset of this one.
     pub fn contains(self, other: Modifiers) -> bool {
         self.0 & other.0 == other.0
     }
@@ -97,7 +97,7 @@ impl Modifiers {
     }
 }
 
-/// A coloured piece of text. It may span lines, as a comment can.
+/// A coloured piece of text. It may span several lines, as a comment can.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SemanticToken {
     pub range: TextRange,
@@ -105,10 +105,10 @@ pub struct SemanticToken {
     pub modifiers: Modifiers,
 }
 
-/// The tokens of a range of a file, in the order of the text; none overlaps another.
+/// Returns the tokens of a range of a file, in text order and without overlaps.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn semantic_tokens(db: &dyn Db, file: SourceFile, range: TextRange) -> Cancellable<Vec<SemanticToken>> {
     catch(|| {
         let meanings: BTreeMap<TextSize, Occurrence> =
@@ -176,14 +176,14 @@ fn spelled(token: &SyntaxToken) -> Option<(TokenType, Modifiers)> {
     })
 }
 
-/// A name without a meaning: in an attribute, before an argument, or wrong.
+/// Classifies a name that does not resolve: in an attribute, before an argument, or misspelled.
 fn unknown_name(token: &SyntaxToken) -> Option<(TokenType, Modifiers)> {
     let none = Modifiers::default();
     let in_attribute = token.parent_ancestors().any(|node| node.kind() == SyntaxKind::ATTR);
     if in_attribute {
         return Some((TokenType::Decorator, none));
     }
-    // Before `::`, as in a baseline of the vendor's.
+    // A name before `::` is a namespace, as in a vendor's baseline.
     let mut after = token.next_token();
     while let Some(next) = after.clone().filter(|next| next.kind().is_trivia()) {
         after = next.next_token();
@@ -199,7 +199,7 @@ fn unknown_name(token: &SyntaxToken) -> Option<(TokenType, Modifiers)> {
     }
 }
 
-/// Whether code at an item of this kind runs on the device.
+/// Returns where the code of an item of this kind runs: on the host, on the device, or on both.
 pub(crate) fn place_of(kind: ItemKind) -> Place {
     match kind {
         ItemKind::Kernel | ItemKind::Function => Place::Device,

@@ -1,31 +1,31 @@
-//! Which instance of a kernel an editor shows.
+//! The instance of each kernel that an editor shows.
 
 use hx_compile::{CtArgs, Db, Instance, LaunchFacts, default_instance};
 use hx_hir::{ItemKey, Kernel, kernel_signature};
 use hx_target::Arch;
 
-/// The architecture, and the kernels of which another instance than the default one was chosen.
+/// The architecture, and the kernels that are shown in another instance than the default one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shown {
     pub arch: Arch,
     pub picked: Vec<Picked>,
 }
 
-/// The instance that was chosen for a kernel.
+/// The chosen instance of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Picked {
     pub kernel: ItemKey,
-    /// Compile-time arguments; those left out take their defaults.
+    /// Compile-time arguments; parameters that are missing take their defaults.
     pub args: CtArgs,
 }
 
 impl Shown {
-    /// The default instance of everything.
+    /// Shows the default instance of every kernel.
     pub fn new(arch: Arch) -> Shown {
         Shown { arch, picked: Vec::new() }
     }
 
-    /// Chooses an instance of a kernel; no arguments choose the default one again.
+    /// Chooses an instance of a kernel; empty arguments choose the default instance again.
     pub fn pick(&mut self, kernel: ItemKey, args: CtArgs) {
         self.picked.retain(|picked| picked.kernel != kernel);
         if !args.is_empty() {
@@ -37,11 +37,11 @@ impl Shown {
         self.picked.iter().find(|picked| picked.kernel == *key).map(|picked| &picked.args)
     }
 
-    /// The instance of a kernel; nothing where a compile-time parameter has no value.
+    /// Returns the instance of a kernel that is shown; `None` if a compile-time parameter has no value.
     pub(crate) fn instance<'db>(&self, db: &'db dyn Db, kernel: Kernel<'db>) -> Option<Instance<'db>> {
         let Some(args) = self.args(&kernel.key(db)) else { return default_instance(db, kernel, self.arch) };
         let signature = kernel_signature(db, kernel);
-        // Parameters may have gone since the choice was made.
+        // An edit may have removed parameters since the choice was made: ignore their arguments.
         let known: CtArgs = args
             .iter()
             .filter(|(name, _)| signature.generics.iter().any(|g| g.name == **name))

@@ -1,4 +1,4 @@
-//! A kernel with its layouts and instructions, and where each came from in the text.
+//! A kernel with its layouts and instructions, and their places in the text.
 
 use hx_base::TextRange;
 use hx_compile::{Db, Instance, Lowered, solution, tile_program};
@@ -10,7 +10,7 @@ use hx_tile::{
 
 use crate::{FileRange, Shown};
 
-/// A kernel without errors, solved.
+/// A solved kernel without errors.
 #[derive(Clone, Copy)]
 pub(crate) struct Solved<'db> {
     pub(crate) db: &'db dyn Db,
@@ -20,13 +20,13 @@ pub(crate) struct Solved<'db> {
     pub(crate) solution: &'db Solution,
 }
 
-/// Whether nothing is wrong with a kernel, or with what it uses, that keeps it from being compiled.
+/// Reports whether neither a kernel nor the items that it uses have errors that prevent its compilation.
 pub(crate) fn is_whole(db: &dyn Db, kernel: Kernel<'_>) -> bool {
     Sound::of(db, kernel).is_some()
 }
 
 impl<'db> Solved<'db> {
-    /// Nothing where the kernel has errors or no instance.
+    /// Solves the shown instance of a kernel; `None` if the kernel has errors or no instance.
     pub(crate) fn of(db: &'db dyn Db, kernel: Kernel<'db>, shown: &Shown) -> Option<Solved<'db>> {
         if !is_whole(db, kernel) {
             return None;
@@ -41,7 +41,7 @@ impl<'db> Solved<'db> {
         self.lowered.program.tensor(id)
     }
 
-    /// The range of what an origin names inside of the kernel itself: of what a function does, the call.
+    /// Returns the range of an origin in the kernel's own text. For an operation in a function this is the range of the call.
     pub(crate) fn in_kernel(&self, origin: Origin) -> Option<TextRange> {
         let key = self.kernel.key(self.db);
         let mut at = self.lowered.origins.get(origin.0 as usize)?;
@@ -51,20 +51,20 @@ impl<'db> Solved<'db> {
         at.place.range(self.db).map(|(_, range)| range)
     }
 
-    /// Where an operation is written, inside of a function if it is there.
+    /// Returns the place where an operation is written, which may be inside a function.
     pub(crate) fn place(&self, op: OpId) -> Option<FileRange> {
         let origin = self.lowered.program.op(op)?.origin;
         let place = &self.lowered.origins.get(origin.0 as usize)?.place;
         place.range(self.db).map(|(file, range)| FileRange { file, range })
     }
 
-    /// The operations in the order of the text.
+    /// Returns the operations in text order.
     pub(crate) fn ops(&self) -> Vec<&'db Op> {
         self.lowered.program.ops(1.0).into_iter().map(|(op, _)| op).collect()
     }
 
-    /// The tensors that a `let` of the kernel names, each with the range of the name. A body that is unrolled or a
-    /// function that is called twice gives one name several tensors.
+    /// Returns the tensors that a `let` of the kernel names, each with the range of the name. A name has several tensors if its
+    /// body is unrolled, or if its function is called twice.
     pub(crate) fn named_tensors(&self) -> Vec<(TextRange, TensorId)> {
         let item = Item::Kernel(self.kernel);
         let Some(map) = body_source_map(self.db, item) else { return Vec::new() };
@@ -86,7 +86,7 @@ impl<'db> Solved<'db> {
             let of = |(name, _, value): &&(&str, TextRange, TextRange)| {
                 *name == tensor.name && value.contains_range(origin)
             };
-            // The innermost: a closure or block may hold a `let` of the same name.
+            // Take the innermost `let`: a closure or block may hold another `let` of the same name.
             if let Some((_, at, _)) = lets.iter().filter(of).min_by_key(|(_, _, value)| value.len()) {
                 named.push((*at, id));
             }
@@ -94,7 +94,7 @@ impl<'db> Solved<'db> {
         named
     }
 
-    /// The tensors of the local that is bound at a range.
+    /// Returns the tensors of the local that is bound at a range.
     pub(crate) fn tensors_bound_at(&self, pat: TextRange) -> Vec<TensorId> {
         self.named_tensors().into_iter().filter(|(at, _)| *at == pat).map(|(_, id)| id).collect()
     }
@@ -104,7 +104,7 @@ impl<'db> Solved<'db> {
         register.or_else(|| self.solution.shared.get(&id).map(|s| &s.reason))
     }
 
-    /// The layout in source form.
+    /// Returns the layout in source form.
     pub(crate) fn layout(&self, id: TensorId) -> Option<String> {
         if let Some(d) = self.solution.registers.get(&id) {
             return Some(d.layout.to_string());
@@ -117,13 +117,13 @@ impl<'db> Solved<'db> {
         })
     }
 
-    /// The memory layout of a shared tensor.
+    /// Returns the memory layout of a shared tensor.
     pub(crate) fn composed(&self, id: TensorId) -> Option<ComposedLayout> {
         let shared = self.solution.shared.get(&id)?;
         Some(ComposedLayout { swizzle: shared.swizzle, offset: 0, layout: shared.layout.clone() })
     }
 
-    /// About twenty characters for a layout: the fragment of a matrix instruction, `4 × 16 B`, `128B swizzle`.
+    /// Describes a layout in about twenty characters: the fragment of a matrix instruction, `4 × 16 B`, `128B swizzle`.
     pub(crate) fn alias(&self, id: TensorId) -> Option<String> {
         if let Some(d) = self.solution.registers.get(&id) {
             return Some(self.register_alias(id, d));
@@ -131,7 +131,7 @@ impl<'db> Solved<'db> {
         let shared = self.solution.shared.get(&id)?;
         let tensor = self.tensor(id);
         if !shared.swizzle.is_identity() {
-            // Rows of `2^(bits + base)` elements are permuted.
+            // The swizzle permutes rows of `2^(bits + base)` elements.
             let elements = 1_u64 << (shared.swizzle.bits() + shared.swizzle.base()).min(32);
             return Some(format!("{}B swizzle", elements * u64::from(tensor.dtype.bits()) / 8));
         }
@@ -168,7 +168,7 @@ impl<'db> Solved<'db> {
         }
     }
 
-    /// The fragment of a matrix instruction that a tensor is held as, its own or one that it was given.
+    /// Names the fragment of a matrix instruction that a tensor is held as: its own, or one with the same layout.
     fn fragment_alias(&self, id: TensorId, d: &Distribution) -> Option<String> {
         let alike = |other: TensorId| {
             let same = |o: &Distribution| o.layout == d.layout && o.tile == d.tile;
@@ -192,8 +192,8 @@ impl<'db> Solved<'db> {
         own.or(given)
     }
 
-    /// What an operation became, for a hint: the row, and the bytes of an access. The second value ranks it: a conversion is said only
-    /// where there is nothing else.
+    /// Returns the instruction of an operation for a hint (the catalogue's row, and the bytes of an access), with its rank. A
+    /// conversion ranks last: it is shown only if the statement has no other instruction.
     pub(crate) fn instruction(&self, op: OpId) -> Option<(String, u8)> {
         Some(match self.solution.choices.get(&op)? {
             Choice::Copy(copy) => {
@@ -238,13 +238,13 @@ impl<'db> Solved<'db> {
         })
     }
 
-    /// The whole story of one operation, one line.
+    /// Describes an operation and its choice in one line, with the reason.
     pub(crate) fn choice(&self, op: &Op) -> Option<(String, &'db Reason)> {
         hx_tile::choice_text(&self.lowered.program, self.solution, op)
     }
 }
 
-/// How many times as long an access takes as it would without conflicts, if it takes longer.
+/// Returns the access's slowdown from bank conflicts: its wavefronts divided by the minimum. `None` without conflicts.
 pub(crate) fn conflict_factor(conflicts: Conflicts) -> Option<String> {
     if conflicts.wavefronts <= conflicts.ideal || conflicts.ideal == 0 {
         return None;
@@ -253,7 +253,7 @@ pub(crate) fn conflict_factor(conflicts: Conflicts) -> Option<String> {
     Some(if times.fract() == 0.0 { format!("{times}") } else { format!("{times:.1}") })
 }
 
-/// The name of a row without the width that the bytes say already.
+/// Drops the width from a row's name, because the bytes already state it.
 fn short_row(row: &str) -> &str {
     match row.rsplit_once('.') {
         Some((rest, last)) if last.trim_start_matches('b').bytes().all(|b| b.is_ascii_digit()) => rest,

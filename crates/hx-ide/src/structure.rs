@@ -1,4 +1,4 @@
-//! What belongs together in a text: folds and selections.
+//! Structure of a text: folds and selections.
 
 use hx_base::{SourceFile, TextRange, TextSize, line_index};
 use hx_compile::Db;
@@ -6,7 +6,7 @@ use hx_syntax::{NodeOrToken, SyntaxKind, SyntaxNode, TokenAtOffset};
 
 use crate::{Cancellable, catch};
 
-/// What a fold hides.
+/// The content of a fold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FoldKind {
     Code,
@@ -14,18 +14,18 @@ pub enum FoldKind {
     Imports,
 }
 
-/// Some lines that can be hidden.
+/// Lines that can be hidden.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fold {
-    /// From the end of what stays to the end of what is hidden.
+    /// From the end of the visible part to the end of the hidden part.
     pub range: TextRange,
     pub kind: FoldKind,
 }
 
-/// The folds of a file, in the order of the text. Each spans at least two lines.
+/// Returns the folds of a file, in text order. Each spans at least two lines.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn folds(db: &dyn Db, file: SourceFile) -> Cancellable<Vec<Fold>> {
     catch(|| {
         let root = hx_base::parse(db, file).syntax_node();
@@ -40,13 +40,13 @@ pub fn folds(db: &dyn Db, file: SourceFile) -> Cancellable<Vec<Fold>> {
         let line = |at: TextSize| lines.try_line_col(at).map_or(0, |at| at.line);
         folds.retain(|fold| line(fold.range.start()) < line(fold.range.end()));
         folds.sort_by_key(|fold| (fold.range.start(), fold.range.end()));
-        // Of folds that begin on one line, editors show the first.
+        // Keep one fold for each line: of folds that begin on one line, editors show only the first.
         folds.dedup_by_key(|fold| line(fold.range.start()));
         folds
     })
 }
 
-/// What is between the brackets of a block or list.
+/// Returns the range between the brackets of a block or list.
 fn brackets(node: &SyntaxNode) -> Option<TextRange> {
     use SyntaxKind::{
         ARG_LIST, ARRAY_EXPR, BLOCK, GENERIC_PARAM_LIST, INDEX_LIST, PARAM_LIST, TUPLE_EXPR, USE_TREE_LIST,
@@ -79,7 +79,7 @@ fn brackets(node: &SyntaxNode) -> Option<TextRange> {
     (start <= end).then(|| TextRange::new(start, end))
 }
 
-/// Comments on following lines, and `use` items after each other.
+/// Returns a fold for each run of adjacent comments, and of adjacent `use` items.
 fn runs(root: &SyntaxNode) -> Vec<Fold> {
     let mut folds: Vec<Fold> = Vec::new();
     let mut comment: Option<TextRange> = None;
@@ -109,10 +109,10 @@ fn runs(root: &SyntaxNode) -> Vec<Fold> {
     folds
 }
 
-/// The ranges around an offset, from the word to the whole file, each larger than the one before it.
+/// Returns the ranges around an offset, from the word to the whole file. Each contains the one before it.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn selection(db: &dyn Db, file: SourceFile, at: TextSize) -> Cancellable<Vec<TextRange>> {
     catch(|| {
         let root = hx_base::parse(db, file).syntax_node();

@@ -8,7 +8,7 @@ use hx_syntax::SyntaxNode;
 use crate::names::{generics_of, item_heading, item_node, params_of};
 use crate::{Cancellable, FileRange, catch};
 
-/// What a symbol is.
+/// The kind of a symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SymbolKind {
     Kernel,
@@ -25,17 +25,17 @@ pub enum SymbolKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
     pub name: String,
-    /// Its header in one line, for what has one.
+    /// The item's header in one line, if it has a header.
     pub detail: String,
     pub kind: SymbolKind,
-    /// All of it, without blanks and comments before it.
+    /// The whole item, without the whitespace and comments before it.
     pub range: TextRange,
-    /// Its name.
+    /// The item's name.
     pub name_range: TextRange,
     pub children: Vec<Symbol>,
 }
 
-/// An item that a search found.
+/// An item that a search found, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FoundSymbol {
     pub name: String,
@@ -55,10 +55,10 @@ fn kind_of(kind: ItemKind) -> Option<SymbolKind> {
     })
 }
 
-/// The outline of a file.
+/// Returns the outline of a file.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn document_symbols(db: &dyn Db, file: SourceFile) -> Cancellable<Vec<Symbol>> {
     catch(|| {
         let root = hx_base::parse(db, file).syntax_node();
@@ -93,7 +93,7 @@ fn symbol(db: &dyn Db, root: &SyntaxNode, item: Item<'_>) -> Option<Symbol> {
     Some(Symbol { name, detail, kind, range, name_range, children })
 }
 
-/// A node without the blanks and comments before its first token.
+/// Returns the range of a node without the whitespace and comments before its first token.
 pub(crate) fn code_range(node: &SyntaxNode) -> TextRange {
     let tokens = node.descendants_with_tokens().filter_map(|it| it.into_token());
     let first = tokens.into_iter().find(|token| !token.kind().is_trivia());
@@ -101,11 +101,11 @@ pub(crate) fn code_range(node: &SyntaxNode) -> TextRange {
     TextRange::new(start, node.text_range().end())
 }
 
-/// The kernels, functions, constants, tests and benches of all files whose name has the letters of the query, in their order.
-/// The nearest come first; at most `limit`.
+/// Returns the kernels, functions, constants, tests and benches of all files whose names contain the query's letters in order.
+/// The best matches come first; there are at most `limit`.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn workspace_symbols(db: &dyn Db, query: &str, limit: usize) -> Cancellable<Vec<FoundSymbol>> {
     catch(|| {
         let mut found = Vec::new();

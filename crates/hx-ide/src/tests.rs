@@ -1,4 +1,4 @@
-//! Text in, text out: `$0` marks the cursor.
+//! Tests compare text with text; `$0` marks the cursor.
 
 mod actions;
 mod complete;
@@ -14,14 +14,14 @@ use hx_workspace::Database;
 
 use crate::{Cancellable, LastGood, Shown};
 
-/// A kernel that uses most of what hints and hovers tell of.
+/// A kernel that uses most of the features that hints and hovers describe.
 const MATMUL: &str = include_str!("../../../std/matmul.hx");
 
 fn shown() -> Shown {
     Shown::new(Arch::Sm90a)
 }
 
-/// A database with one file, and the place of `$0` in it.
+/// Returns a database with one file, and the offset of `$0` in it.
 fn with_cursor(text: &str) -> (Database, SourceFile, TextSize) {
     let at = text.find("$0").expect("the text has a cursor");
     let mut db = Database::default();
@@ -29,7 +29,7 @@ fn with_cursor(text: &str) -> (Database, SourceFile, TextSize) {
     (db, file, TextSize::try_from(at).expect("the text is short"))
 }
 
-/// What a question about the place of `$0` is answered, as text.
+/// Compares the answer to a question at `$0` with the expected text.
 fn check_at(
     text: &str,
     ask: impl Fn(&Database, SourceFile, TextSize) -> Cancellable<String>,
@@ -45,13 +45,13 @@ fn with_text(text: &str) -> (Database, SourceFile) {
     (db, file)
 }
 
-/// `LINE:COLUMN` from 1, as people count.
+/// Formats a place as `LINE:COLUMN`, both from 1.
 fn place(db: &Database, file: SourceFile, at: TextSize) -> String {
     let at = line_index(db, file).line_col(at);
     format!("{}:{}", at.line + 1, at.col + 1)
 }
 
-/// A range as its place and text.
+/// Formats a range as its place and the first line of its text.
 fn named(db: &Database, file: SourceFile, range: TextRange) -> String {
     let text = &file.text(db)[range];
     let path = file.path(db).trim_start_matches('/');

@@ -6,10 +6,10 @@ use hx_syntax::{NodeOrToken, WalkEvent};
 
 use crate::{Cancellable, catch};
 
-/// The tree of a file, or of the smallest node that covers a range: one line for each node and token.
+/// Returns the tree of a file, or of the smallest node that covers a range, with one line for each node and token.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn syntax_tree(db: &dyn Db, file: SourceFile, range: Option<TextRange>) -> Cancellable<String> {
     catch(|| {
         let root = hx_base::parse(db, file).syntax_node();

@@ -12,20 +12,20 @@ pub enum CmpOp {
     Ne,
 }
 
-/// A truth value that depends on symbols. `a > b` is kept as `b < a`.
+/// A truth value that depends on symbols. `a > b` is stored as `b < a`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Cond {
     True,
     False,
     Cmp(CmpOp, Expr, Expr),
-    /// All hold; never empty, never nested.
+    /// All conditions hold. Never empty, never nested.
     And(Vec<Cond>),
-    /// At least one holds; never empty, never nested.
+    /// At least one condition holds. Never empty, never nested.
     Or(Vec<Cond>),
 }
 
 impl Cond {
-    /// The symbols that it depends on.
+    /// Returns the symbols on which the condition depends.
     pub fn symbols(&self) -> BTreeSet<Symbol> {
         match self {
             Cond::True | Cond::False => BTreeSet::new(),

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use crate::{Facts, Width, floor_div, floor_mod};
 
-/// An integer whose value is known only later: at launch, in a block, in a thread or in a loop.
+/// An integer whose value is unknown at compile time: it is known at launch, in a block, in a thread or in a loop.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Symbol {
     /// A dimension or stride of a kernel parameter, bound at launch; never negative.
@@ -18,7 +18,7 @@ pub enum Symbol {
     BlockIdx(u8),
     /// The index of the thread in its block.
     Thread,
-    /// A loop counter or a local integer; the number tells apart equal names.
+    /// A loop counter or a local integer. The number distinguishes equal names.
     Var(SmolStr, u32),
 }
 
@@ -26,17 +26,17 @@ pub enum Symbol {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Atom {
     Symbol(Symbol),
-    /// Floor division; 0 where the divisor is 0.
+    /// Floor division; 0 if the divisor is 0.
     Div(Expr, Expr),
-    /// Remainder of the floor division; 0 where the divisor is 0.
+    /// Remainder of the floor division; 0 if the divisor is 0.
     Mod(Expr, Expr),
     Min(Expr, Expr),
     Max(Expr, Expr),
-    /// Bitwise exclusive or, of non-negative operands.
+    /// Bitwise exclusive or of non-negative operands.
     Xor(Expr, Expr),
     /// Bitwise and with a non-negative mask.
     And(Expr, i64),
-    /// The value modulo 2ʷ, as an integer of `w` bits holds it. The sum inside is never taken for an unbounded integer.
+    /// The value modulo 2ʷ, as an integer of `w` bits holds it. The sum inside must never be simplified as an unbounded integer.
     Wrap(Expr, Width),
 }
 
@@ -49,7 +49,7 @@ pub struct Expr {
     terms: BTreeMap<Monomial, i64>,
 }
 
-/// Why an expression has no value.
+/// The reason why an expression has no value.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EvalError {
     #[error("`{0}` has no value here")]
@@ -77,17 +77,17 @@ impl Expr {
         Expr::symbol(Symbol::Dim(name.into()))
     }
 
-    /// The sum of one product of a single atom.
+    /// Makes the sum of one product of a single atom.
     pub fn atom(atom: Atom) -> Expr {
         Expr { terms: BTreeMap::from([(vec![atom], 1)]) }
     }
 
-    /// The products with their coefficients, in a fixed order; the constant term, if any, comes first.
+    /// Yields the products with their coefficients in a fixed order. The constant term, if any, comes first.
     pub fn terms(&self) -> impl Iterator<Item = (&Monomial, i64)> {
         self.terms.iter().map(|(m, c)| (m, *c))
     }
 
-    /// The value, if no symbol occurs.
+    /// Returns the value, if no symbol occurs.
     pub fn as_const(&self) -> Option<i64> {
         match self.terms.len() {
             0 => Some(0),
@@ -96,7 +96,7 @@ impl Expr {
         }
     }
 
-    /// The atom, if the expression is just one.
+    /// Returns the atom, if the expression is a single one.
     pub fn as_atom(&self) -> Option<&Atom> {
         match self.terms.iter().next() {
             Some((m, 1)) if self.terms.len() == 1 && m.len() == 1 => Some(&m[0]),
@@ -104,7 +104,7 @@ impl Expr {
         }
     }
 
-    /// Whether it is written with more terms and factors than `limit`, those inside of divisions and the like included.
+    /// Reports whether the expression has more terms and factors than `limit`, including those inside of divisions and the like.
     pub fn is_larger_than(&self, limit: usize) -> bool {
         fn count(expr: &Expr, left: &mut usize) -> bool {
             expr.terms.keys().any(|monomial| {
@@ -134,7 +134,7 @@ impl Expr {
         self.terms.is_empty()
     }
 
-    /// The constant part of the sum.
+    /// Returns the constant part of the sum.
     pub fn constant_term(&self) -> i64 {
         self.terms.get(&Vec::new()).copied().unwrap_or(0)
     }
@@ -158,7 +158,7 @@ impl Expr {
         }
     }
 
-    /// `self · factor`, with a constant factor.
+    /// Returns `self · factor`, for a constant factor.
     pub fn scale(&self, factor: i64) -> Expr {
         if factor == 0 {
             return Expr::default();
@@ -166,7 +166,7 @@ impl Expr {
         Expr { terms: self.terms.iter().map(|(m, c)| (m.clone(), c.saturating_mul(factor))).collect() }
     }
 
-    /// `⌊self / divisor⌋`, and 0 where the divisor is 0, simplified under `facts`.
+    /// Returns `⌊self / divisor⌋`, 0 if the divisor is 0, simplified under `facts`.
     pub fn div(&self, divisor: &Expr, facts: &Facts) -> Expr {
         if let (Some(x), Some(d)) = (self.as_const(), divisor.as_const()) {
             return Expr::constant(floor_div(x, d));
@@ -174,7 +174,8 @@ impl Expr {
         if let Some(d) = divisor.as_const() {
             return if d > 0 { self.div_const(d, facts) } else { self.opaque_div(divisor) };
         }
-        // Every product holds the whole divisor: cancel it, unless it may be 0, where the quotient is 0.
+        // If every product contains the whole divisor, cancel it. A divisor that may be 0 is not cancelled, because then the
+        // quotient is 0.
         if let Some((monomial, 1)) = divisor.single_term().filter(|_| facts.is_nonzero(divisor)) {
             let quotient: Option<Vec<_>> =
                 self.terms.iter().map(|(m, c)| remove_factors(m, monomial).map(|m| (m, *c))).collect();
@@ -203,7 +204,7 @@ impl Expr {
         if let Some(c) = self.as_const() {
             return Expr::constant(c.div_euclid(d));
         }
-        // ⌊(d·q + x + r) / d⌋ = q + x/d + ⌊r / d⌋, where d divides x.
+        // Uses ⌊(d·q + x + r) / d⌋ = q + x/d + ⌊r / d⌋, where d divides x.
         let (mut quotient, mut exact, mut rest) = (Expr::default(), Expr::default(), Expr::default());
         for (m, c) in self.terms() {
             if c % d == 0 {
@@ -211,7 +212,7 @@ impl Expr {
             } else if !m.is_empty() && facts.divides_term(m, c, d) {
                 exact.add_term(m.clone(), c);
             } else {
-                // Split a large constant, so that the rest is small.
+                // A large constant is split, so that the rest is small.
                 if m.is_empty() {
                     quotient.add_term(Vec::new(), c.div_euclid(d));
                     rest.add_term(Vec::new(), c.rem_euclid(d));
@@ -231,7 +232,7 @@ impl Expr {
         quotient + remainder.div_nested(d)
     }
 
-    /// `⌊⌊x / a⌋ / d⌋ = ⌊x / (a·d)⌋`.
+    /// Applies `⌊⌊x / a⌋ / d⌋ = ⌊x / (a·d)⌋`.
     fn div_nested(&self, d: i64) -> Expr {
         if let Some(Atom::Div(inner, by)) = self.as_atom()
             && let Some(b) = by.as_const()
@@ -242,7 +243,7 @@ impl Expr {
         self.opaque_div(&Expr::constant(d))
     }
 
-    /// `self - ⌊self / divisor⌋ · divisor`, and 0 where the divisor is 0, simplified under `facts`.
+    /// Returns `self - ⌊self / divisor⌋ · divisor`, 0 if the divisor is 0, simplified under `facts`.
     pub fn rem(&self, divisor: &Expr, facts: &Facts) -> Expr {
         if let (Some(x), Some(d)) = (self.as_const(), divisor.as_const()) {
             return Expr::constant(floor_mod(x, d));
@@ -268,7 +269,7 @@ impl Expr {
         {
             return rest;
         }
-        // (x % (n·d)) % d = x % d.
+        // Uses (x % (n·d)) % d = x % d.
         match rest.as_atom() {
             Some(Atom::Mod(x, by)) if by.as_const().is_some_and(|by| by > 0 && by % d == 0) => {
                 x.rem(divisor, facts)
@@ -277,7 +278,7 @@ impl Expr {
         }
     }
 
-    /// `⌈self / divisor⌉`.
+    /// Returns `⌈self / divisor⌉`.
     pub fn ceil_div(&self, divisor: &Expr, facts: &Facts) -> Expr {
         (self.clone() + divisor.clone() - Expr::constant(1)).div(divisor, facts)
     }
@@ -304,7 +305,7 @@ impl Expr {
         }
     }
 
-    /// Bitwise exclusive or of non-negative integers.
+    /// Returns the bitwise exclusive or of non-negative integers.
     pub fn xor(&self, other: &Expr) -> Expr {
         match (self.as_const(), other.as_const()) {
             (Some(a), Some(b)) => Expr::constant(a ^ b),
@@ -314,7 +315,7 @@ impl Expr {
         }
     }
 
-    /// Bitwise and of a non-negative integer with a mask.
+    /// Returns the bitwise and of a non-negative integer with a mask.
     pub fn and(&self, mask: i64) -> Expr {
         match self.as_const() {
             Some(a) => Expr::constant(a & mask),
@@ -322,7 +323,7 @@ impl Expr {
         }
     }
 
-    /// The value as an integer of that width holds it: itself if `facts` prove that it fits.
+    /// Wraps the value to an integer of this width. Returns the expression itself if `facts` prove that it fits.
     pub fn wrap(&self, width: Width, facts: &Facts) -> Expr {
         if let Some(value) = self.as_const() {
             return Expr::constant(width.wrap(value));
@@ -330,7 +331,7 @@ impl Expr {
         if facts.fits(self, width) { self.clone() } else { Expr::atom(Atom::Wrap(self.clone(), width)) }
     }
 
-    /// Replaces symbols by expressions and simplifies again under `facts`.
+    /// Replaces symbols by expressions, and simplifies the result under `facts`.
     pub fn substitute(&self, facts: &Facts, with: &dyn Fn(&Symbol) -> Option<Expr>) -> Expr {
         let mut sum = Expr::default();
         for (m, c) in self.terms() {
@@ -343,7 +344,7 @@ impl Expr {
         sum.simplify(facts)
     }
 
-    /// Applies what `facts` know: `k / 16 · 16` is `k` where 16 divides `k`.
+    /// Simplifies under `facts`: `k / 16 · 16` is `k` if 16 divides `k`.
     pub fn simplify(&self, facts: &Facts) -> Expr {
         let mut sum = Expr::default();
         for (m, c) in self.terms() {
@@ -367,7 +368,7 @@ impl Expr {
         sum
     }
 
-    /// All symbols that occur, in order and without repeats.
+    /// Returns all symbols that occur, in order and without repetition.
     pub fn symbols(&self) -> std::collections::BTreeSet<Symbol> {
         let mut out = std::collections::BTreeSet::new();
         self.visit_symbols(&mut |s| {
@@ -389,7 +390,7 @@ impl Expr {
         }
     }
 
-    /// The quotients and remainders that occur and whose divisor may be 0, each once.
+    /// Returns the quotients and remainders whose divisor may be 0, each once.
     pub fn divisions(&self) -> Vec<Atom> {
         let mut found = Vec::new();
         self.collect_divisions(&mut found);
@@ -420,7 +421,7 @@ impl Expr {
         found
     }
 
-    /// The value under a binding of the symbols.
+    /// Evaluates the expression under a binding of the symbols.
     pub fn eval(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, EvalError> {
         let overflow = || EvalError::Overflow(self.to_string());
         let mut sum = 0i64;
@@ -434,7 +435,7 @@ impl Expr {
         Ok(sum)
     }
 
-    /// The value modulo 2⁶⁴: sums and products wrap.
+    /// Evaluates the expression modulo 2⁶⁴: sums and products wrap.
     fn eval_wrapping(&self, env: &dyn Fn(&Symbol) -> Option<i64>) -> Result<i64, EvalError> {
         self.terms().try_fold(0i64, |sum, (m, c)| {
             let product =
@@ -443,19 +444,19 @@ impl Expr {
         })
     }
 
-    /// Whether the value is at least 0 by its form alone: non-negative symbols, no subtraction.
+    /// Reports whether the form alone implies a value of at least 0: non-negative symbols, no subtraction.
     pub fn is_nonnegative(&self) -> bool {
         self.terms().all(|(m, c)| c >= 0 && m.iter().all(Atom::is_nonnegative))
     }
 }
 
 impl Atom {
-    /// Whether the value is at least 0 by its form alone.
+    /// Reports whether the form alone implies a value of at least 0.
     pub fn is_nonnegative(&self) -> bool {
         match self {
             Atom::Symbol(Symbol::Scalar(_)) => false,
             Atom::Symbol(Symbol::Dim(_) | Symbol::BlockIdx(_) | Symbol::Thread) => true,
-            // Counters start where their loop says; only facts tell.
+            // The start of a counter depends on its loop, so only facts can bound it.
             Atom::Symbol(Symbol::Var(..)) => false,
             Atom::Div(a, b) | Atom::Min(a, b) | Atom::Xor(a, b) => a.is_nonnegative() && b.is_nonnegative(),
             Atom::Max(a, b) => a.is_nonnegative() || b.is_nonnegative(),
@@ -497,7 +498,7 @@ impl Atom {
     }
 }
 
-/// `monomial` without the factors of `by`, if it holds them all.
+/// Returns `monomial` without the factors of `by`, if it has them all.
 fn remove_factors(monomial: &Monomial, by: &Monomial) -> Option<Monomial> {
     let mut rest = monomial.clone();
     for factor in by {

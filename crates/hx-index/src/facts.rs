@@ -1,4 +1,4 @@
-//! What is known of symbols, and what follows from it.
+//! Facts about symbols, and the conclusions from them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,27 +8,27 @@ use crate::{Atom, CmpOp, Cond, Expr, Monomial, Symbol, Width, gcd};
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Facts {
     divisors: BTreeMap<Symbol, i64>,
-    /// Lowest value, where it is not the symbol's usual one.
+    /// The lowest value, if it is not the symbol's usual one.
     lower: BTreeMap<Symbol, i64>,
-    /// Greatest value (inclusive), which may depend on other symbols.
+    /// The greatest value (inclusive). It may depend on other symbols.
     upper: BTreeMap<Symbol, Expr>,
-    /// Expressions that are at least 0 by statement.
+    /// Expressions that are stated to be at least 0.
     nonnegative: BTreeSet<Expr>,
 }
 
-/// How many bounds a proof may replace one after the other.
+/// The largest number of bounds that a proof substitutes one after the other.
 const PROOF_STEPS: usize = 8;
 
 impl Facts {
-    /// States that `divisor` divides `symbol`, besides what was known.
+    /// States that `divisor` divides `symbol`, in addition to known divisors.
     pub fn divisible(&mut self, symbol: Symbol, divisor: i64) {
         let known = self.divisors.entry(symbol).or_insert(1);
         let both = (*known / gcd(*known, divisor)).checked_mul(divisor);
-        // What does not fit is forgotten: either of the two is still true.
+        // If the least common multiple overflows, keep the larger divisor: each of the two still divides the symbol.
         *known = both.unwrap_or_else(|| (*known).max(divisor));
     }
 
-    /// States `0 <= symbol <= upper` (a lower bound other than 0 is set by [`Facts::at_least`]).
+    /// States `0 <= symbol <= upper`. [`Facts::at_least`] sets another lower bound.
     pub fn at_most(&mut self, symbol: Symbol, upper: Expr) {
         self.upper.insert(symbol, upper);
     }
@@ -37,7 +37,7 @@ impl Facts {
         self.lower.insert(symbol, lower);
     }
 
-    /// States `low <= high`, whatever the form of the two.
+    /// States `low <= high`, for expressions of any form.
     pub fn ordered(&mut self, low: &Expr, high: &Expr) {
         let difference = high.clone() - low.clone();
         if difference.as_const().is_none() {
@@ -45,7 +45,7 @@ impl Facts {
         }
     }
 
-    /// States what a condition says of the order of sums of symbols. Gives what was not stated before, for [`Facts::forget`].
+    /// States the order that a condition implies for sums of symbols. Returns the statements that are new, for [`Facts::forget`].
     pub fn holds(&mut self, cond: &Cond) -> Vec<Expr> {
         let at_least = |low: &Expr, high: &Expr| high.clone() - low.clone();
         let stated = match cond {
@@ -55,7 +55,8 @@ impl Facts {
             Cond::And(all) => return all.iter().flat_map(|cond| self.holds(cond)).collect(),
             Cond::Cmp(CmpOp::Ne, ..) | Cond::True | Cond::False | Cond::Or(_) => Vec::new(),
         };
-        // A quotient or the like is simplified by proofs of its own, which would ask for this statement in turn.
+        // Only sums of symbols are stated. Simplifying a quotient or the like runs proofs of its own, which would consult this
+        // statement again, without end.
         let plain = |difference: &Expr| {
             difference.terms().all(|(m, _)| m.iter().all(|atom| matches!(atom, Atom::Symbol(_))))
         };
@@ -63,22 +64,22 @@ impl Facts {
         stated.filter(|difference| self.nonnegative.insert(difference.clone())).collect()
     }
 
-    /// Takes back what [`Facts::holds`] stated.
+    /// Withdraws the statements of [`Facts::holds`].
     pub fn forget(&mut self, stated: &[Expr]) {
         stated.iter().for_each(|difference| _ = self.nonnegative.remove(difference));
     }
 
-    /// The stated divisors, in order.
+    /// Yields the stated divisors, in order.
     pub fn divisors(&self) -> impl Iterator<Item = (&Symbol, i64)> {
         self.divisors.iter().map(|(s, d)| (s, *d))
     }
 
-    /// The largest known divisor of the value; 0 for the expression 0, which everything divides.
+    /// Returns the largest known divisor of the value; 0 for the expression 0, because everything divides 0.
     pub fn divisor(&self, expr: &Expr) -> i64 {
         expr.terms().fold(0, |g, (m, c)| gcd(g, self.term_divisor(m, c)))
     }
 
-    /// Whether `d` divides every value of `expr`.
+    /// Reports whether `d` divides every value of `expr`.
     pub fn divides(&self, d: i64, expr: &Expr) -> bool {
         self.divisor(expr) % d == 0
     }
@@ -88,7 +89,7 @@ impl Facts {
     }
 
     fn term_divisor(&self, monomial: &Monomial, coefficient: i64) -> i64 {
-        // A product that does not fit is left at what still divides.
+        // If a product overflows, skip the factor: the product so far still divides the value.
         let start = coefficient.checked_abs().unwrap_or(1 << 62);
         monomial.iter().fold(start, |p, a| p.checked_mul(self.atom_divisor(a)).unwrap_or(p))
     }
@@ -105,7 +106,7 @@ impl Facts {
             Atom::Min(a, b) | Atom::Max(a, b) => gcd(self.divisor(a), self.divisor(b)).max(1),
             Atom::Xor(a, b) => low_power(self.divisor(a)).min(low_power(self.divisor(b))),
             Atom::And(a, mask) => low_power(self.divisor(a)).max(low_power(*mask)),
-            // Wrapping takes away a multiple of a power of two.
+            // Wrapping subtracts a multiple of a power of two.
             Atom::Wrap(a, width) => low_power(self.divisor(a)).min(1 << width.bits.min(62)),
         }
     }
@@ -121,13 +122,13 @@ impl Facts {
         }
     }
 
-    /// Whether the value is 0 in no case.
+    /// Reports whether the value is never 0.
     pub fn is_nonzero(&self, expr: &Expr) -> bool {
         let (lo, hi) = self.range(expr);
         lo.is_some_and(|lo| lo > 0) || hi.is_some_and(|hi| hi < 0)
     }
 
-    /// Whether an integer of that width holds the value in every launch.
+    /// Reports whether an integer of this width holds the value in every launch.
     pub fn fits(&self, expr: &Expr, width: Width) -> bool {
         match self.launch_range(expr) {
             (Some(lo), Some(hi)) => width.holds(lo) && width.holds(hi),
@@ -135,17 +136,17 @@ impl Facts {
         }
     }
 
-    /// As [`Facts::range`], with what every launch keeps: no dimension or block index is 2³¹ or more.
+    /// As [`Facts::range`], with bounds that every launch satisfies: each dimension and block index is below 2³¹.
     pub fn launch_range(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
         self.range_below(expr, Some(i64::from(i32::MAX)))
     }
 
-    /// Bounds of the value as plain numbers, where known.
+    /// Returns bounds of the value as plain numbers, where known.
     pub fn range(&self, expr: &Expr) -> (Option<i64>, Option<i64>) {
         self.range_below(expr, None)
     }
 
-    /// As [`Facts::range`], where dimensions and block indices are at most `greatest` unless they have a bound of their own.
+    /// As [`Facts::range`], but dimensions and block indices without an upper bound of their own are at most `greatest`.
     fn range_below(&self, expr: &Expr, greatest: Option<i64>) -> (Option<i64>, Option<i64>) {
         let (mut lo, mut hi) = (Some(0i64), Some(0i64));
         for (m, c) in expr.terms() {
@@ -166,14 +167,14 @@ impl Facts {
             }
             Atom::Div(a, b) => {
                 let ((lo, hi), Some(d)) = (range(a), b.as_const().filter(|d| *d > 0)) else {
-                    // The quotient by a whole number of at least 1 is no more than what is divided, and by 0 it is 0.
+                    // The quotient of a non-negative dividend by an integer of at least 1 is at most the dividend; by 0 it is 0.
                     let ((least, most), by) = (range(a), range(b).0);
                     let nonneg = least.is_some_and(|l| l >= 0) && by.is_some_and(|l| l >= 0);
                     return if nonneg { (Some(0), most) } else { (None, None) };
                 };
                 (lo.map(|l| l.div_euclid(d)), hi.map(|h| h.div_euclid(d)))
             }
-            // It has the sign of the divisor, and is 0 where that is 0.
+            // The remainder has the sign of the divisor, and is 0 if the divisor is 0.
             Atom::Mod(_, b) => {
                 let (lo, hi) = range(b);
                 (lo.map(|l| l.saturating_add(1).min(0)), hi.map(|h| h.saturating_sub(1).max(0)))
@@ -198,22 +199,22 @@ impl Facts {
         }
     }
 
-    /// Whether `a <= b` in every case.
+    /// Reports whether `a <= b` in every case.
     pub fn proves_le(&self, a: &Expr, b: &Expr) -> bool {
         self.proves_nonnegative(b.clone() - a.clone())
     }
 
-    /// Whether `a < b` in every case.
+    /// Reports whether `a < b` in every case.
     pub fn proves_lt(&self, a: &Expr, b: &Expr) -> bool {
         self.proves_nonnegative(b.clone() - a.clone() - Expr::constant(1))
     }
 
-    /// Replaces, one symbol at a time, what has a bound by its worst value, innermost symbols first.
+    /// Tries to prove `difference ≥ 0` by substituting each bounded symbol with its worst-case bound, innermost symbols first.
     fn proves_nonnegative(&self, difference: Expr) -> bool {
         let mut d = difference.simplify(self);
         for _ in 0..PROOF_STEPS {
             let holds = |d: &Expr| self.range(d).0.is_some_and(|lo| lo >= 0);
-            // What is at least something that is at least 0 is so too. Both are read with all that is known by now.
+            // `d ≥ 0` also follows from `d ≥ known` for a `known ≥ 0`. Both sides are first simplified with the current facts.
             let renewed = |e: Expr| e.substitute(self, &|_| None);
             if holds(&d) || self.nonnegative.iter().any(|known| holds(&renewed(d.clone() - known.clone()))) {
                 return true;
@@ -225,7 +226,8 @@ impl Facts {
     }
 
     fn replace_worst(&self, d: &Expr) -> Option<Expr> {
-        // Later symbols in the order (counters, thread, block) may be bounded by earlier ones (dimensions).
+        // Symbols that are later in the order (counters, thread, block) may be bounded by earlier ones (dimensions), so they are
+        // substituted first.
         for symbol in d.symbols().into_iter().rev() {
             if !self.upper.contains_key(&symbol) {
                 continue;
@@ -260,7 +262,7 @@ fn monomial_mentions(m: &Monomial, symbol: &Symbol) -> bool {
     m.iter().any(|a| Expr::atom(a.clone()).mentions(symbol))
 }
 
-/// The largest power of two that divides `x`; 0 has all of them.
+/// Returns the largest power of two that divides `x`. Every power divides 0, so the result for 0 is the largest one.
 fn low_power(x: i64) -> i64 {
     if x == 0 { 1 << 62 } else { x & x.wrapping_neg() }
 }
@@ -281,7 +283,7 @@ fn some_max(a: Option<i64>, b: Option<i64>) -> Option<i64> {
 
 type Range = (Option<i64>, Option<i64>);
 
-/// The product of two ranges; an open end stays open unless the sign of the other factor decides.
+/// Returns the product of two ranges. An open end stays open unless the sign of the other factor decides it.
 fn mul_range((alo, ahi): Range, (blo, bhi): Range) -> Range {
     if let (Some(al), Some(ah), Some(bl), Some(bh)) = (alo, ahi, blo, bhi) {
         let corners = [al.checked_mul(bl), al.checked_mul(bh), ah.checked_mul(bl), ah.checked_mul(bh)];
@@ -292,7 +294,7 @@ fn mul_range((alo, ahi): Range, (blo, bhi): Range) -> Range {
         return (None, None);
     }
     match (alo, ahi, blo, bhi) {
-        // A constant on the left, as at the start of a product.
+        // The left factor is a constant, as at the start of a product.
         (Some(a), Some(a2), lo, hi) if a == a2 => {
             let (x, y) = (lo.and_then(|l| l.checked_mul(a)), hi.and_then(|h| h.checked_mul(a)));
             if a >= 0 { (x, y) } else { (y, x) }

@@ -1,4 +1,4 @@
-//! Symbolic integers as text, in the notation of the language.
+//! Prints symbolic integers in the notation of the language.
 
 use std::fmt::{Display, Formatter, Result};
 
@@ -29,7 +29,7 @@ impl Display for Atom {
     }
 }
 
-/// An operand of an infix operator: in parentheses unless it is a single word.
+/// An operand of an infix operator. It is printed in parentheses unless it is a single word.
 struct Operand<'a>(&'a Expr);
 
 impl Display for Operand<'_> {
@@ -48,7 +48,7 @@ impl Display for Expr {
         if self.is_zero() {
             return write!(f, "0");
         }
-        // The constant is first in order and reads better last.
+        // The constant is first in the order of terms, but is more readable at the end.
         let symbolic = self.terms().filter(|(m, _)| !m.is_empty());
         let constant = self.terms().filter(|(m, _)| m.is_empty());
         let single = self.terms().count() == 1;

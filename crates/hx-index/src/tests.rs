@@ -112,7 +112,7 @@ fn arb_expr() -> impl Strategy<Value = Expr> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// What the facts say of a value holds for every value that the facts allow.
+    /// Every fact derived for a value holds for every value that the facts allow.
     #[test]
     fn facts_are_sound(e in arb_expr(), m in 0i64..6, n in 0i64..40, k in 0i64..40) {
         let mut facts = Facts::default();
@@ -149,11 +149,11 @@ fn what_wraps_is_no_unbounded_integer() {
     let next = (x.clone() + c(1)).wrap(i32, &facts);
     assert_eq!(next.to_string(), "cast(x + 1, i32)");
     assert!(!facts.proves_lt(&x, &next) && !facts.proves_le(&x, &next));
-    // Powers of two still divide it, and its range is that of the type.
+    // Powers of two still divide the product, and its range is that of the type.
     let product = (&x.scale(24) * &y).wrap(i32, &facts);
     assert_eq!(facts.divisor(&product), 8);
     assert_eq!(facts.range(&product), (Some(i32.range().0), Some(i32.range().1)));
-    // What fits does not wrap.
+    // A sum that fits its type does not wrap.
     facts.at_most(Symbol::Scalar("x".into()), c(100));
     facts.at_least(Symbol::Scalar("x".into()), 0);
     assert_eq!((x.clone() + c(1)).wrap(i32, &facts).to_string(), "x + 1");
@@ -167,7 +167,7 @@ fn a_divisor_that_may_be_0_is_not_cancelled() {
     let mut facts = Facts::default();
     let product = &dim("m") * &dim("n");
     assert_eq!(product.div(&dim("n"), &facts).to_string(), "(m * n) / n");
-    // Whatever the divisor, a quotient of what is not negative is no more than that.
+    // A quotient of two non-negative values never exceeds its dividend, whatever the divisor.
     let mut short = facts.clone();
     short.at_most(Symbol::Dim("m".into()), c(100));
     assert_eq!(short.range(&dim("m").div(&dim("n"), &facts)), (Some(0), Some(100)));
@@ -179,7 +179,7 @@ fn a_divisor_that_may_be_0_is_not_cancelled() {
 }
 
 proptest! {
-    /// Ranges hold for divisors of any sign, and a width holds what its range says.
+    /// Ranges hold for divisors of any sign, and a wrapped value stays in the range of its width.
     #[test]
     fn ranges_hold_what_they_say(
         x in -40i64..40,

@@ -1,8 +1,8 @@
 //! Integers of a fixed number of bits.
 
-/// How an integer is held: in 1 to 64 bits, with a sign or without one.
+/// The representation of an integer: 1 to 64 bits, signed or unsigned.
 ///
-/// An unsigned integer of 64 bits is held as the signed one of the same bits.
+/// An unsigned integer of 64 bits is held as the signed one with the same bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Width {
     pub bits: u32,
@@ -10,7 +10,7 @@ pub struct Width {
 }
 
 impl Width {
-    /// The least and the greatest value.
+    /// Returns the least and the greatest value.
     pub fn range(self) -> (i64, i64) {
         match (self.bits, self.signed) {
             (64.., _) => (i64::MIN, i64::MAX),
@@ -19,19 +19,19 @@ impl Width {
         }
     }
 
-    /// Whether the value needs no wrapping.
+    /// Reports whether the value fits the width without wrapping.
     pub fn holds(self, value: i64) -> bool {
         let (low, high) = self.range();
         (low..=high).contains(&value)
     }
 
-    /// The value modulo 2ʷ, in the range of the width.
+    /// Returns the value modulo 2ʷ, in the range of the width.
     pub fn wrap(self, value: i64) -> i64 {
         let up = 64 - self.bits.min(64);
         if self.signed || up == 0 { (value << up) >> up } else { ((value as u64) << up >> up) as i64 }
     }
 
-    /// The name of the type in the language.
+    /// Returns the name of the type in the language.
     pub fn name(self) -> String {
         format!("{}{}", if self.signed { 'i' } else { 'u' }, self.bits)
     }

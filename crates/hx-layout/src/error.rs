@@ -1,12 +1,12 @@
-//! What can go wrong in the algebra, as one enumeration with messages for people.
+//! The errors of the algebra, with messages for people.
 
 use crate::{IntTuple, Layout};
 
-/// Why an operation on layouts has no result.
+/// The reason why an operation on layouts has no result.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// The text is not of the notation; `at` is a byte offset into it.
+    /// The text does not follow the notation; `at` is a byte offset into it.
     #[error("{message} at byte {at}")]
     Parse { at: usize, message: String },
     /// Shape and stride differ in structure.
@@ -24,28 +24,28 @@ pub enum LayoutError {
     /// A coordinate that does not fit the shape.
     #[error("coordinate `{coord}` does not fit shape `{shape}`")]
     Coordinate { coord: String, shape: IntTuple },
-    /// More modes were given than there are.
+    /// More modes are given than the operand has.
     #[error("{what} has {given} modes where at most {limit} fit")]
     Rank { what: &'static str, given: usize, limit: usize },
-    /// Another number of modes than the operation is about.
+    /// The operation needs another number of modes.
     #[error("{what} has {wanted} modes, and {given} were given")]
     Modes { what: &'static str, given: usize, wanted: usize },
     /// The result is a function that no layout of the required shape computes.
     #[error("`{a}` after `{b}` is not a layout: {why}")]
     NotALayout { a: Box<Layout>, b: Box<Layout>, why: String },
-    /// The layout takes a value twice where it must not.
+    /// The layout takes a value twice, but the operation needs it to be injective.
     #[error("`{0}` takes a value twice")]
     NotInjective(Layout),
-    /// No layout fills what the layout leaves out.
+    /// No layout fills the gaps of this one.
     #[error("`{layout}` has no complement: {why}")]
     NoComplement { layout: Layout, why: String },
-    /// No layout that follows the modes undoes the layout.
+    /// No layout that follows the modes inverts the layout.
     #[error("`{layout}` has no left inverse that follows its modes: {why}")]
     NoInverse { layout: Layout, why: String },
-    /// An operation that is defined for strides of at least 0 only.
+    /// The operation is defined only for strides of at least 0.
     #[error("{what} is defined for strides of at least 0, and `{layout}` has a negative one")]
     NegativeStride { what: &'static str, layout: Layout },
-    /// A number out of the range in which the operation is defined.
+    /// A number is outside of the operation's range.
     #[error("{what} must be at least {least}, and {given} was given")]
     TooSmall { what: &'static str, least: i64, given: i64 },
     /// The strides do not allow another element width.
@@ -56,7 +56,7 @@ pub enum LayoutError {
         "`Sw<{bits},{base},{shift}>` needs the size of its shift to be at least its number of bits, and all bits below 63"
     )]
     Swizzle { bits: u32, base: u32, shift: i32 },
-    /// A question that would need more enumeration than is reasonable.
+    /// The answer would need more enumeration than the limit allows.
     #[error("{what} would need {count} evaluations, more than {limit}")]
     TooLarge { what: &'static str, count: i64, limit: i64 },
 }

@@ -1,6 +1,6 @@
-//! Names on modes, and what the algebra does with them.
+//! Names of modes, and how the operations of the algebra treat them.
 //!
-//! A name belongs to a node of the shape, so a mode that is refined keeps its name. Labels never change a function.
+//! A name belongs to a node of the shape, so a refined mode keeps its name. Labels never change a function.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::algebra::coalesce::coalesced;
 use crate::layout::Mode;
 use crate::{Coord, IntTuple, Layout, LayoutError, Tiler};
 
-/// The names of a mode and of those below it. No entries below means that none of them is named.
+/// The names of a mode and of the modes below it. An empty list means that no mode below is named.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Labels {
     pub name: Option<String>,
@@ -16,22 +16,22 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// A name with nothing below it.
+    /// Makes a name with no names below it.
     pub fn named(name: impl Into<String>) -> Labels {
         Labels { name: Some(name.into()), modes: Vec::new() }
     }
 
-    /// The labels of mode `i`.
+    /// Returns the labels of mode `i`.
     pub fn mode(&self, i: usize) -> Labels {
         self.modes.get(i).cloned().unwrap_or_default()
     }
 
-    /// Whether neither this node nor one below has a name.
+    /// Reports whether neither this node nor a node below has a name.
     pub fn is_empty(&self) -> bool {
         self.name.is_none() && self.modes.iter().all(Labels::is_empty)
     }
 
-    /// The same names below, with another one here.
+    /// Replaces the name of this node, if there is a new one, and keeps the names below.
     fn renamed(mut self, name: Option<String>) -> Labels {
         self.name = name.or(self.name);
         self
@@ -56,20 +56,20 @@ impl From<Layout> for Labeled {
 }
 
 impl Labeled {
-    /// A layout with names.
+    /// Makes a layout with names.
     pub fn new(layout: Layout, labels: Labels) -> Labeled {
         Labeled { layout, labels }
     }
 
-    /// Top-level mode `i` with its names.
+    /// Returns top-level mode `i` with its names.
     ///
     /// # Panics
-    /// When `i` is not below the rank.
+    /// If `i` is not below the rank.
     pub fn mode(&self, i: usize) -> Labeled {
         Labeled::new(self.layout.mode(i), self.labels.mode(i))
     }
 
-    /// Layouts as the modes of one.
+    /// Makes layouts the modes of one layout.
     ///
     /// # Errors
     /// As for [`Layout::concat`].
@@ -79,7 +79,7 @@ impl Labeled {
         Ok(Labeled::new(Layout::concat(&layouts)?, labels))
     }
 
-    /// [`Layout::compose`]: the shape is that of `b`, and so are the names.
+    /// As [`Layout::compose`]. The shape is that of `b`, and so are the names.
     ///
     /// # Errors
     /// As for [`Layout::compose`].
@@ -87,7 +87,7 @@ impl Labeled {
         Ok(Labeled::new(self.layout.compose(&b.layout)?, b.labels.clone()))
     }
 
-    /// [`Layout::compose_tiler`]: each mode keeps its own name.
+    /// As [`Layout::compose_tiler`]. Each mode keeps its own name.
     ///
     /// # Errors
     /// As for [`Layout::compose_tiler`].
@@ -96,7 +96,7 @@ impl Labeled {
         Ok(Labeled::new(layout, tiled_labels(&self.labels, tiler, 0)))
     }
 
-    /// [`Layout::coalesce`]: a mode that is made of one named mode keeps that name.
+    /// As [`Layout::coalesce`]. A mode that is made of one named mode keeps that name.
     pub fn coalesce(&self) -> Labeled {
         let names = leaf_names(self.layout.shape(), &self.labels);
         let mut labels: Vec<Labels> = Vec::new();
@@ -110,7 +110,7 @@ impl Labeled {
             if merged.len() < modes.len()
                 && let Some(last) = labels.last_mut()
             {
-                // Of two names neither is that of the merged mode.
+                // A mode merged from two gets neither name.
                 last.name = None;
             } else {
                 labels.push(Labels { name, modes: Vec::new() });
@@ -125,7 +125,7 @@ impl Labeled {
         Labeled::new(self.layout.coalesce(), labels)
     }
 
-    /// [`Layout::slice`]: kept modes keep their names.
+    /// As [`Layout::slice`]. Kept modes keep their names.
     ///
     /// # Errors
     /// As for [`Layout::slice`].
@@ -142,7 +142,7 @@ impl Labeled {
         Ok((Labeled::new(layout, labels), offset))
     }
 
-    /// [`Layout::logical_divide`]: by mode, each mode keeps its name over its tile and rest.
+    /// As [`Layout::logical_divide`]. With a tiler by mode, each mode keeps its name over its tile and rest.
     ///
     /// # Errors
     /// As for [`Layout::logical_divide`].
@@ -152,7 +152,7 @@ impl Labeled {
         Ok(Labeled::new(layout, labels))
     }
 
-    /// [`Layout::logical_product`] by a layout: the names of the block, then those of the repetitions.
+    /// As [`Layout::logical_product`] by a layout: the names of the block, then those of the repetitions.
     ///
     /// # Errors
     /// As for [`Layout::logical_product`].
@@ -161,7 +161,7 @@ impl Labeled {
         Ok(Labeled::new(layout, Labels::of_modes(vec![self.labels.clone(), b.labels.clone()])))
     }
 
-    /// The layout with the structure of this one, such as a recast, under the same names.
+    /// Moves the names to a layout with the structure of this one, such as a recast.
     pub fn relabel(&self, layout: Layout) -> Labeled {
         if layout.shape().congruent(self.layout.shape()) {
             return Labeled::new(layout, self.labels.clone());
@@ -170,7 +170,7 @@ impl Labeled {
     }
 }
 
-/// The names after a tiler acts by mode; `rank` of 0 drops the modes past it.
+/// Returns the names after a tiler acts by mode. A `rank` of 0 drops the modes past the tiler.
 fn tiled_labels(labels: &Labels, tiler: &Tiler, rank: usize) -> Labels {
     match tiler {
         Tiler::Keep => labels.clone(),
@@ -196,7 +196,7 @@ fn kept_labels(labels: &Labels, coord: &Coord, kept: &mut Vec<Labels>) {
     }
 }
 
-/// The name of each integer of the shape: its own, else that of a mode above which has nothing else below.
+/// Returns the name of each integer of the shape.
 fn leaf_names(shape: &IntTuple, labels: &Labels) -> Vec<Option<String>> {
     match shape {
         IntTuple::Int(_) => vec![labels.name.clone()],
@@ -226,7 +226,7 @@ fn write_shape(f: &mut fmt::Formatter<'_>, shape: &IntTuple, labels: &Labels) ->
 
 impl fmt::Display for Labeled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A name of the whole has no place in the notation.
+        // The notation has no place for a name of the whole layout.
         write_shape(f, self.layout.shape(), &Labels { name: None, modes: self.labels.modes.clone() })?;
         write!(f, ":{}", self.layout.stride())
     }

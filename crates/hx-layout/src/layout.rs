@@ -1,6 +1,6 @@
-//! A layout: a shape and a stride of the same structure, and the function they stand for.
+//! A layout: a shape and a stride of the same structure, and the function that they define.
 //!
-//! It knows construction, measures and evaluation; operations that make layouts from layouts are in `algebra`.
+//! This module has construction, measures and evaluation. `algebra` has the operations that make layouts from layouts.
 
 use std::fmt;
 
@@ -8,26 +8,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{IntTuple, LayoutError};
 
-/// One mode without structure: its extent and its stride.
+/// A mode without structure: its extent and its stride.
 pub type Mode = (i64, i64);
 
 /// A function from coordinates to integers, written `shape:stride`.
 ///
-/// Extents are at least 1; the size and the span of the indices fit an `i64`, so evaluation inside the domain cannot
-/// overflow. Equality and order are those of the text; [`crate::equal_function`] compares functions.
+/// Extents are at least 1. The size and the span of the indices fit an `i64`, so evaluation inside the domain cannot overflow.
+/// Equality and order compare the text; [`crate::equal_function`] compares functions.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Layout {
     shape: IntTuple,
     stride: IntTuple,
-    /// The leaves of both, paired, so that evaluation is one loop.
+    /// The leaves of shape and stride in pairs, so that evaluation is one loop.
     leaves: Box<[Mode]>,
 }
 
 impl Layout {
-    /// A layout of that shape and stride.
+    /// Makes a layout of this shape and stride.
     ///
     /// # Errors
-    /// When the structures differ, a tuple is empty, an extent is below 1, or the size or span does not fit.
+    /// If the structures differ, a tuple is empty, an extent is below 1, or the size or span does not fit.
     pub fn new(shape: IntTuple, stride: IntTuple) -> Result<Layout, LayoutError> {
         if !shape.congruent(&stride) {
             return Err(LayoutError::NotCongruent { shape, stride });
@@ -40,7 +40,7 @@ impl Layout {
         Ok(Layout { shape, stride, leaves })
     }
 
-    /// A layout of plain modes: a tuple for two and more, `s:d` for one, `1:0` for none.
+    /// Makes a layout of plain modes: a tuple for two and more, `s:d` for one, `1:0` for none.
     ///
     /// # Errors
     /// As for [`Layout::new`].
@@ -57,10 +57,10 @@ impl Layout {
         }
     }
 
-    /// A layout of plain modes from extents and as many strides; the same as [`Layout::flat`] of the pairs.
+    /// Makes a layout of plain modes from extents and as many strides. Equals [`Layout::flat`] of the pairs.
     ///
     /// # Errors
-    /// When the lengths differ, and as for [`Layout::new`].
+    /// If the lengths differ, and as for [`Layout::new`].
     pub fn from_extent_strides(extents: &[i64], strides: &[i64]) -> Result<Layout, LayoutError> {
         if extents.len() != strides.len() {
             return Err(LayoutError::NotCongruent {
@@ -72,7 +72,7 @@ impl Layout {
         Layout::flat(&modes)
     }
 
-    /// The layout of that shape whose index is the 1-D coordinate: compact, leftmost mode fastest.
+    /// Makes the layout of this shape whose index is the 1-D coordinate: compact, leftmost mode fastest.
     ///
     /// # Errors
     /// As for [`Layout::new`].
@@ -87,7 +87,7 @@ impl Layout {
         Layout::new(shape, stride)
     }
 
-    /// The compact layout of that shape with the rightmost mode fastest.
+    /// Makes the compact layout of this shape with the rightmost mode fastest.
     ///
     /// # Errors
     /// As for [`Layout::new`].
@@ -103,15 +103,15 @@ impl Layout {
         Layout::new(shape, stride)
     }
 
-    /// `1:0`, the layout of one coordinate.
+    /// Returns `1:0`, the layout of one coordinate.
     pub fn unit() -> Layout {
         Layout { shape: IntTuple::Int(1), stride: IntTuple::Int(0), leaves: Box::new([(1, 0)]) }
     }
 
-    /// The layout that a text in this program's own source stands for, for tables.
+    /// Parses a layout written in this program's own source, for tables.
     ///
     /// # Panics
-    /// When the text is not a layout. Use [`str::parse`] for text from outside.
+    /// If the text is not a layout. Use [`str::parse`] for text from outside.
     #[track_caller]
     pub fn literal(text: &str) -> Layout {
         match text.parse() {
@@ -120,10 +120,10 @@ impl Layout {
         }
     }
 
-    /// Layouts as the top-level modes of one, a tuple also for a single one; `1:0` for none.
+    /// Makes layouts the top-level modes of one layout, a tuple even for a single one; `1:0` for none.
     ///
     /// # Errors
-    /// When the size or span does not fit an `i64`.
+    /// If the size or span does not fit an `i64`.
     pub fn concat(modes: &[Layout]) -> Result<Layout, LayoutError> {
         if modes.is_empty() {
             return Ok(Layout::unit());
@@ -135,71 +135,71 @@ impl Layout {
         Ok(Layout { shape, stride, leaves })
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub fn shape(&self) -> &IntTuple {
         &self.shape
     }
 
-    /// The stride, of the structure of the shape.
+    /// Returns the stride, which has the structure of the shape.
     pub fn stride(&self) -> &IntTuple {
         &self.stride
     }
 
-    /// The plain modes from left to right, size-1 modes included.
+    /// Returns the plain modes from left to right, size-1 modes included.
     #[inline]
     pub fn leaves(&self) -> &[Mode] {
         &self.leaves
     }
 
-    /// The plain modes from left to right, size-1 modes included, as a list of its own.
+    /// Returns a copy of [`Layout::leaves`].
     pub fn flatten(&self) -> Vec<Mode> {
         self.leaves.to_vec()
     }
 
-    /// The number of coordinates.
+    /// Returns the number of coordinates.
     #[inline]
     pub fn size(&self) -> i64 {
         self.leaves.iter().map(|m| m.0).product()
     }
 
-    /// One more than the largest index.
+    /// Returns the largest index plus one.
     pub fn cosize(&self) -> i64 {
         1 + self.leaves.iter().map(|&(s, d)| (d * (s - 1)).max(0)).sum::<i64>()
     }
 
-    /// The smallest index: 0 unless a stride is negative.
+    /// Returns the smallest index: 0 unless a stride is negative.
     pub fn min_index(&self) -> i64 {
         self.leaves.iter().map(|&(s, d)| (d * (s - 1)).min(0)).sum()
     }
 
-    /// The number of top-level modes; 1 for an integer shape.
+    /// Returns the number of top-level modes; 1 for an integer shape.
     pub fn rank(&self) -> usize {
         self.shape.rank()
     }
 
-    /// The nesting depth; 0 for an integer shape.
+    /// Returns the nesting depth; 0 for an integer shape.
     pub fn depth(&self) -> usize {
         self.shape.depth()
     }
 
-    /// Top-level mode `i`; an integer shape is its own mode 0.
+    /// Returns top-level mode `i`. An integer shape is its own mode 0.
     ///
     /// # Panics
-    /// When `i` is not below the rank.
+    /// If `i` is not below the rank.
     pub fn mode(&self, i: usize) -> Layout {
         let (shape, stride) = (&self.shape.entries()[i], &self.stride.entries()[i]);
         let leaves = shape.leaves().into_iter().zip(stride.leaves()).collect();
         Layout { shape: shape.clone(), stride: stride.clone(), leaves }
     }
 
-    /// The top-level modes.
+    /// Returns the top-level modes.
     pub fn modes(&self) -> Vec<Layout> {
         (0..self.rank()).map(|i| self.mode(i)).collect()
     }
 
-    /// The index of a 1-D coordinate of at least 0. Beyond the size the last mode is open.
+    /// Returns the index of a 1-D coordinate of at least 0. Beyond the size, the last mode is open.
     ///
-    /// Cannot overflow inside the domain; beyond it use [`Layout::try_eval`].
+    /// Cannot overflow inside the domain. For coordinates beyond it, use [`Layout::try_eval`].
     #[inline]
     pub fn eval(&self, c: i64) -> i64 {
         debug_assert!(c >= 0, "coordinate {c} is negative");
@@ -212,10 +212,10 @@ impl Layout {
         index + c * last
     }
 
-    /// The index of any 1-D coordinate, the last mode open.
+    /// Returns the index of any 1-D coordinate, the last mode open.
     ///
     /// # Errors
-    /// When the coordinate is negative or the index does not fit an `i64`.
+    /// If the coordinate is negative or the index does not fit an `i64`.
     pub fn try_eval(&self, c: i64) -> Result<i64, LayoutError> {
         if c < 0 {
             return Err(LayoutError::Coordinate { coord: c.to_string(), shape: self.shape.clone() });
@@ -233,20 +233,20 @@ impl Layout {
         Ok(index)
     }
 
-    /// The index of a coordinate of any structure that fits the shape.
+    /// Returns the index of a coordinate of any structure that fits the shape.
     ///
     /// # Errors
-    /// When the coordinate does not fit.
+    /// If the coordinate does not fit.
     pub fn eval_coord(&self, coord: &IntTuple) -> Result<i64, LayoutError> {
         Ok(self.eval(self.shape.coord_to_index(coord)?))
     }
 
-    /// The indices of all 1-D coordinates in order.
+    /// Yields the indices of all 1-D coordinates in order.
     pub fn table(&self) -> impl Iterator<Item = i64> + '_ {
         (0..self.size()).map(|c| self.eval(c))
     }
 
-    /// Whether some stride of a mode larger than 1 is negative.
+    /// Reports whether a mode larger than 1 has a negative stride.
     pub fn has_negative_stride(&self) -> bool {
         self.leaves.iter().any(|&(s, d)| s > 1 && d < 0)
     }
@@ -259,7 +259,7 @@ fn has_empty(t: &IntTuple) -> bool {
     }
 }
 
-/// Extents of at least 1, and a size and a span of indices that fit an `i64` with room for the cosize.
+/// Checks that extents are at least 1, and that the size and the span of indices fit an `i64` with room for the cosize.
 fn check_leaves(leaves: &[Mode]) -> Result<(), LayoutError> {
     let (mut size, mut span) = (1i64, 1i64);
     for &(extent, stride) in leaves {

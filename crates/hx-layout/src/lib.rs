@@ -1,10 +1,13 @@
-//! The layout algebra: hierarchical shape:stride layouts in CuTe's notation, tilers, swizzles and what is done with them.
+//! The layout algebra: hierarchical shape:stride layouts in CuTe's notation, tilers, swizzles and the operations on them.
 //!
-//! A [`Layout`] is a function from coordinates to integers; two layouts that differ in text can be the same function,
-//! and [`equal_function`] decides that. 1-D coordinates are colexicographic: the leftmost mode moves fastest.
-//! All arithmetic is checked; what does not fit an `i64`, or what the algebra does not define, is a [`LayoutError`].
+//! A [`Layout`] is a function from coordinates to integers. Two layouts that differ in text can be the same function;
+//! [`equal_function`] decides that. 1-D coordinates are colexicographic: the leftmost mode moves fastest. All arithmetic
+//! is checked. An operation that the algebra does not define, or whose result does not fit an `i64`, is a
+//! [`LayoutError`].
 //!
-//! This crate knows neither source text of the language, nor instructions, nor devices. Start at [`Layout`], then `algebra`.
+//! Invariant: the crate knows no text of the language, no element type, no instruction and no device.
+//!
+//! Start at [`Layout`], then `algebra`.
 
 mod algebra;
 pub mod draw;

@@ -1,13 +1,13 @@
-//! Reading the notation: tuples, layouts, swizzles, composed layouts.
+//! Reads the notation: tuples, layouts, swizzles, composed layouts.
 //!
-//! White space between tokens means nothing. It knows the notation of the reference cases, not the language's source.
+//! White space between tokens is ignored. This module knows the notation of the reference cases, not the language's source.
 
 use std::ops::Range;
 use std::str::FromStr;
 
 use crate::{ComposedLayout, Coord, IntTuple, Layout, LayoutError, Swizzle, Tiler};
 
-/// The deepest nesting that is read; beyond it the text is refused rather than the stack risked.
+/// The deepest nesting that is read. Deeper text is refused, because it could overflow the stack.
 const MAX_DEPTH: usize = 64;
 
 /// A position in a text of the notation.
@@ -30,19 +30,19 @@ impl<'a> Cursor<'a> {
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    /// The next character after white space.
+    /// Returns the next character after white space.
     pub(crate) fn peek(&mut self) -> Option<char> {
         self.skip_space();
         self.text[self.at..].chars().next()
     }
 
-    /// Whether the rest after white space starts with `token`.
+    /// Reports whether the rest after white space starts with `token`.
     pub(crate) fn at(&mut self, token: &str) -> bool {
         self.skip_space();
         self.text[self.at..].starts_with(token)
     }
 
-    /// Takes `token` if it is next.
+    /// Takes `token` if it is next, and reports whether it was.
     pub(crate) fn eat(&mut self, token: &str) -> bool {
         let found = self.at(token);
         if found {
@@ -59,7 +59,7 @@ impl<'a> Cursor<'a> {
         Err(self.error(format!("found {found} where `{token}` was wanted")))
     }
 
-    /// The end of the text, or an error that names what is left.
+    /// Expects the end of the text. The error names the first character left.
     pub(crate) fn finish(&mut self) -> Result<(), LayoutError> {
         match self.peek() {
             None => Ok(()),
@@ -83,7 +83,7 @@ impl<'a> Cursor<'a> {
         Ok(value)
     }
 
-    /// An identifier: letters, digits and underscores, not starting with a digit.
+    /// Reads an identifier: letters, digits and underscores, not starting with a digit.
     pub(crate) fn word(&mut self) -> Option<&'a str> {
         self.skip_space();
         let rest = &self.text[self.at..];
@@ -100,14 +100,14 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
-    /// What was read since `start`, without white space around it.
+    /// Returns the range read since `start`, without the white space around it.
     pub(crate) fn since(&self, start: usize) -> Range<usize> {
         let read = &self.text[start..self.at];
         let start = start + read.len() - read.trim_start().len();
         start..start + read.trim().len()
     }
 
-    /// The character at a place, nothing at the end of the text.
+    /// Returns the range of the character at a position; empty at the end of the text.
     pub(crate) fn character(&self, at: usize) -> Range<usize> {
         at..at + self.text[at..].chars().next().map_or(0, char::len_utf8)
     }
@@ -116,12 +116,12 @@ impl<'a> Cursor<'a> {
         self.at = at;
     }
 
-    /// A tuple: an integer, or integers and tuples in parentheses.
+    /// Reads a tuple: an integer, or integers and tuples in parentheses.
     pub(crate) fn tuple(&mut self) -> Result<IntTuple, LayoutError> {
         self.tree(&mut |cursor| cursor.integer().map(IntTuple::Int), &IntTuple::Tuple, 0)
     }
 
-    /// Nested parentheses around leaves of any kind. `(x)` is refused, since it could mean `x` or `(x,)`.
+    /// Reads nested parentheses around leaves of any kind. Refuses `(x)`, which could mean `x` or `(x,)`.
     pub(crate) fn tree<T>(
         &mut self,
         leaf: &mut dyn FnMut(&mut Self) -> Result<T, LayoutError>,
@@ -160,7 +160,7 @@ impl<'a> Cursor<'a> {
         Layout::new(shape, stride)
     }
 
-    /// A tiler: a layout, an integer, `_`, or tilers in `<...>` (in the language, in parentheses).
+    /// Reads a tiler: a layout, an integer, `_`, or tilers in `<...>` (in the language, in parentheses).
     pub(crate) fn tiler(&mut self) -> Result<Tiler, LayoutError> {
         self.tiler_below(0)
     }
@@ -201,7 +201,7 @@ impl<'a> Cursor<'a> {
         Ok(Tiler::Modes(entries))
     }
 
-    /// A coordinate with `_` for the modes to keep.
+    /// Reads a coordinate, with `_` for the modes to keep.
     pub(crate) fn coord(&mut self) -> Result<Coord, LayoutError> {
         let mut leaf = |cursor: &mut Self| match cursor.eat("_") {
             true => Ok(Coord::Keep),
@@ -210,7 +210,7 @@ impl<'a> Cursor<'a> {
         self.tree(&mut leaf, &Coord::Tuple, 0)
     }
 
-    /// `Sw<B,M,S>`, or `swizzle<B, M, S>` as the language writes it.
+    /// Reads `Sw<B,M,S>`, or `swizzle<B, M, S>` as the language writes it.
     pub(crate) fn swizzle(&mut self) -> Result<Swizzle, LayoutError> {
         if !self.eat("Sw") && !self.eat("swizzle") {
             return Err(self.error("a swizzle is written `Sw<B,M,S>`"));
@@ -229,7 +229,7 @@ impl<'a> Cursor<'a> {
         Swizzle::new(small(bits)?, small(base)?, shift)
     }
 
-    /// `o` or `∘` between the parts of a composed layout.
+    /// Takes `o` or `∘` between the parts of a composed layout, and reports whether there was one.
     pub(crate) fn after(&mut self) -> bool {
         if self.eat("∘") {
             return true;

@@ -1,13 +1,13 @@
-//! Swizzles, which permute indices by xor, and layouts with a swizzle after them.
+//! Swizzles, which permute indices by xor, and layouts followed by a swizzle.
 //!
-//! It knows integers only; the unit of an index (element, byte) is the caller's.
+//! This module knows integers only; the caller decides the unit of an index (element, byte).
 
 use std::fmt;
 
 use crate::{Layout, LayoutError};
 
-/// `Sw<bits, base, shift>`: the `bits` bits from bit `base + max(0, shift)` upward are xor-ed into the `bits` bits
-/// from bit `base + max(0, -shift)` upward. It undoes itself.
+/// `Sw<bits, base, shift>`: xors the `bits` bits from bit `base + max(0, shift)` upward into the `bits` bits from bit
+/// `base + max(0, -shift)` upward. A swizzle is its own inverse.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Swizzle {
     bits: u32,
@@ -16,10 +16,10 @@ pub struct Swizzle {
 }
 
 impl Swizzle {
-    /// The swizzle of these parameters, in CuTe's order.
+    /// Makes the swizzle of these parameters, in CuTe's order.
     ///
     /// # Errors
-    /// When `|shift| < bits` or a bit at or above 63 is involved.
+    /// If `|shift| < bits`, or a bit at or above 63 is involved.
     pub fn new(bits: u32, base: u32, shift: i32) -> Result<Swizzle, LayoutError> {
         let error = LayoutError::Swizzle { bits, base, shift };
         let distance = shift.unsigned_abs();
@@ -30,57 +30,57 @@ impl Swizzle {
         }
     }
 
-    /// The swizzle that changes nothing.
+    /// Returns the identity.
     pub const fn identity() -> Swizzle {
         Swizzle { bits: 0, base: 0, shift: 0 }
     }
 
-    /// Whether it changes nothing.
+    /// Reports whether the swizzle changes nothing.
     #[inline]
     pub const fn is_identity(self) -> bool {
         self.bits == 0
     }
 
-    /// Number of bits that are xor-ed.
+    /// Returns the number of bits that are xored.
     #[inline]
     pub const fn bits(self) -> u32 {
         self.bits
     }
 
-    /// Number of low bits that neither are read nor change.
+    /// Returns the number of low bits that are neither read nor changed.
     #[inline]
     pub const fn base(self) -> u32 {
         self.base
     }
 
-    /// Distance from the changed bits up to those read; negative when the lower bits are read.
+    /// Returns the distance from the changed bits up to the bits read; negative if the lower bits are read.
     #[inline]
     pub const fn shift(self) -> i32 {
         self.shift
     }
 
-    /// The mask of the bits that are read.
+    /// Returns the mask of the bits that are read.
     #[inline]
     pub const fn source_mask(self) -> i64 {
         let up = if self.shift > 0 { self.shift as u32 } else { 0 };
         ((1i64 << self.bits) - 1) << (self.base + up)
     }
 
-    /// The mask of the bits that change.
+    /// Returns the mask of the bits that change.
     #[inline]
     pub const fn target_mask(self) -> i64 {
         let up = if self.shift < 0 { self.shift.unsigned_abs() } else { 0 };
         ((1i64 << self.bits) - 1) << (self.base + up)
     }
 
-    /// The swizzled index; only the masked bits count, so negative integers are treated as two's complement.
+    /// Returns the swizzled index. Only the masked bits count, so negative integers are treated as two's complement.
     #[inline]
     pub const fn apply(self, x: i64) -> i64 {
         let read = x & self.source_mask();
         if self.shift >= 0 { x ^ (read >> self.shift) } else { x ^ (read << -self.shift) }
     }
 
-    /// The form in the language's source: `swizzle<3, 3, 3>`.
+    /// Returns the form in the language's source: `swizzle<3, 3, 3>`.
     pub fn source_form(self) -> String {
         format!("swizzle<{}, {}, {}>", self.bits, self.base, self.shift)
     }
@@ -101,40 +101,41 @@ pub struct ComposedLayout {
 }
 
 impl ComposedLayout {
-    /// The layout itself, with neither offset nor swizzle.
+    /// Returns the layout with neither offset nor swizzle.
     pub fn plain(layout: Layout) -> ComposedLayout {
         ComposedLayout { swizzle: Swizzle::identity(), offset: 0, layout }
     }
 
-    /// The layout with a swizzle after it.
+    /// Returns the layout followed by a swizzle.
     pub fn swizzled(swizzle: Swizzle, layout: Layout) -> ComposedLayout {
         ComposedLayout { swizzle, offset: 0, layout }
     }
 
-    /// The number of coordinates.
+    /// Returns the number of coordinates.
     pub fn size(&self) -> i64 {
         self.layout.size()
     }
 
-    /// The index of a 1-D coordinate inside the domain. The caller answers for an offset with which indices fit an `i64`.
+    /// Returns the index of a 1-D coordinate inside the domain. The caller guarantees that the offset keeps the indices in an
+    /// `i64`.
     #[inline]
     pub fn eval(&self, c: i64) -> i64 {
         self.swizzle.apply(self.offset + self.layout.eval(c))
     }
 
-    /// The index of a 1-D coordinate of at least 0, the last mode open.
+    /// Returns the index of a 1-D coordinate of at least 0, the last mode open.
     ///
     /// # Errors
-    /// When the coordinate is negative or the index does not fit an `i64`.
+    /// If the coordinate is negative or the index does not fit an `i64`.
     pub fn try_eval(&self, c: i64) -> Result<i64, LayoutError> {
         let index =
             self.layout.try_eval(c)?.checked_add(self.offset).ok_or(LayoutError::Overflow("the index"))?;
         Ok(self.swizzle.apply(index))
     }
 
-    /// The form in the language's source: `swizzle<3, 3, 3> ∘ (8,8):(8,1)`, or the layout alone.
+    /// Returns the form in the language's source: `swizzle<3, 3, 3> ∘ (8,8):(8,1)`, or the layout alone.
     ///
-    /// The language has no offsets; one that is not 0 is written `swizzle<..> ∘ 16 ∘ layout` for people to read.
+    /// The language has no offsets. An offset that is not 0 is written `swizzle<..> ∘ 16 ∘ layout`, for people to read.
     pub fn source_form(&self) -> String {
         match (self.swizzle.is_identity(), self.offset) {
             (true, 0) => self.layout.to_string(),

@@ -1,33 +1,33 @@
-//! Tilers, which act on a layout mode by mode, and coordinates with modes to keep.
+//! Tilers, which act on a layout mode by mode, and coordinates that keep some modes.
 
 use std::fmt;
 
 use crate::{Layout, LayoutError};
 
-/// What a layout is composed with or divided by.
+/// The second operand of a composition or a divide.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Tiler {
-    /// A layout, for the whole of what it meets.
+    /// A layout, applied to the whole operand.
     Layout(Layout),
-    /// `_`: what it meets stays as it is.
+    /// `_`: the operand stays unchanged.
     Keep,
-    /// `<...>`: entry by entry for the modes.
+    /// `<...>`: one entry for each mode.
     Modes(Vec<Tiler>),
 }
 
 impl Tiler {
-    /// The integer tiler `n`, which stands for `n:1`.
+    /// Makes the integer tiler `n`, which means `n:1`.
     ///
     /// # Errors
-    /// When `n` is below 1.
+    /// If `n` is below 1.
     pub fn extent(n: i64) -> Result<Tiler, LayoutError> {
         Ok(Tiler::Layout(Layout::flat(&[(n, 1)])?))
     }
 
-    /// A tiler of integers, mode by mode.
+    /// Makes a tiler of integers, one for each mode.
     ///
     /// # Errors
-    /// When an extent is below 1.
+    /// If an extent is below 1.
     pub fn extents(extents: &[i64]) -> Result<Tiler, LayoutError> {
         Ok(Tiler::Modes(extents.iter().map(|&n| Tiler::extent(n)).collect::<Result<_, _>>()?))
     }

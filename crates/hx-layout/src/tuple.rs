@@ -1,6 +1,6 @@
 //! Hierarchical tuples of integers: shapes, strides, coordinates and profiles.
 //!
-//! It knows structure, not meaning.
+//! This module knows the structure of tuples, not their meaning.
 
 use std::fmt;
 
@@ -14,12 +14,12 @@ pub enum IntTuple {
 }
 
 impl IntTuple {
-    /// A flat tuple of integers, also for one entry.
+    /// Makes a flat tuple of integers. A single integer becomes a tuple of one entry.
     pub fn flat(ints: &[i64]) -> IntTuple {
         IntTuple::Tuple(ints.iter().map(|&i| IntTuple::Int(i)).collect())
     }
 
-    /// Number of top-level entries; 1 for an integer.
+    /// Returns the number of top-level entries; 1 for an integer.
     pub fn rank(&self) -> usize {
         match self {
             IntTuple::Int(_) => 1,
@@ -27,7 +27,7 @@ impl IntTuple {
         }
     }
 
-    /// Nesting depth; 0 for an integer.
+    /// Returns the nesting depth; 0 for an integer.
     pub fn depth(&self) -> usize {
         match self {
             IntTuple::Int(_) => 0,
@@ -35,7 +35,7 @@ impl IntTuple {
         }
     }
 
-    /// The top-level entries; an integer is its own only entry.
+    /// Returns the top-level entries. An integer is its own only entry.
     pub fn entries(&self) -> &[IntTuple] {
         match self {
             IntTuple::Int(_) => std::slice::from_ref(self),
@@ -43,7 +43,7 @@ impl IntTuple {
         }
     }
 
-    /// The integers from left to right.
+    /// Returns the integers from left to right.
     pub fn leaves(&self) -> Vec<i64> {
         let mut out = Vec::new();
         self.collect_leaves(&mut out);
@@ -57,10 +57,10 @@ impl IntTuple {
         }
     }
 
-    /// The product of the integers.
+    /// Returns the product of the integers.
     ///
     /// # Errors
-    /// When it does not fit an `i64`.
+    /// If it does not fit an `i64`.
     pub fn product(&self) -> Result<i64, LayoutError> {
         self.leaves()
             .into_iter()
@@ -68,7 +68,7 @@ impl IntTuple {
             .ok_or(LayoutError::Overflow("the product of the tuple"))
     }
 
-    /// Same structure, whatever the integers.
+    /// Reports whether both tuples have the same structure, whatever their integers.
     pub fn congruent(&self, other: &IntTuple) -> bool {
         match (self, other) {
             (IntTuple::Int(_), IntTuple::Int(_)) => true,
@@ -79,7 +79,7 @@ impl IntTuple {
         }
     }
 
-    /// Every coordinate of `self` is a coordinate of `finer`: an integer fits any shape of its size, tuples fit
+    /// Reports whether every coordinate of `self` is a coordinate of `finer`. An integer fits any shape of its size; tuples fit
     /// tuples of the same rank entry by entry.
     pub fn compatible(&self, finer: &IntTuple) -> bool {
         match (self, finer) {
@@ -91,7 +91,7 @@ impl IntTuple {
         }
     }
 
-    /// The same structure with every integer replaced by `f` of its position from the left.
+    /// Replaces every integer by `f` of its position from the left and its value. The structure stays.
     pub fn map_leaves(&self, mut f: impl FnMut(usize, i64) -> IntTuple) -> IntTuple {
         fn walk(t: &IntTuple, at: &mut usize, f: &mut dyn FnMut(usize, i64) -> IntTuple) -> IntTuple {
             match t {
@@ -105,10 +105,10 @@ impl IntTuple {
         walk(self, &mut 0, &mut f)
     }
 
-    /// The 1-D coordinate of `coord` in this shape: any coordinate that is an integer for a whole sub-tuple.
+    /// Returns the 1-D coordinate of `coord` in this shape. In `coord`, an integer may stand for a whole sub-tuple.
     ///
     /// # Errors
-    /// When the structure does not fit or an entry is outside its extent.
+    /// If the structure does not fit or an entry is outside its extent.
     pub fn coord_to_index(&self, coord: &IntTuple) -> Result<i64, LayoutError> {
         match (self, coord) {
             (_, IntTuple::Int(c)) if (0..self.product()?).contains(c) => Ok(*c),
@@ -126,10 +126,11 @@ impl IntTuple {
         }
     }
 
-    /// The coordinate with this shape's full structure for a 1-D coordinate; the last mode is open.
+    /// Returns the coordinate with this shape's full structure for a 1-D coordinate. The last mode is open: its entry may exceed
+    /// its extent.
     ///
     /// # Errors
-    /// When `index` is negative or an extent is below 1.
+    /// If `index` is negative or an extent is below 1.
     pub fn index_to_coord(&self, index: i64) -> Result<IntTuple, LayoutError> {
         if index < 0 {
             return Err(LayoutError::Coordinate { coord: index.to_string(), shape: self.clone() });

@@ -1,4 +1,4 @@
-//! Calls: of primitives by the table of built-in names, and of tile functions, which are inlined.
+//! Calls of primitives, found in the table of built-in names, and of tile functions, which are inlined.
 
 use hx_base::codes;
 use hx_dtype::Operator;
@@ -58,7 +58,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// The argument of each parameter; what does not fit is reported.
+    /// Returns the index of the argument for each parameter, and reports the arguments that match no parameter.
     pub(crate) fn args(
         &mut self,
         id: ExprId,
@@ -214,7 +214,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// A layout of known integers without a swizzle; an integer is a layout of one mode.
+    /// Evaluates a layout of known integers without a swizzle; an integer counts as a layout of one mode.
     fn plain_layout(&mut self, id: ExprId) -> Lower<Layout> {
         let found = match self.eval(id)?.widened() {
             Value::Layout(layout) => layout.to_layout(),
@@ -235,7 +235,8 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// The number of elements of a layout or tensor, or one more than a layout's largest index.
+    /// Evaluates `size(x)`, the number of elements of a layout or tensor, or `cosize(x)`, one more than a layout's largest
+    /// index.
     fn size(&mut self, name: &str, x: ExprId) -> Lower<Value> {
         match self.eval(x)? {
             Value::Tensor(t) if name == "size" => {
@@ -296,13 +297,13 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// `a == b` in every case.
+    /// Reports whether `a == b` follows from the facts.
     pub(crate) fn same(&self, a: &Expr, b: &Expr) -> bool {
         (a.clone() - b.clone()).simplify(&self.facts).is_zero()
     }
 }
 
-/// A function of one number that works on every element.
+/// Reports whether `name` is a function of one number that applies to every element.
 fn is_math(name: &str) -> bool {
     [
         "exp2", "exp", "log2", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "floor",

@@ -1,4 +1,4 @@
-//! The state of one lowering: frames of names, emitted statements, origins, reports.
+//! The state of one lowering: the frames of names, the statements emitted so far, origins and reports.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,32 +14,34 @@ use hx_tile::{
 use crate::error::{At, Lower, LowerError, Place, Reported};
 use crate::value::{SymView, Tensor, Value};
 
-/// Where an operation or tensor comes from.
+/// The place in the source that an operation or tensor comes from.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OriginPlace {
     pub place: Place,
-    /// The call that inlined the function, if the place is in one.
+    /// The call that inlined the function around `place`; `None` if `place` is in the kernel itself.
     pub call: Option<Origin>,
 }
 
-/// The names of the item that is being interpreted.
+/// The state of one item under interpretation: its names and what they are bound to.
 pub(crate) struct Frame<'db> {
     pub(crate) item: Sound<Item<'db>>,
     pub(crate) key: ItemKey,
-    /// The expressions that ids of this frame refer to: the body's, or while the header is read the signature's.
+    /// The expressions that the ids of this frame refer to: those of the signature while the header is read, otherwise those of
+    /// the body.
     pub(crate) store: &'db ExprStore,
     pub(crate) names: &'db Names,
     pub(crate) in_signature: bool,
     pub(crate) generics: Vec<Value>,
     pub(crate) params: Vec<Value>,
     pub(crate) dims: BTreeMap<Name, Expr>,
-    /// Each local with the depth of run-time control flow at which it was bound.
+    /// Each local, with the depth of run-time control flow (see [`Cx::depth`]) at which it was bound.
     pub(crate) locals: BTreeMap<PatId, (Value, usize)>,
     /// The locals that have become variables of the program.
     pub(crate) variables: BTreeMap<PatId, Variable>,
-    /// How many expressions are open around the one being evaluated: their operands are values already.
+    /// The number of expressions that enclose the one being evaluated. Their earlier operands are already evaluated, so an
+    /// assignment in here would come too late for them.
     pub(crate) operands: usize,
-    /// The call that this frame is the inlining of.
+    /// The call that this frame inlines.
     pub(crate) call: Option<Origin>,
 }
 
@@ -47,7 +49,7 @@ pub(crate) struct Frame<'db> {
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
     pub(crate) symbol: Symbol,
-    /// Nothing for an integer, which expressions may mention.
+    /// The element type; `None` for an untyped integer, which integer expressions may mention.
     pub(crate) dtype: Option<DType>,
 }
 
@@ -57,29 +59,29 @@ pub(crate) struct Cx<'db> {
     pub(crate) facts: Facts,
     pub(crate) params: Vec<Param>,
     pub(crate) tensors: Vec<TileTensor>,
-    /// The blocks that are open, innermost last.
+    /// The open blocks, innermost last.
     pub(crate) blocks: Vec<Vec<Stmt>>,
     pub(crate) origins: Vec<OriginPlace>,
     pub(crate) errors: Vec<LowerError>,
-    /// A statement was left out, because of an error here or of one that its item has reported.
+    /// True if a statement was left out, because of an error reported here or by the item itself.
     pub(crate) failed: bool,
-    /// What the block layouts of parameters ask of a launch.
+    /// The requirements on a launch that follow from the block layouts of parameters.
     pub(crate) block_requires: Vec<Requirement>,
-    /// Blocks along each axis of the grid.
+    /// The rank of the grid.
     pub(crate) grid_rank: usize,
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub(crate) threads: u32,
-    /// How many run-time `for` and `if` are open.
+    /// The number of open run-time loops and branches.
     pub(crate) depth: usize,
-    /// Every variable of the program.
+    /// All variables of the program.
     pub(crate) variables: BTreeSet<Symbol>,
-    /// Expressions evaluated so far.
+    /// The number of expressions evaluated so far.
     pub(crate) steps: u32,
-    /// Once a bound of the evaluation was reached: nothing more is evaluated.
+    /// The report of the bound that was reached, if one was; nothing more is evaluated after it.
     pub(crate) bound_reached: Option<Reported>,
-    /// The place of each origin in `origins`.
+    /// The index in `origins` of each origin.
     origin_of: HashMap<OriginPlace, Origin>,
-    /// Names of tensors that are taken, and for each name asked for the first number that may be free.
+    /// The tensor names in use. For each requested name, the first numeric suffix that may be free.
     names: HashMap<String, u32>,
     next_op: u32,
     next_var: u32,
@@ -111,7 +113,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// The innermost frame. There is always one while expressions are evaluated.
+    /// Returns the innermost frame. One always exists while expressions are evaluated.
     pub(crate) fn frame(&self) -> &Frame<'db> {
         &self.frames[self.frames.len() - 1]
     }
@@ -135,7 +137,7 @@ impl<'db> Cx<'db> {
         Place { item: self.frame().key.clone(), at }
     }
 
-    /// An error at an expression, to be completed and given to [`Cx::report`].
+    /// Makes an error at an expression; the caller completes it and passes it to [`Cx::report`].
     pub(crate) fn error(&self, code: &'static Code, at: ExprId, message: impl Into<String>) -> LowerError {
         LowerError::new(code, self.place(at), message)
     }
@@ -164,12 +166,12 @@ impl<'db> Cx<'db> {
         Err(self.report(error))
     }
 
-    /// Something without a meaning, of which a sound item has none: the compiler broke one of its own rules.
+    /// Reports an internal error: the item is sound, so every expression should have a meaning, yet this one has none.
     pub(crate) fn meaningless<T>(&mut self, at: ExprId) -> Lower<T> {
         self.fail(&codes::INTERNAL_ERROR, at, "this has no meaning, and nothing says why")
     }
 
-    /// Refuses what the language has and the compiler cannot do yet.
+    /// Reports a construct that belongs to the language but that the compiler does not support yet.
     pub(crate) fn unsupported<T>(&mut self, at: ExprId, what: impl std::fmt::Display) -> Lower<T> {
         self.fail(&codes::UNSUPPORTED, at, format!("{what} cannot be compiled yet"))
     }
@@ -197,7 +199,7 @@ impl<'db> Cx<'db> {
         self.push(Stmt::Op(op));
     }
 
-    /// Collects what `body` emits, under run-time control flow.
+    /// Runs `body` one level deeper in run-time control flow and returns the statements that it emitted.
     pub(crate) fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> (T, Vec<Stmt>) {
         self.blocks.push(Vec::new());
         self.depth += 1;
@@ -206,13 +208,13 @@ impl<'db> Cx<'db> {
         (result, self.blocks.pop().unwrap_or_default())
     }
 
-    /// A counter or local integer that no other has.
+    /// Makes a symbol for a counter or local integer, distinct from all others.
     pub(crate) fn new_var(&mut self, name: Name) -> Symbol {
         self.next_var += 1;
         Symbol::Var(name, self.next_var - 1)
     }
 
-    /// A new tensor in registers or shared memory, with a name that no other has.
+    /// Makes a tensor in registers or shared memory, with a name distinct from all others.
     pub(crate) fn new_tensor(
         &mut self,
         hint: &str,
@@ -233,7 +235,7 @@ impl<'db> Cx<'db> {
         Tensor { view: SymView::whole(base, &extents), dtype, mutable: true, fresh: true }
     }
 
-    /// A new register tensor whose layout is left open.
+    /// Makes a register tensor without a pinned layout.
     pub(crate) fn new_register(
         &mut self,
         hint: &str,
@@ -257,7 +259,7 @@ impl<'db> Cx<'db> {
         name
     }
 
-    /// The name of what a view looks into.
+    /// Returns the name of the parameter or tensor below a view.
     pub(crate) fn base_name(&self, base: Base) -> &str {
         match base {
             Base::Global(p) => self.params.get(p.0 as usize).map_or("", param_name),
@@ -267,7 +269,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// Extents of the dimensions of what a view looks into.
+    /// Returns the extents of the parameter or tensor below a view.
     pub(crate) fn base_shape(&self, base: Base) -> Vec<Expr> {
         match base {
             Base::Global(p) => match self.params.get(p.0 as usize) {
@@ -281,7 +283,8 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// Extents of the dimensions that the coordinates of a view have: where rows are picked, as many as the table names.
+    /// Returns the extents of the coordinates of a view. In the dimension in which a table picks rows, the extent is the length
+    /// of the table.
     pub(crate) fn view_shape(&self, view: &SymView) -> Vec<Expr> {
         let mut shape = self.base_shape(view.base);
         if let Some(rows) = &view.rows
@@ -292,7 +295,7 @@ impl<'db> Cx<'db> {
         shape
     }
 
-    /// Strides of the dimensions of a global tensor, in elements.
+    /// Returns the strides of a global tensor in elements; empty for other tensors.
     pub(crate) fn base_strides(&self, base: Base) -> Vec<Expr> {
         match base {
             Base::Global(p) => match self.params.get(p.0 as usize) {
@@ -303,13 +306,13 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// Whether it is a global tensor whose elements lie in blocks.
+    /// Reports whether `base` is a global tensor with a block layout.
     pub(crate) fn is_in_blocks(&self, base: Base) -> bool {
         let Base::Global(p) = base else { return false };
         matches!(self.params.get(p.0 as usize), Some(Param::Tensor(t)) if t.block.is_some())
     }
 
-    /// The register tensor with its shape.
+    /// Returns the id and shape of a register tensor; `None` for other tensors.
     pub(crate) fn register_of(&self, tensor: &Tensor) -> Option<(TensorId, Vec<i64>)> {
         match tensor.view.base {
             Base::Register(id) => Some((id, self.tensors.get(id.0 as usize)?.shape.clone())),
@@ -317,7 +320,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// The whole of a register tensor as a view of the program.
+    /// Returns a view of the whole register tensor.
     pub(crate) fn whole(&self, id: TensorId) -> View {
         let shape = self.tensors.get(id.0 as usize).map_or(&[][..], |t| &t.shape);
         View::whole(Base::Register(id), shape)
@@ -340,7 +343,7 @@ fn param_name(param: &Param) -> &str {
     }
 }
 
-/// A shape as it is written.
+/// Formats a shape as in the source.
 pub(crate) fn shape_text(shape: &[Expr]) -> String {
     let parts: Vec<String> = shape.iter().map(ToString::to_string).collect();
     format!("[{}]", parts.join(", "))

@@ -1,4 +1,5 @@
-//! `print` and `assert`: whatever is shown or asserted becomes a register tensor, a number one of a single element.
+//! `print` and `assert`. Each value that is printed or asserted becomes a register tensor; a number becomes a tensor of one
+//! element.
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
@@ -12,7 +13,7 @@ use crate::error::Lower;
 use crate::value::{Tensor, Value};
 
 impl Cx<'_> {
-    /// `print("text", x, …)`: an operation for each value, with the texts before it.
+    /// Lowers `print("text", x, …)` to one operation for each value. Each operation carries the texts that precede its value.
     pub(crate) fn print(&mut self, id: ExprId, args: &[Arg]) -> Lower<Value> {
         let mut texts: Vec<String> = Vec::new();
         let mut result = Ok(Value::Unit);
@@ -62,7 +63,7 @@ impl Cx<'_> {
         Ok(Shown::Tensor(id, true))
     }
 
-    /// An assertion that is decided at compile time costs nothing; any other is checked when the kernel runs.
+    /// Lowers `assert`. An assertion that is decided at compile time emits nothing; any other is checked when the kernel runs.
     pub(crate) fn assert(&mut self, at: ExprId, message: Option<ExprId>) -> Lower<Value> {
         let message = message.map_or(Ok(String::new()), |message| self.text(message));
         let (value, message) = (self.eval(at)?, message?);
@@ -99,7 +100,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The register tensor that holds a tensor's elements, loaded if it is in memory.
+    /// Returns the register tensor with the elements of `t`, which is loaded if it is in memory.
     fn held(&mut self, at: ExprId, t: &Tensor) -> Lower<TensorId> {
         if t.view.modes.is_empty() {
             return self.unsupported(at, "a tensor without modes here");
@@ -108,7 +109,7 @@ impl Cx<'_> {
         self.settled(at, &held, None).map(|(id, _)| id)
     }
 
-    /// The expression as a register tensor, named like a variable where it is one.
+    /// Materializes the expression as a register tensor, named after the variable if the expression is one.
     fn named(&mut self, at: ExprId, lazy: Lazy) -> TensorId {
         let hint = match &self.store()[at] {
             HirExpr::Path { path, .. } => path.to_string(),
@@ -123,7 +124,7 @@ impl Cx<'_> {
         self.named(at, Lazy { shape: vec![1], inputs: Vec::new(), value })
     }
 
-    /// Integers as a tensor of one mode.
+    /// Materializes integers as a register tensor of one mode.
     fn list(&mut self, at: ExprId, parts: &[Expr]) -> TensorId {
         let int = |value: Expr, dtype: DType| Scalar::Integer { value, dtype };
         let last = int(parts.last().cloned().unwrap_or_default(), DType::I64);
@@ -137,14 +138,14 @@ impl Cx<'_> {
     }
 }
 
-/// What an argument of `print` gives.
+/// The lowered form of an argument of `print`.
 enum Shown {
     Text(String),
-    /// With whether it is a number of the block.
+    /// The tensor, and whether its value is the same for the whole block.
     Tensor(TensorId, bool),
 }
 
-/// The values, if all are integers and there are some.
+/// Returns the integers if all values are integers and there is at least one.
 fn all_ints(parts: &[Value]) -> Option<Vec<Expr>> {
     let ints = parts.iter().map(|part| part.whole().map(|whole| whole.value));
     ints.collect::<Option<Vec<Expr>>>().filter(|parts| !parts.is_empty())

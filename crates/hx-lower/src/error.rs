@@ -1,16 +1,16 @@
-//! What keeps a kernel from being lowered, by place, and its rendering as a diagnostic.
+//! The errors of lowering, with their places, and their rendering as diagnostics.
 
 use hx_base::{Code, Diagnostic, SourceFile, TextRange};
 use hx_hir::{Db, ExprId, Item, ItemKey, PatId, body_source_map, signature_source_map};
 
-/// A place in an item, as ids.
+/// A place in an item, by ids rather than text ranges.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Place {
     pub item: ItemKey,
     pub at: At,
 }
 
-/// What of an item.
+/// The part of an item that a place refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum At {
     /// The name of the item.
@@ -30,7 +30,7 @@ pub enum At {
 }
 
 impl Place {
-    /// The bytes in the file; the item's name where the text has nothing of its own.
+    /// Returns the bytes in the file. Falls back to the item's name if the part has no text of its own.
     pub fn range(&self, db: &dyn Db) -> Option<(SourceFile, TextRange)> {
         let item = self.item.find(db)?;
         let offset = item.offset(db);
@@ -53,20 +53,20 @@ impl Place {
     }
 }
 
-/// One reason why a kernel has no tile program.
+/// A reason why a kernel has no tile program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LowerError {
     pub code: &'static Code,
     pub place: Place,
-    /// Lower-case start, no final stop, found before wanted.
+    /// Starts in lower case, ends without a full stop, and says what was found before what was wanted.
     pub message: String,
-    /// The remark at the place itself.
+    /// The label at the place itself.
     pub label: String,
-    /// The other places that take part.
+    /// Labels at other places that are involved.
     pub labels: Vec<(Place, String)>,
     pub notes: Vec<String>,
     pub help: Vec<String>,
-    /// Where the function that the error is in was called from, innermost first.
+    /// The calls through which the function with the error was inlined, innermost first.
     pub calls: Vec<Place>,
 }
 
@@ -104,7 +104,7 @@ impl LowerError {
         self
     }
 
-    /// With places as ranges. Nothing if the item is gone.
+    /// Converts the places to ranges. Returns `None` if the item no longer exists.
     pub fn to_diagnostic(&self, db: &dyn Db) -> Option<Diagnostic> {
         let (file, range) = self.place.range(db)?;
         let mut diagnostic =
@@ -121,7 +121,7 @@ impl LowerError {
     }
 }
 
-/// The token of an error that has been reported. Only reporting makes one, so no failure stays silent.
+/// The token of a reported error. Only reporting creates one, so no failure stays silent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Reported(pub(crate) ());
 

@@ -1,10 +1,10 @@
-//! The last touch on a tile program: what nothing uses goes, and operations are numbered without gaps.
+//! The last step of lowering: drops unused tensors and numbers operations without gaps.
 
 use std::collections::BTreeMap;
 
 use hx_tile::{Base, Op, OpId, OpKind, Stmt, Tensor, TensorId};
 
-/// Drops tensors that no operation touches and numbers tensors and operations in order.
+/// Drops tensors that no operation uses, and renumbers tensors and operations in order.
 pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
     let mut used = BTreeMap::new();
     visit(body, &mut |op| {

@@ -15,7 +15,7 @@ use crate::error::{At, Lower, LowerError};
 use crate::value::{SymView, Tensor, Value};
 use crate::{CtArgs, LaunchFacts};
 
-/// What the header says beyond its parameters.
+/// The results of reading the header, apart from its parameters.
 pub(crate) struct Header {
     pub(crate) grid: Vec<GridAxis>,
     pub(crate) threads: u32,
@@ -23,7 +23,7 @@ pub(crate) struct Header {
 }
 
 impl<'db> Cx<'db> {
-    /// Reads the header with the kernel's frame in place. The facts it states hold from then on.
+    /// Reads the header; the kernel's frame must be the innermost one. The facts that the header states hold afterwards.
     pub(crate) fn header(
         &mut self,
         kernel: Kernel<'db>,
@@ -106,7 +106,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// Run-time numbers, which shapes and clauses may mention, come before everything else.
+    /// Binds run-time numbers. They come before everything else because shapes and clauses may mention them.
     fn bind_scalars(&mut self, sig: &'db KernelSignature) {
         for (i, param) in sig.params.iter().enumerate() {
             let TypeRef::Named { shape: None, .. } = &sig.store[param.ty] else { continue };
@@ -176,14 +176,15 @@ impl<'db> Cx<'db> {
             shape,
             stride,
             block,
-            // No access begins within an element.
+            // An access starts at an element, so the alignment is at least the element's size.
             align: launch.alignment(name).max(dtype.bits() / 8),
         }));
         self.frame_mut().params[i] = Value::Tensor(tensor);
         Ok(())
     }
 
-    /// Row-major unless the type names strides, or a block whose repetitions lie row-major.
+    /// Returns the strides: row-major unless the type names strides. A block layout is returned as well; its repetitions are
+    /// row-major.
     fn strides(&mut self, shape: &[Expr], layout: Option<ExprId>) -> Lower<(Vec<Expr>, Option<Layout>)> {
         let row_major = || {
             let mut stride = Expr::constant(1);
@@ -214,8 +215,8 @@ impl<'db> Cx<'db> {
         Ok((strides, None))
     }
 
-    /// A block of a tensor: a mode for each dimension, every element in a place of its own, and no place left over. The extents must
-    /// be multiples of the block's.
+    /// Checks the block layout of a tensor. It needs one mode for each dimension, and must map the elements one-to-one onto
+    /// consecutive places. The extents of the tensor must be multiples of the block's extents.
     fn block_layout(&mut self, at: ExprId, shape: &[Expr], layout: ComposedLayout) -> Lower<Layout> {
         if !layout.swizzle.is_identity() {
             return self.fail(&codes::LAYOUT_ALGEBRA, at, "the layout of global memory has no swizzle");
@@ -309,9 +310,9 @@ impl<'db> Cx<'db> {
         Err(self.report(error))
     }
 
-    /// The `where` clauses as conditions, with what they state added to the facts.
+    /// Evaluates the `where` clauses as conditions and adds them to the facts.
     fn requirements(&mut self, sig: &'db KernelSignature) -> Lower<Vec<Requirement>> {
-        // The conditions are kept as written, not as they look once they are known to hold.
+        // The conditions are simplified without the facts that they state, which would reduce them to `true`.
         let mut facts = Facts::default();
         for param in &sig.params {
             if let (TypeRef::Named { shape: None, .. }, Some(dtype)) =
@@ -345,7 +346,7 @@ impl<'db> Cx<'db> {
         Ok(requires)
     }
 
-    /// Adds to `facts` what holds where the condition does. What facts cannot hold is left out.
+    /// Adds to `facts` what follows from the condition; parts that facts cannot express are ignored.
     fn state(&mut self, condition: ExprId, facts: &mut Facts) -> Lower<()> {
         let store = self.store();
         let HirExpr::Binary { op, lhs, rhs } = &store[condition] else { return Ok(()) };
@@ -402,7 +403,7 @@ impl<'db> Cx<'db> {
     }
 }
 
-/// The symbol, if the expression is just one.
+/// Returns the symbol if the expression consists of just that symbol.
 fn bare(x: &Expr) -> Option<Symbol> {
     match x.as_atom()? {
         hx_index::Atom::Symbol(s) => Some(s.clone()),
@@ -410,18 +411,19 @@ fn bare(x: &Expr) -> Option<Symbol> {
     }
 }
 
-/// States `x <= bound` where `x` is one symbol plus a constant. Of two bounds that do not compare the first stays.
+/// States `x <= bound` if `x` is one symbol plus a constant. If the new bound cannot be compared with a known one, the known
+/// one stays.
 fn at_most(facts: &mut Facts, x: &Expr, bound: &Expr) {
     let constant = Expr::constant(x.constant_term());
     let Some(symbol) = bare(&(x.clone() - constant.clone())) else { return };
     let bound = bound.clone() - constant;
-    // A bound by a later symbol could make proofs run in circles.
+    // A bound by a later symbol could make proofs circular.
     if bound.symbols().iter().any(|s| *s >= symbol) {
         return;
     }
     let known = facts.range(&Expr::symbol(symbol.clone())).1;
     if known.is_none_or(|k| facts.launch_range(&bound).1.is_some_and(|b| b < k)) {
-        // An upper bound brings the lower bound 0 with it, which a number of any sign does not have.
+        // `Facts::at_most` also states the lower bound 0, which is wrong for a number that may be negative.
         if matches!(symbol, Symbol::Scalar(_)) && facts.range(&Expr::symbol(symbol.clone())).0.is_none() {
             return;
         }
@@ -429,7 +431,7 @@ fn at_most(facts: &mut Facts, x: &Expr, bound: &Expr) {
     }
 }
 
-/// States `x >= bound` where `x` is one symbol plus a constant and the bound is a number.
+/// States `x >= bound` if `x` is one symbol plus a constant; `bound` is replaced by its least value.
 fn at_least(facts: &mut Facts, x: &Expr, bound: &Expr) {
     let constant = x.constant_term();
     let symbol = bare(&(x.clone() - Expr::constant(constant)));

@@ -1,4 +1,4 @@
-//! What distinguishes one instance of a kernel from another: compile-time arguments and what is known of a launch.
+//! The key of an instance of a kernel: its compile-time arguments and the facts known of its launches.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ pub enum CtValue {
     Bool(bool),
     DType(DType),
     Layout(Layout),
-    /// The compiler's choice; of a global layout, row-major.
+    /// A choice of the compiler; for a global layout, row-major.
     Auto,
     Tuple(Vec<CtValue>),
 }
@@ -44,7 +44,7 @@ impl fmt::Display for CtValue {
 impl std::str::FromStr for CtValue {
     type Err = String;
 
-    /// As it is written on a command line: `128`, `bf16`, `true`, `auto`, `0.5`, `(8,8):(8,1)`.
+    /// Parses a value as it is written on a command line: `128`, `bf16`, `true`, `auto`, `0.5`, `(8,8):(8,1)`.
     fn from_str(text: &str) -> Result<CtValue, String> {
         let text = text.trim();
         Ok(if let Ok(i) = text.parse::<i64>() {
@@ -64,45 +64,45 @@ impl std::str::FromStr for CtValue {
     }
 }
 
-/// Compile-time arguments by name. Parameters that are left out take their defaults.
+/// Compile-time arguments by name. Omitted parameters take their defaults.
 pub type CtArgs = BTreeMap<Name, CtValue>;
 
-/// What an instance assumes of its launches.
+/// The facts that an instance assumes of its launches.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct LaunchFacts {
-    /// A divisor of each dimension and stride symbol, a power of two up to 16.
+    /// A divisor of each dimension or stride symbol: a power of two, at most 16.
     pub dims: BTreeMap<Name, u32>,
-    /// Bytes to which each tensor's pointer is aligned, a power of two up to 16.
+    /// The alignment of each tensor's pointer in bytes: a power of two, at most 16.
     pub align: BTreeMap<Name, u32>,
-    /// What holds of everything that is not named.
+    /// The divisor and the alignment of every name that the maps do not contain.
     pub rest: u32,
 }
 
 impl LaunchFacts {
-    /// The greatest divisor and alignment that a launch is specialized on.
+    /// The greatest divisor and alignment for which launches are specialized.
     pub const MAX: u32 = 16;
 
-    /// Everything divides and is aligned by 16: the instance that editors show.
+    /// Returns facts in which every divisor and alignment is 16: the instance that editors show.
     pub fn all_16() -> LaunchFacts {
         LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: Self::MAX }
     }
 
-    /// Nothing is known.
+    /// Returns facts that promise nothing: every divisor and alignment is 1.
     pub fn none() -> LaunchFacts {
         LaunchFacts { dims: BTreeMap::new(), align: BTreeMap::new(), rest: 1 }
     }
 
-    /// The known divisor of a dimension or stride.
+    /// Returns the known divisor of a dimension or stride.
     pub fn divisor(&self, dim: &str) -> u32 {
         self.dims.get(dim).copied().unwrap_or(self.rest).max(1)
     }
 
-    /// The known alignment of a parameter's pointer in bytes.
+    /// Returns the known alignment of a parameter's pointer in bytes.
     pub fn alignment(&self, param: &str) -> u32 {
         self.align.get(param).copied().unwrap_or(self.rest).max(1)
     }
 
-    /// The divisor that a launch contributes for an extent: its largest power of two up to 16.
+    /// Returns the divisor that a launch with this extent allows: the largest power of two that divides it, at most 16.
     pub fn divisor_of(extent: i64) -> u32 {
         let low = extent & extent.wrapping_neg();
         if extent == 0 { Self::MAX } else { low.clamp(1, i64::from(Self::MAX)) as u32 }

@@ -1,8 +1,12 @@
-//! From the body of a kernel to its tile program, for one instance.
+//! Lowers the body of a kernel to its tile program, for one instance.
 //!
-//! The body is interpreted with the instance's compile-time values: integers are symbolic where only a launch knows them,
-//! tensors are views, and what moves or computes becomes an operation. The crate knows nothing of how layouts are chosen and
-//! of devices. What the language has and the compiler cannot do yet is an error with its place, never a wrong program.
+//! The body is interpreted with the instance's compile-time values. Integers that only a launch knows are symbolic,
+//! tensors are views, and every move or computation becomes an operation. A construct that the language has and the
+//! compiler does not support yet is an error with its place, never a wrong program.
+//!
+//! Invariant: a tile program holds no layout that the compiler chose, and only a kernel without errors has one. The crate
+//! knows no solver and no device.
+//!
 //! Start at [`lower`].
 
 mod bounds;
@@ -45,7 +49,7 @@ use crate::cx::{Cx, Frame};
 use crate::error::Lower;
 use crate::value::Value;
 
-/// The tile program of one instance, and where its parts come from.
+/// The tile program of one instance, with the origins of its operations and tensors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lowered {
     pub program: TileProgram,
@@ -55,10 +59,10 @@ pub struct Lowered {
     pub args: CtArgs,
 }
 
-/// Lowers a kernel that has no errors, in itself and in what it uses.
+/// Lowers a kernel. Neither the kernel nor the items that it uses may have errors, which [`Sound`] ensures.
 ///
 /// # Errors
-/// What keeps this instance from having a tile program, in the order of the text; at least one error.
+/// The reasons why this instance has no tile program, in the order of the text; at least one.
 pub fn lower<'db>(
     db: &'db dyn Db,
     kernel: Sound<Kernel<'db>>,

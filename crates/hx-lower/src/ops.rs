@@ -1,4 +1,4 @@
-//! The operations of a tile program: `copy`, `gemm`, `cast`, `fill`, `sync`, and new tensors.
+//! Lowering of the builtins that become tile operations, such as `copy`, `gemm`, `cast`, `fill` and `sync`, and of new tensors.
 
 use hx_base::codes;
 use hx_dtype::DType;
@@ -13,7 +13,7 @@ use crate::stmt::permuted;
 use crate::value::{Tensor, Value};
 
 impl Cx<'_> {
-    /// `register_tensor(T, shape)` or `shared_tensor(T, shape)`.
+    /// Lowers `register_tensor(T, shape)` and `shared_tensor(T, shape)`.
     pub(crate) fn make_tensor(
         &mut self,
         id: ExprId,
@@ -36,7 +36,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(self.new_tensor(hint, dtype, extents, kind, id)))
     }
 
-    /// A thread-value layout.
+    /// Evaluates a thread-value layout, which must have no swizzle.
     fn pinned_distribution(&mut self, id: ExprId) -> Lower<Option<Layout>> {
         match self.pinned(id)? {
             Some(pin) if !pin.swizzle.is_identity() => {
@@ -68,7 +68,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The extents of a register or shared tensor: known and positive.
+    /// Evaluates the extents of a register or shared tensor, which must be known and positive.
     fn static_shape(&mut self, id: ExprId) -> Lower<Vec<i64>> {
         let extents = self.ints(id)?;
         let exprs = self.element_exprs(id);
@@ -96,7 +96,7 @@ impl Cx<'_> {
         result.map(|()| out)
     }
 
-    /// A number known at compile time.
+    /// Evaluates a number that is known at compile time.
     pub(crate) fn number(&mut self, id: ExprId, what: &str) -> Lower<f64> {
         match self.eval(id)?.widened() {
             Value::Float(x) => Ok(x),
@@ -118,7 +118,7 @@ impl Cx<'_> {
         }
     }
 
-    /// `copy(src, dst)`.
+    /// Lowers `copy(src, dst)`.
     pub(crate) fn copy(&mut self, id: ExprId, src: ExprId, dst: ExprId) -> Lower<Value> {
         let (from, to) = (self.tensor(src), self.tensor(dst));
         let (from, to) = (from?, to?);
@@ -126,7 +126,7 @@ impl Cx<'_> {
         Ok(Value::Unit)
     }
 
-    /// Moves a tile between any two memories, of equal shape and type.
+    /// Moves a tile between any two memories; shapes and element types must be equal.
     pub(crate) fn copy_values(
         &mut self,
         id: ExprId,
@@ -181,12 +181,13 @@ impl Cx<'_> {
                 Ok(())
             }
             (_, Some(order)) => {
-                // The destination's own order, in terms of the source's modes.
+                // The order of the destination's dimensions, expressed in the source's modes.
                 let mut own = vec![0; order.len()];
                 order.iter().enumerate().for_each(|(mode, &dim)| own[dim] = mode);
                 let turned = permuted(from, &own);
                 let part = self.part(src, &turned)?;
-                // What is read must not change while it is written.
+                // A slice needs two distinct tensors. A copy of a part of a tensor to itself goes through a new tensor, because
+                // the source must not change while the destination is written.
                 let whole = a != b;
                 if whole {
                     self.emit(OpKind::Slice { dst: b, src: part }, id);
@@ -200,7 +201,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The register tensor and the memory's view with its modes in the order of the register tensor's own.
+    /// Returns the register tensor, and the view of memory with its modes reordered to the register tensor's order.
     pub(crate) fn straighten(
         &mut self,
         reg: ExprId,
@@ -223,7 +224,7 @@ impl Cx<'_> {
         Ok((id, View { modes, ..view }))
     }
 
-    /// The view with its extents as numbers.
+    /// Returns the view with constant extents.
     pub(crate) fn static_view(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
         match t.view.to_view() {
             Some(view) if view.modes.iter().all(|m| m.extent > 0) => Ok(view),
@@ -247,7 +248,7 @@ impl Cx<'_> {
         }
     }
 
-    /// What the tensor holds as a register tensor: itself, or a new one that its values are copied into.
+    /// Returns the tensor itself if it is in registers, otherwise a new register tensor that its values are copied into.
     pub(crate) fn in_registers(&mut self, at: ExprId, t: &Tensor, hint: Option<&str>) -> Lower<Tensor> {
         if t.is_register() {
             return Ok(t.clone());
@@ -260,7 +261,7 @@ impl Cx<'_> {
         Ok(tensor)
     }
 
-    /// `copy_async(src, dst)`: from global to shared memory, as part of the open group.
+    /// Lowers `copy_async(src, dst)`: from global to shared memory, as part of the open group.
     pub(crate) fn copy_async(&mut self, id: ExprId, src: ExprId, dst: ExprId) -> Lower<Value> {
         let (from, to) = (self.tensor(src), self.tensor(dst));
         let (from, to) = (from?, to?);
@@ -281,7 +282,7 @@ impl Cx<'_> {
         Ok(Value::Unit)
     }
 
-    /// `wait(n)`.
+    /// Lowers `wait(n)`.
     pub(crate) fn wait(&mut self, id: ExprId, n: ExprId) -> Lower<Value> {
         let groups = self.const_int(n, "the number of groups")?;
         match u32::try_from(groups) {
@@ -295,7 +296,7 @@ impl Cx<'_> {
         }
     }
 
-    /// `load(view)`: a new register tensor with what the view holds.
+    /// Lowers `load(view)`: copies the elements of the view to a new register tensor.
     pub(crate) fn load(&mut self, id: ExprId, view: ExprId, hint: Option<&str>) -> Lower<Value> {
         let t = self.tensor(view)?;
         if t.is_register() {
@@ -305,7 +306,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(tensor))
     }
 
-    /// `fill(t, x)`.
+    /// Lowers `fill(t, x)`.
     pub(crate) fn fill(&mut self, id: ExprId, t: ExprId, x: ExprId) -> Lower<Value> {
         let tensor = self.tensor(t)?;
         let value = self.eval(x)?;
@@ -360,7 +361,7 @@ impl Cx<'_> {
         Ok(Value::Unit)
     }
 
-    /// `cast(t, T)`.
+    /// Lowers `cast(t, T)`.
     pub(crate) fn cast(&mut self, id: ExprId, t: ExprId, dtype: ExprId, hint: Option<&str>) -> Lower<Value> {
         let (value, dtype) = (self.eval(t), self.dtype(dtype));
         let (value, dtype) = (value?, dtype?);
@@ -392,7 +393,8 @@ impl Cx<'_> {
         Ok(Value::Tensor(permuted(&result, &order)))
     }
 
-    /// `rearrange(t, layout)`: the same values in a tensor of its own, whose layout is pinned, or left open by `auto`.
+    /// Lowers `rearrange(t, layout)`: the same values in a new tensor. Its layout is pinned, or left open if `layout` is
+    /// `auto`.
     pub(crate) fn rearrange(
         &mut self,
         id: ExprId,
@@ -415,7 +417,7 @@ impl Cx<'_> {
         };
         let order = tensor.view.as_permutation(&shape).unwrap_or_else(|| (0..shape.len()).collect());
         if pinned.is_none() && tensor.fresh {
-            // Nothing else holds these values, so their layout is open as it is.
+            // No name refers to these values yet, so their layout is still open and needs no rearrangement.
             return Ok(Value::Tensor(tensor));
         }
         let hint =
@@ -426,7 +428,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(permuted(&result, &order)))
     }
 
-    /// `gemm(c, a, b)`: `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode if there is one.
+    /// Lowers `gemm(c, a, b)`: `c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode if there is one.
     pub(crate) fn gemm(&mut self, id: ExprId, [c, a, b]: [ExprId; 3], args: &[Arg]) -> Lower<Value> {
         let tensors = (self.tensor(c), self.tensor(a), self.tensor(b));
         let (tc, ta, tb) = (tensors.0?, tensors.1?, tensors.2?);
@@ -451,7 +453,7 @@ impl Cx<'_> {
         Ok(Value::Unit)
     }
 
-    /// The register tensor, if this is all of it in its own order.
+    /// Returns the id of the register tensor if `t` covers all of it in its own order.
     pub(crate) fn whole_register(&self, t: &Tensor) -> Option<TensorId> {
         let (id, shape) = self.register_of(t)?;
         let order = t.view.as_permutation(&shape)?;

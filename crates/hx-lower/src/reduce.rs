@@ -12,7 +12,7 @@ use crate::error::Lower;
 use crate::value::Value;
 
 impl Cx<'_> {
-    /// A function of one number, of each element or of a constant.
+    /// Applies a function of one number to each element or to a constant.
     pub(crate) fn math(&mut self, id: ExprId, operator: Operator, x: ExprId) -> Lower<Value> {
         match self.eval(x)? {
             Value::Int(value) if operator == Operator::Abs => {
@@ -40,7 +40,7 @@ impl Cx<'_> {
         }
     }
 
-    /// A function of several operands, at least one of them no literal.
+    /// Applies a function of several operands, at least one of which is not a literal.
     pub(crate) fn elementwise_call(
         &mut self,
         id: ExprId,
@@ -51,7 +51,7 @@ impl Cx<'_> {
         self.apply(id, operator, operands)
     }
 
-    /// `where(condition, x, y)`.
+    /// Lowers `where(condition, x, y)`.
     pub(crate) fn select(&mut self, id: ExprId, c: ExprId, x: ExprId, y: ExprId) -> Lower<Value> {
         let cond = self.eval(c)?;
         match cond {
@@ -66,7 +66,7 @@ impl Cx<'_> {
         self.apply(id, Operator::Select, operands)
     }
 
-    /// The values of several operands, none of them changed by a later one.
+    /// Evaluates several operands and checks that no later operand changes the value of an earlier one.
     fn operand_list(&mut self, args: &[ExprId]) -> Lower<Vec<Operand>> {
         let mut found = Vec::with_capacity(args.len());
         for &arg in args {
@@ -79,7 +79,7 @@ impl Cx<'_> {
         Ok(found.into_iter().map(|(at, value, _)| (at, value)).collect())
     }
 
-    /// `sum(t, axis: 1)` and its like.
+    /// Lowers `sum(t, axis: 1)` and the other reductions by a built-in operator.
     pub(crate) fn reduce(
         &mut self,
         id: ExprId,
@@ -118,7 +118,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(crate::stmt::permuted(&result, &order)))
     }
 
-    /// The built-in operator that a closure of two parameters is, if it is one.
+    /// Returns the built-in operator that a closure of two parameters denotes, if it denotes one.
     pub(crate) fn closure_operator(&mut self, op: ExprId) -> Lower<Option<Operator>> {
         let store = self.store();
         let HirExpr::Closure { params, body } = &store[op] else {
@@ -153,7 +153,7 @@ impl Cx<'_> {
         })
     }
 
-    /// Whether two expressions are the two parameters, in either order.
+    /// Reports whether the two expressions are the two parameters, in either order.
     fn are_params(&self, [a, b]: [PatId; 2], exprs: [ExprId; 2]) -> bool {
         let is = |expr: ExprId, pat: PatId| {
             matches!(self.store()[pat], Pat::Bind(_))

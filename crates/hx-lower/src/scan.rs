@@ -1,4 +1,4 @@
-//! Scans, reductions by any operator, and sums in global memory.
+//! Scans, reductions by any operator, and atomic sums in global memory.
 
 use hx_base::codes;
 use hx_dtype::DType;
@@ -11,17 +11,17 @@ use crate::error::Lower;
 use crate::slice::{is_let, operand};
 use crate::value::{Tensor, Value};
 
-/// Operands of a scan: register tensors of one shape.
+/// The operands of a scan: register tensors of one shape.
 struct Operands {
     ids: Vec<TensorId>,
     dtypes: Vec<DType>,
     shape: Vec<i64>,
-    /// Whether they came as a tuple.
+    /// Whether the operands were given as a tuple.
     tuple: bool,
 }
 
 impl Cx<'_> {
-    /// `scan(t, axis, op)`.
+    /// Lowers `scan(t, axis, op)`.
     pub(crate) fn scan(
         &mut self,
         id: ExprId,
@@ -36,7 +36,7 @@ impl Cx<'_> {
         Ok(bundled(results.into_iter().map(|(_, t)| Value::Tensor(t)).collect(), operands.tuple))
     }
 
-    /// `reduce(t, axis, op)` by an operator that is none of the built-in ones: the last element of a scan.
+    /// Lowers `reduce(t, axis, op)` for an operator that is not built in: the last element of a scan.
     pub(crate) fn reduce_by(
         &mut self,
         id: ExprId,
@@ -119,7 +119,7 @@ impl Cx<'_> {
         Ok(results)
     }
 
-    /// The components of what a closure of two operands gives, as expressions of their components.
+    /// Returns the components of the result of a two-operand closure, as expressions over the components of both operands.
     fn operator_of(&mut self, op: ExprId, operands: &Operands) -> Lower<Vec<Scalar>> {
         let store = self.store();
         let n = operands.dtypes.len();
@@ -183,7 +183,7 @@ impl Cx<'_> {
         Ok(out)
     }
 
-    /// `atomic_add(view, t)`.
+    /// Lowers `atomic_add(view, t)`.
     pub(crate) fn atomic_add(&mut self, id: ExprId, view: ExprId, t: ExprId) -> Lower<Value> {
         let value = self.eval(view)?;
         let to = self.want_global(view, value, "atomic_add")?;
@@ -227,13 +227,13 @@ impl Cx<'_> {
         Ok(Value::Unit)
     }
 
-    /// If a view of a register tensor only reorders its modes: the order.
+    /// Returns the order of the modes if the view of a register tensor only reorders them.
     fn register_order(&self, t: &Tensor) -> Option<Vec<usize>> {
         let (_, shape) = self.register_of(t)?;
         t.view.as_permutation(&shape)
     }
 
-    /// `gather(t, rows)`: the global tensor with the rows that a tensor of integers names.
+    /// Lowers `gather(t, rows)`: a view of the global tensor `t` with the rows that the integer tensor `rows` picks.
     pub(crate) fn gather(&mut self, t: ExprId, rows: ExprId) -> Lower<Value> {
         let value = self.eval(t)?;
         let tensor = self.want_global(t, value, "gather")?;
@@ -295,7 +295,7 @@ impl Cx<'_> {
     }
 }
 
-/// One value, or a tuple where there was one.
+/// Returns the only value, or a tuple if there are several or the operands were a tuple.
 fn bundled(mut parts: Vec<Value>, tuple: bool) -> Value {
     if !tuple && parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
 }

@@ -1,4 +1,4 @@
-//! Parts of register tensors, and the only element of a tensor as a number of the block.
+//! Parts of register tensors, and `scalar`, which turns a tensor of one element into a block-uniform number.
 
 use hx_base::codes;
 use hx_hir::{Expr as HirExpr, ExprId, PatId, Resolution, StmtKind};
@@ -11,8 +11,8 @@ use crate::error::Lower;
 use crate::value::{Tensor, Value};
 
 impl Cx<'_> {
-    /// The register tensor that holds just what a view of one shows, in the view's order: the tensor itself if the view is all of it,
-    /// otherwise a new one.
+    /// Returns a register tensor that holds exactly the elements of the view `t`, in the view's order. It is the tensor itself
+    /// if the view covers all of it in order, otherwise a new one.
     pub(crate) fn settled(
         &mut self,
         at: ExprId,
@@ -29,7 +29,7 @@ impl Cx<'_> {
         Ok((dst, tensor))
     }
 
-    /// A view of a register tensor, whose place must be known at compile time.
+    /// Returns a view of a register tensor; its offsets must be known at compile time.
     pub(crate) fn part(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
         let open = t.view.offsets.iter().find(|o| o.as_const().is_none());
         if let Some(open) = open.cloned() {
@@ -43,7 +43,7 @@ impl Cx<'_> {
         self.static_view(at, t)
     }
 
-    /// What an index leaves of a register tensor: a tensor of its own, which may only be read.
+    /// Copies the part of a register tensor that an index selects to a new tensor, which is read-only.
     pub(crate) fn register_part(&mut self, id: ExprId, t: &Tensor) -> Lower<Value> {
         if t.view.modes.is_empty() {
             let name = self.base_name(t.view.base).to_owned();
@@ -56,7 +56,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(Tensor { mutable: false, ..part }))
     }
 
-    /// `scalar(t)`: the only element of a tensor, which all threads get.
+    /// Lowers `scalar(t)`: broadcasts the only element of a tensor to all threads.
     pub(crate) fn scalar(&mut self, id: ExprId, t: ExprId) -> Lower<Value> {
         let tensor = self.tensor(t)?;
         let shape = tensor.shape();
@@ -71,7 +71,7 @@ impl Cx<'_> {
         if !fits {
             return self.unsupported(id, format!("a number of type `{}`", tensor.dtype));
         }
-        // All threads hold it.
+        // A pinned layout with stride 0 along the threads: every thread holds the element.
         let each = Layout::flat(&[(i64::from(self.threads), 0)]);
         let pinned = each.and_then(|each| Layout::concat(&[each, Layout::flat(&[(1, 0)])?]));
         let pinned = match pinned {
@@ -95,8 +95,8 @@ impl Cx<'_> {
         Ok(self.number_of(&var, tensor.dtype))
     }
 
-    /// Whether the body of an unrolled loop may pick a part of a register tensor by the counter, so that the counter has to be a
-    /// constant of the lowering.
+    /// Reports whether the body of an unrolled loop may use the counter to index a register tensor. The lowering must then
+    /// unroll the loop itself, so that the counter is a constant.
     pub(crate) fn indexes_registers(&self, body: ExprId, counter: PatId) -> bool {
         let mut found = false;
         self.visit(body, &mut |cx, expr| {
@@ -107,7 +107,7 @@ impl Cx<'_> {
         found
     }
 
-    /// Every expression in an expression, those of its statements included.
+    /// Visits an expression and every expression in it, including those of its statements.
     fn visit(&self, expr: ExprId, f: &mut dyn FnMut(&Self, ExprId)) {
         f(self, expr);
         let store = self.store();
@@ -124,7 +124,7 @@ impl Cx<'_> {
     fn mentions(&self, expr: ExprId, counter: PatId) -> bool {
         let mut found = false;
         let is_local = |cx: &Self, e: ExprId| match cx.frame().names.exprs.get(e) {
-            // An integer computed from the counter is bound inside of the loop.
+            // A local that is not bound yet is bound inside of the loop, and may be computed from the counter.
             Some(Resolution::Local(pat)) => *pat == counter || !cx.frame().locals.contains_key(pat),
             _ => false,
         };
@@ -132,7 +132,7 @@ impl Cx<'_> {
         found
     }
 
-    /// Whether what is indexed may be a register tensor, as far as can be said before the loop runs.
+    /// Reports whether `base` may be a register tensor, judged before the loop runs.
     fn may_be_register(&self, base: ExprId) -> bool {
         let frame = self.frame();
         match (&self.store()[base], frame.names.exprs.get(base)) {
@@ -171,20 +171,20 @@ impl Cx<'_> {
     }
 }
 
-/// The first and one past the last value of the counter of a loop that is short enough to be written out.
+/// Returns the range of the counter (end exclusive) if the loop is short enough to be unrolled here.
 pub(crate) fn written_out(start: &Expr, end: &Expr) -> Option<(i64, i64)> {
-    /// Repetitions of a body that are written out.
+    /// The largest number of repetitions.
     const MOST: i64 = 256;
     let (start, end) = (start.as_const()?, end.as_const()?);
     (end - start <= MOST).then_some((start, end))
 }
 
-/// The scalar that an operator's operand is: a component of what comes before or after.
+/// Returns an operand of a scan's operator: component `index` of the earlier or later element.
 pub(crate) fn operand(index: usize, dtype: hx_dtype::DType) -> Value {
     Value::Scalar(Scalar::Input { index: index as u32, dtype })
 }
 
-/// Whether statements are only declarations, so that a closure's body is one expression.
+/// Reports whether the statement is a `let`. A closure whose statements are all `let`s reduces to one expression.
 pub(crate) fn is_let(kind: &StmtKind) -> bool {
     matches!(kind, StmtKind::Let { .. })
 }

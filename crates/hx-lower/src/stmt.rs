@@ -17,7 +17,7 @@ use crate::whole::Whole;
 
 impl Cx<'_> {
     pub(crate) fn stmt(&mut self, id: StmtId) -> Lower<()> {
-        // Bodies of unrolled loops come here many times.
+        // An unrolled loop evaluates its body many times, so cancellation is checked at each statement.
         self.db.unwind_if_revision_cancelled();
         let store = self.store();
         let stmt = &store[id];
@@ -51,7 +51,7 @@ impl Cx<'_> {
             Ok(Value::Tensor(t)) if t.is_register() && !t.fresh => {
                 self.copy_of(&t, hint, value).map(Value::Tensor)
             }
-            // Coordinates and conditions on them cost less to compute again than to hold.
+            // Coordinates, and conditions on them, are cheaper to recompute than to keep in registers.
             Ok(Value::Lazy(lazy)) if lazy.inputs.is_empty() => Ok(Value::Lazy(lazy)),
             Ok(Value::Lazy(lazy)) => Ok(Value::Tensor(self.materialize(value, lazy, hint))),
             Ok(number) => ty.map_or(Ok(number.clone()), |ty| self.number_of_type(value, number.clone(), ty)),
@@ -66,7 +66,7 @@ impl Cx<'_> {
         }
     }
 
-    /// A new register tensor with the values of another: what `let y = x` means.
+    /// Copies a register tensor to a new one, as `let y = x` requires.
     fn copy_of(&mut self, t: &Tensor, hint: Option<&str>, at: ExprId) -> Lower<Tensor> {
         let Some((src, shape)) = self.register_of(t) else { return Ok(t.clone()) };
         let Some(order) = t.view.as_permutation(&shape) else {
@@ -78,7 +78,7 @@ impl Cx<'_> {
         Ok(permuted(&copy, &order))
     }
 
-    /// Gives the names of a pattern their values.
+    /// Binds the names of a pattern to their values.
     pub(crate) fn bind(&mut self, pat: PatId, value: Value) -> Lower<()> {
         let store = self.store();
         match &store[pat] {
@@ -86,7 +86,7 @@ impl Cx<'_> {
             Pat::Bind(_) => {
                 let depth = self.depth;
                 let value = match self.freeze(value) {
-                    // What a part of a register tensor was copied to is a tensor of its own under its name.
+                    // A part of a register tensor was copied to a new tensor. Once bound to a name, the copy may be written.
                     Value::Tensor(t) => {
                         let mutable = t.mutable || (t.is_register() && t.fresh);
                         Value::Tensor(Tensor { fresh: false, mutable, ..t })
@@ -125,7 +125,7 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// Makes every name of a pattern an error that has been reported.
+    /// Binds every name of a pattern to an error that has been reported.
     fn poison(&mut self, pat: PatId) {
         let store = self.store();
         match &store[pat] {
@@ -159,7 +159,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Gives a local that was only an expression a tensor of its own, because it is assigned to.
+    /// Materializes a local that was an unevaluated expression, because it is assigned to.
     pub(crate) fn hold(&mut self, place: ExprId, pat: PatId, lazy: Lazy) -> Value {
         let name = match &self.store()[place] {
             HirExpr::Path { path, .. } => path.to_string(),
@@ -216,7 +216,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// What an integer local becomes; it keeps its type, to which constants and dimensions adapt.
+    /// Returns the new value of an integer local. The local keeps its type, to which constants and dimensions adapt.
     fn assigned_whole(
         &mut self,
         op: Option<ArithOp>,
@@ -224,7 +224,7 @@ impl Cx<'_> {
         (at, now): (ExprId, Whole),
     ) -> Lower<Whole> {
         let dtype = old.dtype;
-        // A local without a type is a 64-bit integer, whatever is added to it.
+        // A local without a type stays a 64-bit integer, even if a typed number is added to it.
         let now = if dtype.is_none() { Whole { dtype: None, ..now } } else { now };
         let new = match op {
             None => now.into_value(),
@@ -306,7 +306,7 @@ impl Cx<'_> {
             }
         };
         let (start, end) = (self.freeze_int(start), self.freeze_int(end));
-        // As of a branch that is never taken, nothing is asked of a body that never runs: its counter has no value.
+        // A body that never runs is not checked, like a branch that is never taken: its counter has no value.
         if self.facts.proves_le(&end, &start) {
             return Ok(());
         }
@@ -323,7 +323,7 @@ impl Cx<'_> {
             _ => "_".into(),
         };
         let var = self.new_var(name);
-        // A greatest value without a least one would say that the counter is not negative.
+        // `Facts::at_most` also states the lower bound 0, so it needs a known lower bound here.
         if let Some(low) = self.facts.range(&start).0 {
             self.facts.at_least(var.clone(), low);
             self.facts.at_most(var.clone(), end.clone() - Expr::constant(1));
@@ -357,7 +357,7 @@ impl Cx<'_> {
             self.push(Stmt::While { cond, body: stmts });
             return result;
         }
-        // What the condition computes is computed again after each round.
+        // The body recomputes the condition at the end of each round.
         let again = self.new_var("again".into());
         self.push(Stmt::LetNumber { var: again.clone(), value: crate::elementwise::condition(&cond) });
         let (result, stmts) = self.nested(|cx| {
@@ -393,7 +393,7 @@ impl Cx<'_> {
         }
         let branches: Vec<ExprId> = std::iter::once(then).chain(otherwise).collect();
         self.thaw(&branches);
-        // What the condition says of numbers that stay as they are holds for as long as the branch does.
+        // A condition on numbers that do not change holds throughout its branch.
         let stated = if self.mentions_variables(&cond) { Vec::new() } else { self.facts.holds(&cond) };
         let (a, mut then_stmts) = self.nested(|cx| cx.eval(then));
         self.facts.forget(&stated);
@@ -431,7 +431,7 @@ impl Cx<'_> {
         made
     }
 
-    /// The value of an `if` that is decided at run time: a number or a register tensor of its own, which each branch sets at its end.
+    /// Returns the value of an `if` decided at run time: a new number or register tensor, which each branch sets at its end.
     fn either(
         &mut self,
         id: ExprId,
@@ -504,7 +504,7 @@ impl Cx<'_> {
     }
 }
 
-/// The tensor with mode `i` taken from its mode `order[i]`.
+/// Returns the tensor with its modes permuted: mode `i` is mode `order[i]` of `t`.
 pub(crate) fn permuted(t: &Tensor, order: &[usize]) -> Tensor {
     let mut view = t.view.clone();
     view.modes = order.iter().filter_map(|&i| t.view.modes.get(i).cloned()).collect();

@@ -1,4 +1,4 @@
-//! What expressions evaluate to while a kernel is lowered.
+//! The values of expressions while a kernel is lowered.
 
 use hx_base::{Code, codes};
 use hx_dtype::DType;
@@ -10,15 +10,15 @@ use smol_str::SmolStr;
 use crate::CtValue;
 use crate::elementwise::Lazy;
 
-/// A value of the interpretation: numbers are symbolic, tensors are views.
+/// A value of the interpreter: numbers are symbolic, tensors are views.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Value {
-    /// Something failed and was reported; whatever touches it stays quiet.
+    /// The result of an error that has been reported; operations on it report nothing further.
     Error,
     Unit,
     Int(Expr),
     Float(f64),
-    /// A number that is the same for the block and known only at run time.
+    /// A number that is the same for all threads of the block and known only at run time.
     Scalar(Scalar),
     /// An elementwise expression.
     Lazy(Lazy),
@@ -34,13 +34,13 @@ pub(crate) enum Value {
         start: Option<Expr>,
         end: Option<Expr>,
     },
-    /// A mode of extent 1 in an index.
+    /// `new` in an index: a new mode of extent 1.
     New,
     Tensor(Tensor),
 }
 
 impl Value {
-    /// What it is, for messages.
+    /// Describes the kind of the value, for messages.
     pub(crate) fn what(&self) -> String {
         match self {
             Value::Error => "an error".into(),
@@ -63,7 +63,7 @@ impl Value {
         }
     }
 
-    /// A compile-time argument as a value.
+    /// Converts a compile-time argument to a value.
     pub(crate) fn from_ct(value: &CtValue) -> Value {
         match value {
             CtValue::Int(x) => Value::Int(Expr::constant(*x)),
@@ -76,7 +76,7 @@ impl Value {
         }
     }
 
-    /// The compile-time argument, if the value is one.
+    /// Converts the value to a compile-time argument, if it is one.
     pub(crate) fn to_ct(&self) -> Option<CtValue> {
         Some(match self {
             Value::Int(x) => CtValue::Int(x.as_const()?),
@@ -100,7 +100,7 @@ pub(crate) enum ExprTuple {
 }
 
 impl ExprTuple {
-    /// The top-level entries; an integer is its own only entry.
+    /// Returns the top-level entries; an integer is its own only entry.
     pub(crate) fn entries(&self) -> &[ExprTuple] {
         match self {
             ExprTuple::Leaf(_) => std::slice::from_ref(self),
@@ -124,7 +124,7 @@ impl ExprTuple {
         })
     }
 
-    /// Whether both nest in the same way.
+    /// Reports whether both tuples nest in the same way.
     pub(crate) fn congruent(&self, other: &ExprTuple) -> bool {
         match (self, other) {
             (ExprTuple::Leaf(_), ExprTuple::Leaf(_)) => true,
@@ -141,7 +141,7 @@ impl ExprTuple {
 pub(crate) struct SymLayout {
     pub(crate) shape: ExprTuple,
     pub(crate) stride: ExprTuple,
-    /// Acts on what the layout maps to.
+    /// Applied to the indices that the layout returns.
     pub(crate) swizzle: Swizzle,
 }
 
@@ -154,15 +154,16 @@ impl SymLayout {
         }
     }
 
-    /// The layout, if all its integers are known and it has no swizzle.
+    /// Returns the layout if all its integers are known and it has no swizzle.
     pub(crate) fn to_layout(&self) -> Option<Layout> {
         self.to_composed().ok().filter(|l| l.swizzle.is_identity()).map(|l| l.layout)
     }
 
-    /// The layout with its swizzle.
+    /// Returns the layout with its swizzle.
     ///
     /// # Errors
-    /// With a code and a message where an integer is not known, or the integers make no layout: its indices may not fit.
+    /// Returns a code and a message if an integer is not known, or if the integers form no layout, for example because its
+    /// indices overflow.
     pub(crate) fn to_composed(&self) -> Result<ComposedLayout, (&'static Code, String)> {
         let (Some(shape), Some(stride)) = (self.shape.to_ints(), self.stride.to_ints()) else {
             let message = "found a layout with run-time integers, wanted a constant one";
@@ -185,14 +186,14 @@ impl SymLayout {
 pub(crate) struct Tensor {
     pub(crate) view: SymView,
     pub(crate) dtype: DType,
-    /// Whether it may be written here.
+    /// Whether the tensor may be written through this value.
     pub(crate) mutable: bool,
-    /// Made by the expression itself and named by no one yet, so that a `let` may take it as it is.
+    /// Whether the expression itself made the tensor and no name refers to it yet. A `let` then takes it without a copy.
     pub(crate) fresh: bool,
 }
 
 impl Tensor {
-    /// The memory that it is in.
+    /// Returns the name of the memory that holds the tensor.
     pub(crate) fn space(&self) -> &'static str {
         match self.view.base {
             Base::Global(_) => "global",
@@ -209,18 +210,18 @@ impl Tensor {
         matches!(self.view.base, Base::Global(_))
     }
 
-    /// Extents of the modes.
+    /// Returns the extents of the modes.
     pub(crate) fn shape(&self) -> Vec<Expr> {
         self.view.modes.iter().map(|m| m.extent.clone()).collect()
     }
 
-    /// The same tensor seen through another view.
+    /// Returns the same tensor with another view.
     pub(crate) fn with_view(&self, view: SymView) -> Tensor {
         Tensor { view, dtype: self.dtype, mutable: self.mutable, fresh: self.fresh }
     }
 }
 
-/// A view whose extents may still be symbolic; otherwise as [`hx_tile::View`].
+/// A view whose extents may be symbolic; see [`hx_tile::View`].
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct SymView {
     pub(crate) base: Base,
@@ -231,7 +232,7 @@ pub(crate) struct SymView {
     pub(crate) rows: Option<Box<SymRows>>,
 }
 
-/// As [`hx_tile::Rows`].
+/// See [`hx_tile::Rows`].
 pub(crate) type SymRows = hx_tile::Rows;
 
 /// A mode: `extent` steps of `factor` along dimension `dim` of the base.
@@ -243,7 +244,7 @@ pub(crate) struct SymMode {
 }
 
 impl SymView {
-    /// The whole of a tensor.
+    /// Returns a view of a whole tensor.
     pub(crate) fn whole(base: Base, shape: &[Expr]) -> SymView {
         let mode = |(dim, extent): (usize, &Expr)| SymMode {
             extent: extent.clone(),
@@ -259,7 +260,7 @@ impl SymView {
         }
     }
 
-    /// The view with numbers for extents, if all are known.
+    /// Returns the view with constant extents, if all are known.
     pub(crate) fn to_view(&self) -> Option<View> {
         let mode = |m: &SymMode| {
             Some(ViewMode { extent: m.extent.as_const()?, dim: m.dim, factor: m.factor.clone() })
@@ -273,7 +274,7 @@ impl SymView {
         })
     }
 
-    /// If the view only reorders the modes of a whole tensor of that shape: the dimension that each mode is.
+    /// Returns the dimension of each mode, if the view only reorders the modes of a whole tensor of this shape.
     pub(crate) fn as_permutation(&self, shape: &[i64]) -> Option<Vec<usize>> {
         let whole =
             |m: &SymMode| m.factor.as_const() == Some(1) && m.extent.as_const() == shape.get(m.dim).copied();

@@ -1,7 +1,8 @@
 //! Numbers that change at run time, and numbers read from tensors.
 //!
-//! A number is replaced by its value wherever it is used, until control flow that is decided at run time assigns to it. From
-//! there on it is a variable of the program, and whatever is bound to a name while it mentions one is bound to its value then.
+//! A use of a number is replaced by its value as long as no run-time control flow assigns to the number. From that assignment
+//! on the number is a variable of the program. A name that is bound to an expression of the variable keeps the variable's value
+//! at the binding, not later ones.
 
 use hx_base::codes;
 use hx_dtype::DType;
@@ -15,12 +16,12 @@ use crate::error::Lower;
 use crate::value::{SymView, Tensor, Value};
 use crate::whole::{state_range, width};
 
-/// The type of a number that changes, where literals alone give it its first value.
+/// The element type of a variable whose first value consists of literals only.
 pub(crate) const UNTYPED: DType = DType::F32;
 
 impl Cx<'_> {
-    /// Makes variables of the numbers bound outside of these expressions and assigned to in them. To be called before what runs
-    /// any number of times or not at all.
+    /// Turns the numbers that are bound outside of `exprs` and assigned inside them into variables. Call it before lowering
+    /// code that runs any number of times or not at all.
     pub(crate) fn thaw(&mut self, exprs: &[ExprId]) {
         let store = self.store();
         for &expr in exprs {
@@ -42,7 +43,7 @@ impl Cx<'_> {
         }
     }
 
-    /// Makes a variable of a local number; anything else stays what it is.
+    /// Turns a local number into a variable; leaves any other value unchanged.
     fn vary(&mut self, place: ExprId, pat: PatId, value: Value, depth: usize) {
         let name = match &self.store()[place] {
             HirExpr::Path { path, .. } => path.to_string(),
@@ -79,7 +80,7 @@ impl Cx<'_> {
         frame.variables.insert(pat, variable);
     }
 
-    /// A named number of the block as a value.
+    /// Returns a value for a named block-uniform number, and states the range of its type.
     pub(crate) fn number_of(&mut self, symbol: &Symbol, dtype: DType) -> Value {
         match dtype {
             DType::Bool => {
@@ -95,7 +96,7 @@ impl Cx<'_> {
         }
     }
 
-    /// A run-time truth value as a condition, under a name of its own.
+    /// Converts a run-time truth value to a condition, by giving it a symbol.
     pub(crate) fn decided(&mut self, scalar: Scalar) -> Cond {
         if let Scalar::Const { bits, .. } = scalar {
             return if bits == 0 { Cond::False } else { Cond::True };
@@ -108,7 +109,7 @@ impl Cx<'_> {
         }
     }
 
-    /// A number as a scalar of the type that a variable has; a literal adapts.
+    /// Converts a number to a scalar of a variable's type; literals adapt to the type.
     pub(crate) fn as_number(&mut self, at: ExprId, value: Value, dtype: DType) -> Lower<Scalar> {
         Ok(match value {
             Value::Bool(cond) if dtype == DType::Bool => condition(&cond),
@@ -133,12 +134,12 @@ impl Cx<'_> {
         })
     }
 
-    /// The variable that a local has become.
+    /// Returns the variable that a local has become, if any.
     pub(crate) fn variable(&self, pat: PatId) -> Option<Variable> {
         self.frame().variables.get(&pat).cloned()
     }
 
-    /// Whether what the condition says may change while a branch of it runs.
+    /// Reports whether the condition mentions a variable, so that it may stop holding within its branch.
     pub(crate) fn mentions_variables(&self, cond: &Cond) -> bool {
         cond.symbols().iter().any(|symbol| self.variables.contains(symbol))
     }
@@ -147,7 +148,7 @@ impl Cx<'_> {
         x.symbols().iter().any(|s| self.variables.contains(s))
     }
 
-    /// The integer as it is now, whatever its variables become later.
+    /// Returns the current value of an integer, which later assignments to its variables do not change.
     pub(crate) fn freeze_int(&mut self, value: Expr) -> Expr {
         if !self.mentions_variable(&value) {
             return value;
@@ -160,7 +161,7 @@ impl Cx<'_> {
         Expr::symbol(var)
     }
 
-    /// The facts of a new name for a value: its range and its divisor.
+    /// Transfers the range and the divisor of `value` to its new name `var`.
     fn keep_range(&mut self, var: &Symbol, value: &Expr) {
         if let (Some(low), high) = self.facts.range(value) {
             self.facts.at_least(var.clone(), low);
@@ -174,7 +175,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The value as it is now, for a name that keeps it.
+    /// Returns the current value, for a name that keeps it.
     pub(crate) fn freeze(&mut self, value: Value) -> Value {
         if self.variables.is_empty() {
             return value;
@@ -234,8 +235,8 @@ impl Cx<'_> {
         }
     }
 
-    /// Two whole numbers of which run-time control flow picks one, as a variable: its value, and the statements that each branch ends
-    /// with.
+    /// Makes a variable for one of two whole numbers, which run-time control flow picks. Returns the variable, its value, and
+    /// the statement that ends each branch.
     pub(crate) fn picked(&mut self, dtype: Option<DType>, a: &Expr, b: &Expr) -> (Symbol, Value, [Stmt; 2]) {
         let var = self.new_var("picked".into());
         let (x, y) = (self.facts.range(a), self.facts.range(b));
@@ -254,7 +255,8 @@ impl Cx<'_> {
         (var, value, ends)
     }
 
-    /// The number that an index picks from a global tensor: the same for all threads, as nothing writes the tensor.
+    /// Loads the number that an index picks from a global tensor. It is the same for all threads, because nothing writes the
+    /// tensor.
     pub(crate) fn load_scalar(&mut self, id: ExprId, base: ExprId, t: &Tensor) -> Lower<Value> {
         let name = self.base_name(t.view.base).to_owned();
         if !t.is_global() {
@@ -309,7 +311,7 @@ impl Cx<'_> {
         Ok(self.number_of(&var, t.dtype))
     }
 
-    /// Refuses numbers that are read as integers and do not fit them.
+    /// Refuses element types whose numbers, once read, do not fit the integers of the program.
     pub(crate) fn readable(&mut self, id: ExprId, dtype: DType) -> Lower<()> {
         match dtype {
             DType::U64 => self.unsupported(id, "a number of type `u64` read from a tensor"),

@@ -1,7 +1,7 @@
 //! Views: indexing, `.T`, `permute`, `tile`, `global_view`.
 //!
-//! Every view stays in terms of its base's own dimensions, so that each dimension is guarded by its own extent. A view whose
-//! end is not the end of the dimension has to be provably inside of itself.
+//! A view is expressed in the dimensions of its base, so that each dimension is guarded by its own extent. If the end of a
+//! view's mode is not the end of the dimension, an index must provably stay inside of the mode.
 
 use hx_base::codes;
 use hx_hir::{Arg, Expr as HirExpr, ExprId};
@@ -99,7 +99,7 @@ impl Cx<'_> {
         for &arg in args {
             let index = self.eval(arg)?;
             if index == Value::New {
-                // A mode of extent 1 walks nothing, in whatever dimension.
+                // A mode of extent 1 makes no step, so its dimension does not matter.
                 view.modes.push(SymMode { extent: Expr::constant(1), dim: 0, factor: Expr::default() });
                 continue;
             }
@@ -113,7 +113,7 @@ impl Cx<'_> {
             mode += 1;
             self.index_mode(arg, &t, &mut view, old, index)?;
         }
-        // Trailing modes may be left out.
+        // Trailing indices may be omitted.
         view.modes.extend(t.view.modes.iter().skip(mode).cloned());
         if view.modes.is_empty() && rank > 0 && !t.is_register() {
             return self.load_scalar(id, base, &t.with_view(view));
@@ -234,7 +234,8 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// Whether steps before the start of the mode are steps before the start of the dimension, which accesses are guarded against.
+    /// Reports whether any step before the start of the mode also leaves the dimension at its start, where accesses are
+    /// guarded.
     fn is_guarded_below(&self, t: &Tensor, mode: &SymMode) -> bool {
         let others = t.view.modes.iter().filter(|m| m.dim == mode.dim && *m != mode);
         let one = Expr::constant(1);
@@ -244,7 +245,7 @@ impl Cx<'_> {
         t.is_global() && start && self.facts.proves_lt(&reach.simplify(&self.facts), &mode.factor)
     }
 
-    /// Whether steps past the end of the mode are steps past the end of the dimension, which accesses are guarded against.
+    /// Reports whether any step past the end of the mode also leaves the dimension at its end, where accesses are guarded.
     fn is_guarded(&self, t: &Tensor, mode: &SymMode) -> bool {
         if !t.is_global() {
             return false;
@@ -262,7 +263,7 @@ impl Cx<'_> {
         least.is_some_and(|end| self.facts.proves_le(extent, &end))
     }
 
-    /// `tile(t, [B, …])`: modes `B, …` inside of the tile, then one mode that counts tiles for each.
+    /// Lowers `tile(t, [B, …])`: the modes `B, …` within a tile, followed by one mode for each that counts tiles.
     pub(crate) fn tile(
         &mut self,
         id: ExprId,
@@ -297,7 +298,7 @@ impl Cx<'_> {
         Ok(Value::Tensor(t.with_view(view)))
     }
 
-    /// `global_view(buffer, layout)`.
+    /// Lowers `global_view(buffer, layout)`.
     pub(crate) fn global_view(&mut self, id: ExprId, t: &Tensor, layout: ExprId, pad: f64) -> Lower<Value> {
         let Value::Layout(l) = self.eval(layout)? else {
             return self.fail(&codes::TYPE_MISMATCH, layout, "wanted a layout, `shape : stride`");
@@ -343,8 +344,8 @@ impl Cx<'_> {
         Ok(Value::Tensor(t.with_view(view)))
     }
 
-    /// The mode of the buffer whose stride the given one is a constant multiple of, with the factor; of several the one with the
-    /// largest stride.
+    /// Finds the mode of the buffer whose stride divides `stride` by a known constant, and that constant. Of several modes it
+    /// picks the one with the largest stride.
     fn owner(&self, buffer: &[Expr], stride: &Expr) -> Option<(usize, i64)> {
         let mut best: Option<(usize, i64)> = None;
         for (i, own) in buffer.iter().enumerate() {
@@ -357,7 +358,8 @@ impl Cx<'_> {
         best
     }
 
-    /// Each mode of the buffer has to end where its dimension ends, or the view must not reach its end.
+    /// Checks that each mode of the buffer ends where its dimension ends, or that the view does not reach beyond the mode's
+    /// end.
     fn check_view(
         &mut self,
         at: ExprId,
@@ -384,7 +386,7 @@ impl Cx<'_> {
         Ok(())
     }
 
-    /// The tensor, if it is in global memory.
+    /// Returns the tensor if it is in global memory; otherwise reports an error.
     pub(crate) fn want_global(&mut self, at: ExprId, value: Value, what: &str) -> Lower<Tensor> {
         match value {
             Value::Tensor(t) if matches!(t.view.base, Base::Global(_)) => Ok(t),
@@ -399,14 +401,15 @@ impl Cx<'_> {
         }
     }
 
-    /// The number that `pad:` gives; 0 if it is left out.
+    /// Returns the value of the argument `pad:`; 0 if it is omitted.
     pub(crate) fn pad(&mut self, args: &[Arg]) -> Lower<f64> {
         let Some(arg) = args.iter().find(|a| a.name.as_deref() == Some("pad")) else { return Ok(0.0) };
         self.number(arg.value, "the padding")
     }
 }
 
-/// A bound from below of `⌊x / d⌋ · factor` where `factor` is a positive multiple of `d`: at most `d - 1` of `x` are lost.
+/// Returns a lower bound of `⌊x / d⌋ · factor` if `factor` is a positive multiple of `d`: the division drops at most `d - 1` of
+/// `x`.
 fn least_multiple(extent: &Expr, factor: &Expr) -> Option<Expr> {
     let Some(Atom::Div(x, d)) = extent.as_atom() else { return None };
     let (d, factor) = (d.as_const()?, factor.as_const()?);
@@ -414,7 +417,7 @@ fn least_multiple(extent: &Expr, factor: &Expr) -> Option<Expr> {
     fits.then(|| (x.clone() - Expr::constant(d - 1)).scale(factor / d))
 }
 
-/// `a / b` if that is a whole number known here.
+/// Returns `a / b` if it is a known whole number.
 fn constant_ratio(a: &Expr, b: &Expr) -> Option<i64> {
     if a.is_zero() {
         return Some(0);

@@ -1,4 +1,4 @@
-//! The commands of the prompt, as data, and the way from a line to what answers it.
+//! The commands of the prompt as data, and the dispatch from a line to its command.
 
 mod describe;
 mod files;
@@ -13,7 +13,7 @@ use hx_base::nearest;
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
 
-/// A command as `:help` tells it.
+/// A command, with the texts that `:help` shows.
 pub(crate) struct Command {
     pub name: &'static str,
     pub arguments: &'static str,
@@ -165,12 +165,12 @@ pub(crate) fn run(session: &mut Session, text: &str, screen: &mut Screen<'_>) ->
     }
 }
 
-/// `?name`.
+/// Explains `?name`.
 pub(crate) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outcome {
     describe::explain(session, name, screen)
 }
 
-/// The command of that name, or the only one that begins so.
+/// Returns the command of that name, or the only command that begins with it.
 fn find(name: &str) -> Result<&'static Command, String> {
     if let Some(command) = COMMANDS.iter().find(|c| c.name == name) {
         return Ok(command);

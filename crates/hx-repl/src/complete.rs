@@ -1,5 +1,5 @@
-//! Completion: what the word before the cursor may become. Names, members and arguments come from `hx-ide`, as in an editor; the
-//! commands are the prompt's own.
+//! Completion of the word before the cursor. `hx-ide` supplies names, members and arguments, as in an editor; the prompt adds its
+//! commands.
 
 use hx_driver::EmitKind;
 use hx_ide::CompletionKind;
@@ -8,24 +8,24 @@ use hx_target::Arch;
 use crate::commands::COMMANDS;
 use crate::session::Session;
 
-/// Where the completed word starts, and what it may become.
+/// The start of the completed word, and its possible completions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Completion {
     Words(usize, Vec<Word>),
-    /// The rest is the name of a file.
+    /// The rest of the line is a file name.
     File,
 }
 
-/// Something that may be written.
+/// A possible completion.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Word {
     pub text: String,
-    /// What it is, in a few words; may be empty.
+    /// A short description; may be empty.
     pub what: String,
 }
 
 impl Session {
-    /// What may stand at the cursor.
+    /// Returns the possible completions at the cursor.
     pub(crate) fn complete(&mut self, line: &str, at: usize) -> Completion {
         let before = line.get(..at).unwrap_or(line);
         if let Some(command) = before.strip_prefix(':') {
@@ -52,7 +52,7 @@ impl Session {
                         let names = self.tensor_names(&rest[last..]);
                         let fit = names.into_iter().filter(|name| name.starts_with(&rest[last..]));
                         let mut fit: Vec<Word> = fit.map(|text| Word { text, what: String::new() }).collect();
-                        // Only `:layout` takes expressions, and behind the name of a kernel nothing else has a meaning.
+                        // Only `:layout` takes expressions. After the name of a kernel and a dot, only its tensors fit.
                         if command == "why" || rest[last..].contains('.') && !fit.is_empty() {
                             return Completion::Words(start + last, fit);
                         }
@@ -79,7 +79,7 @@ impl Session {
         Completion::Words(start, words)
     }
 
-    /// Where the word before an offset of an entry starts, and what it may become.
+    /// Returns the start of the word before an offset of an entry, and its possible completions.
     fn entries(&mut self, text: &str, at: usize) -> (usize, Vec<Word>) {
         let (file, at32) = (self.typed(text), hx_base::TextSize::try_from(at).unwrap_or_default());
         let Ok(found) = hx_ide::completions(&self.db, file, at32) else { return (at, Vec::new()) };
@@ -88,10 +88,10 @@ impl Session {
         };
         let typed = text.get(start..at).unwrap_or_default();
         let mut words: Vec<Word> = Vec::new();
-        // A name that a `use` would have to bring in first cannot be written yet.
+        // Skip names that need a `use`, because the prompt cannot insert one.
         for entry in found.into_iter().filter(|entry| entry.also.is_empty() && entry.label.starts_with(typed))
         {
-            // Parts to fill in are for editors: the name alone is written.
+            // Insert only the name of a snippet: its placeholders are for editors.
             let text = match (entry.kind, entry.is_snippet) {
                 (CompletionKind::Argument, _) => entry.insert.trim_end().to_owned(),
                 (_, true) => entry.label.clone(),
@@ -106,7 +106,7 @@ impl Session {
     }
 }
 
-/// What a command takes besides names.
+/// Returns the arguments of a command that are not names of items.
 fn arguments(command: &str) -> Vec<String> {
     let words: Vec<&str> = match command {
         "device" => vec!["auto", "sim", "cuda"],

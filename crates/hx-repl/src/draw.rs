@@ -1,10 +1,10 @@
-//! Drawings of layouts in a terminal: cut to its size, coloured by thread or bank.
+//! Draws layouts in a terminal: cropped to its size, coloured by thread or bank.
 
 use hx_layout::draw::Drawing;
 
 use crate::screen::Style;
 
-/// A drawing as text. What does not fit is left out, and said.
+/// Formats a drawing as text. A part that does not fit is left out, and the text says so.
 pub(crate) fn drawing(drawing: &Drawing, style: Style) -> String {
     let last = |n: usize| n.max(1) - 1;
     let widest = drawing.cells.iter().map(|c| c.text.chars().count()).max().unwrap_or(1);
@@ -45,14 +45,14 @@ pub(crate) fn drawing(drawing: &Drawing, style: Style) -> String {
     out
 }
 
-/// A light colour of the 256 of terminals; neighbours among 32 groups differ.
+/// Returns a light colour of a terminal's 256. Adjacent groups of 32 have different colours.
 fn color(group: usize) -> u8 {
-    // Steps of 11 around a circle of 32 hues visit each once and keep neighbours apart.
+    // Steps of 11 around a circle of 32 hues visit each hue once, and give adjacent groups distant hues.
     let hue = (group * 11 % 32) as f64 / 32.0 * 6.0;
     let channel = |shift: f64| {
         let at = (hue + shift).rem_euclid(6.0);
         let rise = (2.0 - (at - 3.0).abs()).clamp(0.0, 1.0);
-        // Never darker than 2 of 5, so that black text can be read.
+        // At least 2 of 5, so that black text stays readable.
         2 + (rise * 3.0).round() as u8
     };
     16 + 36 * channel(3.0) + 6 * channel(1.0) + channel(5.0)

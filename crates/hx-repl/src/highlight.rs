@@ -1,5 +1,5 @@
-//! The line being typed, in colour, by what its words mean: an editor's tokens. The text keeps its width: only escape sequences
-//! are added.
+//! Colours the line that is being typed by the meanings of its words, with an editor's tokens. Only escape sequences are added,
+//! so the text keeps its width.
 
 use std::ops::Range;
 
@@ -18,12 +18,12 @@ const FUNCTION: &str = "34";
 const WRONG: &str = "31";
 
 impl Session {
-    /// An entry with its words in colour.
+    /// Returns an entry with its words in colour.
     pub(crate) fn colored(&mut self, line: &str) -> String {
         let Some(rest) = line.strip_prefix(':') else { return self.colored_entry(line) };
         let end = 1 + rest.find(char::is_whitespace).unwrap_or(rest.len());
         let command = paint(KEYWORD, &line[..end]);
-        // Names of files are no entries.
+        // The argument is a file name, not code: leave it uncoloured.
         let is_entry = !matches!(&line[1..end], "load" | "save" | "save!");
         if is_entry { command + &self.colored_entry(&line[end..]) } else { command + &line[end..] }
     }
@@ -67,7 +67,7 @@ fn color_of(token: &SemanticToken) -> Option<&'static str> {
     })
 }
 
-/// A text with ranges of it in colours; of two that overlap the first counts.
+/// Colours ranges of a text. If two ranges overlap, the first wins.
 fn painted(text: &str, colors: &[(Range<usize>, &str)]) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     let mut at = 0;
@@ -82,7 +82,7 @@ fn painted(text: &str, colors: &[(Range<usize>, &str)]) -> String {
     out + &text[at..]
 }
 
-/// A text in a colour, line by line: an editor may break the text anywhere.
+/// Colours each line of a text separately, because an editor may break the text anywhere.
 fn paint(color: &str, text: &str) -> String {
     let lines = text
         .split('\n')

@@ -1,8 +1,12 @@
-//! The REPL: cells, commands, line editing, and the evaluation that cannot take the session down.
+//! The REPL: cells, commands, line editing, and evaluations that cannot crash the session.
 //!
-//! Everything that is computed comes from the crates below: this one decides what an entry means, runs it where it can be
-//! given up, and shows what came of it. It knows no flags. Start at [`Session`]; [`run_prompt`] drives it from a
-//! terminal, [`run_script`] from a stream.
+//! The crates below compute all results. This crate interprets entries, runs them where they can be abandoned, and shows the
+//! results.
+//!
+//! Invariant: the crate parses no flags, and only `prompt.rs` touches a terminal: a session shows its results on a screen that
+//! its caller owns.
+//!
+//! Start at [`Session`]; [`run_prompt`] drives it from a terminal, [`run_script`] from a stream.
 
 mod commands;
 mod complete;

@@ -1,16 +1,16 @@
-//! The machine of a session: looked for while the first prompt is already there, and looked for again when it is changed.
+//! The machine of a session. The search runs while the first prompt is already shown, and again after each change.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use hx_driver::{Machine, MachineError, Setup, open_machine};
 
-/// How often a waiting evaluation asks whether it is still wanted.
+/// Interval at which a waiting evaluation checks whether it was abandoned.
 const POLL: Duration = Duration::from_millis(10);
 
 type Opened = Result<Arc<Machine>, MachineError>;
 
-/// A machine that is being opened, or has been.
+/// A machine that is open, or is being opened.
 #[derive(Clone, Debug)]
 pub struct Machines {
     setup: Setup,
@@ -18,7 +18,7 @@ pub struct Machines {
 }
 
 impl Machines {
-    /// Begins to look for the machine of a setup. On a GPU the worker gets its context ready as well.
+    /// Starts to search for the machine of a setup. On a GPU the worker also prepares its context.
     pub fn open(setup: Setup) -> Machines {
         let machines = Machines { setup: setup.clone(), slot: Arc::default() };
         let slot = Arc::clone(&machines.slot);
@@ -27,12 +27,12 @@ impl Machines {
             let machine = opened.as_ref().ok().cloned();
             *slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
             slot.1.notify_all();
-            // Whoever waits for the machine may use it meanwhile: the worker takes one request at a time.
+            // A waiting evaluation may use the machine during the warm-up, because the worker takes one request at a time.
             if let Some(machine) = machine {
                 machine.warm();
             }
         };
-        // Where no thread can be made, waiting does the work.
+        // If no thread can be started, open the machine here.
         if std::thread::Builder::new().name("machine".to_owned()).spawn(work).is_err() {
             let opened = open_machine(&machines.setup).map(Arc::new);
             *machines.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
@@ -40,17 +40,17 @@ impl Machines {
         machines
     }
 
-    /// What the machine was opened from.
+    /// Returns the setup of the machine.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// The machine, if it is known by now.
+    /// Returns the machine, or `None` while the search runs.
     pub fn known(&self) -> Option<Opened> {
         self.slot.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits for the machine; nothing when the caller gave up.
+    /// Waits for the machine; `None` if the caller gave up.
     pub fn wait(&self, gave_up: &dyn Fn() -> bool) -> Option<Opened> {
         let mut opened = self.slot.0.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -64,7 +64,7 @@ impl Machines {
         }
     }
 
-    /// Gets the worker ready again after it died, without making anybody wait.
+    /// Restarts a dead worker on another thread, so that nobody waits for it.
     pub fn revive(&self) {
         if let Some(Ok(machine)) = self.known() {
             let _ = std::thread::Builder::new().name("revival".to_owned()).spawn(move || machine.warm());

@@ -1,4 +1,4 @@
-//! The session at a terminal: editing, highlighting, completion, history.
+//! The session in a terminal: editing, highlighting, completion, history.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -21,11 +21,11 @@ use crate::session::{Outcome, Session};
 
 const PROMPT: &str = "hx> ";
 const STYLED_PROMPT: &str = "\x1b[1;34mhx>\x1b[0m ";
-/// Entries that are kept.
+/// Maximal number of entries in the history.
 const HISTORY: usize = 10_000;
 
-/// Reads and evaluates entries until the user leaves. `history` is the file in which entries are kept; where it cannot be used
-/// the session has a history of its own.
+/// Reads and evaluates entries until the user leaves. `history` is the file that keeps the entries; if it cannot be used, the
+/// history lasts only for the session.
 pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -> Outcome {
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let mut screen = Screen::new(&mut out, &mut err, style);
@@ -59,7 +59,8 @@ pub fn run_prompt(session: &mut Session, history: Option<&Path>, style: Style) -
         }
         let _ = editor.add_history_entry(entry.trim_end());
         if let Some(path) = history {
-            // Written before anything can go wrong with the entry; other sessions write to the same file.
+            // Append the entry before it runs, so that a crash cannot lose it. Append, because other sessions write to the same
+            // file.
             let _ = editor.append_history(path);
         }
         let size = editor.dimensions().map(|(columns, lines)| (usize::from(columns), usize::from(lines)));
@@ -92,22 +93,22 @@ fn editor(session: &mut Session, style: Style) -> rustyline::Result<Editor<Typin
     Ok(editor)
 }
 
-/// Whether the history can be kept in this file.
+/// Reports whether this file can hold the history, and loads it.
 fn prepare(path: &Path, editor: &mut Editor<Typing<'_>, FileHistory>) -> bool {
     if let Some(folder) = path.parent()
         && std::fs::create_dir_all(folder).is_err()
     {
         return false;
     }
-    // A file that is not there yet is no history; one that is damaged is no reason not to start.
+    // A missing or damaged file leaves the history empty.
     let _ = editor.load_history(path);
     true
 }
 
-/// What helps while a line is typed.
+/// The helper of the line editor.
 struct Typing<'s> {
     color: bool,
-    /// The line editor lends out its helper only for reading.
+    /// A cell, because the line editor lends its helper only immutably.
     session: RefCell<&'s mut Session>,
     files: FilenameCompleter,
 }
@@ -124,7 +125,7 @@ impl Validator for Typing<'_> {
         if entry.trim_start().starts_with([':', '?']) {
             return Ok(ValidationResult::Valid(None));
         }
-        // A text that is wrong already is submitted, so that its errors are shown.
+        // Submit a text with errors, so that they are shown.
         Ok(match completeness(entry) {
             Completeness::Incomplete => ValidationResult::Incomplete,
             Completeness::Complete | Completeness::Invalid => ValidationResult::Valid(None),
@@ -134,7 +135,7 @@ impl Validator for Typing<'_> {
 
 impl Highlighter for Typing<'_> {
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        // What is being completed has the session already.
+        // During a completion the session is already borrowed: leave the line uncoloured.
         match self.session.try_borrow_mut() {
             Ok(mut session) if self.color => Cow::Owned(session.colored(line)),
             _ => Cow::Borrowed(line),
@@ -142,7 +143,7 @@ impl Highlighter for Typing<'_> {
     }
 
     fn highlight_char(&self, _: &str, _: usize, kind: CmdKind) -> bool {
-        // A token may change its colour with every letter.
+        // Recolour after every edit, because any letter may change a token's meaning.
         self.color && kind != CmdKind::MoveCursor
     }
 }

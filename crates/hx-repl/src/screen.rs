@@ -1,4 +1,4 @@
-//! Where results, remarks and diagnostics go, and whether in colour.
+//! The output of results, remarks and diagnostics, with or without colour.
 
 use std::io::Write;
 
@@ -6,20 +6,20 @@ use hx_base::{Code, Db, Diagnostic};
 use hx_host::HostError;
 use hx_report::{Config, Format, Renderer};
 
-/// How text looks.
+/// The style of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Style {
-    /// Results with ANSI colours.
+    /// Colour results with ANSI escapes.
     pub color: bool,
-    /// Diagnostics with ANSI colours.
+    /// Colour diagnostics with ANSI escapes.
     pub diagnostics: bool,
-    /// Columns and lines that a drawing may take; everything is drawn where nothing limits it.
+    /// Maximal columns and lines of a drawing; `None` draws everything.
     pub size: Option<(usize, usize)>,
-    /// How findings are written.
+    /// The format of diagnostics.
     pub format: Format,
 }
 
-/// Two streams: results on one, everything else on the other. A stream that is gone ends nothing.
+/// Two streams: one for results, one for all other output. Errors of writing are ignored.
 pub struct Screen<'a> {
     out: &'a mut dyn Write,
     err: &'a mut dyn Write,
@@ -33,28 +33,28 @@ impl std::fmt::Debug for Screen<'_> {
 }
 
 impl<'a> Screen<'a> {
-    /// A screen on two streams.
+    /// Makes a screen from two streams.
     pub fn new(out: &'a mut dyn Write, err: &'a mut dyn Write, style: Style) -> Screen<'a> {
         Screen { out, err, style }
     }
 
-    /// How it looks.
+    /// Returns the style.
     pub fn style(&self) -> Style {
         self.style
     }
 
-    /// A result, which may have several lines.
+    /// Writes a result, which may have several lines.
     pub fn result(&mut self, text: &str) {
         let _ = writeln!(self.out, "{}", text.trim_end_matches('\n'));
         let _ = self.out.flush();
     }
 
-    /// The page about a code, as a result.
+    /// Writes the page about a code as a result.
     pub fn explain(&mut self, code: &Code) {
         self.result(&hx_report::explain(code, Config { color: self.style.color, ascii: false }));
     }
 
-    /// A line for people; left out where findings are for programs.
+    /// Writes a line for people. With diagnostics in JSON it is left out.
     pub fn remark(&mut self, text: &str) {
         if self.style.format == Format::Json {
             return;
@@ -63,7 +63,7 @@ impl<'a> Screen<'a> {
         let _ = self.err.flush();
     }
 
-    /// Findings with their places.
+    /// Writes diagnostics with their places.
     pub fn diagnostics(&mut self, db: &dyn Db, found: &[Diagnostic]) {
         let format = self.style.format;
         let mut renderer = Renderer::new(db, self.config());
@@ -73,37 +73,37 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// Of what is drawn for other programs nothing has colour.
+    /// Returns the configuration of the renderer. JSON output never has colour.
     fn config(&self) -> Config {
         Config { color: self.style.diagnostics && self.style.format != Format::Json, ascii: false }
     }
 
-    /// A finding as text: objects for programs are results.
+    /// Writes a rendered diagnostic. JSON objects go to the stream of results.
     fn finding(&mut self, text: &str) {
         let stream = if self.style.format == Format::Json { &mut *self.out } else { &mut *self.err };
         let _ = stream.write_all(text.as_bytes());
         let _ = stream.flush();
     }
 
-    /// A finding without a place.
+    /// Writes a diagnostic without a place.
     pub fn placeless(&mut self, error: &HostError) {
         let help: Vec<String> = error.help.iter().cloned().collect();
         self.report(error.code, &error.message, &error.notes, &help);
     }
 
-    /// The same from its parts.
+    /// Writes a diagnostic without a place from its parts.
     pub fn report(&mut self, code: &Code, message: &str, notes: &[String], help: &[String]) {
         let text = hx_report::write_placeless(code, message, notes, help, self.config(), self.style.format);
         self.finding(&text);
     }
 
-    /// That Ctrl-C ended something. A terminal has echoed the key on the line.
+    /// Writes that Ctrl-C ended the entry. In a terminal the key's echo is on the current line, so a new line begins first.
     pub fn interrupted(&mut self) {
         let start = if self.style.size.is_some() { "\n" } else { "" };
         self.remark(&format!("{start}interrupted"));
     }
 
-    /// A mistake in a command.
+    /// Writes an error in the use of a command.
     pub fn usage(&mut self, text: &str) {
         let _ = writeln!(self.err, "error: {text}");
         let _ = self.err.flush();

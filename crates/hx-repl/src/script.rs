@@ -1,4 +1,4 @@
-//! A session that is read from a stream: entries end where the parser says so.
+//! A session that reads entries from a stream. The parser determines where an entry ends.
 
 use std::io::BufRead;
 
@@ -8,8 +8,8 @@ use hx_syntax::{Completeness, completeness};
 use crate::screen::Screen;
 use crate::session::{Outcome, Session};
 
-/// Runs the entries of a stream one after the other. At the first that fails the script ends, unless `keep_going`; then the
-/// worst of their outcomes is that of the script.
+/// Runs the entries of a stream in order. Stops at the first that fails, unless `keep_going`: then runs all entries and returns
+/// the worst outcome.
 pub fn run_script(
     session: &mut Session,
     input: &mut dyn BufRead,
@@ -54,7 +54,7 @@ fn is_command(line: &str) -> bool {
     line.trim_start().starts_with([':', '?'])
 }
 
-/// A line with its end; nothing at the end of the input.
+/// Reads a line with its line end; `None` at the end of the input.
 fn read_line(input: &mut dyn BufRead) -> Result<Option<String>, String> {
     let mut bytes = Vec::new();
     match input.read_until(b'\n', &mut bytes) {

@@ -1,11 +1,11 @@
-//! Values as the prompt shows them.
+//! Formats values for the prompt.
 
 use hx_host::Value;
 use hx_host::show::show_tensor_at;
 
 use crate::screen::Style;
 
-/// A value on one or several lines; strings with quotes, tensors with where they are. NaN and infinities stand out.
+/// Formats a value: strings in quotes, tensors with their place. With colour, NaN and infinities are highlighted.
 pub(crate) fn value(value: &Value, style: Style) -> String {
     let text = match value {
         Value::Str(text) => format!("{text:?}"),
@@ -18,7 +18,7 @@ pub(crate) fn value(value: &Value, style: Style) -> String {
     }
 }
 
-/// What kind of value it is: of a tensor its element type, shape, place and strides.
+/// Describes the kind of a value; for a tensor its element type, shape, place and strides.
 pub(crate) fn kind(value: &Value) -> String {
     let Value::Tensor(tensor) = value else {
         let kind = value.kind();
@@ -28,7 +28,7 @@ pub(crate) fn kind(value: &Value) -> String {
     if tensor.is_contiguous() { what } else { format!("{what}, strides {:?}", tensor.strides()) }
 }
 
-/// The words `nan`, `inf` and `-inf` in red.
+/// Colours the words `nan`, `inf` and `-inf` red.
 fn mark(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut word = String::new();

@@ -1,7 +1,7 @@
-//! Source lines with labels, by ariadne.
+//! Draws source lines with labels, by ariadne.
 //!
-//! Spans are given to it in characters, not bytes: in byte mode it mixes the two units in the heading of a second file.
-//! A span behind the end of the text would silently lose its lines, so all of them are clamped.
+//! Ariadne gets spans in characters, not bytes: in byte mode it mixes the two units in the heading of a second file. All spans
+//! are clamped, because a span past the end of the text would silently lose its lines.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
@@ -10,18 +10,18 @@ use hx_base::{Db, Diagnostic, Label, Severity, SourceFile, masked, printable};
 
 use crate::{Config, one_line, place, suggestion};
 
-/// A file by its number among the sources, and a range of characters.
+/// A file, by its number among the sources, and a range of characters.
 type Span = (usize, Range<usize>);
 
-/// A file as it is drawn: what a terminal would act on is masked, character by character.
+/// A file in the form in which it is drawn. Characters on which a terminal acts are masked one for one.
 struct Shown<'a> {
     path: &'a str,
     source: Source<Cow<'a, str>>,
-    /// The text as it is, where it differs: places are bytes of this one.
+    /// The original text, if it differs from the masked one. Places are byte offsets into the original.
     original: Option<Source<&'a str>>,
 }
 
-/// The files that drawings showed so far, with where their lines begin.
+/// The files of the drawings so far, with the starts of their lines.
 #[derive(Default)]
 pub(crate) struct Sources<'a> {
     sources: Vec<Shown<'a>>,
@@ -29,7 +29,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// The number of a file, which is read when it is first asked for.
+    /// Returns the number of a file. Its text is read on the first call.
     fn number(&mut self, db: &'a dyn Db, file: SourceFile) -> usize {
         *self.numbers.entry(file).or_insert_with(|| {
             let text = file.text(db);
@@ -40,7 +40,8 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// A range of bytes as a range of characters, at least one wide where the line has a character there.
+    /// Converts a range of bytes to a range of characters. The result is at least one character wide if the line has a character
+    /// there.
     fn characters(&self, number: usize, range: Range<usize>) -> Range<usize> {
         let Some(Shown { source, original, .. }) = self.sources.get(number) else { return range };
         let text = original.as_ref().map_or(source.text(), Source::text);
@@ -56,7 +57,7 @@ impl<'a> Sources<'a> {
         start..start + width.max(usize::from(beside))
     }
 
-    /// How many files were read.
+    /// Returns how many files were read.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.sources.len()
@@ -75,7 +76,7 @@ impl<'a> Cache<usize> for &Sources<'a> {
     }
 }
 
-/// Everything below the heading line.
+/// Draws everything below the heading line.
 pub(crate) fn snippets<'a>(
     db: &'a dyn Db,
     diagnostic: &Diagnostic,
@@ -84,8 +85,8 @@ pub(crate) fn snippets<'a>(
 ) -> String {
     let mut labels: Vec<(bool, &Label)> = vec![(true, &diagnostic.primary)];
     labels.extend(diagnostic.secondary.iter().map(|label| (false, label)));
-    // One section a file, that of the primary place first. Labels are ordered by where they end: ariadne begins a new section
-    // where that goes backwards.
+    // Each file gets one section, that of the primary place first. Labels are sorted by their ends, because ariadne begins a new
+    // section whenever the end of a label is before that of the previous one.
     let mut files: Vec<SourceFile> = Vec::new();
     for (_, label) in &labels {
         sources.number(db, label.file);
@@ -117,7 +118,7 @@ pub(crate) fn snippets<'a>(
     for (primary, label) in labels {
         let (color, priority) = if primary { (main, 1) } else { (Color::Blue, 0) };
         let message = one_line(&label.message);
-        // Only a label with words is underlined.
+        // Ariadne underlines a label only if it has a text.
         let message = if message.is_empty() { "here".to_owned() } else { message };
         report.add_label(
             Drawn::new(span(label)).with_color(color).with_priority(priority).with_message(message),
@@ -128,7 +129,7 @@ pub(crate) fn snippets<'a>(
     report.with_notes(diagnostic.notes.iter().map(|note| printable(note)));
 
     let mut bytes = Vec::new();
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let written = report.finish().write(sources, &mut bytes);
     debug_assert!(written.is_ok());
     let text = String::from_utf8_lossy(&bytes);

@@ -1,4 +1,4 @@
-//! The page about a code as text for a terminal: what is Markdown in the book is drawn here.
+//! Renders the page about a code for a terminal. The page is Markdown; this module draws it as text.
 
 use hx_base::Code;
 
@@ -6,7 +6,8 @@ use crate::Config;
 
 const INDENT: &str = "    ";
 
-/// The page about a code: its number and name, and what they mean, with the blocks of code indented. The last line is ended.
+/// Returns the page about a code: its number and name, and their meaning, with blocks of code indented. The text ends with a line
+/// break.
 pub fn explain(code: &Code, config: Config) -> String {
     let paint = |style: &str, text: &str| match config.color && !text.is_empty() {
         true => format!("\x1b[{style}m{text}\x1b[0m"),

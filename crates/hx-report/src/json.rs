@@ -1,4 +1,4 @@
-//! A diagnostic as one JSON object on one line.
+//! Renders a diagnostic as a JSON object on one line.
 
 use hx_base::{Db, Diagnostic, SourceFile, TextRange};
 use serde::Serialize;
@@ -26,7 +26,7 @@ struct Span<'a> {
     end: Point,
 }
 
-/// Bytes count from 0, lines and columns from 1; columns are characters.
+/// A place in a file. Bytes count from 0, lines and columns from 1; columns count characters.
 #[derive(Serialize)]
 struct Point {
     byte: u32,
@@ -55,8 +55,8 @@ struct Replacement<'a> {
     replacement: &'a str,
 }
 
-/// One ended line of JSON: `code`, `name`, `severity`, `message`, `spans` (the primary one first), `children` (notes and
-/// help), `suggestions` and `rendered`, the drawing.
+/// Returns a line of JSON with a line break: `code`, `name`, `severity`, `message`, `spans` (the primary one first), `children`
+/// (notes and help), `suggestions`, and `rendered`, the drawing.
 pub(crate) fn json(db: &dyn Db, diagnostic: &Diagnostic, rendered: String) -> String {
     let ends = |file: SourceFile, range: TextRange| {
         let point = |offset| {
@@ -89,7 +89,7 @@ pub(crate) fn json(db: &dyn Db, diagnostic: &Diagnostic, rendered: String) -> St
         suggestions: suggestions.collect(),
         rendered,
     };
-    // Strings and numbers always serialize.
+    // Serializing strings and numbers cannot fail.
     let mut line = serde_json::to_string(&message).unwrap_or_default();
     line.push('\n');
     line

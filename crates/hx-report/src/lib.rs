@@ -1,7 +1,11 @@
-//! Diagnostics as text: drawn with source lines, one line each, or JSON.
+//! Renders diagnostics: drawn with source lines, one line each, or as JSON.
 //!
-//! This is the only user of ariadne. It does not know where diagnostics come from and writes to no stream; whoever calls
-//! it decides about streams and colour. Start at [`Renderer`] and [`short`].
+//! This is the only user of ariadne.
+//!
+//! Invariant: the crate does not know where diagnostics come from and writes to no stream; the caller chooses streams and
+//! colour.
+//!
+//! Start at [`Renderer`] and [`short`].
 
 mod draw;
 mod explain;
@@ -15,17 +19,16 @@ use hx_base::{Code, Db, Diagnostic, Severity, printable};
 
 pub use explain::explain;
 
-/// How the drawing looks.
+/// Options of the drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Config {
-    /// With ANSI colours.
+    /// Whether to use ANSI colours.
     pub color: bool,
-    /// With `|` and `-` instead of box-drawing characters.
+    /// Whether to use `|` and `-` instead of box-drawing characters.
     pub ascii: bool,
 }
 
-/// Draws diagnostics. What it learns of a file's lines it keeps, so that many are drawn in time for each, not for each and the
-/// whole file again.
+/// Draws diagnostics. It caches the lines of each file, so that drawing many diagnostics does not read the whole file for each.
 pub struct Renderer<'a> {
     db: &'a dyn Db,
     config: Config,
@@ -39,31 +42,32 @@ impl std::fmt::Debug for Renderer<'_> {
 }
 
 impl<'a> Renderer<'a> {
-    /// A renderer for diagnostics of a database.
+    /// Makes a renderer for the diagnostics of a database.
     pub fn new(db: &'a dyn Db, config: Config) -> Renderer<'a> {
         Renderer { db, config, sources: draw::Sources::default() }
     }
 
-    /// A diagnostic with its source lines, labels, notes, help and fixes; several lines, the last one ended.
+    /// Draws a diagnostic with its source lines, labels, notes, help and fixes. The text ends with a line break.
     pub fn render(&mut self, diagnostic: &Diagnostic) -> String {
         let mut text = header(diagnostic.code, diagnostic.severity, &diagnostic.message, self.config);
         text.push_str(&draw::snippets(self.db, diagnostic, self.config, &mut self.sources));
         text
     }
 
-    /// A diagnostic as one ended line of JSON, with its drawing in it.
+    /// Renders a diagnostic as a line of JSON that includes its drawing. The text ends with a line break.
     pub fn json(&mut self, diagnostic: &Diagnostic) -> String {
         let rendered = self.render(diagnostic);
         json::json(self.db, diagnostic, rendered)
     }
 }
 
-/// One diagnostic drawn alone.
+/// Draws a single diagnostic.
 pub fn render(db: &dyn Db, diagnostic: &Diagnostic, config: Config) -> String {
     Renderer::new(db, config).render(diagnostic)
 }
 
-/// One ended line: `path:line:column: error[HX0101]: message`. Lines and columns count from 1, columns in characters.
+/// Returns one line with a line break: `path:line:column: error[HX0101]: message`. Lines and columns count from 1, columns in
+/// characters.
 pub fn short(db: &dyn Db, diagnostic: &Diagnostic) -> String {
     let at = place::position(db, diagnostic.primary.file, diagnostic.primary.range.start());
     let path = printable(diagnostic.primary.file.path(db));
@@ -76,7 +80,7 @@ pub fn short(db: &dyn Db, diagnostic: &Diagnostic) -> String {
     )
 }
 
-/// A finding that has no place in a source file (there is no GPU, a path does not exist, ...), with its notes and help.
+/// Renders a finding without a place in a source file (there is no GPU, a path does not exist, ...), with its notes and help.
 pub fn render_placeless(
     code: &Code,
     message: &str,
@@ -93,19 +97,19 @@ pub fn render_placeless(
     text
 }
 
-/// How findings are written.
+/// The format of findings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Format {
-    /// Drawn, for people.
+    /// Drawn with source lines, for people.
     #[default]
     Human,
-    /// One line each.
+    /// A line for each finding.
     Short,
-    /// One object a line, for programs. Such findings are results, and remarks for people are left out beside them.
+    /// A JSON object on a line for each finding, for programs. These findings are results, so remarks for people are left out.
     Json,
 }
 
-/// A finding in a format, ended.
+/// Renders a finding in a format. The text ends with a line break.
 pub fn write(renderer: &mut Renderer<'_>, diagnostic: &Diagnostic, format: Format) -> String {
     match format {
         Format::Human => format!("{}\n", renderer.render(diagnostic).trim_end()),
@@ -114,7 +118,7 @@ pub fn write(renderer: &mut Renderer<'_>, diagnostic: &Diagnostic, format: Forma
     }
 }
 
-/// A finding without a place, in a format.
+/// Renders a finding without a place, in a format.
 pub fn write_placeless(
     code: &Code,
     message: &str,
@@ -146,7 +150,7 @@ pub fn write_placeless(
     }
 }
 
-/// The last line of a run: `2 errors, 1 warning`; nothing where there is neither.
+/// Returns the last line of a run: `2 errors, 1 warning`; `None` if there are neither.
 pub fn summary(diagnostics: &[Diagnostic]) -> Option<String> {
     let count = |severity| diagnostics.iter().filter(|d| d.severity == severity).count();
     let part = |n: usize, word: &str| match n {
@@ -159,7 +163,7 @@ pub fn summary(diagnostics: &[Diagnostic]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// `error[HX0101]: message`, ended.
+/// Returns `error[HX0101]: message` with a line break.
 fn header(code: &Code, severity: Severity, message: &str, config: Config) -> String {
     let message = one_line(message);
     if !config.color {
@@ -173,7 +177,7 @@ fn header(code: &Code, severity: Severity, message: &str, config: Config) -> Str
     format!("\x1b[1;{color}m{}[{}]\x1b[0m\x1b[1m: {message}\x1b[0m\n", severity.as_str(), code.id)
 }
 
-/// A message drawn beside others must stay on its line.
+/// Joins the lines of a message, because a message drawn beside source must stay on its line.
 fn one_line(message: &str) -> String {
     printable(message).split('\n').map(str::trim).collect::<Vec<_>>().join(" ")
 }

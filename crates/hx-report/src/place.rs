@@ -1,15 +1,15 @@
-//! Offsets to lines, columns and characters. Whatever offset comes in, the answer is a place in the file.
+//! Converts offsets to lines, columns and characters. Every offset, even one outside of the text, yields a place in the file.
 
 use hx_base::{Db, SourceFile, TextRange, TextSize, line_index};
 
-/// A place for people: both numbers count from 1, the column in characters.
+/// A place for people. Both numbers count from 1; the column counts characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
 
-/// The nearest offset not behind the end of the text and not inside a character.
+/// Returns the nearest offset that is neither past the end of the text nor inside a character.
 fn clamp(text: &str, offset: TextSize) -> usize {
     let mut offset = usize::from(offset).min(text.len());
     while !text.is_char_boundary(offset) {
@@ -18,7 +18,7 @@ fn clamp(text: &str, offset: TextSize) -> usize {
     offset
 }
 
-/// The range with both ends clamped into the text.
+/// Clamps both ends of the range into the text.
 pub(crate) fn clamp_range(db: &dyn Db, file: SourceFile, range: TextRange) -> std::ops::Range<usize> {
     let text = file.text(db);
     debug_assert!(usize::from(range.end()) <= text.len(), "{range:?} is outside of {}", file.path(db));

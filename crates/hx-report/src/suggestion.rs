@@ -1,4 +1,4 @@
-//! Fixes as text: the title and the lines as they would be.
+//! Renders fixes as text: the title, and the lines after the fix.
 
 use std::ops::Range;
 
@@ -6,10 +6,10 @@ use hx_base::{Db, Edit, Fix, SourceFile, TextSize, line_index};
 
 use crate::place;
 
-/// More changed lines than this are cut off.
+/// The largest number of changed lines that are shown.
 const SHOWN_LINES: usize = 8;
 
-/// The title of a fix and below it the lines that it changes, marked `+` and `-`.
+/// Returns the title of a fix and below it the lines that it changes, marked `+` and `-`.
 pub(crate) fn text(db: &dyn Db, fix: &Fix) -> String {
     let mut text = fix.title.clone();
     let mut lines = Vec::new();
@@ -26,10 +26,10 @@ pub(crate) fn text(db: &dyn Db, fix: &Fix) -> String {
     text
 }
 
-/// Edits of the lines of one stretch of a file, ordered by position.
+/// Edits in consecutive lines of a file, ordered by position.
 struct Group<'a> {
     file: SourceFile,
-    /// Bytes from the beginning of the first line to the end of the last, its line break not included.
+    /// The byte range from the beginning of the first line to the end of the last, without its line break.
     lines: Range<usize>,
     edits: Vec<(Range<usize>, &'a Edit)>,
 }

@@ -1,4 +1,5 @@
-//! Text in, text out. Of ariadne's drawing only a few, in ASCII and without colour: its boxes may change.
+//! Tests the rendered text. Only a few tests compare ariadne's drawing, in ASCII and without colour, because its boxes may
+//! change.
 
 use expect_test::{Expect, expect};
 use hx_base::{
@@ -10,7 +11,7 @@ use crate::{Config, Renderer, explain, render, render_placeless, short, summary}
 
 const PLAIN: Config = Config { color: false, ascii: true };
 
-/// The range of the nth (from 0) occurrence of a word.
+/// Returns the range of occurrence `n` (from 0) of a word.
 fn nth(text: &str, word: &str, n: usize) -> TextRange {
     let at = text.match_indices(word).nth(n).map(|(at, _)| at as u32);
     let start = at.unwrap_or_else(|| panic!("{word} does not occur {} times", n + 1));
@@ -230,7 +231,7 @@ fn the_summary_counts() {
     assert_eq!(summary(&[]), None);
 }
 
-/// A file's lines are counted once, however many diagnostics it has: drawing takes time in proportion to their number.
+/// The lines of a file are counted once, however many diagnostics it has, so drawing takes time proportional to their number.
 #[test]
 fn many_diagnostics_read_their_file_once() {
     let db = TestDb::default();

@@ -1,8 +1,8 @@
-//! Matrix products of the vendor's library cuBLASLt, called directly.
+//! Calls the vendor's library of matrix products, cuBLASLt, directly.
 //!
-//! As with the compiler library, the very file is loaded that the search found, and only the functions needed here are
-//! looked up; they are the same since CUDA 11. The library's algorithm is the first that its own heuristics name, which
-//! is what frameworks run.
+//! As for the compiler library, exactly the file that the search found is loaded, and only the functions needed here are looked
+//! up; they are unchanged since CUDA 11. The algorithm is the first one of the library's own heuristics, which is the one that
+//! frameworks run.
 
 #![allow(unsafe_code)]
 
@@ -16,18 +16,18 @@ use hx_worker::protocol::{Absence, Component, Element, GemmRequest, RemoteError}
 use crate::gpu::{DeviceMemory, bad};
 use crate::library::{function, load_for_good};
 
-/// What the library may use besides the matrices, in bytes.
+/// The memory in bytes that the library may use in addition to the matrices.
 pub(crate) const WORKSPACE_BYTES: u64 = 64 << 20;
 
 const SUCCESS: c_int = 0;
-/// Computes and scales in f32; operands of f32 are not rounded.
+/// Computes and scales in f32. Operands of f32 are not rounded.
 const COMPUTE_32F: c_int = 68;
 const DESC_TRANSA: c_int = 3;
 const DESC_TRANSB: c_int = 4;
 const PREF_MAX_WORKSPACE_BYTES: c_int = 1;
-/// The least alignments of A, B, C and D, in bytes.
+/// The minimal alignments of A, B, C and D, in bytes.
 const PREF_ALIGNMENTS: [c_int; 4] = [5, 6, 7, 8];
-/// Alignments past this make no difference to the library.
+/// The library does not distinguish alignments above this one.
 const MOST_ALIGNMENT: u64 = 256;
 
 type Handle = *mut c_void;
@@ -35,7 +35,7 @@ type Opaque = *mut c_void;
 type Destroy = unsafe extern "C" fn(Opaque) -> c_int;
 type SetAttribute = unsafe extern "C" fn(Opaque, c_int, *const c_void, usize) -> c_int;
 
-/// One answer of the library's heuristics, as it lays it out.
+/// A result of the library's heuristics, in the library's memory layout.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Heuristic {
@@ -46,7 +46,7 @@ struct Heuristic {
     reserved: [c_int; 4],
 }
 
-/// The functions of the library; a status of 0 is success.
+/// The functions of the library. A status of 0 means success.
 #[derive(Clone, Copy)]
 struct Api {
     status_name: unsafe extern "C" fn(c_int) -> *const c_char,
@@ -105,7 +105,7 @@ pub(crate) struct Gemm {
     api: Api,
     handle: Handle,
     description: Descriptor,
-    /// Of the three matrices as the library sees them.
+    /// The layouts of the three matrices, as the library sees them.
     layouts: [Descriptor; 3],
     addresses: [sys::CUdeviceptr; 3],
     algorithm: [u64; 8],
@@ -113,7 +113,7 @@ pub(crate) struct Gemm {
     workspace_bytes: usize,
 }
 
-/// An object of the library, destroyed in the end.
+/// An object of the library. It is destroyed when dropped.
 struct Descriptor {
     raw: Opaque,
     destroy: Destroy,
@@ -127,7 +127,7 @@ impl Drop for Descriptor {
 }
 
 impl Cublas {
-    /// Loads the library and makes its handle on the device whose context is current; `workspace` is memory there.
+    /// Loads the library and creates its handle on the device whose context is current. `workspace` is memory on that device.
     pub(crate) fn load(path: &Path, workspace: DeviceMemory) -> Result<Cublas, RemoteError> {
         let api = find_functions(path).map_err(RemoteError::Absent)?;
         let mut handle: Handle = ptr::null_mut();
@@ -137,12 +137,12 @@ impl Cublas {
         Ok(Cublas { api, path: path.to_owned(), handle, workspace })
     }
 
-    /// Where it was loaded from.
+    /// Returns the path from which the library was loaded.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Chooses an algorithm for a product; `matrices` are the memory of a, b and c.
+    /// Chooses an algorithm for a product. `matrices` are the memory of a, b and c.
     pub(crate) fn prepare(
         &self,
         request: &GemmRequest,
@@ -210,7 +210,7 @@ impl Drop for Cublas {
 }
 
 impl Gemm {
-    /// Puts the product on the stream.
+    /// Enqueues the product on the stream.
     pub(crate) fn start(&self, stream: sys::CUstream) -> Result<(), RemoteError> {
         let (one, zero) = (1.0f32, 0.0f32);
         let [left, right, result] = self.layouts.each_ref().map(|layout| layout.raw);
@@ -315,7 +315,7 @@ impl Api {
     }
 }
 
-/// The library's number of an element type.
+/// Returns the library's number of an element type.
 fn data_type(element: Element) -> c_int {
     match element {
         Element::F32 => 0,
@@ -324,26 +324,26 @@ fn data_type(element: Element) -> c_int {
     }
 }
 
-/// A product in the library's terms: matrices stored by columns, of which the first two may be taken transposed.
+/// A product in the library's terms: matrices stored by columns. The first two may be transposed.
 #[derive(Debug)]
 struct Problem {
     operands: [Operand; 3],
 }
 
-/// A matrix as the library describes it.
+/// A matrix in the library's description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Operand {
     element: Element,
     address: u64,
     transposed: bool,
-    /// As stored.
+    /// The extents as stored.
     rows: u64,
     columns: u64,
-    /// Elements from a stored column to the next.
+    /// Distance in elements from a stored column to the next.
     leading: i64,
 }
 
-/// A matrix as requested: extents and strides, in elements, of rows and columns.
+/// A matrix as requested: extents and strides of rows and columns, in elements.
 #[derive(Debug, Clone, Copy)]
 struct View {
     element: Element,
@@ -358,12 +358,12 @@ impl View {
         View { extents: [columns, rows], strides: [across, down], ..self }
     }
 
-    /// As the library stores it: with elements of a column side by side, or transposed to be so.
+    /// Returns the matrix as the library stores it: with contiguous columns, transposed if necessary.
     fn operand(self) -> Result<Operand, RemoteError> {
         let ([rows, columns], [down, across]) = (self.extents, self.strides);
         let View { element, address, .. } = self;
         let leading = |stride: u64, stored_rows: u64| {
-            // A single column may have any stride; the library wants one that passes the column.
+            // A single column may have any stride, but the library requires one of at least the column's length.
             i64::try_from(stride.max(stored_rows)).map_err(|_| bad("a matrix past the address space"))
         };
         if (down == 1 || rows == 1) && (across >= rows || columns == 1) {
@@ -407,7 +407,7 @@ impl Problem {
         Problem::of_views(*a, *b, *c)
     }
 
-    /// The library writes results by columns; one by rows is the transposed product, (a·b)ᵀ = bᵀ·aᵀ.
+    /// Describes a product. The library writes results by columns. A result by rows is the transposed product, (a·b)ᵀ = bᵀ·aᵀ.
     fn of_views(a: View, b: View, c: View) -> Result<Problem, RemoteError> {
         if [a, b, c].iter().any(|view| view.extents.contains(&0)) {
             return Err(bad("a matrix product without elements"));
@@ -422,7 +422,7 @@ impl Problem {
     }
 }
 
-/// The bytes from the first element of a matrix to past its last; nothing where they pass all bounds.
+/// Returns the bytes from the first element of a matrix to past its last; `None` if the number overflows.
 fn reach(extents: [u64; 2], strides: [u64; 2], element: Element) -> Option<u64> {
     let mut last = 0u64;
     for (extent, stride) in extents.into_iter().zip(strides) {
@@ -471,7 +471,7 @@ mod tests {
         View { element: Element::F16, address, extents, strides }
     }
 
-    /// Multiplies as the library would, and as the request means it, over small integers.
+    /// Compares the product as the library computes it with the product as the request means it, over small integers.
     fn check(a: View, b: View, c: View) {
         let problem = Problem::of_views(a, b, c).unwrap();
         let value = |address: u64| (address * 7 % 11) as i64 - 5;

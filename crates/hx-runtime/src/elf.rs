@@ -1,20 +1,19 @@
-//! What a cubin says of its kernels: how many bytes of parameters each takes.
+//! Reads from a cubin how many bytes of parameters each kernel takes.
 //!
-//! The driver has no call for that which is not also an error past the last parameter, and errors of calls show in
-//! compute-sanitizer. So the number is read from the file: the section `.nv.info.NAME` is a list of records, of which
-//! one holds the size of the parameters.
-//! Reads bytes and nothing else; a file that is not understood has no answer.
+//! The driver's call for the parameters returns an error past the last one, and compute-sanitizer reports errors of calls.
+//! Therefore the number is read from the file: the section `.nv.info.NAME` is a list of records, one of which holds the size of
+//! the parameters. This module reads bytes only. A file that it does not understand has no answer.
 
 use std::collections::BTreeMap;
 
-/// The record with the size of all parameters.
+/// The tag of the record with the size of all parameters.
 const PARAMETER_BYTES: u8 = 0x19;
-/// The form of a record whose value is two bytes in the record itself.
+/// The format of a record whose value is two bytes in the record itself.
 const TWO_BYTES: u8 = 3;
-/// The form of a record whose value follows it, with a length of two bytes before.
+/// The format of a record whose value follows it, after a length of two bytes.
 const SIZED: u8 = 4;
 
-/// The bytes of parameters of each kernel that tells them; `None` when the image is no complete 64-bit ELF file.
+/// Returns the parameter bytes of each kernel that declares them; `None` if the image is not a complete 64-bit ELF file.
 pub(crate) fn parameter_bytes(image: &[u8]) -> Option<BTreeMap<String, usize>> {
     if !image.starts_with(b"\x7fELF\x02\x01") {
         return None;
@@ -57,7 +56,7 @@ fn find_parameter_bytes(mut records: &[u8]) -> Option<usize> {
     None
 }
 
-/// The little-endian number of `N` bytes at an offset.
+/// Reads the little-endian number of `N` bytes at an offset.
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     let part = bytes.get(at..at.checked_add(N)?)?;
     Some(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
@@ -96,7 +95,7 @@ extern "C" __global__ void none() {}
             assert_eq!(kernels.get("three"), Some(&20), "{arch}");
             assert_eq!(kernels.get("mixed"), Some(&17), "{arch}");
             assert!(kernels.get("none").is_none_or(|bytes| *bytes == 0), "{arch}");
-            // No cut of the file is taken for a whole one, and none is a panic.
+            // A truncated file is never taken for a whole one, and never causes a panic.
             for length in 0..cubin.len() {
                 let cut = parameter_bytes(&cubin[..length]);
                 assert!(cut.is_none_or(|kernels| kernels.len() <= 3), "cut to {length}");

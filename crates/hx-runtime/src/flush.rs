@@ -1,8 +1,7 @@
-//! Emptying the L2 cache of everything that a timed run could find there.
+//! Empties the L2 cache, so that a timed run finds no data in it.
 //!
-//! A buffer larger than the cache is read. Writing it would replace what is in the cache as well, but would leave lines
-//! that have yet to go to memory, and the next run would pay for that. Where the driver does not translate the reading
-//! kernel, the buffer is written all the same.
+//! A buffer larger than the cache is read. Writing it would evict the cache's content too, but would leave dirty lines, whose
+//! write-back the next run would pay for. If the driver cannot translate the reading kernel, the buffer is written nevertheless.
 
 #![allow(unsafe_code)]
 
@@ -13,17 +12,17 @@ use hx_worker::protocol::RemoteError;
 
 use crate::gpu::{DeviceMemory, Gpu, bad, fault};
 
-/// The reading kernel as text, which the driver translates for its device.
+/// The reading kernel as PTX text, which the driver translates for its device.
 const READ: &str = include_str!("read.ptx");
 const READ_SYMBOL: &str = "read_memory";
 const THREADS: u32 = 256;
-/// Blocks for each multiprocessor: enough loads are under way to fill the memory's pipe.
+/// Blocks for each multiprocessor. With this number, enough loads are in flight to saturate memory.
 const BLOCKS_EACH: u32 = 16;
-/// The buffer in sizes of the cache. Which line is replaced is the hardware's choice and need not be the oldest; and the
-/// device has to be busy for as long as the host needs to enqueue what follows.
+/// The size of the buffer in sizes of the cache. It is more than one, because the hardware need not evict the oldest line, and
+/// because the device must be busy while the host enqueues the following work.
 const CACHES: u64 = 4;
 
-/// Memory whose reading leaves nothing else in the cache.
+/// Memory that fills the cache when it is read.
 pub(crate) struct Flush {
     memory: DeviceMemory,
     bytes: usize,
@@ -31,7 +30,7 @@ pub(crate) struct Flush {
     read: Option<Reader>,
 }
 
-/// The loaded kernel, unloaded in the end.
+/// The loaded kernel. It is unloaded when dropped.
 struct Reader {
     module: sys::CUmodule,
     function: sys::CUfunction,
@@ -63,7 +62,7 @@ impl Drop for Reader {
 }
 
 impl Flush {
-    /// Memory and kernel for a device, whose context is current.
+    /// Makes the memory and the kernel for a device, whose context is current.
     pub(crate) fn new(gpu: &Gpu) -> Result<Flush, RemoteError> {
         let memory = gpu.alloc(CACHES * gpu.info.l2_bytes)?;
         memory.zero()?;
@@ -72,7 +71,7 @@ impl Flush {
         Ok(Flush { memory, bytes, blocks, read: Reader::load() })
     }
 
-    /// Puts it on the stream.
+    /// Enqueues the flush on the stream.
     pub(crate) fn start(&self, stream: sys::CUstream) -> Result<(), RemoteError> {
         if self.bytes == 0 {
             return Ok(());

@@ -1,8 +1,7 @@
-//! The devices: driver, contexts, memory and loaded modules, each given back in the end.
+//! The devices: driver, contexts, memory and loaded modules. Each is released when dropped.
 //!
-//! Every operation runs on the thread of the main loop and on the default stream, whose order makes a copy wait for
-//! the kernel before it and the other way round.
-//! The presence of the driver library is checked before the first call, because cudarc panics without it.
+//! Every operation runs on the thread of the main loop and on the default stream. The stream orders copies and kernels: each
+//! waits for the previous one. The driver library's presence is checked before the first call, because cudarc panics without it.
 
 #![allow(unsafe_code)]
 
@@ -22,18 +21,18 @@ use crate::elf;
 use crate::launch::{Outputs, launch};
 use crate::timing;
 
-/// All devices that were used so far.
+/// All devices used so far.
 #[derive(Default)]
 pub(crate) struct Gpus {
     driver: Option<Result<DriverInfo, Absence>>,
     devices: Option<Result<Vec<DeviceInfo>, Absence>>,
-    // Memory goes back before the contexts that it lives in: fields are dropped in this order.
+    // Fields are dropped in this order: memory must be freed before the contexts to which it belongs.
     buffers: BTreeMap<u64, DeviceMemory>,
     gpus: BTreeMap<u32, Gpu>,
     next_buffer: u64,
 }
 
-/// One device with its primary context.
+/// A device with its primary context.
 pub(crate) struct Gpu {
     pub(crate) info: DeviceInfo,
     device: sys::CUdevice,
@@ -48,11 +47,11 @@ pub(crate) struct Gpu {
 #[derive(Clone)]
 pub(crate) struct Module {
     pub(crate) handle: sys::CUmodule,
-    /// The bytes of parameters of each kernel that tells them.
+    /// The parameter bytes of each kernel that declares them.
     pub(crate) parameter_bytes: Rc<BTreeMap<String, usize>>,
 }
 
-/// Device memory, freed in the end.
+/// Device memory. It is freed when dropped.
 pub(crate) struct DeviceMemory {
     context: sys::CUcontext,
     address: sys::CUdeviceptr,
@@ -60,7 +59,7 @@ pub(crate) struct DeviceMemory {
 }
 
 impl Gpus {
-    /// The driver and the devices, or why there is none.
+    /// Returns the driver and the devices, or the reasons why they are missing.
     pub(crate) fn probe(&mut self) -> (Result<DriverInfo, Absence>, Result<Vec<DeviceInfo>, Absence>) {
         let driver = self.driver.get_or_insert_with(load_driver).clone();
         let devices = match &driver {
@@ -70,7 +69,7 @@ impl Gpus {
         (driver, devices)
     }
 
-    /// Makes the context of a device.
+    /// Creates the context of a device.
     pub(crate) fn warm(&mut self, ordinal: u32) -> Result<(), RemoteError> {
         self.gpu(ordinal).map(|_| ())
     }
@@ -133,7 +132,7 @@ impl Gpus {
         self.buffers.remove(&buffer).map(drop).ok_or_else(|| bad("no such buffer"))
     }
 
-    /// The device with its context current.
+    /// Returns the device, with its context made current.
     fn gpu(&mut self, ordinal: u32) -> Result<&mut Gpu, RemoteError> {
         let (_, devices) = self.probe();
         let devices = devices.map_err(RemoteError::Absent)?;
@@ -161,7 +160,7 @@ impl Gpu {
         Ok(Gpu { info: info.clone(), device, context, modules: BTreeMap::new(), events: None, cublas: None })
     }
 
-    /// Uninitialized device memory; its context is current.
+    /// Allocates uninitialized device memory, and makes the context current.
     pub(crate) fn alloc(&self, bytes: u64) -> Result<DeviceMemory, RemoteError> {
         make_current(self.context)?;
         let size = usize::try_from(bytes.max(1)).map_err(|_| bad("a buffer past the address space"))?;
@@ -171,7 +170,7 @@ impl Gpu {
         Ok(DeviceMemory { context: self.context, address, bytes })
     }
 
-    /// Loads machine code under its hash, once.
+    /// Loads machine code under its hash, unless it is loaded already.
     pub(crate) fn module(&mut self, hash: &str, cubin: Option<&Vec<u8>>) -> Result<Module, RemoteError> {
         if let Some(module) = self.modules.get(hash) {
             return Ok(module.clone());
@@ -188,7 +187,7 @@ impl Gpu {
         Ok(module)
     }
 
-    /// The two events that time a launch.
+    /// Returns the two events that time a launch.
     pub(crate) fn events(&mut self) -> Result<[sys::CUevent; 2], RemoteError> {
         if let Some(events) = self.events {
             return Ok(events);
@@ -205,7 +204,7 @@ impl Gpu {
 
 impl Drop for Gpu {
     fn drop(&mut self) {
-        // Errors have no reader here: the process ends, or the context is lost already.
+        // Errors are ignored here: the process is ending, or the context is already lost.
         let _ = make_current(self.context);
         self.cublas = None;
         for event in self.events.into_iter().flatten() {
@@ -222,12 +221,12 @@ impl Drop for Gpu {
 }
 
 impl DeviceMemory {
-    /// Where it starts on the device.
+    /// Returns the address on the device.
     pub(crate) fn address(&self) -> sys::CUdeviceptr {
         self.address
     }
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -254,7 +253,7 @@ impl DeviceMemory {
             .map_err(|error| fault("writing device memory", error))
     }
 
-    /// Repeats the pattern from the start to the end.
+    /// Fills the memory with repetitions of the pattern.
     pub(crate) fn fill(&self, pattern: &[u8]) -> Result<(), RemoteError> {
         if pattern.is_empty() {
             return Err(bad("nothing to fill a buffer with"));
@@ -262,7 +261,7 @@ impl DeviceMemory {
         let size = usize::try_from(self.bytes).map_err(|_| bad("a buffer past the address space"))?;
         let mut filled = pattern.len().min(size);
         self.write(0, &pattern[..filled])?;
-        // What is there already is copied behind itself: the filled part, a multiple of the pattern, doubles.
+        // The filled part, a multiple of the pattern, is copied behind itself, so that it doubles in each step.
         while filled < size {
             let part = filled.min(size - filled);
             let behind = self.address + filled as u64;
@@ -288,7 +287,7 @@ impl DeviceMemory {
         Ok(data)
     }
 
-    /// The address of `bytes` bytes at `offset`, which have to lie inside.
+    /// Returns the address of `bytes` bytes at `offset`, after checking that they lie inside.
     fn range(&self, offset: u64, bytes: u64) -> Result<sys::CUdeviceptr, RemoteError> {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes => Ok(self.address + offset),
@@ -308,12 +307,12 @@ impl Drop for DeviceMemory {
     }
 }
 
-/// A request that cannot be served as it stands.
+/// Makes the error of an invalid request.
 pub(crate) fn bad(reason: &str) -> RemoteError {
     RemoteError::BadRequest(reason.to_owned())
 }
 
-/// A driver error as a value.
+/// Converts a driver error to a value.
 pub(crate) fn fault(during: &str, error: DriverError) -> RemoteError {
     let text = |text: Result<&std::ffi::CStr, DriverError>| {
         text.map_or_else(|_| "unknown error".to_owned(), |text| text.to_string_lossy().into_owned())
@@ -328,7 +327,7 @@ pub(crate) fn fault(during: &str, error: DriverError) -> RemoteError {
     })
 }
 
-/// The errors after which a context answers nothing but the same error: faults of a kernel and of the memory.
+/// Reports whether a context returns this error for every later call: faults of a kernel and of the memory.
 fn is_sticky(code: u32) -> bool {
     matches!(code, 214 | 700 | 702 | 709 | 710 | 714..=719 | 721 | 999)
 }
@@ -390,7 +389,7 @@ fn device_info(ordinal: c_int) -> Result<DeviceInfo, DriverError> {
     })
 }
 
-/// Why the driver does not start, in plain words where the cause is a common one.
+/// Returns the reason why the driver does not start, in plain words for the common causes.
 fn explain_start(error: DriverError) -> String {
     match error.0 as u32 {
         34 => "only the toolkit's stub of the driver library was found".to_owned(),

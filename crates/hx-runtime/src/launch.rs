@@ -1,8 +1,8 @@
-//! Launching a kernel: what it was given is checked against what it declares, and then it runs.
+//! Launches a kernel: checks the arguments against the kernel's declaration, then runs it.
 //!
-//! The checks are what makes a launch sound on the host's side: the driver reads as many parameter bytes as the kernel
-//! declares, whatever it was given. What the kernel does with its pointers is its own affair and ends, at worst, in a
-//! fault that the client hears of.
+//! The checks make a launch sound on the host's side: the driver reads as many parameter bytes as the kernel declares, however
+//! many it is given. The kernel's use of its pointers cannot be checked; at worst it ends in a fault, which is reported to the
+//! client.
 
 #![allow(unsafe_code)]
 
@@ -15,10 +15,10 @@ use hx_worker::protocol::{Blob, LaunchRequest, RemoteError, WireArg};
 
 use crate::gpu::{DeviceMemory, Gpu, bad, fault};
 
-/// Past this, a kernel has to ask for its dynamic shared memory.
+/// A kernel needs an opt-in for more dynamic shared memory than this.
 const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 
-/// The blob of each argument that comes back.
+/// The blob of each argument that is sent back.
 pub(crate) type Outputs = BTreeMap<usize, Blob>;
 
 /// A kernel that is ready to run, with the memory of its buffers.
@@ -30,11 +30,11 @@ pub(crate) struct Prepared {
     cluster: [u32; 3],
     threads: u32,
     shared_bytes: u32,
-    /// Fresh memory by the position of its argument, and whether it is read back.
+    /// Fresh memory, keyed by the position of its argument, and whether it is read back.
     fresh: BTreeMap<usize, (DeviceMemory, bool)>,
 }
 
-/// The bytes of one parameter, aligned as strictly as any parameter is.
+/// The bytes of a parameter, with the strictest alignment of any parameter.
 struct ParamBytes {
     chunks: Vec<Chunk>,
     size: usize,
@@ -54,7 +54,7 @@ impl ParamBytes {
     }
 }
 
-/// Runs a kernel once; gives the writable buffers as blobs, and the time in milliseconds.
+/// Runs a kernel once. Returns the writable buffers as blobs, and the time in milliseconds.
 pub(crate) fn launch(
     gpu: &mut Gpu,
     resident: &BTreeMap<u64, DeviceMemory>,
@@ -75,7 +75,7 @@ pub(crate) fn launch(
     Ok((outputs, results, gpu_ms))
 }
 
-/// Looks the kernel up and checks what it was given; allocates and fills its fresh buffers.
+/// Looks the kernel up, checks its arguments, and allocates and fills its fresh buffers.
 pub(crate) fn prepare(
     gpu: &mut Gpu,
     resident: &BTreeMap<u64, DeviceMemory>,
@@ -129,7 +129,7 @@ fn blob_of(blobs: &[Vec<u8>], blob: Blob) -> Result<&Vec<u8>, RemoteError> {
     blobs.get(blob).ok_or_else(|| bad("an argument without its bytes"))
 }
 
-/// Threads and shared memory against the limits of the kernel and the device; raises the kernel's own limit.
+/// Checks threads and shared memory against the limits of the kernel and the device, and raises the kernel's own limit.
 fn check_limits(gpu: &Gpu, function: sys::CUfunction, request: &LaunchRequest) -> Result<(), RemoteError> {
     use sys::CUfunction_attribute_enum as Attribute;
     let LaunchRequest { symbol, threads, shared_bytes, .. } = request;
@@ -164,8 +164,8 @@ fn check_limits(gpu: &Gpu, function: sys::CUfunction, request: &LaunchRequest) -
     Ok(())
 }
 
-/// The given parameters against those that the kernel declares, in number and size.
-/// A launch that is right makes no call that fails, so that compute-sanitizer stays silent.
+/// Checks the parameters against the kernel's declaration, in number and size. A correct launch makes no failing call, so that
+/// compute-sanitizer stays silent.
 fn check_params(
     symbol: &str,
     function: sys::CUfunction,
@@ -196,7 +196,7 @@ fn check_params(
     Ok(())
 }
 
-/// Offset and size of a parameter.
+/// Returns offset and size of a parameter.
 fn declared(function: sys::CUfunction, at: usize) -> Option<(usize, usize)> {
     let (mut offset, mut size) = (0usize, 0usize);
     // SAFETY: the function came from a loaded module, both results are live places, and an index past the last
@@ -206,10 +206,10 @@ fn declared(function: sys::CUfunction, at: usize) -> Option<(usize, usize)> {
 }
 
 impl Prepared {
-    /// Runs to the end; gives the time on the device in milliseconds.
+    /// Runs the kernel to its end. Returns the time on the device in milliseconds.
     fn run(&mut self, [start, stop]: [sys::CUevent; 2]) -> Result<f32, RemoteError> {
         if self.grid.contains(&0) {
-            // Nothing to do, which the driver would call an error.
+            // The driver rejects an empty grid, so it is not launched.
             return Ok(0.0);
         }
         let during = self.during();
@@ -226,7 +226,7 @@ impl Prepared {
         }
     }
 
-    /// Name of the kernel.
+    /// Returns the name of the kernel.
     pub(crate) fn symbol(&self) -> &str {
         &self.symbol
     }
@@ -235,7 +235,7 @@ impl Prepared {
         format!("running `{}`", self.symbol)
     }
 
-    /// Puts the kernel on the stream; an empty grid, which the driver would call an error, is nothing to do.
+    /// Enqueues the kernel on the stream. An empty grid, which the driver rejects, is not launched.
     pub(crate) fn start(&mut self, stream: sys::CUstream) -> Result<(), RemoteError> {
         if self.grid.contains(&0) {
             return Ok(());
@@ -264,7 +264,7 @@ impl Prepared {
             sharedMemBytes: self.shared_bytes,
             hStream: stream,
             attrs: attributes.as_mut_ptr(),
-            // At most one was pushed.
+            // At most one attribute was pushed.
             numAttrs: u32::from(!attributes.is_empty()),
         };
         // SAFETY: the function's module is loaded; `pointers` holds one pointer for each declared parameter, each to

@@ -1,9 +1,10 @@
 //! The inside of the worker process: the CUDA compiler, loading, launching and device memory.
 //!
-//! The only crate that calls CUDA, and the only one with `unsafe` code: [`nvrtc`] at the compiler library, [`cublaslt`]
-//! at the matrix library, [`gpu`], [`launch`], [`timing`] and [`flush`] at the driver. Everything here runs in a child process of the client in `hx-worker`, which also holds the messages,
-//! the cache and the search for files.
-//! This crate knows no hx source and no tile; it compiles text and runs symbols.
+//! This is the only crate that calls CUDA, and the only one with `unsafe` code: [`nvrtc`] calls the compiler library,
+//! [`cublaslt`] the matrix library, and [`gpu`], [`launch`], [`timing`] and [`flush`] the driver. It runs in a child
+//! process of the client in `hx-worker`, which also has the messages, the cache and the search for files.
+//!
+//! Invariant: the crate knows no hx source and no tile; it compiles text and runs symbols.
 //!
 //! Start at [`serve`].
 

@@ -1,4 +1,4 @@
-//! Loading the vendor's libraries from the very files that the search found.
+//! Loads the vendor's libraries from exactly the files that the search found.
 
 #![allow(unsafe_code)]
 
@@ -13,7 +13,7 @@ pub(crate) fn load_for_good(path: &Path, component: Component) -> Result<&'stati
     // initializers are as trusted as those of any library of the toolkit.
     let library = unsafe { open(path) };
     match library {
-        // Never unloaded: the library keeps threads and state that do not survive that.
+        // The library is never unloaded, because it keeps threads and state that do not survive unloading.
         Ok(library) => Ok(Box::leak(Box::new(library))),
         Err(error) => {
             let reason = format!("`{}` cannot be loaded: {}", path.display(), one_line(&error));
@@ -22,10 +22,10 @@ pub(crate) fn load_for_good(path: &Path, component: Component) -> Result<&'stati
     }
 }
 
-/// A function of a library, by its name.
+/// Looks up a function of a library by its name.
 ///
 /// # Safety
-/// `F` is the type that the library documents for a function of that name.
+/// `F` must be the type that the library documents for a function of that name.
 pub(crate) unsafe fn function<F: Copy>(library: &'static Library, name: &str) -> Result<F, String> {
     // SAFETY: as promised by the caller; the library is never unloaded.
     unsafe { library.get::<F>(name.as_bytes()) }.map(|symbol| *symbol).map_err(|error| one_line(&error))

@@ -1,10 +1,9 @@
-//! The CUDA compiler library, called directly.
+//! Calls the CUDA compiler library directly.
 //!
-//! The library is loaded from the very file that the search found. cudarc would ask the loader by name and take
-//! whatever comes first on its path, so its NVRTC half is not used; the ten functions needed here have been stable
-//! since they exist.
-//! The companion library with the built-in definitions is loaded before it, by its full path: NVRTC asks the loader
-//! for it by name only, and the loader answers with a library of that name that is already there.
+//! Exactly the file that the search found is loaded. cudarc would ask the loader by name and take the first library on its path,
+//! so its NVRTC half is not used. The ten functions needed here have never changed. The companion library with the built-in
+//! definitions is loaded first, by its full path: NVRTC asks the loader for it by name only, and the loader returns a library of
+//! that name that is already loaded.
 
 #![allow(unsafe_code)]
 
@@ -22,7 +21,7 @@ const BUILTIN_OPERATION_FAILURE: c_int = 7;
 
 type Program = *mut c_void;
 
-/// The functions of the library; a status of 0 is success.
+/// The functions of the library. A status of 0 means success.
 #[derive(Clone, Copy)]
 struct Api {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int,
@@ -56,7 +55,7 @@ pub(crate) struct Nvrtc {
 }
 
 impl Nvrtc {
-    /// Loads the library and its companion; both stay for the life of the process.
+    /// Loads the library and its companion. Both stay loaded for the life of the process.
     pub(crate) fn load(files: &NvrtcFiles) -> Result<Nvrtc, Absence> {
         if let Some(builtins) = &files.builtins {
             load_for_good(builtins, Component::Nvrtc)?;
@@ -77,17 +76,17 @@ impl Nvrtc {
         }
     }
 
-    /// Where it was loaded from.
+    /// Returns the files from which it was loaded.
     pub(crate) fn files(&self) -> &NvrtcFiles {
         &self.files
     }
 
-    /// Major and minor version.
+    /// Returns the major and minor version.
     pub(crate) fn version(&self) -> (u32, u32) {
         self.version
     }
 
-    /// Compiles a job to code and the log.
+    /// Compiles a job. Returns the code and the log.
     pub(crate) fn compile(&self, job: &CompileJob) -> Result<(Vec<u8>, String), RemoteError> {
         let options = options_of(job)
             .into_iter()
@@ -146,14 +145,14 @@ impl Nvrtc {
     }
 }
 
-/// A program of the library, destroyed in the end.
+/// A program of the library. It is destroyed when dropped.
 struct ProgramGuard<'a> {
     nvrtc: &'a Nvrtc,
     handle: Program,
 }
 
 impl ProgramGuard<'_> {
-    /// Reads one of the results, or the status of the failure.
+    /// Reads one of the results, or returns the status of the failure.
     fn content(&self, size_of: Size, content_of: Content) -> Result<Vec<u8>, c_int> {
         let mut size = 0usize;
         // SAFETY: the program is live and `size` is a live place for the result.
@@ -175,7 +174,7 @@ impl Drop for ProgramGuard<'_> {
     }
 }
 
-/// The command line of a job. PTX is asked of a virtual architecture, where the assembler has no part.
+/// Returns the options of a job. PTX is compiled for a virtual architecture, without the assembler's options.
 fn options_of(job: &CompileJob) -> Vec<String> {
     let arch = match job.want {
         Want::Cubin => job.arch.clone(),
@@ -200,7 +199,7 @@ fn without_final_zeros(mut bytes: &[u8]) -> &[u8] {
     bytes
 }
 
-/// The log without the assembler's own timing, the one thing in it that differs from run to run.
+/// Removes the assembler's own timing from the log. It is the only part that differs between runs.
 fn without_times(log: &str) -> String {
     log.split_inclusive('\n').filter(|line| !line.contains(": Compile time = ")).collect()
 }

@@ -1,7 +1,7 @@
-//! The main loop of the worker: one request, one reply, until the client closes the pipe.
+//! The main loop of the worker: one reply for each request, until the client closes the pipe.
 //!
-//! Requests are read on a thread of their own, which notices a client that is gone even while a kernel spins, so that
-//! no worker stays behind.
+//! A separate thread reads the requests. It notices even during a hanging kernel that the client is gone, so that no worker is
+//! left running.
 
 use std::any::Any;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -22,11 +22,11 @@ use hx_worker::protocol::{
 use crate::gpu::Gpus;
 use crate::nvrtc::Nvrtc;
 
-/// How long a request may go on after the client is gone.
+/// The time after which a request is aborted when the client is gone.
 const ORPHAN_TIME: Duration = Duration::from_secs(2);
 
-/// Answers requests from `input` on `output` until `input` ends.
-/// The exit code is 0 then, and 1 when the input is no protocol or the output cannot be written.
+/// Answers requests from `input` on `output` until `input` ends. Returns exit code 0 then, and 1 if the input violates the
+/// protocol or the output cannot be written.
 pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> ExitCode {
     let mut output = BufWriter::new(output);
     let hello = Frame::new(&Hello { protocol: PROTOCOL_VERSION }, Vec::new());
@@ -52,21 +52,22 @@ pub fn serve(input: impl Read + Send + 'static, output: impl Write) -> ExitCode 
             break ExitCode::FAILURE;
         }
     };
-    // Device memory and contexts go back before the reading thread is told that all is done.
+    // Device memory and contexts are released before the reading thread is told that the worker has finished.
     drop(worker);
     finished.store(true, Ordering::Release);
     code
 }
 
-/// Reads on a thread that outlives a hang of the others: in a kernel, in a compile, and in the constructor of a library.
+/// Reads frames on a thread that keeps running while the others hang: in a kernel, in a compile, or in the constructor of a
+/// library.
 ///
-/// The constructor runs under the loader's lock, which a thread takes for its first thread-local value with a destructor. A
-/// channel that waits has such a value. So this thread waits for nothing but its input and the clock.
+/// A constructor runs under the loader's lock. A thread needs that lock for its first thread-local value with a destructor, and a
+/// waiting channel has such a value. Therefore this thread waits only for its input and for the clock.
 fn read_frames(
     input: impl Read + Send + 'static,
     finished: Arc<AtomicBool>,
 ) -> Receiver<Result<Frame, FrameError>> {
-    // Without a bound a send never waits; the client sends one request at a time.
+    // The channel is unbounded, so that sending never waits. The client sends one request at a time.
     let (deliver, frames) = channel();
     thread::spawn(move || {
         let mut input = BufReader::new(input);
@@ -80,7 +81,7 @@ fn read_frames(
         let left = Instant::now();
         while !finished.load(Ordering::Acquire) {
             if left.elapsed() > ORPHAN_TIME {
-                // Something is under way that nobody waits for; leaving in order could wait for it too.
+                // A request is running for which no client waits. An orderly exit could wait for it too.
                 std::process::abort();
             }
             thread::sleep(Duration::from_millis(5));
@@ -97,7 +98,7 @@ struct Worker {
 }
 
 impl Worker {
-    /// cudarc panics at a symbol that a driver lacks; that is an answer like any other.
+    /// Answers a request, and turns a panic into an error. cudarc panics if a driver lacks a symbol.
     fn answer_safely(&mut self, request: Request, blobs: Vec<Vec<u8>>) -> Answer {
         catch_unwind(AssertUnwindSafe(|| self.answer(request, blobs))).unwrap_or_else(|panic| {
             Err(RemoteError::BadRequest(format!("the worker panicked: {}", text_of(&*panic))))

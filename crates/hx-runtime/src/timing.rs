@@ -1,8 +1,8 @@
-//! Timing works on a device, in turn, and running steps once.
+//! Times works on a device, interleaved, and runs steps once.
 //!
-//! A round runs every work once. Everything of the reported rounds is put on the stream before anything is waited for,
-//! so that the device never idles between an event and what it times: the emptying of the cache, which is not timed,
-//! takes longer than the host needs to enqueue what follows.
+//! A round runs every work once. All reported rounds are enqueued on the stream before the host waits, so that the device never
+//! idles between an event and the work that it times: the flush of the cache, which is not timed, takes longer than the host
+//! needs to enqueue the following work.
 
 #![allow(unsafe_code)]
 
@@ -18,7 +18,7 @@ use crate::flush::Flush;
 use crate::gpu::{DeviceMemory, Gpu, bad, fault};
 use crate::launch::{Prepared, prepare};
 
-/// A step with all it needs.
+/// A step with everything that it needs to run.
 enum Ready {
     Launch(Box<Prepared>),
     Gemm(Box<Gemm>),
@@ -47,7 +47,7 @@ impl Ready {
     }
 }
 
-/// Runs steps once and waits for each, so that a fault has the name of its step.
+/// Runs steps once, and waits for each, so that a fault names its step.
 pub(crate) fn run(
     gpu: &mut Gpu,
     resident: &BTreeMap<u64, DeviceMemory>,
@@ -67,7 +67,7 @@ fn run_each(steps: &mut [Ready]) -> Result<(), RemoteError> {
     Ok(())
 }
 
-/// The times of each work's runs in milliseconds, by the plan.
+/// Times works by the plan. Returns the milliseconds of each work's runs.
 pub(crate) fn time(
     gpu: &mut Gpu,
     resident: &BTreeMap<u64, DeviceMemory>,
@@ -84,7 +84,7 @@ pub(crate) fn time(
         ready.push(variants.collect::<Result<Vec<_>, _>>()?);
     }
     let flush = if plan.flush_l2 { Some(Flush::new(gpu)?) } else { None };
-    // The first round waits for each step: a fault gets its name, and code is loaded.
+    // The first round waits for each step, so that a fault names its step and all code is loaded.
     for variant in ready.iter_mut().flatten() {
         run_each(variant)?;
     }
@@ -92,7 +92,7 @@ pub(crate) fn time(
     report(&mut ready, flush.as_ref(), plan.rounds(round_ms))
 }
 
-/// Unreported rounds; gives the milliseconds that one of the last took on the host's clock.
+/// Runs unreported rounds. Returns the milliseconds of the fastest on the host's clock.
 fn warm_up(
     works: &mut [Vec<Vec<Ready>>],
     flush: Option<&Flush>,
@@ -114,7 +114,7 @@ fn warm_up(
         }
         wait(stream, "warming up")?;
         rounds += 1;
-        // The clocks rise meanwhile, so the fastest round tells most of those to come.
+        // The clocks rise meanwhile, so the fastest round is the best estimate for the following ones.
         round_ms = round_ms.min(elapsed() - before);
         let warm = rounds >= plan.warmup && elapsed() >= f64::from(plan.warmup_ms);
         if warm || elapsed() >= f64::from(plan.budget_ms.max(plan.warmup_ms)) {
@@ -162,11 +162,11 @@ fn wait(stream: sys::CUstream, during: &str) -> Result<(), RemoteError> {
     unsafe { result::stream::synchronize(stream) }.map_err(|error| fault(during, error))
 }
 
-/// Events in pairs, destroyed in the end.
+/// Pairs of events. They are destroyed when dropped.
 #[derive(Default)]
 struct Events {
     pairs: Vec<[sys::CUevent; 2]>,
-    /// The first of a pair whose second could not be made.
+    /// The first event of a pair whose second could not be created.
     single: Option<sys::CUevent>,
 }
 

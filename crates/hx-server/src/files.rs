@@ -1,4 +1,4 @@
-//! Files by their addresses: open documents, files on disk, the standard library.
+//! Maps URIs to files: open documents, files on disk, the standard library.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use tower_lsp::ls_types::Uri;
 
 use crate::questions::Touched;
 
-/// A document that the client holds.
+/// A document that is open in the client.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
-    /// As the client writes it.
+    /// The URI in the client's spelling.
     pub(crate) uri: Uri,
     pub(crate) version: i32,
     pub(crate) file: SourceFile,
@@ -58,7 +58,7 @@ impl Documents {
     }
 }
 
-/// The path that an address means. An address that is no file, as of a text that was never saved, has a path of its own.
+/// Returns the path of a URI. A URI that is not a file, for example an unsaved text, gets a path under `/unsaved`.
 pub(crate) fn path_of(uri: &Uri) -> String {
     if uri.scheme().as_str() == "file"
         && let Some(path) = uri.to_file_path()
@@ -69,7 +69,7 @@ pub(crate) fn path_of(uri: &Uri) -> String {
     format!("/unsaved/{name}")
 }
 
-/// The texts of the standard library as files, for editors that open them. Written when first asked for.
+/// Files with the texts of the standard library, for editors that open them. Each is written at its first use.
 #[derive(Debug)]
 pub(crate) struct StdFolder {
     root: Option<PathBuf>,
@@ -81,14 +81,14 @@ impl StdFolder {
         Arc::new(StdFolder { root, written: Mutex::default() })
     }
 
-    /// The file of the standard library that a path below the folder means.
+    /// Returns the file of the standard library at a path below the folder.
     pub(crate) fn file(&self, db: &Database, path: &str) -> Option<SourceFile> {
         let inside = Path::new(path).strip_prefix(self.root.as_ref()?).ok()?;
         let inside = inside.to_string_lossy().replace('\\', "/");
         module_files(db, db.workspace()).get(&(FileKind::Std, inside)).copied()
     }
 
-    /// The address of a file of the standard library.
+    /// Returns the URI of a file of the standard library.
     fn uri(&self, db: &Database, file: SourceFile) -> Option<Uri> {
         let shown = file.path(db);
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +112,7 @@ fn write_once(path: &Path, text: &str) -> std::io::Result<()> {
     std::fs::set_permissions(path, permissions)
 }
 
-/// The address of a file.
+/// Returns the URI of a file.
 pub(crate) fn uri_of(db: &Database, documents: &Documents, std: &StdFolder, file: SourceFile) -> Option<Uri> {
     if let Some(document) = documents.of(file) {
         return Some(document.uri.clone());

@@ -1,10 +1,12 @@
 //! The language server: the protocol, one loop that owns the database, and conversions.
 //!
-//! Handlers run on the protocol's thread and do nothing but forward, before they first wait. One loop on a thread of its own
-//! owns the database and is its only writer; readers get snapshots and run on a bounded pool. What is answered is computed
-//! by `hx-ide`; the types of the protocol are converted in `to_proto.rs` and `from_proto.rs` and nowhere else.
-//! Bytes become messages in `wire.rs`; `transport.rs` sees to it that each request has one answer.
-//! Start at [`serve`], then `main_loop.rs`.
+//! Handlers run on the protocol's thread, and only forward messages before their first wait. Readers get snapshots and
+//! run on a bounded pool. `hx-ide` computes the answers. Only `to_proto.rs` and `from_proto.rs` convert types of the
+//! protocol. `wire.rs` turns bytes into messages; `transport.rs` guarantees that each request has exactly one answer.
+//!
+//! Invariant: one loop, on its own thread, owns the database and is its only writer.
+//!
+//! Start at [`serve`], then read `main_loop.rs`.
 
 mod backend;
 mod compile;
@@ -31,27 +33,27 @@ use tower_lsp::LspService;
 
 use crate::backend::Backend;
 
-/// What the process around the server decides.
+/// Settings that the surrounding process chooses.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How to start the worker process that compiles CUDA text.
+    /// The command that starts the worker process, which compiles CUDA text.
     pub worker: WorkerCommand,
-    /// Where compiled kernels are kept.
+    /// The cache of compiled kernels.
     pub cache: Option<Cache>,
-    /// Where the texts of the standard library are put for editors that want to open them.
+    /// The folder for texts of the standard library, for editors that open them.
     pub std_folder: Option<PathBuf>,
-    /// Questions answered at the same time; by default as many as there are cores, at least two and at most four.
+    /// Number of questions that are answered concurrently. The default is the number of cores, at least two and at most four.
     pub readers: Option<usize>,
 }
 
 impl Config {
-    /// With a worker and nothing else.
+    /// Makes a configuration with a worker and defaults.
     pub fn new(worker: WorkerCommand) -> Config {
         Config { worker, cache: None, std_folder: None, readers: None }
     }
 }
 
-/// Serves one client until it says `exit` or goes away. Returns whether it said `shutdown` before that.
+/// Serves one client until it sends `exit` or disconnects. Returns whether it sent `shutdown` before.
 pub async fn serve<I, O>(input: I, output: O, config: Config) -> bool
 where
     I: AsyncRead + Unpin,
@@ -71,14 +73,14 @@ where
     stopped.load(std::sync::atomic::Ordering::SeqCst)
 }
 
-/// Serves the client on the standard streams. Returns whether it ended as the protocol asks.
+/// Serves the client on the standard streams. Returns whether the client ended the session as the protocol requires.
 ///
 /// # Errors
-/// When the threads of the server cannot be started.
+/// If the threads of the server cannot be started.
 pub fn serve_stdio(config: Config) -> std::io::Result<bool> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let ended = runtime.block_on(serve(tokio::io::stdin(), tokio::io::stdout(), config));
-    // A read of standard input cannot be interrupted, and the client may keep it open.
+    // A read of standard input cannot be interrupted, and the client may keep it open: do not wait for it.
     runtime.shutdown_background();
     Ok(ended)
 }

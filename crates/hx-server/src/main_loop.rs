@@ -1,9 +1,8 @@
-//! The one loop that owns the database: it applies changes in the order in which they came, hands questions to readers
-//! with a snapshot each, and sends diagnostics.
+//! The loop that owns the database. It applies changes in the order of their messages, hands questions with a snapshot to
+//! readers, and sends diagnostics.
 //!
-//! A question gets its snapshot when a reader is free and not before, so that no waiting question keeps a write waiting.
-//! Diagnostics are jobs keyed by file: a newer one replaces one that waits, and one that comes late is dropped by its
-//! generation.
+//! A question gets its snapshot only when a reader is free, so a waiting question never delays a write. Diagnostics are jobs
+//! keyed by file: a newer job replaces one that waits, and the result of an outdated generation is dropped.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,18 +23,18 @@ use crate::state::{Shared, Snapshot, user_files};
 use crate::task::{Attempt, Task, internal, modified};
 use crate::to_proto;
 
-/// What the loop hears.
+/// A message to the loop.
 pub(crate) enum Event {
-    /// A change of the database, with the name of the message that asked for it.
+    /// A change of the database, with the name of the message that requested it.
     Write(&'static str, Box<dyn FnOnce(&mut Writer) + Send>),
     Read(Task),
-    /// A reader is free again; a task that was outdated comes back.
+    /// A reader is free again; a task whose answer became outdated comes back.
     Free(Option<Task>),
     Diagnosed(Diagnosed),
     Stop,
 }
 
-/// What a file was found to have.
+/// The diagnostics of a file at one generation.
 #[derive(Debug)]
 pub(crate) struct Diagnosed {
     file: SourceFile,
@@ -43,19 +42,19 @@ pub(crate) struct Diagnosed {
     found: Result<Vec<Diagnostic>, Cancelled>,
 }
 
-/// What changes may change.
+/// The state that changes may modify.
 #[derive(Debug)]
 pub(crate) struct Writer {
     pub(crate) db: Database,
     pub(crate) shared: Shared,
     pub(crate) client: ToClient,
-    /// How many changes there were.
+    /// Number of changes so far.
     pub(crate) generation: u64,
-    /// Files that wait for diagnostics, those that someone looks at first.
+    /// Files that wait for diagnostics; open documents come first.
     waiting: VecDeque<SourceFile>,
-    /// What was sent last for each file, and of which version of an open document.
+    /// The diagnostics sent last for each file, with the version of the document if it was open.
     published: BTreeMap<SourceFile, (Option<i32>, Vec<Diagnostic>)>,
-    /// The client has said that it is ready.
+    /// The client has sent `initialized`.
     pub(crate) ready: bool,
 }
 
@@ -66,14 +65,14 @@ struct MainLoop {
     pool: Pool,
     free: usize,
     questions: VecDeque<Task>,
-    /// A diagnostics job at work, by file, with its generation.
+    /// The running diagnostics job of each file, with its generation.
     diagnosing: BTreeMap<SourceFile, u64>,
 }
 
-/// Runs until it is told to stop.
+/// Runs until the loop is told to stop.
 ///
 /// # Errors
-/// When there are no threads.
+/// If no thread can be started.
 pub(crate) fn run(
     shared: Shared,
     client: ToClient,
@@ -100,7 +99,7 @@ pub(crate) fn run(
 impl MainLoop {
     fn run(mut self) {
         while let Ok(first) = self.events.recv() {
-            // All that is there is heard before anything is computed: of a burst only the end is looked at.
+            // Handle all waiting messages before any computation: after a burst of edits only the last text is computed.
             let mut next = Some(first);
             while let Some(event) = next {
                 if self.hear(event).is_break() {
@@ -131,7 +130,7 @@ impl MainLoop {
             }
             Event::Free(task) => {
                 self.free += 1;
-                // It has waited longest.
+                // The task has waited longest, so it comes first.
                 if let Some(task) = task {
                     self.questions.push_front(task);
                 }
@@ -141,7 +140,7 @@ impl MainLoop {
         std::ops::ControlFlow::Continue(())
     }
 
-    /// Gives free readers something to do: questions first.
+    /// Gives work to free readers. Questions have priority over diagnostics.
     fn hand_out(&mut self) {
         while self.free > 0 {
             if let Some(task) = self.questions.pop_front() {
@@ -172,7 +171,7 @@ impl MainLoop {
         });
     }
 
-    /// Whether a question means the same of the newest text as of the one that it was asked of.
+    /// Reports whether a question still has the same meaning for the newest text as for the text it was asked about.
     fn stands(&self, task: &Task) -> bool {
         let document = task.subject.as_ref().and_then(|about| self.writer.shared.documents.get(&about.path));
         let (Some(about), Some(document)) = (&task.subject, document) else { return true };
@@ -192,7 +191,7 @@ impl MainLoop {
         }
     }
 
-    /// The rest of the line behind the place of an open document.
+    /// Returns the rest of the line after a place in an open document.
     fn behind(&self, about: &Subject) -> Option<String> {
         let file = self.writer.shared.documents.get(&about.path)?.file;
         let (db, encoding) = (&self.writer.db, self.writer.shared.client.encoding);
@@ -231,7 +230,8 @@ impl MainLoop {
             self.diagnosing.remove(&done.file);
         }
         match done.found {
-            // The change that cancelled it has put the files that are open in the queue again; others wait for this.
+            // The change that cancelled this job has queued open documents again. Queue this file as well, in case it is not
+            // open.
             Err(_) => self.writer.diagnose(done.file),
             Ok(_) if done.generation < self.writer.generation && self.writer.is_waiting(done.file) => {}
             Ok(found) => self.writer.publish(done.file, found),
@@ -239,15 +239,15 @@ impl MainLoop {
     }
 }
 
-/// Runs one attempt; true if the question is to be asked again.
+/// Runs one attempt to answer. Returns true if the question has to be asked again.
 fn answer(task: &mut Task, snapshot: Snapshot, client: &ToClient) -> bool {
     if !task.slot.begin(snapshot.db.cancellation_token()) {
         return false;
     }
-    // Conversions ask the database too, outside of what `hx-ide` catches.
+    // Conversions also query the database, so they need this catch in addition to the one in `hx-ide`.
     let attempt = catch_unwind(AssertUnwindSafe(|| hx_ide::catch(|| task.run(&snapshot))));
     task.slot.end();
-    // Writes wait for it.
+    // Release the snapshot first, because writes wait for it.
     drop(snapshot);
     match attempt {
         Ok(Ok(Attempt::Answered)) => false,
@@ -255,7 +255,7 @@ fn answer(task: &mut Task, snapshot: Snapshot, client: &ToClient) -> bool {
             task.refuse(Error::request_cancelled());
             false
         }
-        // Whether it still means the same is decided when a reader is free for it.
+        // Whether the question still has the same meaning is checked when a reader is free for it.
         Ok(Ok(Attempt::Outdated) | Err(Cancelled::Outdated)) => true,
         Err(panic) => {
             let text = panic_text(&*panic);
@@ -273,9 +273,9 @@ pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
 }
 
 impl Writer {
-    /// Puts a file in the queue for diagnostics.
+    /// Queues a file for diagnostics.
     pub(crate) fn diagnose(&mut self, file: SourceFile) {
-        // A client that asks for diagnostics is not sent any.
+        // A client that pulls diagnostics is not sent any.
         if self.shared.client.pulls || !self.db.workspace().files(&self.db).contains(&file) {
             return;
         }
@@ -292,7 +292,7 @@ impl Writer {
         self.waiting.contains(&file)
     }
 
-    /// After a change of a document: it and the other open ones.
+    /// Queues the changed document and the other open ones, after a change of a document.
     pub(crate) fn diagnose_open(&mut self, first: Option<SourceFile>) {
         let open: Vec<SourceFile> = self.shared.documents.iter().map(|(_, document)| document.file).collect();
         for file in open.into_iter().filter(|file| Some(*file) != first).chain(first) {
@@ -301,7 +301,7 @@ impl Writer {
         }
     }
 
-    /// After a change that may reach every file.
+    /// Queues all files, after a change that may affect every file.
     pub(crate) fn diagnose_all(&mut self) {
         for file in user_files(&self.db) {
             self.diagnose(file);
@@ -312,11 +312,11 @@ impl Writer {
         }
     }
 
-    /// Sends what a file has, unless the client knows.
+    /// Sends the diagnostics of a file, unless the client already has them.
     fn publish(&mut self, file: SourceFile, found: Vec<Diagnostic>) {
         let version = self.shared.documents.of(file).map(|document| document.version);
         let known = self.published.get(&file).map(|(version, found)| (*version, found.as_slice()));
-        // The version of an open document is news even where the findings are not.
+        // A new version of an open document is sent even if its diagnostics are unchanged.
         if known.unwrap_or_default() == (version, found.as_slice()) {
             return;
         }
@@ -326,7 +326,7 @@ impl Writer {
         self.published.insert(file, (version, found));
     }
 
-    /// Takes back what was said of a file that is gone.
+    /// Clears the diagnostics of a file that no longer exists.
     pub(crate) fn unpublish(&mut self, file: SourceFile, uri: tower_lsp::ls_types::Uri) {
         self.waiting.retain(|waiting| *waiting != file);
         if self.published.remove(&file).is_some() {
@@ -334,7 +334,7 @@ impl Writer {
         }
     }
 
-    /// Asks the client to ask again for all that is drawn into the text.
+    /// Asks the client to request hints, lenses, tokens and diagnostics again.
     pub(crate) fn refresh(&self) {
         if !self.ready {
             return;

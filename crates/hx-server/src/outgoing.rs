@@ -1,4 +1,4 @@
-//! What the server says by itself, in order: diagnostics, messages, requests to ask again.
+//! Messages that the server sends on its own initiative, in order: diagnostics, messages, refresh requests.
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tower_lsp::Client;
@@ -7,7 +7,7 @@ use tower_lsp::ls_types::{
     Registration, Uri,
 };
 
-/// One message to the client.
+/// A message to the client.
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     Publish {
@@ -17,7 +17,7 @@ pub(crate) enum Outgoing {
     },
     Log(MessageType, String),
     Show(MessageType, String),
-    /// Asks for hints, lenses, tokens or diagnostics again.
+    /// Asks the client to request hints, lenses, tokens or diagnostics again.
     Refresh(Refresh),
     WatchFiles,
 }
@@ -30,12 +30,12 @@ pub(crate) enum Refresh {
     Diagnostics,
 }
 
-/// The way to the client, for any thread.
+/// A channel to the client that any thread can use.
 #[derive(Clone, Debug)]
 pub(crate) struct ToClient(pub(crate) UnboundedSender<Outgoing>);
 
 impl ToClient {
-    /// A client that went away hears nothing.
+    /// Sends a message. If the client has disconnected, the message is dropped.
     pub(crate) fn send(&self, message: Outgoing) {
         let _ = self.0.send(message);
     }
@@ -45,7 +45,8 @@ impl ToClient {
     }
 }
 
-/// Sends what comes, until every sender is gone. Requests are not waited for: a client that never answers keeps nothing up.
+/// Sends messages until every sender is dropped. Does not wait for answers to requests, so a client that never answers blocks
+/// nothing.
 pub(crate) async fn forward(client: Client, mut messages: UnboundedReceiver<Outgoing>) {
     while let Some(message) = messages.recv().await {
         match message {
@@ -57,7 +58,7 @@ pub(crate) async fn forward(client: Client, mut messages: UnboundedReceiver<Outg
             Outgoing::Refresh(what) => {
                 let client = client.clone();
                 tokio::spawn(async move {
-                    // A refusal means that the client shows what it has.
+                    // If the client refuses, it keeps showing its old state: ignore the error.
                     let _ = match what {
                         Refresh::Hints => client.inlay_hint_refresh().await,
                         Refresh::Lenses => client.code_lens_refresh().await,

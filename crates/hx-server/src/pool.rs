@@ -1,21 +1,21 @@
-//! The readers: a fixed number of threads that take one job at a time.
+//! The pool of readers: a fixed number of threads that each run one job at a time.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 
-/// Passes of the compiler follow nested expressions. This much is reserved, not used.
+/// Stack of a reader, because the compiler's passes recurse into nested expressions. The memory is reserved, not committed.
 const STACK: usize = 256 << 20;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads. They end when the pool is dropped and their jobs are done.
+/// The pool. Its threads end after the pool is dropped and all jobs are done.
 #[derive(Debug)]
 pub(crate) struct Pool {
     jobs: mpsc::Sender<Job>,
 }
 
 impl Pool {
-    /// Fewer threads than wanted where the system gives no more; none is an error.
+    /// Starts the threads. If the system refuses some, the pool is smaller; if it refuses all, that is an error.
     pub(crate) fn new(threads: usize) -> std::io::Result<Pool> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let queue = Arc::new(Mutex::new(queue));
@@ -36,7 +36,7 @@ impl Pool {
     }
 
     pub(crate) fn run(&self, job: impl FnOnce() + Send + 'static) {
-        // Jobs catch their panics, so there is always a thread.
+        // Jobs catch their own panics, so the threads never end early.
         let _ = self.jobs.send(Box::new(job));
     }
 }

@@ -1,28 +1,28 @@
-//! The questions that a reader answers, and what becomes of each when the text changes before its answer: one table.
+//! The table of questions that readers answer, with the effect of an edit that arrives before the answer.
 
 use tower_lsp::ls_types::*;
 
 use crate::files::path_of;
 use crate::protocol;
 
-/// What becomes of a question that an edit overtakes.
+/// The effect of an edit on a question that has no answer yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Overtaken {
-    /// It is about the text as it is: it is asked again of the newest text.
+    /// For questions about the current text: the question is asked again about the newest text.
     Newest,
-    /// It is about a place: it is asked again of the newest text while everything before that place is as it was, as while the
-    /// user types on. Otherwise the client is told that the content was modified.
+    /// For questions about a place: the question is asked again about the newest text if the text before that place is unchanged,
+    /// as when the user types further on. Otherwise the client gets the error "content modified".
     SamePlace,
-    /// It is about the word that ends at a place: it is asked again of the newest text while that word grows and all else is as it
-    /// was. Otherwise the client is told that the content was modified, and asks for the next word: items of a word that the user
-    /// has left it would match with the next one.
+    /// For questions about the word that ends at a place: the question is asked again about the newest text if only that word has
+    /// grown. Otherwise the client gets the error "content modified" and asks about the next word, because it would match entries
+    /// of the old word with the next one.
     SameWord,
-    /// Its answer is edits of the text that the client had: it is asked again while its document has not changed, as after an edit
-    /// of another file. Otherwise the client is told that the content was modified.
+    /// For questions whose answer edits the client's text: the question is asked again if its document is unchanged, as after an
+    /// edit of another file. Otherwise the client gets the error "content modified".
     SameText,
 }
 
-/// A method, and what becomes of it when it is overtaken.
+/// A method of the protocol, and the effect of an edit on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Question {
     pub(crate) method: &'static str,
@@ -79,22 +79,22 @@ questions! {
     RENAME = "textDocument/rename", SameText;
 }
 
-/// What a question is about: a document, and the last place of it that matters.
+/// The document of a question, and the last place of it that the answer depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Subject {
     pub(crate) path: String,
     pub(crate) place: Position,
 }
 
-/// Whether the text behind a place is what it was, but for letters of a word right at the place.
+/// Reports whether the text after a place is unchanged, except for letters of a word inserted exactly at the place.
 pub(crate) fn is_same_word(before: &str, now: &str) -> bool {
     let typed = now.strip_suffix(before);
     typed.is_some_and(|typed| typed.chars().all(|c| c.is_alphanumeric() || c == '_'))
 }
 
-/// Parameters that say what they are about.
+/// Parameters that name the subject of their question.
 pub(crate) trait About {
-    /// Nothing for a question that is not about a place in a document.
+    /// Returns the subject; `None` for a question that is not about a place in a document.
     fn subject(&self) -> Option<Subject>;
 }
 
@@ -157,27 +157,28 @@ about! {
     RenameParams: |it| at(&it.text_document_position);
 }
 
-/// The subject of what we sent ourselves, to be resolved: an address, or an object with one and a range.
+/// Returns the subject of data that the server itself has sent: a URI, or an object with a URI and a range.
 fn of_data(data: &LSPAny, place: Option<Position>) -> Option<Subject> {
     let uri = serde_json::from_value(data.get("uri").unwrap_or(data).clone()).ok()?;
     let range = || serde_json::from_value::<Range>(data.get("range")?.clone()).ok();
     subject(&uri, place.or_else(|| Some(range()?.end))?)
 }
 
-/// Where a document was changed, and when.
+/// The places of a document that were changed, with the numbers of the changes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
-    /// The number of a change, and the first place that it or a later one has changed up to the next entry: both grow.
+    /// Pairs of a change's number and the first place that any change since the previous entry touched. Numbers and places both
+    /// increase.
     changes: Vec<(u64, Position)>,
 }
 
-/// The most changes that are told apart; of more, the oldest are taken together.
+/// The maximal number of entries. If there are more, the oldest two are merged.
 const MOST_CHANGES: usize = 64;
 
 impl Touched {
-    /// A change of the text from a place on.
+    /// Records a change of the text from a place on.
     pub(crate) fn touch(&mut self, number: u64, place: Position) {
-        // What began further on concerns nobody whom this change does not concern too.
+        // Drop earlier changes at later places: a question that such a change affects is affected by the new change as well.
         while self.changes.last().is_some_and(|(_, later)| *later >= place) {
             self.changes.pop();
         }
@@ -188,7 +189,7 @@ impl Touched {
         }
     }
 
-    /// The first place that changes after a number have touched.
+    /// Returns the first place that changes after a number have touched.
     pub(crate) fn since(&self, number: u64) -> Option<Position> {
         self.changes.iter().find(|(change, _)| *change > number).map(|(_, place)| *place)
     }
@@ -198,7 +199,7 @@ impl Touched {
 mod tests {
     use super::*;
 
-    /// The page for writers of clients says the same as the table.
+    /// The documentation for authors of clients must match the table.
     #[test]
     fn the_page_has_the_table() {
         let page = include_str!("../../../book/src/contributing/protocol.md");
@@ -240,7 +241,7 @@ mod tests {
             [0, 3, 8, 9].map(|number| touched.since(number)),
             [Some(place(5, 1)), Some(place(5, 2)), Some(place(7, 0)), None]
         );
-        // A change further up hides those below it.
+        // A change at an earlier place replaces entries at later places.
         touched.touch(10, place(5, 2));
         assert_eq!(
             [0, 3, 9, 10].map(|number| touched.since(number)),
@@ -248,7 +249,7 @@ mod tests {
         );
     }
 
-    /// With many changes, a place is at most said to be touched that was not.
+    /// With many changes, an untouched place may count as touched, but never the reverse.
     #[test]
     fn many_changes() {
         let place = |character| Position { line: 0, character };

@@ -1,10 +1,10 @@
-//! What the client can do, and what its user wants.
+//! The client's capabilities, and the user's settings.
 
 use hx_target::Arch;
 use serde::Deserialize;
 use tower_lsp::ls_types::{InitializeParams, PositionEncodingKind};
 
-/// How columns are counted.
+/// The unit in which the protocol counts columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Encoding {
     Utf8,
@@ -12,7 +12,7 @@ pub(crate) enum Encoding {
     Utf16,
 }
 
-/// How a drawing is shown in a hover.
+/// The form of drawings in hovers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Drawings {
@@ -24,11 +24,11 @@ pub(crate) enum Drawings {
     None,
 }
 
-/// Decided when the client says hello.
+/// Capabilities of the client, from its `initialize` request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Client {
     pub(crate) encoding: Encoding,
-    /// It asks for diagnostics; otherwise they are sent to it.
+    /// The client requests diagnostics; otherwise the server sends them.
     pub(crate) pulls: bool,
     pub(crate) related_information: bool,
     pub(crate) refresh_hints: bool,
@@ -41,18 +41,18 @@ pub(crate) struct Client {
     pub(crate) resolves_edits: bool,
     pub(crate) nested_symbols: bool,
     pub(crate) markdown: bool,
-    /// Drawings as its name suggests; the user may say otherwise.
+    /// The default form of drawings for a client of this name; the user's setting overrides it.
     pub(crate) drawings: Drawings,
 }
 
-/// What the user may set: as `initializationOptions`, and under `hx` in the client's configuration.
+/// The user's settings: from `initializationOptions`, and from `hx` in the client's configuration.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Options {
-    /// `sm_80`, `sm_89` or `sm_90a`; before what a project says.
+    /// `sm_80`, `sm_89` or `sm_90a`; takes precedence over the project's target.
     pub(crate) target: Option<String>,
     pub(crate) drawings: Option<Drawings>,
-    /// The CUDA compiler library, or its folder.
+    /// Path of the CUDA compiler library, or of its folder.
     pub(crate) nvrtc: Option<String>,
     pub(crate) inlay_hints: HintOptions,
     pub(crate) lenses: LensOptions,
@@ -86,12 +86,12 @@ impl Default for LensOptions {
 }
 
 impl Options {
-    /// The architecture that the user chose; an error for a name that is none.
+    /// Returns the architecture that the user chose, or an error if the name is unknown.
     pub(crate) fn arch(&self) -> Result<Option<Arch>, String> {
         self.target.as_deref().filter(|name| !name.is_empty()).map(str::parse).transpose()
     }
 
-    /// Options from JSON: the object itself, or what it has under `hx`.
+    /// Parses options from JSON: from the object itself, or from its member `hx`.
     pub(crate) fn parse(value: &serde_json::Value) -> Result<Options, String> {
         let value = value.get("hx").unwrap_or(value);
         if value.is_null() {

@@ -1,4 +1,4 @@
-//! A question on its way from the client to a reader and back.
+//! A question between the client and a reader, and its answer.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,10 +11,10 @@ use hx_ide::Cancelled;
 use crate::questions::{About, Question, Subject};
 use crate::state::Snapshot;
 
-/// What a handler gives: an answer or an error for the client, unless it was cancelled.
+/// The result of a handler: an answer or an error for the client, or a cancellation.
 pub(crate) type Handled<T> = std::result::Result<Result<T>, Cancelled>;
 
-/// Cancels the query that works for a request, or keeps it from beginning.
+/// Cancels the query of a request while it runs, or keeps it from starting.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct CancelSlot(Arc<Mutex<Slot>>);
 
@@ -33,7 +33,7 @@ impl CancelSlot {
         }
     }
 
-    /// Cancels when it is dropped.
+    /// Returns a guard that cancels the query when it is dropped.
     pub(crate) fn guard(&self) -> CancelGuard {
         CancelGuard(self.clone())
     }
@@ -42,7 +42,7 @@ impl CancelSlot {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).cancelled
     }
 
-    /// The query begins; false when nobody wants it any more.
+    /// Registers a query that is about to run. Returns false if the request is already cancelled.
     pub(crate) fn begin(&self, token: CancellationToken) -> bool {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !slot.cancelled {
@@ -56,7 +56,7 @@ impl CancelSlot {
     }
 }
 
-/// Held by the future of a request. The protocol drops that future when the client cancels.
+/// The future of a request holds this guard. The protocol drops that future when the client cancels.
 pub(crate) struct CancelGuard(CancelSlot);
 
 impl Drop for CancelGuard {
@@ -65,30 +65,30 @@ impl Drop for CancelGuard {
     }
 }
 
-/// How one attempt ended.
+/// The result of one attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Attempt {
     Answered,
-    /// The text changed under it.
+    /// The text changed during the attempt.
     Outdated,
 }
 
 type Work = Box<dyn FnMut(Step<'_>) -> Attempt + Send>;
 
-/// What is done with a task.
+/// The next step of a task.
 pub(crate) enum Step<'a> {
     Run(&'a Snapshot),
     Refuse(Error),
 }
 
-/// A question, with the way back to who asked.
+/// A question, with the channel for its answer.
 pub(crate) struct Task {
     pub(crate) question: Question,
     pub(crate) subject: Option<Subject>,
     pub(crate) slot: CancelSlot,
-    /// How many changes the client had sent before it.
+    /// Number of changes that the client had sent before the question.
     pub(crate) after: u64,
-    /// The text behind the place that it is about, as it was then, where that matters.
+    /// The rest of the line after the question's place when it was asked, if the question depends on it.
     pub(crate) behind: Option<String>,
     work: Work,
 }
@@ -99,7 +99,7 @@ impl std::fmt::Debug for Task {
     }
 }
 
-/// A task, and what waits for its answer.
+/// Makes a task, and the future that waits for its answer.
 pub(crate) fn task<P, R>(
     question: Question,
     params: P,
@@ -114,7 +114,7 @@ where
     let mut sender = Some(sender);
     let mut reply = move |answer: Result<R>| {
         if let Some(sender) = sender.take() {
-            // Whoever asked may have gone.
+            // The receiver may be gone, because the client cancelled: ignore the failure.
             let _ = sender.send(answer);
         }
         Attempt::Answered

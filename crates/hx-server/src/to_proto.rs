@@ -1,4 +1,4 @@
-//! From our types to the protocol's: offsets become positions.
+//! Converts our types to the protocol's: offsets become positions.
 
 use hx_base::{Severity, SourceFile};
 use hx_ide::{CompletionKind, FileRange, HintKind, HintPart};
@@ -15,7 +15,7 @@ pub(crate) fn markdown(value: String) -> MarkupContent {
     MarkupContent { kind: MarkupKind::Markdown, value }
 }
 
-/// The findings of one file. Those whose main place is in another file are that file's.
+/// Converts the diagnostics of one file. Diagnostics whose primary place is in another file are left to that file.
 pub(crate) fn diagnostics(
     snapshot: &Snapshot,
     file: SourceFile,
@@ -58,7 +58,7 @@ pub(crate) fn diagnostic(snapshot: &Snapshot, found: &hx_base::Diagnostic) -> Di
     }
 }
 
-/// A hint. Its parts have tooltips and targets unless the client asks for them when it needs them.
+/// Converts a hint. Its parts have tooltips and targets only if `whole`: other clients resolve them later.
 pub(crate) fn inlay_hint(
     snapshot: &Snapshot,
     positions: &Positions<'_>,
@@ -92,7 +92,7 @@ pub(crate) fn inlay_hint(
     }
 }
 
-/// An entry of a completion; nothing where it is a snippet and the client has none.
+/// Converts a completion entry. If the client does not support snippets, a call becomes the bare name, and a snippet is left out.
 pub(crate) fn completion(
     positions: &Positions<'_>,
     entry: &hx_ide::Completion,
@@ -145,7 +145,7 @@ pub(crate) fn completion(
     })
 }
 
-/// Offsets in labels are in UTF-16, whatever positions are in.
+/// Converts a signature. Offsets in labels are always in UTF-16, whatever the encoding of positions.
 pub(crate) fn signature_help(help: &hx_ide::SignatureHelp) -> SignatureHelp {
     let offset = |at: hx_ide::TextSize| {
         let before = help.label.get(..usize::from(at)).unwrap_or_default();
@@ -155,7 +155,7 @@ pub(crate) fn signature_help(help: &hx_ide::SignatureHelp) -> SignatureHelp {
         label: ParameterLabel::LabelOffsets([offset(range.start()), offset(range.end())]),
         documentation: None,
     };
-    // Clients mark the first parameter if there is no number, and none for one that is too large.
+    // Without a number clients highlight the first parameter. A number that is too large highlights none.
     let active = Some(help.active.unwrap_or(help.params.len()) as u32);
     SignatureHelp {
         signatures: vec![SignatureInformation {

@@ -1,5 +1,5 @@
-//! Reads messages, hands them to the service in their order, and writes what it answers. Every request is answered once,
-//! whatever becomes of it: unknown, invalid, or a handler that panics.
+//! Reads messages, hands them to the service in order, and writes the answers. Every request gets exactly one answer, even if it
+//! is unknown or invalid, or if its handler panics.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
@@ -19,10 +19,10 @@ use crate::main_loop::panic_text;
 use crate::task::internal;
 use crate::wire::{Frames, Incoming, incoming};
 
-/// The most bytes that are read at once.
+/// The maximal number of bytes of one read.
 const CHUNK: usize = 64 << 10;
 
-/// Serves until the client says `exit`, closes our input, or does not read any more.
+/// Serves until the client sends `exit`, closes our input, or stops reading.
 pub(crate) async fn run<S, I, O>(input: I, output: O, service: LspService<S>, socket: ClientSocket)
 where
     S: LanguageServer,
@@ -32,7 +32,7 @@ where
     let (mut requests, responses) = socket.split();
     let (sender, messages) = unbounded_channel();
     let ours = Out(sender.clone());
-    // What the server says by itself.
+    // Forward the messages that the server sends on its own initiative.
     let told = tokio::spawn(async move {
         while let Some(request) = requests.next().await {
             ours.send(&request);
@@ -43,21 +43,21 @@ where
     if let Either::Left(((), rest)) = select(read, write).await {
         told.abort();
         let _ = told.await;
-        // Nobody sends any more: this ends when all is written.
+        // All senders are dropped, so this ends when every message is written.
         let _ = rest.await;
     } else {
         told.abort();
     }
 }
 
-/// The way to the client. A message is text before it is queued, so that writing needs no thought.
+/// A channel to the client. A message is serialized before it is queued, so the writer only copies bytes.
 #[derive(Clone)]
 struct Out(UnboundedSender<Vec<u8>>);
 
 impl Out {
     fn send(&self, message: &impl Serialize) {
         if let Ok(text) = serde_json::to_string(message) {
-            // A client that went away hears nothing.
+            // If the client has disconnected, drop the message.
             let _ = self.0.send(format!("Content-Length: {}\r\n\r\n{text}", text.len()).into_bytes());
         }
     }
@@ -112,11 +112,11 @@ async fn read<S: LanguageServer>(
             Ok(0) | Err(_) => break,
         }
     }
-    // An exit has cancelled them; a client that only closed our input still hears its answers.
+    // After `exit` the pending answers are cancelled. A client that only closed our input still gets them.
     while answers.join_next().await.is_some() {}
 }
 
-/// Answers a request; a notification has no answer.
+/// Answers a request. A notification has no answer.
 fn answer<S: LanguageServer>(
     service: &mut LspService<S>,
     request: Request,
@@ -129,7 +129,7 @@ fn answer<S: LanguageServer>(
         let Some(id) = id else { return };
         out.send(&match handled {
             Ok(Ok(Some(response))) => response,
-            // Of unknown requests those of the protocol itself, `$/…`, come back without an answer.
+            // The service does not answer unknown requests of the protocol itself (`$/…`): reply that the method is unknown.
             Ok(Ok(None)) => {
                 Response::from_error(id, Error { data: Some(method.into()), ..Error::method_not_found() })
             }
@@ -142,8 +142,8 @@ fn answer<S: LanguageServer>(
     }
 }
 
-/// Runs an answer up to its first wait, so that messages are handed on in the order in which they came. What is left of it runs
-/// beside what comes next.
+/// Runs an answer up to its first wait, so that messages reach the main loop in order. The rest of the answer runs concurrently
+/// with later messages.
 async fn begin<F: Future<Output = ()>>(answer: F) -> Option<Pin<Box<F>>> {
     let mut answer = Box::pin(answer);
     let first = std::future::poll_fn(|cx| Poll::Ready(answer.as_mut().poll(cx))).await;

@@ -1,26 +1,26 @@
-//! Messages in a stream of bytes: headers, a blank line, and as many bytes of JSON as `Content-Length` says.
+//! Splits a stream of bytes into messages: headers, a blank line, and `Content-Length` bytes of JSON.
 //!
-//! Damage costs the damaged message and nothing behind it: it is answered, and reading goes on at the next header.
-//! Knows JSON-RPC and no method. Start at [`Frames`], then [`incoming`].
+//! Damage costs only the damaged message: the client gets an error for it, and reading continues at the next header. This module
+//! knows JSON-RPC but no methods. Start at [`Frames`], then read [`incoming`].
 
 use serde_json::Value;
 use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 
-/// The most bytes of the headers of one message.
+/// The maximal size in bytes of the headers of a message.
 const MOST_HEADERS: usize = 8 << 10;
 
-/// The most bytes of one message.
+/// The maximal size in bytes of a message.
 const MOST_CONTENT: usize = 1 << 30;
 
-/// More bytes than a `Content-Length` header takes: of skipped bytes this many are kept, as a header may begin in them.
+/// An upper bound of the bytes of a `Content-Length` line. That many skipped bytes are kept, because a header may begin in them.
 const HEADER_LINE: usize = 128;
 
 const CONTENT_LENGTH: &str = "content-length";
 
-/// Cuts a stream into the contents of its messages.
+/// Splits a stream into the contents of its messages.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
-    /// Bytes that came and belong to no message yet.
+    /// Received bytes that belong to no message yet.
     buffer: Vec<u8>,
     state: State,
 }
@@ -30,22 +30,22 @@ enum State {
     /// The buffer begins with headers.
     #[default]
     Headers,
-    /// The buffer begins with a content of `length` bytes, whose first `scanned` bytes hold no header.
+    /// The buffer begins with a content of `length` bytes. Its first `scanned` bytes contain no header.
     Content { length: usize, scanned: usize },
-    /// After damage: all is skipped up to the next `Content-Length`.
+    /// After damage: skip everything up to the next `Content-Length`.
     Lost,
 }
 
-/// What was read of a message, or why it cannot be read.
+/// The content of a message, or the reason why it is unreadable.
 pub(crate) type Frame = Result<Value, String>;
 
 impl Frames {
-    /// Takes the bytes that came.
+    /// Appends received bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// The next message; nothing until more bytes come.
+    /// Returns the next message, or `None` until more bytes arrive.
     pub(crate) fn next(&mut self) -> Option<Frame> {
         loop {
             match self.state {
@@ -68,7 +68,7 @@ impl Frames {
         }
     }
 
-    /// Reads the headers; nothing while their end has not come.
+    /// Parses the headers; `None` if they are incomplete.
     fn headers(&mut self) -> Option<Result<(), String>> {
         let Some(end) = end_of_headers(&self.buffer[..self.buffer.len().min(MOST_HEADERS)]) else {
             if self.buffer.len() < MOST_HEADERS {
@@ -83,7 +83,7 @@ impl Frames {
                 self.buffer.drain(..end);
                 self.state = State::Content { length: *length, scanned: 0 };
             }
-            // A header may stand behind bytes that are none, in the same line.
+            // A header may follow garbage on the same line, so keep the bytes and search them.
             Err(BadHeaders::NoLength) => self.state = State::Lost,
             Err(BadHeaders::Wrong(_)) => {
                 self.buffer.drain(..end);
@@ -98,7 +98,7 @@ impl Frames {
 
     fn content(&mut self, length: usize, scanned: usize) -> Option<Frame> {
         let came = self.buffer.len().min(length);
-        // No JSON has a header in it: the length is wrong, and waiting for the rest would swallow what follows.
+        // JSON cannot contain a header, so the length is wrong. Waiting for the rest of the content would swallow later messages.
         if header_in(&self.buffer[scanned.min(came)..came]).is_some() {
             self.state = State::Lost;
             return Some(Err(format!("found another header within the {length} bytes of a message")));
@@ -112,14 +112,14 @@ impl Frames {
             self.buffer.drain(..length);
             self.state = State::Headers;
         } else {
-            // The length may be the wrong part. The next header is looked for from the beginning of the content.
+            // The length may be wrong: search for the next header from the beginning of the content.
             self.state = State::Lost;
         }
         Some(parsed.map_err(|error| format!("the message is not JSON: {error}")))
     }
 }
 
-/// The length of the headers with the blank line behind them.
+/// Returns the size of the headers with the blank line after them.
 fn end_of_headers(bytes: &[u8]) -> Option<usize> {
     let mut start = 0;
     for (at, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
@@ -136,7 +136,7 @@ enum BadHeaders {
     Wrong(String),
 }
 
-/// The length that headers say. Names are compared without case; headers that mean nothing here are skipped.
+/// Returns the length that the headers state. Names are case-insensitive, and other headers are ignored.
 fn content_length(headers: &[u8]) -> Result<usize, BadHeaders> {
     let wrong = |reason: String| Err(BadHeaders::Wrong(reason));
     let headers = String::from_utf8_lossy(headers);
@@ -169,7 +169,8 @@ fn content_length(headers: &[u8]) -> Result<usize, BadHeaders> {
     length.ok_or(BadHeaders::NoLength)
 }
 
-/// Where a line of `Content-Length` with a number begins. JSON cannot hold one: a string has no raw line end.
+/// Returns the start of a line `Content-Length` with a number. JSON cannot contain such a line: its strings have no raw line
+/// ends.
 fn header_in(bytes: &[u8]) -> Option<usize> {
     for (end, _) in bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
         let line = bytes[..end].trim_ascii_end();
@@ -187,17 +188,17 @@ fn header_in(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// A message of the client.
+/// A message from the client.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Incoming {
-    /// A request, or a notification: it has no id.
+    /// A request, or a notification, which has no id.
     Request(Request),
     Response(Response),
-    /// What it was is told to the client instead.
+    /// An invalid message: this response is sent to the client instead.
     Refused(Response),
 }
 
-/// The messages in a frame: one, or for a batch one refusal of each request.
+/// Returns the messages of a frame: one message, or for a batch a refusal of each of its requests.
 pub(crate) fn incoming(frame: Frame) -> Vec<Incoming> {
     match frame {
         Err(damage) => vec![refused(Id::Null, ErrorCode::ParseError, damage)],
@@ -215,7 +216,7 @@ pub(crate) fn incoming(frame: Frame) -> Vec<Incoming> {
     }
 }
 
-/// The id of a message: a whole number or a string.
+/// Returns the id of a message: an integer or a string.
 fn id_of(message: &Value) -> Option<Id> {
     match message.get("id")? {
         Value::String(id) => Some(Id::String(id.clone())),

@@ -1,4 +1,4 @@
-//! What happens inside registers: matrix products, conversions and fills.
+//! Executes the steps that stay inside registers: matrix products, conversions and fills.
 
 use hx_dtype::DType;
 
@@ -37,13 +37,13 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// A product within each lane.
+    /// Multiplies within each lane: no lane reads a register of another lane.
     fn multiply_lanes(&mut self, m: &Multiply, [c, a, b]: [usize; 3]) {
         let threads = self.code.threads;
         let Product { shape: [rows, columns, depth], types, .. } = *m.row;
         // Position of element `at` of an operand within a lane: the inverse of the fragment.
         let value = |table: &[u32], at: usize| table.iter().position(|x| *x as usize == at).unwrap_or(0);
-        // The accumulator may be an operand of the same instruction, so it is worked on outside.
+        // Sums are computed outside the register file, because `a` or `b` may be the accumulator's own registers.
         let mut sums = std::mem::take(&mut self.scratch.sums);
         for i in 0..rows * columns {
             let (row, column) = (i / columns, i % columns);
@@ -66,7 +66,7 @@ impl<'a> Block<'a> {
         let (dst, src) = (self.base(c.site, &c.dst)?, self.base(c.site, &c.src)?);
         let threads = self.code.threads;
         self.expect_written(c.site, &c.src, src)?;
-        // All sources are read before any destination is written: they may be the same registers.
+        // All sources are read before any destination is written, because the two may be the same registers.
         let mut values = Vec::with_capacity(c.src.offsets.len() * threads);
         for offset in &c.src.offsets {
             let from = &self.registers[c.src.array].bits[(src + offset) * threads..][..threads];
@@ -99,14 +99,14 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// 32-bit words of these registers.
+    /// Returns the number of 32-bit words that these registers fill.
     fn words(&self, regs: &Regs) -> u64 {
         let bits = u64::from(self.code.arrays[regs.array].dtype.bits());
         (regs.offsets.len() as u64 * bits).div_ceil(32)
     }
 }
 
-/// The lanes of one matrix instruction.
+/// The lanes that execute one matrix instruction together.
 struct Lanes {
     threads: usize,
     first: usize,
@@ -114,7 +114,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// The dense operand that the lanes hold.
+    /// Collects the dense operand that the registers of these lanes hold.
     fn gather(
         &self,
         file: &RegisterFile,
@@ -142,17 +142,17 @@ impl Lanes {
     }
 }
 
-/// The bits of a sum of products: rounded once to a float; integers wrap. Sums of narrow integers are exact in `f64`.
+/// Returns the bits of a sum of products. A float is rounded once, an integer wraps. Sums of narrow integers are exact in `f64`.
 fn sum_bits(dtype: DType, sum: f64) -> u64 {
     if dtype.is_int() { sum as i64 as u64 & dtype.mask() } else { dtype.encode(sum) }
 }
 
-/// An integer element as a number.
+/// Returns an integer element as a number.
 fn integer(dtype: DType, bits: u64) -> i64 {
     if dtype.is_signed() { dtype.sign_extend(bits) } else { (bits & dtype.mask()) as i64 }
 }
 
-/// `c[m][n] += a[m][k] · b[k][n]`, in the order of k.
+/// Computes `c[m][n] += a[m][k] · b[k][n]`, adding in the order of k.
 fn product([_, columns, depth]: [usize; 3], c: &mut [f64], a: &[f64], b: &[f64]) {
     for (c, a) in c.chunks_exact_mut(columns).zip(a.chunks_exact(depth)) {
         for (a, b) in a.iter().zip(b.chunks_exact(columns)) {
@@ -163,7 +163,7 @@ fn product([_, columns, depth]: [usize; 3], c: &mut [f64], a: &[f64], b: &[f64])
     }
 }
 
-/// `c += x · y` for each thread, rounded once to the accumulator's type; integers wrap.
+/// Computes `c += x · y` for each thread. A float is rounded once to the accumulator's type, an integer wraps.
 fn fused([dtype, x_type, y_type]: [DType; 3], c: &mut [u64], x: &[u64], y: &[u64]) {
     let lanes = c.iter_mut().zip(x.iter().zip(y));
     match (dtype, x_type, y_type) {
@@ -173,7 +173,7 @@ fn fused([dtype, x_type, y_type]: [DType; 3], c: &mut [u64], x: &[u64], y: &[u64
                 *c = u64::from(x.mul_add(y, sum).to_bits());
             }
         }
-        // Operands narrower than the accumulator are exact in it.
+        // The accumulator's type represents narrower operands exactly.
         (DType::F32, ..) => {
             for (c, (x, y)) in lanes {
                 let (x, y) = (x_type.decode(*x) as f32, y_type.decode(*y) as f32);

@@ -1,4 +1,4 @@
-//! One block while it runs: its registers, its shared memory, and the walk through its statements.
+//! A running block: its registers, its shared memory, and the interpreter of its statements.
 
 use crate::code::{Code, Regs, SiteId, Step};
 use crate::error::{Fault, SimError};
@@ -12,46 +12,46 @@ use crate::report::Counters;
 use crate::shared::SharedMemory;
 use hx_target::WARP;
 
-/// Statements between two looks at the cancellation flag.
+/// Number of statements between two polls of the cancellation flag.
 const POLL: u32 = 64;
 
-/// The elements that all threads hold of one array.
+/// The elements of one register array, for all threads.
 #[derive(Debug)]
 pub(crate) struct RegisterFile {
-    /// At `element · threads + thread`.
+    /// Element `e` of thread `t` is at `e · threads + t`.
     pub(crate) bits: Vec<u64>,
-    /// By element: every statement that writes an element does so for all threads.
+    /// Whether each element was written. One flag serves all threads, because every statement writes an element in all of them.
     pub(crate) written: Vec<bool>,
 }
 
-/// Buffers that statements use and leave for the next one.
+/// Buffers that a statement borrows and returns, so that the next statement need not allocate.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// Of each thread, in elements.
+    /// The offset of each thread, in elements.
     pub(crate) offsets: Vec<i64>,
     pub(crate) mask: Vec<bool>,
     pub(crate) inside: Vec<bool>,
-    /// Byte addresses of the threads that take part, with the thread.
+    /// Byte addresses of the participating threads, each with its thread.
     pub(crate) addresses: Vec<(usize, i64)>,
     pub(crate) sources: Vec<(usize, i64)>,
     pub(crate) sorted: Vec<i64>,
-    /// Of one request, with the position of the lane.
+    /// The addresses of one request, each with the position of its lane.
     pub(crate) request: Vec<(usize, i64)>,
     pub(crate) bytes: Vec<u8>,
-    /// Where in the register file each value of the first thread is.
+    /// The position in the register file of each value of the first thread.
     pub(crate) positions: Vec<usize>,
     pub(crate) a: Vec<f64>,
     pub(crate) b: Vec<f64>,
     pub(crate) c: Vec<f64>,
     pub(crate) sums: Vec<u64>,
-    /// Of an expression, each with the bits of every thread.
+    /// Temporaries of an expression. Each holds the bits of every thread.
     pub(crate) temporaries: Vec<Vec<u64>>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Block<'a> {
     pub(crate) code: &'a Code,
-    /// By parameter; nothing for a scalar.
+    /// Indexed by parameter; `None` for a scalar.
     pub(crate) tensors: &'a [Option<Tensor>],
     pub(crate) config: &'a Config<'a>,
     pub(crate) index: [u32; 3],
@@ -59,14 +59,14 @@ pub(crate) struct Block<'a> {
     pub(crate) registers: Vec<RegisterFile>,
     pub(crate) shared: SharedMemory,
     pub(crate) flight: Flight,
-    /// By parameter; used for tensors that may be written.
+    /// Indexed by parameter. Only tensors that the kernel may write use theirs.
     pub(crate) overlays: Vec<Overlay>,
-    /// By site.
+    /// Indexed by site.
     pub(crate) counters: Vec<Counters>,
     pub(crate) barriers: u64,
     pub(crate) log: BlockLog,
     pub(crate) scratch: Scratch,
-    /// How often registers have decided a number of the block.
+    /// The number of times that registers decided a number of the block. [`Block::repeat`] uses it to detect endless loops.
     pub(crate) decisions: u64,
     steps: u32,
 }
@@ -166,8 +166,8 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Only numbers of the block decide what runs, so an iteration that leaves them all alone, and reads none from registers, will be
-    /// followed by the same for ever.
+    /// Runs a `while`. Control flow depends on numbers of the block only. If an iteration changes none of them and reads none
+    /// from registers, every later iteration repeats it, so the loop never ends and is reported.
     fn repeat(&mut self, site: SiteId, test: &'a Test, body: &'a [Step], text: &str) -> Result<(), SimError> {
         let mut before = Vec::new();
         let (mut iterations, mut decisions) = (0, 0);
@@ -197,7 +197,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// The error of a fault in a statement of `site`, in a thread or in the whole block.
+    /// Returns the error of a fault in a statement of `site`. `thread` is `None` if the fault concerns the whole block.
     #[cold]
     pub(crate) fn error(&self, site: SiteId, thread: Option<usize>, fault: Fault) -> SimError {
         let thread = thread.map(|t| t as u32);
@@ -214,12 +214,12 @@ impl<'a> Block<'a> {
         self.code.threads.div_ceil(WARP as usize)
     }
 
-    /// The position of the first thread's value for `offsets[i] == 0`, after a check of all of them.
+    /// Returns the position of the first thread's value for `offsets[i] == 0`, after checking that all offsets lie in the array.
     pub(crate) fn base(&self, site: SiteId, regs: &Regs) -> Result<usize, SimError> {
         let base = regs.base.scalar(&self.env).map_err(|f| self.failed(site, f))?;
         let array = &self.code.arrays[regs.array];
         let outside = |o: &usize| usize::try_from(base + *o as i64).map_or(true, |at| at >= array.len);
-        // Offsets are below 2³², and so is a base that is not wild.
+        // Offsets are below 2³². A base outside `0..2³²` is refused here, so that the sums below cannot overflow.
         if !(0..=i64::from(u32::MAX)).contains(&base) || regs.offsets.iter().any(outside) {
             let last = regs.offsets.iter().max().copied().unwrap_or(0) as i64;
             let at = if base < 0 { base } else { base.saturating_add(last) };
@@ -229,7 +229,7 @@ impl<'a> Block<'a> {
         Ok(base as usize)
     }
 
-    /// Fails if some of these registers was never written.
+    /// Fails if one of these registers was never written.
     #[inline]
     pub(crate) fn expect_written(&self, site: SiteId, regs: &Regs, base: usize) -> Result<(), SimError> {
         let written = &self.registers[regs.array].written;

@@ -1,5 +1,5 @@
-//! Conversions of single elements: floats round to nearest even, what becomes an integer is cut toward zero and kept within the
-//! range of its type (NaN becomes 0), integers wrap, and everything but 0 is a true `bool`.
+//! Converts single elements. Floats round to nearest even. A conversion to an integer truncates toward zero and saturates to the
+//! range of its type (NaN becomes 0). Integers wrap. A `bool` is true for every value but 0.
 
 use hx_dtype::DType;
 
@@ -23,7 +23,7 @@ fn single(x: f64) -> u64 {
     u64::from((x as f32).to_bits())
 }
 
-/// One conversion.
+/// Converts one element.
 fn convert(from: DType, to: DType, bits: u64) -> u64 {
     if from == to {
         return bits;
@@ -48,7 +48,7 @@ fn convert(from: DType, to: DType, bits: u64) -> u64 {
     }
 }
 
-/// Toward zero; beyond the range of the type, the end of it.
+/// Truncates toward zero and saturates to the range of the type.
 fn truncated(x: f64, to: DType) -> u64 {
     if to == DType::U64 {
         return x as u64;
@@ -60,14 +60,14 @@ fn truncated(x: f64, to: DType) -> u64 {
     (x as u64).min(to.mask())
 }
 
-/// An integer as a float, in one rounding.
+/// Converts an integer to a float in one rounding.
 fn rounded(magnitude: u64, negative: bool, to: DType) -> u64 {
     let x = if to == DType::F64 { magnitude as f64 } else { odd(magnitude) };
     to.encode(if negative { -x } else { x })
 }
 
-/// The integer with at most 53 digits, the last of which is odd if any behind it were lost: rounding it to fewer than 52 digits then
-/// gives what rounding the integer itself would.
+/// Returns the integer with at most 53 significant bits. The last bit is set if any bit behind it was lost (round to odd).
+/// Rounding the result to fewer than 52 bits therefore equals rounding the integer itself.
 fn odd(x: u64) -> f64 {
     let spare = 64 - x.leading_zeros().min(64);
     if spare <= 53 {
@@ -78,7 +78,7 @@ fn odd(x: u64) -> f64 {
     ((x >> cut | lost) << cut) as f64
 }
 
-/// An address computation's integer as an element: wrapped to integers, rounded to floats.
+/// Converts an address computation's integer to an element: wraps to integers, rounds to floats.
 pub(crate) fn integer_bits(x: i64, dtype: DType) -> u64 {
     if dtype.is_int() { x as u64 & dtype.mask() } else { convert(DType::I64, dtype, x as u64) }
 }

@@ -1,6 +1,6 @@
-//! A thread program made ready for one launch: names resolved, rows looked up, expressions compiled.
+//! The compiled form of a thread program for one launch: names are resolved, rows looked up, expressions compiled.
 //!
-//! It holds data only; `compile` makes it and `block` runs it.
+//! This module holds data only: `compile` builds it and `block` runs it.
 
 use std::sync::Arc;
 
@@ -24,16 +24,16 @@ pub(crate) struct Code {
     pub(crate) arrays: Vec<Array>,
     pub(crate) shared: Vec<Shared>,
     pub(crate) shared_bytes: usize,
-    /// The narrowest access to shared memory, in bytes: each access is a whole number of these.
+    /// The narrowest access to shared memory, in bytes. Every access is a multiple of it.
     pub(crate) granule: usize,
     /// Whether some copy is asynchronous.
     pub(crate) asynchronous: bool,
-    /// What the program prints and asserts.
+    /// The prints and assertions of the program.
     pub(crate) log: Vec<LogEntry>,
     pub(crate) body: Vec<Step>,
 }
 
-/// The tile operation that statements belong to; site 0 stands for none.
+/// The tile operation that statements belong to. Site 0 means that they belong to none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Site {
     pub(crate) op: Option<OpId>,
@@ -101,7 +101,7 @@ pub(crate) enum Step {
         body: Vec<Step>,
         text: String,
     },
-    /// A number of the block from an expression.
+    /// Sets a number of the block from an expression.
     SetNumber(Box<SetNumber>),
     Barrier,
     WarpBarrier,
@@ -129,7 +129,7 @@ pub(crate) enum Step {
     Put(Box<Put>),
 }
 
-/// One element of a print or an assertion for each thread whose guard holds.
+/// Logs one element of a print or an assertion, for each thread whose guard holds.
 #[derive(Debug)]
 pub(crate) struct Put {
     pub(crate) site: SiteId,
@@ -138,13 +138,13 @@ pub(crate) struct Put {
     pub(crate) value: Regs,
     pub(crate) position: Formula,
     pub(crate) guard: Test,
-    /// Bytes of an element.
+    /// Bytes of one element.
     pub(crate) width: usize,
-    /// Elements of the record.
+    /// Number of elements in the record.
     pub(crate) elements: u64,
 }
 
-/// Registers of every thread that an instruction names.
+/// The registers that an instruction names, in every thread.
 #[derive(Debug)]
 pub(crate) struct Regs {
     pub(crate) array: usize,
@@ -169,24 +169,24 @@ pub(crate) struct Transfer {
     pub(crate) guard: Test,
     pub(crate) pad: u64,
     pub(crate) dtype: DType,
-    /// It adds to memory instead of writing it.
+    /// The transfer adds to memory atomically, instead of storing.
     pub(crate) adds: bool,
-    /// Bytes that an address covers.
+    /// Bytes that one address covers.
     pub(crate) access: usize,
-    /// Bytes that a lane holds in registers.
+    /// Bytes that one lane holds in registers.
     pub(crate) bytes: usize,
-    /// Where lanes exchange what they address.
+    /// How lanes exchange the addressed elements; `None` if each lane keeps its own.
     pub(crate) exchange: Option<Arc<Exchange>>,
 }
 
-/// How the lanes of a collective transfer share out what they address.
+/// Says which lane of a collective transfer holds which of the addressed elements.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    /// Lanes of one instruction.
+    /// Number of lanes that execute one instruction.
     pub(crate) lanes: usize,
-    /// Lanes whose address counts, in order.
+    /// The lanes whose address counts, in ascending order.
     pub(crate) owners: Vec<usize>,
-    /// For each value and lane, at `value · lanes + lane`: the lane whose address covers the element, and its position there.
+    /// At `value · lanes + lane`: the lane whose address covers that element, and the element's position there.
     pub(crate) sources: Vec<(u32, u32)>,
 }
 
@@ -199,17 +199,18 @@ pub(crate) struct Multiply {
     pub(crate) row: Arc<Product>,
 }
 
-/// A matrix instruction with its fragments enumerated: each table gives, at `value · lanes + lane`, a position in a dense operand.
+/// A matrix instruction with its fragments enumerated. Each table holds, at `value · lanes + lane`, a position in a dense
+/// operand.
 #[derive(Debug)]
 pub(crate) struct Product {
     pub(crate) lanes: usize,
     /// `[m, n, k]`.
     pub(crate) shape: [usize; 3],
-    /// Into `A[m][k]`, k fastest.
+    /// Positions in `A[m][k]`, k fastest.
     pub(crate) a: Vec<u32>,
-    /// Into `B[k][n]`, n fastest.
+    /// Positions in `B[k][n]`, n fastest.
     pub(crate) b: Vec<u32>,
-    /// Into `C[m][n]`, n fastest.
+    /// Positions in `C[m][n]`, n fastest.
     pub(crate) c: Vec<u32>,
     pub(crate) types: [DType; 3],
 }
@@ -219,7 +220,7 @@ pub(crate) struct Convert {
     pub(crate) site: SiteId,
     pub(crate) dst: Regs,
     pub(crate) src: Regs,
-    /// Nothing for a move.
+    /// `None` for a move, which converts nothing.
     pub(crate) types: Option<(DType, DType)>,
 }
 
@@ -230,27 +231,27 @@ pub(crate) struct Fill {
     pub(crate) bits: u64,
 }
 
-/// Where a lane gets its value from.
+/// The source lane of an exchange.
 #[derive(Debug)]
 pub(crate) enum From {
-    /// Lane `i ^ mask`, which exists for every thread.
+    /// Lane `i ^ mask`. The compiler has checked that this lane exists for every thread.
     Xor(usize),
-    /// Lane `i - n`, or its own.
+    /// Lane `i - n`, or lane `i` itself where `i < n`.
     Up(usize),
-    /// The lane of that number.
+    /// The lane with this number.
     At(Formula),
-    /// For each value of each lane, the lane that has it and its number there.
+    /// For each value and each lane: the lane that holds the value, and the value's number there.
     Tile(Vec<Vec<(i64, i64)>>),
 }
 
-/// Each lane of a warp gets the value of another.
+/// Gives each lane of a warp the value of another lane.
 #[derive(Debug)]
 pub(crate) struct LaneExchange {
     pub(crate) site: SiteId,
     pub(crate) dst: Regs,
     pub(crate) src: Regs,
     pub(crate) from: From,
-    /// Instructions for one value.
+    /// Instructions that one value takes.
     pub(crate) parts: u64,
 }
 
@@ -270,19 +271,19 @@ pub(crate) struct AsyncCopy {
     pub(crate) access: usize,
 }
 
-/// A number of the block, evaluated in every thread: all have to agree.
+/// Sets a number of the block. Every thread evaluates it, and all threads must agree.
 #[derive(Debug)]
 pub(crate) struct SetNumber {
     pub(crate) slot: u32,
-    /// Its type.
+    /// The type of the number.
     pub(crate) dtype: DType,
-    /// For messages.
+    /// The name, for messages.
     pub(crate) name: String,
-    /// The expression, with a destination that is not written.
+    /// The expression. Its destination register is not written.
     pub(crate) value: Evaluate,
 }
 
-/// An integer that each thread reads for itself; -1 where the guard does not hold.
+/// Reads an integer in each thread; a thread whose guard fails gets -1.
 #[derive(Debug)]
 pub(crate) struct LoadIndex {
     pub(crate) site: SiteId,
@@ -293,7 +294,7 @@ pub(crate) struct LoadIndex {
     pub(crate) dtype: DType,
 }
 
-/// A uniform number read from a tensor that no block changes.
+/// Reads a uniform number from a tensor that no block changes.
 #[derive(Debug)]
 pub(crate) struct LoadInteger {
     pub(crate) site: SiteId,

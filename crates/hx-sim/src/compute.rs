@@ -1,7 +1,7 @@
 //! Elementwise expressions in a flat form, evaluated for all threads of a block at once.
 //!
-//! Every value of an expression is a vector with the bits of each thread. Both choices of a select are evaluated; what can go wrong
-//! in one, an unwritten register, an integer without a value or a division by zero, is an error only for threads that select it.
+//! Each value of an expression is a vector with the bits of every thread. Both branches of a select are evaluated. An unwritten
+//! register, an integer without a value or a division by zero in one branch is an error only for threads that select that branch.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::formula::Formula;
 use crate::operators::{Args, apply};
 use hx_target::WARP;
 
-/// Where the bits of each thread are.
+/// The source of each thread's bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operand {
     /// Position in [`Compute::inputs`].
@@ -25,12 +25,12 @@ pub(crate) enum Operand {
     Temporary(usize),
 }
 
-/// The threads that select a part of an expression: those for which each condition has the given value.
+/// The threads that select a subexpression: those for which every condition has the given value.
 pub(crate) type Under = Vec<(Operand, bool)>;
 
 #[derive(Debug)]
 pub(crate) enum Micro {
-    /// The input is read by the threads under the conditions.
+    /// Checks that the input is written, if a thread under the conditions reads it.
     Expect {
         input: usize,
         under: Under,
@@ -41,7 +41,7 @@ pub(crate) enum Micro {
         dst: usize,
         under: Under,
     },
-    /// The bits that a number of the block has.
+    /// The bits of a number of the block.
     Number {
         slot: u32,
         dtype: DType,
@@ -53,7 +53,7 @@ pub(crate) enum Micro {
         args: [Operand; 3],
         dst: usize,
     },
-    /// The threads under the conditions divide an integer by it.
+    /// Checks that no thread under the conditions divides an integer by 0.
     Divisor {
         by: Operand,
         dtype: DType,
@@ -67,25 +67,25 @@ pub(crate) enum Micro {
     },
 }
 
-/// One element from others, in each thread.
+/// Computes one element from others, in each thread.
 #[derive(Debug)]
 pub(crate) struct Compute {
     pub(crate) dst: Regs,
     pub(crate) value: Evaluate,
 }
 
-/// The value of an expression in each thread.
+/// An expression that every thread evaluates.
 #[derive(Debug)]
 pub(crate) struct Evaluate {
     pub(crate) site: SiteId,
     pub(crate) inputs: Vec<Regs>,
-    /// What is known before the run: constants, and integers that depend on the thread alone.
+    /// Vectors known before the run: constants, and integers that depend on the thread alone.
     pub(crate) tables: Vec<Arc<[u64]>>,
     pub(crate) steps: Vec<Micro>,
     pub(crate) result: Operand,
     /// Number of temporaries.
     pub(crate) temporaries: usize,
-    /// Of one warp.
+    /// Instructions that one warp issues.
     pub(crate) instructions: u64,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// A number of the block: every thread computes it.
+    /// Sets a number of the block. Every thread computes it, and a disagreement between threads is an error.
     pub(crate) fn set_number(&mut self, n: &'a SetNumber) -> Result<(), SimError> {
         let (at, temporaries) = self.evaluate(&n.value)?;
         let values = self.values(&n.value, n.value.result, &at, &temporaries);
@@ -128,8 +128,8 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Runs the steps of an expression; gives the places of its inputs and its temporaries, which go back with
-    /// [`Block::evaluated`]. An error ends the block, so what is taken need not come back then.
+    /// Runs the steps of an expression. Returns the positions of its inputs and its temporaries; the caller hands both back to
+    /// [`Block::evaluated`]. On an error they are not handed back, because an error ends the block.
     fn evaluate(&mut self, c: &'a Evaluate) -> Result<(Vec<usize>, Vec<Vec<u64>>), SimError> {
         let threads = self.code.threads;
         let mut at = std::mem::take(&mut self.scratch.positions);
@@ -195,14 +195,14 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The registers of two different arrays.
+    /// Returns the registers of two different arrays.
     fn two_files(&mut self, from: usize, to: usize) -> [&mut Vec<u64>; 2] {
         let (low, high) = self.registers.split_at_mut(from.max(to));
         let (low, high) = (&mut low[from.min(to)].bits, &mut high[0].bits);
         if from < to { [low, high] } else { [high, low] }
     }
 
-    /// Which threads select a part of the expression.
+    /// Returns a mask of the threads that select a subexpression.
     fn selected(&self, c: &Evaluate, under: &Under, at: &[usize], temporaries: &[Vec<u64>]) -> Vec<bool> {
         let mut mask = vec![true; self.code.threads];
         for (cond, holds) in under {
@@ -333,12 +333,12 @@ impl<'a> Block<'a> {
     }
 }
 
-/// A number as a slot holds it: integers with their sign, truth values as 0 or 1, the bits of anything else.
+/// Encodes a number as a slot holds it: integers with their sign, truth values as 0 or 1, any other type as its bits.
 pub(crate) fn number_of_bits(bits: u64, dtype: DType) -> i64 {
     if dtype.is_signed_int() { dtype.sign_extend(bits) } else { bits as i64 }
 }
 
-/// Lanes of a warp whose partner under `mask` is beyond the block: the first such thread.
+/// Returns the first thread whose partner under `mask` lies beyond the block.
 pub(crate) fn without_partner(threads: usize, mask: usize) -> Option<usize> {
     let last = threads.next_multiple_of(WARP as usize) - WARP as usize;
     (last..threads).find(|t| t ^ mask >= threads)

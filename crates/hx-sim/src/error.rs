@@ -1,4 +1,4 @@
-//! What can go wrong in a simulated launch, and where.
+//! The errors of a simulated launch, and their places.
 
 use std::fmt;
 
@@ -6,39 +6,39 @@ use hx_dtype::DType;
 use hx_index::EvalError;
 use hx_tile::{OpId, Origin};
 
-/// Why a launch gave no result.
+/// The reason why a launch has no result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SimError {
     pub fault: Fault,
-    /// Where it happened; nothing for an error of the launch itself.
+    /// The place of the fault; `None` for an error of the launch itself.
     pub place: Option<Box<Place>>,
 }
 
-/// A point of the run.
+/// A point of the run: an operation, and the block and thread that executed it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
-    /// The tile operation whose statements were running, if they belong to one.
+    /// The tile operation that was running. `None` if the statements belong to no operation.
     pub op: Option<OpId>,
     pub origin: Option<Origin>,
     /// The operation as text.
     pub title: String,
-    /// Index of the block along x, y and z; nothing for an error found before any block ran.
+    /// Index of the block along x, y and z; `None` for an error found before any block ran.
     pub block: Option<[u32; 3]>,
-    /// Nothing for an error of the whole block.
+    /// `None` for an error of the whole block.
     pub thread: Option<u32>,
 }
 
-/// What an access does to an element.
+/// The kind of an access to an element.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Deed {
     Read,
     Write,
-    /// Atomically, as `atomic_add` does.
+    /// Adds atomically, as `atomic_add` does.
     Add,
 }
 
 impl Deed {
-    /// The deed of a thread: "wrote".
+    /// Returns the verb in the past tense: "wrote".
     pub fn past(self) -> &'static str {
         match self {
             Deed::Read => "read",
@@ -53,7 +53,7 @@ impl Deed {
 pub struct Access {
     pub thread: u32,
     pub deed: Deed,
-    /// The thread gave the address, and all lanes of the instruction share what is there.
+    /// The thread supplied the address, and all lanes of the instruction share the addressed elements.
     pub collective: bool,
     pub op: Option<OpId>,
     pub origin: Option<Origin>,
@@ -69,34 +69,34 @@ pub struct Copying {
     pub title: String,
 }
 
-/// What went wrong.
+/// An error that ends a run.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Fault {
     #[error("the run was cancelled")]
     Cancelled,
-    /// An argument does not fit its parameter.
+    /// An argument that does not fit its parameter.
     #[error("{0}")]
     Argument(String),
     /// A `where` clause or an implied demand does not hold.
     #[error("the launch breaks `{0}`")]
     Requirement(String),
-    /// The thread program contradicts itself or the catalogue.
+    /// A thread program that contradicts itself or the catalogue.
     #[error("{0}")]
     Malformed(String),
     #[error(transparent)]
     Eval(EvalError),
-    /// The result is 0, but nobody means it.
+    /// An integer division by 0. The hardware's result is 0, but no kernel intends it.
     #[error("an integer of type `{dtype}` is divided by 0")]
     DivisionByZero { dtype: DType },
-    /// More blocks than a run takes.
+    /// A grid with more blocks than the simulator runs.
     #[error("a grid of {blocks:?} blocks, too many to simulate")]
     TooManyBlocks { blocks: [u64; 3] },
     #[error("{} element {element}{} of `{tensor}`, {extent}", verb(*.write), coordinate(.coord))]
     OutOfBounds {
         tensor: String,
-        /// The first element of the access that is outside.
+        /// The first element of the access that lies outside.
         element: i64,
-        /// The same as a coordinate, where the strides tell.
+        /// The coordinate of `element`, if the strides determine it.
         coord: Option<Vec<i64>>,
         /// The bounds, as text.
         extent: String,
@@ -106,9 +106,9 @@ pub enum Fault {
     Misaligned {
         tensor: String,
         element: i64,
-        /// In bytes from the pretended address 0, or from the start of shared memory.
+        /// In bytes, counted from the simulated address 0 or from the start of shared memory.
         address: i64,
-        /// Bits past that, for elements narrower than a byte.
+        /// Bits past that address, for elements narrower than a byte.
         bit: u32,
         access: u32,
         write: bool,
@@ -117,66 +117,66 @@ pub enum Fault {
     UninitializedShared { tensor: String, byte: i64, element: i64 },
     #[error("reads element {element} of the registers `{array}`, which was never written")]
     UninitializedRegister { array: String, element: u32 },
-    /// Two threads touch the same byte of shared memory between two barriers, and one of them writes.
+    /// Two threads access the same byte of shared memory, no barrier orders the accesses, and one of them writes.
     #[error("{}{} element {element} of the shared tensor `{tensor}`, which {earlier}, with no barrier in between", verb(*.write), for_all(*.collective))]
     SharedRace {
         tensor: String,
         element: i64,
         /// Whether the later access, at the place of the error, writes.
         write: bool,
-        /// Whether it does so for all lanes of the instruction.
+        /// Whether the later access is for all lanes of the instruction.
         collective: bool,
         earlier: Box<Access>,
     },
-    /// Somebody touches bytes of shared memory that an asynchronous copy is still filling.
+    /// A thread accesses bytes of shared memory while an asynchronous copy is still filling them.
     #[error("{}{} element {element} of the shared tensor `{tensor}` before the asynchronous copy into it by {copy} was waited for", verb(*.write), for_all(*.collective))]
     CopyInFlight {
         tensor: String,
         element: i64,
         /// Whether the later access, at the place of the error, writes.
         write: bool,
-        /// Whether it does so for all lanes of the instruction.
+        /// Whether the later access is for all lanes of the instruction.
         collective: bool,
         copy: Box<Copying>,
     },
-    /// A loop that cannot end, or one that did not end within [`Config::while_limit`](crate::Config::while_limit).
+    /// A loop that cannot end, or that did not end within [`Config::while_limit`](crate::Config::while_limit).
     #[error("no progress: `while {cond}` {}", endless(*.iterations, *.repeats))]
     NoProgress {
         cond: String,
         iterations: u64,
-        /// The last iteration changed no integer, so that the next ones do the same.
+        /// The last iteration changed no integer, so every further iteration would repeat it.
         repeats: bool,
     },
-    /// Two threads of a block touch an element of a tensor between two barriers: one changes it, and the other reads it, gives it
-    /// another value or adds to it.
+    /// Two threads of a block access an element of a tensor and no barrier orders the accesses. One thread changes the element;
+    /// the other reads it, stores another value or adds to it.
     #[error("{} element {element}{} of `{tensor}`, which {earlier}, with no barrier in between", disturbs(*.deed, .earlier.deed), coordinate(.coord))]
     GlobalRace {
         tensor: String,
         element: i64,
         coord: Option<Vec<i64>>,
-        /// Of the later access, at the place of the error.
+        /// The kind of the later access, at the place of the error.
         deed: Deed,
         earlier: Box<Access>,
     },
-    /// Somebody changes an element of a tensor that an asynchronous copy may still have to read.
+    /// A thread changes an element of a tensor while an asynchronous copy from it may still read the element.
     #[error("{} element {element}{} of `{tensor}` before the asynchronous copy from it by {copy} was waited for", disturbs(*.deed, Deed::Read), coordinate(.coord))]
     SourceInFlight {
         tensor: String,
         element: i64,
         coord: Option<Vec<i64>>,
-        /// Of the later access, at the place of the error.
+        /// The kind of the later access, at the place of the error.
         deed: Deed,
         copy: Box<Copying>,
     },
-    /// Two blocks touch the same element of a tensor, and one of them changes it. Blocks run in any order.
+    /// Two blocks access the same element of a tensor, and one of them changes it. Nothing orders the blocks of a grid.
     #[error("{} element {element}{} of `{tensor}`, which block {} {}", present(*.deed), coordinate(.coord), Block(.earlier.block.unwrap_or_default()), other_block(*.deed, *.earlier_deed))]
     BlockRace {
         tensor: String,
         element: i64,
         coord: Option<Vec<i64>>,
-        /// Of the block at the place of the error.
+        /// The kind of access by the block at the place of the error.
         deed: Deed,
-        /// The block before it in the order of the grid, and one of its operations on the element.
+        /// The earlier block in the order of the grid, and one of its operations on the element.
         earlier: Box<Place>,
         earlier_deed: Deed,
     },
@@ -190,7 +190,8 @@ fn present(deed: Deed) -> &'static str {
     }
 }
 
-/// A store after a sum undoes it, whatever the value; after anything else it only matters if it stores another value.
+/// Returns the verb of the later access. A store races with a sum whatever its value; with any other access it races only if it
+/// stores another value.
 fn disturbs(deed: Deed, earlier: Deed) -> &'static str {
     match (deed, earlier) {
         (Deed::Write, Deed::Read | Deed::Write) => "writes another value to",

@@ -1,9 +1,10 @@
-//! Asynchronous copies: issue, groups, and landing in shared memory.
+//! Asynchronous copies: issue, groups, and completion in shared memory.
 //!
-//! The source is read when the copy is issued; the bytes become visible in shared memory when a wait of the issuing thread covers
-//! their group, and count as written by that thread at that point. Until then nobody may touch them, nor change the source, which
-//! the hardware may read as late as at the wait. All threads pass the same statements, so one queue of groups serves the block. Copies that nobody waited for before the block ended are counted, not
-//! refused: hardware completes them, and no one could read what they brought.
+//! A copy reads its source when it is issued. Its bytes become visible in shared memory when a wait of the issuing thread covers
+//! its group, and count as written by that thread at the wait. Until then no thread may access the destination or change the
+//! source, because the hardware may read the source as late as at the wait. All threads execute the same statements, so one queue
+//! of groups serves the block. A copy that no wait covers before the block ends is counted, not refused: the hardware completes
+//! it, and no thread could read its bytes.
 
 use std::collections::VecDeque;
 
@@ -15,18 +16,18 @@ use crate::shared::Touch;
 use crate::transfer::Access;
 use hx_target::WARP;
 
-/// The copies of one group, with their bytes one after the other.
+/// The copies of one group. `bytes` holds their data, one copy after the other.
 #[derive(Debug, Default)]
 struct Group {
     copies: Vec<Issued>,
     bytes: Vec<u8>,
 }
 
-/// The copy of one thread.
+/// The copy that one thread issued.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
     touch: Touch,
-    /// The tensor that it reads and the first byte there, if the kernel may write that tensor.
+    /// The tensor that the copy reads and the first byte there; `None` if the kernel cannot write that tensor.
     source: Option<(usize, usize)>,
 }
 
@@ -35,18 +36,19 @@ struct Issued {
 pub(crate) struct Flight {
     open: Group,
     closed: VecDeque<Group>,
-    /// Empty groups to use again.
+    /// Empty groups, kept for reuse.
     spare: Vec<Group>,
     landed: u32,
 }
 
 impl Flight {
-    /// How many groups were waited for. They count from 1 in the order of their commits, so this is the number of the last one.
+    /// Returns how many groups were waited for. Groups count from 1 in the order of their commits, so this is the number of the
+    /// last one.
     pub(crate) fn landed(&self) -> u32 {
         self.landed
     }
 
-    /// The number of the open group.
+    /// Returns the number of the open group.
     fn open_group(&self) -> u32 {
         self.landed + self.closed.len() as u32 + 1
     }
@@ -68,7 +70,7 @@ impl<'a> Block<'a> {
         self.locate(c.site, write, &scratch.mask, &scratch.offsets, &mut scratch.addresses)?;
         self.count_shared(c, &scratch.addresses, &mut scratch.request);
 
-        // The source matters only where it is inside.
+        // The source address is evaluated only for threads whose source is inside the tensor.
         if !matches!(c.inside, Test::Const(true)) {
             let mut inside = std::mem::take(&mut scratch.inside);
             inside.resize(self.code.threads, false);
@@ -106,10 +108,11 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Appends the bytes of one thread to the open group: zeros where the source is outside. Gives the source if it may be written.
+    /// Appends the bytes of one thread to the open group, zeros if the source is outside. Returns the source if the kernel may
+    /// write it.
     ///
     /// # Errors
-    /// On a race on the source.
+    /// If another access to the source races with this copy.
     fn fetch(
         &mut self,
         c: &AsyncCopy,
@@ -161,7 +164,7 @@ impl<'a> Block<'a> {
         self.flight.closed.push_back(std::mem::replace(&mut self.flight.open, next));
     }
 
-    /// Lands the oldest groups until at most `groups` are in flight. The open group is none of them.
+    /// Completes the oldest groups until at most `groups` are in flight. The open group does not count.
     pub(crate) fn wait(&mut self, site: SiteId, groups: usize) {
         self.counters[site as usize].instructions += self.warps() as u64;
         while self.flight.closed.len() > groups {
@@ -184,7 +187,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Counts the copies that are in flight when the block ends.
+    /// Counts the copies still in flight when the block ends.
     pub(crate) fn count_unwaited(&mut self) {
         for group in self.flight.closed.iter().chain([&self.flight.open]) {
             for copy in &group.copies {

@@ -1,25 +1,25 @@
-//! Symbolic integers made fast: every expression of a program is compiled once for a launch.
+//! Compiled integer expressions: every expression of a program is compiled once for a launch.
 //!
-//! Symbols of the launch are constants by then. Whatever depends on the thread index alone becomes a table, what is the same for
-//! all threads is computed once, and only the rest is computed for each thread. An expression that has no value is left as it is,
-//! so that the error appears when, and only if, it is evaluated.
+//! The symbols of the launch are constants by then. A subexpression that depends on the thread index alone becomes a table. A
+//! uniform subexpression is computed once for all threads, and only the rest is computed for each thread. An expression without a
+//! value (a division by zero, an overflow) is kept, so that its error appears only if it is evaluated.
 
 use std::sync::Arc;
 
 use hx_index::{Atom, CmpOp, Cond, EvalError, Expr, Symbol, Width, floor_div, floor_mod};
 
-/// What a symbol stands for while a program is compiled.
+/// The value of a symbol at compile time.
 #[derive(Clone, Debug)]
 pub(crate) enum Binding {
     Known(i64),
     Table(Arc<[i64]>),
     /// A uniform integer that changes while the block runs.
     Slot(u32),
-    /// One integer for each thread that changes while the block runs.
+    /// An integer of each thread that changes while the block runs.
     Lanes(u32),
 }
 
-/// The integers of one block at one moment.
+/// The integers of one block at one point of its run.
 #[derive(Debug)]
 pub(crate) struct Env {
     pub(crate) slots: Vec<i64>,
@@ -49,7 +49,7 @@ impl Env {
     }
 }
 
-/// Why, and for which thread, an evaluation failed.
+/// The reason why an evaluation failed, and the thread in which it failed.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Failure {
     pub(crate) error: EvalError,
@@ -104,7 +104,7 @@ enum Node {
         a: Box<Node>,
         mask: i64,
     },
-    /// Sums and products inside of it wrap.
+    /// Wraps the result; sums and products inside of `a` wrap too.
     Wrap {
         a: Box<Node>,
         width: Width,
@@ -130,7 +130,7 @@ struct Product {
     overflow: Overflow,
 }
 
-/// What becomes of a sum or product beyond 64 bits.
+/// How a sum or product behaves beyond 64 bits.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 enum Overflow {
     #[default]
@@ -168,7 +168,7 @@ impl Product {
     }
 }
 
-/// Applies `f` to every thread's value; where the mask is off, a failure gives 0.
+/// Applies `f` to every thread's value. In threads off the mask, a failure yields 0.
 #[inline]
 fn each(out: &mut [i64], mask: Option<&[bool]>, f: impl Fn(usize, i64) -> Result<i64, Wrong>) -> Fails {
     for (thread, x) in out.iter_mut().enumerate() {
@@ -192,7 +192,7 @@ impl Node {
         }
     }
 
-    /// Whether nothing in it changes while a block runs.
+    /// Reports whether the value stays the same while a block runs.
     fn is_static(&self) -> bool {
         match self {
             Node::Const(_) | Node::Table(_) => true,
@@ -203,7 +203,7 @@ impl Node {
         }
     }
 
-    /// The value, of a node that does not vary.
+    /// Returns the value of a node that does not vary.
     fn scalar(&self, env: &Env) -> Fails<i64> {
         let wrong = |w| (w, None);
         match self {
@@ -216,13 +216,14 @@ impl Node {
             Node::Binary { op, a, b, .. } => op.apply(a.scalar(env)?, b.scalar(env)?).map_err(wrong),
             Node::Mask { a, mask } => Ok(a.scalar(env)? & mask),
             Node::Wrap { a, width } => Ok(width.wrap(a.scalar(env)?)),
-            // Callers ask only nodes that do not vary; any thread's value would do for one that does not.
+            // Callers pass only nodes that do not vary. If a table or a lane vector is uniform, the first thread's value stands
+            // for all.
             Node::Table(t) => Ok(t.first().copied().unwrap_or(0)),
             Node::Lanes(l) => Ok(env.lanes[*l as usize].first().copied().unwrap_or(0)),
         }
     }
 
-    /// The value for every thread; some thread is on the mask.
+    /// Computes the value for every thread. The mask must contain a thread.
     fn lanes(&self, env: &mut Env, mask: Option<&[bool]>, out: &mut [i64]) -> Fails {
         if !self.varying() {
             out.fill(self.scalar(env)?);
@@ -303,8 +304,10 @@ pub(crate) struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
+    /// Compiles an integer expression.
+    ///
     /// # Errors
-    /// When a symbol has no value.
+    /// If a symbol has no value.
     pub(crate) fn formula(&self, expr: &Expr) -> Result<Formula, EvalError> {
         Ok(Formula { node: self.node(expr, Overflow::Fails)?, source: expr.clone() })
     }
@@ -369,7 +372,7 @@ impl Compiler<'_> {
         Ok(self.fold(node))
     }
 
-    /// The value itself, of a node that has one already.
+    /// Replaces a node that is known at compile time by its value.
     fn fold(&self, node: Node) -> Node {
         if !node.is_static() {
             return node;
@@ -404,7 +407,7 @@ impl Compiler<'_> {
 }
 
 impl Sum {
-    /// The plainest node for it.
+    /// Returns the simplest node with this value.
     fn simplest(mut self) -> Node {
         if self.uniform.is_empty() && self.varying.is_empty() {
             return match self.table {
@@ -426,7 +429,7 @@ impl Sum {
     }
 }
 
-/// Whether the mask lets no thread through: then nothing is evaluated, and nothing can fail.
+/// Reports whether the mask is empty: then nothing is evaluated, and nothing can fail.
 fn nobody(mask: Option<&[bool]>) -> bool {
     mask.is_some_and(|m| !m.contains(&true))
 }
@@ -435,17 +438,17 @@ fn nobody(mask: Option<&[bool]>) -> bool {
 #[derive(Clone, Debug)]
 pub(crate) struct Formula {
     node: Node,
-    /// For messages.
+    /// The original expression, for messages.
     source: Expr,
 }
 
 impl Formula {
-    /// Whether threads may get different values.
+    /// Reports whether threads may get different values.
     pub(crate) fn varying(&self) -> bool {
         self.node.varying()
     }
 
-    /// What a local integer with this value is to later expressions, if that is known already.
+    /// Returns the binding of a local integer with this value, if the value is known at compile time.
     pub(crate) fn known(&self) -> Option<Binding> {
         match &self.node {
             Node::Const(c) => Some(Binding::Known(*c)),
@@ -454,7 +457,7 @@ impl Formula {
         }
     }
 
-    /// The value of each thread, if nothing in it changes while a block runs.
+    /// Returns the value of each thread, if it stays the same while a block runs.
     pub(crate) fn as_table(&self, threads: usize) -> Option<Vec<i64>> {
         match &self.node {
             Node::Const(c) => Some(vec![*c; threads]),
@@ -470,12 +473,12 @@ impl Formula {
         }
     }
 
-    /// The value, of a formula that does not vary.
+    /// Returns the value of a formula that does not vary.
     pub(crate) fn scalar(&self, env: &Env) -> Result<i64, Failure> {
         self.node.scalar(env).map_err(|w| self.failure(w))
     }
 
-    /// The value for each thread; threads off the mask get any value and never fail.
+    /// Computes the value for each thread. Threads off the mask get an arbitrary value and never fail.
     pub(crate) fn lanes(&self, env: &mut Env, mask: Option<&[bool]>, out: &mut [i64]) -> Result<(), Failure> {
         if nobody(mask) {
             return Ok(());
@@ -486,7 +489,7 @@ impl Formula {
     fn failure(&self, (wrong, thread): (Wrong, Option<usize>)) -> Failure {
         let text = self.source.to_string();
         let error = match wrong {
-            // The division alone, where there is only one.
+            // The message names the division alone, if the expression has only one.
             Wrong::DivisionByZero => EvalError::DivisionByZero(match self.source.divisions().as_slice() {
                 [only] => only.to_string(),
                 _ => text,
@@ -518,7 +521,7 @@ fn compare(op: CmpOp, a: i64, b: i64) -> bool {
 }
 
 impl Test {
-    /// Whether threads may get different answers.
+    /// Reports whether threads may get different answers.
     pub(crate) fn varying(&self) -> bool {
         match self {
             Test::Const(_) => false,
@@ -536,7 +539,7 @@ impl Test {
         }
     }
 
-    /// The answer, of a test that does not vary.
+    /// Returns the answer of a test that does not vary.
     pub(crate) fn scalar(&self, env: &Env) -> Result<bool, Failure> {
         Ok(match self {
             Test::Const(c) => *c,
@@ -561,7 +564,7 @@ impl Test {
         })
     }
 
-    /// The answer for each thread; threads off the mask get any answer and never fail.
+    /// Computes the answer for each thread. Threads off the mask get an arbitrary answer and never fail.
     pub(crate) fn lanes(
         &self,
         env: &mut Env,
@@ -586,7 +589,8 @@ impl Test {
                 env.pool.push(x);
                 env.pool.push(y);
             }
-            // Later conditions count only for threads that the earlier ones leave open.
+            // Short-circuits in each thread: a condition is evaluated only for threads whose answer the earlier conditions leave
+            // open.
             Test::All(v) | Test::Any(v) => {
                 let any = matches!(self, Test::Any(_));
                 let (mut open, mut here) = (env.take_mask(), env.take_mask());

@@ -1,17 +1,17 @@
 //! Tensors in global memory: their elements and bounds.
 //!
-//! A block never writes to a tensor directly. It keeps copies of the pages it touches in tensors that the kernel may write
-//! ([`crate::overlay`]); [`crate::history`] brings them back in the order of the blocks, so that the outcome does not depend on
+//! A block never writes to a tensor directly. It copies each page that it touches of a tensor that the kernel may write
+//! ([`crate::overlay`]). [`crate::history`] merges the pages in the order of the blocks, so that the outcome does not depend on
 //! scheduling.
 
 use hx_dtype::DType;
 
 use crate::error::Fault;
 
-/// Bytes of the pieces in which changes are kept; whole elements of every type.
+/// Bytes of a page. A page holds whole elements of every type.
 pub(crate) const PAGE: usize = 256;
 
-/// An argument that is a tensor.
+/// A tensor argument.
 #[derive(Debug)]
 pub(crate) struct Tensor {
     pub(crate) name: String,
@@ -19,18 +19,21 @@ pub(crate) struct Tensor {
     pub(crate) mutable: bool,
     pub(crate) shape: Vec<i64>,
     pub(crate) stride: Vec<i64>,
-    /// The pretended address of the first byte.
+    /// The simulated address of the first byte.
     pub(crate) address: i64,
     pub(crate) bytes: Vec<u8>,
-    /// Elements from the first to one past the last.
+    /// Number of elements from the first to one past the last.
     pub(crate) span: i64,
-    /// Strides and extents from the widest stride down, if some offsets within the span are no elements.
+    /// Strides and extents from the widest stride down; `None` if every offset within the span is an element or the strides are
+    /// not nested.
     gaps: Option<Vec<(i64, i64)>>,
 }
 
 impl Tensor {
+    /// Checks the shape and stride against the bytes and makes the tensor.
+    ///
     /// # Errors
-    /// When the shape and stride contradict each other or the bytes, as text.
+    /// The text of the contradiction, and the bytes.
     pub(crate) fn new(
         name: &str,
         dtype: DType,
@@ -64,7 +67,7 @@ impl Tensor {
         Ok(Tensor { name: name.into(), dtype, mutable, shape, stride, address, bytes, span, gaps })
     }
 
-    /// The element at an offset as a coordinate, where the strides are nested so that there is only one.
+    /// Returns the coordinate of the element at an offset, if the strides are nested so that it is unique.
     pub(crate) fn coordinate(&self, offset: i64) -> Option<Vec<i64>> {
         nested(&self.shape, &self.stride).filter(|_| offset >= 0)?;
         let mut order: Vec<usize> = (0..self.shape.len()).collect();
@@ -79,18 +82,18 @@ impl Tensor {
         (rest == 0).then_some(coord)
     }
 
-    /// Bytes of an element, or the one byte that several share.
+    /// Returns the bytes of an element, or 1 if several elements share a byte.
     #[inline]
     pub(crate) fn unit(&self) -> usize {
         (self.dtype.bits() as usize / 8).max(1)
     }
 
-    /// The element that holds a byte.
+    /// Returns the element that holds a byte.
     pub(crate) fn element_of(&self, byte: usize) -> i64 {
         (byte as u64 * 8 / u64::from(self.dtype.bits())) as i64
     }
 
-    /// The first of `count` elements from `offset` on that the tensor does not have.
+    /// Returns the first of the `count` elements from `offset` on that lies outside of the tensor.
     #[inline]
     pub(crate) fn outside(&self, offset: i64, count: i64) -> Option<i64> {
         if offset < 0 {
@@ -121,7 +124,8 @@ impl Tensor {
     }
 }
 
-/// Stride and extent of each dimension from the widest stride down, if no two coordinates share an offset by nesting of the strides.
+/// Returns stride and extent of each dimension from the widest stride down, if the strides are nested: no two coordinates share
+/// an offset.
 fn nested(shape: &[i64], stride: &[i64]) -> Option<Vec<(i64, i64)>> {
     let mut dims: Vec<(i64, i64)> =
         stride.iter().copied().zip(shape.iter().copied()).filter(|(_, extent)| *extent > 1).collect();

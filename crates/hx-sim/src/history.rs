@@ -1,7 +1,7 @@
-//! What the blocks did to a tensor, brought together in their order, and the races between them.
+//! Merges what the blocks did to a tensor, in the order of the blocks, and finds races between blocks.
 //!
-//! Blocks run in any order, and nothing orders their accesses. Two of them race on an element if one changes it and the other reads
-//! it or gives it another value, or if one adds to it and the other reads or stores it.
+//! No barrier orders the accesses of two blocks. They race on an element if one block changes it and the other reads it or stores
+//! another value, or if one block adds to it and the other reads or stores it.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
 use crate::overlay::{Overlay, Page, add};
 
-/// The last block that did something to a unit, and where.
+/// The last block that accessed a unit in one way, and the operation that did so.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Owner {
     pub(crate) block: u32,
@@ -24,12 +24,12 @@ struct Owners {
     adder: Option<Owner>,
 }
 
-/// A page over all blocks so far.
+/// The state of a page after all blocks merged so far.
 #[derive(Debug)]
 struct Past {
     /// The bytes before the launch.
     before: [u8; PAGE],
-    /// By unit.
+    /// Indexed by unit.
     owners: Vec<Owners>,
 }
 
@@ -39,19 +39,19 @@ pub(crate) struct History {
     pages: BTreeMap<usize, Box<Past>>,
 }
 
-/// An element of a tensor that a block and an earlier one touch, one of them changing it.
+/// An element of a tensor that two blocks access, one of them changing it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Clash {
     pub(crate) byte: usize,
-    /// Of the later block.
+    /// The later block's kind of access.
     pub(crate) deed: Deed,
     pub(crate) site: SiteId,
     pub(crate) other: Owner,
     pub(crate) other_deed: Deed,
 }
 
-/// Brings what block number `block` did into the tensor; blocks come in order. With `check`, the first clash with an earlier block
-/// is an error.
+/// Merges the accesses of block number `block` into the tensor. Blocks must come in ascending order. With `check`, the first
+/// clash with an earlier block is an error.
 pub(crate) fn merge(
     tensor: &mut Tensor,
     history: &mut History,
@@ -86,10 +86,10 @@ impl Past {
         Past { before, owners: vec![Owners::default(); PAGE / size] }
     }
 
-    /// Records what a block did to a page that holds `now`.
+    /// Records what a block did to a page. `now` holds the page's current bytes.
     ///
     /// # Errors
-    /// On a clash, with its byte counted from the start of the page.
+    /// On a clash. Its `byte` counts from the start of the page.
     fn pass(&mut self, page: &Page, now: &[u8], block: u32) -> Result<(), Clash> {
         let size = PAGE / self.owners.len();
         for (unit, (owners, done)) in self.owners.iter_mut().zip(&page.done).enumerate() {

@@ -1,4 +1,4 @@
-//! A launch: arguments against parameters, the blocks in parallel, their changes in order.
+//! Launches a program: matches arguments with parameters, runs the blocks in parallel, and merges their changes in order.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,33 +18,33 @@ use crate::log::{BlockLog, LaunchLog};
 use crate::overlay::Overlay;
 use crate::report::{Counters, Report};
 
-/// Blocks that run before their changes are brought together, which bounds the memory for them.
+/// Number of blocks that run before their changes are merged. It bounds the memory for the changes.
 const BATCH: u64 = 256;
 
 /// A kernel argument.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Argument {
     Tensor {
-        /// Packed little-endian elements from offset 0 on; changed in place.
+        /// Packed little-endian elements from offset 0 on. The run changes them in place.
         bytes: Vec<u8>,
         shape: Vec<i64>,
         /// In elements; never negative.
         stride: Vec<i64>,
-        /// Bytes: the largest power of two that divides the pretended address.
+        /// The largest power of two, in bytes, that divides the simulated address.
         base_align: u32,
     },
     Int(i64),
     Float(f64),
 }
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Copy)]
 pub struct Config<'a> {
-    /// Asked often, from any thread; once it answers true, the run ends with [`Fault::Cancelled`].
+    /// Polled often, from any thread. Once it returns true, the run ends with [`Fault::Cancelled`].
     pub cancel: &'a (dyn Fn() -> bool + Sync),
     /// Whether races within and between blocks are errors.
     pub check_races: bool,
-    /// Iterations of one `while` after which the run ends with [`Fault::NoProgress`].
+    /// Number of iterations of one `while` after which the run ends with [`Fault::NoProgress`].
     pub while_limit: u64,
 }
 
@@ -63,13 +63,13 @@ impl fmt::Debug for Config<'_> {
     }
 }
 
-/// Runs every thread of every block. `symbols` binds dimensions and strides; integer arguments bind their own names too.
+/// Runs every thread of every block. `symbols` binds dimensions and strides. Integer arguments also bind their own names.
 ///
-/// Tensors that the program may write are changed in place, also when the run ends with an error in some block: then they hold what
-/// the batches of blocks before it wrote.
+/// Changes tensors that the program may write in place. If a block fails, these tensors hold the writes of the blocks merged
+/// before it.
 ///
 /// # Errors
-/// The fault of the first block in the order of the grid that has one, x fastest; or what is wrong with the launch or the program.
+/// The fault of the first failing block in the order of the grid, x fastest; or an error of the launch or of the program.
 pub fn run(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,
@@ -79,8 +79,8 @@ pub fn run(
     run_with_log(program, symbols, arguments, config, &mut LogContents::default())
 }
 
-/// As [`run`]; `log` becomes what the blocks printed and asserted, up to the first error where the run ends with one. An assertion
-/// that does not hold ends nothing.
+/// As [`run`]; `log` becomes what the blocks printed and asserted, up to the first error if the run ends with one. A failed
+/// assertion does not end the run.
 ///
 /// # Errors
 /// As [`run`].
@@ -122,7 +122,7 @@ fn argument_error<T>(text: String) -> Result<T, SimError> {
     Err(Fault::Argument(text).into())
 }
 
-/// Binds integers as symbols, and gives every number by its name.
+/// Binds integer arguments as symbols, and returns every number by its name.
 fn bind_scalars(
     program: &ThreadProgram,
     arguments: &[Argument],
@@ -164,7 +164,7 @@ fn grid(program: &ThreadProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Res
     let mut grid = [1; 3];
     for (blocks, axis) in grid.iter_mut().zip(&program.grid) {
         let value = axis.eval(lookup).map_err(unplaced)?;
-        // The hardware's own limit along x; the others are narrower.
+        // 2³¹ - 1 is the hardware's limit along x. The limits along y and z are lower.
         if !(0..=i64::from(i32::MAX)).contains(&value) {
             return argument_error(format!("a grid of {value} blocks, from `{axis}`"));
         }
@@ -177,7 +177,7 @@ fn grid(program: &ThreadProgram, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Res
     }
 }
 
-/// Moves the bytes of the arguments into tensors; on an error, those moved so far are in `out`.
+/// Moves the bytes of the arguments into tensors. On an error, `out` holds the tensors made so far.
 fn take_tensors(
     program: &ThreadProgram,
     arguments: &mut [Argument],
@@ -214,20 +214,20 @@ fn take_tensors(
     Ok(())
 }
 
-/// Strides of dimensions with a single element say nothing, and neither do those of a tensor without elements.
+/// Compares strides. The stride of a dimension with a single element does not matter, nor do the strides of an empty tensor.
 fn strides_differ(shape: &[i64], found: &[i64], want: &[i64]) -> bool {
     found.len() != want.len()
         || !shape.contains(&0)
             && found.iter().zip(want).zip(shape).any(|((f, w), extent)| *extent > 1 && f != w)
 }
 
-/// A block that ran, to its end or to an error.
+/// The log of a block that ran to its end or to an error, and its outcome.
 struct Ran {
     log: BlockLog,
     outcome: Result<Outcome, SimError>,
 }
 
-/// What one block did.
+/// The effects of one block.
 struct Outcome {
     overlays: Vec<Overlay>,
     counters: Vec<Counters>,
@@ -279,7 +279,7 @@ fn run_grid(
     Ok(report)
 }
 
-/// Outcomes in the order of the blocks, up to and including the first error.
+/// Returns the outcomes in the order of the blocks, up to and including the first error.
 fn run_batch(
     code: &Code,
     grid: [u64; 3],
@@ -288,7 +288,7 @@ fn run_batch(
     config: &Config<'_>,
     plan: &LogPlan,
 ) -> Vec<Ran> {
-    // Blocks after one that failed need not run: its error is what the caller gets.
+    // Blocks after a failed one need not run, because the caller gets the first error only.
     let failed = AtomicU32::new(u32::MAX);
     let ran: Vec<Option<Ran>> = (blocks.start as u32..blocks.end as u32)
         .into_par_iter()
@@ -308,7 +308,7 @@ fn run_batch(
     let cancelled = ran.iter().flatten().any(is_cancelled);
     let mut ran: Vec<Ran> = ran.into_iter().map_while(|ran| ran).collect();
     if let Some(last) = ran.last_mut().filter(|_| cancelled) {
-        // Which block noticed first is chance.
+        // It is not deterministic which block notices the cancellation first, so the error carries no place.
         last.outcome = Err(Fault::Cancelled.into());
     }
     ran

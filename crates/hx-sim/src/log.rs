@@ -1,6 +1,6 @@
-//! Prints and assertions of a block, kept in the format of the buffer that a GPU fills.
+//! Records prints and assertions of a block, in the format of the buffer that a GPU fills.
 //!
-//! They count no instructions and no bytes: what is measured is the kernel without them.
+//! They count no instructions and no bytes: the counters measure the kernel as if it had no prints and assertions.
 
 use hx_thread::{LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind, LogPlan, ThreadProgram};
 use hx_thread::{assertion_word, failure_key, record_bytes};
@@ -10,30 +10,30 @@ use crate::code::{Put, SiteId, Step};
 use crate::error::{Fault, SimError};
 use crate::formula::Test;
 
-/// What one block has told so far.
+/// The records of one block so far.
 #[derive(Debug, Default)]
 pub(crate) struct BlockLog {
     /// The block's number in the grid.
     number: u64,
     /// Bytes that the block may keep.
     room: u64,
-    /// Bytes that it would have kept with more room.
+    /// Bytes that the records would take if the room were unlimited.
     next: u64,
     bytes: Vec<u8>,
     dropped: u64,
-    /// Where the elements of the open record go, if it is kept.
+    /// Position of the open record's elements; `None` if the record is dropped.
     payload: Option<usize>,
-    /// By entry.
+    /// Indexed by entry.
     tallies: Vec<Tally>,
 }
 
-/// What became of one assertion.
+/// The count of failures of one assertion.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     /// Executions so far.
     runs: u32,
     failures: u64,
-    /// The complement of the least key of a failure.
+    /// The complement of the least key of a failure. When blocks merge, the largest complement wins.
     first: u64,
 }
 
@@ -56,7 +56,7 @@ impl BlockLog {
     }
 }
 
-/// The buffer of the whole launch in the making.
+/// The log buffer of the whole launch while it is filled.
 #[derive(Debug)]
 pub(crate) struct LaunchLog {
     plan: LogPlan,
@@ -74,7 +74,7 @@ impl LaunchLog {
 
     pub(crate) fn merge(&mut self, entries: &[LogEntry], block: &BlockLog) {
         let area = self.plan.area(block.number);
-        // A record that an error cut short is not told.
+        // If an error cut the last record short, the record is left out.
         let whole = block.bytes.get(..block.next as usize).unwrap_or(&block.bytes);
         if let Some(area) = self.buffer.get_mut(area).and_then(|a| a.get_mut(..whole.len())) {
             area.copy_from_slice(whole);
@@ -121,7 +121,7 @@ impl<'a> Block<'a> {
     }
 
     pub(crate) fn put(&mut self, p: &'a Put) -> Result<(), SimError> {
-        // An error ends the block, so the scratch need not come back then.
+        // The scratch is not put back on an error, because an error ends the block.
         let mut scratch = std::mem::take(&mut self.scratch);
         let base = self.base(p.site, &p.value)?;
         match &p.guard {

@@ -1,6 +1,6 @@
-//! Who touched a place of memory last, kept so that races are seen: two accesses of different threads with no barrier in between.
+//! Remembers the last accesses to a place of memory, to find races: accesses of two threads that no barrier orders.
 //!
-//! Which kinds of accesses may not meet is for the two memories to say ([`crate::shared`], [`crate::global`]).
+//! [`crate::shared`] and [`crate::global`] decide which kinds of accesses conflict.
 
 use hx_thread::{Clock, warp_of};
 
@@ -9,10 +9,10 @@ use crate::code::SiteId;
 /// An access.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mark {
-    /// When it happened, by the clock of barriers; 0 for never.
+    /// The time of the access on the clock of barriers; 0 if there was none.
     pub(crate) time: u32,
     pub(crate) thread: u32,
-    /// For all lanes of an instruction, of which `thread` gave the address.
+    /// The access is for all lanes of an instruction; `thread` supplied the address.
     pub(crate) collective: bool,
     pub(crate) site: SiteId,
 }
@@ -22,7 +22,7 @@ impl Mark {
         self.time > 0
     }
 
-    /// Whether another thread takes part in one of the two accesses, the later one of now, with no barrier in between.
+    /// Reports whether this access and a later one, of now, involve different threads and no barrier orders them.
     #[inline]
     pub(crate) fn meets(self, later: Mark, clock: Clock) -> bool {
         let others = self.thread != later.thread || self.collective || later.collective;
@@ -30,8 +30,8 @@ impl Mark {
     }
 }
 
-/// The last accesses of one kind to one place, by two threads, of two warps if there are such: whichever thread comes next, one of
-/// the two is another.
+/// The last accesses of one kind to one place by two threads, of two warps if there are such. Whichever thread comes next, at
+/// least one of the two is a different thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pair {
     first: Mark,
@@ -42,7 +42,7 @@ impl Pair {
     #[inline]
     pub(crate) fn remember(&mut self, here: Mark, clock: Clock) {
         let first = self.first;
-        // No barrier of the block orders the mark before now.
+        // True if no block-wide barrier lies between the mark and now.
         let stands = |mark: Mark| !clock.parts_blockwide(mark.time);
         let elsewhere = |mark: Mark| warp_of(mark.thread) != warp_of(first.thread);
         if !stands(first) {
@@ -56,13 +56,13 @@ impl Pair {
         }
     }
 
-    /// The access of the two that races with one of now.
+    /// Returns one of the two accesses that races with `later`, an access of now.
     #[inline]
     pub(crate) fn meets(&self, later: Mark, clock: Clock) -> Option<Mark> {
         [self.first, self.second].into_iter().find(|mark| mark.meets(later, clock))
     }
 
-    /// Where an access of this kind was made, if there was one.
+    /// Returns the site of an access of this kind, if there was one.
     pub(crate) fn site(&self) -> Option<SiteId> {
         self.first.happened().then_some(self.first.site)
     }

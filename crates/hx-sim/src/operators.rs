@@ -1,9 +1,9 @@
-//! Operators on the elements of all threads at once. The meaning is [`Operator::eval`]'s; the common cases are written out so that
-//! the compiler makes tight loops of them.
+//! Applies operators to the elements of all threads at once. [`Operator::eval`] defines the results; the common cases are written
+//! out so that the compiler vectorizes their loops.
 
 use hx_dtype::{DType, Operator};
 
-/// The operands of one operator; those beyond its arity do not count.
+/// The operands of one operator. Operands beyond its arity are ignored.
 #[derive(Clone, Copy)]
 pub(crate) struct Args<'s>(pub(crate) [&'s [u64]; 3]);
 
@@ -45,7 +45,7 @@ impl Args<'_> {
     }
 }
 
-/// Sums, products, quotients and roots in f32 are what rounding those in f64 gives.
+/// Computes in f32. Sums, products, quotients and roots in f32 equal those rounded from f64.
 fn single(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     #[inline]
     fn of(bits: u64) -> f32 {
@@ -55,7 +55,7 @@ fn single(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     fn bits(x: f32) -> u64 {
         u64::from(x.to_bits())
     }
-    // Functions that are rounded from f64.
+    // Functions that are evaluated in f64 and rounded.
     let wide = |out: &mut [u64], f: fn(f64) -> f64| args.unary(out, |x| bits(f(f64::from(of(x))) as f32));
     match operator {
         Operator::Neg => args.unary(out, |x| bits(-of(x))),
@@ -72,7 +72,7 @@ fn single(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
         Operator::Sub => args.binary(out, |x, y| bits(of(x) - of(y))),
         Operator::Mul => args.binary(out, |x, y| bits(of(x) * of(y))),
         Operator::Div => args.binary(out, |x, y| bits(of(x) / of(y))),
-        // Numbers that are equal have the same bits, but for zeros: -0 is below 0.
+        // Equal numbers have equal bits, except for zeros: -0 orders below 0.
         Operator::Min => {
             args.binary(out, |x, y| if of(x) == of(y) { x | y } else { bits(of(x).min(of(y))) });
         }
@@ -103,7 +103,7 @@ fn double(operator: Operator, out: &mut [u64], args: Args<'_>) -> bool {
     true
 }
 
-/// 16-bit floats, given how they are read and rounded.
+/// Computes 16-bit floats; `of` decodes one and `bits` rounds to one.
 #[inline]
 fn half(
     operator: Operator,
@@ -154,7 +154,7 @@ mod tests {
         ]
     };
 
-    /// Every pattern of some numbers that are hard in some type.
+    /// Returns the patterns of some numbers that are hard in some type.
     fn samples(dtype: DType) -> Vec<u64> {
         let numbers = [0.0, -0.0, 1.0, -1.0, 0.3, -2.5, 7.0, 1e-7, 3e38, -65504.0, f64::INFINITY, f64::NAN];
         let mut out: Vec<u64> = numbers.iter().map(|x| dtype.encode(*x)).collect();

@@ -1,13 +1,13 @@
-//! What one block does to a tensor that the kernel may write, and the races between the threads of the block.
+//! Records what one block does to a tensor that the kernel may write, and finds races between the threads of the block.
 //!
-//! Elements are followed one by one, packed ones by the byte that holds them ([`Tensor::unit`]). Two threads race on an element if
-//! no barrier orders them and one of them
+//! The overlay tracks elements one by one; packed elements are tracked by the byte that holds them ([`Tensor::unit`]). Two
+//! threads race on an element if no barrier orders them and one of them
 //!
-//! - stores another value, and the other reads, stores or adds; two stores of the same value do not matter,
-//! - adds, and the other reads or stores; two sums do not matter.
+//! - stores another value, and the other reads, stores or adds (two stores of the same value do not race),
+//! - adds, and the other reads or stores (two adds do not race).
 //!
-//! An asynchronous copy reads its source at some time between its issue and the wait for it. Until the wait even its own thread may
-//! not change the source; at the wait the copy becomes a read of that thread.
+//! An asynchronous copy reads its source at some time between its issue and the wait for it. Until the wait, even its own thread
+//! may not change the source. At the wait, the copy becomes a read of that thread.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,18 +20,18 @@ use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
 use crate::marks::{Mark, Pair};
 
-/// Who accesses a tensor.
+/// The thread and operation that access a tensor, and the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Who {
     pub(crate) site: SiteId,
     pub(crate) thread: u32,
-    /// Nothing where races are not looked for.
+    /// `None` if races are not checked.
     pub(crate) clock: Option<Clock>,
-    /// The last group of asynchronous copies that was waited for.
+    /// The number of the last group of asynchronous copies that was waited for.
     pub(crate) landed: u32,
 }
 
-/// An access that nothing orders with an earlier one.
+/// An access, and an earlier one that nothing orders before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Raced {
     pub(crate) byte: usize,
@@ -53,19 +53,19 @@ pub(crate) enum Earlier {
     },
 }
 
-/// Accesses that races tell apart.
+/// The kinds of accesses that the race check distinguishes.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Read,
     /// A store of another value.
     Change,
-    /// A store of the value that is there.
+    /// A store of the value already there.
     Keep,
     Add,
 }
 
 impl Kind {
-    /// The kinds of earlier accesses by other threads that this one has to be ordered with.
+    /// Returns the kinds of earlier accesses by other threads that race with this one unless a barrier orders them.
     fn races_with(self) -> &'static [Kind] {
         match self {
             Kind::Read => &[Kind::Change, Kind::Add],
@@ -87,16 +87,16 @@ impl Kind {
 /// The last asynchronous copy from an element.
 #[derive(Clone, Copy, Debug, Default)]
 struct Copying {
-    /// Groups count from 1; 0 for no copy.
+    /// Groups count from 1; 0 means that there was no copy.
     group: u32,
     thread: u32,
     site: SiteId,
 }
 
-/// Who touched the units of a page. Each list is empty until there is something to put into it.
+/// The last accesses to the units of a page. Each list stays empty until its first entry.
 #[derive(Debug, Default)]
 struct Marks {
-    /// By kind.
+    /// Indexed by kind.
     pairs: [Vec<Pair>; 4],
     copies: Vec<Copying>,
 }
@@ -107,7 +107,7 @@ impl Marks {
         self.pairs[kind as usize].get(unit)
     }
 
-    /// Checks an access, and remembers it.
+    /// Checks an access for races, and remembers it.
     #[inline]
     fn touch(&mut self, kind: Kind, unit: usize, units: usize, who: Who) -> Option<Earlier> {
         let clock = who.clock?;
@@ -131,13 +131,13 @@ impl Marks {
     }
 }
 
-/// What the block did to a unit.
+/// The accesses of the block to a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Done {
     pub(crate) read: bool,
     pub(crate) written: bool,
     pub(crate) added: bool,
-    /// Its bytes have what was added.
+    /// The page's bytes already include the block's sums.
     settled: bool,
 }
 
@@ -146,19 +146,20 @@ impl Done {
         self != Done::default()
     }
 
-    /// Whether its bytes are those of the block, not those from before with sums to come.
+    /// Reports whether the page's bytes are the block's result. Otherwise they are the bytes before the launch, and sums are
+    /// still pending.
     pub(crate) fn owned(self) -> bool {
         self.written || self.settled
     }
 }
 
-/// A piece of a tensor as one block sees it.
+/// A part of a tensor as one block sees it.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) data: [u8; PAGE],
-    /// By unit.
+    /// Indexed by unit.
     pub(crate) done: Vec<Done>,
-    /// What is added to units that the block neither reads nor writes: their number and the bits.
+    /// Pending sums for units that the block neither reads nor writes: the unit's number and the bits to add.
     pub(crate) sums: Vec<(usize, u64)>,
     marks: Marks,
 }
@@ -173,7 +174,7 @@ impl Page {
         Page { data, done, sums: Vec::new(), marks: Marks::default() }
     }
 
-    /// Puts the sums for some units into their bytes, which the block is about to read or write.
+    /// Adds pending sums of some units to their bytes. Called before the block reads or writes these units.
     #[inline]
     fn settle(&mut self, tensor: &Tensor, units: Range<usize>) {
         let waits = |done: &Done| done.added && !done.owned();
@@ -192,7 +193,7 @@ impl Page {
         });
     }
 
-    /// Where the block did something to a unit.
+    /// Returns the operation with which the block accessed a unit.
     pub(crate) fn site(&self, unit: usize, deed: Deed) -> SiteId {
         let of = |kinds: &[Kind]| kinds.iter().find_map(|kind| self.marks.pair(*kind, unit)?.site());
         let copy = || self.marks.copies.get(unit).map(|copy| copy.site);
@@ -211,15 +212,15 @@ pub(crate) fn add(dtype: DType, element: &mut [u8], bits: u64) {
     hx_dtype::store(dtype, element, 0, hx_dtype::Operator::Add.eval(dtype, &[now, bits]));
 }
 
-/// What one block did to a tensor.
+/// The pages of a tensor that one block touched.
 #[derive(Debug, Default)]
 pub(crate) struct Overlay {
     pub(crate) pages: BTreeMap<usize, Box<Page>>,
 }
 
 impl Overlay {
-    /// Calls `f` with each page that the bytes `at..at + len` lie in, the range of units there, and the place of the first of them
-    /// among those bytes. The first race that `f` finds, as the unit and what came before, is the error.
+    /// Calls `f` with each page that overlaps the bytes `at..at + len`, the range of units there, and the position of the first
+    /// of them among those bytes. Returns the first race that `f` finds; `f` returns it as the unit and the earlier access.
     fn pieces(
         &mut self,
         tensor: &Tensor,
@@ -244,7 +245,7 @@ impl Overlay {
         raced.map_or(Ok(()), Err)
     }
 
-    /// Reads bytes.
+    /// Reads bytes into `out`.
     ///
     /// # Errors
     /// On a race.
@@ -258,7 +259,7 @@ impl Overlay {
     /// Reads bytes for an asynchronous copy of a group.
     ///
     /// # Errors
-    /// On a race with what came before.
+    /// On a race with an earlier access.
     pub(crate) fn issue(
         &mut self,
         tensor: &Tensor,
@@ -300,10 +301,10 @@ impl Overlay {
         })
     }
 
-    /// The copy of a thread from these bytes is done, and the thread knows.
+    /// Completes a thread's copy from these bytes: the copy becomes a read at the time of the wait.
     pub(crate) fn land(&mut self, tensor: &Tensor, at: usize, len: usize, who: Who) {
         let landed = self.pieces(tensor, (at, len), Deed::Read, |page, units, _| {
-            // Whoever changed them since the issue was told so then.
+            // Errors are ignored here: a thread that changed these bytes after the issue was reported then.
             for unit in units {
                 page.marks.touch(Kind::Read, unit, page.done.len(), who);
             }
@@ -335,7 +336,7 @@ impl Overlay {
         })
     }
 
-    /// Adds elements at once with those of other blocks, unless the block has read or written what it added.
+    /// Adds elements. The sums stay pending until the blocks are merged, unless the block has read or written the element.
     ///
     /// # Errors
     /// On a race.

@@ -1,4 +1,4 @@
-//! What a run counted.
+//! The counters of a run.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -10,9 +10,9 @@ use crate::banks;
 /// Counts of a whole launch.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
-    /// By tile operation.
+    /// Keyed by tile operation.
     pub ops: BTreeMap<OpId, Counters>,
-    /// Of statements that belong to no tile operation.
+    /// Counts of statements that belong to no tile operation.
     pub other: Counters,
     /// Blocks that ran.
     pub blocks: u64,
@@ -23,29 +23,30 @@ pub struct Report {
 /// Counts of one tile operation, summed over the blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Instructions issued, each counted once for a warp (once for its lanes where more execute it together). A warp whose guards
-    /// all fail issues no transfer. Fills and moves count one for each 32 bits, an expression its operators and conversions.
+    /// Instructions issued, counted once a warp, or once for all warps that execute an instruction together. A warp whose guards
+    /// all fail issues no transfer. Fills and moves count one for each 32 bits; an expression counts its operators and
+    /// conversions.
     pub instructions: u64,
     /// Bytes that lanes moved between registers and memory, or read from memory for an asynchronous copy.
     pub bytes: u64,
-    /// Of those, bytes that another thread of the block moved in the same statement.
+    /// The part of `bytes` that another thread of the block moved in the same statement.
     pub redundant_bytes: u64,
     /// Requests of warps to global memory.
     pub requests: u64,
-    /// 32-byte sectors that those requests touched, each counted once in a request.
+    /// 32-byte sectors that those requests touched; a sector counts once in each request.
     pub sectors: u64,
     /// Sectors that the same distinct bytes would take if they were contiguous and aligned.
     pub ideal_sectors: u64,
-    /// Cycles of shared memory: for each phase of 128 bytes, the most distinct words in one bank.
+    /// Cycles of shared memory: for each phase of 128 bytes, the largest number of distinct words in one bank.
     pub wavefronts: u64,
     /// Wavefronts without bank conflicts: the number of phases.
     pub ideal_wavefronts: u64,
-    /// Asynchronous copies of single threads that were in flight when their block ended: nobody could read what they brought.
+    /// Copies of single threads that were in flight when their block ended. No thread could read their bytes.
     pub unwaited: u64,
 }
 
 impl Counters {
-    /// Counts a request of a warp to global memory, given the addresses of its lanes, which are sorted in place.
+    /// Counts a request of a warp to global memory. `addresses` holds those of its lanes and gets sorted.
     pub(crate) fn global_request(&mut self, addresses: &mut [i64], access: usize) {
         let (found, ideal) = banks::sectors(addresses, access);
         self.requests += 1;
@@ -53,7 +54,7 @@ impl Counters {
         self.ideal_sectors += ideal;
     }
 
-    /// Counts a request of a warp to shared memory, given the addresses of its lanes with their positions.
+    /// Counts a request of a warp to shared memory. `lanes` holds the position and the address of each lane.
     pub(crate) fn shared_request(&mut self, lanes: &[(usize, i64)], access: usize) {
         let (found, ideal) = banks::wavefronts(lanes, access);
         self.wavefronts += found;

@@ -1,6 +1,8 @@
-//! The shared memory of one block: bytes, what was written, what is being copied to, and who touched what since the last barrier.
+//! The shared memory of one block: its bytes, which of them are written or being copied to, and the accesses since the last
+//! barrier.
 //!
-//! It keeps one record for each granule, the width of the narrowest access of the program; every access covers whole granules.
+//! It keeps one record for each granule. A granule has the width of the program's narrowest access, and every access covers whole
+//! granules.
 
 use hx_thread::Clock;
 
@@ -10,7 +12,7 @@ use crate::marks::{Mark, Pair};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
-    /// The tensor last written here, plus one.
+    /// The tensor last written here, plus one; 0 for none.
     tensor: u32,
     write: Mark,
     reads: Pair,
@@ -20,14 +22,14 @@ struct Record {
 pub(crate) struct SharedMemory {
     pub(crate) bytes: Vec<u8>,
     records: Vec<Record>,
-    /// By granule: the asynchronous copy that is filling it, as its thread and site. Empty where the program has none.
+    /// Indexed by granule: thread and site of the asynchronous copy that is filling it. Empty if the program has no such copy.
     flights: Vec<Option<(u32, SiteId)>>,
     granule: usize,
     pub(crate) clock: Clock,
     check: bool,
 }
 
-/// Who does an access, and to which bytes.
+/// An access: its thread, its operation and its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Touch {
     /// First byte in shared memory.
@@ -36,7 +38,7 @@ pub(crate) struct Touch {
     /// Position among the shared tensors.
     pub(crate) tensor: usize,
     pub(crate) thread: u32,
-    /// The thread gives the address, but other lanes hold what is there.
+    /// The thread supplies the address, but other lanes hold the addressed elements.
     pub(crate) collective: bool,
     pub(crate) site: SiteId,
 }
@@ -61,7 +63,7 @@ impl SharedMemory {
         }
     }
 
-    /// Nothing where races are not looked for.
+    /// Returns the clock, or `None` if races are not checked.
     pub(crate) fn checked_clock(&self) -> Option<Clock> {
         self.check.then_some(self.clock)
     }
@@ -69,7 +71,7 @@ impl SharedMemory {
     /// Checks and records a load.
     ///
     /// # Errors
-    /// On bytes that this tensor does not hold yet or that are being copied to, and on a race.
+    /// On bytes that this tensor does not hold yet, on bytes that a copy is filling, and on a race.
     #[inline]
     pub(crate) fn read(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
         self.expect_landed(touch, false, code)?;
@@ -94,7 +96,7 @@ impl SharedMemory {
     /// Checks and records a store.
     ///
     /// # Errors
-    /// On bytes that are being copied to, and on a race.
+    /// On bytes that a copy is filling, and on a race.
     #[inline]
     pub(crate) fn write(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
         self.expect_unused(touch, code)?;
@@ -102,10 +104,10 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// Checks and records that an asynchronous copy starts. It may write at any time from now on.
+    /// Checks and records the issue of an asynchronous copy, which may write at any time from now on.
     ///
     /// # Errors
-    /// On bytes that are being copied to, and on a race.
+    /// On bytes that another copy is filling, and on a race.
     pub(crate) fn issue(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
         self.expect_unused(touch, code)?;
         for i in self.granules(touch) {
@@ -114,7 +116,7 @@ impl SharedMemory {
         Ok(())
     }
 
-    /// The copy is done, and its thread knows.
+    /// Completes a copy: its bytes become visible and count as written by its thread now.
     pub(crate) fn land(&mut self, touch: Touch, bytes: &[u8]) {
         for i in self.granules(touch) {
             self.flights[i] = None;
@@ -139,7 +141,7 @@ impl SharedMemory {
         }
     }
 
-    /// Fails if somebody else used the bytes since the last barrier, or is still copying to them.
+    /// Fails if a copy is still filling the bytes, or if another thread accessed them since the last barrier.
     #[inline]
     fn expect_unused(&self, touch: Touch, code: &Code) -> Result<(), Fault> {
         self.expect_landed(touch, true, code)?;
@@ -170,7 +172,7 @@ impl SharedMemory {
     }
 }
 
-/// The element of a tensor that holds a byte of shared memory.
+/// Returns the element of a tensor that holds a byte of shared memory.
 fn element(touch: Touch, byte: usize, code: &Code) -> i64 {
     let tensor = &code.shared[touch.tensor];
     (byte.max(touch.at).saturating_sub(tensor.offset) * 8 / tensor.bits) as i64

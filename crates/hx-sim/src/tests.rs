@@ -1,4 +1,4 @@
-//! Hand-made thread programs.
+//! Tests on hand-made thread programs.
 
 mod alignment;
 mod banks;

@@ -1,4 +1,4 @@
-//! Loads and stores: addresses, their checks and counts, and the bytes themselves.
+//! Loads and stores: computes and checks addresses, counts requests, and moves the bytes.
 
 use hx_dtype::DType;
 use hx_index::EvalError;
@@ -13,19 +13,19 @@ use crate::global::Tensor;
 use crate::overlay::{Earlier, Raced, Who};
 use crate::shared::Touch;
 
-/// What an address is used for.
+/// The memory that an address refers to, and the width and direction of the access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     pub(crate) memory: Mem,
     pub(crate) dtype: DType,
-    /// That it covers.
+    /// Bytes that the address covers.
     pub(crate) bytes: usize,
     pub(crate) write: bool,
 }
 
 impl<'a> Block<'a> {
     pub(crate) fn transfer(&mut self, t: &'a Transfer) -> Result<(), SimError> {
-        // An error ends the block, so the scratch need not come back then.
+        // The scratch is not put back on an error, because an error ends the block.
         let mut scratch = std::mem::take(&mut self.scratch);
         let base = self.base(t.site, &t.regs)?;
         let threads = self.code.threads;
@@ -60,8 +60,8 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// The checked byte addresses of the threads whose address counts: in the tensor's bytes for global memory, in the block's memory
-    /// for shared.
+    /// Computes and checks the byte addresses of the threads whose address counts. They are offsets into the tensor's bytes for
+    /// global memory, and into the block's memory for shared.
     fn resolve(&self, t: &Transfer, masked: bool, scratch: &mut Scratch) -> Result<(), SimError> {
         let access = Access { memory: t.memory, dtype: t.dtype, bytes: t.access, write: !t.load };
         let Scratch { mask, offsets, addresses, .. } = scratch;
@@ -85,7 +85,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The checked byte addresses of the threads on the mask, from their offsets in elements.
+    /// Computes and checks the byte addresses of the threads on the mask, from their offsets in elements.
     pub(crate) fn locate(
         &self,
         site: SiteId,
@@ -108,10 +108,10 @@ impl<'a> Block<'a> {
         self.address(access, offset).map_err(|fault| self.error(site, Some(thread), fault))
     }
 
-    /// The byte at which an element starts.
+    /// Returns the byte at which an element starts.
     ///
     /// # Errors
-    /// When the access is not within the tensor, or not aligned to its width.
+    /// If the access is not within the tensor, or not aligned to its width.
     #[inline]
     pub(crate) fn address(&self, access: Access, offset: i64) -> Result<i64, Fault> {
         let bits = i64::from(access.dtype.bits());
@@ -172,7 +172,7 @@ impl<'a> Block<'a> {
                 }
                 None => {
                     scratch.request.clear();
-                    // Of a collective transfer, the lanes whose address counts stand side by side.
+                    // In a collective transfer, the lanes whose address counts are numbered contiguously.
                     let collective = t.exchange.is_some();
                     let place = |(i, (thread, at)): (usize, &(usize, i64))| {
                         (if collective { i } else { thread % lanes }, *at)
@@ -211,7 +211,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// What each thread reads for itself counts as one load of its element.
+    /// Reads an integer in each thread. Each counts as one load of its element.
     pub(crate) fn load_index(&mut self, l: &'a LoadIndex) -> Result<(), SimError> {
         let threads = self.code.threads;
         let mut mask = vec![true; threads];
@@ -254,7 +254,7 @@ impl<'a> Block<'a> {
     fn load(&mut self, t: &Transfer, masked: bool, scratch: &mut Scratch) -> Result<(), SimError> {
         let threads = self.code.threads;
         if masked {
-            // Threads whose guard fails hold the padding.
+            // Threads whose guard fails get the padding.
             let file = &mut self.registers[t.regs.array];
             for position in &scratch.positions {
                 file.bits[*position..][..threads].fill(t.pad);
@@ -336,7 +336,7 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// A thread at an operation, between the barriers passed and the next.
+    /// Returns the identity of an access by a thread at an operation, at the current time.
     pub(crate) fn who(&self, site: SiteId, thread: usize) -> Who {
         Who { site, thread: thread as u32, clock: self.shared.checked_clock(), landed: self.flight.landed() }
     }
@@ -426,7 +426,7 @@ fn misaligned(tensor: &str, element: i64, (address, bit): (i64, i64), a: Access)
     Fault::Misaligned { tensor: tensor.into(), element, address, bit: bit as u32, access, write }
 }
 
-/// Gives the elements of `bytes` to the positions in order.
+/// Hands the elements of `bytes` to the positions in order.
 #[inline]
 fn unpack(dtype: DType, bytes: &[u8], positions: &[usize], mut set: impl FnMut(usize, u64)) {
     match dtype.bits() {
@@ -448,7 +448,7 @@ fn unpack(dtype: DType, bytes: &[u8], positions: &[usize], mut set: impl FnMut(u
     }
 }
 
-/// The inverse of [`unpack`].
+/// Inverts [`unpack`].
 #[inline]
 fn pack(dtype: DType, bytes: &mut [u8], positions: &[usize], get: impl Fn(usize) -> u64) {
     match dtype.bits() {

@@ -1,7 +1,7 @@
 //! The typed view of the tree: one struct per node, one enum per choice, written by `cargo xtask codegen`.
 //!
-//! Every accessor returns an `Option` or an iterator, because half-typed code is the normal case. What a grammar rule
-//! cannot say (which operator, which value a literal has) is in [`ops`], [`tokens`] and `ext`.
+//! Every accessor returns an `Option` or an iterator, because half-typed code is the normal case. [`ops`], [`tokens`] and `ext`
+//! have the accessors that no grammar rule can express: which operator a node has, which value a literal has.
 
 mod ext;
 #[rustfmt::skip]
@@ -22,7 +22,7 @@ use crate::{Hx, SyntaxKind};
 
 /// A node that introduces a name.
 pub trait HasName: AstNode<Language = Hx> {
-    /// The name it introduces.
+    /// Returns the name that the node introduces.
     fn name(&self) -> Option<Name> {
         support::child(self.syntax())
     }
@@ -30,20 +30,20 @@ pub trait HasName: AstNode<Language = Hx> {
 
 /// A node that may carry attributes.
 pub trait HasAttrs: AstNode<Language = Hx> {
-    /// Its attributes, in order.
+    /// Returns the attributes, in order.
     fn attrs(&self) -> AstChildren<Attr> {
         support::children(self.syntax())
     }
 
-    /// The attribute of that name, as in `#[unroll]`.
+    /// Returns the attribute of this name, as in `#[unroll]`.
     fn attr(&self, name: &str) -> Option<Attr> {
         self.attrs().find(|attr| attr.path().is_some_and(|path| path.text() == name))
     }
 }
 
-/// A node that may be documented by `///` comments before it.
+/// A node that `///` comments before it may document.
 pub trait HasDocs: AstNode<Language = Hx> {
-    /// The text of its doc comments, one line each, without the slashes and the space after them.
+    /// Returns the text of the doc comments, one line each, without the slashes and the space after them.
     fn doc_text(&self) -> Option<String> {
         let comments = self
             .syntax()
@@ -55,7 +55,7 @@ pub trait HasDocs: AstNode<Language = Hx> {
 }
 
 impl SourceFile {
-    /// The text of the `//!` comments, which document the file.
+    /// Returns the text of the `//!` comments, which document the file.
     pub fn doc_text(&self) -> Option<String> {
         let comments = self
             .syntax()

@@ -1,8 +1,8 @@
-//! Events and raw tokens to the green tree.
+//! Builds the green tree from events and raw tokens.
 //!
-//! Decides where whitespace and comments go: before a node they belong to the node around it, except that an item takes
-//! the comments directly above it. Bounds the depth of the tree: deeper nodes are left out, their tokens are kept, so
-//! that whoever walks the tree recursively cannot run out of stack.
+//! Trivia before a node belong to the enclosing node, except that an item takes the comments directly above it. The builder also
+//! bounds the depth of the tree: it leaves out deeper nodes and keeps their tokens, so that recursive walks of the tree cannot
+//! overflow the stack.
 
 use rowan::{GreenNode, GreenNodeBuilder, Language, TextRange, TextSize};
 
@@ -15,10 +15,10 @@ use crate::{
     parser::{Event, Output},
 };
 
-/// How deep the tree may become.
+/// The maximal depth of the tree.
 const MAX_DEPTH: usize = 640;
 
-/// The tree, and the errors of the parser with those found here.
+/// Builds the tree, and returns it with the errors of the parser and of the builder.
 pub(crate) fn build(text: &str, tokens: &[Token], output: Output) -> (GreenNode, Vec<SyntaxError>) {
     let mut builder = Builder {
         text,
@@ -34,7 +34,7 @@ pub(crate) fn build(text: &str, tokens: &[Token], output: Output) -> (GreenNode,
     let count = events.len();
     for i in 0..count {
         match std::mem::replace(&mut events[i], Event::Start { kind: None, forward_parent: None }) {
-            // An abandoned node, or one that was already opened as the parent of an earlier one.
+            // An abandoned node, or a node that is already open as the parent of an earlier one.
             Event::Start { kind: None, forward_parent: None } => {}
             Event::Start { kind, forward_parent } => {
                 for kind in outermost_first(&mut events, i, kind, forward_parent) {
@@ -49,7 +49,7 @@ pub(crate) fn build(text: &str, tokens: &[Token], output: Output) -> (GreenNode,
     (builder.green.finish(), builder.errors)
 }
 
-/// The kinds along a chain of forward parents, the last of the chain first.
+/// Returns the kinds along a chain of forward parents, the last of the chain first.
 fn outermost_first(
     events: &mut [Event],
     at: usize,
@@ -75,11 +75,11 @@ fn outermost_first(
 struct Builder<'t> {
     text: &'t str,
     tokens: &'t [Token],
-    /// The raw token that comes next, and where it starts.
+    /// The index of the next raw token. `offset` is its start in the text.
     next: usize,
     offset: TextSize,
     green: GreenNodeBuilder<'static>,
-    /// For every open node whether it is in the tree.
+    /// For every open node: whether it is in the tree.
     open: Vec<bool>,
     errors: Vec<SyntaxError>,
     is_too_deep: bool,
@@ -138,8 +138,8 @@ impl Builder<'_> {
         self.offset += token.len;
     }
 
-    /// How many of the `count` trivia before an item belong to it: the comments above it, up to a blank line. A doc
-    /// comment belongs to the item even across a blank line, `//!` never does.
+    /// Returns how many of the `count` trivia before an item belong to it: the comments above it, up to a blank line. A doc
+    /// comment belongs to the item even across a blank line; `//!` never does.
     fn attached(&self, kind: SyntaxKind, count: usize) -> usize {
         if !matches!(kind, USE | CONST | FN | KERNEL | TEST | BENCH | MAIN) {
             return 0;
@@ -161,7 +161,7 @@ impl Builder<'_> {
                 has_blank_line |= text.matches('\n').count() > 1;
                 continue;
             }
-            // A comment at the end of a line of code is about that code.
+            // A comment at the end of a line of code belongs to that code.
             let is_first = i + 1 == count && self.next > 0;
             match CommentKind::of(text) {
                 CommentKind::ItemDoc => attached = i + 1,

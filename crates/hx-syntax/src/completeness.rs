@@ -1,21 +1,22 @@
-//! Whether a text is a whole entry of the REPL, or its author is still typing.
+//! Decides whether a text is a whole entry of the REPL, or its author is still typing.
 
 use rowan::TextSize;
 
 use crate::{SyntaxKind, codes, lexer, parse_cell};
 
-/// What to do when the return key is pressed.
+/// The REPL's reaction to the return key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Completeness {
-    /// It parses: evaluate it.
+    /// The text parses: evaluate it.
     Complete,
-    /// It ends early (an open bracket, an operator without its operand): read another line.
+    /// The text ends early (an open bracket, an operator without its operand): read another line.
     Incomplete,
-    /// It is wrong before its end: more lines cannot help, show the errors.
+    /// The text is wrong before its end. More lines cannot help: show the errors.
     Invalid,
 }
 
-/// Asks the parser. An early end means go on; a stray closing bracket is complete and wrong.
+/// Parses the text and classifies it. An early end means incomplete. A stray closing bracket means invalid, because no further
+/// line can close it.
 pub fn completeness(text: &str) -> Completeness {
     let parse = parse_cell(text);
     let mut end = TextSize::new(0);

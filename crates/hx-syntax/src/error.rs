@@ -1,15 +1,15 @@
-//! Syntax errors as plain data. How they are drawn is decided elsewhere.
+//! Syntax errors as plain data. Rendering is elsewhere.
 
 use rowan::TextRange;
 
-/// One syntax error: a stable code of the family `HX00xx`, what was found and what was wanted, and where.
+/// A syntax error: a stable code of the family `HX00xx`, what was found and expected, and the place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SyntaxError {
-    /// One of [`codes`].
+    /// A code of [`codes`].
     pub code: &'static str,
-    /// Lower-case start, no final stop, code in backticks.
+    /// The message: lower-case start, no final stop, code in backticks.
     pub message: String,
-    /// The bytes that are wrong; empty where something is missing.
+    /// The wrong bytes; empty if something is missing.
     pub range: TextRange,
 }
 

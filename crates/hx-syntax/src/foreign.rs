@@ -1,17 +1,17 @@
-//! Words of other languages, and what is written in their place: one table for the parser, which meets them where the grammar
-//! has no room, and for names that mean nothing.
+//! Words of other languages and their replacements: one table for the parser, which meets them where the grammar does not allow a
+//! name, and for names that resolve to nothing.
 //!
-//! The words are those that people type who come from CUDA, Triton, Python and Rust. None is reserved: a name that the program
-//! defines means what it defines.
+//! The words are those of CUDA, Triton, Python and Rust programmers. None of them is reserved: if a program defines such a name,
+//! its definition counts.
 
-/// Where a word stands.
+/// The place of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ForeignPlace {
-    /// Where an item starts.
+    /// At the start of an item.
     Item,
-    /// Where a statement starts.
+    /// At the start of a statement.
     Statement,
-    /// Before the name of a local, where it means more than that there is one.
+    /// Before the name of a local, if the word says more than `let`.
     Declaration,
     /// After a `#` that begins no attribute.
     Hash,
@@ -26,18 +26,18 @@ pub enum ForeignPlace {
 pub struct Foreign {
     pub word: &'static str,
     pub place: ForeignPlace,
-    /// The word that means the same, where one does.
+    /// The word of the language with the same meaning, if there is one.
     pub instead: Option<&'static str>,
-    /// What is written here, for messages: lower-case start, no final stop. Empty where `instead` says all.
+    /// The hint for messages: lower-case start, no final stop. Empty if `instead` suffices.
     pub hint: &'static str,
 }
 
-/// The row of a word at a place.
+/// Returns the row of a word at a place.
 pub fn foreign(word: &str, place: ForeignPlace) -> Option<&'static Foreign> {
     WORDS.iter().find(|row| row.place == place && row.word == word)
 }
 
-/// All rows.
+/// Returns all rows.
 pub fn foreign_words() -> &'static [Foreign] {
     WORDS
 }

@@ -1,7 +1,7 @@
 //! The grammar: one function for each rule of `grammar/hx.ungram`, in modules by theme.
 //!
-//! A rule consumes what it understands and reports what is missing; it never gives up on the text. `opt_x` may consume
-//! nothing. The examples in comments that begin with `test` are a test suite: `tests/fixtures` holds the tree of each.
+//! A rule consumes the tokens that it understands and reports those that are missing; it never abandons the text. `opt_x` may
+//! consume nothing. The examples in comments that begin with `test` are a test suite: `tests/fixtures` holds the tree of each.
 
 use crate::{
     ForeignPlace,
@@ -17,14 +17,14 @@ mod patterns;
 mod statements;
 mod types;
 
-/// What starts an item. Items do not nest, so one of these inside a body means that a `}` is missing.
+/// The keywords that start an item. Items do not nest, so one of these inside a body means that a `}` is missing.
 const ITEM_START: TokenSet =
     TokenSet::new(&[T![use], T![const], T![fn], T![kernel], T![test], T![bench], T![main]]);
 
-/// What starts a statement and no expression.
+/// The keywords that start a statement but no expression.
 const STATEMENT_START: TokenSet = TokenSet::new(&[T![let], T![for], T![while], T![warp_groups]]);
 
-/// Where a list in brackets stops looking for its next element.
+/// The tokens at which a list in brackets stops searching for its next element.
 const LIST_RECOVERY: TokenSet = ITEM_START.union(STATEMENT_START).union(TokenSet::new(&[
     T![;],
     T![')'],
@@ -37,7 +37,7 @@ const LIST_RECOVERY: TokenSet = ITEM_START.union(STATEMENT_START).union(TokenSet
     T![->],
 ]));
 
-/// What stands behind an operand, and never behind a keyword that starts an item.
+/// The tokens that can follow an operand, but never a keyword that starts an item.
 const AFTER_OPERAND: TokenSet = TokenSet::new(&[
     T![;],
     T![,],
@@ -58,7 +58,7 @@ const AFTER_OPERAND: TokenSet = TokenSet::new(&[
     T![..],
 ]);
 
-/// A file: items, and nothing else.
+/// Parses a file: items, and nothing else.
 pub(crate) fn source_file(p: &mut Parser<'_>) {
     let m = p.start();
     while !p.at_end() {
@@ -67,7 +67,7 @@ pub(crate) fn source_file(p: &mut Parser<'_>) {
     m.complete(p, SOURCE_FILE);
 }
 
-/// An entry of the REPL: items and statements.
+/// Parses an entry of the REPL: items and statements.
 pub(crate) fn cell(p: &mut Parser<'_>) {
     p.is_in_cell = true;
     let m = p.start();
@@ -81,14 +81,14 @@ pub(crate) fn cell(p: &mut Parser<'_>) {
     m.complete(p, CELL);
 }
 
-/// An entry of the REPL as a file.
+/// Parses an entry of the REPL as a file.
 pub(crate) fn cell_file(p: &mut Parser<'_>) {
     let m = p.start();
     cell(p);
     m.complete(p, SOURCE_FILE);
 }
 
-/// A name that is introduced here.
+/// Parses a name that is introduced here.
 fn name(p: &mut Parser<'_>, what: &str) -> bool {
     if p.at(IDENT) {
         let m = p.start();
@@ -99,7 +99,7 @@ fn name(p: &mut Parser<'_>, what: &str) -> bool {
     if is_reserved_word(p) {
         let message = format!("found the keyword `{}` where {what} was expected", p.nth_text(0));
         p.error_here(codes::UNEXPECTED, message);
-        // `let test = …`: the keyword is meant as the name if what follows a name follows.
+        // In `let test = …`, the keyword is meant as the name, because a token follows that can follow a name.
         if matches!(p.nth(1), T![=] | T![:] | T!['('] | T![<] | T![,] | T![')'] | T![']'] | T![in]) {
             let m = p.start();
             p.bump_any();
@@ -115,15 +115,15 @@ fn is_reserved_word(p: &Parser<'_>) -> bool {
     p.current().is_keyword()
 }
 
-/// A name that was introduced elsewhere.
+/// Parses a name that is introduced elsewhere.
 fn name_ref(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
-    // `where(c, x, y)` is a call of the select: its keyword is a name there.
+    // In `where(c, x, y)`, the keyword is the name of the select.
     p.bump_as(IDENT);
     m.complete(p, NAME_REF)
 }
 
-/// `a::b::c`. The current token is a name, or the `where` of a select.
+/// Parses `a::b::c`. The current token is a name, or the `where` of a select.
 fn path(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
     name_ref(p);
@@ -139,9 +139,9 @@ fn path(p: &mut Parser<'_>) -> CompletedMarker {
     m.complete(p, PATH)
 }
 
-/// Elements between commas, with the brackets around them: `( x, y, )`. The current token is `open`.
+/// Parses elements between commas, with the brackets around them: `( x, y, )`. The current token is `open`.
 ///
-/// `element` consumes one element. Gives the number of commas: `(8,)` is a tuple of one, `(8)` is in parentheses.
+/// `element` consumes one element. Returns the number of commas: `(8,)` is a tuple of one, `(8)` is a parenthesized expression.
 fn list<R>(
     p: &mut Parser<'_>,
     (open, close): (SyntaxKind, SyntaxKind),
@@ -188,7 +188,7 @@ fn list<R>(
     commas
 }
 
-/// The bracket that closes the one consumed at `opened_at`.
+/// Consumes the bracket that closes the one consumed at `opened_at`, or reports it as missing.
 fn expect_closing(p: &mut Parser<'_>, close: SyntaxKind, opened_at: usize) {
     if p.eat(close) {
         return;
@@ -197,7 +197,7 @@ fn expect_closing(p: &mut Parser<'_>, close: SyntaxKind, opened_at: usize) {
     p.error_missing(&format!("`{}` for the `{open}` opened before", close.text().unwrap_or_default()));
 }
 
-/// An error node for code that was skipped, unless nothing was.
+/// Completes an error node around skipped code, if any was skipped.
 fn skipped(p: &mut Parser<'_>, m: Marker, before: usize) {
     if p.position() > before {
         m.complete(p, ERROR);

@@ -1,7 +1,7 @@
-//! Text to tokens. Every byte belongs to exactly one token, and no text is refused.
+//! Splits text into tokens. Every byte belongs to exactly one token, and no text is refused.
 //!
-//! The lexer knows no grammar: a contextual keyword is a name here. Characters that other alphabets lend to the language
-//! (`×`, `−`, a full-width bracket) become the token that was meant, with an error, so that the parser goes on.
+//! The lexer knows no grammar: a contextual keyword is a name here. A character that resembles one of the language (`×`, `−`, a
+//! full-width bracket) becomes the token that was probably meant, with an error, so that the parser can continue.
 
 use rowan::{TextRange, TextSize};
 
@@ -16,13 +16,13 @@ mod characters;
 /// A token: its kind and its length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token {
-    /// What it is.
+    /// The kind of the token.
     pub kind: SyntaxKind,
     /// Its length in bytes, never zero.
     pub len: TextSize,
 }
 
-/// The tokens of a text, whitespace and comments included. Their lengths add up to the text.
+/// Returns the tokens of a text, whitespace and comments included. Their lengths add up to the length of the text.
 pub fn lex(text: &str) -> Vec<Token> {
     lex_with_errors(text).tokens
 }
@@ -48,7 +48,7 @@ pub(crate) fn lex_with_errors(text: &str) -> Lexed {
 
 struct Lexer<'a> {
     text: &'a str,
-    /// The byte that comes next, on a character boundary.
+    /// The offset of the next byte, on a character boundary.
     at: usize,
     errors: Vec<SyntaxError>,
 }
@@ -89,7 +89,7 @@ impl Lexer<'_> {
         let rest = self.rest();
         if rest.starts_with("//") {
             self.bump_while(|c| c != '\n');
-            // A carriage return before the line feed belongs to the line's end.
+            // A carriage return before the line feed belongs to the line end, not to the comment.
             if self.rest().starts_with('\n') && self.text[start..self.at].ends_with('\r') {
                 self.at -= 1;
             }
@@ -131,7 +131,7 @@ impl Lexer<'_> {
             } else if self.bump().is_none() {
                 let message = "found the end of the text inside a block comment: `*/` is missing";
                 let end = self.at;
-                // The place to look at is where the comment opens.
+                // The error points at the opening of the comment.
                 self.at = start + 2;
                 self.error(start, codes::UNTERMINATED_COMMENT, message);
                 self.at = end;
@@ -140,7 +140,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether a `[` comes next, behind spaces and comments.
+    /// Reports whether a `[` comes next, after spaces and comments.
     fn is_at_attribute(&self) -> bool {
         let mut probe = Lexer { text: self.text, at: self.at, errors: Vec::new() };
         loop {
@@ -155,7 +155,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// A `#` without an attribute behind it, which begins a comment or a directive elsewhere: the line is a comment.
+    /// Reads a line with a `#` that begins no attribute. In other languages it begins a comment or a directive, so the line
+    /// becomes a comment.
     fn hash(&mut self, start: usize) -> SyntaxKind {
         let rest = self.rest();
         let word = &rest[..rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len())];
@@ -167,14 +168,14 @@ impl Lexer<'_> {
         let message = format!("found `#{word}`: {}", row.map_or("", |row| row.hint));
         self.at += word.len();
         self.error(start, codes::OTHER_LANGUAGE, message);
-        // What follows an attribute without its brackets is no part of it.
+        // `#unroll` is an attribute without its brackets. The rest of its line is code, so only the word becomes the comment.
         if word != "unroll" {
             self.bump_while(|c| c != '\n' && c != '\r');
         }
         COMMENT
     }
 
-    /// A name or a keyword; the first character was read.
+    /// Reads a name or a keyword, after its first character.
     fn word(&mut self, start: usize) -> SyntaxKind {
         self.bump_while(characters::continues_name);
         let word = &self.text[start..self.at];
@@ -188,7 +189,7 @@ impl Lexer<'_> {
         SyntaxKind::from_keyword(word).unwrap_or(IDENT)
     }
 
-    /// A number; the first digit was read. `0..k` is a number and a range.
+    /// Reads a number, after its first digit. `0..k` is a number and a range.
     fn number(&mut self, start: usize, first: char) -> SyntaxKind {
         if first == '0' && matches!(self.peek(), Some('x' | 'X' | 'b' | 'B' | 'o' | 'O')) {
             self.bump_while(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -204,7 +205,7 @@ impl Lexer<'_> {
                     self.bump_while(digits);
                     kind = FLOAT_NUMBER;
                 }
-                // `1..n` and `1.max(x)` leave the point to the parser.
+                // In `1..n` and `1.max(x)`, the point belongs to the parser.
                 Some(c) if c == '.' || characters::starts_name(c) => {}
                 _ => {
                     self.bump();
@@ -230,7 +231,7 @@ impl Lexer<'_> {
         kind
     }
 
-    /// Reads `e9`, `E+9`, `e-9` if it is there.
+    /// Reads an exponent, such as `e9`, `E+9` or `e-9`, if there is one.
     fn exponent(&mut self) -> bool {
         let mut chars = self.rest().chars();
         if !matches!(chars.next(), Some('e' | 'E')) {
@@ -249,7 +250,7 @@ impl Lexer<'_> {
         true
     }
 
-    /// A string; the opening quote was read. It ends on its line, so that one missing quote spoils one line.
+    /// Reads a string, after its opening quote. A string ends on its line, so that a missing quote affects one line only.
     fn string(&mut self, start: usize) -> SyntaxKind {
         loop {
             match self.peek() {
@@ -284,7 +285,7 @@ impl Lexer<'_> {
         ERROR
     }
 
-    /// The longest punctuation that starts with `c`, which was read.
+    /// Reads the longest punctuation that starts with `c`, which is already read.
     fn punctuation(&mut self, start: usize, c: char) -> SyntaxKind {
         let two = match (c, self.peek()) {
             (':', Some(':')) => Some(T![::]),
@@ -338,7 +339,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// A character outside ASCII that starts no token; it was read. Forbidden ones are reported for the whole text.
+    /// Handles a character outside ASCII that starts no token and is already read. Forbidden characters are reported for the
+    /// whole text elsewhere.
     fn foreign(&mut self, start: usize, c: char) -> SyntaxKind {
         if characters::is_forbidden(c) {
             return WHITESPACE;
@@ -363,7 +365,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Whether a text is a name that the language takes: one word that is no keyword.
+/// Reports whether a text is a name in the language: a single word that is no keyword.
 pub fn is_identifier(text: &str) -> bool {
     matches!(lex(text).as_slice(), [token] if token.kind == SyntaxKind::IDENT)
 }

@@ -1,9 +1,10 @@
 //! The syntax of `.hx`: text to a lossless tree, a typed view of that tree, and syntax errors as plain data.
 //!
-//! Every text has a tree, and the text of the tree is the text that went in: broken and half-typed code included.
-//! This crate knows no files, no names beyond their spelling, no types, no queries and no editors. Where to start:
-//! [`parse`] and [`ast::SourceFile`]; the grammar itself is `grammar/hx.ungram`, and `grammar.rs` here has one function
-//! for each of its rules.
+//! Invariant: every text has a tree, and the text of the tree is exactly the input, broken and half-typed code included.
+//! The crate knows no file, no type, no query and no editor, and of a name only its spelling.
+//!
+//! Start at [`parse`] and [`ast::SourceFile`]. The grammar is `grammar/hx.ungram`; `grammar.rs` has one function for each
+//! of its rules.
 
 use std::{collections::BTreeSet, fmt, marker::PhantomData, sync::Arc};
 
@@ -46,18 +47,19 @@ impl rowan::Language for Hx {
     }
 }
 
-/// A node of the tree, with its position and its parent. Not `Send`: results keep green nodes or an [`AstPtr`].
+/// A node of the tree, with its position and its parent. It is not `Send`: query results keep green nodes or an [`AstPtr`]
+/// instead.
 pub type SyntaxNode = rowan::SyntaxNode<Hx>;
 /// A token of the tree.
 pub type SyntaxToken = rowan::SyntaxToken<Hx>;
 /// A node or a token.
 pub type SyntaxElement = rowan::SyntaxElement<Hx>;
-/// Where a node is: its kind and its range. Finds the node again in a tree of the same text.
+/// A pointer to a node: its kind and its range. It finds the node again in a tree of the same text.
 pub type SyntaxNodePtr = rowan::ast::SyntaxNodePtr<Hx>;
 /// A [`SyntaxNodePtr`] that remembers the type of the node.
 pub type AstPtr<N> = rowan::ast::AstPtr<N>;
 
-/// What parsing gives, always: a tree and the errors, ordered by position.
+/// The result of parsing, which always exists: a tree, and the errors ordered by position.
 pub struct Parse<T = SourceFile> {
     green: GreenNode,
     errors: Arc<[SyntaxError]>,
@@ -69,32 +71,32 @@ impl<T> Parse<T> {
         Parse { green, errors: errors.into(), root: PhantomData }
     }
 
-    /// The tree without positions. It is `Send`, compares by content and is cheap to clone.
+    /// Returns the tree without positions. It is `Send`, compares by content and is cheap to clone.
     pub fn green(&self) -> &GreenNode {
         &self.green
     }
 
-    /// The root of the tree. Each call makes a new root; nodes of two roots are not equal.
+    /// Returns the root of the tree. Each call makes a new root; nodes of two roots are not equal.
     pub fn syntax_node(&self) -> SyntaxNode {
         SyntaxNode::new_root(self.green.clone())
     }
 
-    /// The syntax errors, ordered by position.
+    /// Returns the syntax errors, ordered by position.
     pub fn errors(&self) -> &[SyntaxError] {
         &self.errors
     }
 
-    /// Whether the text has no syntax error.
+    /// Reports whether the text has no syntax error.
     pub fn is_ok(&self) -> bool {
         self.errors.is_empty()
     }
 }
 
 impl<T: AstNode<Language = Hx>> Parse<T> {
-    /// The typed root.
+    /// Returns the typed root.
     ///
     /// # Panics
-    /// Never: each entry of this crate gives its tree the root that its type names.
+    /// Never: each entry point of this crate gives its tree the root that its type names.
     #[allow(clippy::expect_used, reason = "the root kind is fixed by the entry point")]
     pub fn tree(&self) -> T {
         T::cast(self.syntax_node()).expect("the root has the kind that its parser gave it")
@@ -128,19 +130,20 @@ pub fn parse(text: &str) -> Parse {
     Parse::new(green, errors)
 }
 
-/// Parses one entry of the REPL: items and statements in any order, with no `;` needed at the end of a line.
+/// Parses an entry of the REPL: items and statements in any order. No `;` is needed at the end of a line.
 pub fn parse_cell(text: &str) -> Parse<ast::Cell> {
     let (green, errors) = parse_with(text, grammar::cell);
     Parse::new(green, errors)
 }
 
-/// The same as a file: a tree whose root holds one [`ast::Cell`], so that whatever reads files reads accepted cells too.
+/// Parses an entry of the REPL as a file: the root of the tree holds one [`ast::Cell`]. Code that reads files can then read
+/// accepted cells too.
 pub fn parse_cell_file(text: &str) -> Parse {
     let (green, errors) = parse_with(text, grammar::cell_file);
     Parse::new(green, errors)
 }
 
-/// Removes what the parser missed where the lexer has already said what is wrong.
+/// Removes errors of the parser at places that the lexer has already reported.
 fn drop_echoes(errors: &mut Vec<SyntaxError>, lexical: &[SyntaxError]) {
     let key = |range: TextRange| (range.start(), range.end());
     let reported: BTreeSet<_> = lexical.iter().map(|error| key(error.range)).collect();

@@ -1,7 +1,7 @@
-//! The machine under the grammar: looks ahead over tokens that are no trivia, and records events.
+//! The machinery of the grammar: looks ahead over tokens that are not trivia, and records events.
 //!
-//! The parser never sees the tree. It writes a flat list of [`Event`]s, which `builder.rs` turns into nodes. A node is
-//! opened by a [`Marker`] that has to be completed or abandoned; dropping one is a bug and is caught in debug builds.
+//! The parser never sees the tree. It writes a flat list of [`Event`]s, which `builder.rs` turns into nodes. A [`Marker`] opens a
+//! node and must be completed or abandoned; dropping one is a bug, which debug builds catch.
 
 use std::cell::Cell;
 
@@ -13,29 +13,29 @@ use crate::{
     T, Token, codes,
 };
 
-/// How deeply expressions, blocks, patterns and types may nest.
+/// The maximal nesting of expressions, blocks, patterns and types.
 const MAX_NESTING: u32 = 128;
 
-/// How often the parser may look at one place before it is taken to be stuck.
+/// The maximal number of looks at one token. Beyond it, the parser counts as stuck.
 const MAX_LOOKS: u32 = 100_000;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
-    /// Opens a node. `forward_parent` is the distance to the start of a node that has to be opened before this one.
+    /// Opens a node. `forward_parent` is the distance to the start of a node that must be opened before this one.
     Start { kind: Option<SyntaxKind>, forward_parent: Option<usize> },
     /// Closes the node opened last.
     Finish,
-    /// The next token that is no trivia, under this kind.
+    /// Consumes the next token that is not trivia, under this kind.
     Token { kind: SyntaxKind },
 }
 
-/// What parsing leaves: events for the tree, and errors.
+/// The output of parsing: events for the tree, and errors.
 pub(crate) struct Output {
     pub(crate) events: Vec<Event>,
     pub(crate) errors: Vec<SyntaxError>,
 }
 
-/// A set of kinds, as a bit mask: recovery sets are constants beside the rules that use them.
+/// A set of kinds, as a bit mask. Recovery sets are constants beside the rules that use them.
 #[derive(Clone, Copy)]
 pub(crate) struct TokenSet(u128);
 
@@ -64,16 +64,16 @@ impl TokenSet {
 
 pub(crate) struct Parser<'t> {
     text: &'t str,
-    /// The tokens that are no trivia.
+    /// The tokens that are not trivia.
     tokens: Vec<(SyntaxKind, TextRange)>,
     at: usize,
     looks: Cell<u32>,
     depth: u32,
-    /// The text is an entry of the REPL, where the end of a line ends an item or statement.
+    /// Whether the text is an entry of the REPL. There the end of a line ends an item or statement.
     pub(crate) is_in_cell: bool,
     events: Vec<Event>,
     errors: Vec<SyntaxError>,
-    /// The token that the last error was about: one error for each token is enough.
+    /// The token of the last error. Each token gets at most one error.
     last_error: Option<usize>,
 }
 
@@ -105,10 +105,11 @@ impl<'t> Parser<'t> {
         Output { events: self.events, errors: self.errors }
     }
 
-    /// The kind of the token `n` places ahead.
+    /// Returns the kind of the token `n` places ahead.
     pub(crate) fn nth(&self, n: usize) -> SyntaxKind {
         let looks = self.looks.get();
-        // A rule that neither moves nor stops is a bug. It must not hang an editor: the text ends here.
+        // A rule that neither advances nor stops is a bug. It must not hang an editor, so the parser then sees the end of the
+        // text.
         if looks > MAX_LOOKS {
             debug_assert!(false, "the parser is stuck at token {}", self.at);
             return EOF;
@@ -137,22 +138,22 @@ impl<'t> Parser<'t> {
         self.at(EOF)
     }
 
-    /// The text of the token `n` places ahead.
+    /// Returns the text of the token `n` places ahead.
     pub(crate) fn nth_text(&self, n: usize) -> &'t str {
         self.tokens.get(self.at + n).map_or("", |&(_, range)| &self.text[range])
     }
 
-    /// Whether the token `n` places ahead is the name that means a contextual keyword.
+    /// Reports whether the token `n` places ahead is a name with the spelling of a contextual keyword.
     pub(crate) fn nth_is_word(&self, n: usize, word: &str) -> bool {
         self.nth_at(n, IDENT) && self.nth_text(n) == word
     }
 
-    /// The text of the token at `position`, which was consumed.
+    /// Returns the text of the consumed token at `position`.
     pub(crate) fn consumed_text(&self, position: usize) -> &'t str {
         self.tokens.get(position).map_or("", |&(_, range)| &self.text[range])
     }
 
-    /// Whether the token consumed last has that kind.
+    /// Reports whether the token consumed last has this kind.
     pub(crate) fn previous_is(&self, kind: SyntaxKind) -> bool {
         self.at
             .checked_sub(1)
@@ -160,7 +161,7 @@ impl<'t> Parser<'t> {
             .is_some_and(|&(previous, _)| previous == kind)
     }
 
-    /// How many tokens were consumed: progress can be asked.
+    /// Returns the number of consumed tokens, with which a rule checks its progress.
     pub(crate) fn position(&self) -> usize {
         self.at
     }
@@ -193,7 +194,7 @@ impl<'t> Parser<'t> {
         at
     }
 
-    /// Consumes a name as the contextual keyword it is here.
+    /// Consumes a name under the kind of the contextual keyword `word`.
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         let kind = SyntaxKind::from_contextual_keyword(word);
         match kind {
@@ -219,7 +220,7 @@ impl<'t> Parser<'t> {
         Marker::new(position)
     }
 
-    /// Runs `rule` one level deeper. Below the deepest level the code is skipped, with an error.
+    /// Runs `rule` one nesting level deeper. Beyond the maximal depth the code is skipped with an error.
     pub(crate) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         if self.depth >= MAX_NESTING {
             self.too_deep();
@@ -242,7 +243,7 @@ impl<'t> Parser<'t> {
         m.complete(self, ERROR);
     }
 
-    /// Consumes tokens up to one of `stop` outside brackets, to a closing bracket of an outer pair, or to the end.
+    /// Consumes tokens up to a token of `stop` outside brackets, a closing bracket of an outer pair, or the end.
     pub(crate) fn skip_until(&mut self, stop: TokenSet) {
         let mut open = 0_usize;
         while !self.at_end() {
@@ -257,7 +258,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The range of the current token; at the end of the text, the empty range after the last token.
+    /// Returns the range of the current token; at the end of the text, the empty range after the last token.
     pub(crate) fn current_range(&self) -> TextRange {
         self.tokens.get(self.at).map_or_else(|| TextRange::empty(self.previous_end()), |&(_, range)| range)
     }
@@ -267,13 +268,13 @@ impl<'t> Parser<'t> {
         previous.map_or(TextSize::new(0), |&(_, range)| range.end())
     }
 
-    /// Whether the current token is on a later line than the one before it.
+    /// Reports whether the current token is on a later line than the one before it.
     pub(crate) fn is_after_line_end(&self) -> bool {
         let Some(&(_, range)) = self.tokens.get(self.at) else { return true };
         self.text[TextRange::new(self.previous_end(), range.start())].contains('\n')
     }
 
-    /// How the current token is named in a message.
+    /// Returns the name of the current token for a message.
     pub(crate) fn found(&self) -> String {
         match self.tokens.get(self.at) {
             None => "the end of the text".to_owned(),
@@ -286,7 +287,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Says that `wanted` is missing here: on the current token, or after the last one if a new line has begun.
+    /// Reports that `wanted` is missing: at the current token, or after the previous one if a new line has begun.
     pub(crate) fn error_missing(&mut self, wanted: &str) {
         let range = if self.is_after_line_end() {
             TextRange::empty(self.previous_end())
@@ -297,7 +298,7 @@ impl<'t> Parser<'t> {
         self.error_at(codes::UNEXPECTED, message, range);
     }
 
-    /// Says that something else was expected than the current token.
+    /// Reports an error at the current token.
     pub(crate) fn error_here(&mut self, code: &'static str, message: impl Into<String>) {
         self.error_at(code, message, self.current_range());
     }
@@ -310,12 +311,12 @@ impl<'t> Parser<'t> {
         self.errors.push(SyntaxError::new(code, message, range));
     }
 
-    /// An error that does not keep the parser from going on, about tokens that were understood.
+    /// Reports an error about tokens that were understood. The parser continues as if they were correct.
     pub(crate) fn complain(&mut self, code: &'static str, message: impl Into<String>, range: TextRange) {
         self.errors.push(SyntaxError::new(code, message, range));
     }
 
-    /// Reports that `wanted` is missing, and wraps the current token in an error node unless `keep` has it.
+    /// Reports that `wanted` is missing, and wraps the current token in an error node unless it is in `keep`.
     pub(crate) fn error_and_bump(&mut self, wanted: &str, keep: TokenSet) {
         self.error_missing(wanted);
         if self.at_end() || self.at_set(keep) {
@@ -334,7 +335,7 @@ pub(crate) struct Marker {
     bomb: DropBomb,
 }
 
-/// Goes off in debug builds when a marker is dropped while it is armed.
+/// Panics in debug builds if a marker is dropped while it is armed.
 struct DropBomb {
     armed: bool,
 }
@@ -359,7 +360,7 @@ impl Marker {
         CompletedMarker { position: self.position, kind }
     }
 
-    /// Gives the node up: what is inside belongs to the node around it.
+    /// Abandons the node. Its content belongs to the enclosing node.
     pub(crate) fn abandon(mut self, p: &mut Parser<'_>) {
         self.bomb.armed = false;
         if self.position + 1 == p.events.len() {
@@ -368,7 +369,7 @@ impl Marker {
     }
 }
 
-/// A node that is closed, and can still get a node around it.
+/// A closed node, which can still get a parent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CompletedMarker {
     position: usize,
@@ -376,7 +377,7 @@ pub(crate) struct CompletedMarker {
 }
 
 impl CompletedMarker {
-    /// Opens a node that starts where this one starts.
+    /// Opens a node that starts where this one starts, as its parent.
     pub(crate) fn precede(self, p: &mut Parser<'_>) -> Marker {
         let outer = p.start();
         if let Some(Event::Start { forward_parent, .. }) = p.events.get_mut(self.position) {

@@ -1,4 +1,4 @@
-//! Checks on the finished tree that need no names: the insides of literals, and constructs in the wrong place.
+//! Checks the finished tree where names are not needed: the insides of literals, and misplaced constructs.
 
 use rowan::{TextRange, TextSize};
 
@@ -31,7 +31,7 @@ pub(crate) fn validate(root: &SyntaxNode, errors: &mut Vec<SyntaxError>) {
 
 fn int_number(token: &SyntaxToken, errors: &mut Vec<SyntaxError>) {
     let text = token.text();
-    // A suffix was reported by the lexer.
+    // The lexer has already reported suffixes.
     let is_plain = text.chars().all(|c| c.is_ascii_digit() || c == '_');
     let is_prefixed = text.starts_with('0') && text.chars().nth(1).is_some_and(|c| c.is_ascii_alphabetic());
     if tokens::int_value(text).is_some() || !(is_plain || is_prefixed) {
@@ -74,7 +74,7 @@ fn new_axis(node: &SyntaxNode, errors: &mut Vec<SyntaxError>) {
 }
 
 fn only_in_bench(node: &SyntaxNode, word: &str, errors: &mut Vec<SyntaxError>) {
-    // A cell of the REPL is any body.
+    // A cell of the REPL may be the body of a bench.
     let is_at_home = node.ancestors().any(|it| Bench::can_cast(it.kind()) || it.kind() == CELL);
     if is_at_home {
         return;

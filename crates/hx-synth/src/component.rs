@@ -11,14 +11,14 @@ use crate::constraints::System;
 #[derive(Debug)]
 pub(crate) struct Component<'p> {
     pub(crate) tensors: Vec<TensorId>,
-    /// Each with how often it runs.
+    /// Each operation with its trip count.
     pub(crate) ops: Vec<(&'p Op, f64)>,
 }
 
-/// Trip count taken for a loop whose bounds are symbolic.
+/// Trip count assumed for a loop with symbolic bounds.
 pub(crate) const UNKNOWN_TRIPS: f64 = 16.0;
 
-/// The components, in the order of their first tensor.
+/// Returns the components, in the order of their first tensor.
 pub(crate) fn components<'p>(system: &System<'p>) -> Vec<Component<'p>> {
     let mut out: Vec<Component<'p>> = Vec::new();
     let mut of: BTreeMap<TensorId, usize> = BTreeMap::new();
@@ -39,7 +39,7 @@ impl<'p> Component<'p> {
         self.ops.iter().filter(|(op, _)| matches!(op.kind, OpKind::Gemm { .. })).copied()
     }
 
-    /// The bits of the narrowest elements, of at most a byte, that a conversion widens.
+    /// Returns the bits of the narrowest elements, of at most a byte, that a conversion of the component widens.
     pub(crate) fn packed(&self, program: &TileProgram) -> Option<u32> {
         let widened = self.ops.iter().filter_map(|(op, _)| {
             let OpKind::Cast { dst, src } = op.kind else { return None };
@@ -49,8 +49,8 @@ impl<'p> Component<'p> {
         widened.min()
     }
 
-    /// The loads of a gemm's operands that nothing else touches: what they cost follows from the gemm's tiling alone. Each with how
-    /// often it runs.
+    /// Returns the loads of a gemm's operands that no other operation uses, each with its trip count. The cost of these loads
+    /// follows from the gemm's tiling alone. A pinned operand, or one tensor in both places, has no such loads.
     pub(crate) fn own_loads(&self, program: &TileProgram, gemm: &Gemm<'_>) -> Vec<(&'p Op, f64)> {
         if gemm.a == gemm.b {
             return Vec::new();

@@ -1,9 +1,9 @@
-//! Thread-value layouts while they are being solved: modes as steps along the dimensions of a tile.
+//! Thread-value layouts while they are being solved: modes are steps along the dimensions of a tile.
 
 use hx_layout::{Layout, LayoutError};
 use hx_tile::{Distribution, Reason, TileMode, modes_layout};
 
-/// A thread-value layout over a tile, which is at least the tensor.
+/// A thread-value layout over a tile, which is at least as large as the tensor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Tv {
     pub(crate) tile: Vec<i64>,
@@ -19,7 +19,7 @@ pub(crate) struct Placed {
 }
 
 impl Tv {
-    /// Builds the smallest tile that holds every mode, given the tensor's shape.
+    /// Builds a layout over the smallest tile that covers the tensor's shape and every mode. Drops modes of extent 1.
     pub(crate) fn covering(shape: &[i64], thread: Vec<TileMode>, value: Vec<TileMode>) -> Tv {
         let reach =
             |d: usize| 1 + thread.iter().chain(&value).map(|m| m.strides[d] * (m.extent - 1)).sum::<i64>();
@@ -36,7 +36,7 @@ impl Tv {
         self.thread.iter().map(|m| m.extent).product()
     }
 
-    /// The coordinate that `thread` holds as its value number `value`.
+    /// Returns the coordinate that `thread` holds as its value number `value`.
     pub(crate) fn coordinate(&self, thread: i64, value: i64) -> Vec<i64> {
         let mut at = vec![0; self.tile.len()];
         step(&self.thread, thread, &mut at);
@@ -44,7 +44,7 @@ impl Tv {
         at
     }
 
-    /// The value modes with the strides of their positions.
+    /// Returns the value modes with the strides of their positions.
     pub(crate) fn placed(&self) -> Vec<Placed> {
         let mut position = 1;
         self.value
@@ -57,15 +57,15 @@ impl Tv {
             .collect()
     }
 
-    /// The layout with these axes reduced to extent 1: every thread holds what its elements become, without repeats. Modes of threads
-    /// along an axis end at the end of a warp.
+    /// Returns the layout with these axes reduced to extent 1. Every thread holds the images of its elements, without repeated
+    /// values. Thread modes are cut at the end of a warp.
     pub(crate) fn project(&self, axes: &[usize]) -> Tv {
         let mut projected = self.project_values(axes);
         projected.value.retain(|m| !m.is_still());
         projected
     }
 
-    /// The same with the values kept in number and order, so that several may be one element.
+    /// Returns [`Tv::project`] with all values in number and order, so that several values may be one element.
     pub(crate) fn project_values(&self, axes: &[usize]) -> Tv {
         let flat = |mode: &TileMode| {
             let strides =
@@ -78,7 +78,7 @@ impl Tv {
         Tv { tile, thread: thread.iter().map(flat).collect(), value: self.value.iter().map(flat).collect() }
     }
 
-    /// Whether the tile is just the tensor.
+    /// Reports whether the tile has exactly the tensor's shape.
     pub(crate) fn is_exact(&self, shape: &[i64]) -> bool {
         self.tile == shape
     }
@@ -96,8 +96,8 @@ impl Tv {
         Ok(Distribution { tile: self.tile.clone(), layout, reason })
     }
 
-    /// For each value of `wanted`, the position at which every thread of `self` holds the same element; nothing where some thread
-    /// does not hold it. Both have the same number of threads.
+    /// Returns, for each value of `wanted`, the position at which every thread of `self` holds that element. Returns `None` if no
+    /// position serves every thread, or if the numbers of threads differ.
     pub(crate) fn positions_of(&self, wanted: &Tv) -> Option<Vec<i64>> {
         if self == wanted {
             return Some((0..self.values()).collect());
@@ -118,7 +118,8 @@ impl Tv {
         offsets(&wanted.value, &radix).iter().map(position).collect()
     }
 
-    /// What to multiply coordinates with, so that their sums are numbers of elements, alike for both.
+    /// Returns a multiplier for each dimension, the same for both layouts: the sum of the scaled coordinates numbers the
+    /// elements.
     pub(crate) fn radix(&self, other: &Tv) -> Vec<i64> {
         let mut radix = vec![1i64; self.tile.len()];
         for d in 1..radix.len() {
@@ -127,12 +128,13 @@ impl Tv {
         radix
     }
 
-    /// The elements of the threads and of the values: what a thread holds is the sum of both.
+    /// Returns the numbers of the elements of the threads and of the values. A thread holds, as a value, the element at the sum
+    /// of the two.
     pub(crate) fn elements(&self, radix: &[i64]) -> [Vec<i64>; 2] {
         [&self.thread, &self.value].map(|modes| offsets(modes, radix))
     }
 
-    /// Thread and value modes as the language writes layouts.
+    /// Returns thread and value modes as the language writes layouts.
     pub(crate) fn text(&self) -> String {
         match (self.thread_layout(), self.value_layout()) {
             (Ok(t), Ok(v)) => format!("({t}, {v})"),
@@ -141,7 +143,7 @@ impl Tv {
     }
 }
 
-/// What each index over the modes walks, the first mode fastest, with coordinates counted in `radix`.
+/// Returns the number of the element at each index over the modes, the first mode fastest; `radix` numbers coordinates.
 fn offsets(modes: &[TileMode], radix: &[i64]) -> Vec<i64> {
     let mut out = vec![0];
     for mode in modes {
@@ -156,7 +158,7 @@ fn offsets(modes: &[TileMode], radix: &[i64]) -> Vec<i64> {
     out
 }
 
-/// The modes of threads, cut where a warp ends.
+/// Cuts thread modes at the end of a warp.
 pub(crate) fn at_warps(modes: &[TileMode]) -> Vec<TileMode> {
     let warp = i64::from(hx_target::WARP);
     let mut unit = 1;
@@ -175,7 +177,7 @@ pub(crate) fn at_warps(modes: &[TileMode]) -> Vec<TileMode> {
     out
 }
 
-/// Adds to `at` what digit decomposition of `index` over the modes walks.
+/// Adds to `at` the coordinate of `index`, decomposed into digits over the modes.
 fn step(modes: &[TileMode], index: i64, at: &mut [i64]) {
     let mut rest = index;
     for mode in modes {
@@ -187,7 +189,8 @@ fn step(modes: &[TileMode], index: i64, at: &mut [i64]) {
     }
 }
 
-/// Splits the first `n` elements off a list of modes, cutting a mode where needed; nothing where it does not divide.
+/// Splits the first `n` elements off a list of modes and cuts a mode where needed. Returns `None` if `n` does not divide the
+/// modes.
 pub(crate) fn split_placed(modes: &[Placed], n: i64) -> Option<(Vec<Placed>, Vec<Placed>)> {
     let (mut first, mut rest, mut need) = (Vec::new(), Vec::new(), n);
     for placed in modes {
@@ -209,7 +212,7 @@ pub(crate) fn split_placed(modes: &[Placed], n: i64) -> Option<(Vec<Placed>, Vec
     (need == 1).then_some((first, rest))
 }
 
-/// A mode as its first `n` steps and the strides over them.
+/// Cuts a mode into its first `n` steps and the steps over them.
 pub(crate) fn cut(placed: &Placed, n: i64) -> (Placed, Placed) {
     let Placed { mode, position } = placed;
     let outer = mode.strides.iter().map(|s| s * n).collect();
@@ -219,8 +222,8 @@ pub(crate) fn cut(placed: &Placed, n: i64) -> (Placed, Placed) {
     )
 }
 
-/// A table of positions as a layout with one top-level mode for each extent, the leftmost running fastest; nothing where no layout
-/// has that table.
+/// Returns a table of positions as a layout with one top-level mode for each extent, the leftmost fastest. Returns `None` if no
+/// such layout describes the table.
 pub(crate) fn layout_of_table(extents: &[i64], table: &[i64]) -> Option<Layout> {
     let mut modes = Vec::new();
     let mut unit = 1usize;
@@ -234,7 +237,7 @@ pub(crate) fn layout_of_table(extents: &[i64], table: &[i64]) -> Option<Layout> 
     same.then_some(layout)
 }
 
-/// A list of numbers that starts at 0 as modes of a layout.
+/// Returns a list of numbers that starts at 0 as modes of a layout.
 fn line_modes(line: &[i64]) -> Option<Vec<(i64, i64)>> {
     if line.first() != Some(&0) {
         return None;
@@ -244,7 +247,7 @@ fn line_modes(line: &[i64]) -> Option<Vec<(i64, i64)>> {
     }
     let stride = line[1];
     let run = line.iter().enumerate().take_while(|(i, x)| **x == stride * *i as i64).count();
-    // The longest run that divides the list: what follows must repeat it.
+    // The inner mode is the longest run that divides the list; the caller checks that the rest repeats it.
     let run = (1..=run).rev().find(|r| line.len().is_multiple_of(*r))?;
     let mut modes = vec![(run as i64, stride)];
     if run < line.len() {

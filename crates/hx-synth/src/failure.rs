@@ -1,41 +1,41 @@
-//! Why a program has no solution.
+//! Failures: the reasons why a program has no solution.
 
 use std::collections::BTreeSet;
 
 use hx_target::Arch;
 use hx_tile::{Move, OpId, TensorId};
 
-/// A program that cannot be given layouts: what is asked, by whom, and what would help.
+/// The reason why a program has no layouts: the demand that fails, the operations that take part, and what would help.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     pub kind: FailureKind,
-    /// One sentence: what was found, then what was wanted.
+    /// The message, in one sentence: what was found, then what was expected.
     pub message: String,
-    /// Where it shows.
+    /// The operation at which the failure shows.
     pub op: Option<OpId>,
-    /// The other operations that take part, with what each demands.
+    /// The other operations and tensors that take part, each with its demand.
     pub parts: Vec<Part>,
-    /// What would resolve it.
+    /// Changes that would resolve the failure.
     pub help: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FailureKind {
-    /// Demands on one layout that cannot all be met.
+    /// Demands on one layout that contradict each other.
     Conflict,
-    /// A pinned layout that does not fit its tensor, whatever else is demanded.
+    /// A pinned layout that does not fit its tensor, regardless of other demands.
     Pin,
-    /// No instruction of the target does what an operation asks.
+    /// No instruction of the target implements an operation.
     NoInstruction,
-    /// More shared memory or threads than a block has.
+    /// The block needs more shared memory or threads than the target has.
     Resource,
-    /// A register tensor that no block has the registers for.
+    /// A register tensor exceeds the registers of a block.
     Registers,
-    /// The caller asked to stop.
+    /// The caller cancelled.
     Cancelled,
 }
 
-/// A failure with the moves of values between threads that might mend it.
+/// A failure with the moves of values between threads that might repair it.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocked {
     pub(crate) failure: Failure,
@@ -61,7 +61,7 @@ impl Failure {
         Failure { kind, message: message.into(), op: None, parts: Vec::new(), help: Vec::new() }
     }
 
-    /// A candidate was asked for that a program does not have.
+    /// Reports that a program lacks the requested candidate.
     pub fn no_candidate(number: usize, count: usize) -> Failure {
         let all = if count == 1 { "1 candidate".to_owned() } else { format!("{count} candidates") };
         let message = format!("found {all}, counted from 0, wanted number {number}");
@@ -93,7 +93,7 @@ impl Failure {
         self
     }
 
-    /// Says which later architecture can do it, if one can.
+    /// Adds the first later architecture that can do it as a help, if there is one.
     pub(crate) fn from_later(self, arch: Arch, can: impl Fn(Arch) -> bool) -> Failure {
         match first_later(arch, can) {
             Some(text) => self.help(text),
@@ -102,7 +102,7 @@ impl Failure {
     }
 }
 
-/// The first architecture after this one that has an instruction for it, in words.
+/// Names, as text, the first architecture after `arch` for which `can` holds.
 pub fn first_later(arch: Arch, can: impl Fn(Arch) -> bool) -> Option<String> {
     let mut later = Arch::ALL.into_iter().filter(|other| other.number() > arch.number());
     later.find(|other| can(*other)).map(|first| format!("there is one from sm_{} on", first.number()))

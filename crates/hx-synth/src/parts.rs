@@ -1,4 +1,4 @@
-//! Parts of register tensors and scans: layouts that follow, and how elements get to the threads that hold them.
+//! Parts of register tensors, and scans: the layouts that follow, and the route of each element to the thread that holds it.
 
 use hx_target::{Arch, Reach, WARP, catalogue};
 use hx_tile::{
@@ -9,17 +9,17 @@ use crate::constraints::Layouts;
 use crate::distribution::{Tv, at_warps, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 
-/// What a view shows of one dimension of its register tensor.
+/// The extent of one dimension of a register tensor that a view shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Shown {
     Whole,
-    /// One coordinate.
+    /// A single coordinate.
     Point(i64),
-    /// So many from a first one.
+    /// First coordinate and extent.
     Range(i64, i64),
 }
 
-/// Each dimension of the whole, with the mode of the view that walks it.
+/// Returns, for each dimension of the whole tensor, what the view shows of it and the mode of the view that walks it.
 fn shown(view: &View, shape: &[i64]) -> Vec<(Shown, Option<usize>)> {
     (0..shape.len())
         .map(|d| {
@@ -35,8 +35,9 @@ fn shown(view: &View, shape: &[i64]) -> Vec<(Shown, Option<usize>)> {
         .collect()
 }
 
-/// The layout that a part has if its elements stay where they are: threads that walk a coordinate which the part has only once hold it
-/// all. Nothing where threads would have to share a range anew.
+/// Returns the layout that a part has if its elements stay in their threads. Threads dealt along a dimension of which the part
+/// has one coordinate all hold the part. Returns `None` if a range of a dimension that threads are dealt along would have to be
+/// dealt anew.
 pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     let dims = shown(view, shape);
     let mut thread = at_warps(&whole.thread);
@@ -52,7 +53,7 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     }
     for mode in &whole.value {
         let Some((d, stride)) = mode.along() else {
-            // It walks nothing, or several dimensions that are all shown.
+            // The mode walks no dimension, or several dimensions that the view shows as a whole.
             let walks = |d: usize| mode.strides[d] != 0;
             if (0..dims.len()).any(|d| walks(d) && dims[d].0 != Shown::Whole) {
                 return None;
@@ -64,7 +65,8 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
             Shown::Whole => value.push(mode.clone()),
             Shown::Point(_) => {}
             Shown::Range(first, extent) => {
-                // Digits below the range's length stay, the one that it ends in is cut, those above are all alike.
+                // Keep the digits below the range's extent, cut the digit in which the extent ends, and drop the digits above:
+                // they are constant.
                 if extent <= stride {
                     continue;
                 }
@@ -81,7 +83,7 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
             }
         }
     }
-    // A range that a digit in the middle carries over is none of a single mode's.
+    // If the range crosses a carry between two modes, no single mode describes it: give up.
     for (d, (shown, _)) in dims.iter().enumerate() {
         if let Shown::Range(_, extent) = shown {
             let count: i64 = value.iter().filter(|m| m.strides[d] != 0).map(|m| m.extent).product();
@@ -104,7 +106,7 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     Some(Tv { tile, thread: thread.iter().map(moved).collect(), value: value.iter().map(moved).collect() })
 }
 
-/// The layout of the whole, where the part is all of it under other names.
+/// Returns the layout of the whole tensor if the part is all of it, under other dimensions; otherwise `None`.
 pub(crate) fn whole(part: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     let dims = shown(view, shape);
     let all = dims.iter().zip(shape).all(|((shown, _), extent)| *shown == Shown::Whole || *extent == 1);
@@ -123,8 +125,8 @@ pub(crate) fn whole(part: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     })
 }
 
-/// The layout of what a tensor is broadcast to: every thread walks the new axes itself. Threads that hold something past the one
-/// element along such an axis have no part in it.
+/// Returns the layout of the tensor that `narrow` is broadcast to: every thread walks the new axes itself. Thread steps along
+/// such an axis are dropped, so threads past its single element repeat the elements of other threads.
 pub(crate) fn lifted(narrow: &Tv, shape: &[i64], axes: &[usize]) -> Tv {
     let mut wide = narrow.project(axes);
     for &axis in axes {
@@ -136,7 +138,8 @@ pub(crate) fn lifted(narrow: &Tv, shape: &[i64], axes: &[usize]) -> Tv {
     wide
 }
 
-/// Where each thread finds the elements of a part: positions, or nothing if some thread finds none.
+/// The source of each element of a part: value `v` lies at position `first + table[v]` of the thread whose number results from
+/// setting the digits `lanes`, each `(unit, extent, digit)`, of the own number.
 struct Places {
     first: i64,
     table: Vec<i64>,
@@ -177,17 +180,17 @@ fn places(part: &Tv, whole: &Tv, view: &View, shape: &[i64], threads: u32) -> Op
     let table: Option<Vec<i64>> = (0..part.values()).map(|v| held.get(&wanted(0, v)).copied()).collect();
     let table = table?;
     let first = *table.first()?;
-    // Values add their own offset, whatever the thread.
+    // The offset of a value does not depend on the thread, so checking the first value of every thread suffices.
     let same = (0..i64::from(threads)).all(|t| whole.coordinate(owner(t), first) == wanted(t, 0));
     same.then(|| Places { first, table: table.iter().map(|p| p - first).collect(), lanes })
 }
 
-/// Bytes of shared memory that the elements of a tensor go through.
+/// Returns the bytes of shared memory through which `elements` elements of a tensor move.
 fn scratch_bytes(tensor: &Tensor, elements: i64) -> u32 {
     (elements * i64::from(tensor.dtype.bits()).max(8) / 8) as u32
 }
 
-/// How the elements of a part get to its threads; scratch memory starts at `offset`.
+/// Chooses how the elements of a part reach their threads. Scratch memory starts at byte `offset`.
 pub(crate) fn slice(
     program: &TileProgram,
     op: &Op,
@@ -233,7 +236,8 @@ pub(crate) fn slice(
     })
 }
 
-/// The digits of the coordinate along an axis, from the one that moves least; nothing where they do not count it.
+/// Returns the digits of the coordinate along an axis, in ascending order of their step. Returns `None` if the digits do not
+/// enumerate the axis.
 pub(crate) fn levels(program: &TileProgram, tv: &Tv, axis: usize, arch: Arch) -> Option<Vec<ScanLevel>> {
     let exchanges = |reach| catalogue().exchanges.iter().any(|r| r.reach == reach && r.arch <= arch.number());
     let warps = program.threads.is_multiple_of(WARP) && exchanges(Reach::Up) && exchanges(Reach::Lane);
@@ -281,7 +285,7 @@ fn digit(level: &ScanLevel) -> (i64, i64) {
     }
 }
 
-/// How a scan runs; scratch memory starts at `offset`, and the answer says where it ends.
+/// Chooses how a scan runs. Scratch memory starts at byte `offset`; the second result is the byte at which it ends.
 pub(crate) fn scan(
     program: &TileProgram,
     op: &Op,

@@ -1,16 +1,16 @@
-//! Thread-value layouts that the user pinned: read as steps along the dimensions of a tensor, and refused where they do
-//! not deal it out. It knows nothing of how other layouts are found.
+//! Reads thread-value layouts that the user pinned as steps along the dimensions of a tensor, and rejects layouts that do not
+//! deal out the tensor. The module is independent of the search for other layouts.
 
 use hx_layout::Layout;
 use hx_tile::tile_modes;
 
 use crate::distribution::Tv;
 
-/// More values than this, over all threads, and a larger tile are no register tensor of any device.
+/// Limit on the values of all threads and on the elements of the tile: larger ones fit the registers of no device.
 const LIMIT: i64 = 1 << 22;
 
-/// The layout over a tensor of that shape, or what is wrong with it. Indices past the end of the last dimension are held
-/// and mean nothing, as where threads do not divide a tensor.
+/// Returns the layout over a tensor of shape `shape`, or the defect of the layout as text. Indices past the end of the last
+/// dimension are allowed and have no meaning, as if threads did not divide the tensor.
 pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, String> {
     if layout.rank() != 2 {
         return Err(format!("it has {} modes, wanted two: threads, and the values of each", layout.rank()));
@@ -32,11 +32,11 @@ pub(crate) fn read(layout: &Layout, shape: &[i64], threads: i64) -> Result<Tv, S
     Ok(tv)
 }
 
-/// Every element is held, no thread holds one twice, and the steps are those of the layout.
+/// Checks that some thread holds every element, that no thread holds one twice, and that the steps match the layout.
 fn dealt(layout: &Layout, tv: &Tv, shape: &[i64]) -> Result<(), String> {
     let (threads, values) = (layout.mode(0), layout.mode(1));
     let mut held = vec![false; shape.iter().product::<i64>() as usize];
-    // The thread that was last seen with each index; threads count from 1.
+    // The last thread that held each index; threads count from 1.
     let mut last = vec![0; layout.cosize() as usize];
     for thread in 0..threads.size() {
         for value in 0..values.size() {
@@ -58,7 +58,7 @@ fn dealt(layout: &Layout, tv: &Tv, shape: &[i64]) -> Result<(), String> {
     }
 }
 
-/// The coordinate of a colexicographic index, which may lie past the end of the last dimension.
+/// Returns the coordinate of a colexicographic index. The index may lie past the end of the last dimension.
 fn coordinate(index: i64, shape: &[i64]) -> Vec<i64> {
     let mut rest = index;
     let mut at: Vec<i64> = Vec::with_capacity(shape.len());

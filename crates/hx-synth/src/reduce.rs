@@ -1,4 +1,4 @@
-//! How a reduction runs, given the layout of its source.
+//! Chooses how a reduction runs, from the layout of its source.
 
 use hx_target::{Arch, WARP, catalogue};
 use hx_tile::{Across, Op, Reason, ReduceChoice, TensorId, TileProgram};
@@ -7,13 +7,14 @@ use crate::constraints::Layouts;
 use crate::distribution::{at_warps, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 
-/// Threads along the axis: masks of lanes that exchange, and digits of the thread number that meet in shared memory.
+/// Threads along the axis: masks of the lanes that exchange, and digits of the thread number, as `(unit, extent)`, that meet in
+/// shared memory.
 pub(crate) struct Steps {
     pub(crate) lanes: Vec<u32>,
     pub(crate) digits: Vec<(i64, i64)>,
 }
 
-/// Splits the threads along an axis into lanes of a warp, which exchange, and the others, which meet in shared memory.
+/// Splits the threads along an axis into lanes of a warp, which exchange values, and the rest, which meet in shared memory.
 pub(crate) fn steps(program: &TileProgram, tv: &crate::distribution::Tv, axis: usize, arch: Arch) -> Steps {
     let whole_warps = program.threads.is_multiple_of(WARP) && catalogue().exchange_of(32, arch).is_some();
     let mut out = Steps { lanes: vec![], digits: vec![] };
@@ -32,7 +33,7 @@ pub(crate) fn steps(program: &TileProgram, tv: &crate::distribution::Tv, axis: u
     out
 }
 
-/// The choice for a reduction; its scratch memory starts at `offset`.
+/// Returns the choice for a reduction. Scratch memory starts at byte `offset`.
 pub(crate) fn choice(
     program: &TileProgram,
     op: &Op,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// An architecture that code can be made for.
+/// An architecture for which code is generated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Arch {
     Sm80,
@@ -11,40 +11,40 @@ pub enum Arch {
     Sm90a,
 }
 
-/// What one block may use at most.
+/// The resources of a block and of a multiprocessor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     pub threads_per_block: u32,
     /// Bytes of shared memory for one block, with the opt-in above 48 KiB.
     pub shared_bytes: u32,
-    /// 32-bit registers of one multiprocessor.
+    /// 32-bit registers of a multiprocessor.
     pub registers: u32,
-    /// 32-bit registers of one thread.
+    /// 32-bit registers of a thread, at most.
     pub registers_per_thread: u32,
-    /// Threads that one multiprocessor holds.
+    /// Threads that fit on a multiprocessor.
     pub resident_threads: u32,
-    /// Blocks that one multiprocessor holds.
+    /// Blocks that fit on a multiprocessor.
     pub resident_blocks: u32,
-    /// Bytes of shared memory of one multiprocessor; each block takes 1 KiB of it for the system.
+    /// Bytes of shared memory of a multiprocessor. The system takes 1 KiB of it for each block.
     pub resident_shared_bytes: u32,
 }
 
-/// How many blocks of a kernel fit one multiprocessor together, and what keeps more of them out.
+/// The number of blocks of a kernel that fit on a multiprocessor together, and the resource that limits it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Residency {
     pub blocks: u32,
-    /// `threads`, `blocks`, `registers` or `shared memory`.
+    /// The limiting resource: `threads`, `blocks`, `registers` or `shared memory`.
     pub limited_by: &'static str,
 }
 
-/// Shared memory that the system takes of each block, in bytes.
+/// Bytes of shared memory that the system takes for each block.
 const RESERVED_SHARED: u32 = 1024;
-/// Registers are given to warps in portions of so many.
+/// Warps get registers in multiples of this number.
 const REGISTER_PORTION: u32 = 256;
 
 impl Limits {
-    /// The blocks that fit together, by the threads of a block, the registers of a thread and the bytes of shared memory of a
-    /// block (CUDA occupancy calculator).
+    /// Returns the number of blocks that fit together, given the threads of a block, the registers of a thread and the bytes
+    /// of shared memory of a block (CUDA occupancy calculator).
     pub fn residency(&self, threads: u32, registers: u32, shared_bytes: u32) -> Residency {
         let warps = threads.div_ceil(crate::WARP).max(1);
         let for_warp = (registers.max(1) * crate::WARP).div_ceil(REGISTER_PORTION) * REGISTER_PORTION;
@@ -62,7 +62,7 @@ impl Limits {
 impl Arch {
     pub const ALL: [Arch; 3] = [Arch::Sm80, Arch::Sm89, Arch::Sm90a];
 
-    /// The name that the CUDA compilers take, such as `sm_90a`.
+    /// Returns the name that the CUDA compilers take, such as `sm_90a`.
     pub fn name(self) -> &'static str {
         match self {
             Arch::Sm80 => "sm_80",
@@ -71,7 +71,7 @@ impl Arch {
         }
     }
 
-    /// The number rows of the catalogue compare with.
+    /// Returns the number with which rows of the catalogue compare.
     pub fn number(self) -> u32 {
         match self {
             Arch::Sm80 => 80,

@@ -1,4 +1,4 @@
-//! Rows against their definitions: every fragment is enumerated, because published tables have been wrong.
+//! Compares rows with their definitions. Every fragment is enumerated, because published tables have been wrong.
 
 mod original;
 mod ptx;
@@ -9,7 +9,7 @@ use hx_dtype::DType;
 
 use crate::{CopyRow, GemmRow, catalogue};
 
-/// Times that each element of a tile of `size` elements is held.
+/// Counts how often each element of a tile of `size` elements is held.
 fn coverage(layout: &hx_layout::Layout, size: i64) -> Vec<usize> {
     let mut count = vec![0; size as usize];
     for i in 0..layout.size() {
@@ -47,8 +47,8 @@ fn conversions_take_each_source_once() {
     }
 }
 
-/// PTX ISA 9.7.15: each row of an 8×8 matrix lies in four neighbouring lanes, two elements in each, and every lane gets the elements
-/// that the transposed matrix has there.
+/// PTX ISA 9.7.15: each row of an 8×8 matrix lies in four neighbouring lanes, two elements in each. Every lane gets the
+/// elements that the transposed matrix has at its place.
 #[test]
 fn matrices_are_transposed_between_lanes() {
     let rows: Vec<_> = catalogue().exchanges.iter().filter(|r| r.reach == crate::Reach::Tile).collect();
@@ -73,8 +73,8 @@ fn fragments_cover_their_tiles_once() {
     }
 }
 
-/// PTX ISA 9.7.14.5: the fragments of every warp-level product of 8 columns, as the figures give them. A register of 32 bits holds
-/// neighbours along K; registers go down 8 rows first, then along K.
+/// PTX ISA 9.7.14.5: the fragments of every warp-level product of 8 columns, as in the figures. A 32-bit register holds
+/// neighbours along K. Successive registers go down 8 rows first, then along K.
 #[test]
 fn warp_products_have_the_documented_fragments() {
     let mut kinds = std::collections::BTreeSet::new();
@@ -117,8 +117,8 @@ fn m8n8k4_is_the_documented_fragment() {
     }
 }
 
-/// PTX ISA 9.7.14.5.15: lane 8i + r addresses row r of matrix i; register i of lane l holds row l / 4, columns 2 (l % 4) and the next of
-/// matrix i, or with `.trans` the element with row and column exchanged.
+/// PTX ISA 9.7.14.5.15: lane 8i + r addresses row r of matrix i. Register i of lane l holds row l / 4 of matrix i, columns 2
+/// (l % 4) and the next; with `.trans` row and column of the element are exchanged.
 #[test]
 fn matrix_loads_are_the_documented_exchange() {
     for row in catalogue().copies.iter().filter(|r| r.is_collective()) {
@@ -144,7 +144,8 @@ fn matrix_loads_are_the_documented_exchange() {
     }
 }
 
-/// The same exchange on elements of 8 and 4 bits: each 16-bit element of the definition is two or four that lie side by side in memory.
+/// Checks the same exchange on narrower elements: each 16-bit element of the definition is 2 to 16 elements that are
+/// adjacent in memory.
 #[test]
 fn matrix_loads_move_packs() {
     for row in catalogue().copies.iter().filter(|r| r.is_collective()) {

@@ -6,29 +6,30 @@ use hx_tile::{OpId, Origin, Requirement, Scalar};
 
 use crate::LogEntry;
 
-/// One kernel, as every thread runs it.
+/// A kernel, as every thread runs it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ThreadProgram {
     /// The kernel's name in the source.
     pub name: String,
-    /// In launch order: for each tensor a pointer; then every symbol of [`ThreadProgram::symbols`] as a 32-bit integer.
+    /// In launch order: a pointer for each tensor; then every symbol of [`ThreadProgram::symbols`] as a 32-bit integer.
     pub params: Vec<Param>,
-    /// Dimensions and strides that the body, the grid or a requirement reads, in a fixed order; bound at launch, each below 2³¹.
+    /// Dimensions and strides that the body, the grid or a requirement reads, in a fixed order. A launch binds them to
+    /// values below 2³¹.
     pub symbols: Vec<Symbol>,
-    /// Blocks along x, y and z, from the symbols.
+    /// The number of blocks along x, y and z, in terms of the symbols.
     pub grid: Vec<Expr>,
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub threads: u32,
-    /// Blocks that should fit a multiprocessor together, as far as registers go.
+    /// The number of blocks that should fit a multiprocessor together, as far as registers go.
     pub blocks: u32,
-    /// What a launch must satisfy.
+    /// The conditions that a launch must satisfy.
     pub requires: Vec<Requirement>,
     pub shared: Vec<SharedBuffer>,
-    /// Bytes of shared memory of a block.
+    /// The bytes of shared memory of a block.
     pub shared_bytes: u32,
-    /// Indexed by [`RegId`].
+    /// The register tensors, indexed by [`RegId`].
     pub registers: Vec<RegisterArray>,
-    /// What it prints and asserts. If there is anything, the kernel takes the address of a buffer as its last argument.
+    /// The prints and assertions. If there are any, the kernel takes the address of a buffer as its last argument.
     pub log: Vec<LogEntry>,
     pub body: Body,
 }
@@ -51,7 +52,7 @@ pub struct TensorParam {
     pub mutable: bool,
     pub shape: Vec<Expr>,
     pub stride: Vec<Expr>,
-    /// Bytes to which a launch must align the pointer.
+    /// The alignment in bytes that a launch must give the pointer.
     pub align: u32,
 }
 
@@ -60,7 +61,7 @@ pub struct TensorParam {
 pub struct SharedBuffer {
     pub name: String,
     pub dtype: DType,
-    /// First byte in the block's shared memory.
+    /// The offset of the first byte in the block's shared memory.
     pub offset: u32,
     pub bytes: u32,
 }
@@ -68,12 +69,13 @@ pub struct SharedBuffer {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RegId(pub u32);
 
-/// Elements that each thread holds of one register tensor. Elements narrower than 32 bits are packed, lowest first, into 32-bit words.
+/// The elements that each thread holds of one register tensor. Elements narrower than 32 bits are packed, lowest first, into
+/// 32-bit words.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RegisterArray {
     pub name: String,
     pub dtype: DType,
-    /// Elements of one thread.
+    /// The number of elements of one thread.
     pub len: u32,
 }
 
@@ -81,14 +83,14 @@ pub type Body = Vec<Stmt>;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stmt {
-    /// What one tile operation became.
+    /// The statements of one tile operation.
     Group(Group),
-    /// A local integer, in scope until the end of the body it stands in.
+    /// Defines a local integer, in scope until the end of the body that contains the statement.
     Let {
         var: Symbol,
         value: Expr,
     },
-    /// `for var in start..end`. With `unroll`, the bounds are constant and register positions may depend on `var`.
+    /// Runs `for var in start..end`. With `unroll`, the bounds are constant and register positions may depend on `var`.
     For {
         var: Symbol,
         start: Expr,
@@ -96,15 +98,15 @@ pub enum Stmt {
         unroll: bool,
         body: Body,
     },
-    /// Uniform over the block.
+    /// Branches on a condition that is uniform over the block.
     If {
         cond: Cond,
         then: Body,
         otherwise: Body,
     },
-    /// Block barrier.
+    /// Waits for all threads of the block.
     Barrier,
-    /// Barrier of each warp on its own.
+    /// Waits for all threads of the warp.
     WarpBarrier,
     Transfer(Transfer),
     Multiply(Multiply),
@@ -115,11 +117,12 @@ pub enum Stmt {
     AsyncCopy(AsyncCopy),
     /// Closes the current group of asynchronous copies of each thread.
     Commit,
-    /// Each thread waits until at most `groups` of its groups are in flight; what others copied needs a barrier besides.
+    /// Makes each thread wait until at most `groups` of its groups are in flight. Data that other threads copied also need a
+    /// barrier.
     Wait {
         groups: u32,
     },
-    /// Runs while the condition holds, which is uniform over the block.
+    /// Runs while the condition holds. The condition is uniform over the block.
     While {
         cond: Cond,
         body: Body,
@@ -129,20 +132,21 @@ pub enum Stmt {
         var: Symbol,
         value: Expr,
     },
-    /// A local number read from one element of a global tensor, the same for the block. Its type is the tensor's.
+    /// Defines a local number with the value of one element of a global tensor, the same for the block. Its type is the
+    /// tensor's.
     LoadInteger {
         var: Symbol,
         address: Address,
     },
-    /// An integer that each thread reads for itself, from a tensor that nobody writes meanwhile; -1 for threads for which the guard does
-    /// not hold.
+    /// Defines an integer that each thread reads for itself, from a tensor that no thread writes meanwhile. It is -1 in
+    /// threads whose guard fails.
     LoadIndex {
         var: Symbol,
         address: Address,
         guard: Cond,
     },
-    /// A local number of the value's type, the same for the block; its inputs are single elements. Where expressions of integers
-    /// mention it, a truth value is 1 or 0.
+    /// Defines a local number of the value's type, the same for the block. Its inputs are single elements. In expressions of
+    /// integers a truth value is 1 or 0.
     LetNumber {
         var: Symbol,
         value: Scalar,
@@ -157,33 +161,35 @@ pub enum Stmt {
     Put(Put),
 }
 
-/// One execution of a print or an assertion. Control flow leads all threads here together, or none.
+/// A single execution of a print or an assertion. Either all threads reach it together, or none does.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Log {
     /// Position in [`ThreadProgram::log`].
     pub entry: u32,
-    /// Loops around the [`Stmt::Put`]s of this entry, which stand nowhere else.
+    /// The loops around the [`Stmt::Put`]s of this entry. These occur nowhere else.
     pub body: Body,
 }
 
-/// One element for each thread whose guard holds: into the record of a print, or to be true for an assertion.
+/// Puts one element of each thread whose guard holds into the record of a print, or checks that it is true for an assertion.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Put {
-    /// That of the [`Log`] around.
+    /// The entry of the enclosing [`Log`].
     pub entry: u32,
-    /// One value.
+    /// A single value.
     pub value: Registers,
-    /// Row-major position in the entry's tensor. No two threads put the same one.
+    /// The row-major position in the entry's tensor. No two threads put the same position.
     pub position: Expr,
     pub guard: Cond,
 }
 
-/// An expression within each thread: one element from others, or several side by side, each from the operands' elements of its number.
+/// Evaluates an expression within each thread: for one element, or for several side by side. Value `i` of the result is
+/// computed from value `i` of each operand.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Compute {
-    /// One value; or several, if every operator has a row for as many.
+    /// A single value; or several, if every operator has a row for that many.
     pub dst: Registers,
-    /// As many values each: what [`Scalar::Input`] refers to. No [`Scalar::Index`] is left; a [`Scalar::Integer`] may depend on the thread.
+    /// The operands that [`Scalar::Input`] refers to, each with as many values as `dst`. No [`Scalar::Index`] is left; a
+    /// [`Scalar::Integer`] may depend on the thread.
     pub inputs: Vec<Registers>,
     pub value: Scalar,
 }
@@ -191,37 +197,37 @@ pub struct Compute {
 /// The lane that a thread gets a value from.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Lane {
-    /// The one whose number differs by a mask.
+    /// The lane whose number differs by this mask.
     Xor(u32),
-    /// The one so many lanes below; a lane without one keeps its own value.
+    /// The lane this many below. A thread without such a lane keeps its own value.
     Up(u32),
-    /// The one of that number.
+    /// The lane with this number.
     At(Expr),
-    /// For each value the one that the row's layouts say.
+    /// For each value the lane that the row's layouts determine.
     Tile,
 }
 
-/// Each thread gets the values of another of its warp: one, or as many as fill a register.
+/// Gives each thread values of another thread of its warp: one value, or as many as fill a register.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Exchange {
     /// Name of the exchange row.
     pub row: String,
     pub dst: Registers,
-    /// As many values.
+    /// Has as many values as `dst`.
     pub src: Registers,
     pub lane: Lane,
 }
 
-/// A copy from global to shared memory that no register takes part in; done when a [`Stmt::Wait`] covers its group.
+/// A copy from global to shared memory without registers. It completes when a [`Stmt::Wait`] covers its group.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AsyncCopy {
     /// Name of the copy row.
     pub row: String,
     pub src: Address,
     pub dst: Address,
-    /// Threads for which it does not hold do nothing.
+    /// Threads for which it fails do nothing.
     pub active: Cond,
-    /// Where it does not hold, the destination becomes zero and the source is not read.
+    /// If it fails, the destination becomes zero and the source is not read.
     pub inside: Cond,
 }
 
@@ -239,7 +245,7 @@ pub struct Group {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Registers {
     pub array: RegId,
-    /// Constant once the counters of unrolled loops are.
+    /// Constant once the counters of unrolled loops are constant.
     pub base: Expr,
     pub offsets: Vec<u32>,
 }
@@ -253,31 +259,33 @@ pub enum Memory {
     Shared(u32),
 }
 
-/// Where each thread reads or writes: element `offset` of the memory's tensor and those that follow it.
+/// The address at which each thread reads or writes: element `offset` of the memory's tensor and those that follow it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Address {
     pub memory: Memory,
-    /// In elements; depends on the thread.
+    /// In elements. Depends on the thread.
     pub offset: Expr,
 }
 
-/// A copy instruction of the catalogue: a load or a store. For a collective row, the lanes of a warp exchange what they hold.
+/// A copy instruction of the catalogue: a load or a store. With a collective row, the lanes of a warp exchange the values
+/// they hold.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Transfer {
     /// Name of the copy row.
     pub row: String,
     pub registers: Registers,
     pub address: Address,
-    /// Threads for which it does not hold do not access memory; a load gives them `pad`. Never on a collective row.
+    /// Threads for which it fails do not access memory; a load sets their registers to `pad`. A collective row never has a
+    /// guard.
     pub guard: Cond,
-    /// What a guarded load gives, as bits of the element type.
+    /// The value for threads whose guard fails, as bits of the element type.
     pub pad: u64,
 }
 
-/// A matrix instruction of the catalogue; the accumulator is updated in place.
+/// A matrix instruction of the catalogue. It updates the accumulator in place.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Multiply {
-    /// name of the gemm row.
+    /// Name of the gemm row.
     pub row: String,
     pub c: Registers,
     pub a: Registers,
@@ -287,7 +295,7 @@ pub struct Multiply {
 /// A conversion within each thread.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Convert {
-    /// Name of the convert row; nothing for a move between equal types.
+    /// Name of the convert row; `None` for a move between equal types.
     pub row: Option<String>,
     pub dst: Registers,
     pub src: Registers,
@@ -297,7 +305,7 @@ pub struct Convert {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fill {
     pub dst: Registers,
-    /// Bits of the element type.
+    /// The bits of the constant in the element type.
     pub bits: u64,
 }
 
@@ -306,7 +314,7 @@ impl ThreadProgram {
         &self.registers[id.0 as usize]
     }
 
-    /// The tensor behind an address, with its element type.
+    /// Returns the element type of the tensor in a memory.
     pub fn memory_dtype(&self, memory: Memory) -> Option<DType> {
         match memory {
             Memory::Global(p) => match self.params.get(p as usize)? {

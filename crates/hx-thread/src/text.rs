@@ -1,4 +1,4 @@
-//! Thread programs as text: what `--emit thread` prints.
+//! Prints thread programs as text, for `--emit thread`.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use hx_index::Cond;
 
 use crate::{Address, Lane, LogKind, Memory, Param, Registers, Stmt, ThreadProgram};
 
-/// The program as text, one instruction a line.
+/// Returns the program as text, one instruction a line.
 pub fn emit_thread(program: &ThreadProgram) -> String {
     let list = |v: &[hx_index::Expr]| v.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let mut out =
@@ -176,7 +176,7 @@ fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut Str
     }
 }
 
-/// `print "after" f32[4, 8]`.
+/// Formats a log entry, as in `print "after" f32[4, 8]`.
 fn log_text(program: &ThreadProgram, entry: u32) -> String {
     let Some(entry) = program.log.get(entry as usize) else { return format!("entry {entry}") };
     let word = match entry.kind {
@@ -199,7 +199,7 @@ fn address_text(program: &ThreadProgram, address: &Address) -> String {
     format!("{memory}[{}]", address.offset)
 }
 
-/// `ra[4 * i + {0..7}]`.
+/// Formats registers, as in `ra[4 * i + {0..=7}]`.
 fn registers_text(program: &ThreadProgram, r: &Registers) -> String {
     let name = &program.array(r.array).name;
     let dense = r.offsets.windows(2).all(|w| w[1] == w[0] + 1);

@@ -1,11 +1,11 @@
-//! Where the elements of a tensor in global memory lie: strides, or a block with a layout of its own.
+//! Maps coordinates of a tensor in global memory to offsets: by strides, or by a block with a layout of its own.
 
 use hx_index::{Expr, Facts};
 
 use crate::TensorParam;
 
 impl TensorParam {
-    /// The place of the element at a coordinate, in elements from the first.
+    /// Returns the offset of the element at a coordinate, in elements from the first.
     pub fn offset(&self, at: &[Expr], facts: &Facts) -> Expr {
         let Some(block) = &self.block else {
             return at.iter().zip(&self.stride).fold(Expr::default(), |sum, (c, s)| sum + c * s);

@@ -5,8 +5,8 @@ use hx_index::{Expr, Symbol};
 
 use crate::TensorId;
 
-/// Every element of `dst` becomes the value of an expression at that element. An input has the extents of `dst`, or 1 where it is
-/// broadcast.
+/// Sets every element of `dst` to the value of an expression at that element. Each input has the extents of `dst`, or extent
+/// 1 in the dimensions in which it is broadcast.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Map {
     pub dst: TensorId,
@@ -21,9 +21,9 @@ pub enum Scalar {
     Input { index: u32, dtype: DType },
     /// The element's coordinate along an axis, an `i32`.
     Index { axis: usize },
-    /// An integer that is the same for the block; in a thread program it may depend on the thread.
+    /// An integer that is the same for the whole block. In a thread program it may depend on the thread.
     Integer { value: Expr, dtype: DType },
-    /// A number of the block that a [`crate::Stmt::LetNumber`] or [`crate::Stmt::LoadScalar`] names: no integer.
+    /// A number of the block that is not an integer. A [`crate::Stmt::LetNumber`] or [`crate::Stmt::LoadScalar`] defines it.
     Var { var: Symbol, dtype: DType },
     /// A floating-point parameter of the kernel.
     Param { name: String, dtype: DType },
@@ -31,12 +31,12 @@ pub enum Scalar {
     Const { bits: u64, dtype: DType },
     /// An operator on operands of type `dtype`; the condition of [`Operator::Select`] is a `bool`.
     Apply { operator: Operator, dtype: DType, args: Vec<Scalar> },
-    /// Conversion with rounding to nearest even; to an integer it truncates toward zero.
+    /// A conversion that rounds to nearest even. To an integer it truncates toward zero.
     Cast { to: DType, arg: Box<Scalar> },
 }
 
 impl Scalar {
-    /// The literal `value`, rounded to `dtype`.
+    /// Returns the literal `value`, rounded to `dtype`.
     pub fn constant(value: f64, dtype: DType) -> Scalar {
         Scalar::Const { bits: dtype.encode(value), dtype }
     }
@@ -62,7 +62,7 @@ impl Scalar {
         }
     }
 
-    /// The same expression with every leaf replaced by what `leaf` gives for it; nothing keeps the leaf.
+    /// Returns the expression with every leaf replaced by the result of `leaf`. If that is `None`, the leaf is kept.
     pub fn map_leaves(&self, leaf: &mut dyn FnMut(&Scalar) -> Option<Scalar>) -> Scalar {
         match self {
             Scalar::Apply { operator, dtype, args } => Scalar::Apply {
@@ -75,7 +75,7 @@ impl Scalar {
         }
     }
 
-    /// Whether a coordinate occurs.
+    /// Reports whether a coordinate occurs in the expression.
     pub fn mentions_index(&self) -> bool {
         let mut found = false;
         self.map_leaves(&mut |leaf| {
@@ -85,7 +85,7 @@ impl Scalar {
         found
     }
 
-    /// The types and operators that occur, for the cost of one element.
+    /// Collects the operators of the expression with their types, for the cost of one element.
     pub fn operators(&self, out: &mut Vec<(Operator, DType)>) {
         match self {
             Scalar::Apply { operator, dtype, args } => {
@@ -99,7 +99,7 @@ impl Scalar {
 }
 
 impl std::fmt::Display for Scalar {
-    /// Inputs as `$0`, `$1`, …; infix operators in parentheses.
+    /// Prints inputs as `$0`, `$1`, …, and infix operators in parentheses.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Scalar::Input { index, .. } => write!(f, "${index}"),

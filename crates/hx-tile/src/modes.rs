@@ -1,7 +1,8 @@
-//! Modes of a layout read as steps along the dimensions of a tile.
+//! Reads modes of a layout as steps along the dimensions of a tile.
 //!
-//! A thread-value layout maps to the colexicographic index of a tile. Most questions are about coordinates: which dimension does a
-//! mode walk, and how far? [`tile_modes`] answers them for every mode, splitting a mode that runs over a dimension's end.
+//! A thread-value layout maps to the colexicographic index of a tile, but most questions concern coordinates: which
+//! dimension does a mode walk, and how far? [`tile_modes`] answers this for every mode. It splits a mode that runs over the
+//! end of a dimension.
 
 use hx_layout::{Layout, LayoutError};
 
@@ -17,12 +18,12 @@ impl TileMode {
         TileMode { extent, strides }
     }
 
-    /// Every step stays at the same element.
+    /// Reports whether every step stays at the same element.
     pub fn is_still(&self) -> bool {
         self.strides.iter().all(|s| *s == 0)
     }
 
-    /// The only dimension walked and its stride, if there is just one.
+    /// Returns the dimension that the mode walks and its stride, if it walks only one.
     pub fn along(&self) -> Option<(usize, i64)> {
         let mut moving = self.strides.iter().enumerate().filter(|(_, s)| **s != 0);
         match (moving.next(), moving.next()) {
@@ -32,7 +33,7 @@ impl TileMode {
     }
 }
 
-/// The coordinate of a colexicographic index.
+/// Returns the coordinate of a colexicographic index.
 pub fn coordinate(index: i64, tile: &[i64]) -> Vec<i64> {
     let mut rest = index;
     tile.iter()
@@ -44,12 +45,12 @@ pub fn coordinate(index: i64, tile: &[i64]) -> Vec<i64> {
         .collect()
 }
 
-/// The colexicographic index of a coordinate.
+/// Returns the colexicographic index of a coordinate.
 pub fn index(coordinate: &[i64], tile: &[i64]) -> i64 {
     coordinate.iter().zip(tile).rev().fold(0, |i, (c, extent)| i * extent + c)
 }
 
-/// The modes of `layout`, flat, as steps in the tile; nothing where a mode runs over a dimension's end unevenly.
+/// Returns the modes of `layout`, flat, as steps in the tile; `None` if a mode runs unevenly over the end of a dimension.
 pub fn tile_modes(layout: &Layout, tile: &[i64]) -> Option<Vec<TileMode>> {
     let mut out = Vec::new();
     for &(extent, stride) in layout.leaves() {
@@ -77,7 +78,7 @@ fn split_mode(extent: i64, stride: i64, tile: &[i64], out: &mut Vec<TileMode>) -
     split_mode(extent / first, stride * first, tile, out)
 }
 
-/// The layout of the modes as one mode of a layout into the colexicographic index of `tile`.
+/// Returns the modes as one mode of a layout to the colexicographic index of `tile`.
 pub fn modes_layout(modes: &[TileMode], tile: &[i64]) -> Result<Layout, LayoutError> {
     let flat: Vec<_> =
         modes.iter().map(|m| (m.extent, index(&m.strides, tile))).filter(|m| m.0 != 1).collect();

@@ -1,4 +1,4 @@
-//! Tile programs and solutions as text: what `--emit tile` and `--emit layouts` print.
+//! Prints tile programs and solutions as text, for `--emit tile` and `--emit layouts`.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::{
     TileProgram, View,
 };
 
-/// The program as text, one operation a line.
+/// Returns the program as text, one operation a line.
 pub fn emit_tile(program: &TileProgram) -> String {
     let mut out = format!("kernel {} threads {}\n", program.name, program.threads);
     let grid: Vec<_> = program.grid.iter().map(|axis| axis.blocks.to_string()).collect();
@@ -91,7 +91,7 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
     }
 }
 
-/// One operation with the names of its tensors.
+/// Returns an operation as text, with the names of its tensors.
 pub fn op_text(program: &TileProgram, op: &Op) -> String {
     let name = |id: &TensorId| program.tensor(*id).name.clone();
     match &op.kind {
@@ -116,7 +116,7 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Wait { groups } => format!("wait({groups})"),
         OpKind::Map(map) => {
             let names: Vec<String> = map.inputs.iter().map(name).collect();
-            // Highest first, so that `$1` does not match the start of `$10`.
+            // Replace the highest number first, so that `$1` does not match the start of `$10`.
             let value = names
                 .iter()
                 .enumerate()
@@ -160,7 +160,7 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
     }
 }
 
-/// A part of a register tensor, `x[0..64, new, 3]`, with its modes in their order.
+/// Formats a part of a register tensor, as in `x[0..64, 3] permuted [1, 0] with 1 new`.
 fn part_text(program: &TileProgram, view: &View) -> String {
     let Some(id) = view.register() else { return view_text(program, view) };
     let tensor = program.tensor(id);
@@ -180,7 +180,7 @@ fn part_text(program: &TileProgram, view: &View) -> String {
     format!("{}[{}]{permuted}{new}", tensor.name, dims.join(", "))
 }
 
-/// A view as the coordinates of its base: `c[x·1 + 64 * block_idx.x < m, …]`.
+/// Formats a view by the coordinates of its base, as in `c[64 * block_idx.x + 0..64, 0..32 by 2]`.
 pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
     let base = match view.base {
         Base::Global(p) => program.tensor_param(p).map_or("?", |t| t.name.as_str()),
@@ -217,7 +217,7 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
     format!("{base}[{}]{permuted}{rows}", dims.join(", "))
 }
 
-/// Layouts and instructions with one line of reason for each.
+/// Returns layouts and instructions as text, each with a line that gives the reason.
 pub fn emit_layouts(program: &TileProgram, solution: &Solution) -> String {
     let program = &*solution.program(program);
     let mut out = format!("kernel {} threads {}\n", program.name, program.threads);
@@ -235,7 +235,7 @@ pub fn emit_layouts(program: &TileProgram, solution: &Solution) -> String {
     out
 }
 
-/// A tensor with its layout on one line, and why it has it; nothing where the solution has none.
+/// Returns a tensor with its layout on one line, and the reason for the layout; `None` if the solution has no layout for it.
 pub fn layout_text<'a>(
     program: &TileProgram,
     solution: &'a Solution,
@@ -254,7 +254,8 @@ pub fn layout_text<'a>(
     Some((format!("{}: shared {}{:?} = {swizzle}{}, {place}", t.name, t.dtype, t.shape, s.layout), &s.reason))
 }
 
-/// What tells a solution from others, on one line: each product with its arrangement, then the instructions of copies.
+/// Returns the choices that distinguish a solution from others, on one line: each product with its arrangement, then the
+/// instructions of copies.
 pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
     let program = &*solution.program(program);
     let mut parts = Vec::new();
@@ -280,7 +281,7 @@ pub fn summary_text(program: &TileProgram, solution: &Solution) -> String {
     parts.join("; ")
 }
 
-/// That the search for a solution stopped before its end; nothing where it did not.
+/// Returns a note that the search for a solution stopped before its end; `None` if it did not.
 pub fn unexplored_text(solution: &Solution) -> Option<String> {
     let left = solution.unexplored;
     let branches = if left == 1 { "branch" } else { "branches" };
@@ -289,7 +290,8 @@ pub fn unexplored_text(solution: &Solution) -> Option<String> {
     })
 }
 
-/// An operation with its instruction on one line, and why it has it; nothing where the solution chose none.
+/// Returns an operation with its instruction on one line, and the reason for it; `None` if the solution chose no
+/// instruction.
 pub fn choice_text<'a>(
     program: &TileProgram,
     solution: &'a Solution,
@@ -359,7 +361,7 @@ fn copy_text(c: &CopyChoice) -> String {
     format!("{}, {} B an access{conflicts}", c.row, c.bytes)
 }
 
-/// A reason with the numbers of the operations that it follows from.
+/// Returns a reason with the numbers of the operations that it follows from.
 pub fn reason_text(reason: &Reason) -> String {
     if reason.from.is_empty() {
         return reason.text.clone();

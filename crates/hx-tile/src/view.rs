@@ -4,7 +4,7 @@ use hx_index::Expr;
 
 use crate::{ParamId, TensorId};
 
-/// What a view looks into.
+/// The tensor that a view refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Base {
     Global(ParamId),
@@ -12,29 +12,30 @@ pub enum Base {
     Register(TensorId),
 }
 
-/// Element `(c0, c1, …)` of a view is the element of its base whose coordinate in dimension `i` is
-/// `offsets[i] + Σ factor · c` over the modes of dimension `i`. In global memory, a coordinate at or past the extent reads as `pad`
-/// and is not written.
+/// A rectangular part of a tensor. Element `(c0, c1, …)` of the view is the element of its base whose coordinate in
+/// dimension `i` is `offsets[i] + Σ factor · c` over the modes of dimension `i`. In global memory, an element with a
+/// coordinate at or past the extent reads as `pad` and is not written.
 #[derive(Clone, PartialEq, Debug)]
 pub struct View {
     pub base: Base,
-    /// One for each dimension of the base.
+    /// The offset in each dimension of the base.
     pub offsets: Vec<Expr>,
     pub modes: Vec<ViewMode>,
-    /// What reads outside of a global base give.
+    /// The value of reads outside of a global base.
     pub pad: f64,
-    /// Where a dimension of the base is not walked but looked up.
+    /// The table, if one dimension of the base is looked up and not walked.
     pub rows: Option<Rows>,
 }
 
-/// Rows picked by a table: the coordinate `c` that a view gives for dimension `dim` of its base counts rows, and the integer that the
-/// table holds for it is the coordinate in the base. Row `c` at or past `extent`, or outside of the table's own tensor, is none.
+/// Rows selected by a table. The coordinate `c` that a view has in dimension `dim` of its base is the number of a row; the
+/// integer that the table holds for this row is the coordinate in the base. Row `c` does not exist if it is at or past
+/// `extent`, or outside of the table's own tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rows {
     pub dim: usize,
     /// The table's tensor, global or shared, of integers.
     pub base: Base,
-    /// One for each dimension of the table's tensor; row `c` is `factor · c` further along dimension `along`.
+    /// The offset in each dimension of the table's tensor. Row `c` is `factor · c` further along dimension `along`.
     pub offsets: Vec<Expr>,
     pub along: usize,
     pub factor: Expr,
@@ -53,7 +54,7 @@ pub struct ViewMode {
 }
 
 impl View {
-    /// The whole of a tensor with known extents.
+    /// Returns the view of a whole tensor with known extents.
     pub fn whole(base: Base, shape: &[i64]) -> View {
         let modes = shape.iter().enumerate();
         View {
@@ -65,17 +66,17 @@ impl View {
         }
     }
 
-    /// Extents of the modes.
+    /// Returns the extents of the modes.
     pub fn shape(&self) -> Vec<i64> {
         self.modes.iter().map(|m| m.extent).collect()
     }
 
-    /// The tensors that the view looks into: the base, and the table that picks rows.
+    /// Returns the tensors that the view refers to: the base, and the table that selects rows.
     pub fn bases(&self) -> impl Iterator<Item = Base> {
         std::iter::once(self.base).chain(self.rows.iter().map(|r| r.base))
     }
 
-    /// The register tensor, if that is the base.
+    /// Returns the register tensor, if that is the base.
     pub fn register(&self) -> Option<TensorId> {
         match self.base {
             Base::Register(t) => Some(t),
@@ -83,7 +84,7 @@ impl View {
         }
     }
 
-    /// The coordinate in the base's dimension `dim` of the view's element `coordinate`.
+    /// Returns the coordinate, in dimension `dim` of the base, of the view's element `coordinate`.
     pub fn coordinate(&self, dim: usize, coordinate: &[Expr]) -> Expr {
         self.modes
             .iter()

@@ -1,4 +1,4 @@
-//! Copies: both sides of the instruction agree, addresses are contiguous and aligned, and nothing is left out.
+//! Checks copies: both sides of the instruction agree, addresses are contiguous and aligned, and no element is left out.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use hx_tile::{Base, CopyChoice, SharedLayout, Tensor, TensorId, TensorParam, Vie
 use crate::starts::starts;
 use crate::{Check, Checked, Held, Walk};
 
-/// One copy with everything it refers to.
+/// A copy with everything it refers to.
 struct Copied<'c> {
     choice: &'c CopyChoice,
     atom: CopyAtom,
@@ -19,7 +19,7 @@ struct Copied<'c> {
 }
 
 impl Copied<'_> {
-    /// Index in the tile of value `value` at the address of `thread` in issue `issue`.
+    /// Returns the index in the tile of value `value` at the address of `thread` in issue `issue`.
     fn addressed(&self, thread: i64, value: i64, issue: i64) -> i64 {
         let memory = &self.choice.memory;
         memory.eval(thread + self.threads * (value + self.atom.access * issue))
@@ -31,7 +31,7 @@ impl Copied<'_> {
 }
 
 impl Check<'_> {
-    /// A sum in memory touches what a store would.
+    /// Checks an atomic sum. It accesses the elements that a store would access.
     pub(crate) fn atomic_add(&self, src: TensorId, dst: &View, choice: &CopyChoice) -> Checked {
         let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
         let dtype = self.program.tensor(src).dtype;
@@ -88,7 +88,8 @@ impl Check<'_> {
         }
     }
 
-    /// The paper's `f ∘ p⁻¹ = g ∘ q⁻¹`: each element of the instruction's tile is one element of the tensor on both sides.
+    /// Checks the paper's `f ∘ p⁻¹ = g ∘ q⁻¹`: each element of the instruction's tile is the same element of the tensor on
+    /// both sides.
     fn exchange(&self, c: &Copied<'_>, held: &Held<'_>, register: TensorId) -> Checked {
         if c.threads % c.lanes != 0 {
             return Err(format!(
@@ -96,7 +97,7 @@ impl Check<'_> {
                 c.threads, c.lanes
             ));
         }
-        // By element of the instruction, the element of the tensor that its address leads to.
+        // For each element of the instruction, the element of the tensor at its address.
         let mut addressed: Vec<Option<i64>> = vec![None; c.atom.memory.cosize() as usize];
         for issue in 0..c.issues {
             (self.poll)();
@@ -132,7 +133,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Every element of the tile is moved, from an aligned place to an aligned place.
+    /// Checks that every element of the tile is moved, from an aligned address to an aligned address.
     pub(crate) fn copy_async(&self, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
         let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
         let Base::Shared(tensor) = dst.base else {
@@ -174,8 +175,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Offsets of one address follow each other and start at a multiple of the access, at every thread and issue, wherever the view
-    /// may start.
+    /// Checks that the offsets at one address are contiguous and start at a multiple of the access, for every thread and
+    /// issue, wherever the view may start.
     fn shared_access(&self, c: &Copied<'_>, view: &View, shape: &[i64]) -> Checked {
         let Base::Shared(tensor) = view.base else { return Err("not a shared tensor".into()) };
         let (info, place) =
@@ -242,7 +243,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The values of one address are neighbours along a dimension of stride 1, and every step between addresses is a multiple.
+    /// Checks that the values at one address are neighbours along a dimension of stride 1, and that every step between
+    /// addresses is a multiple of the access.
     fn global_access(&self, c: &Copied<'_>, view: &View, shape: &[i64]) -> Checked {
         let Base::Global(id) = view.base else { return Err("not a global tensor".into()) };
         let param = self.program.tensor_param(id).ok_or("not a tensor parameter")?;
@@ -257,7 +259,7 @@ impl Check<'_> {
         }
         let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
         for (dim, (offset, stride)) in view.offsets.iter().zip(&param.stride).enumerate() {
-            // A row may be any.
+            // The table may select any row.
             if picked(dim) && !facts.divides(width, stride) {
                 return Err(format!("rows `{stride}` apart are not known to be multiples of {width}"));
             }
@@ -267,9 +269,9 @@ impl Check<'_> {
                 ));
             }
         }
-        // What the coordinates of all addresses have in common, dimension by dimension.
+        // For each dimension, the greatest common divisor of the coordinates of all addresses.
         let mut common = vec![0; c.choice.tile.len()];
-        // Steps that lead to the element of a number: most accesses take the same.
+        // Pairs of an element's number and its steps that are already checked: most accesses have the same.
         let mut right: BTreeSet<(i64, Vec<i64>)> = BTreeSet::new();
         for issue in 0..c.issues {
             (self.poll)();
@@ -277,7 +279,7 @@ impl Check<'_> {
                 let at = coordinate(c.addressed(thread, 0, issue), &c.choice.tile);
                 let ends = coordinate(c.addressed(thread, width - 1, issue), &c.choice.tile);
                 if !within(&at, shape) && !within(&ends, shape) {
-                    // Nothing is there, so nothing is accessed.
+                    // Both ends are outside of the tensor, so the thread accesses nothing.
                     continue;
                 }
                 common.iter_mut().zip(&at).for_each(|(g, x)| *g = gcd(*g, *x));
@@ -324,8 +326,9 @@ impl Check<'_> {
 }
 
 impl Check<'_> {
-    /// The same where elements lie in blocks: at the sizes of three blocks along each dimension, in which the tile starts in any block,
-    /// every address is a multiple of the access and its values follow each other.
+    /// As `global_access`, for a tensor whose elements lie in blocks. The tensor is taken to have three blocks along each
+    /// dimension, and the tile to start anywhere in a block that the facts allow. Every address must be a multiple of the
+    /// access, and its values contiguous.
     fn access_in_blocks(&self, c: &Copied<'_>, view: &View, param: &TensorParam, shape: &[i64]) -> Checked {
         let Some(block) = &param.block else { return Err("no blocks".into()) };
         let (width, facts) = (c.atom.access, &self.program.facts);
@@ -337,7 +340,8 @@ impl Check<'_> {
             TensorParam { shape: sizes.iter().map(|s| Expr::constant(3 * s)).collect(), ..param.clone() },
             Facts::default(),
         );
-        // A start is any multiple of what divides it; whole blocks change nothing but the block's number.
+        // A start may be any multiple of its divisor. Whole blocks change nothing but the block's number, so starts within
+        // one block suffice.
         let steps: Vec<i64> =
             view.offsets.iter().zip(&sizes).map(|(o, size)| gcd(facts.divisor(o), *size).max(1)).collect();
         let mut starts = vec![vec![]];
@@ -378,7 +382,7 @@ impl Check<'_> {
     }
 }
 
-/// An element of an access that does not follow the first.
+/// Formats the error that an element of an access does not follow the first.
 fn torn(thread: i64, value: i64, places: [Option<i64>; 2]) -> String {
     let text = |place: Option<i64>| place.map_or("outside of the tile".to_owned(), |at| format!("at {at}"));
     let [first, next] = places.map(text);

@@ -1,4 +1,4 @@
-//! Gemms: the fragments of each instruction name the same rows, columns and steps, and every product is added once.
+//! Checks gemms: the fragments of each instruction hold the same rows, columns and steps, and every product is added once.
 
 use hx_target::catalogue;
 use hx_tile::{GemmChoice, TensorId};
@@ -38,7 +38,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// One tile of the accumulator: over all issues along K, each of its elements meets each step once.
+    /// Checks one tile of the accumulator: over all issues along K, each of its elements is combined with each step once.
     #[expect(clippy::too_many_arguments, reason = "one loop body with everything it reads")]
     fn products(
         &self,
@@ -53,7 +53,7 @@ impl Check<'_> {
         (self.poll)();
         let [m_atom, n_atom, k_atom] = row.shape;
         let lanes = i64::from(row.threads);
-        // Coordinates of each fragment's elements, by the element's index in the instruction's tile.
+        // Returns the coordinates of a fragment's elements, by the element's index in the instruction's tile.
         let fragment =
             |f: &hx_target::Fragment, held: &Held<'_>, positions: &dyn Fn(i64) -> i64, size: i64| {
                 let mut at = vec![Vec::new(); size as usize];
@@ -94,7 +94,7 @@ impl Check<'_> {
                             &xs[(m + m_atom * k) as usize],
                             &ys[(n + n_atom * k) as usize],
                         );
-                        // What comes after M, N and K is the place in the batch.
+                        // The coordinates after M, N and K are the position in the batch.
                         let same = z[0] == x[0] && z[1] == y[0] && x[1] == step && y[1] == step;
                         if self.inside(c, z) && !(same && z[2..] == x[2..] && z[2..] == y[2..]) {
                             return Err(format!("{z:?} is increased by A{x:?} · B{y:?}"));

@@ -1,4 +1,4 @@
-//! Values that the lanes of a warp exchange: everybody gets the element that it should have, from a lane of its own warp.
+//! Checks exchanges between the lanes of a warp: every thread gets the right element, from a lane of its own warp.
 
 use hx_layout::Layout;
 use hx_target::{ExchangeRow, Reach, WARP, catalogue};
@@ -7,7 +7,7 @@ use hx_tile::{Lanes, TensorId};
 use crate::{Check, Checked, Held};
 
 impl Check<'_> {
-    /// Each value of each thread is what the source says is there: a thread and a position.
+    /// Checks that each value of each thread is the element that `source` names: a thread and a position.
     pub(crate) fn finds(
         &self,
         d: &Held<'_>,
@@ -38,7 +38,7 @@ impl Check<'_> {
         Ok(row)
     }
 
-    /// The lane of another in the own warp; a lane past its end is another warp's.
+    /// Returns the thread at this lane of the warp of `t`; -1 for a lane outside of the warp.
     fn in_warp(t: i64, lane: i64) -> i64 {
         let warp = i64::from(WARP);
         if (0..warp).contains(&lane) { t / warp * warp + lane } else { -1 }
@@ -59,7 +59,7 @@ impl Check<'_> {
             return Err(format!("{together} neighbours do not fill a register of `{}`", row.name));
         }
         let source = |t: i64, v: i64| {
-            // What goes together comes from where its first comes from.
+            // Values that move together come from the lane and position of the first of them.
             let first = v / together * together;
             let [lane, position] = [&lanes.lane, &lanes.position]
                 .map(|[by_thread, by_value]| by_thread.eval(t) + by_value.eval(first));

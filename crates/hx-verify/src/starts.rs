@@ -1,4 +1,5 @@
-//! Where a view of a shared tensor may start: every iteration of the loops around it, unrolled or not, and every launch.
+//! Finds the coordinates at which a view of a shared tensor may start, for every iteration of the loops around it, unrolled
+//! or not, and for every launch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,11 +8,11 @@ use hx_tile::{SharedLayout, View};
 
 use crate::Walk;
 
-/// Combinations of counters that are gone through one by one; where there are more, each offset takes all multiples of its divisor.
+/// The most combinations of counters that are enumerated. If there are more, each offset takes all multiples of its divisor.
 const COUNTED: i64 = 4096;
 
-/// The coordinates in the tensor at which a view may start and stay inside of `shape`. Of those that differ by whole `width`s and
-/// whole blocks of the swizzle only, which move every address alike, the first stands for all.
+/// Returns the coordinates in the tensor at which a view may start and stay inside of `shape`. Starts that differ only by
+/// whole `width`s and whole blocks of the swizzle move every address alike, so only the first of them is returned.
 pub(crate) fn starts(
     facts: &Facts,
     view: &View,
@@ -39,22 +40,22 @@ pub(crate) fn starts(
     out
 }
 
-/// Tells apart the starts along one dimension.
+/// Divides the starts along one dimension into classes that move every address alike.
 struct Alike<'p> {
     dim: usize,
-    /// From the first to the last coordinate that the view walks.
+    /// The distance from the first to the last coordinate that the view walks.
     reach: i64,
     extent: i64,
     place: &'p SharedLayout,
     width: i64,
-    /// By what the starts of a class have in common, its number.
+    /// The number of each class, by the places that its starts have in common.
     met: BTreeMap<Vec<i64>, usize>,
-    /// Starts that were looked at.
+    /// The class of each start that was looked at.
     known: BTreeMap<i64, usize>,
 }
 
 impl Alike<'_> {
-    /// The number of the class that a start is of; nothing where the view would leave the tensor, which the front half refuses.
+    /// Returns the class of a start; `None` if the view would leave the tensor, which the front half rejects.
     fn class(&mut self, start: i64) -> Option<usize> {
         if start < 0 || start + self.reach >= self.extent {
             return None;
@@ -75,7 +76,7 @@ impl Alike<'_> {
     }
 }
 
-/// Every combination of the offsets.
+/// Returns every combination of the offsets.
 fn together(facts: &Facts, view: &View, shape: &[i64]) -> Vec<Vec<i64>> {
     let symbols: BTreeSet<Symbol> = view.offsets.iter().flat_map(Expr::symbols).collect();
     let counted: BTreeMap<Symbol, (i64, i64)> = symbols
@@ -105,7 +106,7 @@ fn together(facts: &Facts, view: &View, shape: &[i64]) -> Vec<Vec<i64>> {
     all
 }
 
-/// What `of` makes of every combination of the symbols' values.
+/// Returns the results of `of` for all combinations of the symbols' values.
 fn values(
     counted: &[(Symbol, (i64, i64))],
     of: &dyn Fn(&dyn Fn(&Symbol) -> Option<i64>) -> Option<Vec<i64>>,
@@ -126,7 +127,8 @@ fn values(
     }
 }
 
-/// The coordinates below `extent` that an offset may be, by what divides it and what divides it without its constant.
+/// Returns the coordinates below `extent` that an offset may have, judging by its divisor, by its divisor without the
+/// constant term, and by its range.
 fn multiples(facts: &Facts, offset: &Expr, extent: i64) -> Vec<i64> {
     let constant = offset.constant_term();
     let whole = facts.divisor(offset);

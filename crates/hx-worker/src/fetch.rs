@@ -1,8 +1,8 @@
-//! Fetching the CUDA compiler library and the disassemblers into a folder, as `hx setup` and `cargo xtask cuda` do.
+//! Fetches the CUDA compiler library and the disassemblers into a folder, for `hx setup` and `cargo xtask cuda`.
 //!
-//! The pinned files come out of NVIDIA's own Python wheels, fetched by `pip` from wherever it is configured to fetch.
-//! They need neither a GPU nor a driver, belong to NVIDIA, and are never part of the project.
-//! A stamp with the pinned versions makes a second run do nothing.
+//! The pinned files come out of NVIDIA's own Python wheels. `pip` fetches them from its configured source. They need neither a
+//! GPU nor a driver, belong to NVIDIA, and are never part of the project. A stamp with the pinned versions makes a second run do
+//! nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ use std::process::Command;
 use crate::own_files::create_folder;
 use crate::toolkit::SearchEnv;
 
-/// The compiler is of 13.0, whose PTX every 580-series driver takes. The disassemblers start at 13.2.51 and read the
-/// cubins of the older compiler.
+/// The compiler is version 13.0, whose PTX every 580-series driver accepts. The disassemblers start at 13.2.51 and read cubins of
+/// the older compiler.
 const WHEELS: &[Wheel] = &[
     Wheel { package: "nvidia-cuda-nvrtc", version: "13.0.88", gives: "libnvrtc" },
     Wheel { package: "nvidia-cuda-nvdisasm", version: "13.2.51", gives: "nvdisasm" },
@@ -22,14 +22,15 @@ const WHEELS: &[Wheel] = &[
 struct Wheel {
     package: &'static str,
     version: &'static str,
-    /// How the name of its main file begins.
+    /// The prefix of the name of its main file.
     gives: &'static str,
 }
 
-/// Fetches the pinned files into a folder, if they are not there yet, with the Python that `env` leads to. `say` is told each step, one line at a time.
+/// Fetches the pinned files into a folder, unless they are there already, with the Python that `env` finds. `say` receives a line
+/// for each step.
 ///
 /// # Errors
-/// What is missing on this machine or went wrong, as text; the folder is then as it was.
+/// The cause, as text; the folder is then unchanged.
 pub fn fetch(home: &Path, env: &SearchEnv, say: &dyn Fn(&str)) -> Result<(), String> {
     if is_complete(home) {
         say(&format!("{} is complete: {}", home.display(), pinned()));
@@ -37,7 +38,7 @@ pub fn fetch(home: &Path, env: &SearchEnv, say: &dyn Fn(&str)) -> Result<(), Str
     }
     let parent = home.parent().ok_or_else(|| format!("{} is no folder for it", home.display()))?;
     create_folder(parent).map_err(|error| cannot("make", parent, &error))?;
-    // Everything is made beside the final place and renamed into it, so an interrupted run leaves no half of it.
+    // Everything is made beside the final place and renamed into it, so an interrupted run leaves no partial folder.
     let work = tempfile::Builder::new().prefix(".cuda-").tempdir_in(parent);
     let work = work.map_err(|error| cannot("make a folder in", parent, &error))?;
     let work = work.path();
@@ -60,7 +61,7 @@ pub fn fetch(home: &Path, env: &SearchEnv, say: &dyn Fn(&str)) -> Result<(), Str
     }
     remove(home)?;
     match fs::rename(&made, home) {
-        // Another run may have been faster.
+        // Another run may have finished first.
         Err(error) if !is_complete(home) => return Err(cannot("rename", &made, &error)),
         _ => {}
     }
@@ -68,7 +69,7 @@ pub fn fetch(home: &Path, env: &SearchEnv, say: &dyn Fn(&str)) -> Result<(), Str
     Ok(())
 }
 
-/// The pinned versions in one line, which is also the stamp.
+/// Returns the pinned versions in one line, which is also the stamp.
 fn pinned() -> String {
     let names: Vec<String> =
         WHEELS.iter().map(|wheel| format!("{} {}", wheel.package, wheel.version)).collect();
@@ -85,15 +86,16 @@ fn is_complete(home: &Path) -> bool {
         && WHEELS.iter().all(|wheel| names.iter().any(|name| name.starts_with(wheel.gives)))
 }
 
-/// The interpreter, at work in a folder of ours: `python -m` looks for modules in its current folder first, and a project
-/// may have a file called `pip.py`.
+/// The interpreter, run in a folder of ours. `python -m` looks for modules in its current folder first, and a project may contain
+/// a file `pip.py`.
 struct Python<'a> {
     program: PathBuf,
     folder: &'a Path,
 }
 
 impl<'a> Python<'a> {
-    /// The first interpreter on PATH that has pip. Folders of a project are passed over as the search for the compiler does.
+    /// Finds the first interpreter on PATH that has pip. Skips folders of an untrusted project, as the search for the compiler
+    /// does.
     fn find(folder: &'a Path, env: &SearchEnv) -> Result<Python<'a>, String> {
         let bins: Vec<&PathBuf> = env.path.iter().filter(|bin| env.is_usable(bin)).collect();
         let named = |name: &str| -> Vec<PathBuf> {
@@ -143,7 +145,7 @@ fn download(python: &Python<'_>, wheel: &Wheel) -> Result<(), String> {
     python.module(&args, &doing)
 }
 
-/// Moves the files out of `nvidia/cu13/{lib,bin}`; the `alt` variants of the libraries are of no use here.
+/// Moves the files out of `nvidia/cu13/{lib,bin}`. The `alt` variants of the libraries are not needed.
 fn collect(unpacked: &Path, made: &Path) -> Result<(), String> {
     for home in entries(&unpacked.join("nvidia"))? {
         for sub in ["lib", "bin"] {
@@ -163,7 +165,7 @@ fn collect(unpacked: &Path, made: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Unpacking with Python loses the permission.
+/// Makes a file executable, because unpacking with Python loses the permission.
 #[cfg(unix)]
 fn make_executable(path: &Path) -> Result<(), String> {
     use std::os::unix::fs::PermissionsExt;

@@ -1,37 +1,37 @@
-//! The user's own folders: data, state and cache. Nothing of a project decides where they are.
+//! The user's own folders: data, state and cache. A project cannot change where they are.
 //!
-//! Each is `HX_…_DIR` where that is set, else a folder `hx` where the system keeps such things: `XDG_…_HOME` or the
-//! default of the XDG base directories, `LOCALAPPDATA` on Windows. There is none where there is no home folder.
+//! Each is `HX_…_DIR` if that is set, else a folder `hx` in the system's folder of this kind: `XDG_…_HOME` or the default of the
+//! XDG base directories, `LOCALAPPDATA` on Windows. Without a home folder there are none.
 
 use std::path::PathBuf;
 
-/// What `hx setup` fetched: `HX_DATA_DIR`, else `$XDG_DATA_HOME/hx` or `~/.local/share/hx`; `~/Library/Application
-/// Support/hx` on macOS.
+/// Returns the folder of the files that `hx setup` fetches: `HX_DATA_DIR`, else `$XDG_DATA_HOME/hx` or `~/.local/share/hx`;
+/// `~/Library/Application Support/hx` on macOS.
 ///
-/// Libraries are loaded from here. A relative `HX_DATA_DIR` would mean a folder of whatever project is at hand, and counts
-/// as none.
+/// Libraries are loaded from here. A relative `HX_DATA_DIR` would name a folder of whatever project is current, so it is ignored,
+/// and there is no such folder.
 pub fn data_folder() -> Option<PathBuf> {
     let default = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
     folder("HX_DATA_DIR", "XDG_DATA_HOME", default).filter(|folder| folder.is_absolute())
 }
 
-/// What sessions leave behind, such as the history of the prompt and the projects that are trusted: `HX_STATE_DIR`, else
-/// `$XDG_STATE_HOME/hx` or `~/.local/state/hx`.
+/// Returns the folder of the files that sessions keep, such as the history of the prompt and the list of trusted projects:
+/// `HX_STATE_DIR`, else `$XDG_STATE_HOME/hx` or `~/.local/state/hx`.
 pub fn state_folder() -> Option<PathBuf> {
     folder("HX_STATE_DIR", "XDG_STATE_HOME", ".local/state")
 }
 
-/// Compiled kernels: `HX_CACHE_DIR`, else `$XDG_CACHE_HOME/hx/kernels` or `~/.cache/hx/kernels`.
+/// Returns the folder of compiled kernels: `HX_CACHE_DIR`, else `$XDG_CACHE_HOME/hx/kernels` or `~/.cache/hx/kernels`.
 pub fn cache_folder() -> Option<PathBuf> {
     variable("HX_CACHE_DIR").or_else(|| Some(user_cache()?.join("kernels")))
 }
 
-/// What is ours of the user's cache, whatever `HX_CACHE_DIR` says.
+/// Returns the folder of hx in the user's cache, independent of `HX_CACHE_DIR`.
 pub fn user_cache() -> Option<PathBuf> {
     user_folder("XDG_CACHE_HOME", ".cache")
 }
 
-/// The CUDA compiler and the disassemblers that `hx setup` fetched.
+/// Returns the folder of the CUDA compiler and the disassemblers that `hx setup` fetches.
 pub fn cuda_folder() -> Option<PathBuf> {
     Some(data_folder()?.join("cuda"))
 }
@@ -40,19 +40,19 @@ fn folder(own: &str, xdg: &str, below_home: &str) -> Option<PathBuf> {
     variable(own).or_else(|| user_folder(xdg, below_home))
 }
 
-/// `hx` in the user's folder for things of a kind.
+/// Returns `hx` in the user's folder of a kind.
 fn user_folder(xdg: &str, below_home: &str) -> Option<PathBuf> {
     let base = if cfg!(windows) {
         variable("LOCALAPPDATA")
     } else {
-        // A relative path is invalid there, says the specification.
+        // The specification declares a relative path invalid.
         let set = variable(xdg).filter(|path| path.is_absolute());
         set.or_else(|| Some(variable("HOME")?.join(below_home)))
     };
     base.map(|base| base.join("hx"))
 }
 
-/// A variable that names a file or folder; an empty one names none.
+/// Returns a variable that names a file or folder; `None` if it is empty.
 pub(crate) fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }

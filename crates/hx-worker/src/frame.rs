@@ -1,8 +1,7 @@
 //! Frames: a JSON header and raw blobs, each preceded by its length.
 //!
-//! Buffers of gigabytes travel beside the header, never inside of the JSON.
-//! A frame starts with a magic word, so that a stray line on the pipe is noticed and not taken for a length.
-//! This module does not know what the headers mean.
+//! Buffers of gigabytes travel beside the header, never inside of the JSON. A frame starts with a magic word, so that a stray
+//! line on the pipe is noticed and not read as a length. This module does not know the meaning of the headers.
 
 use std::io::{self, Read, Write};
 
@@ -14,7 +13,7 @@ const MAX_HEADER: u64 = 64 << 20;
 const MAX_BLOBS: u32 = 1 << 16;
 const MAX_BLOB: u64 = 64 << 30;
 
-/// One message: its JSON header and its blobs, in the order in which the header numbers them.
+/// A message: its JSON header, and its blobs in the order of their numbers in the header.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// UTF-8 JSON.
@@ -23,13 +22,13 @@ pub struct Frame {
     pub blobs: Vec<Vec<u8>>,
 }
 
-/// Why a frame could not be read.
+/// The reason why a frame could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// The other side closed the pipe between two frames.
     #[error("the pipe was closed")]
     Closed,
-    /// The bytes are no frame.
+    /// The bytes are not a frame.
     #[error("{0}")]
     Malformed(String),
     /// Reading failed, or the pipe was closed inside of a frame.
@@ -50,7 +49,7 @@ impl Frame {
             .map_err(|error| FrameError::Malformed(format!("a header that cannot be read: {error}")))
     }
 
-    /// Writes the frame and flushes.
+    /// Writes the frame and flushes the output.
     pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
         let mut head = Vec::with_capacity(12 + 8 * self.blobs.len() + self.header.len());
         head.extend_from_slice(&MAGIC);
@@ -67,7 +66,7 @@ impl Frame {
         out.flush()
     }
 
-    /// Reads the next frame; [`FrameError::Closed`] when the pipe ends before its first byte.
+    /// Reads the next frame. Returns [`FrameError::Closed`] if the pipe ends before its first byte.
     pub fn read_from(input: &mut impl Read) -> Result<Frame, FrameError> {
         let mut magic = [0u8; 4];
         read_first(input, &mut magic)?;
@@ -105,7 +104,7 @@ fn length_u32(length: usize) -> io::Result<u32> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a frame header past 4 GiB"))
 }
 
-/// Fills `buffer`, telling "nothing more came" from "it broke off".
+/// Fills `buffer`. Distinguishes a pipe that ends before the first byte from one that ends inside of the buffer.
 fn read_first(input: &mut impl Read, buffer: &mut [u8]) -> Result<(), FrameError> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -126,7 +125,7 @@ fn read_u32(input: &mut impl Read) -> Result<u32, FrameError> {
     Ok(u32::from_le_bytes(bytes))
 }
 
-/// Reads `length` bytes; memory grows with what really arrives, so a lying length costs nothing.
+/// Reads `length` bytes. Memory grows only with the bytes that arrive, so a false length does not exhaust it.
 fn read_vec(input: &mut impl Read, length: u64) -> Result<Vec<u8>, FrameError> {
     let mut bytes = Vec::with_capacity(usize::try_from(length.min(64 << 20)).unwrap_or(0));
     input.take(length).read_to_end(&mut bytes)?;

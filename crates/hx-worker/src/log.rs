@@ -1,11 +1,11 @@
-//! Reading the log of the CUDA compiler: resources of each kernel and the warnings.
+//! Parses the log of the CUDA compiler: the resources of each kernel, and the warnings.
 //!
-//! The log is text for people and changes between versions; whatever is not understood here is left out and stays
+//! The log is text for people and changes between versions. Lines that this module does not understand are skipped; they remain
 //! visible in the log itself.
 
 use serde::{Deserialize, Serialize};
 
-/// What one kernel uses, as the assembler reports it.
+/// The resources of a kernel, as the assembler reports them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelResources {
     /// Name of the kernel.
@@ -16,9 +16,9 @@ pub struct KernelResources {
     pub barriers: u32,
     /// Local memory of each thread's stack frame, in bytes.
     pub stack_bytes: u32,
-    /// Bytes each thread stores because registers ran out.
+    /// Bytes that each thread stores for register spills.
     pub spill_store_bytes: u32,
-    /// Bytes each thread loads because registers ran out.
+    /// Bytes that each thread loads for register spills.
     pub spill_load_bytes: u32,
     /// Static shared memory of each block, in bytes.
     pub shared_bytes: u32,
@@ -29,20 +29,20 @@ pub struct KernelResources {
 /// A warning of the CUDA compiler or of its assembler.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompilerWarning {
-    /// The assembler's code, as in `C7510`; those of the 7500s report lost performance.
+    /// The assembler's code, such as `C7510`. The 7500s report lost performance.
     pub code: Option<String>,
     /// The line of the log without its prefix.
     pub text: String,
 }
 
 impl CompilerWarning {
-    /// True for the assembler's notes that it gave up performance, codes `C75xx`.
+    /// Reports whether this is a note of the assembler on lost performance, with a code `C75xx`.
     pub fn is_lost_performance(&self) -> bool {
         self.code.as_deref().is_some_and(|code| code.starts_with("C75"))
     }
 }
 
-/// The resources of every kernel in the log of a compile with `--ptxas-options=-v`, in order.
+/// Returns the resources of every kernel in the log of a compile with `--ptxas-options=-v`, in order.
 pub fn kernel_resources(log: &str) -> Vec<KernelResources> {
     let mut kernels: Vec<KernelResources> = Vec::new();
     for line in log.lines() {
@@ -55,7 +55,7 @@ pub fn kernel_resources(log: &str) -> Vec<KernelResources> {
     kernels
 }
 
-/// The warnings in a log, in order.
+/// Returns the warnings in a log, in order.
 pub fn warnings(log: &str) -> Vec<CompilerWarning> {
     log.lines().filter_map(warning).collect()
 }
@@ -72,7 +72,7 @@ fn warning(line: &str) -> Option<CompilerWarning> {
     None
 }
 
-/// `C7510` of `(C7510) Potential Performance Loss: ...`.
+/// Returns `C7510` of `(C7510) Potential Performance Loss: ...`.
 fn code_of(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("(C")?;
     let digits = rest.split_once(')')?.0;
@@ -81,14 +81,14 @@ fn code_of(text: &str) -> Option<&str> {
     well_formed.then(|| &text[start..start + 1 + digits.len()])
 }
 
-/// The name in single quotes behind `marker`.
+/// Returns the name in single quotes after `marker`.
 fn quoted_after<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     let (_, rest) = line.split_once(marker)?;
     let (_, rest) = rest.split_once('\'')?;
     Some(rest.split_once('\'')?.0)
 }
 
-/// Reads the counts of `Used 40 registers, used 1 barriers, 4096 bytes smem, ...` and of the line on spills.
+/// Reads the counts of `Used 40 registers, used 1 barriers, 4096 bytes smem, ...` and of the line about spills.
 fn read_counts(line: &str, kernel: &mut KernelResources) {
     let text = line.split_once(':').map_or(line, |(_, text)| text);
     for part in text.split(',') {

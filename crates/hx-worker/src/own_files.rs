@@ -1,19 +1,19 @@
-//! Files that hx keeps for itself: written whole, never through a link, and read only where nobody else may write them.
+//! Files that hx owns. They are written whole, never through a link, and read only if no other user may write them.
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// How the names of files begin that are being written.
+/// The prefix of the names of files that are being written.
 const DRAFT: &str = ".new-";
 
-/// Replaces a file as a whole; folders that are missing are made for the user alone.
+/// Replaces a file as a whole. Missing folders are made, accessible to the user only.
 ///
-/// The content goes to a fresh file with a random name, which is created exclusively, and is renamed over `path`. So
-/// neither a link at `path` nor a file that somebody put at the temporary name is written through.
+/// The content goes to a new file with a random name, which is created exclusively and then renamed over `path`. Therefore
+/// neither a link at `path` nor a file that another user put at the temporary name is written through.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     create_folder(folder)?;
@@ -23,23 +23,23 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file can be made in a folder; it is removed again.
+/// Tests whether a file can be created in a folder, by creating one and removing it.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn try_writing(folder: &Path) -> io::Result<()> {
     tempfile::Builder::new().prefix(DRAFT).tempfile_in(folder).map(drop)
 }
 
-/// Whether a file is one that [`replace`] was writing when it was interrupted, by its name.
+/// Reports, by its name, whether a file was left by an interrupted [`replace`].
 pub(crate) fn is_draft(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(DRAFT))
 }
 
-/// Makes a folder and those above it that are missing, for the user alone.
+/// Makes a folder and its missing parents, accessible to the user only.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -48,11 +48,11 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Reads a file of ours.
+/// Reads a file that hx owns.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::InvalidData`] with a text for what is not used: a link, a pipe, a file of somebody
-/// else, or one that others may write.
+/// The system's error; or [`io::ErrorKind::InvalidData`] with a text for a file that must not be used: a link, a pipe, a file of
+/// another user, or one that others may write.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let metadata = fs::symlink_metadata(path)?;
     let refused = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
@@ -63,11 +63,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Checks that a file or folder is the user's own: that it belongs to the user or the system's administrator, and that nobody
-/// else may write it. Elsewhere than on Unix nothing is checked.
+/// Checks that a file or folder belongs to the user or to the system's administrator, and that no other user may write it.
+/// Outside of Unix nothing is checked.
 ///
 /// # Errors
-/// What is wrong, as text.
+/// The violation, as text.
 pub fn check_owner(metadata: &fs::Metadata) -> Result<(), String> {
     #[cfg(unix)]
     {

@@ -1,13 +1,12 @@
-//! Finding the CUDA compiler library, the matrix library and the disassembler, without loading any.
+//! Finds the CUDA compiler library, the matrix library and the disassembler, without loading any of them.
 //!
-//! Each is where the user or the system put it. The order is the documented one: the explicit setting, beside the
-//! executable, the user's data folder (which `hx setup` fills), `CUDA_HOME`, the loader's path, the `nvidia/*/lib` folders
-//! of a Python environment on PATH.
-//! Nothing is looked for in a project: what is found is loaded or run, and whoever opens a project has not read it.
-//! Even a folder that a variable names is passed over where it lies in a project that the user does not
-//! [trust](crate::trust), and a relative one always, since it means a folder of whatever project is at hand.
-//! An explicit setting that leads nowhere is an error and not a reason to look further.
-//! The search sees only what is in [`SearchEnv`], so that tests need not change the process.
+//! The search looks where the user or the system installs them, in the documented order: the explicit setting, beside the
+//! executable, the user's data folder (which `hx setup` fills), `CUDA_HOME`, the loader's path, the `nvidia/*/lib` folders of a
+//! Python environment on PATH. It never looks in a project: the found file is loaded or run, and a user who opens a project has
+//! not read its files. Even a folder that a variable names is skipped if it lies in a project that the user does not
+//! [trust](crate::trust). A relative folder is always skipped, because it names a folder of whatever project is current. An
+//! explicit setting that names nothing usable is an error; the search does not continue. The search sees only [`SearchEnv`], so
+//! that tests need not change the process.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,18 +15,18 @@ use std::path::{Path, PathBuf};
 use crate::folders::{cuda_folder, variable};
 use crate::protocol::{Absence, Component, NvrtcFiles};
 
-/// Everything that the search depends on.
+/// All inputs of the search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchEnv {
-    /// `--nvrtc`, `HX_NVRTC` or what a trusted project says: the library or a folder that holds it.
+    /// `--nvrtc`, `HX_NVRTC` or the setting of a trusted project: the library, or a folder that contains it.
     pub nvrtc: Option<PathBuf>,
-    /// `HX_CUBLASLT`: the library or a folder that holds it.
+    /// `HX_CUBLASLT`: the library, or a folder that contains it.
     pub cublaslt: Option<PathBuf>,
-    /// `HX_NVDISASM`: the program or a folder that holds it.
+    /// `HX_NVDISASM`: the program, or a folder that contains it.
     pub nvdisasm: Option<PathBuf>,
     /// The folder of the executable.
     pub beside: Option<PathBuf>,
-    /// What `hx setup` fills: a folder with `lib` and `bin`.
+    /// The folder that `hx setup` fills, with `lib` and `bin`.
     pub user: Option<PathBuf>,
     /// `CUDA_HOME`, or `CUDA_PATH`.
     pub cuda_home: Option<PathBuf>,
@@ -35,7 +34,7 @@ pub struct SearchEnv {
     pub loader_path: Vec<PathBuf>,
     /// The folders of `PATH`, in order.
     pub path: Vec<PathBuf>,
-    /// The project at hand, if the user does not trust it: nothing in it is used.
+    /// The current project, if the user does not trust it: its files are not used.
     pub untrusted: Option<PathBuf>,
 }
 
@@ -58,19 +57,19 @@ impl SearchEnv {
         }
     }
 
-    /// Whether what lies in a folder that a variable names may be used.
+    /// Reports whether files in a folder that a variable names may be used.
     pub(crate) fn is_usable(&self, folder: &Path) -> bool {
         folder.is_absolute() && !self.untrusted.as_deref().is_some_and(|project| lies_in(folder, project))
     }
 }
 
-/// Whether a folder lies in a project, by its name or by where its links lead.
+/// Reports whether a folder lies in a project, by its name or after resolving links.
 fn lies_in(folder: &Path, project: &Path) -> bool {
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     folder.starts_with(project) || real(folder).starts_with(real(project))
 }
 
-/// The folders that the loader looks in, as far as they can be known without loading.
+/// Returns the folders that the loader searches, as far as they are known without loading.
 fn loader_folders() -> Vec<PathBuf> {
     if cfg!(windows) {
         return Vec::new();
@@ -104,7 +103,7 @@ pub fn find_nvrtc(env: &SearchEnv) -> Result<NvrtcFiles, Absence> {
     Ok(NvrtcFiles { library, builtins })
 }
 
-/// Finds the vendor's library of matrix products, cuBLASLt. The path is absolute.
+/// Finds cuBLASLt, the vendor's library of matrix products. The path is absolute.
 pub fn find_cublaslt(env: &SearchEnv) -> Result<PathBuf, Absence> {
     let help = "install CUDA's libraries, or set HX_CUBLASLT to the library";
     find_library(env, Role::MatrixProducts, env.cublaslt.as_deref(), help)
@@ -138,7 +137,7 @@ fn find_library(
     })
 }
 
-/// A relative setting is refused: it would mean another file in every folder that hx is started in.
+/// Refuses a relative setting, which would name another file in every folder in which hx is started.
 fn is_absolute(explicit: &Path, variable: &str, component: Component) -> Result<(), Absence> {
     if explicit.is_absolute() {
         return Ok(());
@@ -150,7 +149,7 @@ fn is_absolute(explicit: &Path, variable: &str, component: Component) -> Result<
     })
 }
 
-/// Folders to look in, in order, and the places that they stand for in messages.
+/// The folders to search, in order, and their names for messages.
 #[derive(Debug, Default)]
 struct Places {
     folders: Vec<PathBuf>,
@@ -176,7 +175,7 @@ impl Places {
         places.told(env)
     }
 
-    /// Beside the executable and in the user's data folder.
+    /// Adds the folder of the executable and the user's data folder.
     fn of_user(env: &SearchEnv, below: impl Fn(&Path) -> Vec<PathBuf>) -> Places {
         let mut places = Places::default();
         if let Some(beside) = &env.beside {
@@ -201,7 +200,7 @@ impl Places {
         }
     }
 
-    /// Folders that a variable names, but for those in a project that is not trusted.
+    /// Adds folders that a variable names, except relative ones and those in an untrusted project.
     fn from_variables(&mut self, env: &SearchEnv, place: &str, folders: impl Iterator<Item = PathBuf>) {
         for folder in folders {
             if env.is_usable(&folder) {
@@ -247,7 +246,7 @@ pub fn find_nvdisasm(env: &SearchEnv) -> Result<PathBuf, Absence> {
     })
 }
 
-/// The library at a path that is itself, or a folder around it.
+/// Returns the library at a path, which is the library itself or a folder above it.
 fn library_at(path: &Path, role: Role) -> Option<PathBuf> {
     if path.is_file() {
         return Some(path.to_owned());
@@ -264,7 +263,7 @@ enum Role {
 }
 
 impl Role {
-    /// The file's name without prefix, version and suffix.
+    /// Returns the file's name without prefix, version and suffix.
     fn stem(self) -> &'static str {
         match self {
             Role::Compiler => "nvrtc",
@@ -295,7 +294,7 @@ impl Role {
     }
 }
 
-/// The library of that role with the highest version in its name; one without a version comes last.
+/// Returns the library of this role with the highest version in its name. One without a version comes last.
 fn library_named(folder: &Path, role: Role) -> Option<PathBuf> {
     sorted_entries(folder)
         .into_iter()
@@ -305,8 +304,8 @@ fn library_named(folder: &Path, role: Role) -> Option<PathBuf> {
         .map(|(_, path)| path)
 }
 
-/// The version numbers in a library's file name; `None` when the name is of something else.
-/// Names with `alt` are variants for other purposes.
+/// Returns the version numbers in a library's file name; `None` if it is not a name of this library. Names with `alt` are
+/// variants for other purposes, and are not accepted.
 fn version_in_name(name: &OsStr, role: Role) -> Option<Vec<u32>> {
     let name = name.to_str()?;
     let stem = role.stem();
@@ -319,12 +318,12 @@ fn version_in_name(name: &OsStr, role: Role) -> Option<Vec<u32>> {
     rest.split('_').map(|part| part.parse().ok()).collect()
 }
 
-/// Where libraries lie below an installation's folder.
+/// Returns the folders of libraries below an installation's folder.
 fn library_folders(home: &Path) -> Vec<PathBuf> {
     ["lib64", "lib", "bin"].map(|name| home.join(name)).to_vec()
 }
 
-/// `nvidia/*/SUB` in the packages of each Python environment that has its interpreter on PATH.
+/// Returns `nvidia/*/SUB` in the packages of each Python environment whose interpreter is on PATH.
 fn python_folders(env: &SearchEnv, sub: &str) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     let bins = env.path.iter().filter(|bin| bin.is_absolute());
@@ -340,13 +339,13 @@ fn python_folders(env: &SearchEnv, sub: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// The environments of the interpreters in a folder. An interpreter that is a link belongs to the environment of each
-/// place on its way: a link into a virtual environment stands for that environment.
+/// Returns the environments of the interpreters in a folder. If an interpreter is a link, every place along the chain counts: a
+/// link into a virtual environment means that environment.
 fn python_prefixes(bin: &Path) -> Vec<PathBuf> {
     let mut prefixes = Vec::new();
     for name in ["python3", "python", "python.exe"] {
         let mut interpreter = bin.join(name);
-        // Links that go round end here.
+        // The bound ends cyclic links.
         for _ in 0..8 {
             if !interpreter.is_file() {
                 break;
@@ -363,7 +362,7 @@ fn python_prefixes(bin: &Path) -> Vec<PathBuf> {
     prefixes
 }
 
-/// The entries of a folder in the order of their names; none when it cannot be read.
+/// Returns the entries of a folder, ordered by name; none if the folder cannot be read.
 fn sorted_entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -459,14 +458,14 @@ mod tests {
             "but in nothing of the project `$DIR/project`, which is not trusted: `hx setup --trust $DIR/project` changes that"
         );
         assert!(find_nvrtc(&env).is_err());
-        // A link does not lead around it.
+        // A link into the project does not evade the check.
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(root.join("project"), root.join("link")).unwrap();
             env.path.extend([root.join("link/bin"), root.join("link/env/bin")]);
             assert!(find_nvdisasm(&env).is_err() && find_nvrtc(&env).is_err());
         }
-        // What lies elsewhere is found, and all of it where the project is trusted.
+        // Files elsewhere are found, and all files if the project is trusted.
         env.path.extend([root.join("outside/bin"), root.join("outside/env/bin")]);
         assert_eq!(find_nvdisasm(&env).unwrap(), root.join("outside/bin/nvdisasm"));
         assert!(find_nvrtc(&env).unwrap().library.starts_with(root.join("outside")));

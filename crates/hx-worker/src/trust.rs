@@ -1,8 +1,8 @@
-//! The projects whose programs and libraries may run, as the user has said outside of them.
+//! The projects whose programs and libraries may run, as the user has declared outside of them.
 //!
-//! A file in the user's state folder lists folders, one absolute path a line; a folder stands for all below it.
-//! A project cannot add itself: nothing in a project says where this file is.
-//! `hx setup --trust PATH` and `--distrust PATH` write it.
+//! A file in the user's state folder lists folders, one absolute path on a line. A folder includes all folders below it. A
+//! project cannot add itself, because no setting of a project determines the place of this file. `hx setup --trust PATH` and
+//! `--distrust PATH` write it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,28 +21,28 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// What the user has said so far. A list that others may write, or that cannot be read, trusts nothing.
+    /// Reads the user's list. A list that others may write, or that cannot be read, counts as empty.
     pub fn of_user() -> Trust {
         let bytes = file().and_then(|file| own_files::read(&file).ok()).unwrap_or_default();
         let text = String::from_utf8(bytes).unwrap_or_default();
         Trust { folders: text.lines().map(PathBuf::from).filter(|folder| folder.is_absolute()).collect() }
     }
 
-    /// Whether a folder is trusted, or one above it. Links are followed first: what counts is where the folder is.
+    /// Reports whether a folder or one above it is trusted. Links are resolved first, so the real place of the folder counts.
     pub fn covers(&self, folder: &Path) -> bool {
         let Ok(folder) = fs::canonicalize(folder) else { return false };
         folder.ancestors().any(|above| self.folders.contains(above))
     }
 
-    /// The folders, ordered.
+    /// Yields the folders, ordered.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
         self.folders.iter().map(PathBuf::as_path)
     }
 
-    /// Adds a folder to the user's list, and returns its path as it is listed.
+    /// Adds a folder to the user's list, and returns its path in the list.
     ///
     /// # Errors
-    /// The folder is not there, or the list cannot be written, as text.
+    /// If the folder is missing or the list cannot be written, as text.
     pub fn add(&mut self, folder: &Path) -> Result<PathBuf, String> {
         let found = fs::canonicalize(folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
         if !found.is_dir() {
@@ -56,12 +56,12 @@ impl Trust {
         Ok(found)
     }
 
-    /// Takes a folder off the user's list; returns whether it was on it.
+    /// Removes a folder from the user's list. Returns whether it was listed.
     ///
     /// # Errors
-    /// The list cannot be written, as text.
+    /// If the list cannot be written, as text.
     pub fn remove(&mut self, folder: &Path) -> Result<bool, String> {
-        // A folder that is gone can still be taken off the list, by the path that the list has.
+        // A folder that no longer exists can still be removed, by its path in the list.
         let listed = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let removed = self.folders.remove(&listed);
         if removed {
@@ -79,7 +79,8 @@ impl Trust {
     }
 }
 
-/// A relative state folder would be one of the project at hand, which could bring a list along.
+/// Returns the path of the list. A relative state folder is ignored: it would lie in the current project, which could bring its
+/// own list.
 fn file() -> Option<PathBuf> {
     state_folder().filter(|folder| folder.is_absolute()).map(|folder| folder.join(FILE))
 }

@@ -1,4 +1,4 @@
-//! The client against workers that misbehave.
+//! Tests the client against misbehaving workers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ fn launch(client: &mut WorkerClient, limits: &Limits<'_>) -> Result<LaunchResult
     )
 }
 
-/// The text of the error of a launch under that manner, and that the next request finds a fresh worker.
+/// Checks the error of a launch in this manner, and that the next request reaches a new worker.
 fn check(manner: &str, deadline: Duration, expected: &str) {
     let mut client = client(manner);
     let error = launch(&mut client, &Limits::within(deadline)).unwrap_err();
@@ -51,7 +51,7 @@ fn a_well_behaved_worker() {
     assert!(!client.is_running());
     let first = launch(&mut client, &limits).unwrap();
     assert_eq!(first.outputs.into_iter().collect::<Vec<_>>(), [(2, b"out".to_vec())]);
-    // The fake tells by the time whether the cubin came along: once is enough.
+    // The fake worker encodes in the time whether the cubin was sent: it must be sent once only.
     assert_eq!(first.gpu_ms, 1.0);
     assert_eq!(launch(&mut client, &limits).unwrap().gpu_ms, 0.5);
     assert_eq!(client.starts(), 1);
@@ -90,7 +90,7 @@ fn timed_works_share_their_code() {
         timings.into_iter().map(|timing| timing.gpu_ms).collect()
     };
     assert_eq!(times(&mut client), [[2.0, 2.0], [1.0, 2.0]]);
-    // The second request finds both pieces of code known.
+    // At the second request the worker has both pieces of code.
     assert_eq!(times(&mut client), [[2.0, 0.0], [1.0, 0.0]]);
     client.run(0, &[launch(b"cubin")], &limits).unwrap();
     client.stop();

@@ -1,4 +1,4 @@
-//! The database, and the texts in it.
+//! The database and the texts in it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,8 +10,8 @@ use hx_base::{Db as _, SourceFile, System, SystemError, Workspace};
 
 use crate::{OpenError, OsSystem, paths, std_files};
 
-/// The one concrete database. Clones are snapshots for readers; the original is the only writer and waits in its setters
-/// until all snapshots are gone.
+/// The one concrete database. Clones are snapshots for readers. The original is the only writer; its setters wait until all
+/// snapshots are dropped.
 #[salsa::db]
 #[derive(Clone)]
 pub struct Database {
@@ -20,12 +20,12 @@ pub struct Database {
     files: Arc<Files>,
 }
 
-/// What is known of the files beyond the inputs. Shared between snapshots and changed only by the writer.
+/// State of the files that is not in the inputs. Snapshots share it, and only the writer changes it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
-    /// Every file of the user that was ever loaded, by absolute path.
+    /// Every user file that was ever loaded, by absolute path.
     by_path: BTreeMap<String, SourceFile>,
-    /// Files whose text an editor holds.
+    /// The absolute paths of files whose text comes from an editor.
     overlaid: BTreeSet<String>,
 }
 
@@ -61,12 +61,12 @@ impl Default for Database {
 }
 
 impl Database {
-    /// A database over a file system, with the standard library and nothing else.
+    /// Makes a database over a file system, with only the standard library in it.
     pub fn new(system: Arc<dyn System>) -> Database {
         Database::with_events(system, None)
     }
 
-    /// The same, reporting what salsa does; tests of incrementality listen.
+    /// Makes a database that reports salsa's events; tests of incrementality listen to them.
     pub fn with_events(
         system: Arc<dyn System>,
         events: Option<Box<dyn Fn(salsa::Event) + Send + Sync + 'static>>,
@@ -78,48 +78,47 @@ impl Database {
         db
     }
 
-    /// The file system that this database reads.
+    /// Returns the file system that this database reads.
     pub fn system(&self) -> &dyn System {
         &*self.system
     }
 
-    /// The file of a path as a person writes it: of the standard library (`std/matmul.hx`), relative or absolute.
+    /// Finds a file by a path as users write it: of the standard library (`std/matmul.hx`), relative, or absolute.
     pub fn file(&self, path: &str) -> Option<SourceFile> {
         let loaded =
             self.files.by_path.get(&self.absolute(path)).copied().filter(|&file| self.is_listed(file));
         loaded.or_else(|| self.workspace().file(self, path))
     }
 
-    /// The absolute path of a file of the user; nothing for the standard library.
+    /// Returns the absolute path of a user file; `None` for the standard library.
     pub fn path_on_disk(&self, file: SourceFile) -> Option<&str> {
         self.files.by_path.iter().find(|(_, known)| **known == file).map(|(path, _)| path.as_str())
     }
 
-    /// The files of the user, ordered by path.
+    /// Returns the user files, ordered by path.
     pub fn user_files(&self) -> Vec<SourceFile> {
         self.files.by_path.values().copied().filter(|&file| self.is_listed(file)).collect()
     }
 
-    /// Puts a text over a file, as an editor does while the file is open. The file need not exist on disk.
+    /// Overlays a file with a text, as an editor does while the file is open. The file need not exist on disk.
     pub fn set_overlay(&mut self, path: &str, text: &str) -> SourceFile {
         let path = self.absolute(path);
         Arc::make_mut(&mut self.files).overlaid.insert(path.clone());
         self.put(&path, text)
     }
 
-    /// Takes the text of an editor away: the file is again what it is on disk, and gone if it is not there.
+    /// Removes an editor's overlay. The file then has its text on disk, or leaves the workspace if it is not there.
     pub fn remove_overlay(&mut self, path: &str) {
         let path = self.absolute(path);
         if Arc::make_mut(&mut self.files).overlaid.remove(&path) {
-            // What cannot be read is gone.
+            // A file that cannot be read leaves the workspace, so the error needs no report.
             let _ = self.reload_absolute(&path);
         }
     }
 
-    /// Reads a file again after something changed it on disk. Where an editor holds its text, that text stays.
+    /// Reads a file again after it changed on disk. An editor's overlay keeps its text.
     ///
-    /// # Errors
-    /// When the file cannot be read; it is then taken out of the workspace.
+    /// # Errors If the file cannot be read; it then leaves the workspace.
     pub fn reload(&mut self, path: &str) -> Result<(), OpenError> {
         let path = self.absolute(path);
         self.reload_absolute(&path).map_err(|reason| OpenError { path, reason })
@@ -141,7 +140,7 @@ impl Database {
         }
     }
 
-    /// Takes a file out of the workspace, whatever is on disk. It may be loaded again.
+    /// Removes a file from the workspace, even if it is on disk. It may be loaded again.
     pub fn unload(&mut self, path: &str) {
         let path = self.absolute(path);
         Arc::make_mut(&mut self.files).overlaid.remove(&path);
@@ -152,7 +151,7 @@ impl Database {
         paths::absolute(&self.system.current_dir(), path)
     }
 
-    /// The file of an absolute path, read from disk unless it is known already.
+    /// Returns the file of an absolute path, and reads it from disk unless it is already loaded.
     pub(crate) fn load(&mut self, path: &str) -> Result<SourceFile, SystemError> {
         if let Some(&file) = self.files.by_path.get(path)
             && self.is_listed(file)
@@ -163,7 +162,7 @@ impl Database {
         Ok(self.put(path, &text))
     }
 
-    /// Makes a text the text of a file.
+    /// Sets the text of a file, and adds the file to the workspace.
     fn put(&mut self, path: &str, text: &str) -> SourceFile {
         let file = match self.files.by_path.get(path) {
             Some(&file) => {
@@ -181,7 +180,7 @@ impl Database {
         file
     }
 
-    /// Takes a file out of the workspace. An input cannot be destroyed; if the file comes back, it is the same one.
+    /// Removes a file from the workspace. An input cannot be destroyed, so a file that comes back has the same input.
     fn forget(&mut self, path: &str) {
         if let Some(&file) = self.files.by_path.get(path) {
             self.workspace().remove_file(self, file);

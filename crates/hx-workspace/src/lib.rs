@@ -1,7 +1,9 @@
-//! The one concrete database, and how files come into it: the embedded standard library, projects on disk, and the
-//! texts that an editor holds over them.
+//! The one concrete database and the sources of its files: the embedded standard library, projects on disk, and the texts that
+//! an editor overlays.
 //!
-//! Below this crate nothing reads disk; here it goes through a [`System`]. It knows no flags, no protocol and no device.
+//! Invariant: the text of a file on disk is read through a [`System`] only. The crate knows no flags, no protocol and
+//! no device.
+//!
 //! Start at [`Database`], then [`Database::open`].
 
 mod database;

@@ -1,7 +1,7 @@
-//! `hx.toml`: what it may say, and what is wrong with it. An unknown key is an error, with the name that was meant.
+//! `hx.toml`: its contents and their errors. An unknown key is an error, with a suggestion of the nearest known key.
 //!
-//! Whoever opens a project has not read its `hx.toml`. So it names no library to load unless the user trusts the project,
-//! and no folder to write to outside of the project and of the user's cache.
+//! A user may open a project without having read its `hx.toml`. Therefore it cannot name a library to load unless the user
+//! trusts the project, and it cannot name a folder to write to outside of the project and the user's cache.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use toml::de::{DeTable, DeValue};
 /// The name of the file that makes a folder a project.
 pub const MANIFEST_NAME: &str = "hx.toml";
 
-/// What a project's `hx.toml` says. Flags and `HX_*` variables come before it.
+/// The contents of a project's `hx.toml`. Flags and `HX_*` variables take precedence over it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
-    /// The file itself, for places in it.
+    /// The file itself, for places of diagnostics.
     pub file: SourceFile,
-    /// The folder that it makes a project, an absolute path.
+    /// The folder of the project, an absolute path.
     pub root: String,
     /// `package.name`
     pub name: Option<String>,
@@ -27,21 +27,21 @@ pub struct Manifest {
     pub version: Option<String>,
     /// `build.target`
     pub target: Option<Arch>,
-    /// Whether the user trusts the project: whether anything in it may be loaded or run.
+    /// Whether the user trusts the project, so that its contents may be loaded or run.
     pub trusted: bool,
-    /// `build.nvrtc` of a trusted project: where NVRTC is, an absolute path.
+    /// `build.nvrtc` of a trusted project: the absolute path of NVRTC.
     pub nvrtc: Option<PathBuf>,
-    /// `build.cache`: where compiled kernels are kept, in the project or in the user's cache. An absolute path.
+    /// `build.cache`: the folder of compiled kernels, in the project or in the user's cache. An absolute path.
     pub cache: Option<PathBuf>,
     /// `run.device`: `auto`, `sim`, `cuda` or `cuda:N`.
     pub device: Option<String>,
-    /// `run.memory`: what host tensors may take, in bytes.
+    /// `run.memory`: the memory limit of host tensors, in bytes.
     pub memory: Option<u64>,
     /// `test.seed`
     pub seed: Option<u64>,
     /// `test.timeout` in seconds.
     pub timeout: Option<f64>,
-    /// What is wrong with it. The rest is usable.
+    /// The errors in the file. The other entries are usable.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -74,7 +74,7 @@ impl Manifest {
             let at = error.span().unwrap_or_default();
             manifest.report(at, error.message().to_owned());
         }
-        // What a damaged file says may not be what was meant.
+        // After a syntax error the recovered entries may not be what the user meant, so none is used.
         if manifest.diagnostics.is_empty() {
             manifest.read_tables(table.get_ref());
         }
@@ -217,7 +217,7 @@ impl Manifest {
     }
 }
 
-/// The folder that `build.cache` names, if it lies in the project or in the user's cache, links followed.
+/// Returns the folder that `build.cache` names, if it lies in the project or in the user's cache after links are followed.
 fn cache_place(root: &Path, text: &str) -> Result<PathBuf, String> {
     let mut folder = PathBuf::new();
     for part in root.join(text).components() {
@@ -238,7 +238,7 @@ fn cache_place(root: &Path, text: &str) -> Result<PathBuf, String> {
     Err(format!("found `{text}`{leads}, expected a folder in the project or in your cache folder"))
 }
 
-/// Where a path leads when the links in it are followed, as far as it is there.
+/// Resolves the links in the existing part of a path; the rest is appended unchanged.
 fn real_path(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above, std::fs::canonicalize(above).ok()?)));
     match there {

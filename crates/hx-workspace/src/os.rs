@@ -4,7 +4,7 @@ use std::{env, fs, path::Path};
 
 use hx_base::{DirEntry, System, SystemError, read_regular_file};
 
-/// The most bytes of a source file; ranges count in 32 bits, and no text that people write comes near.
+/// The largest size of a source file in bytes. Text ranges count in 32 bits, and hand-written files stay far below this limit.
 pub const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
 /// The file system of the operating system.
@@ -20,7 +20,7 @@ impl System for OsSystem {
         let mut entries = Vec::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
-            // A name that is no text cannot be a module, and a link that leads nowhere, or round, cannot be read.
+            // A name that is not valid text cannot be a module. A broken or circular link cannot be read.
             let (Ok(name), Ok(data)) = (entry.file_name().into_string(), fs::metadata(entry.path())) else {
                 continue;
             };

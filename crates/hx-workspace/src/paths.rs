@@ -1,6 +1,6 @@
 //! Paths as text, separated by `/`.
 
-/// An absolute path without `.` and `..`. Links are not followed.
+/// Returns an absolute path without `.` and `..`. Links are not followed.
 pub(crate) fn absolute(current_dir: &str, path: &str) -> String {
     let path = path.replace('\\', "/");
     let whole = if is_absolute(&path) { path } else { format!("{current_dir}/{path}") };
@@ -18,7 +18,7 @@ pub(crate) fn absolute(current_dir: &str, path: &str) -> String {
     format!("{prefix}/{}", parts.join("/"))
 }
 
-/// As it is shown: relative to the current folder where it lies below it, else as it is.
+/// Returns the path to show: relative if it lies below the current folder, otherwise absolute.
 pub(crate) fn display(current_dir: &str, absolute_path: &str) -> String {
     let inside = match current_dir {
         "/" => absolute_path.strip_prefix('/'),
@@ -27,7 +27,7 @@ pub(crate) fn display(current_dir: &str, absolute_path: &str) -> String {
     inside.filter(|rest| !rest.is_empty()).unwrap_or(absolute_path).to_owned()
 }
 
-/// The folder of a file or folder; a root is its own.
+/// Returns the folder that contains a file or folder; a root contains itself.
 pub(crate) fn parent(path: &str) -> &str {
     match path.rsplit_once('/') {
         Some(("", _)) | None => "/",
@@ -35,7 +35,7 @@ pub(crate) fn parent(path: &str) -> &str {
     }
 }
 
-/// A path inside a folder.
+/// Returns a path inside a folder.
 pub(crate) fn join(folder: &str, name: &str) -> String {
     if folder.ends_with('/') { format!("{folder}{name}") } else { format!("{folder}/{name}") }
 }

@@ -1,4 +1,4 @@
-//! Finding what a path means: a project, a folder, or a single file that needs no project.
+//! Opens paths: a project, a folder, or a single file without a project.
 
 use std::collections::BTreeSet;
 
@@ -8,29 +8,29 @@ use hx_worker::trust::Trust;
 
 use crate::{Database, MANIFEST_NAME, Manifest, paths};
 
-/// What was opened.
+/// The result of opening a path.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opened {
-    /// The files that the path names: one file, or all `.hx` files below the folder, ordered by path. Files that they use
-    /// are loaded and not listed.
+    /// The files that the path names: one file, or all `.hx` files below the folder, ordered by path. The files that they use
+    /// are loaded but not listed.
     pub files: Vec<SourceFile>,
-    /// The project that the path belongs to: the nearest folder above it that has an `hx.toml`.
+    /// The project of the path: the nearest folder at or above it that has an `hx.toml`.
     pub manifest: Option<Manifest>,
-    /// What could not be read: the project's `hx.toml`, files that the path names, and files that these use.
+    /// The files that could not be read: the project's `hx.toml`, files that the path names, and files that these use.
     pub unreadable: Vec<OpenError>,
 }
 
-/// Why a path cannot be opened.
+/// The reason why a path cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenError {
-    /// The path as it was given, or that of the file in it that is at fault.
+    /// The path as given, or that of the unreadable file in it.
     pub path: String,
-    /// What is wrong with it.
+    /// The error of the file system.
     pub reason: SystemError,
 }
 
 impl OpenError {
-    /// The code under which it is reported.
+    /// Returns the code under which the error is reported.
     pub fn code(&self) -> &'static Code {
         match self.reason {
             SystemError::NotFound => &codes::FILE_NOT_FOUND,
@@ -47,31 +47,31 @@ impl std::fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
-/// What a folder of an editor was found to hold.
+/// The contents of an editor's folder.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OpenedFolder {
     /// The files that could be read, ordered by path within each project.
     pub files: Vec<SourceFile>,
-    /// The projects in it, and the one that it is in.
+    /// The projects within the folder, and the one that contains it.
     pub manifests: Vec<Manifest>,
-    /// What could not be read.
+    /// The files and folders that could not be read.
     pub unreadable: Vec<OpenError>,
 }
 
-/// Folders with this many levels below each other are taken for a loop of links.
+/// The largest nesting of folders. Deeper folders are treated as a loop of links and skipped.
 const MAX_DEPTH: usize = 64;
 
 impl Database {
-    /// Loads what a path means. A folder, or a path inside a project, loads the `.hx` files of the whole folder or project;
-    /// a file on its own loads itself and the files that it uses. `std/…` is the standard library.
+    /// Loads a path. A folder, or a path inside a project, loads the `.hx` files of the whole folder or project. A file without
+    /// a project loads itself and the files that it uses. `std/…` is the standard library.
     pub fn open(&mut self, path: &str) -> Result<Opened, OpenError> {
         let fail = |reason: SystemError| OpenError { path: path.to_owned(), reason };
         let absolute = self.absolute(path);
         let is_dir = self.system().is_dir(&absolute);
         if !is_dir && !self.system().is_file(&absolute) {
-            // An editor may hold a file that is not on disk, and the standard library is in the binary.
+            // The path may still name a file that only an editor holds, or one of the embedded standard library.
             let known = self.file(path).ok_or_else(|| {
-                // A pipe or a device is told as what it is.
+                // For a pipe or a device, the error says what it is instead of `not found`.
                 fail(self.system().read_to_string(&absolute).err().unwrap_or(SystemError::NotFound))
             })?;
             return Ok(Opened { files: vec![known], manifest: None, unreadable: Vec::new() });
@@ -85,7 +85,7 @@ impl Database {
                 Ok(found) => manifest = Some(found),
                 Err(reason) => unreadable.push(self.unreadable(&paths::join(root, MANIFEST_NAME), reason)),
             }
-            // What cannot be read elsewhere in the project is not what was asked for.
+            // Only the path itself was requested, so errors elsewhere in the project are not reported.
             let _ = self.load_folder(root, &mut Vec::new());
         }
         let files = if is_dir {
@@ -98,7 +98,8 @@ impl Database {
         Ok(Opened { files, manifest, unreadable })
     }
 
-    /// Loads everything below a folder, projects inside of it too. What cannot be read keeps nothing else from being loaded.
+    /// Loads everything below a folder, including projects inside it. A file that cannot be read does not prevent others from
+    /// being loaded.
     pub fn open_folder(&mut self, path: &str) -> OpenedFolder {
         let absolute = self.absolute(path);
         let mut opened = OpenedFolder::default();
@@ -125,7 +126,7 @@ impl Database {
         opened
     }
 
-    /// Every `.hx` file below a folder, and the folders that are projects of their own.
+    /// Collects every `.hx` file below a folder, and the folders that are projects of their own.
     fn find_all_files(
         &self,
         folder: &str,
@@ -155,7 +156,7 @@ impl Database {
             let inner = paths::join(folder, &entry.name);
             if self.system().is_file(&paths::join(&inner, MANIFEST_NAME)) {
                 roots.insert(inner.clone());
-                // A folder that may not be read hides its files from us and nothing more.
+                // A folder without read permission only hides its own files.
                 let _ = self.find_all_files(&inner, depth + 1, found, roots);
             } else {
                 self.find_projects(&inner, depth + 1, found, roots);
@@ -163,7 +164,7 @@ impl Database {
         }
     }
 
-    /// Loads the files that a known file names in paths, and those that these name.
+    /// Loads the files that a known file names in paths, and transitively those that these name.
     pub fn load_uses(&mut self, path: &str) {
         let absolute = self.absolute(path);
         if let Some(file) = self.file(&absolute) {
@@ -171,24 +172,25 @@ impl Database {
         }
     }
 
-    /// The folder of the project that a path is in.
+    /// Returns the folder of the project that contains a path.
     pub fn project_of(&self, path: &str) -> Option<String> {
         self.project_root(paths::parent(&self.absolute(path)))
     }
 
-    /// The project that a folder belongs to, without its files. Nothing where there is none, or it cannot be read.
+    /// Returns the project of a folder without loading its files; `None` if there is none or its `hx.toml` cannot be read.
     pub fn project(&mut self, folder: &str) -> Option<Manifest> {
         let root = self.project_root(&self.absolute(folder))?;
         self.read_manifest(&root).ok()
     }
 
-    /// Loads the files that an entry of the REPL names in paths, seen from the current folder, and those that these name.
+    /// Loads the files that a REPL entry names in paths, resolved from the current folder, and transitively those that these
+    /// name.
     pub fn load_used_by_cell(&mut self, cell: SourceFile) {
         let path = self.absolute("cell");
         self.load_used(cell, &path, &mut Vec::new());
     }
 
-    /// The nearest folder from here upwards that has an `hx.toml`.
+    /// Finds the nearest folder with an `hx.toml`, from this folder upwards.
     fn project_root(&self, folder: &str) -> Option<String> {
         let mut folder = folder;
         loop {
@@ -206,14 +208,14 @@ impl Database {
     fn read_manifest(&mut self, root: &str) -> Result<Manifest, SystemError> {
         let path = paths::join(root, MANIFEST_NAME);
         let text = self.system().read_to_string(&path)?;
-        // The manifest is an input so that its errors have a place, but no module: it is not listed in the workspace.
+        // The manifest is an input so that its errors have places. It is not a module, so the workspace does not list it.
         let shown = paths::display(&self.system().current_dir(), &path);
         let file = SourceFile::workspace(self, shown, text.as_str());
         Ok(Manifest::read(self, file, root, &Trust::of_user()))
     }
 
-    /// Loads every `.hx` file below a folder. Hidden folders, `target`, links to folders, and folders that are projects of
-    /// their own are left out. A file that cannot be read keeps no other from being loaded.
+    /// Loads every `.hx` file below a folder. It skips hidden folders, `target`, links to folders, and folders that are
+    /// projects of their own. A file that cannot be read does not prevent others from being loaded.
     fn load_folder(
         &mut self,
         folder: &str,
@@ -240,7 +242,8 @@ impl Database {
         for entry in self.system().read_dir(folder)? {
             let path = paths::join(folder, &entry.name);
             if !entry.is_dir {
-                // An `hx.toml` that is no file makes no project; whoever loads what was found is told.
+                // An `hx.toml` that is not a regular file makes no project. It is listed as found, so that loading it reports
+                // the error.
                 let is_no_manifest = entry.name == MANIFEST_NAME && !self.system().is_file(&path);
                 if entry.name.ends_with(".hx") || is_no_manifest {
                     found.push(path);
@@ -252,15 +255,15 @@ impl Database {
                 || depth >= MAX_DEPTH
                 || self.system().is_file(&paths::join(&path, MANIFEST_NAME));
             if !skipped {
-                // A folder that may not be read hides its files from us and nothing more.
+                // A folder without read permission only hides its own files.
                 let _ = self.find_files(&path, depth + 1, found);
             }
         }
         Ok(())
     }
 
-    /// Loads the files that a file names in paths, and those that these name. What is not there is reported by whoever
-    /// resolves the name.
+    /// Loads the files that a file names in paths, and transitively those that these name. Name resolution reports the files
+    /// that do not exist.
     fn load_used(&mut self, file: SourceFile, path: &str, unreadable: &mut Vec<OpenError>) {
         let mut work = vec![(file, path.to_owned())];
         let mut seen = BTreeSet::from([path.to_owned()]);
@@ -279,7 +282,7 @@ impl Database {
         }
     }
 
-    /// Where a module would be on disk: looked for from the folder of the file outwards, as `hx_base::resolve_module` does.
+    /// Finds the file of a module on disk. It searches from the folder of the file outwards, like `hx_base::resolve_module`.
     pub fn find_module(&self, from: &str, module: &[String]) -> Option<String> {
         let relative = format!("{}.hx", module.join("/"));
         let mut folder = paths::parent(from);
@@ -299,7 +302,7 @@ impl Database {
     }
 }
 
-/// The module paths that a tree may mean: of `use a::b::c;` both `a::b` and `a::b::c`.
+/// Returns the module paths that a tree may mean: for `use a::b::c;` both `a::b` and `a::b::c`.
 fn modules_named(tree: &SyntaxNode) -> BTreeSet<Vec<String>> {
     let mut modules = BTreeSet::new();
     let mut add = |words: &[String]| {

@@ -1,3 +1,3 @@
-//! The standard library, part of the binary.
+//! The standard library, embedded in the binary.
 
 include!(concat!(env!("OUT_DIR"), "/std_files.rs"));

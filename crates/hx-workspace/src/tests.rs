@@ -1,4 +1,4 @@
-//! Projects in memory, in and out as text.
+//! Tests with projects in memory, as text in and text out.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ fn paths(db: &Database, files: &[SourceFile]) -> Vec<String> {
     files.iter().map(|file| file.path(db).to_owned()).collect()
 }
 
-/// Opens a path; shows what it lists, what was loaded, and what the manifest says.
+/// Opens a path and checks which files it lists, which files were loaded, and the contents of the manifest.
 fn check(files: &[(&str, &str)], path: &str, expected: Expect) {
     let mut db = database(files);
     let text = match db.open(path) {

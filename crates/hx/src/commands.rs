@@ -1,4 +1,4 @@
-//! One module for each verb, and what they share.
+//! Each verb has a module here; this file has the helpers that they share.
 
 pub(crate) mod bench;
 pub(crate) mod build;
@@ -27,16 +27,16 @@ use crate::Exit;
 use crate::cli::{CandidateArgs, TargetArgs};
 use crate::output::Output;
 
-/// The files that paths mean, in their order, and the project of the first that has one.
+/// The files that the command's paths name, in order, and the project of the first file that has one.
 struct Loaded {
     db: Database,
     files: Vec<SourceFile>,
     manifest: Option<Manifest>,
-    /// Something that the paths mean could not be read, and was told.
+    /// Some named file could not be read; the error has been reported.
     incomplete: bool,
 }
 
-/// Loads files. What cannot be opened is told and keeps nothing else from its answer, unless nothing is left.
+/// Loads files. Reports each file that cannot be opened, and continues with the others. Fails only if none is left.
 fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
     let mut loaded = Loaded { db: Database::default(), files: Vec::new(), manifest: None, incomplete: false };
     for path in paths {
@@ -78,19 +78,19 @@ fn load(paths: &[String], output: &Output) -> Result<Loaded, Exit> {
 }
 
 impl Loaded {
-    /// The exit code of a command that could not read everything: not that of a good end.
+    /// Returns the exit code of a command. If it could not read every file, the code is not that of success.
     fn exit(&self, exit: Exit) -> Exit {
         if self.incomplete && matches!(exit, Exit::Good | Exit::NoTest) { Exit::Bad } else { exit }
     }
 
-    /// Which candidate of every kernel is built.
+    /// Chooses the candidate of every kernel.
     fn choose(&mut self, args: CandidateArgs) {
         let workspace = self.db.workspace();
         workspace.choose(&mut self.db, args.candidate);
     }
 }
 
-/// The standard library is a folder of the binary: `std` is all of it, `std/matmul.hx` a file of it.
+/// Returns files of the standard library, which the binary contains: all for `std`, one for `std/matmul.hx`.
 fn std_files(db: &Database, path: &str) -> Vec<SourceFile> {
     let path = path.trim_end_matches('/');
     let meant =
@@ -98,7 +98,7 @@ fn std_files(db: &Database, path: &str) -> Vec<SourceFile> {
     db.workspace().files(db).iter().copied().filter(meant).collect()
 }
 
-/// The project that the current folder is in, with what is wrong with its `hx.toml` told.
+/// Returns the project that contains the current folder, and reports the errors of its `hx.toml`.
 fn project_here(db: &mut Database, output: &Output) -> Result<Option<Manifest>, Exit> {
     let manifest = db.project(".");
     let found = manifest.as_ref().map(|m| m.diagnostics.as_slice()).unwrap_or_default();
@@ -106,7 +106,7 @@ fn project_here(db: &mut Database, output: &Output) -> Result<Option<Manifest>, 
     if found.iter().any(Diagnostic::is_error) { Err(Exit::Bad) } else { Ok(manifest) }
 }
 
-/// The settings of a command.
+/// Returns the settings of a command.
 fn setup(
     device: Option<DeviceChoice>,
     target: &TargetArgs,
@@ -121,19 +121,19 @@ fn setup(
     })
 }
 
-/// Sets what host tensors may take, if a flag or the project says it.
+/// Sets the memory limit of host tensors, if a flag or the project states one.
 fn limit_memory(flag: Option<u64>, manifest: Option<&Manifest>) {
     if let Some(bytes) = flag.or(manifest.and_then(|m| m.memory)) {
         hx_host::memory::set_limit(bytes);
     }
 }
 
-/// A kernel has no default instance, as this compile-time parameter has no default.
+/// Returns the message for a kernel without a default instance, because this compile-time parameter has no default.
 fn open_parameter(kernel: &str, parameter: &str) -> String {
     format!("`{kernel}` needs a value for `{parameter}`: `--set {parameter}=...`")
 }
 
-/// The machine of a command; which one it is is told.
+/// Opens the machine of a command, and reports which one it is.
 fn machine(setup: &Setup, output: &Output) -> Result<Machine, Exit> {
     announce(open_machine(setup), output)
 }
@@ -151,12 +151,12 @@ fn announce(opened: Result<Machine, MachineError>, output: &Output) -> Result<Ma
     }
 }
 
-/// The exit code of an error without a place.
+/// Returns the exit code of an error without a place.
 fn exit_of(error: &HostError) -> Exit {
     if hx_driver::is_environmental(error.code) { Exit::Environment } else { Exit::Bad }
 }
 
-/// Tells what was learned of the machine along the way.
+/// Reports the warnings that the machine has collected.
 fn machine_warnings(machine: &Machine, output: &Output) {
     for warning in machine.warnings() {
         output.placeless_parts(&hx_base::codes::CACHE_UNWRITABLE, &warning, &[], &[]);

@@ -1,4 +1,4 @@
-//! A panic of the compiler: caught at the top, written to a report file, exit code 101.
+//! Panics of the compiler: caught at the top, written to a report file, exit code 101.
 
 use std::backtrace::Backtrace;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
@@ -10,10 +10,10 @@ use hx_base::codes;
 use crate::Exit;
 use crate::output::Output;
 
-/// What the last panic said.
+/// The message and backtrace of the last panic.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
 
-/// Replaces the standard message of panics, which would mix with diagnostics, by a note for the report.
+/// Records panics for the report, instead of printing the standard message, which would mix with diagnostics.
 pub(crate) fn install() {
     std::panic::set_hook(Box::new(|info: &PanicHookInfo<'_>| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
@@ -24,7 +24,7 @@ pub(crate) fn install() {
     }));
 }
 
-/// Runs a command; a panic becomes a report.
+/// Runs a command. A panic becomes a report.
 pub(crate) fn guard(output: &Output, command: impl FnOnce() -> Exit) -> ExitCode {
     match catch_unwind(AssertUnwindSafe(command)) {
         Ok(exit) => exit.into(),
@@ -41,7 +41,7 @@ fn report(output: &Output) {
     output.placeless_parts(&codes::INTERNAL_ERROR, "the compiler panicked", &notes, &help);
 }
 
-/// Writes what is known of the last panic to a file; the notes tell what and where.
+/// Writes a report of the last panic to a file. Returns notes with the panic's message and the file's path.
 pub(crate) fn write_report() -> Vec<String> {
     let panic = LAST.lock().unwrap_or_else(PoisonError::into_inner).take().unwrap_or_default();
     let args: Vec<String> = std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect();
@@ -55,7 +55,7 @@ pub(crate) fn write_report() -> Vec<String> {
     notes
 }
 
-/// Writes a file of a name that nobody else could have put there before.
+/// Writes a new file. Its name is random, so nobody can have planted a file or link there.
 fn write_new(text: &str) -> std::io::Result<std::path::PathBuf> {
     let mut file = tempfile::Builder::new().prefix("hx-report-").suffix(".txt").tempfile()?;
     std::io::Write::write_all(&mut file, text.as_bytes())?;

@@ -1,23 +1,22 @@
-//! Ctrl-C: a command that can end in order is asked to, any other ends at once; either way the exit code is 130.
+//! Ctrl-C. A command that checks the flag ends in order; any other ends at once. Either way the exit code is 130.
 //!
-//! A second Ctrl-C ends the process without further ado, and so does one whose command has not ended after a grace period.
-//! Files of the cache are written whole or not at all, so an end at any time leaves them usable; the worker process sees
-//! its input close and ends too.
+//! A second Ctrl-C ends the process at once, and so does the end of the grace period. Files of the cache are written atomically,
+//! so they stay usable whenever the process ends. The worker process ends when its input closes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::Exit;
 
-/// How long a command may take to end in order.
+/// Time that a command has to end in order.
 const GRACE: Duration = Duration::from_secs(5);
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static ORDERLY: AtomicBool = AtomicBool::new(false);
-/// A prompt ends by its own commands; Ctrl-C only ever ends an evaluation.
+/// True at a prompt: Ctrl-C then ends only an evaluation, and commands of the prompt end the process.
 static PROMPT: AtomicBool = AtomicBool::new(false);
 
-/// Takes charge of Ctrl-C. Where the system refuses, it ends the process as it always does.
+/// Installs the handler of Ctrl-C. If the system refuses, Ctrl-C ends the process as by default.
 pub(crate) fn install() {
     let _ = ctrlc::set_handler(|| {
         if PROMPT.load(Ordering::Relaxed) {
@@ -34,19 +33,19 @@ pub(crate) fn install() {
     });
 }
 
-/// The flag that becomes true at Ctrl-C. Whoever asks for it promises to look at it.
+/// Returns the flag that Ctrl-C sets. The caller must check it regularly, because Ctrl-C no longer ends the process at once.
 pub(crate) fn flag() -> &'static AtomicBool {
     ORDERLY.store(true, Ordering::Relaxed);
     &REQUESTED
 }
 
-/// The same for a prompt, which sets it back before each entry. The process never ends by Ctrl-C from then on.
+/// Returns the flag for a prompt, which resets it before each entry. From then on Ctrl-C never ends the process.
 pub(crate) fn prompt_flag() -> &'static AtomicBool {
     PROMPT.store(true, Ordering::Relaxed);
     &REQUESTED
 }
 
-/// Whether Ctrl-C was pressed.
+/// Reports whether Ctrl-C was pressed.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }

@@ -1,9 +1,10 @@
-//! The command line: flags, streams, exit codes. It knows nothing else; every verb is a function of `hx-driver`.
+//! The command line: flags, streams, exit codes. Every verb is implemented by functions of the crates below.
 //!
-//! Results go to stdout, diagnostics and progress to stderr; JSON diagnostics are results. Exit codes: 0 good; 1 the
-//! checked thing is bad; 2 usage; 3 the environment lacks what was required, or a
-//! result could not be written; 4 no test matched; 101 a compiler bug, with a
-//! report file; 130 Ctrl-C. `hx worker` is the only process that loads CUDA.
+//! Results go to stdout, diagnostics and progress to stderr; JSON diagnostics count as results. Exit codes: 0 success; 1 the
+//! checked files or tests have errors; 2 usage; 3 the environment lacks something required, or a result could not be written; 4
+//! no test matched; 101 a compiler bug, with a report file; 130 Ctrl-C.
+//!
+//! Invariant: flags, exit codes and Ctrl-C exist in this crate only, and only the process `hx worker` loads CUDA.
 
 mod cli;
 mod commands;
@@ -18,13 +19,13 @@ use clap::{CommandFactory as _, Parser as _};
 use crate::cli::{Cli, Command, ReplArgs};
 use crate::output::Output;
 
-/// Expressions nest, and the passes of the compiler follow them.
+/// Stack of the main work, because the compiler's passes recurse into nested expressions.
 const STACK: usize = 256 << 20;
 
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        // `--help` and `--version` come here, too, and are results.
+        // `--help` and `--version` arrive here as well, and are results.
         Err(told) => return told_by_parser(&told),
     };
     if let Some(Command::Worker) = cli.command {
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints what the parser of the flags says: a mistake to stderr, help to stdout.
+/// Prints the message of the flags' parser: an error to stderr, help to stdout.
 fn told_by_parser(told: &clap::Error) -> ExitCode {
     let output = Output::new(cli::Color::Auto, cli::MessageFormat::Human);
     output.written(told.print());
@@ -50,19 +51,19 @@ fn told_by_parser(told: &clap::Error) -> ExitCode {
     }
 }
 
-/// How the process ends.
+/// The exit code of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Exit {
     Good,
-    /// The checked thing is bad.
+    /// The checked files or tests have errors.
     Bad,
     Usage,
-    /// The environment lacks what was required.
+    /// The environment lacks something required.
     Environment,
     NoTest,
-    /// The compiler panicked.
+    /// The compiler panicked, which is a bug.
     Bug,
-    /// Ctrl-C.
+    /// Ctrl-C ended the command.
     Interrupted,
 }
 
@@ -86,7 +87,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Runs the verb. One that Ctrl-C cut short has not found what its own exit code would say.
+/// Runs the verb. If Ctrl-C cut it short, its own exit code would claim a complete result: return `Interrupted`.
 fn dispatch(cli: Cli, output: &Output) -> Exit {
     let exit = execute(cli, output);
     match exit {

@@ -1,4 +1,4 @@
-//! The two streams, colour, and the forms of diagnostics. The only module that prints.
+//! The two output streams, colour, and the formats of diagnostics. No other module prints.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,10 +9,10 @@ use hx_report::{Config, Format, Renderer};
 
 use crate::cli::{Color, MessageFormat};
 
-/// Set once a result could not be written.
+/// True once a result could not be written.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Where and how things are said.
+/// The colour and format of the output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     config: Config,
@@ -25,7 +25,7 @@ impl Output {
         let color = match color {
             Color::Always => true,
             Color::Never => false,
-            // NO_COLOR counts with any value that is not empty.
+            // NO_COLOR counts with any non-empty value.
             Color::Auto if std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) => false,
             Color::Auto => set("CLICOLOR_FORCE") || std::io::stderr().is_terminal(),
         };
@@ -41,39 +41,39 @@ impl Output {
         self.format == Format::Json
     }
 
-    /// Text for stdout. A reader that went away ends nothing: the exit code still says what was found.
+    /// Prints a result. If the reader of stdout has gone, continues, so that the exit code still states the result.
     pub(crate) fn result(&self, text: &str) {
         let mut stdout = std::io::stdout().lock();
         self.written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
     }
 
-    /// Takes note of how writing to stdout went. A full disk or the like is told once; the command then ends with an exit code
-    /// that says so.
+    /// Records the outcome of a write to stdout. The first failure other than a closed pipe is reported, and later makes the exit
+    /// code `Environment`.
     pub(crate) fn written(&self, outcome: std::io::Result<()>) {
         let Err(error) = outcome else { return };
         if error.kind() != std::io::ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
-            // Never as JSON: that would go to the same place.
+            // Never as JSON, which would go to the stream that just failed.
             self.error_text(&format!("error[{}]: cannot write to stdout: {error}\n", codes::IO_ERROR.id));
         }
     }
 
-    /// Stdout for a session, which writes by itself.
+    /// Returns stdout for a session, which writes by itself.
     pub(crate) fn stdout(&self) -> Results<'_> {
         Results(self)
     }
 
-    /// Whether a result could not be written.
+    /// Reports whether a result could not be written.
     pub(crate) fn has_lost_results() -> bool {
         LOST.load(Ordering::Relaxed)
     }
 
-    /// The page about a code, on stdout.
+    /// Prints the page about a code on stdout.
     pub(crate) fn explain(&self, code: &Code) {
         let color = self.config.color && std::io::stdout().is_terminal();
         self.result(&hx_report::explain(code, Config { color, ..self.config }));
     }
 
-    /// A line for people, on stderr; left out in JSON mode.
+    /// Prints a line for people on stderr; nothing in JSON mode.
     pub(crate) fn remark(&self, text: &str) {
         if !self.json() {
             self.error_text(&format!("{}\n", printable(text)));
@@ -84,9 +84,9 @@ impl Output {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
     }
 
-    /// Diagnostics with places.
+    /// Prints diagnostics with their places.
     pub(crate) fn diagnostics(&self, db: &dyn Db, diagnostics: &[Diagnostic]) {
-        // What is drawn for other programs has no colour.
+        // JSON contains rendered text without colour.
         let config = if self.json() { Config::default() } else { self.config };
         let mut renderer = Renderer::new(db, config);
         for diagnostic in diagnostics {
@@ -99,14 +99,14 @@ impl Output {
         }
     }
 
-    /// `2 errors, 1 warning`.
+    /// Prints `2 errors, 1 warning`.
     pub(crate) fn summary(&self, diagnostics: &[Diagnostic]) {
         if let Some(text) = hx_report::summary(diagnostics) {
             self.remark(&text);
         }
     }
 
-    /// An error that has no place in a file.
+    /// Prints an error that has no place in a file.
     pub(crate) fn placeless(&self, error: &HostError) {
         let help: Vec<String> = error.help.iter().cloned().collect();
         self.placeless_parts(error.code, &error.message, &error.notes, &help);
@@ -117,18 +117,18 @@ impl Output {
         if self.json() { self.result(&text) } else { self.error_text(&text) }
     }
 
-    /// A mistake in the command line that the flags' parser cannot see.
+    /// Prints an error in the command line that the flags' parser cannot detect.
     pub(crate) fn usage(&self, text: &str) {
         self.error_text(&format!("error: {}\n\nFor more information, try '--help'.\n", printable(text)));
     }
 
-    /// The same for a session, which has a screen of its own.
+    /// Returns the style for a session, which has its own screen.
     pub(crate) fn style(&self) -> hx_repl::Style {
         let color = self.config.color && std::io::stdout().is_terminal();
         hx_repl::Style { color, diagnostics: self.config.color, size: None, format: self.format }
     }
 
-    /// A word in colour, for results of tests.
+    /// Colours a word in the results of tests.
     pub(crate) fn paint(&self, text: &str, good: bool) -> String {
         if self.config.color && std::io::stdout().is_terminal() {
             let color = if good { 32 } else { 31 };
@@ -138,7 +138,7 @@ impl Output {
     }
 }
 
-/// Stdout whose failures are noted.
+/// A writer to stdout that records failures.
 pub(crate) struct Results<'a>(&'a Output);
 
 impl std::io::Write for Results<'_> {

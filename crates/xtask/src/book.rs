@@ -1,14 +1,14 @@
-//! `cargo xtask book`: the parts of the book that come from the compiler.
+//! `cargo xtask book`: writes the generated parts of the book.
 //!
-//! The suite in `tests/manual.rs` holds the book to what is so: pages about codes, outputs of commands. It writes them
-//! anew when it is told to, so there is one place that knows what they look like. This chore knows nothing of the book.
+//! The suite `tests/manual.rs` checks the book against the compiler: pages about codes, outputs of commands. On request the suite
+//! rewrites them, so only one place knows their form. This chore knows nothing about the book.
 
 use std::ffi::OsString;
 use std::process::Command;
 
 use crate::{root, say};
 
-/// Writes the pages, or with `--check` fails if one is stale.
+/// Writes the pages, or with `--check` fails if a page is stale.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let check = match args {
         [] => false,

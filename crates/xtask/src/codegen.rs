@@ -1,8 +1,8 @@
-//! Syntax kinds and the typed AST, written from `grammar/hx.ungram`.
+//! Generates the syntax kinds and the typed AST from `grammar/hx.ungram`.
 //!
-//! [`model`] reads the grammar into plain data, [`emit`] turns that into Rust. Neither knows the parser: what the parser
-//! builds is held to the grammar by the tests of `hx-syntax`. The generated files are committed, and a test here fails
-//! when they are stale.
+//! [`model`] parses the grammar to plain data, and [`emit`] turns the data into Rust. Neither knows the parser: tests of
+//! `hx-syntax` check the parser's trees against the grammar. The generated files are committed, and a test here fails if they are
+//! stale.
 
 use std::{fs, path::PathBuf};
 
@@ -11,7 +11,7 @@ mod model;
 
 const GRAMMAR: &str = "grammar/hx.ungram";
 
-/// One generated file: its path below the root of the workspace, and its text.
+/// A generated file: its path below the workspace's root, and its text.
 struct Generated {
     path: &'static str,
     text: String,

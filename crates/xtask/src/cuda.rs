@@ -1,11 +1,11 @@
-//! `cargo xtask cuda`: puts the CUDA compiler library and the disassemblers into the user's data folder, as `hx setup` does.
+//! `cargo xtask cuda`: fetches the CUDA compiler library and the disassemblers to the user's data folder, as `hx setup` does.
 
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{fetch, folders};
 
 use crate::say;
 
-/// Fetches what is not there yet.
+/// Fetches the missing parts.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if let Some(arg) = args.first() {
         return Err(format!("`{arg}` is not understood, there are no arguments"));

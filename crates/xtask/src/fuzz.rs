@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: random and mutated texts through lexer, parser, formatter and checker, for as long as one likes.
+//! `cargo xtask fuzz`: feeds random and mutated texts to lexer, parser, formatter and checker, for any length of time.
 //!
-//! The work is the suite `tests/fuzz.rs`, which a test run does for a bounded number of inputs; this chore hands it the
-//! time, the seed and the threads, and tells which inputs were at work if the whole process dies. It knows no compiler.
+//! The suite `tests/fuzz.rs` does the work; a normal test run gives it a bounded number of inputs. This chore passes it the time,
+//! the seed and the threads, and if the whole process dies reports the inputs that were being tried. It knows no compiler.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ const SUITE: Suite = Suite {
             or:    cargo xtask fuzz --seed S --case K",
 };
 
-/// Runs the suite and passes on what it says.
+/// Runs the suite and forwards its output.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut request = SUITE.read(args)?;
     let trace = root().join("target/fuzz");
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     ))
 }
 
-/// The inputs that threads were at work on when the process ended.
+/// Returns the inputs that threads were trying when the process ended.
 fn at_work(trace: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(trace).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -1,6 +1,8 @@
 //! Chores of the workspace, run as `cargo xtask NAME`.
 //!
 //! Each chore is one module with a `run(&[String]) -> Result<(), String>`, and one line in [`COMMANDS`].
+//!
+//! Invariant: no crate uses this one, and nothing of it is in the program `hx`.
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -15,7 +17,7 @@ mod test;
 mod tidy;
 mod typing;
 
-/// A chore: its name, what it does in one line, and the function that gets the arguments after the name.
+/// A chore: its name, a line of description, and the function that gets the arguments after the name.
 struct Command {
     name: &'static str,
     about: &'static str,
@@ -101,7 +103,7 @@ fn help() -> String {
     text
 }
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub(crate) fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).map(PathBuf::from).unwrap_or(here)

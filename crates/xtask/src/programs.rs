@@ -1,7 +1,7 @@
 //! `cargo xtask programs`: random tile programs, run on the simulator or written for `hx test` on a GPU.
 //!
-//! The work is the suite `tests/random_programs.rs`, which a test run does for a bounded number of programs; this chore hands it
-//! the seed, the number and the folder. It knows no compiler.
+//! The suite `tests/random_programs.rs` does the work; a normal test run gives it a bounded number of programs. This chore passes
+//! it the seed, the number and the folder. It knows no compiler.
 
 use crate::say;
 use crate::suite::Suite;
@@ -25,12 +25,12 @@ const SUITE: Suite = Suite {
 
 const OUT: &str = "HX_RANDOM_OUT";
 
-/// Runs the suite and passes on what it says.
+/// Runs the suite and forwards its output.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut request = SUITE.read(args)?;
     let here = std::env::current_dir().map_err(|error| error.to_string())?;
     for (_, folder) in request.variables.iter_mut().filter(|(name, _)| *name == OUT) {
-        // The suite runs in the folder of its package.
+        // The suite runs in the folder of its package, so make the path absolute.
         *folder = here.join(&*folder).display().to_string();
     }
     if !SUITE.run(request)?.success() {

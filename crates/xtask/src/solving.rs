@@ -1,9 +1,12 @@
-//! `cargo xtask solving`: how long the solver takes, on one core.
+//! `cargo xtask solving`: measures the time of the solver on one core.
 //!
-//! Every kernel of the standard library with its default arguments, in a table with quantiles; then programs with 2, 4, 8 and 16 shared
-//! buffers, which should take no more than that many times as long; then programs in which many accesses share one buffer. With
-//! `--programs FOLDER` the kernels of a folder instead, as `cargo xtask programs --out FOLDER` writes them. The times are those of `hx check --timings`, the least of
-//! several processes, since what else runs only adds. They are measured and not tested: what is fast enough depends on the machine.
+//! By default it measures every kernel of the standard library with its default arguments, in a table with quantiles. Then come
+//! programs with 2, 4, 8 and 16 shared buffers, whose times should grow at most in proportion. Then come programs in which many
+//! accesses share one buffer. With `--programs FOLDER` it measures the kernels of a folder instead, for example those that `cargo
+//! xtask programs --out FOLDER` writes.
+//!
+//! The times are those of `hx check --timings`: the minimum of several processes, because other load only adds time. They are not
+//! tested, because an acceptable time depends on the machine.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +18,7 @@ use serde_json::Value;
 use crate::typing::{build, say_load};
 use crate::{root, say};
 
-/// Processes for each time.
+/// Number of processes for each time.
 const ROUNDS: usize = 11;
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -56,7 +59,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     answer
 }
 
-/// Milliseconds that no program should take.
+/// A time in milliseconds that no program should exceed.
 const LONG: f64 = 300.0;
 
 fn say_quantiles(mut layouts: Vec<f64>) {
@@ -73,7 +76,7 @@ fn say_quantiles(mut layouts: Vec<f64>) {
     ));
 }
 
-/// The kernels of the files of a folder, the slowest ones by name.
+/// Measures the kernels of the files in a folder, and names the slowest.
 fn each_of(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
     let listed = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files: Vec<_> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -83,7 +86,7 @@ fn each_of(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
     for file in &files {
         match timed(hx, file, rounds) {
             Ok(times) => all.extend(times.into_iter().map(|(kernel, times)| (times.layouts, kernel))),
-            // The solver may refuse a random program.
+            // The solver may refuse a random program: count it.
             Err(_) => refused += 1,
         }
     }
@@ -96,7 +99,7 @@ fn each_of(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// One buffer that so many accesses share, of several shapes and types.
+/// Measures programs in which several accesses share one buffer, for several counts, shapes and types.
 fn accesses_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
     say("");
     say(&format!("{:<24}{:>10}   ms", "accesses to a buffer", "layouts"));
@@ -109,7 +112,7 @@ fn accesses_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
                 let path = folder.join(format!("{name}.hx"));
                 let text = accesses(count, dtype, shape);
                 fs::write(&path, text).map_err(|error| format!("cannot write a program: {error}"))?;
-                // What takes more shared memory than there is has no layouts.
+                // A program that needs more shared memory than there is has no layouts: skip it.
                 let Ok(times) = timed(hx, &path, rounds) else { continue };
                 all.push((times.values().map(|times| times.layouts).sum::<f64>(), name));
             }
@@ -123,7 +126,7 @@ fn accesses_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// A buffer that is written once and read in so many orders of its dimensions.
+/// Returns a program that writes a buffer once and reads it in `count - 1` orders of its dimensions.
 fn accesses(count: usize, dtype: &str, shape: &[usize]) -> String {
     let list = |numbers: &[usize]| {
         let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
@@ -132,7 +135,7 @@ fn accesses(count: usize, dtype: &str, shape: &[usize]) -> String {
     let mut order: Vec<usize> = (0..shape.len()).collect();
     let (mut params, mut reads) = (format!("x: {dtype}{}", list(shape)), String::new());
     for i in 1..count {
-        // Every order comes up: two neighbours change places, a step farther each time.
+        // Swap two neighbouring dimensions, a step further each time, so that every order occurs.
         order.swap((i - 1) % (shape.len() - 1), (i - 1) % (shape.len() - 1) + 1);
         let extents: Vec<usize> = order.iter().map(|d| shape[*d]).collect();
         params.push_str(&format!(", y{i}: mut {dtype}{}", list(&extents)));
@@ -162,7 +165,7 @@ fn buffers_in(hx: &Path, folder: &Path, rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// So many shared buffers, two by two multiplied into one accumulator.
+/// Returns a program with that many shared buffers, multiplied in pairs into one accumulator.
 fn products(count: u32) -> String {
     let mut text = String::from(
         "kernel products(a: f16[m, n], c: mut f32[m, n]) grid [1] threads 128 {\n    \
@@ -180,7 +183,7 @@ fn products(count: u32) -> String {
     text + "    copy(acc, tile(c, [32, 32])[.., .., 0, 0]);\n}\n"
 }
 
-/// Tiles that go through so many shared buffers, each written by rows and read transposed.
+/// Returns a program that moves tiles through that many shared buffers, each written by rows and read transposed.
 fn buffers(count: u32) -> String {
     let mut text = String::from(
         "kernel buffers(a: f16[m, n], c: mut f16[m, n]) grid [1] threads 128 {\n    \
@@ -197,14 +200,14 @@ fn buffers(count: u32) -> String {
     text + "}\n"
 }
 
-/// Milliseconds of one kernel.
+/// The times of one kernel in milliseconds.
 #[derive(Debug, Default)]
 struct Times {
     layouts: f64,
     all: f64,
 }
 
-/// The least times of every kernel of a file or folder.
+/// Returns the minimal times of every kernel of a file or folder.
 fn timed(hx: &Path, what: &Path, rounds: usize) -> Result<BTreeMap<String, Times>, String> {
     let mut samples: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for _ in 0..rounds {

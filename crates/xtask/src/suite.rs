@@ -1,24 +1,24 @@
-//! A suite of `tests/` that is run for as long as one likes: flags become the variables that it reads.
+//! A suite of `tests/` that can run for any length of time. Flags become the environment variables that it reads.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitStatus};
 
 use crate::root;
 
-/// A suite and the flags that its chore takes.
+/// A suite, with the flags of its chore.
 pub(crate) struct Suite {
-    /// The test that does the work.
+    /// The name of the test that does the work.
     pub(crate) test: &'static str,
-    /// Each flag with the variable that it becomes.
+    /// Pairs of a flag and its variable.
     pub(crate) flags: &'static [(&'static str, &'static str)],
-    /// The flags whose values are no numbers.
+    /// Flags whose values are texts instead of numbers.
     pub(crate) texts: &'static [&'static str],
-    /// The flags of which one has to be there.
+    /// Flags of which at least one is required.
     pub(crate) needs: &'static [&'static str],
     pub(crate) usage: &'static str,
 }
 
-/// What the flags ask for: variables of the suite, and whether it is built with optimization.
+/// The parsed flags: variables for the suite, and whether to build it with optimization.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) variables: Vec<(&'static str, String)>,
@@ -26,7 +26,7 @@ pub(crate) struct Request {
 }
 
 impl Suite {
-    /// Reads the arguments of the chore.
+    /// Parses the arguments of the chore.
     pub(crate) fn read(&self, args: &[String]) -> Result<Request, String> {
         let usage = self.usage;
         let mut request = Request::default();
@@ -50,7 +50,7 @@ impl Suite {
         if self.needs.iter().any(|flag| given.contains(flag)) { Ok(request) } else { Err(usage.to_owned()) }
     }
 
-    /// Builds and runs it, with what it says passed on.
+    /// Builds and runs the suite, and forwards its output.
     pub(crate) fn run(&self, request: Request) -> Result<ExitStatus, String> {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
         let mut command = Command::new(cargo);

@@ -1,8 +1,8 @@
 //! `cargo xtask test`: the whole test suite, in one command and with one last line.
 //!
-//! Runs the checks that need no build (`codegen --check`, `tidy`), then `cargo test`, and counts what the test programs
-//! report. A test that lacks what it needs says `skipped: NAME: REASON` and returns; the harness takes it for passed,
-//! so it is counted here. With arguments, those choose the tests: `cargo xtask test -p hx-runtime`.
+//! Runs the checks that need no build (`codegen --check`, `tidy`), then `cargo test`, and adds up the counts of the test
+//! programs. A test that lacks something prints `skipped: NAME: REASON` and returns. The harness counts it as passed, so this
+//! chore counts skips itself. Arguments select tests: `cargo xtask test -p hx-runtime`.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ use std::thread;
 
 use crate::{codegen, complain, root, say, tidy};
 
-/// What the test programs reported.
+/// The counts that the test programs reported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Counts {
     passed: usize,
@@ -19,7 +19,7 @@ struct Counts {
     skipped: usize,
 }
 
-/// Runs everything; fails when anything failed.
+/// Runs everything, and fails if anything failed.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut problems = Vec::new();
     if let Err(problem) = codegen::run(&["--check".to_owned()]) {
@@ -42,11 +42,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         say(&summary);
         return Ok(());
     }
-    // The counts are the last line in every case; what `main` prints of an error goes before them.
+    // The counts must be the last line in every case; `main` prints the error's first line before them.
     Err(format!("the test suite is not green\n{summary}"))
 }
 
-/// Runs `cargo test` with its output passed on; gives the counts and whether it ended well.
+/// Runs `cargo test` and forwards its output. Returns the counts, and whether it succeeded.
 fn cargo_test(args: &[String]) -> Result<(Counts, bool), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
@@ -68,7 +68,7 @@ fn cargo_test(args: &[String]) -> Result<(Counts, bool), String> {
     Ok((counts, status.success()))
 }
 
-/// Passes every line on and counts what it reports.
+/// Forwards every line, and adds up the counts in it.
 fn pass_on(pipe: impl Read, print: fn(&str)) -> Counts {
     let mut counts = Counts::default();
     for line in BufReader::new(pipe).split(b'\n') {
@@ -80,7 +80,7 @@ fn pass_on(pipe: impl Read, print: fn(&str)) -> Counts {
     counts
 }
 
-/// The counts in a line like `test result: ok. 3 passed; 0 failed; ...` or `skipped: NAME: REASON`.
+/// Returns the counts in a line such as `test result: ok. 3 passed; 0 failed; ...` or `skipped: NAME: REASON`.
 fn counts_in(line: &str) -> Counts {
     if line.starts_with("skipped: ") {
         return Counts { skipped: 1, ..Counts::default() };
@@ -101,7 +101,7 @@ impl Counts {
     }
 
     fn summary(&self) -> String {
-        // The harness counted what was skipped among the passed.
+        // The harness has counted skipped tests as passed.
         let passed = self.passed.saturating_sub(self.skipped);
         format!("{passed} passed, {} failed, {} skipped", self.failed, self.skipped)
     }

@@ -1,10 +1,10 @@
-//! `cargo xtask typing`: types into a file as a person does and measures how long the language server takes.
+//! `cargo xtask typing`: types into a file at human speed, and measures the response times of the language server.
 //!
-//! The file is put together from the kernels of the standard library. At 20 keystrokes a second a statement, a call, a comment and
-//! a number in the body of one kernel are typed and taken back, so that about half of the states have errors. For each
-//! keystroke two times count: until the diagnostics of that text, and until the hints asked for after it, are there.
-//! Prints quantiles, the memory of the server, and how long a project that uses all of `std` takes to its first hints.
-//! `--random N` makes random edits instead and compares the server with fresh ones.
+//! The file consists of the kernels of the standard library. At 20 keystrokes a second, the chore types a statement, a call, a
+//! comment and a number into the body of one kernel and deletes them again, so about half of the texts have errors. For each
+//! keystroke it measures two times: until the diagnostics of that text arrive, and until the hints requested after it arrive. It
+//! prints quantiles, the memory of the server, and the time until the first hints in a project that uses all of `std`. `--random
+//! N` makes random edits instead, and compares the server with fresh ones.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{root, say};
 
-/// The kernel that is typed into, the first of these that the library has.
+/// Kernels to type into; the first that the library has is used.
 const EDITED: &[&str] = &["attention", "matmul_pipelined"];
 
 struct Options {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     typing(&server, &options)
 }
 
-/// So many random edits, with a fresh server after every forty: the suite's own test, for longer.
+/// Makes that many random edits, with a fresh server after every forty. This runs the suite's own test for longer.
 fn random(edits: usize) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -66,7 +66,7 @@ fn random(edits: usize) -> Result<(), String> {
     }
 }
 
-/// How busy the machine is: what else runs takes time from what is measured.
+/// Prints the load of the machine, because other load lengthens the measured times.
 pub(crate) fn say_load() {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
@@ -90,7 +90,7 @@ pub(crate) fn build(release: bool) -> Result<PathBuf, String> {
     Ok(root().join("target").join(profile).join(format!("hx{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The files of the library, without their tests and benches, each `use` once.
+/// Returns the files of the library without tests and benches, and without repeated `use` items.
 fn library() -> Result<Vec<(String, String)>, String> {
     let folder = root().join("std");
     let entries = fs::read_dir(&folder).map_err(|error| format!("cannot read std: {error}"))?;
@@ -106,7 +106,7 @@ fn library() -> Result<Vec<(String, String)>, String> {
     Ok(library)
 }
 
-/// One file of at least 500 lines and five kernels, the edited one first.
+/// Returns a file of at least 500 lines and five kernels, in which the edited kernel is the first.
 fn long_file() -> Result<(String, &'static str), String> {
     let mut library = library()?;
     let edited = EDITED.iter().find(|name| library.iter().any(|(file, _)| file == *name));
@@ -125,24 +125,25 @@ fn long_file() -> Result<(String, &'static str), String> {
             }
         }
     }
-    // `use` items may stand anywhere, and names of the same file need none.
+    // The text is valid: `use` items may be anywhere, and names of the same file need no `use`.
     Ok((text, edited))
 }
 
-/// A change of the text: how many bytes go at a place, and what comes.
+/// A change of the text at a place: the number of bytes to remove, and the text to insert.
 struct Key {
     remove: usize,
     insert: String,
 }
 
-/// The keystrokes of one round, all at the end of what was typed before: a statement, a call that is given up, a comment, and back.
+/// Returns the keystrokes of one round, all at the end of the typed text: a statement, an abandoned call, a comment, and their
+/// deletion.
 fn round() -> Vec<Key> {
     let typed =
         |text: &str| -> Vec<Key> { text.chars().map(|c| Key { remove: 0, insert: c.to_string() }).collect() };
     let back =
         |count: usize| -> Vec<Key> { (0..count).map(|_| Key { remove: 1, insert: String::new() }).collect() };
     let mut keys = typed("let q = 12;");
-    // A number that the layouts do not depend on, but the program does.
+    // The number affects the program but not its layouts.
     keys.extend(back(1));
     keys.extend(typed("3;"));
     keys.extend(typed(" // a note"));
@@ -150,7 +151,7 @@ fn round() -> Vec<Key> {
     keys.push(Key { remove: " // a note".len() - 4, insert: String::new() });
     keys.extend(typed(" copy(q, "));
     keys.push(Key { remove: " copy(q, ".len(), insert: String::new() });
-    // Each barrier is another program, which is solved anew.
+    // Each additional barrier makes a different program, which has to be solved again.
     keys.extend(typed(" sync(); sync();"));
     keys.extend(back(" sync();".len()));
     keys.push(Key { remove: "let q = 123; sync();".len(), insert: String::new() });
@@ -169,7 +170,7 @@ fn typing(server: &Path, options: &Options) -> Result<(), String> {
     ));
     let header = text.find(&format!("kernel {edited}")).ok_or("the kernel is not there")?;
     let body = text[header..].find("\n{\n").ok_or("its body is not there")? + header + 3;
-    // After the first statement.
+    // The place is after the first statement.
     let at = body + text[body..].find('\n').unwrap_or(0);
     let mut client = Client::start(server)?;
     let uri = client.open(&text);
@@ -236,7 +237,7 @@ fn quantiles(what: &str, mut times: Vec<Duration>) {
     ));
 }
 
-/// From the start of the process to the first hints in a project with a test for every kernel of the library.
+/// Measures the time from the start of the process to the first hints, in a project with a test for every kernel of the library.
 fn opening(server: &Path) -> Result<(), String> {
     let mut text = String::new();
     let mut kernel = String::new();
@@ -273,25 +274,25 @@ fn opening(server: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The line and column of a byte, from 0.
+/// Returns the line and column of a byte, both from 0.
 fn position(text: &str, at: usize) -> (usize, usize) {
     let before = &text[..at];
     (before.matches('\n').count(), at - before.rfind('\n').map_or(0, |i| i + 1))
 }
 
-/// How long nothing may be heard.
+/// The longest time without a message before the server counts as hung.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A client that times answers.
+/// A client that measures response times.
 struct Client {
     process: Child,
     input: ChildStdin,
     messages: Receiver<(Instant, Value)>,
     next: i64,
     version: i64,
-    /// When each version was sent, until its diagnostics or newer ones are there.
+    /// The send time of each version, until its diagnostics or newer ones arrive.
     versions: BTreeMap<i64, Instant>,
-    /// When hints were asked for.
+    /// The send time of each request for hints.
     questions: BTreeMap<i64, Instant>,
     diagnostics_after: Vec<Duration>,
     hints_after: Vec<Duration>,
@@ -347,7 +348,7 @@ impl Client {
         let folders = json!([{ "uri": root, "name": "typing" }]);
         let params = json!({ "processId": null, "rootUri": null, "workspaceFolders": folders, "capabilities": encodings });
         let id = client.request("initialize", params);
-        // Before its answer a server refuses everything.
+        // Before its answer to `initialize` a server refuses all other messages.
         let (begin, mut answered) = (Instant::now(), false);
         while !answered {
             let left = PATIENCE.saturating_sub(begin.elapsed());
@@ -406,7 +407,7 @@ impl Client {
         self.questions.insert(id, sent);
     }
 
-    /// Takes in what comes until then.
+    /// Handles one message, if it arrives before `until`.
     fn listen(&mut self, until: Instant) -> Result<(), String> {
         let left = until.saturating_duration_since(Instant::now());
         let Ok((when, message)) = self.messages.recv_timeout(left) else { return Ok(()) };
@@ -423,7 +424,7 @@ impl Client {
         if message["method"] == "textDocument/publishDiagnostics"
             && let Some(version) = message["params"]["version"].as_i64()
         {
-            // They are those of every text before as well, which nobody sees any more.
+            // These diagnostics also answer for every earlier version, whose own diagnostics will not come.
             let later = self.versions.split_off(&(version + 1));
             for sent in std::mem::replace(&mut self.versions, later).into_values() {
                 self.diagnostics_after.push(when.saturating_duration_since(sent));
@@ -447,7 +448,7 @@ impl Client {
         Ok(())
     }
 
-    /// Resident bytes of the server; 0 where the system does not say.
+    /// Returns the resident memory of the server in bytes; 0 if the system does not report it.
     fn memory(&self) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

@@ -68,7 +68,8 @@ family! {
     /// ```
     ASSERTION_FAILED = "HX0612", "assertion-failed", Error, "an assertion does not hold";
 
-    /// The test or the launch ran longer than its limit and was stopped. `--timeout` changes the limit.
+    /// The program or the test took longer than its limit and was stopped, wherever it was: in the compiler, on the host or in a
+    /// launch. `--timeout` changes the limit.
     TIME_LIMIT = "HX0613", "time-limit", Error, "the time limit was reached";
 
     /// A host expression has no value: a function got arguments it cannot work with, or an index is outside its tensor.
@@ -152,6 +153,8 @@ family! {
 
     /// Host tensors would take more memory than `--memory` allows, which is 4 GiB unless it says otherwise. Arithmetic on the
     /// host is done in 64 bits, so a tensor of `f16` takes four times its own bytes to compute with.
+    ///
+    /// Strings, tuples and lists are copied with every use, and have limits of their own: 16 MiB, and 262144 parts.
     MEMORY_LIMIT = "HX0633", "memory-limit", Error, "the memory limit was reached";
 
     /// The simulator saw an integer divided by 0. The quotient and the remainder are then 0, on the simulator and on the GPU, but

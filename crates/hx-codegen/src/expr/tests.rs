@@ -1,12 +1,12 @@
-//! The text against the expression: random expressions are printed, read back with the precedence and the types of C++, and must
-//! have the same value without any overflow of `int` or `long long` on the way.
+//! Compares the text with the expression. Random expressions are printed and read back with the precedence and the types of C++.
+//! They must keep their value, and no step may overflow `int` or `long long`.
 
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
 
-/// The symbols of the tests, their names, types and ranges as the printer knows them, and the values they really take.
+/// The symbols of the tests: name, type, the range that the printer knows, and the range of their actual values.
 fn symbols() -> Vec<(Symbol, &'static str, bool, Range, Range)> {
     let (int, narrow) = ((Some(0), Some(i64::from(i32::MAX))), |lo, hi| (Some(lo), Some(hi)));
     vec![
@@ -28,7 +28,7 @@ fn printer() -> Printer {
     printer
 }
 
-/// A reader of C++ expressions: values with the type `long long` or not, and an error on overflow.
+/// A reader of C++ expressions. A value says whether its type is `long long`; an overflow is an error.
 struct Reader<'a> {
     rest: &'a str,
     values: &'a [i64],
@@ -44,7 +44,7 @@ impl Reader<'_> {
     }
 
     fn binary(&mut self, level: usize) -> Result<Value, String> {
-        // Loosest first, as in C++.
+        // Loosest precedence first, as in C++.
         const LEVELS: [&[&str]; 5] = [&["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "%"]];
         let Some(ops) = LEVELS.get(level) else { return self.prefix() };
         let mut left = self.binary(level + 1)?;
@@ -62,7 +62,7 @@ impl Reader<'_> {
                 "/" => a.checked_div(b),
                 _ => a.checked_rem(b),
             };
-            // Shifts have the type of what is shifted.
+            // A shift has the type of its left operand.
             let wide = left.1 || (right.1 && level != 2);
             left = checked(exact, wide)?;
         }
@@ -96,7 +96,7 @@ impl Reader<'_> {
                 let value = match function {
                     "min" => a.0.min(b.0),
                     "max" => a.0.max(b.0),
-                    // Divisors of the tests are positive.
+                    // The tests use positive divisors only.
                     "hx_floor_div" | "hx_div" => a.0.div_euclid(b.0),
                     _ => a.0.rem_euclid(b.0),
                 };
@@ -135,7 +135,7 @@ fn read(text: &str, values: &[i64]) -> Result<Value, String> {
     if reader.rest.trim().is_empty() { Ok(value) } else { Err(format!("`{}` is left", reader.rest)) }
 }
 
-/// Expressions; those of the second kind are never negative.
+/// Generates pairs of expressions. The second of a pair is never negative.
 fn exprs() -> impl Strategy<Value = (Expr, Expr)> {
     let facts = || {
         let mut printer = printer();
@@ -192,7 +192,7 @@ proptest! {
     fn the_text_has_the_value((signed, nonnegative) in exprs(), values in values(), unrolled in any::<bool>()) {
         for expr in [signed, nonnegative] {
             let env = |s: &Symbol| symbols().iter().position(|x| x.0 == *s).map(|i| values[i]);
-            // Beyond 2⁵¹ the sum may pass 64 bits in another order of its terms.
+            // Values of 2⁵¹ and more are skipped: in another order of its terms, the sum may exceed 64 bits.
             let Some(expected) = expr.eval(&env).ok().filter(|v| v.abs() < 1 << 51) else { continue };
             let mut printer = printer();
             printer.unrolled.extend(unrolled.then(|| symbols()[4].0.clone()));
@@ -275,6 +275,6 @@ fn what_loops_are_unrolled_to_comes_last_in_an_address() {
         expect!["(long long)k * (block_x * 128 + i * 16) + thread * 4 + (i * 8 + 4)"],
     );
     check(&k * &block - i.scale(8), expect!["(long long)k * block_x - i * 8"]);
-    // An `int` is no address.
+    // A sum in `int` is no address, so it is not split.
     check(thread.scale(4) + i.scale(8) + Expr::constant(4), expect!["thread * 4 + i * 8 + 4"]);
 }

@@ -1,4 +1,4 @@
-//! Short spellings for thread programs made by hand. Instructions are found by what they do.
+//! Short constructors for hand-made thread programs. They look up instructions by their properties.
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Facts, Symbol};
@@ -73,13 +73,13 @@ fn transfer(row: String, registers: Registers, memory: Memory, offset: Expr) -> 
     Transfer { row, registers, address: Address { memory, offset }, guard: Cond::True, pad: 0 }
 }
 
-/// A load of so many bytes by each thread.
+/// Loads `bytes` bytes in each thread.
 pub(crate) fn load(bytes: u32, registers: Registers, memory: Memory, offset: Expr) -> Transfer {
     let row = row(space(memory), Space::Register, &|r| !r.is_collective() && r.bytes == bytes);
     transfer(row, registers, memory, offset)
 }
 
-/// A load of four matrices by a warp.
+/// Loads four matrices by a warp.
 pub(crate) fn load_matrices(registers: Registers, memory: Memory, offset: Expr) -> Transfer {
     transfer(
         row(Space::Shared, Space::Register, &|r| r.is_collective() && r.bytes == 16),
@@ -99,7 +99,7 @@ pub(crate) fn guarded(mut t: Transfer, guard: Cond, pad: u64) -> Stmt {
     Stmt::Transfer(t)
 }
 
-/// A product of `shape` on elements of these types.
+/// Multiplies matrices of `shape` and of these element types.
 pub(crate) fn product(shape: [i64; 3], types: [DType; 2], c: Registers, a: Registers, b: Registers) -> Stmt {
     let found =
         catalogue().gemms.iter().find(|r| r.shape == shape && r.a.dtype == types[0] && r.c.dtype == types[1]);
@@ -107,7 +107,7 @@ pub(crate) fn product(shape: [i64; 3], types: [DType; 2], c: Registers, a: Regis
     Stmt::Multiply(Multiply { row, c, a, b })
 }
 
-/// A conversion of so many values at once.
+/// Converts `values` values at once.
 pub(crate) fn convert(from: DType, to: DType, values: u32, dst: Registers, src: Registers) -> Stmt {
     let found = catalogue().converts.iter().find(|r| r.from == from && r.to == to && r.values == values);
     let row = Some(found.map_or_else(|| "no such row".into(), |r| r.name.clone()));
@@ -126,7 +126,7 @@ pub(crate) fn group(op: u32, title: &str, body: Body) -> Stmt {
     Stmt::Group(Group { op: OpId(op), origin: Origin(op), title: title.into(), body })
 }
 
-/// A kernel of 128 threads on a grid of one axis.
+/// Builds a kernel of 128 threads.
 pub(crate) fn kernel(
     name: &str,
     params: Vec<Param>,

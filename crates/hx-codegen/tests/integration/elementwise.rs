@@ -1,4 +1,4 @@
-//! Programs of expressions, exchanges, asynchronous copies and local integers that change.
+//! Programs with expressions, exchanges, asynchronous copies, and local integers that change.
 
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Facts};
@@ -25,7 +25,7 @@ fn apply(operator: Operator, dtype: DType, args: impl IntoIterator<Item = Scalar
     Scalar::apply(operator, dtype, args)
 }
 
-/// A row of halves for each warp: its softmax, by exchanges between lanes, with a scale and a mask.
+/// Computes the softmax of a row of halves in each warp, by exchanges between lanes, with a scale and a mask.
 pub(crate) fn softmax() -> ThreadProgram {
     use DType::{F16, F32};
     let (i, iv) = (var("i", 0), Expr::symbol(var("i", 0)));
@@ -115,7 +115,7 @@ pub(crate) fn softmax() -> ThreadProgram {
     kernel("softmax", params, &["m", "n"], vec![div(&dim("m"), 4)], registers, body)
 }
 
-/// Two tiles in flight on their way to shared memory, a ragged end, a reader that waits.
+/// Keeps two tiles in flight to shared memory; the last is ragged, and the reader waits for each.
 pub(crate) fn staged() -> ThreadProgram {
     let (kt, ktv) = (var("kt", 0), Expr::symbol(var("kt", 0)));
     let n = dim("n");
@@ -177,7 +177,7 @@ pub(crate) fn staged() -> ThreadProgram {
     program
 }
 
-/// A list walked by indices that memory holds.
+/// Walks a linked list whose links are indices in memory.
 pub(crate) fn walk() -> ThreadProgram {
     let (at, next) = (var("at", 0), var("next", 1));
     let (av, nv) = (Expr::symbol(at.clone()), Expr::symbol(next.clone()));
@@ -226,7 +226,8 @@ pub(crate) fn walk() -> ThreadProgram {
     kernel("walk", params, &["n"], vec![dim("n")], registers, body)
 }
 
-/// Elements that an expression computes at once: those of the rows of its operators where no row computes one.
+/// Returns the number of elements that an expression computes at once: more than one if an operator has rows for packed elements
+/// only.
 fn together(value: &Scalar) -> i64 {
     let mut operators = Vec::new();
     value.operators(&mut operators);
@@ -237,7 +238,7 @@ fn together(value: &Scalar) -> i64 {
     operators.iter().find_map(packed).map_or(1, |row| row.values.into())
 }
 
-/// A row for each expression: operands from registers, every result in an element of its own.
+/// Evaluates each expression on operands from registers, and stores each result in an element of its own.
 fn expressions(name: &str, rows: Vec<(Vec<DType>, Scalar)>) -> ThreadProgram {
     let mut types: Vec<DType> = rows.iter().flat_map(|(t, v)| t.iter().copied().chain([v.dtype()])).collect();
     types.sort();
@@ -260,7 +261,7 @@ fn expressions(name: &str, rows: Vec<(Vec<DType>, Scalar)>) -> ThreadProgram {
     let (mut loads, mut stores) = (Vec::new(), Vec::new());
     let i = var("i", 0);
     for (t, dtype) in types.iter().enumerate() {
-        // Four operands, or sixteen bytes of results, at once.
+        // A load reads four operands; one store writes sixteen bytes of results.
         let (load_bytes, bits) = ((dtype.bits() / 2).min(16), i64::from(dtype.bits()));
         let loaded = i64::from(load_bytes) * 8 / bits;
         let stored = 128 / bits;
@@ -300,7 +301,7 @@ pub(crate) fn operators() -> ThreadProgram {
         Some((types, value))
     });
     let mut rows: Vec<_> = rows.collect();
-    // Narrow integers, shifts by a literal, an operand used twice.
+    // Narrow integers, a shift by a literal, and an operand used twice.
     use DType::{I4, I8, U16, U32};
     let binary = |op, t: DType| (vec![t, t], apply(op, t, [input(0, t), input(1, t)]));
     rows.extend([
@@ -328,7 +329,7 @@ const OPERATORS: &[Operator] = {
     ]
 };
 
-/// Every conversion between types of each kind.
+/// Converts between all pairs of types, one type of each kind.
 pub(crate) fn casts() -> ThreadProgram {
     use DType::*;
     let types = [Bool, I4, I8, U16, I32, U32, I64, U64, F16, Bf16, Tf32, F32, F64];
@@ -340,7 +341,7 @@ pub(crate) fn casts() -> ThreadProgram {
     expressions("casts", rows.collect())
 }
 
-/// Values of every type moved between lanes.
+/// Exchanges values of several types between lanes.
 pub(crate) fn exchanges() -> ThreadProgram {
     let mut program = expressions(
         "exchanges",

@@ -1,4 +1,4 @@
-//! What breaks the rules of thread programs is refused, not printed.
+//! Programs that break a rule of thread programs are refused, not printed.
 
 use expect_test::{Expect, expect};
 use hx_codegen::cuda;

@@ -1,4 +1,4 @@
-//! A program that prints tensors of every width, counts failed assertions, and has nothing else to do.
+//! A program that only prints tensors of every width and counts failed assertions.
 
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
@@ -7,7 +7,7 @@ use hx_tile::{OpId, Origin, Scalar};
 
 use super::build::*;
 
-/// Every thread holds two elements of each type; a text is printed in some blocks only.
+/// Holds two elements of each type in every thread, and prints a text in some blocks only.
 pub(crate) fn prints() -> ThreadProgram {
     let dtypes = [DType::F32, DType::F16, DType::I8, DType::F64, DType::I64, DType::U4, DType::Tf32];
     let (i, iv) = (var("i", 0), Expr::symbol(var("i", 0)));

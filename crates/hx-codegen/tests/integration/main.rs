@@ -1,4 +1,4 @@
-//! Thread programs in, CUDA text out, against golden files.
+//! Compares the CUDA text of thread programs with golden files.
 
 mod build;
 mod elementwise;
@@ -101,7 +101,7 @@ fn prints_and_assertions() {
     check(&log::prints());
 }
 
-/// Statements that the compiler attributes to lines are one line each, and all of them are marked.
+/// Statements that the CUDA compiler attributes to lines are one line each, and all of them have a mark.
 #[test]
 fn line_marks_are_relative_to_the_kernel() {
     for program in [programs::vector_copy(), programs::half_words()] {

@@ -1,4 +1,4 @@
-//! The programs behind the golden files.
+//! The programs of the golden files.
 
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
@@ -11,7 +11,7 @@ const A: Memory = Memory::Global(0);
 const B: Memory = Memory::Global(1);
 const C: Memory = Memory::Global(2);
 
-/// Eight halves a thread, with a last block that is not full.
+/// Copies eight halves a thread. The last block is not full.
 pub(crate) fn vector_copy() -> ThreadProgram {
     let at = block(0).scale(1024) + thread().scale(8);
     let n = dim("n");
@@ -31,7 +31,7 @@ pub(crate) fn vector_copy() -> ThreadProgram {
     program
 }
 
-/// A tile of 32 × 32 floats, written by rows and read by columns.
+/// Transposes a tile of 32 × 32 floats: writes it by rows and reads it by columns.
 pub(crate) fn transpose() -> ThreadProgram {
     let (m, n) = (dim("m"), dim("n"));
     let i = var("i", 0);
@@ -80,7 +80,7 @@ pub(crate) fn transpose() -> ThreadProgram {
     program
 }
 
-/// One warp, one product of 16 × 8 × 16, its operands by loads of two halves.
+/// Computes one product of 16 × 8 × 16 in one warp. Each load of an operand reads two halves.
 pub(crate) fn one_product() -> ThreadProgram {
     let (lane, k) = (rem(&thread(), 32), dim("k"));
     let (quad, pair) = (div(&lane, 4), rem(&lane, 4).scale(2));
@@ -116,7 +116,7 @@ pub(crate) fn one_product() -> ThreadProgram {
     program
 }
 
-/// Loads of one half each, as along a column; a store of pairs; pairs that lie across words; a parity known after unrolling.
+/// Loads one half at a time, as along a column; stores pairs, some of which cross words; and uses a parity known after unrolling.
 pub(crate) fn half_words() -> ThreadProgram {
     let (s, i, j) = (dim("s"), var("i", 0), var("i", 1));
     let (iv, jv) = (Expr::symbol(i.clone()), Expr::symbol(j.clone()));
@@ -158,7 +158,7 @@ pub(crate) fn half_words() -> ThreadProgram {
     kernel("half_words", params, &["s"], vec![c(1)], vec![array("r", DType::F16, 8)], body)
 }
 
-/// `y += a x` in 64 bits, two elements a thread.
+/// Computes `y += a x` in 64 bits, two elements a thread.
 pub(crate) fn axpy_f64() -> ThreadProgram {
     let n = dim("n");
     let at = block(0).scale(256) + thread().scale(2);
@@ -193,7 +193,7 @@ pub(crate) fn axpy_f64() -> ThreadProgram {
     kernel("axpy_f64", params, &["n"], grid, registers, body)
 }
 
-/// Pairs and single values, destinations aligned and not, moves and constants.
+/// Converts pairs and single values to aligned and unaligned destinations, and emits moves and constants.
 pub(crate) fn conversions() -> ThreadProgram {
     use DType::{Bf16, F16, F32, F64};
     let i = var("i", 3);
@@ -254,7 +254,7 @@ pub(crate) fn conversions() -> ThreadProgram {
     kernel("conversions", params, &[], vec![c(1)], registers, body)
 }
 
-/// Elements of 8 and of 4 bits.
+/// Uses elements of 8 and of 4 bits.
 pub(crate) fn narrow() -> ThreadProgram {
     let i = var("i", 0);
     let iv = Expr::symbol(i.clone());
@@ -304,7 +304,7 @@ pub(crate) fn narrow() -> ThreadProgram {
     )
 }
 
-/// Offsets below zero, divisors of any kind, names that C++ keeps for itself, loops with run-time bounds.
+/// Uses negative offsets, divisors of any sign, names that C++ reserves, and loops with run-time bounds.
 pub(crate) fn signed() -> ThreadProgram {
     let facts = Facts::default();
     let (n, shift) = (dim("int"), Expr::symbol(Symbol::Scalar("shift".into())));
@@ -351,12 +351,13 @@ pub(crate) fn signed() -> ThreadProgram {
     kernel("signed", params, &["int"], vec![c(1)], vec![array("r", DType::I32, 1)], body)
 }
 
-/// Chunks of eight halves in rows of 32, exchanged so that eight rows of a column lie in eight different bank groups.
+/// Returns the offset of a chunk of eight halves in rows of 32. Chunks are swizzled so that eight rows of a column lie in eight
+/// different bank groups.
 fn swizzled(row: &Expr, chunk: &Expr) -> Expr {
     row.scale(32) + chunk.xor(&rem(&div(row, 2), 4)).scale(8)
 }
 
-/// `c = a · bᵀ` in blocks of 128 × 128 × 32, four warps of 64 × 64.
+/// Computes `c = a · bᵀ` in blocks of 128 × 128 × 32, by four warps of 64 × 64.
 pub(crate) fn gemm() -> ThreadProgram {
     let (m, n, k) = (dim("m"), dim("n"), dim("k"));
     let (kt, i, j, ks) = (var("kt", 0), var("i", 1), var("j", 2), var("ks", 3));
@@ -365,7 +366,7 @@ pub(crate) fn gemm() -> ThreadProgram {
     let (warp, lane) = (div(&thread(), 32), rem(&thread(), 32));
     let (warp_m, warp_n) = (div(&warp, 2), rem(&warp, 2));
 
-    // Global to shared: each thread moves four chunks of eight halves of each operand.
+    // From global to shared memory: each thread moves four chunks of eight halves of each operand.
     let (row, chunk) = (iv.scale(32) + div(&thread(), 4), rem(&thread(), 4));
     let global = |block: Expr| &(block.scale(128) + row.clone()) * &k + ktv.scale(32) + chunk.scale(8);
     let moved = |array: u32, memory, block, shared| {
@@ -382,7 +383,7 @@ pub(crate) fn gemm() -> ThreadProgram {
     let (load_a, store_a) = moved(0, A, block(1), sa);
     let (load_b, store_b) = moved(1, B, block(0), sb);
 
-    // Shared to fragments: four matrices at once.
+    // From shared memory to fragments: four matrices at once.
     let row_a = warp_m.scale(64) + iv.scale(16) + rem(&lane, 16);
     let chunk_a = ksv.scale(2) + div(&lane, 16);
     let row_b = warp_n.scale(64) + jv.scale(16) + div(&lane, 16).scale(8) + rem(&lane, 8);
@@ -445,7 +446,7 @@ fn block_row(block: &Expr, row: &Expr) -> Expr {
     block.scale(128) + row.clone()
 }
 
-/// The accumulators of one 16 × 8 tile, two at a time.
+/// Stores the accumulators of one 16 × 8 tile, two at a time.
 fn gemm_stores(i: &Expr, j: &Expr) -> Vec<Stmt> {
     let (m, n) = (dim("m"), dim("n"));
     let (warp, lane) = (div(&thread(), 32), rem(&thread(), 32));

@@ -1,5 +1,6 @@
-//! The CUDA compiler accepts every golden text for every architecture, and has nothing to say of it: no warning, no spill, no local
-//! memory. Skipped with a line on standard error where the compiler library is missing; `HX_REQUIRE_NVRTC=1` makes that a failure.
+//! Compiles every golden text for every architecture: the CUDA compiler must accept it without a warning, a spill or local
+//! memory. If the compiler library is missing, the test is skipped with a line on standard error; `HX_REQUIRE_NVRTC=1` makes that
+//! a failure.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ fn check() -> Result<String, Vec<String>> {
     if failures.is_empty() && !texts.is_empty() { Ok(passed) } else { Err(failures) }
 }
 
-/// What is wrong with accepted code.
+/// Returns the complaint about code that the compiler accepts, if there is one.
 fn complaint(compiled: &Compiled) -> Option<String> {
     let [kernel] = compiled.kernels.as_slice() else {
         return Some(format!("not one kernel: {}", compiled.log));

@@ -1,4 +1,5 @@
-//! Accesses to shared memory that fall back to single elements because other accesses of the same buffer ask for another layout.
+//! Reports accesses to shared memory that fall back to single elements because other accesses to the same buffer demand
+//! another layout.
 
 use hx_base::{Diagnostic, codes};
 use hx_lower::Lowered;
@@ -8,10 +9,10 @@ use hx_tile::{Choice, OpId, SharedLayout, Solution, TensorId};
 use super::Places;
 use crate::{Db, Instance, solution, tile_program};
 
-/// Bytes of a bank: what is narrower wastes a part of every wavefront.
+/// Bytes of a bank. A narrower access wastes a part of every wavefront.
 const WORD: u32 = 4;
 
-/// A note for each buffer with such accesses, if a second buffer is cheaper, or if no access to the buffer is wider.
+/// Returns a note for each buffer with such accesses, if a second buffer is cheaper or if no access to the buffer is wider.
 pub(super) fn single_elements(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -64,7 +65,7 @@ pub(super) fn single_elements(
     found
 }
 
-/// The second buffer that makes an instance cheaper, if there is one.
+/// Returns the second buffer that makes an instance cheaper, if there is one.
 #[salsa::tracked(returns(ref))]
 fn second_of<'db>(db: &'db dyn Db, instance: Instance<'db>, tensor: TensorId) -> Option<Second> {
     let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else { return None };

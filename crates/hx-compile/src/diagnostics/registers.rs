@@ -1,6 +1,6 @@
-//! Tensors that no thread has the registers for: one that alone takes more than there are, and those that are all held while
-//! the block multiplies or waits. What the CUDA compiler does with the rest is its own business: it may compute the next value
-//! before it has all of the last.
+//! Reports tensors for which a thread has too few registers: a tensor that exceeds them on its own, and tensors that are
+//! held together while the block multiplies or waits. All other values are left to the CUDA compiler, which may compute the
+//! next value before it has all of the last one.
 
 use hx_base::{Diagnostic, codes};
 use hx_lower::Lowered;
@@ -10,7 +10,8 @@ use hx_tile::{OpId, Solution, TensorId, TileProgram};
 use super::{Places, repair};
 use crate::crowded::{crowded, roomier_threads, roomier_values};
 
-/// One warning for each register tensor that alone is too large for a thread, or one for all that are held at once.
+/// Returns a warning for each register tensor that alone is too large for a thread, or one warning for all that are held at
+/// once.
 pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Solution) -> Vec<Diagnostic> {
     let arch = places.instance.arch(places.db);
     let program = solution.program(&lowered.program);
@@ -38,7 +39,7 @@ pub(super) fn too_many(places: &Places<'_>, lowered: &Lowered, solution: &Soluti
     found.into_iter().map(repaired).collect()
 }
 
-/// A warning at the operation across which the most registers are held.
+/// Returns a warning at the operation across which the most registers are held.
 fn held_at_once(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -62,10 +63,11 @@ fn held_at_once(
     found
 }
 
-/// So many of the tensors are shown, the largest first.
+/// The number of tensors that are shown, the largest first.
 const SHOWN: usize = 4;
 
-/// With more threads or another value of a parameter, if the tensors then fit; otherwise with advice that nobody tried.
+/// Adds fixes with more threads or another value of a parameter, if the tensors then fit; otherwise adds advice that nobody
+/// tried.
 fn repaired(places: &Places<'_>, lowered: &Lowered, found: Diagnostic, advice: &str) -> Diagnostic {
     let Places { db, instance } = *places;
     let threads = repair::has_literal_threads(places).then(|| *roomier_threads(db, instance)).flatten();

@@ -1,4 +1,4 @@
-//! Repairs that the solver found, as edits of the text.
+//! Turns repairs that the solver found into edits of the text.
 
 mod bytes;
 
@@ -14,7 +14,7 @@ use hx_tile::{OpId, OpKind, TensorId};
 use super::{Places, sync};
 use crate::unsolved::{OtherValue, written};
 
-/// The edit that makes a repair; nothing where the text says it in a way that has no such edit.
+/// Returns the edit that makes a repair; `None` if the source is written in a way that has no such edit.
 pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Option<Fix> {
     let program = &lowered.program;
     let name = |tensor: TensorId| program.tensor(tensor).name.clone();
@@ -44,7 +44,7 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
         Repair::Synchronous(op) => {
             let (file, call) = call_of(places, lowered, *op)?;
             let range = call.callee()?.syntax().text_range();
-            // Several copies may have the same way out.
+            // Several copies may have the same repair, so the title names the line.
             let line = file.text(places.db)[..range.start().into()].matches('\n').count() + 1;
             (format!("`copy` through registers in line {line}"), file, range, "copy".to_owned())
         }
@@ -78,7 +78,7 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, repair: &Repair) -> Op
     Some(Fix { title, edits, applicability: Applicability::Maybe })
 }
 
-/// What a repair is in words, where it has no edit.
+/// Describes a repair that has no edit.
 pub(super) fn advice(lowered: &Lowered, repair: &Repair) -> Option<String> {
     match repair {
         Repair::Bytes(tensors) => Some(bytes::title(lowered, tensors)),
@@ -86,7 +86,7 @@ pub(super) fn advice(lowered: &Lowered, repair: &Repair) -> Option<String> {
     }
 }
 
-/// Another default of a compile-time parameter.
+/// Returns the fix that gives a compile-time parameter another default.
 pub(super) fn other_default(places: &Places<'_>, value: &OtherValue) -> Option<Fix> {
     let Places { db, instance } = *places;
     let kernel = instance.kernel(db);
@@ -105,7 +105,7 @@ fn root(places: &Places<'_>, file: SourceFile) -> SyntaxNode {
     parse(places.db, file).syntax_node()
 }
 
-/// The call that a place is, or that stands in it alone.
+/// Returns the call whose text is exactly this place.
 fn call_at(places: &Places<'_>, (file, range): (SourceFile, TextRange)) -> Option<CallExpr> {
     let root = root(places, file);
     root.descendants().filter_map(CallExpr::cast).find(|call| call.syntax().text_range() == range)
@@ -116,7 +116,7 @@ fn call_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<(SourceFi
     Some((at.0, call_at(places, at)?))
 }
 
-/// Where the warps of a gemm are arranged.
+/// Returns the place of a gemm's `warps` argument.
 pub(super) fn warps_argument(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -131,14 +131,14 @@ fn argument(call: &CallExpr, name: &str) -> Option<ast::Arg> {
     call.arg_list()?.args().find(is_named)
 }
 
-/// The argument and what parts it from the one before it.
+/// Returns the range of an argument together with the separator before it.
 fn with_comma(arg: &ast::Arg) -> TextRange {
     let range = arg.syntax().text_range();
     let before = arg.syntax().prev_sibling();
     TextRange::new(before.map_or(range.start(), |before| before.text_range().end()), range.end())
 }
 
-/// The place of the layout that a tensor is pinned to, and what is written there for another one or for none.
+/// Returns the place of the layout that a tensor is pinned to, and the text to write there for another layout or for none.
 fn layout_argument(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -153,12 +153,12 @@ fn layout_argument(
             None => (at.0, with_comma(&arg), String::new()),
         });
     }
-    // `rearrange(t, layout)`.
+    // The tensor is declared by `rearrange(t, layout)`.
     let arg = call.arg_list()?.args().nth(1)?.expr()?;
     Some((at.0, arg.syntax().text_range(), layout.unwrap_or("auto").to_owned()))
 }
 
-/// The edit that pins a tensor where it is declared; nothing if it is pinned, or its declaration takes no layout.
+/// Returns the edit that pins a tensor where it is declared; `None` if it is pinned, or if its declaration takes no layout.
 pub(crate) fn pin(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -188,12 +188,12 @@ pub(crate) fn pin(
     Some(Edit { file, range, text })
 }
 
-/// The edit by which an operation takes a tensor in a layout of its own.
+/// Returns the edit by which an operation takes a tensor in a layout of its own.
 pub(crate) fn rearranged(places: &Places<'_>, lowered: &Lowered, op: OpId, tensor: TensorId) -> Option<Edit> {
     places.own(lowered, lowered.program.op(op)?.origin)?;
     let (file, range) = operand(places, lowered, op, tensor)?;
     let old = &file.text(places.db)[range];
-    // What is no name is a value of its own, whose layout is free as it is.
+    // An operand that is not a name is a value of its own, whose layout is free already.
     (old == lowered.program.tensor(tensor).name).then(|| Edit {
         file,
         range,
@@ -201,12 +201,12 @@ pub(crate) fn rearranged(places: &Places<'_>, lowered: &Lowered, op: OpId, tenso
     })
 }
 
-/// A layout with the spaces that the formatter puts.
+/// Formats a layout with the spaces of the formatter.
 fn spaced(layout: &str) -> String {
     layout.replace(", ", ",").replace(',', ", ").replace(':', " : ")
 }
 
-/// Where an operation names a tensor that it reads.
+/// Returns the place where an operation names a tensor that it reads.
 fn operand(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -226,37 +226,37 @@ fn operand(
     let mut named =
         paths.filter(|path| range.contains_range(path.text_range()) && path.text() == name.as_str());
     let first = named.next()?;
-    // Several would each have to change.
+    // If the tensor is named several times, each name would have to change.
     named.next().is_none().then(|| (file, first.text_range()))
 }
 
-/// Whether the kernel's header says the number of threads itself, so that another one can be written there.
+/// Reports whether the kernel's header has a literal number of threads, so that an edit can replace it.
 pub(super) fn has_literal_threads(places: &Places<'_>) -> bool {
     threads_clause(places).is_some_and(|(file, range)| file.text(places.db)[range].parse::<u32>().is_ok())
 }
 
-/// The kernel as it is written.
+/// Returns the kernel in the syntax tree, and its file.
 fn header(places: &Places<'_>) -> Option<(SourceFile, Kernel)> {
     let (file, name) = places.kernel();
     let mut kernels = root(places, file).descendants().filter_map(Kernel::cast);
     Some((file, kernels.find(|kernel| kernel.syntax().text_range().contains_range(name))?))
 }
 
-/// The number of threads in the kernel's header.
+/// Returns the place of the number of threads in the kernel's header.
 fn threads_clause(places: &Places<'_>) -> Option<(SourceFile, TextRange)> {
     let (file, kernel) = header(places)?;
     let clause = kernel.syntax().children().find_map(ThreadsClause::cast)?;
     Some((file, clause.count()?.syntax().text_range()))
 }
 
-/// Where one more requirement is written in the kernel's header, and how.
+/// Returns the place in the kernel's header for one more requirement, and the text to insert there.
 fn where_clause(places: &Places<'_>, predicate: &str) -> Option<(SourceFile, TextRange, String)> {
     let (file, kernel) = header(places)?;
     if let Some(last) = kernel.where_clause().and_then(|clause| clause.predicates().last()) {
         let end = last.syntax().text_range().end();
         return Some((file, TextRange::empty(end), format!(", {predicate}")));
     }
-    // The clause comes after the parameters, in a line of its own where the other clauses have one.
+    // The clause follows the parameters, on a line of its own if the other clauses have lines of their own.
     let params = kernel.param_list()?.syntax().text_range().end();
     let rest = &file.text(places.db)[params.into()..];
     let space = &rest[..rest.len() - rest.trim_start().len()];

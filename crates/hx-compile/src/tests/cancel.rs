@@ -1,4 +1,4 @@
-//! Work that nobody wants any more stops: every stage looks for a cancellation in its loops, and the look that finds one is its last.
+//! Cancelled work stops: every stage polls for a cancellation in its loops, and stops at the first poll that finds one.
 
 use std::panic::AssertUnwindSafe;
 
@@ -47,7 +47,7 @@ fn instance(db: &TestDb, file: SourceFile) -> Instance<'_> {
     default_instance(db, kernel, ARCH).expect("it has a default instance")
 }
 
-/// A stage: its name, and whether it came out well.
+/// A stage: its name, and a function that runs it and reports whether it succeeded.
 type Stage = (&'static str, fn(&TestDb, Instance<'_>) -> bool);
 
 const STAGES: [Stage; 6] = [
@@ -59,7 +59,7 @@ const STAGES: [Stage; 6] = [
     ("synchronization", |db, of| synchronization(db, of).hazards.is_empty()),
 ];
 
-/// A database in which the stages before this one are done.
+/// Returns a database in which the stages before this one have run.
 fn before(stage: usize) -> (TestDb, SourceFile) {
     let (db, file) = TestDb::with_file(TEXT);
     let of = instance(&db, file);
@@ -92,7 +92,7 @@ fn every_stage_looks_in_its_loops_and_stops_at_once() {
             let stopped = salsa::Cancelled::catch(AssertUnwindSafe(|| run(&db, of)));
             assert!(stopped.is_err(), "{name} goes on after look {at} of {checks}");
             assert_eq!(db.log.take_checks(), at, "{name}");
-            // Asked again it does the same as if nothing had been.
+            // When asked again, the stage succeeds as if nothing had been cancelled.
             assert!(run(&db, of), "{name} after a cancellation at {at}");
         }
     }

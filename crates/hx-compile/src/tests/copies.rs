@@ -1,4 +1,4 @@
-//! Copies that nothing waits for, waits for nothing, and shared tensors that nothing writes.
+//! Copies without a wait, waits without a copy, and shared tensors that nothing writes.
 
 use expect_test::expect;
 
@@ -7,7 +7,7 @@ use super::sync::{check_sync, check_turned};
 
 #[test]
 fn a_copy_that_nothing_waits_for_is_waited_for_or_removed() {
-    // Nobody reads what it copies.
+    // No statement reads the tensor that the copy fills.
     check_sync(
         "    copy(gx, r);
     copy(r, gy);
@@ -81,7 +81,7 @@ fn a_wait_with_nothing_in_flight_is_told() {
               fix: remove it
         "#]],
     );
-    // One group is in flight, and the first of the two waits leaves it there.
+    // A single group is in flight, and the first of the two waits leaves it there.
     check_sync(
         "    copy_async(gx, s);
     commit();
@@ -99,7 +99,7 @@ fn a_wait_with_nothing_in_flight_is_told() {
     );
 }
 
-/// Groups that are empty in the last rounds are closed and waited for all the same.
+/// The groups of the last rounds are empty, but they are closed and waited for all the same.
 #[test]
 fn a_pipeline_that_drains_waits_for_something() {
     let ring = |rounds: &str| {

@@ -1,4 +1,4 @@
-//! What a kernel needs to know of its launches, offered where nothing is known of them.
+//! Requirements on launches that a kernel needs, offered if nothing is known about its launches.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use hx_lower::LaunchFacts;
 use super::ARCH;
 use crate::{Instance, instance_diagnostics, test_db::TestDb};
 
-/// The errors of a kernel of whose dimensions nothing is known, and its text after the fixes.
+/// Compares the errors of a kernel about whose dimensions nothing is known, and its text after the fixes.
 fn check_unknown(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
     let kernel = file_items(&db, file).kernels().next().expect("there is a kernel");

@@ -1,10 +1,10 @@
-//! Races that only some launches have: in the last rounds of a loop, in late ones, or where data say which stage is meant.
+//! Races that only some launches have: in the last rounds of a loop, in late rounds, or if data select the stage.
 
 use expect_test::{Expect, expect};
 
 use super::{check, sync::check_turned};
 
-/// A ring of two stages whose next stage is copied under a condition; `rest` closes its group and waits.
+/// Returns a ring of two stages whose next stage is copied under a condition. `rest` closes its group and waits.
 fn pipeline(rest: &str) -> String {
     format!(
         "    copy(gx, r);
@@ -74,7 +74,7 @@ fn a_pipeline_that_waits_for_all_in_its_last_round_is_right() {
     );
 }
 
-/// Two unknown lengths make one loop; each has its share of the rounds.
+/// Two unknown lengths bound one loop. Each gets its share of the rounds.
 #[test]
 fn a_loop_over_two_parts_is_followed_into_both() {
     check_turned(
@@ -143,7 +143,7 @@ fn a_barrier_that_is_missing_late_is_missed() {
     check_turned(&body("1000", "k < 1000"), expect![[""]]);
 }
 
-/// Checks a kernel that reads from `stage_of` which of the two stages of `ring` it means.
+/// Checks a kernel that reads from `stage_of` which of the two stages of `ring` it uses.
 fn check_staged(body: &str, expected: Expect) {
     let text = format!(
         "kernel k(x: f32[256], stage_of: i32[4], rounds: i32, y: mut f32[256]) grid [1] threads 64 {{
@@ -182,7 +182,7 @@ fn an_index_that_data_decide_may_be_any() {
     );
 }
 
-/// One index stands for one stage, wherever it is used.
+/// An index stands for the same stage wherever it is used.
 #[test]
 fn two_stages_beside_each_other_are_never_one() {
     check_staged(
@@ -221,7 +221,7 @@ fn two_stages_beside_each_other_are_never_one() {
     );
 }
 
-/// One round of a ring: the stage is filled from `gx` and read as `t` holds it.
+/// Returns a round of a ring: it fills the stage from `gx` and reads it in the layout of `t`.
 fn turn(indent: &str, stage: &str) -> String {
     let lines = [
         "copy(gx, r);".to_owned(),
@@ -233,14 +233,14 @@ fn turn(indent: &str, stage: &str) -> String {
     lines.iter().map(|line| format!("{indent}{line}\n")).collect()
 }
 
-/// Checks a body with a ring of so many stages, after something that uses `s`.
+/// Checks a body with a ring of this many stages. A statement before the body uses `s`.
 fn check_ring(stages: u32, body: &str, expected: Expect) {
     let ring =
         format!("    let ring = shared_tensor(f32, [256, {stages}]);\n    copy(gx, r);\n    copy(r, s);\n");
     check_turned(&format!("{ring}{body}"), expected);
 }
 
-/// The stage that the last round reads is the one that the first round of the next loop fills, if the number of rounds is odd.
+/// If the number of rounds is odd, the first round of the next loop fills the stage that the last round reads.
 #[test]
 fn an_inner_loop_may_end_in_any_stage() {
     let round = turn("            ", "j % 2");
@@ -256,7 +256,7 @@ fn an_inner_loop_may_end_in_any_stage() {
               fix: insert `sync()`
         "#]],
     );
-    // The same length for both.
+    // Both loops have the same length.
     check_ring(
         2,
         &format!("    for _ in 0..m / 64 {{\n        for j in 0..m / 64 {{\n{round}        }}\n    }}\n"),
@@ -284,7 +284,7 @@ fn an_inner_loop_may_end_in_any_stage() {
               fix: insert `sync()`
         "#]],
     );
-    // With a barrier after it, wherever it ends is right.
+    // With a barrier after the inner loop, it may end in any stage.
     check_ring(
         3,
         &format!(
@@ -311,7 +311,7 @@ fn a_loop_may_end_in_the_stage_that_the_next_one_begins_with() {
     "#]],
     );
     check_ring(2, &format!("{once}    sync();\n{once}"), expect![[""]]);
-    // What comes after the loop in another tensor has nothing to do with its stages.
+    // A statement after the loop that uses another tensor does not depend on the loop's stages.
     check_ring(2, &format!("{once}    copy(s, r);\n    copy(r, gy);\n"), expect![[""]]);
 }
 
@@ -364,7 +364,7 @@ fn a_loop_with_a_condition_may_end_in_any_stage() {
     check_ring(2, &format!("{while_}    sync();\n{after}"), expect![[""]]);
 }
 
-/// What stands under such a condition in one round does not meet what stands under it in another.
+/// A statement under such a condition in one round does not race with a statement under it in another round.
 #[test]
 fn a_counter_is_equal_to_a_number_in_one_round() {
     let body = |first: &str, then: &str| {
@@ -385,7 +385,7 @@ fn a_counter_is_equal_to_a_number_in_one_round() {
     };
     check_turned(&body("j == m / 128", "j == m / 128"), expect![[""]]);
     check_turned(&body("m / 128 == j + 1", "j + 1 == m / 128"), expect![[""]]);
-    // Many rounds come before it; or one round reads what the next one writes.
+    // The reads are in many earlier rounds, or in the round before the write.
     for then in ["j <= m / 128", "j == m / 128 - 1"] {
         check_turned(
             &body("j == m / 128", then),
@@ -400,7 +400,7 @@ fn a_counter_is_equal_to_a_number_in_one_round() {
     }
 }
 
-/// Without its `commit()` a stage of the prologue becomes part of the first group of the loop.
+/// Without its `commit()` a stage of the prologue becomes part of the loop's first group.
 #[test]
 fn a_commit_that_is_missing_is_named() {
     let body = |first: &str, then: &str| {

@@ -1,10 +1,10 @@
-//! Products that no matrix instruction does, although there are some for their types.
+//! Products that no matrix instruction computes, although some exist for their types.
 
 use expect_test::expect;
 
 use super::check;
 
-/// One product of two tiles from memory.
+/// Returns a product of two tiles from memory.
 fn product(dtype: &str, sum: &str, k: u32, threads: u32) -> String {
     format!(
         "kernel product(a: {dtype}[32, {k}], b: {dtype}[32, {k}], c: mut {sum}[32, 32]) grid [1] threads {threads} {{
@@ -45,7 +45,7 @@ fn products_that_fit_or_have_no_matrix_instruction_are_not_told() {
 
 #[test]
 fn what_a_later_target_can_do_is_told() {
-    // A `cast` of these types is beyond it as well.
+    // The target cannot `cast` these types either.
     check(
         "kernel product(a: f8e4m3[32, 32], b: f8e5m2[32, 32], c: mut f32[32, 32]) grid [1] threads 32 {
     let acc = register_tensor(f32, [32, 32]);

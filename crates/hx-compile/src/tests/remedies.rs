@@ -1,10 +1,11 @@
-//! What orders accesses: the least at the place where it is missing, whatever else it would order.
+//! A remedy is the smallest change that orders the accesses, at the place where the order is missing, whatever else another
+//! change would order.
 
 use expect_test::expect;
 
 use super::sync::check_turned;
 
-/// A ring of two stages whose last one is used after the loop; `s` is not used.
+/// Returns a ring of two stages whose last stage is used after the loop. `s` plays no part.
 fn double_buffer(wait: &str, last_wait: &str) -> String {
     format!(
         "    let ring = shared_tensor(f32, [256, 2]);
@@ -130,7 +131,7 @@ fn a_wait_for_one_group_stays_one_for_that() {
     );
 }
 
-/// How many groups a loop closes is for the launch to say; and nothing is repaired in a loop that has nothing to do with it.
+/// Only a launch knows how many groups a loop closes. No remedy goes into a loop that has nothing to do with the hazard.
 #[test]
 fn groups_of_a_loop_of_unknown_length_are_not_counted_on() {
     check_turned(

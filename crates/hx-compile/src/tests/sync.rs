@@ -1,11 +1,11 @@
-//! Races on shared memory, copies that nothing waited for, and barriers that order nothing: each finding with its fix applied.
+//! Races on shared memory, copies without a wait, and barriers that order nothing. Every fix is applied.
 
 use expect_test::{Expect, expect};
 
 use super::{ARCH, check};
 use crate::{check_file, test_db::TestDb};
 
-/// The body of a kernel of 64 threads that has a register tensor `r`, a shared one `s` and the block's index.
+/// Returns a kernel of 64 threads with this body, a register tensor `r`, a shared tensor `s` and the block's index.
 fn with_body(body: &str) -> String {
     format!(
         "kernel k(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {{
@@ -19,7 +19,7 @@ fn with_body(body: &str) -> String {
     )
 }
 
-/// Checks a body, then applies every fix and checks again, until there is nothing to fix: what is left is no error.
+/// Checks a body, then applies every fix and checks again until there is nothing to fix. No error may be left.
 pub(super) fn check_sync(body: &str, expected: Expect) {
     let mut text = with_body(body);
     check(&text, expected);
@@ -41,7 +41,7 @@ pub(super) fn check_sync(body: &str, expected: Expect) {
     panic!("there is always something to fix\n{text}");
 }
 
-/// The same with a tensor `t` that is held in another order than `r`, so that threads read what others wrote.
+/// As [`check_sync`], with a tensor `t` whose order differs from that of `r`, so that threads read what other threads wrote.
 pub(super) fn check_turned(body: &str, expected: Expect) {
     let t = "    let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));\n";
     check_sync(&format!("{t}{body}"), expected);
@@ -154,7 +154,7 @@ fn a_copy_that_nothing_waited_for_is_waited_for() {
               fix: `commit()` after the copies: it closes their group
         "#]],
     );
-    // One group too many stays in flight.
+    // The wait leaves one group too many in flight.
     check_sync(
         "    let s2 = shared_tensor(f32, [256]);
     copy_async(gx, s2);
@@ -177,7 +177,7 @@ fn a_copy_that_nothing_waited_for_is_waited_for() {
     );
 }
 
-/// More groups may be left in flight than there are: the ways to mend the wait are tried from those that there are.
+/// A wait may leave more groups in flight than exist. The search for its remedy starts from the number that exist.
 #[test]
 fn a_wait_for_a_million_groups_waits_for_none() {
     check_sync(
@@ -242,7 +242,8 @@ fn a_buffer_is_not_filled_again_while_it_is_read_or_in_flight() {
     );
 }
 
-/// A ring of more stages than a loop of unknown length is followed: its filling is followed to the end, and so is a loop of known length.
+/// The ring has more stages than a loop of unknown length is followed for. Its filling is followed to the end, and so is a
+/// loop of known length.
 #[test]
 fn a_deep_ring_is_followed_for_as_long_as_copies_are_in_flight() {
     let ring = |most: u32| {
@@ -291,7 +292,7 @@ fn a_deep_ring_is_followed_for_as_long_as_copies_are_in_flight() {
     );
 }
 
-/// What a warp hands to itself needs no barrier of the block; what it hands to another does.
+/// Data that a warp writes and reads itself need no barrier of the block; data for another warp do.
 #[test]
 fn a_barrier_of_warps_orders_what_one_warp_does() {
     let own = "    let t = register_tensor(f32, [256], layout: ((32, 2), 4) : ((1, 128), 32));\n";
@@ -314,7 +315,7 @@ fn a_barrier_of_warps_orders_what_one_warp_does() {
     );
 }
 
-/// A ring that each warp fills for itself: the asynchronous copy is made by the warp that reads it.
+/// Each warp fills a ring for itself: the warp that reads the data also issues the asynchronous copy.
 #[test]
 fn warps_copy_what_they_read_where_they_wait_alone() {
     check_turned(
@@ -342,7 +343,7 @@ fn warps_copy_what_they_read_where_they_wait_alone() {
     );
 }
 
-/// A buffer takes the place of another because a barrier stands between their uses: that barrier is not superfluous.
+/// A buffer takes the place of another because a barrier separates their uses, so that barrier is not superfluous.
 #[test]
 fn a_barrier_that_parts_two_buffers_in_one_place_is_kept() {
     check_turned(
@@ -361,7 +362,7 @@ fn a_barrier_that_parts_two_buffers_in_one_place_is_kept() {
     );
 }
 
-/// A condition that only a launch decides: both ways are followed to the end.
+/// Only a launch decides the condition, so both branches are followed to the end.
 #[test]
 fn a_barrier_under_a_condition_does_not_order_the_other_way() {
     check_turned(
@@ -381,7 +382,7 @@ fn a_barrier_under_a_condition_does_not_order_the_other_way() {
               fix: insert `sync()`
         "#]],
     );
-    // What is written under the same condition needs no other.
+    // A write under the same condition needs no barrier outside of it.
     check_turned(
         "    copy(gx, r);
     if m > 1000 {
@@ -395,7 +396,7 @@ fn a_barrier_under_a_condition_does_not_order_the_other_way() {
     );
 }
 
-/// Where the condition fails the loop does not run, so nothing is told of a way that nobody takes.
+/// The loop does not run if the condition fails, so no finding may concern that path.
 #[test]
 fn a_condition_that_decides_a_loop_as_well_is_not_taken_apart() {
     check_turned(
@@ -459,7 +460,7 @@ fn a_useless_barrier_is_told_wherever_only_a_launch_knows_the_way() {
               fix: remove it
         "#]],
     );
-    // Which stage is read only a launch knows, so the barrier has its use.
+    // Only a launch knows which stage is read, so the barrier is needed.
     check_turned(
         "    let ring = shared_tensor(f32, [256, 4]);
     copy(gx, r);
@@ -475,7 +476,7 @@ fn a_useless_barrier_is_told_wherever_only_a_launch_knows_the_way() {
     );
 }
 
-/// A move of two matrices takes the addresses of sixteen lanes; what the others compute is no access.
+/// A move of two matrices takes the addresses of sixteen lanes. The addresses that the other lanes compute are no accesses.
 #[test]
 fn lanes_that_address_nothing_do_not_race() {
     let text = "kernel k(a: f16[16, 16], b: f16[8, 16], c: mut f16[16, 8]) grid [1] threads 32 {

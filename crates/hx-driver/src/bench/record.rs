@@ -1,4 +1,4 @@
-//! Results of benches as they stand in files, and what changed since such a file was written.
+//! Results of benches in files, and the changes since an earlier file was written.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 
-/// Changes with every incompatible change of the file.
+/// Version of the file format: raised by every incompatible change.
 const FORMAT: u32 = 1;
 
-/// What a machine could do at most, as its user states it.
+/// Peak rates of a machine, as its user states them.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Roofs {
     /// Floating-point operations a second.
@@ -23,7 +23,7 @@ pub struct Roofs {
 }
 
 impl Roofs {
-    /// The larger share of a stated roof that a work reaches; 1 is all of it.
+    /// Returns the larger of the two shares of a stated peak that a work reaches; 1.0 is the peak.
     fn share(&self, work: &Work) -> Option<f64> {
         let of = |rate: Option<f64>, roof: Option<f64>| Some(rate? / roof.filter(|r| *r > 0.0)?);
         let shares = [of(work.flops_per_second(), self.flops), of(work.bytes_per_second(), self.bytes)];
@@ -46,7 +46,7 @@ pub struct BenchFile {
     pub benches: Vec<BenchRecord>,
 }
 
-/// One bench, or one case of it.
+/// A bench, or one case of it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct BenchRecord {
     /// `path::title[case]`.
@@ -54,7 +54,7 @@ pub struct BenchRecord {
     pub groups: Vec<GroupRecord>,
 }
 
-/// Works that were timed in turn.
+/// Works that were timed in turns.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct GroupRecord {
     pub measures: Vec<WorkRecord>,
@@ -69,17 +69,17 @@ pub struct MissingRecord {
     pub reason: String,
 }
 
-/// One work. Times are in microseconds.
+/// A timed work. Times are in microseconds.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WorkRecord {
     pub label: String,
-    /// Which candidate of its kernels it runs; nothing for what the compiler chose.
+    /// The candidate of its kernels that the work runs; `None` for the one that the compiler chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate: Option<u32>,
     pub median_us: Option<f64>,
-    /// A fifth of the runs were faster.
+    /// Quantile 0.2 of the samples.
     pub low_us: Option<f64>,
-    /// A fifth of the runs were slower.
+    /// Quantile 0.8 of the samples.
     pub high_us: Option<f64>,
     pub samples_us: Vec<f64>,
     /// Floating-point operations of one run.
@@ -90,30 +90,30 @@ pub struct WorkRecord {
     pub tflops: Option<f64>,
     /// 10⁹ bytes a second.
     pub gbs: Option<f64>,
-    /// Share of the stated roof.
+    /// The share of the stated peak that the work reaches.
     pub roof_share: Option<f64>,
-    /// Of a measured work, in the order of the baselines; of a candidate against what the compiler chose.
+    /// Comparisons of a measured work with the baselines, in their order; of a candidate with the compiler's choice.
     pub against: Vec<AgainstRecord>,
 }
 
-/// A measured work against another.
+/// Comparison of a measured work with another work.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AgainstRecord {
     pub baseline: String,
-    /// How many times as fast the measured work is.
+    /// Speed of the measured work divided by the baseline's.
     pub ratio: Option<f64>,
     /// `time` or `bandwidth`.
     pub by: String,
-    /// The largest difference of the results, where both wrote the same tensors; nothing where it is infinite.
+    /// The largest absolute difference of the results, if both works wrote the same tensors; `None` if it is infinite.
     pub max_difference: Option<f64>,
-    /// The same in units of the last place of the result's type.
+    /// This difference in units of the last place of the result's type.
     pub max_ulps: Option<f64>,
-    /// Whether both wrote the same tensors.
+    /// Whether both works wrote the same tensors, so that their results were compared.
     pub compared: bool,
 }
 
 impl WorkRecord {
-    /// Its label, and which candidate it is where it is not what the compiler chose.
+    /// Returns the label, followed by the candidate's number unless the work runs the compiler's choice.
     pub fn name(&self) -> String {
         match self.candidate {
             Some(candidate) => format!("{}, candidate {candidate}", self.label),
@@ -123,7 +123,7 @@ impl WorkRecord {
 }
 
 impl BenchFile {
-    /// A file without results.
+    /// Returns a file without results.
     pub fn new(version: &str, machine: &Machine, cold_l2: bool) -> BenchFile {
         let device = match machine {
             Machine::Gpu(gpu) => gpu.info.name.clone(),
@@ -136,14 +136,14 @@ impl BenchFile {
     /// Adds the results of a bench.
     ///
     /// # Errors
-    /// Results that cannot be compared as numbers.
+    /// If results cannot be compared as numbers.
     pub fn add(&mut self, name: &str, groups: &[Group], roofs: &Roofs) -> HostResult<&BenchRecord> {
         let groups = groups.iter().map(|g| group_record(g, roofs)).collect::<HostResult<_>>()?;
         self.benches.push(BenchRecord { name: name.to_owned(), groups });
         self.benches.last().ok_or_else(|| HostError::call("there is no bench"))
     }
 
-    /// The file as text.
+    /// Returns the file as JSON.
     ///
     /// # Errors
     /// Never for results of benches, whose numbers are finite.
@@ -155,7 +155,7 @@ impl BenchFile {
     /// Reads a file that an earlier run wrote.
     ///
     /// # Errors
-    /// A file that is not there or not of this form.
+    /// If the file does not exist or does not have this format.
     pub fn load(path: &Path) -> HostResult<BenchFile> {
         let shown = path.display();
         let text = std::fs::read_to_string(path).map_err(|e| {
@@ -187,7 +187,7 @@ fn group_record(group: &Group, roofs: &Roofs) -> HostResult<GroupRecord> {
                 Compared::Bandwidth => "bandwidth",
             }
             .to_owned(),
-            // JSON has no infinity.
+            // JSON has no infinity: an infinite difference is left out.
             max_difference: c.difference.map(|d| d.absolute).filter(|d| d.is_finite()),
             max_ulps: c.difference.map(|d| d.ulps).filter(|d| d.is_finite()),
             compared: c.difference.is_some(),
@@ -223,19 +223,19 @@ fn work_record(work: &Work, roofs: &Roofs) -> WorkRecord {
     }
 }
 
-/// Whether a difference of medians says something.
+/// Whether the medians of two runs differ significantly.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Faster,
     Slower,
-    /// The middle runs of both overlap.
+    /// The middle samples (quantiles 0.2 to 0.8) of both runs overlap.
     Same,
 }
 
-/// A work that stands in two files.
+/// A work that occurs in two files.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
-    /// Of the bench.
+    /// Name of the bench.
     pub name: String,
     pub label: String,
     /// Medians in microseconds.
@@ -244,7 +244,7 @@ pub struct Change {
     pub verdict: Verdict,
 }
 
-/// What became of the measured works that stand in both files, in the order of the later one.
+/// Compares the measured works that occur in both files, in the order of the later file.
 pub fn changes(before: &BenchFile, after: &BenchFile) -> Vec<Change> {
     let old: BTreeMap<_, _> = measures(before).collect();
     let mut out = Vec::new();
@@ -264,7 +264,7 @@ pub fn changes(before: &BenchFile, after: &BenchFile) -> Vec<Change> {
     out
 }
 
-/// The middle runs of a work.
+/// The middle samples of a work: quantiles 0.2, 0.5 and 0.8.
 struct Span {
     low: f64,
     median: f64,
@@ -277,7 +277,7 @@ impl Span {
     }
 }
 
-/// Which work it is; works of one label are counted.
+/// Identifies a work in a file. `nth` counts the works of a bench that have the same label.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'a> {
     bench: &'a str,

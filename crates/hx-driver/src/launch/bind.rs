@@ -1,6 +1,6 @@
-//! Arguments against the parameters of a kernel's header: count, kind, rank, element type, dimensions, strides, overlap.
+//! Checks arguments against the parameters in a kernel's header: count, kind, rank, element type, dimensions, strides, overlap.
 //!
-//! What depends on compile-time arithmetic, such as `f16[BM * 2]` or a `where`, is checked with the instance.
+//! Checks that need compile-time arithmetic, such as `f16[BM * 2]` or a `where`, happen with the instance.
 
 use std::collections::BTreeMap;
 
@@ -17,32 +17,32 @@ use hx_lower::{CtArgs, CtValue};
 
 use super::{BoundParam, BoundTensor};
 
-/// Kernels count coordinates in 32 bits.
+/// The largest dimension: kernels compute coordinates in 32 bits.
 const DIM_LIMIT: i64 = 1 << 31;
 
-/// Arguments that fit the header.
+/// Arguments that match the header.
 pub(super) struct Prepared {
     pub args: CtArgs,
     /// Dimensions and strides by name.
     pub dims: BTreeMap<Name, i64>,
-    /// In the order of the kernel's parameters.
+    /// Values, in the order of the kernel's parameters.
     pub params: Vec<BoundParam>,
-    /// The argument of each parameter, by position in the request.
+    /// For each parameter, the position of its argument in the request.
     pub sources: Vec<usize>,
-    /// Which candidate was asked for.
+    /// The candidate that the launch requests.
     pub candidate: Option<u32>,
 }
 
-/// Where a dimension got its value.
+/// The value of a dimension, and the place that bound it.
 #[derive(Clone)]
 struct Binding {
     value: i64,
-    /// The parameter and the place in its type.
+    /// The parameter that bound the dimension; `at` is the place in its type.
     param: usize,
     at: ExprId,
 }
 
-/// What the binding of one launch needs at every step.
+/// The kernel's header, which every step of the binding reads.
 pub(super) struct Header<'db> {
     pub db: &'db dyn Db,
     pub kernel: Kernel<'db>,
@@ -65,13 +65,13 @@ impl<'db> Header<'db> {
         Some(Label { file: self.kernel.file(self.db), range, message: message.into() })
     }
 
-    /// A remark at an expression of the header.
+    /// Returns a label at an expression of the header.
     pub(super) fn at_expr(&self, expr: ExprId, message: impl Into<String>) -> Option<Label> {
         let map = signature_source_map(self.db, Item::Kernel(self.kernel))?;
         self.label(map.map.expr(expr), message)
     }
 
-    /// A remark at the type of a parameter.
+    /// Returns a label at the type of a parameter.
     pub(super) fn at_type(&self, param: usize, message: impl Into<String>) -> Option<Label> {
         let map = signature_source_map(self.db, Item::Kernel(self.kernel))?;
         let ty = self.signature.params.get(param)?.ty;
@@ -94,7 +94,7 @@ fn with(error: HostError, label: Option<Label>) -> HostError {
     }
 }
 
-/// Binds the arguments of a launch.
+/// Binds the arguments of a launch to the kernel's parameters.
 pub(super) fn bind<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
@@ -125,7 +125,7 @@ pub(super) fn bind<'db>(
     Ok(Prepared { args, dims, params, sources, candidate: request.candidate })
 }
 
-/// The argument of each parameter, by position in the request.
+/// Returns for each parameter the position of its argument in the request.
 fn assign(header: &Header<'_>, request: &LaunchRequest) -> Result<Vec<usize>, LaunchError> {
     let params = &header.signature.params;
     let mut sources: Vec<Option<usize>> = vec![None; params.len()];
@@ -172,7 +172,7 @@ fn wrong_count(header: &Header<'_>, request: &LaunchRequest) -> LaunchError {
     LaunchError::call(with(error, header.at_name("declared here")))
 }
 
-/// The compile-time arguments that the launch writes.
+/// Checks the compile-time arguments that the launch writes, and returns them.
 fn explicit(header: &Header<'_>, request: &LaunchRequest) -> Result<CtArgs, LaunchError> {
     let mut args = CtArgs::new();
     for (i, (name, value)) in request.generics.iter().enumerate() {
@@ -219,7 +219,7 @@ fn compile_time(value: &Value) -> Result<CtValue, HostError> {
     })
 }
 
-/// Checks one argument and binds what its parameter names.
+/// Checks one argument, and binds the dimensions, strides and compile-time parameters that its parameter names.
 fn param(
     header: &Header<'_>,
     index: usize,
@@ -275,7 +275,7 @@ fn param(
     let strides = match layout.map(|l| &header.signature.store[l]) {
         None => None,
         Some(Expr::Array(strides)) => Some(strides),
-        // Row-major, or a block with a layout that the instance checks: a tensor without gaps either way.
+        // The parameter declares no strides: the tensor is packed, either row-major or in a layout that the instance checks.
         Some(_) => None,
     };
     let stride = match strides {
@@ -303,7 +303,7 @@ fn row_major(extents: &[i64]) -> Vec<i64> {
     strides
 }
 
-/// The element type that a parameter's written type names, if the arguments so far decide it.
+/// Returns the element type that a parameter declares, if the arguments bound so far determine it.
 fn declared_dtype(header: &Header<'_>, index: usize, args: &CtArgs) -> Result<Option<DType>, Name> {
     let ty = header.signature.params[index].ty;
     match header.names.types.get(ty) {
@@ -344,7 +344,7 @@ fn element_type(
     }
 }
 
-/// Binds a dimension or stride that is a name, and compares one that is bound or a literal.
+/// Binds a dimension or stride to `value` if it is an unbound name. Otherwise compares `value` with the bound value or literal.
 fn bind_extent(
     header: &Header<'_>,
     param: usize,
@@ -420,7 +420,7 @@ fn bind_strides(
             );
             return Err(with(error, header.at_expr(expr, "this stride")));
         }
-        // Of a dimension with one element every stride is as good; a name still needs a value.
+        // The stride of a dimension with one element is never used, so a literal need not match. A name still needs a value.
         let literal = matches!(&header.signature.store[expr], Expr::Literal(_));
         if extents[axis] > 1 || !literal {
             bind_extent(
@@ -437,7 +437,7 @@ fn bind_strides(
     Ok(())
 }
 
-/// A number for a parameter without a shape.
+/// Checks a number for a parameter without a shape.
 fn scalar(
     header: &Header<'_>,
     index: usize,
@@ -471,7 +471,7 @@ fn scalar(
     }
 }
 
-/// A written argument shares no memory with any other.
+/// Checks that no argument that the kernel writes shares memory with another argument.
 fn overlaps(
     header: &Header<'_>,
     request: &LaunchRequest,

@@ -1,4 +1,4 @@
-//! What a launch printed, as text, and its failed assertions, as findings: the same words for the simulator and a GPU.
+//! Formats a launch's prints as lines, and its failed assertions as diagnostics, in the same words for the simulator and a GPU.
 
 use hx_base::{Diagnostic, SourceFile, TextRange, codes};
 use hx_compile::{Instance, tile_program};
@@ -11,7 +11,7 @@ use hx_tile::Origin;
 
 use super::Launcher;
 
-/// What is told of a launch besides its results.
+/// The lines that a launch printed, and its failed assertions.
 #[derive(Default)]
 pub(super) struct Told {
     printed: Vec<String>,
@@ -19,7 +19,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// The end of a launch: assertions that do not hold are errors, before others that the launch ended with.
+    /// Ends a launch. Failed assertions are errors, and come before the errors that ended the launch.
     pub(super) fn finish<T>(self, ended: Result<T, LaunchError>) -> Result<(T, Vec<String>), LaunchError> {
         let error = match ended {
             Ok(result) if self.failed.is_empty() => return Ok((result, self.printed)),
@@ -61,7 +61,7 @@ impl<'a> Launcher<'a> {
         Told { printed, failed: contents.failed.iter().map(failure).collect() }
     }
 
-    /// The text of the expression that is printed or asserted, on one line.
+    /// Returns the text of the printed or asserted expression, on one line.
     fn source(&self, instance: Instance<'a>, origin: Origin) -> String {
         let text = self.origin(instance, origin).and_then(|(file, range)| {
             file.text(self.db).get(std::ops::Range::<usize>::from(range)).map(str::to_owned)
@@ -105,7 +105,7 @@ impl<'a> Launcher<'a> {
         found.note(format!("{at}{when}; {} {unit}{s} in all", failed.count))
     }
 
-    /// The calls that a place was inlined by, innermost first.
+    /// Returns the calls through which a place was inlined, innermost first.
     fn calls(&self, instance: Instance<'a>, origin: Origin) -> Vec<(SourceFile, TextRange)> {
         let Ok(lowered) = tile_program(self.db, instance).as_ref() else { return Vec::new() };
         let origins = &lowered.origins;
@@ -119,7 +119,7 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// `text name = value` without what is empty.
+/// Formats `text name = value`, without the parts that are empty.
 fn printed_text(entry: &LogEntry, source: &str, bytes: &[u8]) -> String {
     let Some(value) = &entry.value else { return entry.text.clone() };
     let shown = if value.uniform {
@@ -132,12 +132,12 @@ fn printed_text(entry: &LogEntry, source: &str, bytes: &[u8]) -> String {
     format!("{text}{source} = {shown}")
 }
 
-/// `[0, 1]`: as many numbers as the grid has axes.
+/// Formats a block's index as `[0, 1]`, with one number for each axis of the grid.
 fn block_text(block: [u32; 3], axes: usize) -> String {
     format!("{:?}", &block[..axes])
 }
 
-/// `2nd`, `11th`.
+/// Formats an ordinal: `2nd`, `11th`.
 fn ordinal(n: u32) -> String {
     let ending = match (n % 10, n % 100) {
         (_, 11..=13) => "th",

@@ -1,6 +1,6 @@
-//! All solutions of a kernel as a table: estimated cycles, instructions, and what becomes of one tensor.
+//! Formats all solutions of a kernel as a table: estimated cycles, instructions, and the layouts of one tensor.
 //!
-//! Where solutions have the same instructions, the lines below them show the layouts that tell them apart.
+//! If several solutions have the same instructions, the lines below each show the layouts in which they differ.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,10 +10,10 @@ use hx_tile::{
     unexplored_text,
 };
 
-/// What lines below a candidate begin with, under its cycles.
+/// Indentation of the lines below a candidate, up to its choices.
 const INDENT: &str = "           ";
 
-/// Solutions of `program`, the chosen one first. Below each, the layout of `tensor` and the instructions that touch it.
+/// Formats solutions of `program`, chosen one first. Below each are the layout of `tensor` and the instructions that touch it.
 pub(super) fn table(program: &TileProgram, all: &[Solution], tensor: Option<&str>) -> String {
     let mut text = String::from("candidate     cycles   × best  choices\n");
     let best = all.first().map_or(1.0, |solution| solution.cost.max(1.0));
@@ -41,7 +41,7 @@ pub(super) fn table(program: &TileProgram, all: &[Solution], tensor: Option<&str
     text
 }
 
-/// What becomes of the tensors of that name: their layouts, and the operations that touch them.
+/// Returns the layouts of the tensors of that name, and the operations that touch them.
 fn fate(program: &TileProgram, solution: &Solution, name: &str) -> Vec<String> {
     let program = &*solution.program(program);
     let named: Vec<TensorId> = program.tensor_ids().filter(|id| program.tensor(*id).name == name).collect();
@@ -51,17 +51,17 @@ fn fate(program: &TileProgram, solution: &Solution, name: &str) -> Vec<String> {
     layouts.chain(touching.filter_map(|op| Some(choice_text(program, solution, op)?.0))).collect()
 }
 
-/// Something that a solution decides, in the order in which it is shown.
+/// A decision of a solution. The order of the variants is the order in which decisions are shown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Aspect {
     Register(TensorId),
     Shared(TensorId),
     Choice(OpId),
-    /// What each thread of a copy addresses.
+    /// The addresses that each thread of a copy accesses.
     Addresses(OpId),
 }
 
-/// Everything that a solution decides, as text.
+/// Returns every decision of a solution as text.
 fn aspects(program: &TileProgram, solution: &Solution) -> BTreeMap<Aspect, String> {
     let program = &*solution.program(program);
     let mut out = BTreeMap::new();
@@ -85,7 +85,7 @@ fn aspects(program: &TileProgram, solution: &Solution) -> BTreeMap<Aspect, Strin
     out
 }
 
-/// For each solution the lines that tell it from those with the same summary; none where no other has it.
+/// Returns for each solution the lines that distinguish it from other solutions with the same summary; none if no other has it.
 fn told_apart(program: &TileProgram, all: &[Solution], summaries: &[String]) -> Vec<Vec<String>> {
     let mut told = vec![Vec::new(); all.len()];
     let mut alike: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
@@ -103,7 +103,7 @@ fn told_apart(program: &TileProgram, all: &[Solution], summaries: &[String]) -> 
     told
 }
 
-/// A few aspects by which all members of a group differ: each time the one that parts most of those still alike.
+/// Chooses a few aspects that distinguish all members of a group: greedily, the one that splits the remaining classes most.
 fn telling(group: &[BTreeMap<Aspect, String>]) -> Vec<Aspect> {
     let mut keys: Vec<Aspect> = group.iter().flat_map(BTreeMap::keys).copied().collect();
     keys.sort_unstable();
@@ -126,7 +126,7 @@ fn telling(group: &[BTreeMap<Aspect, String>]) -> Vec<Aspect> {
     chosen
 }
 
-/// The classes of members when an aspect parts them further, and how many there are.
+/// Refines the classes of members by an aspect. Returns the class of each member, and the number of classes.
 fn parted(classes: &[usize], group: &[BTreeMap<Aspect, String>], by: Aspect) -> (Vec<usize>, usize) {
     let mut seen: BTreeMap<(usize, Option<&String>), usize> = BTreeMap::new();
     let mut out = Vec::with_capacity(group.len());

@@ -1,4 +1,4 @@
-//! What each rule makes of its code.
+//! Tests the layout of each rule.
 
 use expect_test::{Expect, expect};
 use hx_fmt::{FormatError, format};
@@ -413,7 +413,7 @@ fn a_comma_that_parts_a_clause_from_a_range_stays() {
     );
 }
 
-/// As deep and as long as the parser allows.
+/// Code of the maximal depth and length that the parser allows is formatted.
 #[test]
 fn deep_code_is_formatted() {
     let deep = [

@@ -1,4 +1,4 @@
-//! The suites of `hx-fmt`, in one binary.
+//! The test suites of `hx-fmt`, in one binary.
 
 mod layout;
 mod programs;

@@ -1,4 +1,4 @@
-//! Calls: what is called, and with which arguments.
+//! Diagnostics of calls: the callee and the arguments.
 
 use hx_base::{Applicability, Diagnostic, TextRange, codes};
 
@@ -53,7 +53,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
     })
 }
 
-/// A compile-time argument without a name: the parameter of its place is probably meant.
+/// Reports a compile-time argument without a name, and suggests the parameter at its position.
 fn nameless(at: &Reporter<'_>, range: TextRange, index: usize, callee: &Name, known: &[Name]) -> Diagnostic {
     let message = "found a compile-time argument without a name, wanted `NAME = value`";
     let found = at.diagnostic(&codes::UNKNOWN_ARGUMENT, range, message);
@@ -119,7 +119,7 @@ fn arguments(
     }
 }
 
-/// The built-in function that a call means: a definition of the same name hides it, but not from a method call.
+/// Returns the built-in function that a call means. A definition of the same name hides the built-in, except in a method call.
 fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<&'static crate::Builtin> {
     let (store, names) = at.contents();
     match &store[call] {
@@ -132,7 +132,7 @@ fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<&'static crate::Builtin> 
     }
 }
 
-/// The names of the parameters of what a call means.
+/// Returns the names of the parameters of the function that a call means.
 fn parameters(at: &Reporter<'_>, call: ExprId) -> Vec<Name> {
     if let Some(b) = built_in(at, call) {
         return b.params.unwrap_or_default().iter().map(|p| Name::new(p.name)).collect();
@@ -147,7 +147,7 @@ fn parameters(at: &Reporter<'_>, call: ExprId) -> Vec<Name> {
     params.iter().map(|param| param.name.clone()).collect()
 }
 
-/// Says that a name means a definition and not the built-in function that it would mean without the definition.
+/// Adds a note that the name means a definition, which hides the built-in function of that name.
 fn hiding(at: &Reporter<'_>, callee: ExprId, found: Diagnostic) -> Diagnostic {
     let (store, names) = at.contents();
     let Expr::Path { path, .. } = &store[callee] else { return found };

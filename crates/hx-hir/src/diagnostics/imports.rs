@@ -1,4 +1,4 @@
-//! Imports that lead nowhere, with what was probably meant, and imports that nothing uses.
+//! Diagnostics of imports that lead nowhere, with the path that was probably meant, and of unused imports.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use hx_syntax::{AstNode as _, SyntaxKind, SyntaxNode, ast};
 use super::names::replaced;
 use crate::{Db, Import, Name, absolute_path, collect, file_items, imports, item_names};
 
-/// More names than this are not listed.
+/// The names of a module are listed only if there are at most this many.
 const MOST_NAMES: usize = 8;
 
 pub(super) fn report(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
@@ -24,7 +24,7 @@ pub(super) fn report(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let used = used.get_or_insert_with(|| first_names(&parse(db, file).syntax_node()));
-        // What a cell brings in is there for the cells to come.
+        // Later cells may use the imports of a cell.
         if file.kind(db) != FileKind::Cell && !import.name.starts_with('_') && !used.contains(&import.name) {
             out.push(unused(db, file, import, range));
         }
@@ -62,7 +62,7 @@ fn unresolved(db: &dyn Db, file: SourceFile, import: &Import, range: TextRange) 
     }
 }
 
-/// The module is there, the item is not.
+/// Explains an import whose module exists but has no such item.
 fn in_module(db: &dyn Db, found: Diagnostic, module: &str, last: &Name, items: &[Name]) -> Diagnostic {
     let file = found.primary.file;
     match nearest(last, items.iter().map(Name::as_str)) {
@@ -78,14 +78,14 @@ fn in_module(db: &dyn Db, found: Diagnostic, module: &str, last: &Name, items: &
     }
 }
 
-/// A path that was probably meant; as a fix, where the whole path is written in one place.
+/// Suggests the path that was probably meant, with a fix if the whole path is written in one place.
 fn offered(found: Diagnostic, text: &str, path: &str, near: &str) -> Diagnostic {
     let range = found.primary.range;
     let found = found.help(format!("`{near}` is near in spelling"));
     if &text[range] == path { replaced(found, range, near) } else { found }
 }
 
-/// The files that a file can name: those of the standard library, and those beside and below it.
+/// Returns the modules that a file can name: those of the standard library, and those beside and below the file.
 fn modules_seen(db: &dyn Db, file: SourceFile) -> Vec<String> {
     let folder = file.path(db).rsplit_once('/').map_or("", |(folder, _)| folder);
     let files = module_files(db, db.workspace()).iter().filter(|(_, other)| **other != file);
@@ -102,7 +102,7 @@ fn modules_seen(db: &dyn Db, file: SourceFile) -> Vec<String> {
     files.filter_map(|(key, _)| module(key)).collect()
 }
 
-/// The first names of all paths but those of imports.
+/// Returns the first names of all paths except those of imports.
 fn first_names(tree: &SyntaxNode) -> BTreeSet<Name> {
     let items = tree.children().filter(|item| item.kind() != SyntaxKind::USE);
     let paths = items.flat_map(|item| item.descendants()).filter_map(ast::Path::cast);
@@ -118,7 +118,7 @@ fn unused(db: &dyn Db, file: SourceFile, import: &Import, range: TextRange) -> D
     }
 }
 
-/// What to remove so that the import of this path is gone: its part of a list, or the whole `use` with its line.
+/// Returns the text to remove so that the import of this path disappears: its part of a list, or the whole `use` with its line.
 fn removed(db: &dyn Db, file: SourceFile, path: TextRange) -> Option<TextRange> {
     let tree = parse(db, file).syntax_node();
     let trees = tree.descendants().filter_map(ast::UseTree::cast);

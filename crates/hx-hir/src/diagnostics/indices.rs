@@ -1,5 +1,5 @@
-//! How many modes a tensor has, how many of them were given an index, and where the tensor comes from: what explains that too
-//! many modes, or modes of the wrong extent, are left.
+//! Explains a tensor that has too many modes, or modes of the wrong extent: the number of its modes, the number of indices
+//! given, and where the tensor was made.
 
 use hx_base::Diagnostic;
 
@@ -9,7 +9,7 @@ use crate::{
     shape_text,
 };
 
-/// A tensor with an index that does not name all of its modes.
+/// A tensor with an index that does not cover all of its modes.
 pub(super) struct Indexed<'a> {
     base: ExprId,
     shape: &'a [Extent],
@@ -17,7 +17,8 @@ pub(super) struct Indexed<'a> {
 }
 
 impl Reporter<'_> {
-    /// The tensor and the index that gave the value of an expression of the body, if the index leaves modes out.
+    /// Returns the tensor and the index behind an expression of the body, if the index leaves modes out. Follows a local to its
+    /// value.
     pub(super) fn indexed(&self, expr: ExprId) -> Option<Indexed<'_>> {
         if self.in_signature {
             return None;
@@ -29,7 +30,7 @@ impl Reporter<'_> {
         (given < t.shape.len()).then_some(Indexed { base: *base, shape: &t.shape, given })
     }
 
-    /// The same finding with the modes of the tensor, the number of indices, and where the tensor was made.
+    /// Adds the modes of the tensor, the number of indices, and where the tensor was made.
     pub(super) fn explain_indexed(&self, found: Diagnostic, indexed: &Indexed<'_>) -> Diagnostic {
         let (modes, given) = (indexed.shape.len(), indexed.given);
         let verb = if given == 1 { "is" } else { "are" };
@@ -47,7 +48,7 @@ impl Reporter<'_> {
             .help("a mode without an index stays whole: an integer in its place drops it, as in `t[.., i]`")
     }
 
-    /// The same finding with the place where a local was bound to its value.
+    /// Adds the place where a local was bound to its value.
     pub(super) fn made(&self, found: Diagnostic, expr: ExprId) -> Diagnostic {
         if self.in_signature {
             return found;
@@ -56,7 +57,7 @@ impl Reporter<'_> {
         if source == expr { found } else { found.also(self.file(), self.expr(source), "made here") }
     }
 
-    /// The value that a local was bound to; any other expression is its own source.
+    /// Returns the value that a local was bound to; any other expression is its own source.
     fn source(&self, store: &ExprStore, expr: ExprId) -> ExprId {
         match body_names(self.db, self.item).exprs.get(expr) {
             Some(Resolution::Local(pat)) => bound_value(store, *pat).unwrap_or(expr),
@@ -72,7 +73,7 @@ fn bound_value(store: &ExprStore, local: PatId) -> Option<ExprId> {
     })
 }
 
-/// `1 index`, `2 indices`.
+/// Formats a count: `1 index`, `2 indices`.
 pub(super) fn index_count(n: usize) -> String {
     if n == 1 { "1 index".to_owned() } else { format!("{n} indices") }
 }

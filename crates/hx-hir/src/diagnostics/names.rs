@@ -1,4 +1,4 @@
-//! HX01xx: names that mean nothing, or nothing here.
+//! HX01xx: names without a meaning, or without one in this place.
 
 use hx_base::{Applicability, Diagnostic, codes};
 use hx_dtype::DType;
@@ -15,7 +15,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
     match problem {
         NameProblem::Unknown { expr, path, called, scope } => {
             let range = at.expr(*expr);
-            // A path with compile-time arguments is longer than its name.
+            // The range of a path includes its compile-time arguments; the label covers the path alone.
             let range = range_of_path(at, range, path);
             let mut found =
                 at.diagnostic(&codes::UNKNOWN_NAME, range, format!("nothing in scope is called `{path}`"));
@@ -92,7 +92,7 @@ fn diagnostic(at: &Reporter<'_>, problem: &NameProblem) -> Diagnostic {
     }
 }
 
-/// What a name of another language is here, where a value or function is wanted.
+/// Finds the equivalent of another language's name, where a value or function is expected.
 fn foreign_value(path: &Path) -> Option<&'static Foreign> {
     let name = path.segments.first()?;
     foreign(name, ForeignPlace::Name).or_else(|| foreign(path.as_name()?, ForeignPlace::Type))
@@ -109,12 +109,12 @@ fn explain_foreign(found: Diagnostic, range: hx_base::TextRange, row: &Foreign) 
     }
 }
 
-/// The same finding with a fix that writes another name.
+/// Adds a fix that writes another name.
 pub(super) fn replaced(found: Diagnostic, range: hx_base::TextRange, by: &str) -> Diagnostic {
     found.fix(format!("replace it by `{by}`"), range, by, Applicability::Maybe)
 }
 
-/// The part of a range that is the path itself.
+/// Returns the part of a range that is the path itself.
 pub(super) fn range_of_path(at: &Reporter<'_>, range: hx_base::TextRange, path: &Path) -> hx_base::TextRange {
     let (text, path) = (at.text(range), path.to_string());
     match text.find(&path) {
@@ -160,7 +160,7 @@ mod tests {
         };
         for row in foreign_words() {
             assert!(row.instead.is_none_or(|word| known(word, row.place)), "{}", row.word);
-            // What the language has itself is no word of another one, but for what only the host has.
+            // A foreign word must not be a name that device code already has. It may be a name that only the host has.
             let own = row.place == ForeignPlace::Name && builtin(row.word, Place::Device).is_some();
             assert!(!own, "{}", row.word);
         }

@@ -1,4 +1,4 @@
-//! Shapes, ranks and indices.
+//! Diagnostics of shapes, ranks and indices.
 
 use hx_base::{Applicability, Diagnostic, TextRange, codes};
 
@@ -6,7 +6,7 @@ use super::Reporter;
 use super::indices::index_count;
 use crate::{Expr, ExprId, Extent, MAX_THREADS, TypeProblem, WARP, body_of, shape_text};
 
-/// The shapes that a product takes.
+/// The shapes that a matrix product accepts.
 pub const GEMM_SHAPES: &str =
     "`gemm(c, a, b)` wants `c[M, N]`, `a[M, K]` and `b[N, K]`, or all three with the same mode after them";
 
@@ -92,7 +92,7 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
     })
 }
 
-/// The modes of extent 1 that let one of two shapes be broadcast along the other, each way as a fix: only what then fits.
+/// Suggests the modes of extent 1 with which the shorter shape broadcasts to the longer one. Each fitting placement is a fix.
 fn new_modes(
     at: &Reporter<'_>,
     found: Diagnostic,
@@ -108,7 +108,7 @@ fn new_modes(
     if !ways.is_empty() {
         found = found.help("shapes are broadcast along modes of extent 1, and `new` in an index makes one");
     }
-    // An index behind anything else would belong to a part of it.
+    // After any other expression, the index would apply to only a part of it.
     let simple = !at.in_signature
         && matches!(body_of(at.db, at.item).store[few.0], Expr::Path { .. } | Expr::Call { .. });
     for way in ways.into_iter().filter(|_| simple) {
@@ -124,8 +124,8 @@ fn new_modes(
     found
 }
 
-/// The indices that put the modes of a shape under those of a longer one with the same extents, `new` under the others; those of
-/// the last modes first, as NumPy has it.
+/// Returns the indices that align the modes of `few` with modes of the same extents in `many`, with `new` for the other modes.
+/// Placements at the last modes come first, as in NumPy.
 fn placements(few: &[Extent], many: &[Extent]) -> Vec<Vec<&'static str>> {
     let Some((last, rest)) = many.split_last() else {
         return if few.is_empty() { vec![Vec::new()] } else { Vec::new() };
@@ -148,7 +148,7 @@ fn placements(few: &[Extent], many: &[Extent]) -> Vec<Vec<&'static str>> {
     ways
 }
 
-/// Offers these numbers of threads where the number is written at the place itself.
+/// Offers these numbers of threads as fixes, if the place holds a literal number.
 fn other_threads(at: &Reporter<'_>, found: Diagnostic, numbers: &[i64]) -> Diagnostic {
     let range = found.primary.range;
     if at.text(range).parse::<i64>().is_err() {

@@ -1,4 +1,4 @@
-//! Types, element types, memories, and what may be written.
+//! Diagnostics of types, element types, memories and mutability.
 
 use hx_base::{Applicability, Diagnostic, Edit, Fix, codes};
 
@@ -143,7 +143,7 @@ fn not_mutable(at: &Reporter<'_>, expr: crate::ExprId, param: Option<u32>, gathe
     let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(expr), message);
     let place = at.signature.and_then(|s| s.map.type_ref(ty));
     let Some(range) = place.map(|r| r + at.item.offset(at.db)) else { return found };
-    // `mut` comes after the memory, if one is named.
+    // `mut` follows the memory, if the type names one.
     let text = at.text(range);
     let space =
         ["global", "shared", "register"].iter().find(|w| text.starts_with(**w)).map_or(0, |w| w.len());

@@ -1,4 +1,4 @@
-//! Calls on the device: primitives by the table of built-in names, and tile functions.
+//! Calls on the device: primitives from the table of built-in names, and tile functions.
 
 use hx_dtype::DType;
 use hx_index::Expr as Value;
@@ -10,7 +10,7 @@ use crate::{
     signature_types,
 };
 
-/// An argument: its place and its type.
+/// An argument with its type.
 type Given = (ExprId, Ty);
 
 impl<'a> Infer<'a> {
@@ -54,7 +54,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The argument of each parameter; what does not fit is reported.
+    /// Returns the argument of each parameter, and reports the arguments that do not fit.
     pub(super) fn args(
         &mut self,
         call: ExprId,
@@ -200,7 +200,7 @@ impl<'a> Infer<'a> {
             (Ty::Tensor(t), Some(elem)) => {
                 Ty::Tensor(TensorTy { elem, space: MemorySpace::Register, mutable: true, param: None, ..t })
             }
-            // A narrower integer may wrap; its value is left to the lowering.
+            // A narrower integer may wrap; only the lowering computes its value.
             (Ty::Int(value), Some(Elem::Known(DType::I64))) => Ty::Int(value),
             (Ty::Int(_) | Ty::Float(_) | Ty::Bool, Some(Elem::Known(dtype))) => scalar_ty(dtype),
             (Ty::Int(_) | Ty::Float(_) | Ty::Bool, Some(_)) => Ty::Unknown,
@@ -245,7 +245,7 @@ impl<'a> Infer<'a> {
         self.out.writes.unknown |= c.1.is_quiet();
         for (at, ty) in [&c, &a, &b] {
             let Ok(t) = self.want_tensor(*at, ty) else { return Ty::Unit };
-            // With a third mode it is a batch of products; the result decides.
+            // A third mode makes a batch of products. The result tensor determines the number of modes.
             let modes = tensors.first().map_or(t.shape.len().clamp(2, 3), |c: &TensorTy| c.shape.len());
             if t.shape.len() != modes {
                 let wanted = format!("{modes} modes for `gemm`");
@@ -297,7 +297,7 @@ impl<'a> Infer<'a> {
         Ty::Unit
     }
 
-    /// The common type of two operands of an elementwise function.
+    /// Returns the common type of two operands of an elementwise function.
     fn join(&mut self, id: ExprId, (x_at, x): Given, (y_at, y): Given) -> Ty {
         match (x, y) {
             (Ty::Error, _) | (_, Ty::Error) => Ty::Error,
@@ -391,7 +391,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The shape stays; the axis has to be one of it.
+    /// Infers the type of a scan: the shape of `t` is kept, and the axis must be one of its modes.
     fn scan(&mut self, t: &Given, axis: &Given) -> Ty {
         match (self.reduce(t, axis), &t.1) {
             (Ty::Tensor(found), Ty::Tensor(t)) => Ty::Tensor(TensorTy { shape: t.shape.clone(), ..found }),
@@ -425,7 +425,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// A call of a tile function: arguments against parameters, and what it gives.
+    /// Checks a call of a tile function: the arguments against the parameters. Returns the type of the result.
     fn function(
         &mut self,
         id: ExprId,
@@ -461,12 +461,12 @@ impl<'a> Infer<'a> {
         }
         let given: Vec<Ty> = given.into_iter().flatten().map(|(_, ty)| ty).collect();
         match (self.returned(function, generics, &given), lifted) {
-            // A function of numbers works on every element.
+            // A function of numbers applied to a tensor works on every element.
             (number @ (Ty::Int(_) | Ty::Float(_) | Ty::Bool), Some((_, t))) => {
                 let elem = match number {
                     Ty::Float(Some(elem @ Elem::Known(_))) => elem,
                     Ty::Bool => Elem::Known(DType::Bool),
-                    // The type of an integer says nothing of its width.
+                    // The type of an integer does not give its width.
                     Ty::Int(_) if matches!(t.elem, Elem::Known(dtype) if !dtype.is_int()) => Elem::Unknown,
                     _ => t.elem.clone(),
                 };
@@ -476,7 +476,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Compile-time arguments are passed by names that parameters have.
+    /// Checks that compile-time arguments have names, and that the callee has parameters of these names.
     pub(super) fn generic_args(
         &mut self,
         path: ExprId,
@@ -498,7 +498,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// What is no item has no compile-time parameters; the numbers of a `swizzle` are its own.
+    /// Refuses compile-time arguments of anything that is not an item. The numbers of `swizzle` are the exception.
     pub(super) fn no_generic_args(&mut self, callee: ExprId, generics: &[GenericArg]) {
         if let Expr::Path { path, .. } = &self.store[callee]
             && path.as_name().is_none_or(|name| name != "swizzle")
@@ -507,7 +507,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Checks one argument; gives the tensor, if it is one.
+    /// Checks one argument. Returns its type if it is a tensor.
     fn argument(&mut self, at: ExprId, found: &Ty, wanted: &Ty) -> Option<TensorTy> {
         match (found, wanted) {
             (Ty::Tensor(found), Ty::Tensor(wanted)) => {
@@ -544,7 +544,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// What the function gives, with its dimensions and compile-time parameters bound by the call.
+    /// Returns the type of the function's result, with its dimensions and compile-time parameters bound by the call.
     fn returned(&mut self, function: Function<'a>, generics: &[GenericArg], given: &[Ty]) -> Ty {
         let item = Item::Function(function);
         let sig = fn_signature(self.db, function);
@@ -552,7 +552,7 @@ impl<'a> Infer<'a> {
         let names = &signature_names(self.db, item).names;
         let types = signature_types(self.db, item);
         if types.problems.iter().any(|problem| matches!(problem, TypeProblem::Recursion { .. })) {
-            // What it gives needs what it gives.
+            // The return type depends on itself.
             return Ty::Error;
         }
         let mut inner = Infer::new(self.db, item, &sig.store, names);
@@ -594,7 +594,7 @@ impl<'a> Infer<'a> {
         inner.type_of(ret, Some(MemorySpace::Register)).unwrap_or(Ty::Unknown)
     }
 
-    /// Whether the item is a kernel, for host calls.
+    /// Returns the item if it is a kernel, for host calls.
     pub(super) fn kernel_of(&self, key: &ItemKey) -> Option<crate::Kernel<'a>> {
         match key.find(self.db)? {
             Item::Kernel(kernel) => Some(kernel),

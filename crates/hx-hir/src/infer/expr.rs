@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl<'a> Infer<'a> {
-    /// The type of an expression, which is kept.
+    /// Infers and records the type of an expression.
     pub(super) fn expr(&mut self, id: ExprId) -> Ty {
         let ty = self.expr_inner(id);
         self.out.exprs.insert(id, ty.clone());
@@ -65,7 +65,7 @@ impl<'a> Infer<'a> {
             Expr::New => Ty::New,
             Expr::Wildcard => Ty::Unknown,
             Expr::Closure { body, .. } => {
-                // Its parameters have the types that the operator gives them, which is checked where it is applied.
+                // The operator determines the types of a closure's parameters, and its application checks them.
                 self.expr(*body);
                 Ty::Closure
             }
@@ -107,18 +107,18 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The integer, or an error that has been reported.
+    /// Returns the type if it is an integer; otherwise reports an error.
     pub(super) fn want_int(&mut self, expr: ExprId, found: &Ty) -> Ty {
         match found {
             Ty::Int(_) => found.clone(),
             quiet if quiet.is_quiet() => quiet.clone(),
-            // A one-element read of a tensor.
+            // A tensor without modes is a read of one element.
             Ty::Tensor(t) if t.shape.is_empty() => Ty::Int(None),
             other => self.report(TypeProblem::Mismatch { expr, found: other.clone(), wanted: "an integer" }),
         }
     }
 
-    /// An integer where an extent is wanted.
+    /// Infers the value of an extent; `None` if it is unknown or not an integer.
     pub(super) fn extent(&mut self, expr: ExprId) -> Extent {
         let found = self.expr(expr);
         match self.want_int(expr, &found) {
@@ -141,7 +141,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The result of an elementwise operation on one tensor: a new register tensor.
+    /// Returns the result type of an elementwise operation on one tensor: a new register tensor.
     pub(super) fn elementwise(&mut self, operand: ExprId, t: TensorTy, op: &str) -> Ty {
         if t.shape.is_empty() {
             return Ty::Unknown;
@@ -160,7 +160,8 @@ impl<'a> Infer<'a> {
     fn binary(&mut self, id: ExprId, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> Ty {
         let (a, b) = (self.expr(lhs), self.expr(rhs));
         if a.is_quiet() || b.is_quiet() {
-            // The kind of the result is known all the same.
+            // An operand is unknown or an error. A comparison without tensors is a condition all the same, so its type is
+            // `Unknown`, not `Error`.
             return match op {
                 BinaryOp::Cmp(_) if !matches!((&a, &b), (Ty::Tensor(_), _) | (_, Ty::Tensor(_))) => {
                     Ty::Unknown
@@ -214,7 +215,7 @@ impl<'a> Infer<'a> {
         }
         let (Some(a), Some(b)) = (a, b) else { return Ty::Int(None) };
         if a.is_larger_than(MAX_TERMS) || b.is_larger_than(MAX_TERMS) {
-            // Instances report it, where nothing shorter is known of the value.
+            // Instances report it, unless facts simplify the value there.
             return Ty::Int(None);
         }
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
@@ -237,7 +238,7 @@ impl<'a> Infer<'a> {
         }))
     }
 
-    /// An operator with a tensor on at least one side: elementwise, with broadcasting.
+    /// Infers an operator with a tensor on at least one side: elementwise, with broadcasting.
     fn tensor_binary(
         &mut self,
         id: ExprId,
@@ -306,7 +307,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The shape of an elementwise operation: extents agree, or one of them is 1.
+    /// Returns the shape of an elementwise operation: in each mode the extents must be equal, or one of them is 1.
     pub(super) fn broadcast(
         &mut self,
         id: ExprId,

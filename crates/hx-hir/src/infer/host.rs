@@ -1,10 +1,10 @@
-//! Host code: calls are checked for their arguments; values have types only when they run.
+//! Host code: calls are checked for their arguments. Host values get their types at run time.
 
 use super::Infer;
 use crate::{Expr, ExprId, Name, Need, Resolution, Ty, builtin_params, kernel_signature};
 
 impl Infer<'_> {
-    /// Looks at every call of the body, wherever it is.
+    /// Checks every call of the body, at any depth.
     pub(super) fn host(&mut self) {
         let calls: Vec<ExprId> = self
             .store
@@ -28,7 +28,7 @@ impl Infer<'_> {
             self.no_generic_args(*callee, generics);
         }
         match resolution {
-            // What is in parentheses behind `swizzle<…>` is what the layout is applied to.
+            // In `swizzle<…>(i)` the parentheses hold a coordinate that the swizzle is applied to, not arguments of `swizzle`.
             Some(Resolution::Builtin(b)) if b.name() == "swizzle" => {}
             Some(Resolution::Builtin(b)) => match b.get().params {
                 Some(params) => {

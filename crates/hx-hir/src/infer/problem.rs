@@ -1,20 +1,20 @@
-//! What inference finds wrong, as facts by id.
+//! The errors that inference finds, as facts about ids.
 
 use hx_dtype::DType;
 use hx_index::Expr as Value;
 
 use crate::{ArgProblem, Elem, ExprId, Extent, MemorySpace, Name, PatId, Ty};
 
-/// A block has no more threads than this on any target.
+/// The largest number of threads of a block on any target.
 pub const MAX_THREADS: i64 = 1024;
-/// A value of compile time has at most this many parts: numbers, types and the like in all its tuples and arrays.
+/// The largest number of parts of a compile-time value. Each number, type and the like in its tuples and arrays counts as one.
 pub const MAX_PARTS: usize = 1 << 14;
-/// Arithmetic is done on symbolic integers of at most this many terms and factors.
+/// The largest number of terms and factors of a symbolic integer in arithmetic.
 pub const MAX_TERMS: usize = 512;
-/// The threads of a warp on every target: those of a block are a multiple of it.
+/// The number of threads of a warp on every target; a block has a multiple of it.
 pub const WARP: i64 = 32;
 
-/// One thing that is wrong in a body or signature. Ids are those of the store that the result belongs to.
+/// An error in a body or signature. Its ids refer to the store of the result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TypeProblem {
     /// The arguments of a call do not fit its parameters.
@@ -24,7 +24,7 @@ pub enum TypeProblem {
         problem: ArgProblem,
         labels: Vec<Option<Name>>,
     },
-    /// A compile-time argument has no name, or one that no parameter has.
+    /// A compile-time argument has no name, or a name that no parameter has.
     UnknownGeneric {
         path: ExprId,
         index: usize,
@@ -36,17 +36,17 @@ pub enum TypeProblem {
         callee: ExprId,
         found: Ty,
     },
-    /// A kernel is launched from device code.
+    /// Device code launches a kernel.
     KernelCall {
         callee: ExprId,
         name: Name,
     },
-    /// A function stands where a value is wanted.
+    /// A function is used as a value.
     FunctionAsValue {
         expr: ExprId,
         name: Name,
     },
-    /// A file or a kind stands where a value is wanted.
+    /// A file or a kind is used as a value.
     NoValue {
         expr: ExprId,
     },
@@ -55,7 +55,7 @@ pub enum TypeProblem {
         found: Ty,
         wanted: &'static str,
     },
-    /// The type of a value and the one that was written for it.
+    /// The type of a value does not match its annotation.
     Annotation {
         expr: ExprId,
         found: Ty,
@@ -75,7 +75,7 @@ pub enum TypeProblem {
     },
     Shapes {
         expr: ExprId,
-        /// The operation is elementwise: extents of 1 would be broadcast.
+        /// The operation is elementwise, so extents of 1 would broadcast.
         broadcasts: bool,
         left: (ExprId, Vec<Extent>),
         right: (ExprId, Vec<Extent>),
@@ -107,7 +107,7 @@ pub enum TypeProblem {
     NotMutable {
         expr: ExprId,
         param: Option<u32>,
-        /// It is a view that `gather` made.
+        /// The tensor is a view made by `gather`.
         gathered: bool,
     },
     Memory {
@@ -116,7 +116,7 @@ pub enum TypeProblem {
         wanted: &'static str,
         operation: String,
     },
-    /// Known only at launch or in the block.
+    /// The value is known only at launch or within the block.
     NotConstant {
         expr: ExprId,
         value: Value,
@@ -128,7 +128,7 @@ pub enum TypeProblem {
     NotUniform {
         expr: ExprId,
     },
-    /// A pattern takes apart what has not that many parts.
+    /// A pattern has a number of parts that the value does not have.
     Pattern {
         pat: PatId,
         found: Ty,
@@ -139,7 +139,7 @@ pub enum TypeProblem {
         base: Ty,
         name: Name,
     },
-    /// Only names can be assigned to.
+    /// An assignment to an expression that is no name.
     NotAPlace {
         expr: ExprId,
     },
@@ -152,7 +152,7 @@ pub enum TypeProblem {
         expr: ExprId,
         found: Ty,
     },
-    /// A constant that needs its own value, or a function that calls itself.
+    /// A constant that depends on itself, or a function that calls itself.
     Recursion {
         expr: ExprId,
         name: Name,
@@ -167,7 +167,7 @@ pub enum TypeProblem {
     Overflow {
         expr: ExprId,
     },
-    /// A clause that the header lacks.
+    /// The header lacks a clause.
     MissingClause {
         clause: &'static str,
     },

@@ -15,15 +15,15 @@ use crate::{
 pub struct SignatureTypes {
     pub generics: Vec<Ty>,
     pub params: Vec<Ty>,
-    /// Of a function: what it gives; nothing if it says nothing.
+    /// The return type of a function; `None` if it declares none.
     pub ret: Option<Ty>,
-    /// How many axes the grid of a kernel has.
+    /// The number of axes of a kernel's grid.
     pub grid_rank: Option<usize>,
     pub exprs: ArenaMap<ExprId, Ty>,
     pub problems: Vec<TypeProblem>,
 }
 
-/// The types of the signature of a kernel or function; nothing for other items.
+/// Infers the types of the signature of a kernel or function; empty for other items.
 #[salsa::tracked(cycle_result = signature_circle)]
 pub fn signature_types<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureTypes {
     let names = &signature_names(db, item).names;
@@ -50,7 +50,8 @@ pub fn signature_types<'db>(db: &'db dyn Db, item: Item<'db>) -> SignatureTypes 
     }
 }
 
-/// What is known of a signature whose types call functions whose signatures lead back to it: nothing but that.
+/// Returns the types of a signature whose types call functions whose signatures lead back to it: errors only, and a report for
+/// each call on the circle.
 fn signature_circle<'db>(db: &'db dyn Db, _id: salsa::Id, item: Item<'db>) -> SignatureTypes {
     let (generics, params) = match item {
         Item::Kernel(kernel) => {
@@ -77,13 +78,13 @@ fn signature_circle<'db>(db: &'db dyn Db, _id: salsa::Id, item: Item<'db>) -> Si
     }
 }
 
-/// The items that a signature mentions, each where it does.
+/// Returns the items that a signature mentions, each with the expression that names it.
 fn mentioned<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<(ExprId, ItemKey)> {
     let names = signature_names(db, item).names.exprs.iter();
     names.filter_map(|(expr, found)| Some((expr, found.item()?.clone()))).collect()
 }
 
-/// Whether the signature of `from` is that of `to`, or mentions an item whose signature leads there.
+/// Reports whether `from` is `to`, or its signature leads to `to` through the items that it mentions.
 fn leads_to<'db>(db: &'db dyn Db, from: Item<'db>, to: Item<'db>) -> bool {
     let (mut seen, mut next) = (vec![from], 0);
     while let Some(item) = seen.get(next).copied() {
@@ -122,13 +123,13 @@ impl<'a> Infer<'a> {
                     wanted
                 }
                 (Some(kind), None) | (None, Some(kind)) => kind,
-                // Without a kind and a default it is an integer.
+                // A parameter without a kind and a default is an integer.
                 (None, None) => Ty::Int(None),
             };
             let ty = Infer::generic_ty(&generic.name, &kind);
             self.generics.push(ty);
         }
-        // Scalars first: shapes may mention them.
+        // Scalars are bound first, because shapes may mention them.
         self.params = params.iter().map(|p| self.scalar_param(p)).collect();
         for (i, param) in params.iter().enumerate() {
             let ty = match self.type_of(param.ty, None) {
@@ -147,7 +148,8 @@ impl<'a> Infer<'a> {
     fn scalar_param(&self, param: &Param) -> Ty {
         match &self.store[param.ty] {
             TypeRef::Named { shape: None, .. } => {}
-            // A shape that mentions its own tensor, or a later one, finds a tensor of which nothing more is known.
+            // A shape may mention its own tensor or a later one. Until the shape is inferred, only the rank of that tensor is
+            // known.
             TypeRef::Named { shape: Some(shape), space, mutable, .. } => {
                 let space = space.unwrap_or(MemorySpace::Global);
                 let (elem, shape) = (Elem::Unknown, vec![None; shape.len()]);
@@ -171,7 +173,8 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The type that a written type stands for. Tensors are in `space` unless they say otherwise, else in global memory.
+    /// Returns the type that a written type stands for. A tensor that names no memory is in `space`, or in global memory if
+    /// `space` is `None`.
     pub(super) fn type_of(&mut self, id: TypeRefId, space: Option<MemorySpace>) -> Option<Ty> {
         match &self.store[id] {
             TypeRef::Missing => None,
@@ -197,7 +200,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The type of a name without a shape: a scalar, or a kind of compile-time value.
+    /// Returns the type of a name without a shape: a scalar, or a kind of compile-time value.
     pub(super) fn annotated(&mut self, id: TypeRefId) -> Option<Ty> {
         if let TypeRef::Named { shape: Some(_), .. } | TypeRef::Tuple(_) = &self.store[id] {
             return self.type_of(id, None);
@@ -265,7 +268,7 @@ impl<'a> Infer<'a> {
         Some(rank)
     }
 
-    /// How many integers an array, a tuple or a single integer holds.
+    /// Returns how many integers an array, a tuple or a single integer holds.
     fn int_list(&mut self, id: ExprId) -> Option<usize> {
         let found = self.expr(id);
         let exprs: Vec<ExprId> = match &self.store[id] {
@@ -305,7 +308,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Reports a value that does not have the type written for it.
+    /// Reports a value whose type does not match its annotation.
     pub(super) fn check_annotation(&mut self, expr: ExprId, found: &Ty, wanted: &Ty) {
         let fits = match (found, wanted) {
             (a, b) if a.is_quiet() || b.is_quiet() => true,
@@ -328,7 +331,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// A literal has to fit the element type that is written for it.
+    /// Reports a literal that does not fit its annotated element type.
     pub(super) fn check_literal(&mut self, expr: ExprId, found: &Ty, dtype: DType) {
         if let Some(value) = self.float_literal(expr)
             && dtype.is_float()
@@ -356,7 +359,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The number that a literal of a float is, behind its sign.
+    /// Returns the value of a float literal, including its sign.
     fn float_literal(&self, expr: ExprId) -> Option<f64> {
         match &self.store[expr] {
             Expr::Literal(Literal::Float(x)) => Some(x.value()),
@@ -365,7 +368,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// Checks a constant against the type written for it.
+    /// Checks a constant against its annotation.
     pub(super) fn check_const(&mut self, expr: ExprId, found: &Ty, ty: Option<TypeRefId>) {
         let Some(ty) = ty else { return };
         let Some(wanted) = self.annotated(ty) else { return };

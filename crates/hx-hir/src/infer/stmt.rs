@@ -1,4 +1,4 @@
-//! Statements: what names get, what is assigned, what is dropped.
+//! Statements: bindings, assignments and unused results.
 
 use hx_dtype::DType;
 use hx_index::{Expr as Value, Symbol};
@@ -8,7 +8,7 @@ use crate::{
     Db, Expr, ExprId, Item, MemorySpace, Pat, PatId, Resolution, StmtId, StmtKind, TensorTy, Ty, body_of,
 };
 
-/// Whether a body has `warp_groups`, which say themselves how many threads there are.
+/// Reports whether a body has `warp_groups`, which determine the number of threads themselves.
 pub(super) fn has_warp_groups<'db>(db: &'db dyn Db, item: Item<'db>) -> bool {
     let body = body_of(db, item);
     body.store.stmts.values().any(|s| matches!(s.kind, StmtKind::WarpGroups(_)))
@@ -34,7 +34,7 @@ impl Infer<'_> {
                         match (dtype, &found) {
                             (Some(dtype), Ty::Int(_)) => {
                                 self.check_literal(*value, &found, dtype);
-                                // A narrower integer may wrap in what it is used for.
+                                // A narrower integer may wrap where it is used, so its value is not kept.
                                 if dtype == DType::I64 { found } else { wanted }
                             }
                             _ if found.is_quiet() => wanted,
@@ -43,7 +43,7 @@ impl Infer<'_> {
                     }
                     None => found,
                 };
-                // A local is a tensor of its own or a view; what may be written is decided by what it looks into.
+                // A local is a new tensor or a view. The tensor that it refers to decides whether it may be written.
                 self.bind(*pat, found);
             }
             StmtKind::Assign { place, op, value } => self.assign(*place, op.is_some(), *value),
@@ -101,16 +101,16 @@ impl Infer<'_> {
         self.expr(body);
     }
 
-    /// Gives the names of a pattern their types.
+    /// Binds the names of a pattern to their types.
     pub(super) fn bind(&mut self, pat: PatId, ty: Ty) {
         let store = self.store;
         match &store[pat] {
             Pat::Missing | Pat::Wildcard => {}
             Pat::Bind(_) => {
                 let ty = match ty {
-                    // The value changes somewhere.
+                    // Some statement assigns to the local, so its value is unknown.
                     Ty::Int(_) if self.assigned.contains(&pat) => Ty::Int(None),
-                    // `let y = x` of a register tensor is a tensor of its own.
+                    // `let y = x` of a register tensor makes a new tensor.
                     Ty::Tensor(t) if t.space == MemorySpace::Register => {
                         Ty::Tensor(TensorTy { mutable: true, param: None, ..t })
                     }
@@ -139,7 +139,7 @@ impl Infer<'_> {
         let (target, found) = (self.expr(place), self.expr(value));
         let local = match self.names.exprs.get(place) {
             Some(Resolution::Local(_)) => true,
-            // A tensor parameter of a function.
+            // A tensor parameter of a function may be assigned to.
             Some(Resolution::Param(_)) => matches!(target, Ty::Tensor(_)),
             _ => false,
         };
@@ -183,7 +183,7 @@ impl Infer<'_> {
         }
     }
 
-    /// Same element type and shape, as `copy` and `=` want it.
+    /// Checks that element types and shapes are equal, as `copy` and `=` require.
     pub(super) fn same_tile(
         &mut self,
         (dst, to): (ExprId, &TensorTy),
@@ -200,7 +200,7 @@ impl Infer<'_> {
         }
     }
 
-    /// The value of a function's body against what its header promises.
+    /// Checks the value of a function's body against its declared return type.
     pub(super) fn check_return(&mut self, root: ExprId, found: &Ty, wanted: Option<&Ty>) {
         let Some(wanted) = wanted else { return };
         let at = match &self.store[root] {

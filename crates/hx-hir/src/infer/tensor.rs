@@ -76,7 +76,7 @@ impl Infer<'_> {
                 Ty::Range { start, end } => {
                     shape.push(range_extent(start.as_deref(), end.as_deref(), extent))
                 }
-                // A gathered or unknown index: how many modes it leaves is not known here.
+                // An index that is gathered or unknown: the number of modes that it leaves is unknown.
                 other if other.is_quiet() || matches!(other, Ty::Tensor(_)) => quiet = true,
                 other => {
                     self.report(TypeProblem::Mismatch {
@@ -94,7 +94,7 @@ impl Infer<'_> {
         }
         let mutable = t.mutable && t.space != MemorySpace::Register;
         if shape.is_empty() {
-            // One element: a uniform number if nothing may write the tensor.
+            // An index of one element gives a block-uniform number if nothing may write the tensor.
             return match t.elem {
                 Elem::Known(dtype) if t.space == MemorySpace::Global && !t.mutable => scalar_ty(dtype),
                 _ => Ty::Unknown,
@@ -113,7 +113,7 @@ impl Infer<'_> {
         }
     }
 
-    /// The extents of a written shape: `[BM, BK]`, or one integer.
+    /// Returns the extents of a written shape: `[BM, BK]`, or one integer.
     pub(super) fn shape(&mut self, id: ExprId, found: &Ty) -> Option<Vec<Extent>> {
         let parts = match found {
             Ty::Array(parts) | Ty::Tuple(parts) => parts.clone(),
@@ -135,7 +135,7 @@ impl Infer<'_> {
         Some(parts.iter().zip(&exprs).map(extent).collect())
     }
 
-    /// Extents that have to be known at compile time and positive.
+    /// Returns the extents of a shape, and reports those that are not known at compile time or not positive.
     pub(super) fn static_shape(&mut self, id: ExprId, found: &Ty) -> Option<Vec<Extent>> {
         let shape = self.shape(id, found)?;
         let exprs: Vec<ExprId> = match &self.store[id] {
@@ -248,7 +248,7 @@ impl Infer<'_> {
         Ty::Tensor(TensorTy { shape, ..t })
     }
 
-    /// The tensor, or a quiet type after a report.
+    /// Returns the tensor; otherwise reports an error and returns a quiet type.
     pub(super) fn want_tensor(&mut self, expr: ExprId, found: &Ty) -> Result<TensorTy, Ty> {
         match found {
             Ty::Tensor(t) => Ok(t.clone()),
@@ -259,7 +259,8 @@ impl Infer<'_> {
         }
     }
 
-    /// The tensor in that memory, or a quiet type after a report that names the operation.
+    /// Returns the tensor if it is in memory `space`. Otherwise reports an error that names the operation, and returns a quiet
+    /// type.
     pub(super) fn want_tensor_in(
         &mut self,
         (expr, found): (ExprId, &Ty),

@@ -1,4 +1,4 @@
-//! Cells of a session: what each sees of those before it, and what a new one leaves alone.
+//! Cells of a session: what a cell sees of earlier cells, and which queries a new cell does not run again.
 
 use expect_test::{Expect, expect};
 use hx_base::{Scope, SourceFile};
@@ -25,7 +25,7 @@ impl Cells {
         file
     }
 
-    /// What the names of the statements of a cell mean, in the order of the text.
+    /// Lists the meanings of the names in the statements of a cell, in the order of the text.
     fn meanings(&self, file: SourceFile) -> String {
         let Some(cell) = file_items(&self.db, file).cell() else { return String::new() };
         let item = Item::Cell(cell);
@@ -47,7 +47,7 @@ impl Cells {
     }
 }
 
-/// What the names of the last cell mean, and everything that is wrong with it.
+/// Checks the meanings of the names of the last cell, and its diagnostics.
 fn check(cells: &[&str], expect: Expect) {
     let mut session = Cells::new();
     let last = cells.iter().map(|text| session.add(text)).last().expect("a cell");
@@ -118,7 +118,7 @@ fn a_cell_binds_what_its_own_statements_bind() {
     assert_eq!(cell_bindings(&session.db, file), &["a", "b", "c", "a"]);
 }
 
-/// Redefinition shadows: what the cells before have read is not asked for again, however many come.
+/// A redefinition only shadows: earlier cells do not depend on later ones, so new cells run no query of theirs again.
 #[test]
 fn a_new_cell_runs_nothing_of_the_earlier_ones() {
     let mut session = Cells::new();
@@ -149,7 +149,7 @@ fn a_new_cell_runs_nothing_of_the_earlier_ones() {
         whole_file × 1
     "#]]
     .assert_eq(&ran);
-    // Asked again, nothing runs at all: no input that the cells had read has changed.
+    // A second request runs nothing at all, because no input of the cells has changed.
     all(&session);
     assert_eq!(session.db.log().take_counts(), "");
 }

@@ -1,4 +1,4 @@
-//! What an interactive session keeps between its cells, and how a cell that fails leaves it as it was.
+//! The values that an interactive session keeps between its cells, and their restoration after a cell fails.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::value::Value;
 /// The values of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    /// What the cells bound, by name.
+    /// The values that cells bound, by name.
     pub values: BTreeMap<Name, Value>,
-    /// The last value that a cell left, `_`.
+    /// `_`: the last value of a cell.
     pub last: Option<Value>,
-    /// Random calls without a seed so far, so that each cell draws other numbers than the one before.
+    /// The number of random calls without a seed so far, so that each cell draws new numbers.
     pub draws: u64,
 }
 
@@ -23,12 +23,12 @@ pub struct Environment {
 #[derive(Debug)]
 pub struct Checkpoint {
     environment: Environment,
-    /// The memory of the tensors, by [`Tensor::buffer_id`].
+    /// The contents of the tensors' buffers, by [`Tensor::buffer_id`].
     contents: BTreeMap<u64, Saved>,
 }
 
 impl Environment {
-    /// Remembers what is there. No bytes are copied until something writes them.
+    /// Saves the environment and its tensors. No bytes are copied until something writes them.
     pub fn checkpoint(&self) -> Checkpoint {
         let mut contents = BTreeMap::new();
         let mut save = |tensor: &Tensor| {
@@ -49,8 +49,8 @@ impl Environment {
 }
 
 impl Checkpoint {
-    /// The environment as it was. Its tensors have memory of their own: an evaluation that was given up and still writes
-    /// reaches none of them.
+    /// Returns the environment as it was. Its tensors have new buffers, so an abandoned evaluation that still writes does not
+    /// reach them.
     pub fn restore(self) -> Environment {
         let Checkpoint { environment, mut contents } = self;
         environment.map_tensors(&mut |tensor| match contents.get_mut(&tensor.buffer_id()) {
@@ -61,8 +61,8 @@ impl Checkpoint {
 }
 
 impl<'a> Session<'a> {
-    /// Runs the statements of a cell. The environment takes what they bind and their value, or stays as it was at an error;
-    /// what they wrote into tensors until then is for a [`Checkpoint`] to undo.
+    /// Runs the statements of a cell. On success the environment receives their bindings and their value. On an error it stays
+    /// unchanged, but writes into tensors remain; a [`Checkpoint`] can undo them.
     pub fn run_cell(&mut self, item: Sound<Item<'a>>, environment: &mut Environment) -> EvalResult<Value> {
         self.draws = environment.draws;
         self.environment = Some(environment.clone());

@@ -1,14 +1,14 @@
-//! An error with the expression it belongs to, and the way from there to a diagnostic.
+//! An error with its expression, and its conversion to diagnostics.
 
 use hx_base::{Diagnostic, TextRange};
 use hx_hir::{Db, ExprId, ItemKey, PatId, body_source_map, item_range};
 
 use crate::error::HostError;
 
-/// The remark at the launch with which a finding of a kernel showed. It is the last of the finding's places.
+/// The label at the launch that produced a kernel's finding. It is the last of the finding's places.
 const IN_LAUNCH: &str = "in this launch";
 
-/// A finding of a kernel without its launch, so that it compares equal to the same one of another launch. Nothing for a
+/// Returns a kernel's finding without its launch, so that it equals the same finding of another launch. Returns `None` for a
 /// finding that is not a kernel's.
 pub fn without_launch(found: &Diagnostic) -> Option<Diagnostic> {
     let mut found = found.clone();
@@ -24,19 +24,19 @@ pub enum At {
     Item,
 }
 
-/// Why an evaluation ended early.
+/// The reason why an evaluation ended early.
 #[derive(Clone, Debug)]
 pub struct EvalError {
     /// The item whose body holds the place.
     pub item: ItemKey,
     pub at: At,
     pub error: Box<HostError>,
-    /// Where a kernel is at fault: findings at its own places, which say more than `error`.
+    /// Findings at the kernel's own places, if the error is in a kernel. They are more precise than `error`.
     pub found: Vec<Diagnostic>,
 }
 
 impl EvalError {
-    /// The place in the file. The whole item where the text has changed meanwhile.
+    /// Returns the place in the file; that of the whole item if the text has changed meanwhile.
     pub fn range(&self, db: &dyn Db) -> TextRange {
         let Some(item) = self.item.find(db) else { return TextRange::default() };
         let map = body_source_map(db, item);
@@ -48,7 +48,7 @@ impl EvalError {
         range.map_or_else(|| item_range(db, item), |r| r + item.offset(db))
     }
 
-    /// What to show: the kernel's findings, each with the launch, or the error itself.
+    /// Returns the diagnostics to show: the kernel's findings, each with the launch, or the error itself.
     pub fn diagnostics(&self, db: &dyn Db) -> Vec<Diagnostic> {
         let (file, range) = (self.item.file, self.range(db));
         if !self.found.is_empty() {

@@ -1,6 +1,6 @@
 //! Layout values: literals with their labels, the functions of the algebra, and conversions to and from its values.
 //!
-//! What the functions do is `hx-layout`'s; nothing is computed here.
+//! All computation is in `hx-layout`.
 
 use hx_hir::{Expr, ExprId, GenericArg};
 use hx_layout::expr::{self as algebra, Value as Algebra};
@@ -10,7 +10,7 @@ use super::{EvalResult, Frame};
 use crate::error::{HostError, HostResult};
 use crate::value::Value;
 
-/// Functions of the algebra by the names that the language has for them, and how their parameters are called.
+/// The functions of the algebra: their names in the language, and their required and optional parameters.
 const FUNCTIONS: &[(&str, &[&str], &[&str])] = &[
     ("blocked_product", &["a", "b"], &[]),
     ("coalesce", &["l"], &["by"]),
@@ -52,7 +52,7 @@ const FUNCTIONS: &[(&str, &[&str], &[&str])] = &[
     ("zipped_product", &["l", "by"], &[]),
 ];
 
-/// Calls a function of the algebra; nothing where there is none of that name.
+/// Calls a function of the algebra; returns `None` if it has no function of that name.
 pub(super) fn function(name: &str, args: &mut Args) -> Option<HostResult<Value>> {
     let &(_, required, optional) = FUNCTIONS.iter().find(|(known, ..)| *known == name)?;
     let mut called = || {
@@ -68,22 +68,22 @@ pub(super) fn function(name: &str, args: &mut Args) -> Option<HostResult<Value>>
     Some(called())
 }
 
-/// `a ∘ b`.
+/// Evaluates `a ∘ b`.
 pub(super) fn compose(a: &Value, b: &Value) -> HostResult<Value> {
     from_algebra(algebra::compose(&to_algebra(a)?, &to_algebra(b)?).map_err(HostError::ty)?)
 }
 
-/// Whether two layouts are the same function.
+/// Reports whether two layouts are the same function.
 pub(super) fn equal(a: &Algebra, b: &Algebra) -> HostResult<bool> {
     algebra::equal(a, b).map_err(HostError::ty)
 }
 
-/// `l.shape`, `l.stride`, `l.size`, `l.rank`.
+/// Evaluates `l.shape`, `l.stride`, `l.size`, `l.rank`.
 pub(super) fn field(layout: &Algebra, name: &str) -> HostResult<Value> {
     from_algebra(algebra::call(name, std::slice::from_ref(layout)).map_err(HostError::ty)?)
 }
 
-/// A host value as the algebra has it: integers, `_`, tuples and layouts.
+/// Converts a host value to a value of the algebra: an integer, `_`, a tuple or a layout.
 fn to_algebra(value: &Value) -> HostResult<Algebra> {
     Ok(match value {
         Value::Int(i) => Algebra::Int(*i),
@@ -110,14 +110,14 @@ fn from_algebra(value: Algebra) -> HostResult<Value> {
 }
 
 impl Frame<'_, '_> {
-    /// `(warp: 4, lane: 8) : (32, 1)`.
+    /// Evaluates `(warp: 4, lane: 8) : (32, 1)`.
     pub(super) fn layout(&mut self, id: ExprId, shape: ExprId, stride: ExprId) -> EvalResult<Value> {
         let (shape, stride) = (self.labeled(shape)?, self.labeled(stride)?);
         let made = algebra::layout(&shape, &stride).map_err(HostError::ty).and_then(from_algebra);
         self.at(id, made)
     }
 
-    /// A tuple with the labels of its entries.
+    /// Evaluates a tuple and keeps the labels of its entries.
     fn labeled(&mut self, id: ExprId) -> EvalResult<Algebra> {
         let body = self.body;
         if let Expr::Tuple(fields) = &body.store[id] {
@@ -131,7 +131,7 @@ impl Frame<'_, '_> {
         self.at(id, to_algebra(&value))
     }
 
-    /// `swizzle<3, 3, 3>`.
+    /// Evaluates `swizzle<3, 3, 3>`.
     pub(super) fn swizzle(&mut self, id: ExprId, generics: &[GenericArg]) -> EvalResult<Value> {
         let mut numbers = Vec::with_capacity(generics.len());
         for generic in generics {
@@ -142,7 +142,7 @@ impl Frame<'_, '_> {
         self.at(id, made)
     }
 
-    /// `l(i)` and `l((i, j))`: where a layout takes a coordinate.
+    /// Evaluates `l(i)` and `l((i, j))`: applies a layout to a coordinate.
     pub(super) fn apply(&mut self, id: ExprId, layout: &Algebra, args: &[ExprId]) -> EvalResult<Value> {
         let mut coord = Vec::with_capacity(args.len());
         for arg in args {

@@ -1,4 +1,4 @@
-//! `.safetensors` files, written byte by byte where the reading is tested.
+//! Tests of `.safetensors` files. Tests of reading use files that are written byte by byte.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::HostError;
 use crate::archive::{Archive, encode, save};
 use crate::tensor::HostTensor;
 
-/// A file made by hand.
+/// Makes a file from a header and data.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
     let mut out = (header.len() as u64).to_le_bytes().to_vec();
     out.extend(header.bytes());
@@ -18,7 +18,7 @@ fn file(header: &str, data: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What is wrong with a file of these bytes, or with one tensor of it.
+/// Returns the error of a file with these bytes, or of one of its tensors.
 fn fail(bytes: &[u8], name: Option<&str>) -> String {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("x.safetensors");

@@ -17,7 +17,7 @@ fn check(x: &Tensor, y: &Tensor, tolerance: Tolerance, want: Expect) {
 
 #[test]
 fn ulps_are_of_the_result_type_at_the_size_of_the_reference() {
-    // One f16 ulp at 1 is 2^-10; the rms of the reference is 1, so that the small element is judged at 1 too.
+    // An f16 ulp at 1 is 2^-10. The small element is judged at the rms of the reference, which is about 0.87.
     let y = tensor(DType::F64, &[4], &[1.0, -1.0, 1.0, 1e-4]);
     let x = tensor(DType::F16, &[4], &[1.0 + 1.0 / 1024.0, -1.0, 1.0, 1e-4 + 2e-4]);
     check(&x, &y, ulp(1.0), expect!["close"]);
@@ -153,7 +153,7 @@ fn patterns_in_words() {
     assert_eq!(words(&shape, &|i, j| i < 4 && (i + j) % 4 == 0), "scattered: 25% of rows 0..4");
 }
 
-/// Integers beyond 2^53 do not round on their way to a verdict or a message.
+/// Integers beyond 2^53 are not rounded in the comparison or in the message.
 #[test]
 fn large_integers_are_compared_exactly() {
     let of = |dtype: DType, bits: &[u64]| {
@@ -181,7 +181,7 @@ fn large_integers_are_compared_exactly() {
           wrong: one element"#]],
     );
     check(&large, &below, Tolerance { atol: Some(1.0), ..Tolerance::default() }, expect!["close"]);
-    // The same bits are another number in another type.
+    // Equal bits are another number in a signed type.
     expect![[r#"
         2 of 3 elements of u64[3] are not equal
           first at [0]: got 18446744073709551615, expected -1

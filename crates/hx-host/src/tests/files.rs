@@ -5,7 +5,7 @@ use super::counting;
 use crate::npy::{decode, encode, load, save};
 use crate::tensor::HostTensor;
 
-/// A file made by hand: version 1.0, the header padded as NumPy pads it, then the data.
+/// Makes a version 1.0 file from a header, padded like NumPy does, and data.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {
     let mut header = header.to_owned();
     while !(10 + header.len() + 1).is_multiple_of(64) {
@@ -36,7 +36,7 @@ fn f16_as_numpy_writes_it() {
 fn byte_order_and_element_order_are_undone() {
     let big = file("{'descr': '>i2', 'fortran_order': False, 'shape': (3,), }", &[0, 1, 0, 2, 0xff, 0xff]);
     assert_eq!(decode(&big).expect("valid").data, [1, 0, 2, 0, 0xff, 0xff]);
-    // [[0, 1, 2], [3, 4, 5]] column by column.
+    // [[0, 1, 2], [3, 4, 5]] in column-major order.
     let columns = file("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", &[0, 3, 1, 4, 2, 5]);
     assert_eq!(decode(&columns).expect("valid").data, [0, 1, 2, 3, 4, 5]);
     let scalar = file("{\"shape\": (), 'descr': '<f8', 'fortran_order': True}", &1.5f64.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Layout values of the host, and closures over slices.
+//! Tests of layout values of the host, and of closures over slices.
 
 use expect_test::expect;
 

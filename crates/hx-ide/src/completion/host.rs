@@ -1,4 +1,4 @@
-//! What may be written in host code alone: members of values, and the names of a session.
+//! Completion in host code only: members of values, and the names of a session.
 
 use hx_base::FileKind;
 use hx_hir::{Path, PathTarget, Place, Ty, builtins, is_binding, names_in_scope, resolve_path};
@@ -8,12 +8,12 @@ use super::{Completing, CompletionKind};
 use crate::hover::place_at;
 
 impl Completing<'_> {
-    /// The text is an entry of a session, which sees what came before it.
+    /// Reports whether the text is a cell of a session, which sees the cells before it.
     pub(super) fn is_cell(&self) -> bool {
         self.file.kind(self.db) == FileKind::Cell
     }
 
-    /// Where the code runs that is being written; nothing between items, where only an item may begin.
+    /// Returns whether the code at the offset runs on the host or the device. `None` between items, where only an item may begin.
     pub(super) fn place(&mut self) -> Option<Place> {
         let place = place_at(self.db, self.file, self.range.start());
         let is_cell = self.is_cell();
@@ -21,13 +21,14 @@ impl Completing<'_> {
             self.top();
         }
         if is_cell {
-            // What begins an entry of a session may be an item as well as a statement.
+            // A cell may begin with an item as well as with a statement.
             self.session(place.unwrap_or(Place::Host));
         }
         place.or(is_cell.then_some(Place::Host))
     }
 
-    /// Items of this entry and of those before it, and their values, which kernels and functions do not see.
+    /// Adds the items of this cell and of earlier ones, and in host code also their values. Kernels and functions do not see
+    /// values.
     fn session(&mut self, place: Place) {
         let (db, file) = (self.db, self.file);
         for name in names_in_scope(db, file, place == Place::Host) {
@@ -46,7 +47,7 @@ impl Completing<'_> {
         }
     }
 
-    /// Fields, and the functions that take what is before the dot as their first argument.
+    /// Adds fields, and functions that take the value before the dot as their first argument.
     pub(super) fn host_members(&mut self, ty: Option<&Ty>) {
         let is_layout = matches!(ty, Some(Ty::Layout(_)));
         let fields = if is_layout { LAYOUT_FIELDS } else { TENSOR_FIELDS };
@@ -60,7 +61,7 @@ impl Completing<'_> {
             let (calls, first) = (self.is_called(), builtin.params.and_then(|params| params.first()));
             let entry = self.add(builtin.name, CompletionKind::Member, 1);
             let signature = builtin.signature();
-            // The receiver is the first argument.
+            // The receiver is the first argument: drop it from the shown signature.
             let shown = first.and_then(|first| {
                 let rest = signature.strip_prefix(&format!("{}({}", builtin.name, first.name))?;
                 Some(format!("{}({}", builtin.name, rest.trim_start_matches(", ")))

@@ -1,4 +1,4 @@
-//! Keywords and snippets, as data: a label, what is written in the notation of the protocol, and one line about it.
+//! Keywords and snippets as data: a label, the inserted text in the protocol's notation, and one line of description.
 
 pub(super) const TOP_SNIPPETS: &[(&str, &str, &str)] = &[
     (

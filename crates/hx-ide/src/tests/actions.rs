@@ -1,4 +1,4 @@
-//! Fixes, and changes that are offered: each is applied, and what it says has to hold then.
+//! Fixes and assists: each test applies an action, and checks that its title is true afterwards.
 
 use expect_test::{Expect, expect};
 use hx_base::{Edit, SourceFile, TextRange, TextSize};
@@ -30,7 +30,7 @@ fn apply(text: &str, edits: &[Edit]) -> String {
     text
 }
 
-/// The CUDA text of the kernels of a file.
+/// Returns the CUDA text of the kernels of a file.
 fn cuda(text: &str) -> Vec<String> {
     let (db, file) = with_text(text);
     let texts = crate::cuda_texts(&db, file, &shown()).expect("nothing is written");
@@ -93,7 +93,7 @@ kernel k(x: f32[m], y: mut f32[m]) grid [1] threads 64 {
     expect![[""]].assert_eq(&found);
 }
 
-/// Every action on a place, applied: the hint at the place has the width that the title says.
+/// Applies every action at a place, and checks that the hint there then has the width that the title promises.
 fn check_widths(text: &str, marked: &str, expected: Expect) {
     let (db, file, found, names) = titles(&text.replacen(marked, &format!("$0{marked}"), 1));
     expected.assert_eq(&names);

@@ -6,7 +6,7 @@ use super::with_cursor;
 
 const HEAD: &str = "use std::math::LOG2E;\nfn twice(x: f32) -> f32 { x * 2.0 }\nkernel k<BM = 64, T: type = f16>(a: T[m, n], c: mut T[m, n]) grid [1] threads 128 {\n    let [bm] = block_idx;\n";
 
-/// The entries of some kinds at the cursor, `LABEL DETAIL` each.
+/// Formats the entries at the cursor that are wanted, each as `LABEL | DETAIL`.
 fn entries(text: &str, wanted: impl Fn(&crate::Completion) -> bool) -> String {
     let (db, file, at) = with_cursor(text);
     let found = crate::completions(&db, file, at).expect("nothing is written");
@@ -19,7 +19,7 @@ fn check(text: &str, most: usize, expected: Expect) {
     expected.assert_eq(&first);
 }
 
-/// What completing an entry makes of the text around the cursor.
+/// Compares the text around the cursor after an entry is accepted.
 fn check_accepted(text: &str, label: &str, expected: Expect) {
     let (db, file, at) = with_cursor(text);
     let found = crate::completions(&db, file, at).expect("nothing is written");

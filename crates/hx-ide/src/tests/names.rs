@@ -186,7 +186,7 @@ fn colours_say_what_names_mean() {
         }
         text + "\n"
     };
-    // Of each kind of token the first.
+    // Keep the first token of each kind.
     let mut seen = Vec::new();
     let mut out = String::new();
     for token in &tokens {

@@ -1,12 +1,12 @@
-//! Fewer modes for the same function: `coalesce`, `coalesce_by`, `filter`, and the equality that follows.
+//! Reduces the modes of a function: `coalesce`, `coalesce_by`, `filter`, and the equality of functions that follows.
 
 use crate::layout::Mode;
 use crate::{IntTuple, Layout, LayoutError};
 
-/// The fewest plain modes with the same function of 1-D coordinates inside the domain; none for a size of 1.
+/// Returns the fewest plain modes with the same function of 1-D coordinates inside the domain; none for a size of 1.
 ///
-/// The result is unique: its first extent is where the function first departs from a multiple of the coordinate,
-/// and so on upward.
+/// The result is unique. Its first extent is the first coordinate at which the function is no longer a multiple of the
+/// coordinate; the same argument applies to each following mode.
 pub(crate) fn coalesced(modes: &[Mode]) -> Vec<Mode> {
     let mut out: Vec<Mode> = Vec::with_capacity(modes.len());
     for &(extent, stride) in modes {
@@ -21,7 +21,7 @@ pub(crate) fn coalesced(modes: &[Mode]) -> Vec<Mode> {
     out
 }
 
-/// As [`coalesced`] for the function with its last mode open, of which the last entry's extent means nothing.
+/// As [`coalesced`], for the function with its last mode open. The extent of the last entry has no meaning.
 pub(crate) fn coalesced_open(modes: &[Mode]) -> Vec<Mode> {
     let Some((&(_, open), bounded)) = modes.split_last() else { return vec![(1, 0)] };
     let mut out = coalesced(bounded);
@@ -32,7 +32,7 @@ pub(crate) fn coalesced_open(modes: &[Mode]) -> Vec<Mode> {
     out
 }
 
-/// Whether two layouts are the same function of 1-D coordinates: same size and same index everywhere.
+/// Reports whether two layouts are the same function of 1-D coordinates: same size, and same index everywhere.
 ///
 /// Decided exactly by coalescing, without enumeration.
 pub fn equal_function(a: &Layout, b: &Layout) -> bool {
@@ -40,16 +40,16 @@ pub fn equal_function(a: &Layout, b: &Layout) -> bool {
 }
 
 impl Layout {
-    /// The same function of 1-D coordinates, flat, with the fewest modes; `1:0` for a size of 1.
+    /// Returns the same function of 1-D coordinates, flat, with the fewest modes; `1:0` for a size of 1.
     pub fn coalesce(&self) -> Layout {
         // Merging keeps size and span, so the checks of the constructor cannot fail.
         Layout::flat(&coalesced(self.leaves())).unwrap_or_else(|_| self.clone())
     }
 
-    /// Coalesces at each integer of `profile`, whose integers are only marks; modes past the profile stay.
+    /// Coalesces each mode at which `profile` has an integer; the integers' values are ignored. Modes past the profile stay.
     ///
     /// # Errors
-    /// When the profile has more modes than the layout somewhere.
+    /// If the profile has more modes than the layout somewhere.
     pub fn coalesce_by(&self, profile: &IntTuple) -> Result<Layout, LayoutError> {
         let IntTuple::Tuple(marks) = profile else { return Ok(self.coalesce()) };
         if marks.len() > self.rank() {
@@ -62,16 +62,16 @@ impl Layout {
         Layout::concat(&modes)
     }
 
-    /// The layout without its stride-0 and size-1 modes, coalesced.
+    /// Returns the layout without its stride-0 and size-1 modes, coalesced.
     pub fn filter(&self) -> Layout {
         let kept: Vec<Mode> = self.leaves().iter().copied().filter(|m| m.1 != 0).collect();
         Layout::flat(&coalesced(&kept)).unwrap_or_else(|_| Layout::unit())
     }
 
-    /// Whether no index is taken twice.
+    /// Reports whether the layout takes no index twice.
     ///
     /// # Errors
-    /// When modes interlock so that only enumeration decides, and the size is beyond what is enumerated.
+    /// If modes interlock, so that only enumeration decides, and the size exceeds the enumeration limit.
     pub fn is_injective(&self) -> Result<bool, LayoutError> {
         let mut modes = coalesced(self.leaves());
         if modes.iter().any(|m| m.1 == 0) {

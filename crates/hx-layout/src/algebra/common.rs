@@ -1,11 +1,11 @@
-//! What a layout sends to 0, and what two layouts share.
+//! The kernel of a layout, and the largest layout that two layouts share.
 
 use super::coalesce::coalesced;
 use super::compose::Radix;
 use crate::layout::Mode;
 use crate::{Layout, LayoutError};
 
-/// The coalesced modes with the 1-D coordinate of their first step.
+/// Returns the coalesced modes, each with the 1-D coordinate of its first step.
 fn units(layout: &Layout) -> Vec<(Mode, i64)> {
     let mut unit = 1;
     let place = |mode: Mode| {
@@ -17,17 +17,17 @@ fn units(layout: &Layout) -> Vec<(Mode, i64)> {
 }
 
 impl Layout {
-    /// A layout without repeats all of whose values `self` sends to 0: the steps along its stride-0 modes.
+    /// Returns an injective layout whose values `self` maps to 0: the steps along its stride-0 modes.
     pub fn nullspace(&self) -> Layout {
         let zero = units(self).into_iter().filter(|(mode, _)| mode.1 == 0);
         let modes: Vec<Mode> = zero.map(|((extent, _), unit)| (extent, unit)).collect();
         Layout::flat(&coalesced(&modes)).unwrap_or_else(|_| Layout::unit())
     }
 
-    /// The largest layout *R* with *self(R(i)) = b(R(i)) = i* for each *i* below its size.
+    /// Returns the largest layout *R* with *self(R(i)) = b(R(i)) = i* for each *i* below its size.
     ///
     /// # Errors
-    /// When the search among equal strides grows beyond reason, which ordinary layouts do not reach.
+    /// If the search among equal strides exceeds the limit. Ordinary layouts do not reach it.
     pub fn max_common_layout(&self, b: &Layout) -> Result<Layout, LayoutError> {
         let mut steps: Vec<i64> = units(self).into_iter().chain(units(b)).map(|(_, unit)| unit).collect();
         steps.sort_unstable();
@@ -40,7 +40,7 @@ impl Layout {
         Layout::flat(&coalesced(&search.best))
     }
 
-    /// The size of [`max_common_layout`](Self::max_common_layout): how many elements can move at once from one layout to
+    /// Returns the size of [`max_common_layout`](Self::max_common_layout): how many elements can move at once from one layout to
     /// the other.
     ///
     /// # Errors
@@ -52,10 +52,10 @@ impl Layout {
 
 /// A search over the steps at which a mode of the common layout may start.
 ///
-/// Where no stride occurs twice there is one candidate at each level, and the search is a walk.
+/// If no stride occurs twice, each level has one candidate, and the search is linear.
 struct Search {
     sides: [Radix; 2],
-    /// One more than the largest coordinate of both layouts.
+    /// The largest coordinate of both layouts, plus one.
     end: i64,
     steps: Vec<i64>,
     chosen: Vec<Mode>,
@@ -65,7 +65,7 @@ struct Search {
 }
 
 impl Search {
-    /// Tries every next mode given that `reached` indices are common and the largest coordinate used is `top`.
+    /// Tries every next mode. `reached` indices are common so far, and `top` is the largest coordinate used.
     fn extend(&mut self, reached: i64, top: i64) -> Result<(), LayoutError> {
         if reached > self.best_size {
             self.best_size = reached;
@@ -79,7 +79,7 @@ impl Search {
             if !fits {
                 continue;
             }
-            // As many steps as carry in neither layout on top of the modes chosen so far: those add up.
+            // Takes as many steps as carry in neither layout on top of the modes chosen so far; without carries, indices add up.
             let room = self.sides.iter().map(|side| side.room(top, step)).min().unwrap_or(0);
             let extent = room.min((self.end - 1 - top) / step).saturating_add(1);
             if extent > 1 {

@@ -1,16 +1,16 @@
-//! What a layout leaves out, as a layout.
+//! The complement: a layout of the indices that a layout leaves out.
 
 use super::coalesce::coalesced;
 use crate::layout::Mode;
 use crate::{Layout, LayoutError};
 
 impl Layout {
-    /// The increasing layout *R* for which the sums *x + R(j)*, *x* an index of `self`, reach every integer below *m*
-    /// exactly once; *m* is `cotarget` rounded up to a multiple of the largest extent times stride.
+    /// Returns the increasing layout *R* for which the sums *x + R(j)*, *x* an index of `self`, reach every integer below *m*
+    /// exactly once. *m* is `cotarget` rounded up to a multiple of the largest extent times stride.
     ///
     /// # Errors
-    /// When `self` without its stride-0 modes takes a value twice, when no such layout exists, when `cotarget` is
-    /// below 1, or for negative strides.
+    /// If `self` without its stride-0 modes takes a value twice, if no such layout exists, if `cotarget` is below 1, or for
+    /// negative strides.
     pub fn complement(&self, cotarget: i64) -> Result<Layout, LayoutError> {
         if cotarget < 1 {
             return Err(LayoutError::TooSmall { what: "the cotarget", least: 1, given: cotarget });

@@ -1,15 +1,15 @@
 //! Composition by its definition: the layout *R* with *R(c) = a(b(c))*, whose shape refines that of *b*.
 //!
-//! The first layout is read as a mixed-radix number system: its coalesced extents are the radixes and the last mode
-//! is open. Where multiples of a stride of *b* produce no carry, the composition is linear; it bends at the first
-//! carry, which is where a mode of the result must end. Divisibility of strides is never demanded as such.
+//! The first layout is read as a mixed-radix number system: its coalesced extents are the radixes, and the last mode is open. As
+//! long as multiples of a stride of *b* produce no carry, the composition is linear. It bends at the first carry, and there a
+//! mode of the result must end. Divisibility of strides is never required as such.
 
 use super::check_count;
 use super::coalesce::coalesced_open;
 use crate::layout::Mode;
 use crate::{IntTuple, Layout, LayoutError, Tiler};
 
-/// One mode of the result: its extent, its stride, and the digits that one step adds to the argument of `a`.
+/// A mode of the result: its extent, its stride, and the digits that one step adds to the argument of `a`.
 struct Piece {
     extent: i64,
     stride: i64,
@@ -26,7 +26,7 @@ impl Radix {
         Radix { modes: coalesced_open(layout.leaves()) }
     }
 
-    /// How many times `step` can be added to `x` without a carry in any place.
+    /// Returns how many times `step` can be added to `x` without a carry in any place.
     pub(super) fn room(&self, x: i64, step: i64) -> i64 {
         let bounded = self.modes.len() - 1;
         let places = self.modes[..bounded].iter().zip(self.digits(x)).zip(self.digits(step));
@@ -34,7 +34,7 @@ impl Radix {
         used.map(|((&(radix, _), x), step)| (radix - 1 - x) / step).min().unwrap_or(i64::MAX)
     }
 
-    /// The digits of `x`, one for each mode, the last unbounded.
+    /// Returns the digits of `x`, one for each mode. The last is unbounded.
     fn digits(&self, mut x: i64) -> Vec<i64> {
         let last = self.modes.len() - 1;
         let mut out = Vec::with_capacity(last + 1);
@@ -46,14 +46,14 @@ impl Radix {
         out
     }
 
-    /// The smallest multiple of a number with these digits whose addition carries, if there is one.
+    /// Returns the smallest multiple of a number with these digits whose addition carries, if there is one.
     fn first_carry(&self, digits: &[i64]) -> Option<i64> {
         let last = self.modes.len() - 1;
         let bounded = self.modes[..last].iter().zip(digits);
         bounded.filter(|&(_, &d)| d > 0).map(|(&(radix, _), &d)| (radix - 1) / d + 1).min()
     }
 
-    /// The index at `x`.
+    /// Returns the index at `x`.
     pub(super) fn eval(&self, x: i64) -> Result<i64, LayoutError> {
         let overflow = LayoutError::Overflow("an index of the composition");
         let mut sum = 0i64;
@@ -66,12 +66,12 @@ impl Radix {
 }
 
 impl Layout {
-    /// The layout *R* with *R(c) = self(b(c))* for every coordinate of `b`; its shape refines the shape of `b`.
+    /// Returns the layout *R* with *R(c) = self(b(c))* for every coordinate of `b`. Its shape refines the shape of `b`.
     ///
-    /// Indices of `b` beyond the size of `self` read its last mode as open.
+    /// Indices of `b` beyond the size of `self` use its last mode as open.
     ///
     /// # Errors
-    /// When no layout does this, an index of `b` is negative, or a number does not fit an `i64`.
+    /// If no layout does this, an index of `b` is negative, or a number does not fit an `i64`.
     pub fn compose(&self, b: &Layout) -> Result<Layout, LayoutError> {
         if b.has_negative_stride() {
             return Err(LayoutError::NegativeStride {
@@ -94,10 +94,10 @@ impl Layout {
 }
 
 impl Layout {
-    /// Composition mode by mode. Modes of `self` past the tiler are dropped.
+    /// Composes mode by mode. Modes of `self` past the tiler are dropped.
     ///
     /// # Errors
-    /// When the tiler has more modes than `self` somewhere, or a mode does not compose.
+    /// If the tiler has more modes than `self` somewhere, or a mode does not compose.
     pub fn compose_tiler(&self, tiler: &Tiler) -> Result<Layout, LayoutError> {
         match tiler {
             Tiler::Keep => Ok(self.clone()),
@@ -111,9 +111,9 @@ impl Layout {
     }
 }
 
-/// Why a mode does not compose, before the layouts at fault are known.
+/// The reason why a mode does not compose, before the layouts are known.
 enum ModeError {
-    /// The composition bends at a place that does not divide the mode's extent.
+    /// The composition bends at a coordinate that does not divide the mode's extent.
     Bend {
         extent: i64,
         stride: i64,
@@ -143,7 +143,7 @@ impl ModeError {
     }
 }
 
-/// The composition with one plain mode, as pieces from the fastest up; none for an extent of 1.
+/// Composes with one plain mode. Returns the pieces from the fastest up; none for an extent of 1.
 fn compose_mode(radix: &Radix, extent: i64, stride: i64) -> Result<Vec<Piece>, ModeError> {
     let (mut left, mut step) = (extent, stride);
     let mut pieces = Vec::new();
@@ -166,10 +166,11 @@ fn compose_mode(radix: &Radix, extent: i64, stride: i64) -> Result<Vec<Piece>, M
     Ok(pieces)
 }
 
-/// The first multiple of `step` from `carry` on at which the index is no longer that multiple of `unit`, or `left`.
+/// Returns the first multiple of `step`, from `carry` on, at which the index is no longer that multiple of `unit`; `left` if
+/// there is none.
 ///
-/// A carry in one place always changes the index, since neighbouring modes do not merge; several at once may cancel,
-/// and only then does this look further.
+/// A carry in one place always changes the index, because neighbouring modes do not merge. Several carries at once may cancel;
+/// only then does this function search further.
 fn bend(radix: &Radix, step: i64, unit: i64, carry: i64, left: i64) -> Result<i64, LayoutError> {
     for j in carry..left {
         check_count("finding where a composition bends", j - carry)?;
@@ -182,7 +183,7 @@ fn bend(radix: &Radix, step: i64, unit: i64, carry: i64, left: i64) -> Result<i6
     Ok(left)
 }
 
-/// Whether no sum of steps of the pieces can carry in any place, so that the index of a sum is the sum of indices.
+/// Reports whether no sum of steps of the pieces carries in any place, so that the index of a sum is the sum of indices.
 fn no_carry_between(radix: &Radix, parts: &[Vec<Piece>]) -> bool {
     let last = radix.modes.len() - 1;
     (0..last).all(|place| {
@@ -195,7 +196,7 @@ fn no_carry_between(radix: &Radix, parts: &[Vec<Piece>]) -> bool {
     })
 }
 
-/// The layout of the shape of `b` with every integer replaced by its pieces.
+/// Returns the layout of the shape of `b` with every integer replaced by its pieces.
 fn assemble(b: &Layout, parts: &[Vec<Piece>]) -> Result<Layout, LayoutError> {
     let build = |value: fn(&Piece) -> i64, one: i64| {
         b.shape().map_leaves(|i, _| match parts[i].as_slice() {
@@ -220,8 +221,8 @@ fn check_sum(
         b: Box::new(b.clone()),
         why: format!("its modes do not add up: at {c} the index is {left}, the modes give {right}"),
     };
-    // A carry in a single place always shows where every step has a single digit, and soon; otherwise several
-    // carries may cancel, and all coordinates have to be seen.
+    // If every step has a single digit, a carry always shows, and early. Otherwise several carries may cancel, so all coordinates
+    // must be checked.
     let single = parts.iter().flatten().all(|p| p.digits.iter().filter(|&&d| d > 0).count() <= 1);
     if !single {
         check_count("checking whether the modes of a composition add up", b.size())?;

@@ -1,9 +1,9 @@
-//! Divides: a layout seen as tiles and what is left when tiles are taken as points.
+//! Divides: a layout seen as tiles, and the rest, which enumerates the tiles.
 
 use super::zip;
 use crate::{Layout, LayoutError, Tiler};
 
-/// The tile's part of `a` and the rest: `a` after `(t, t*)`, where `t*` completes `t` up to the size of `a`.
+/// Returns the tile's part of `a` and the rest: `a` after `(t, t*)`, where `t*` completes `t` up to the size of `a`.
 fn tile_and_rest(a: &Layout, t: &Layout) -> Result<(Layout, Layout), LayoutError> {
     let rest = t.complement(a.size())?;
     let both = a.compose(&Layout::concat(&[t.clone(), rest])?)?;
@@ -11,13 +11,13 @@ fn tile_and_rest(a: &Layout, t: &Layout) -> Result<(Layout, Layout), LayoutError
 }
 
 impl Layout {
-    /// `(tile, rest)`: the value at tile coordinate *x* and rest coordinate *y* is *self(t(x) + t\*(y))*. By `<...>`, each
-    /// mode becomes its own `(tile, rest)`.
+    /// Returns `(tile, rest)`. The value at tile coordinate *x* and rest coordinate *y* is *self(t(x) + t\*(y))*. With `<...>`,
+    /// each mode becomes its own `(tile, rest)`.
     ///
     /// A tile that does not divide the size runs past the end, with the last mode open.
     ///
     /// # Errors
-    /// When the tiler has too many modes, its layouts have no complement, or the result is no layout.
+    /// If the tiler has too many modes, its layouts have no complement, or the result is no layout.
     pub fn logical_divide(&self, tiler: &Tiler) -> Result<Layout, LayoutError> {
         zip::by_mode(self, tiler, tile_and_rest)
     }

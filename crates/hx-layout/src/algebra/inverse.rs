@@ -1,4 +1,4 @@
-//! Inverses from the right and from the left.
+//! Right and left inverses.
 
 use super::coalesce::coalesced;
 use crate::layout::Mode;
@@ -11,7 +11,7 @@ struct Placed {
     unit: i64,
 }
 
-/// The coalesced modes without those of stride 0, in order of stride.
+/// Returns the coalesced modes without those of stride 0, in order of stride.
 fn by_stride(layout: &Layout) -> Vec<Placed> {
     let mut unit = 1;
     let mut out = Vec::new();
@@ -26,38 +26,39 @@ fn by_stride(layout: &Layout) -> Vec<Placed> {
 }
 
 impl Layout {
-    /// The largest layout *R*, made of whole modes, with *self(R(i)) = i* for each *i* below its size.
+    /// Returns the largest layout *R*, made of whole modes, with *self(R(i)) = i* for each *i* below its size.
     ///
-    /// Stride-0 modes are skipped, their coordinate held at 0. `1:0` where nothing can be inverted.
+    /// Skips stride-0 modes, whose coordinate stays 0. Returns `1:0` if nothing can be inverted.
     pub fn right_inverse(&self) -> Layout {
         let mut modes: Vec<Mode> = Vec::new();
         let mut reached = 1i64;
         for mode in by_stride(self) {
             if mode.stride == reached {
                 modes.push((mode.extent, mode.unit));
-                // No stride lies beyond what an `i64` holds, so the last product may saturate.
+                // A product that exceeds an `i64` exceeds every stride, so it may saturate.
                 reached = reached.saturating_mul(mode.extent);
             }
         }
         Layout::flat(&coalesced(&modes)).unwrap_or_else(|_| Layout::unit())
     }
 
-    /// A layout *R* with *R(self(c)) = c* for each coordinate *c*. Off the image its values mean nothing; where copies of
-    /// the modes fill a gap between two strides, they are coordinates past the last one, so that *R* takes no value twice.
+    /// Returns a layout *R* with *R(self(c)) = c* for each coordinate *c*. Its values off the image have no meaning. If copies of
+    /// the modes fill a gap between two strides, their values are coordinates past the last one, so that *R* takes no value
+    /// twice.
     ///
-    /// Where `self` has stride-0 modes no such layout exists, and the result holds their coordinate at 0, so that
+    /// If `self` has stride-0 modes, no such layout exists. The result then keeps their coordinate at 0, so that
     /// *self(R(self(c))) = self(c)*.
     ///
     /// # Errors
-    /// When an index is taken twice by modes of other strides, or a stride is negative. Also where a stride does not
-    /// divide the next larger one: what undoes such a layout, if anything, does not follow its modes, and is not sought.
+    /// If modes of other strides take an index twice, or a stride is negative. Also if a stride does not divide the next larger
+    /// one: an inverse of such a layout, if it exists, does not follow its modes, and is not searched.
     pub fn left_inverse(&self) -> Result<Layout, LayoutError> {
         if self.has_negative_stride() {
             return Err(LayoutError::NegativeStride { what: "a left inverse", layout: self.clone() });
         }
         let placed = by_stride(self);
         let mut modes: Vec<Mode> = Vec::with_capacity(2 * placed.len() + 1);
-        // The first coordinate that nothing has yet; a gap for which no `i64` is left over holds 0.
+        // The first coordinate that is not used yet. A gap for which no `i64` is left holds 0.
         let mut fresh = self.size();
         let mut gap = |extent: i64| match fresh.checked_mul(extent) {
             Some(next) => (extent, std::mem::replace(&mut fresh, next)),

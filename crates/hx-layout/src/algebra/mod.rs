@@ -1,7 +1,7 @@
 //! Operations that make layouts from layouts, one concept a module.
 //!
-//! They are methods of [`Layout`](crate::Layout), found there. None of them enumerates where arithmetic on modes
-//! decides; where only enumeration does, it is bounded by [`ENUMERATION_LIMIT`].
+//! They are methods of [`Layout`](crate::Layout). None of them enumerates if arithmetic on modes decides; where only enumeration
+//! decides, it is bounded by [`ENUMERATION_LIMIT`].
 
 pub(crate) mod coalesce;
 mod common;
@@ -14,7 +14,7 @@ mod recast;
 mod slice;
 mod zip;
 
-/// The most evaluations one operation makes before it gives up with [`LayoutError::TooLarge`](crate::LayoutError).
+/// The largest number of evaluations of one operation before it fails with [`LayoutError::TooLarge`](crate::LayoutError).
 pub(crate) const ENUMERATION_LIMIT: i64 = 1 << 20;
 
 /// Refuses an enumeration of more than [`ENUMERATION_LIMIT`].

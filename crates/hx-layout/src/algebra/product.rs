@@ -1,9 +1,9 @@
-//! Products: a layout repeated as another one says.
+//! Products: a layout repeated as a second layout says.
 
 use super::zip;
 use crate::{Layout, LayoutError, Tiler};
 
-/// The block and its repetitions: `(a, a* o t)`, where `a*` lists the places of copies of `a` that fill the integers.
+/// Returns the block and its repetitions: `(a, a* o t)`, where `a*` lists the starts of copies of `a` that fill the integers.
 fn block_and_copies(a: &Layout, t: &Layout) -> Result<(Layout, Layout), LayoutError> {
     let room = a.size().checked_mul(t.cosize()).ok_or(LayoutError::Overflow("the extent of the product"))?;
     let copies = a.complement(room)?.compose(t)?;
@@ -11,11 +11,11 @@ fn block_and_copies(a: &Layout, t: &Layout) -> Result<(Layout, Layout), LayoutEr
 }
 
 impl Layout {
-    /// `(a, repetitions)`: the value at *(x, y)* is *self(x) + r*, with *r* the *t(y)*-th start, in increasing order from
-    /// 0, of a copy of `self` when such copies fill the integers without overlap.
+    /// Returns `(a, repetitions)`. The value at *(x, y)* is *self(x) + r*, where *r* is start number *t(y)*, in increasing order
+    /// from 0, of the copies of `self` that fill the integers without overlap.
     ///
     /// # Errors
-    /// When the tiler has too many modes, `self` has no complement, or the repetitions are no layout.
+    /// If the tiler has too many modes, `self` has no complement, or the repetitions are no layout.
     pub fn logical_product(&self, tiler: &Tiler) -> Result<Layout, LayoutError> {
         zip::by_mode(self, tiler, block_and_copies)
     }
@@ -44,9 +44,9 @@ impl Layout {
         zip::gather(self, tiler, block_and_copies)?.flat()
     }
 
-    /// The product with mode *k* of the block beside mode *k* of its repetitions, the block faster.
+    /// Returns the product with mode *k* of the block beside mode *k* of its repetitions, the block faster.
     ///
-    /// The shorter of the two is filled up to the same rank with `1:0`.
+    /// The shorter of the two is padded to the same rank with `1:0`.
     ///
     /// # Errors
     /// As for [`logical_product`](Self::logical_product).
@@ -74,7 +74,7 @@ impl Layout {
             modes
         };
         let blocks = fill(self);
-        // A tuple also where `b` is a single integer, so that the modes of the composition stay those of `b`.
+        // The operand is a tuple even if `b` is a single integer, so that the modes of the composition stay those of `b`.
         let (_, copies) = block_and_copies(&Layout::concat(&blocks)?, &Layout::concat(&fill(b))?)?;
         Ok(blocks.into_iter().zip(copies.modes()).collect())
     }

@@ -1,16 +1,16 @@
-//! The same memory in elements of another width.
+//! Reinterprets memory in elements of another width.
 
 use crate::layout::Mode;
 use crate::{IntTuple, Layout, LayoutError};
 
 impl Layout {
-    /// Indices in units of `n` elements.
+    /// Converts indices to units of `n` elements.
     ///
     /// A mode `s:d` with `d = 0` stays; with `n` dividing `d` it becomes `s:d/n`; with `d` dividing `n` it becomes
     /// `ceil(s/(n/d)):1`.
     ///
     /// # Errors
-    /// When a stride neither divides `n` nor is divided by it, or `n` is below 1.
+    /// If a stride neither divides `n` nor is divided by it, or `n` is below 1.
     pub fn upcast(&self, n: i64) -> Result<Layout, LayoutError> {
         check_factor(n)?;
         self.try_map_modes(|(s, d)| {
@@ -26,11 +26,11 @@ impl Layout {
         })
     }
 
-    /// Indices in units of an `n`-th of an element: the stride-1 mode `s:1` becomes `s*n:1`, other strides are
+    /// Converts indices to units of an `n`-th of an element: the stride-1 mode `s:1` becomes `s*n:1`, other strides are
     /// multiplied by `n`.
     ///
     /// # Errors
-    /// When a number does not fit or `n` is below 1.
+    /// If a number does not fit or `n` is below 1.
     pub fn downcast(&self, n: i64) -> Result<Layout, LayoutError> {
         check_factor(n)?;
         let overflow = LayoutError::Overflow("a mode of the recast layout");
@@ -40,8 +40,8 @@ impl Layout {
         })
     }
 
-    /// Indices of elements of `new_bits` bits where they were of `old_bits`: with new/old in lowest terms *p/q*,
-    /// [`upcast`](Self::upcast) by *p*, then [`downcast`](Self::downcast) by *q*.
+    /// Converts indices of elements of `old_bits` bits to indices of elements of `new_bits` bits. With new/old in lowest terms
+    /// *p/q*, it is [`upcast`](Self::upcast) by *p*, then [`downcast`](Self::downcast) by *q*.
     ///
     /// # Errors
     /// As for the two, and when a width is below 1.
@@ -51,7 +51,7 @@ impl Layout {
         self.upcast(new_bits / common)?.downcast(old_bits / common)
     }
 
-    /// The same structure with every plain mode replaced.
+    /// Replaces every plain mode and keeps the structure.
     fn try_map_modes(&self, f: impl Fn(Mode) -> Result<Mode, LayoutError>) -> Result<Layout, LayoutError> {
         let modes = self.leaves().iter().map(|&m| f(m)).collect::<Result<Vec<Mode>, _>>()?;
         let shape = self.shape().map_leaves(|i, _| IntTuple::Int(modes[i].0));

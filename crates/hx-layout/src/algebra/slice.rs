@@ -1,14 +1,14 @@
-//! Slicing: some modes fixed at a coordinate, the others kept.
+//! Slices: fixes some modes at a coordinate and keeps the others.
 
 use crate::{Coord, IntTuple, Layout, LayoutError};
 
 impl Layout {
-    /// The layout of the modes that `coord` keeps, in order, and the index of the coordinate with 0 for each of them.
+    /// Returns the layout of the modes that `coord` keeps, in order, and the index of the coordinate with 0 for each of them.
     ///
-    /// `_` alone keeps the layout as it is; a coordinate that keeps nothing leaves `1:0`.
+    /// `_` alone keeps the whole layout. A coordinate that keeps no mode leaves `1:0`.
     ///
     /// # Errors
-    /// When the coordinate does not fit the shape.
+    /// If the coordinate does not fit the shape.
     pub fn slice(&self, coord: &Coord) -> Result<(Layout, i64), LayoutError> {
         if *coord == Coord::Keep {
             return Ok((self.clone(), 0));

@@ -1,10 +1,10 @@
-//! What the divides and products by mode share: each mode becomes a pair, and the pairs are gathered.
+//! The common part of divides and products by mode: each mode becomes a pair, and the pairs are gathered.
 //!
-//! It knows neither what a divide nor what a product is; the pair comes from the caller.
+//! This module knows neither divides nor products; the caller supplies the pair.
 
 use crate::{Layout, LayoutError, Tiler};
 
-/// Makes the two parts of one mode and one layout of the tiler.
+/// Makes the two parts from one mode and one layout of the tiler.
 pub(crate) type Pair = fn(&Layout, &Layout) -> Result<(Layout, Layout), LayoutError>;
 
 /// The parts of all modes.
@@ -13,13 +13,13 @@ pub(crate) struct Zipped {
     pub(crate) tiles: Vec<Layout>,
     /// The second parts.
     pub(crate) rests: Vec<Layout>,
-    /// Modes that the tiler does not reach or keeps.
+    /// Modes that the tiler does not reach, or keeps.
     pub(crate) untouched: Vec<Layout>,
-    /// Whether the tiler was one layout, so that there is one tile and one rest and neither is a list.
+    /// Whether the tiler was a single layout. Then there is one tile and one rest, and neither is a list.
     whole: bool,
 }
 
-/// A tiler must not have more entries than the layout has modes.
+/// Checks that the tiler has at most as many entries as the layout has modes.
 pub(crate) fn check_rank(layout: &Layout, entries: &[Tiler]) -> Result<(), LayoutError> {
     if entries.len() > layout.rank() {
         return Err(LayoutError::Rank { what: "the tiler", given: entries.len(), limit: layout.rank() });
@@ -27,7 +27,7 @@ pub(crate) fn check_rank(layout: &Layout, entries: &[Tiler]) -> Result<(), Layou
     Ok(())
 }
 
-/// Each mode that the tiler reaches as its pair, at any depth, the others as they are: the `logical_` form.
+/// Replaces each mode that the tiler reaches by its pair, at any depth, and keeps the others: the `logical_` form.
 pub(crate) fn by_mode(a: &Layout, tiler: &Tiler, pair: Pair) -> Result<Layout, LayoutError> {
     match tiler {
         Tiler::Keep => Ok(a.clone()),
@@ -46,7 +46,7 @@ pub(crate) fn by_mode(a: &Layout, tiler: &Tiler, pair: Pair) -> Result<Layout, L
     }
 }
 
-/// The pairs of all modes, gathered.
+/// Gathers the pairs of all modes.
 pub(crate) fn gather(a: &Layout, tiler: &Tiler, pair: Pair) -> Result<Zipped, LayoutError> {
     let mut out = Zipped { tiles: Vec::new(), rests: Vec::new(), untouched: Vec::new(), whole: false };
     match tiler {
@@ -84,18 +84,18 @@ impl Zipped {
         Ok((Layout::concat(&self.tiles)?, Layout::concat(&rest)?))
     }
 
-    /// `((tiles...), (rests..., untouched...))`.
+    /// Returns `((tiles...), (rests..., untouched...))`.
     pub(crate) fn zipped(&self) -> Result<Layout, LayoutError> {
         let (first, second) = self.halves()?;
         Layout::concat(&[first, second])
     }
 
-    /// The modes of each part; the tile or the rest of a single layout is a list of its own modes.
+    /// Returns the modes of each part. The tile or the rest of a single layout is a list of its own modes.
     fn modes(&self, parts: &[Layout]) -> Vec<Layout> {
         if self.whole { parts.iter().flat_map(Layout::modes).collect() } else { parts.to_vec() }
     }
 
-    /// `((tiles...), rest, ..., untouched...)`.
+    /// Returns `((tiles...), rest, ..., untouched...)`.
     pub(crate) fn tiled(&self) -> Result<Layout, LayoutError> {
         let mut modes = vec![self.halves()?.0];
         modes.extend(self.modes(&self.rests));
@@ -103,7 +103,7 @@ impl Zipped {
         Layout::concat(&modes)
     }
 
-    /// `(tile, ..., rest, ..., untouched...)`.
+    /// Returns `(tile, ..., rest, ..., untouched...)`.
     pub(crate) fn flat(&self) -> Result<Layout, LayoutError> {
         let mut modes = self.modes(&self.tiles);
         modes.extend(self.modes(&self.rests));

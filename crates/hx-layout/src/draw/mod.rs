@@ -1,22 +1,21 @@
-//! Drawings of layouts: which index, which thread and value, or which bank lies where.
+//! Draws layouts: the index, the thread and value, or the bank at each coordinate.
 //!
-//! A [`Drawing`] is a grid of short texts with colour groups; [`Drawing::unicode`] and [`Drawing::svg`] render it.
-//! Lines are drawn where the innermost part of a nested mode ends, so that the hierarchy shows.
-//! It knows no terminals and no files.
+//! A [`Drawing`] is a grid of short texts with colour groups; [`Drawing::unicode`] and [`Drawing::svg`] render it. Lines mark the
+//! end of the innermost part of a nested mode, so that the hierarchy is visible. This module knows no terminals and no files.
 
 mod svg;
 mod unicode;
 
 use crate::{ComposedLayout, IntTuple, Layout, LayoutError};
 
-/// The most cells that are drawn.
+/// The largest number of cells in a drawing.
 pub const CELL_LIMIT: i64 = 1 << 16;
 
 /// Shared memory has 32 banks of 4 bytes.
 const BANKS: i64 = 32;
 const BANK_BITS: i64 = 32;
 
-/// One cell: its text, and the group whose colour it has (none for an empty cell).
+/// A cell: its text, and the group that selects its colour (`None` for an empty cell).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cell {
     pub text: String,
@@ -31,12 +30,12 @@ pub struct Drawing {
     pub cols: usize,
     /// `rows * cols` cells.
     pub cells: Vec<Cell>,
-    /// A line is drawn after every so many rows, and columns.
+    /// The distance between lines: one after every `row_step` rows and every `col_step` columns.
     pub row_step: usize,
     pub col_step: usize,
 }
 
-/// The number of rows and columns of a layout: its first mode and all others together; a single mode is one row.
+/// The rows and columns of a layout. Its first mode is the rows, all others together are the columns; a single mode is one row.
 struct Extent {
     rows: i64,
     cols: i64,
@@ -45,10 +44,10 @@ struct Extent {
 }
 
 impl Drawing {
-    /// The index at each coordinate: the first mode goes down, the others go right; a single mode is one row.
+    /// Draws the index at each coordinate. The first mode goes down, the others go right; a single mode is one row.
     ///
     /// # Errors
-    /// When there are more cells than [`CELL_LIMIT`] or an index does not fit an `i64`.
+    /// If there are more cells than [`CELL_LIMIT`] or an index does not fit an `i64`.
     pub fn memory(composed: &ComposedLayout) -> Result<Drawing, LayoutError> {
         let text = composed.source_form();
         cells(composed, text, |index| Cell {
@@ -57,8 +56,8 @@ impl Drawing {
         })
     }
 
-    /// The bank of shared memory at each coordinate, for elements of `bits` bits; an element wider than a bank shows
-    /// its first.
+    /// Draws the bank of shared memory at each coordinate, for elements of `bits` bits. An element wider than a bank shows its
+    /// first bank.
     ///
     /// # Errors
     /// As for [`Drawing::memory`], and when `bits` is below 1.
@@ -74,12 +73,12 @@ impl Drawing {
         })
     }
 
-    /// Which thread holds which value of a tile of `rows` by `cols`: the layout's first mode counts threads, its second
-    /// values, and index `row + rows * col` is the element. An element held several times shows the lowest thread and
-    /// its lowest value, and `+`.
+    /// Draws the thread and value that hold each element of a tile of `rows` by `cols`. The layout's first mode counts threads,
+    /// its second values; index `row + rows * col` is the element. An element held several times shows the lowest thread, that
+    /// thread's lowest value, and `+`.
     ///
     /// # Errors
-    /// When the layout has not two modes, reaches beyond the tile, or is too large to draw.
+    /// If the layout has not two modes, reaches beyond the tile, or is too large to draw.
     pub fn thread_value(tv: &Layout, tile: (i64, i64)) -> Result<Drawing, LayoutError> {
         let modes = tv.modes();
         let [threads, values] = modes.as_slice() else {
@@ -120,7 +119,7 @@ impl Drawing {
         })
     }
 
-    /// The widest text, in characters.
+    /// Returns the width of the widest text, in characters.
     fn width(&self) -> usize {
         self.cells.iter().map(|c| c.text.chars().count()).max().unwrap_or(1)
     }

@@ -1,4 +1,4 @@
-//! A drawing as an SVG file.
+//! Renders a drawing as an SVG file.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ const HEIGHT: usize = 24;
 const MARGIN: usize = 32;
 
 impl Drawing {
-    /// The drawing as a complete SVG file; texts are dark on light fills, so that it reads on any background.
+    /// Renders the drawing as a complete SVG file. Texts are dark on light fills, so that they are readable on any background.
     pub fn svg(&self) -> String {
         let cell = (self.width() + 2) * CHARACTER;
         let heading = (self.title.chars().count() + 1) * CHARACTER;
@@ -62,7 +62,7 @@ impl Drawing {
         }
     }
 
-    /// Strong lines around the whole and where the innermost part of a mode ends.
+    /// Draws strong lines around the grid and at the end of the innermost part of a mode.
     fn lines(&self, out: &mut String, cell: usize) {
         let (left, top) = (MARGIN, 2 * MARGIN);
         let (right, bottom) = (left + self.cols * cell, top + self.rows * HEIGHT);
@@ -81,7 +81,7 @@ impl Drawing {
     }
 }
 
-/// A light colour: hues a golden angle apart, so that neighbouring groups differ.
+/// Returns a light colour. Hues are a golden angle apart, so that neighbouring groups differ.
 fn fill(group: Option<usize>) -> String {
     match group {
         None => "#f4f4f4".to_string(),

@@ -1,9 +1,9 @@
-//! A drawing as lines of text.
+//! Renders a drawing as lines of text.
 
 use super::Drawing;
 
 impl Drawing {
-    /// The drawing with box characters: row numbers at the left, column numbers on top, a final line end.
+    /// Renders the drawing with box characters: row numbers at the left, column numbers on top. The text ends with a line break.
     pub fn unicode(&self) -> String {
         let width = self.width().max((self.cols.max(1) - 1).to_string().len());
         let margin = (self.rows.max(1) - 1).to_string().len();

@@ -1,15 +1,14 @@
-//! Values as what a function needs.
+//! Converts values to the arguments of functions.
 
 use super::{ExprError, Fault, Value};
 use crate::labels::{Labeled, Labels};
 use crate::{ComposedLayout, Coord, IntTuple, Layout, LinearLayout, Tiler};
 
 impl Value {
-    /// The function that a layout of any kind is, for drawing and comparing; a linear layout where it has a shape and
-    /// stride.
+    /// Returns the function of a layout of any kind, for drawing and comparing. A linear layout must have a shape and stride.
     ///
     /// # Errors
-    /// When the value is no layout.
+    /// If the value is no layout.
     pub fn function(&self) -> Result<ComposedLayout, ExprError> {
         self.composed().map_err(|Fault(message)| ExprError::whole(message))
     }
@@ -44,7 +43,7 @@ impl Value {
         }
     }
 
-    /// The labels of a shape.
+    /// Returns the labels of a shape.
     fn labels(&self) -> Labels {
         let Value::List(entries) = self else { return Labels::default() };
         let below =
@@ -52,7 +51,7 @@ impl Value {
         Labels { name: None, modes: entries.iter().map(below).collect() }
     }
 
-    /// `self : stride`.
+    /// Makes `self : stride`.
     pub(super) fn with_stride(&self, stride: &Value) -> Result<Value, Fault> {
         let layout = Layout::new(self.tuple()?, stride.tuple()?)?;
         Ok(Value::Layout(Labeled::new(layout, self.labels())))
@@ -85,7 +84,7 @@ impl Value {
         }
     }
 
-    /// A layout is a tiler for the whole, a tuple or `<...>` one by mode, an integer `n` is `n:1`.
+    /// Converts to a tiler: a layout tiles the whole, a tuple or `<...>` tiles by mode, and an integer `n` is `n:1`.
     pub(super) fn tiler(&self) -> Result<Tiler, Fault> {
         match self {
             Value::Keep => Ok(Tiler::Keep),
@@ -99,7 +98,7 @@ impl Value {
         }
     }
 
-    /// A tuple of integers as a value.
+    /// Converts a tuple of integers to a value.
     pub(super) fn from_tuple(tuple: &IntTuple) -> Value {
         match tuple {
             IntTuple::Int(i) => Value::Int(*i),

@@ -81,7 +81,7 @@ fn count<const N: usize>(name: &str, args: &[Value]) -> Result<[Value; N], Fault
     <[Value; N]>::try_from(args.to_vec()).map_err(wrong)
 }
 
-/// Functions that make layouts.
+/// Calls functions that make layouts.
 fn making(name: &str, args: &[Value]) -> Option<Result<Value, Fault>> {
     let tiled = |f: Tiled| {
         let [a, t] = count(name, args)?;
@@ -127,7 +127,7 @@ fn making(name: &str, args: &[Value]) -> Option<Result<Value, Fault>> {
     })
 }
 
-/// Functions that measure or compare.
+/// Calls functions that measure or compare.
 fn measuring(name: &str, args: &[Value]) -> Option<Result<Value, Fault>> {
     let measure = |f: fn(&Layout) -> i64| {
         let [a] = count(name, args)?;
@@ -159,7 +159,7 @@ fn measuring(name: &str, args: &[Value]) -> Option<Result<Value, Fault>> {
     })
 }
 
-/// Functions between layouts, linear layouts, swizzles and relations.
+/// Calls functions between layouts, linear layouts, swizzles and relations.
 fn converting(name: &str, args: &[Value]) -> Option<Result<Value, Fault>> {
     Some(match name {
         "linear" => count(name, args).and_then(|[a]| Ok(Value::Linear(a.linear()?))),
@@ -186,7 +186,7 @@ fn compose(args: &[Value]) -> Result<Value, Fault> {
     }
 }
 
-/// `a ∘ b`.
+/// Computes `a ∘ b`.
 pub(super) fn after(a: &Value, b: &Value) -> Result<Value, Fault> {
     let plain = |c: &ComposedLayout| c.swizzle.is_identity() && c.offset == 0;
     let composed = match (a, b) {
@@ -210,7 +210,7 @@ pub(super) fn after(a: &Value, b: &Value) -> Result<Value, Fault> {
     Ok(Value::Composed(composed))
 }
 
-/// A layout applied to a coordinate: an index, or the kept modes and their offset where `_` occurs.
+/// Applies a layout to a coordinate. Returns an index, or, if `_` occurs, the kept modes and their offset.
 pub(super) fn apply(function: &Value, args: &[Value]) -> Result<Value, Fault> {
     let coord = match args {
         [one] => one.clone(),
@@ -235,7 +235,7 @@ pub(super) fn apply(function: &Value, args: &[Value]) -> Result<Value, Fault> {
     }
 }
 
-/// Whether two values are the same; layouts as functions.
+/// Reports whether two values are equal. Layouts are compared as functions.
 pub(super) fn equal(a: &Value, b: &Value) -> Result<bool, Fault> {
     match (a, b) {
         (Value::Layout(a), Value::Layout(b)) => Ok(equal_function(&a.layout, &b.layout)),
@@ -335,7 +335,7 @@ fn order(name: &str, args: &[Value]) -> Result<Value, Fault> {
     Ok(Value::from_layout(make(shape.tuple()?)?))
 }
 
-/// The most entries that `table` shows.
+/// The largest number of entries that `table` shows.
 const TABLE_LIMIT: i64 = 4096;
 
 fn table(args: &[Value]) -> Result<Value, Fault> {

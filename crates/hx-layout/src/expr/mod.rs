@@ -1,8 +1,8 @@
 //! Small expressions over layouts, for the command line and the REPL: `compose((4,8):(8,1), 8:2)`.
 //!
-//! An expression is a literal of the notation, a call of the algebra's functions, a composition with `∘` (or `o`), a
-//! comparison with `==`, or a layout applied to a coordinate. `a = ..;` names a value for what follows.
-//! It is not the language: it knows no types, no constants of a program and no tensors. Start at [`eval_expr`].
+//! An expression is a literal of the notation, a call of the algebra's functions, a composition with `∘` (or `o`), a comparison
+//! with `==`, or a layout applied to a coordinate. `a = ..;` names a value for the text after it. This is not the language: it
+//! has no types, no constants of a program and no tensors. Start at [`eval_expr`].
 
 mod convert;
 mod functions;
@@ -17,7 +17,7 @@ use crate::{ComposedLayout, LayoutError, LinearError, LinearLayout, Swizzle, Til
 pub use read::{eval_expr, sides};
 pub use values::{apply, call, compose, equal, layout};
 
-/// What an expression stands for.
+/// The value of an expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
     Int(i64),
@@ -35,7 +35,7 @@ pub enum Value {
     Text(String),
 }
 
-/// Why an expression has no value; `range` are the bytes of the text that are at fault, nothing if it is the whole.
+/// The reason why an expression has no value. `range` holds the bytes of the text at fault; `None` means the whole text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct ExprError {
@@ -48,13 +48,13 @@ impl ExprError {
         ExprError { range: Some(range), message: message.into() }
     }
 
-    /// A fault of the whole expression.
+    /// Makes an error of the whole expression.
     pub fn whole(message: impl Into<String>) -> ExprError {
         ExprError { range: None, message: message.into() }
     }
 }
 
-/// A fault that does not know its place yet.
+/// An error whose place is not known yet.
 struct Fault(String);
 
 impl From<LayoutError> for Fault {
@@ -70,7 +70,7 @@ impl From<LinearError> for Fault {
 }
 
 impl Value {
-    /// What kind of value it is, with its article, for messages.
+    /// Returns the kind of the value with its article, for messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Int(_) => "an integer",

@@ -1,4 +1,4 @@
-//! Reading an expression and evaluating it on the way.
+//! Reads and evaluates an expression in one pass.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::parse::Cursor;
 /// The deepest nesting that is read.
 const MAX_DEPTH: usize = 64;
 
-/// The value of an expression, after any number of `name = expression;` before it.
+/// Evaluates an expression, which any number of `name = expression;` may precede.
 ///
 /// # Errors
-/// When the text is no expression or an operation in it has no result.
+/// If the text is no expression or an operation in it has no result.
 pub fn eval_expr(text: &str) -> Result<Value, ExprError> {
     let mut reader = Reader::new(text);
     let (start, value) = reader.statements()?;
@@ -23,7 +23,7 @@ pub fn eval_expr(text: &str) -> Result<Value, ExprError> {
     }
 }
 
-/// The two sides of `left == right`.
+/// Evaluates the two sides of `left == right`.
 ///
 /// # Errors
 /// As for [`eval_expr`], and when there is no `==`.
@@ -47,12 +47,12 @@ impl<'a> Reader<'a> {
         Reader { cursor: Cursor::new(text), names: BTreeMap::new(), depth: 0 }
     }
 
-    /// A fault of what was read since `start`.
+    /// Places a fault at the text read since `start`.
     fn placed<T>(&self, start: usize, result: Result<T, Fault>) -> Result<T, ExprError> {
         result.map_err(|Fault(message)| ExprError::new(self.cursor.since(start), message))
     }
 
-    /// A fault of the notation has its place, any other is of what was read since `start`.
+    /// Places an error: an error of the notation has its own place, any other is placed at the text read since `start`.
     fn read<T>(&self, start: usize, result: Result<T, LayoutError>) -> Result<T, ExprError> {
         result.map_err(|error| match error {
             LayoutError::Parse { at, message } => ExprError::new(self.cursor.character(at), message),
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A fault of the next character.
+    /// Makes an error at the next character.
     fn error<T>(&self, message: impl Into<String>) -> Result<T, ExprError> {
         Err(ExprError::new(self.cursor.character(self.cursor.position()), message))
     }
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         self.read(start, result)
     }
 
-    /// `name = value;` any number of times, then where what is asked starts, and its first operand.
+    /// Reads `name = value;` any number of times. Returns the start of the expression after them, and its first operand.
     fn statements(&mut self) -> Result<(usize, Value), ExprError> {
         loop {
             let start = self.cursor.position();
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows the first operand: nothing, or `==` and another.
+    /// Reads the rest after the first operand: nothing, or `==` and a second operand.
     fn sides(&mut self, left: Value) -> Result<(Value, Option<Value>), ExprError> {
         let right =
             if self.cursor.eat("==") || self.cursor.eat("≡") { Some(self.composition()?) } else { None };
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         Ok((left, right))
     }
 
-    /// Operands joined by `∘`, evaluated from the right.
+    /// Reads operands joined by `∘`, and evaluates them from the right.
     fn composition(&mut self) -> Result<Value, ExprError> {
         if self.depth >= MAX_DEPTH {
             return self.error(format!("nesting deeper than {MAX_DEPTH}"));
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         Ok(value)
     }
 
-    /// A primary, `shape : stride`, and applications to coordinates.
+    /// Reads a primary, `shape : stride`, and applications to coordinates.
     fn operand(&mut self) -> Result<Value, ExprError> {
         let start = self.cursor.position();
         let mut value = self.primary()?;
@@ -151,7 +151,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `_`, a swizzle, a call, or a name.
+    /// Reads `_`, a swizzle, a call, or a name.
     fn named(&mut self) -> Result<Value, ExprError> {
         let start = self.cursor.position();
         let Some(word) = self.cursor.word() else {
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         Ok(args)
     }
 
-    /// `(x)` is `x`; with a comma it is a tuple, whose entries may have labels.
+    /// Reads `(x)`, which is `x`, or a tuple with a comma, whose entries may have labels.
     fn parentheses(&mut self) -> Result<Value, ExprError> {
         let start = self.cursor.position();
         self.expect("(")?;
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `name:` before an entry.
+    /// Reads `name:` before an entry.
     fn label(&mut self) -> Option<String> {
         let start = self.cursor.position();
         let word = self.cursor.word().filter(|w| *w != "_");

@@ -1,43 +1,43 @@
-//! The algebra on values, for evaluators that have a syntax of their own. Errors are text.
+//! The algebra on values, for evaluators with a syntax of their own. Errors are text.
 
 use super::{Fault, Value, functions};
 
 /// Calls a function of the algebra by its name, as an expression would.
 ///
 /// # Errors
-/// When there is no such function, or it has no result for these arguments.
+/// If there is no such function, or it has no result for these arguments.
 pub fn call(name: &str, args: &[Value]) -> Result<Value, String> {
     functions::call(name, args).map_err(text)
 }
 
-/// `a ∘ b`.
+/// Computes `a ∘ b`.
 ///
 /// # Errors
-/// When these two do not compose.
+/// If the two do not compose.
 pub fn compose(a: &Value, b: &Value) -> Result<Value, String> {
     functions::after(a, b).map_err(text)
 }
 
-/// Whether two values are the same; layouts as functions.
+/// Reports whether two values are equal. Layouts are compared as functions.
 ///
 /// # Errors
-/// When they are too large to compare.
+/// If they are too large to compare.
 pub fn equal(a: &Value, b: &Value) -> Result<bool, String> {
     functions::equal(a, b).map_err(text)
 }
 
-/// A layout at a coordinate: an index, or what a slice keeps where `_` occurs.
+/// Applies a layout to a coordinate. Returns an index, or, if `_` occurs, the slice.
 ///
 /// # Errors
-/// When the coordinate does not fit.
+/// If the coordinate does not fit.
 pub fn apply(layout: &Value, coord: &[Value]) -> Result<Value, String> {
     functions::apply(layout, coord).map_err(text)
 }
 
-/// `shape : stride`; labels of the shape's entries become labels of the modes.
+/// Makes `shape : stride`. Labels of the shape's entries become labels of the modes.
 ///
 /// # Errors
-/// When the two do not fit each other.
+/// If the two do not fit each other.
 pub fn layout(shape: &Value, stride: &Value) -> Result<Value, String> {
     shape.with_stride(stride).map_err(text)
 }

@@ -1,7 +1,7 @@
-//! Layouts as integer set relations, in the syntax of the isl library, and a reader for what is written here.
+//! Layouts as integer set relations in the syntax of the isl library, and a reader for the relations that this module writes.
 //!
-//! The text can be given to any tool that knows isl. It knows quasi-affine arithmetic only: sums, multiples, `floor` of a
-//! division by a number, and `mod` by a number. [`Relation`] enumerates bounded relations; it is no replacement for isl.
+//! Any tool that knows isl reads the text. It uses quasi-affine arithmetic only: sums, multiples, `floor` of a division by a
+//! number, and `mod` by a number. [`Relation`] enumerates bounded relations; it does not replace isl.
 
 mod relation;
 mod write;

@@ -1,7 +1,7 @@
-//! Reading a relation and listing its points.
+//! Reads a relation and lists its points.
 //!
-//! Accepted is what `write` writes and a little more: `and`, `exists`, unions by `;`, chains of comparisons, and
-//! quasi-affine terms. Every variable must be bounded by constants or given by an equation.
+//! The reader accepts what `write` writes and a little more: `and`, `exists`, unions by `;`, chains of comparisons, and
+//! quasi-affine terms. Constants must bound every variable, or an equation must determine it.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ pub struct Relation {
     parts: Vec<Part>,
 }
 
-/// Why a text is not read or not listed.
+/// The reason why a text is not read or not listed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RelationError {
     #[error("{message} at byte {at}")]
@@ -22,10 +22,10 @@ pub enum RelationError {
     TooLarge(u64),
 }
 
-/// The points of a relation and the number of inputs that each starts with.
+/// The points of a relation. The inputs of a point come before its outputs.
 pub type Points = BTreeSet<Vec<i64>>;
 
-/// The most candidates that listing tries.
+/// The largest number of candidates that listing tries.
 const LIMIT: u64 = 1 << 22;
 
 #[derive(Clone, Debug)]
@@ -67,22 +67,22 @@ impl Relation {
     /// Reads a relation or set.
     ///
     /// # Errors
-    /// When the text is not of the accepted form.
+    /// If the text is not of the accepted form.
     pub fn parse(text: &str) -> Result<Relation, RelationError> {
         let mut reader = Reader { text, at: 0, names: Vec::new() };
         let parts = reader.union()?;
         Ok(Relation { parts })
     }
 
-    /// The number of inputs, `None` for a set, and of all dimensions.
+    /// Returns the number of inputs (`None` for a set) and the number of all dimensions.
     pub fn arity(&self) -> (Option<usize>, usize) {
         self.parts.first().map_or((None, 0), |p| (p.inputs, p.dims))
     }
 
-    /// All points, inputs before outputs.
+    /// Lists all points, inputs before outputs.
     ///
     /// # Errors
-    /// When a variable is not bounded or there are too many candidates.
+    /// If a variable is not bounded or there are too many candidates.
     pub fn points(&self) -> Result<Points, RelationError> {
         let mut out = Points::new();
         for part in &self.parts {
@@ -93,7 +93,7 @@ impl Relation {
     }
 }
 
-/// Assigns variables one after the other: by an equation where one determines the next, else over its bounds.
+/// Assigns variables one after the other: by an equation if one determines the next variable, else by enumeration of its bounds.
 struct Listing<'a> {
     part: &'a Part,
     values: Vec<Option<i64>>,
@@ -135,7 +135,7 @@ impl Listing<'_> {
         Ok(())
     }
 
-    /// The value that an equation `v = term` gives, all of the term being known.
+    /// Returns the value that an equation `v = term` determines, if all variables of the term are known.
     fn equation(&self, v: usize) -> Option<i64> {
         self.part.atoms.iter().find_map(|atom| {
             atom.links().find_map(|(left, op, right)| match (left, op, right) {
@@ -185,7 +185,7 @@ impl Atom {
         self.ops.iter().enumerate().map(|(i, &op)| (&self.terms[i], op, &self.terms[i + 1]))
     }
 
-    /// Whether it holds, or `None` while a variable is open.
+    /// Reports whether the comparison holds; `None` while a variable is open.
     fn holds(&self, values: &[Option<i64>]) -> Option<bool> {
         let mut all = true;
         for (left, op, right) in self.links() {
@@ -203,7 +203,7 @@ impl Atom {
 }
 
 impl Term {
-    /// The value, or `None` while a variable is open or a number does not fit.
+    /// Returns the value; `None` while a variable is open or if a number does not fit.
     fn eval(&self, values: &[Option<i64>]) -> Option<i64> {
         match self {
             Term::Number(n) => Some(*n),
@@ -278,7 +278,7 @@ impl Reader<'_> {
         Ok(Part { names: std::mem::take(&mut self.names), inputs, dims, atoms })
     }
 
-    /// A tuple: names bind, other terms become a fresh name with an equation.
+    /// Reads a tuple. Names bind; any other term becomes a fresh name with an equation.
     fn tuple(&mut self, atoms: &mut Vec<Atom>) -> Result<(), RelationError> {
         self.name();
         self.expect("[")?;

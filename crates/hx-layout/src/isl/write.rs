@@ -1,24 +1,24 @@
-//! Writing relations.
+//! Writes relations.
 
 use crate::layout::Mode;
 use crate::{ComposedLayout, IntTuple, Layout, LayoutError, LinearLayout, Swizzle};
 
-/// `{ [c] -> [i] }`: 1-D coordinate to index.
+/// Writes `{ [c] -> [i] }`: 1-D coordinate to index.
 pub fn layout_map(layout: &Layout) -> String {
     format!("{{ [c] -> [i] : {} }}", graph(layout))
 }
 
-/// `{ [i] -> [c] }`: the reverse relation, which is no function where the layout repeats a value.
+/// Writes `{ [i] -> [c] }`: the reverse relation. It is not a function if the layout repeats a value.
 pub fn inverse(layout: &Layout) -> String {
     format!("{{ [i] -> [c] : {} }}", graph(layout))
 }
 
-/// `{ [i] }`: the set of indices.
+/// Writes `{ [i] }`: the set of indices.
 pub fn image(layout: &Layout) -> String {
     format!("{{ [i] : exists (c : {}) }}", graph(layout))
 }
 
-/// `{ [c0,c1,..] -> [i] }`: one input for each integer of the shape, size 1 included.
+/// Writes `{ [c0,c1,..] -> [i] }`: one input for each integer of the shape, size 1 included.
 pub fn index_map(layout: &Layout) -> String {
     let names: Vec<String> = (0..layout.leaves().len()).map(|i| format!("c{i}")).collect();
     let bounds =
@@ -28,10 +28,10 @@ pub fn index_map(layout: &Layout) -> String {
     format!("{{ [{}] -> [i] : {}i = {} }}", names.join(", "), bounds.collect::<String>(), sum(&terms, 0))
 }
 
-/// `{ [c] -> [c0,c1,..] }`: the coordinate with one entry for each integer of the shape.
+/// Writes `{ [c] -> [c0,c1,..] }`: the coordinate with one entry for each integer of the shape.
 ///
 /// # Errors
-/// When the tuple is no shape.
+/// If the tuple is no shape.
 pub fn coord_map(shape: &IntTuple) -> Result<String, LayoutError> {
     let layout = Layout::column_major(shape.clone())?;
     let digits = digits("c", layout.leaves());
@@ -41,12 +41,12 @@ pub fn coord_map(shape: &IntTuple) -> Result<String, LayoutError> {
     Ok(format!("{{ [c] -> [{}] : 0 <= c < {}{equations} }}", names.join(", "), layout.size()))
 }
 
-/// `{ [i] -> [j] }` for each *i* below `size`.
+/// Writes `{ [i] -> [j] }` for each *i* below `size`.
 pub fn swizzle_map(swizzle: Swizzle, size: i64) -> String {
     format!("{{ [i] -> [j] : 0 <= i < {size} and j = {} }}", swizzled(swizzle, "i"))
 }
 
-/// `{ [c] -> [i] }` of a layout with offset and swizzle.
+/// Writes `{ [c] -> [i] }` of a layout with offset and swizzle.
 pub fn composed_map(composed: &ComposedLayout) -> String {
     let layout = &composed.layout;
     if composed.swizzle.is_identity() && composed.offset == 0 {
@@ -57,7 +57,8 @@ pub fn composed_map(composed: &ComposedLayout) -> String {
     format!("{{ [c] -> [i] : exists (x : 0 <= c < {} and x = {x} and i = {i}) }}", layout.size())
 }
 
-/// One input for each input dimension, one output for each output dimension, in their order.
+/// Writes the relation of a linear layout: one input for each input dimension, one output for each output dimension, in their
+/// order.
 pub fn linear_map(layout: &LinearLayout) -> String {
     let ins: Vec<String> = (0..layout.ins().len()).map(|i| format!("x{i}")).collect();
     let outs: Vec<String> = (0..layout.outs().len()).map(|i| format!("y{i}")).collect();
@@ -76,7 +77,7 @@ pub fn linear_map(layout: &LinearLayout) -> String {
     format!("{{ [{}] -> [{}] : {} }}", ins.join(", "), outs.join(", "), clauses.join(" and "))
 }
 
-/// The sum mod 2 of the input bits whose value has output bit `bit`.
+/// Writes the sum mod 2 of the input bits whose value has output bit `bit`.
 fn parity(layout: &LinearLayout, ins: &[String], bit: u32) -> String {
     let mut bits = Vec::new();
     for (name, dim) in ins.iter().zip(layout.ins()) {
@@ -97,7 +98,7 @@ fn bit_of(name: &str, bit: u32) -> String {
     }
 }
 
-/// `0 <= c < size and i = ..`.
+/// Writes `0 <= c < size and i = ..`.
 fn graph(layout: &Layout) -> String {
     format!("0 <= c < {} and i = {}", layout.size(), sum(&terms(layout), 0))
 }
@@ -108,7 +109,7 @@ fn terms(layout: &Layout) -> Vec<(i64, String)> {
     terms.filter(|(_, mode)| mode.0 > 1).map(|(term, _)| term).collect()
 }
 
-/// The digit of 1-D coordinate `name` for each mode.
+/// Writes the digit of 1-D coordinate `name` for each mode.
 fn digits(name: &str, modes: &[Mode]) -> Vec<String> {
     // The last mode that is not of size 1 needs no `mod`, since the coordinate is below the size.
     let last = modes.iter().rposition(|m| m.0 > 1);
@@ -139,7 +140,7 @@ fn sum(terms: &[(i64, String)], constant: i64) -> String {
     parts.join(" + ")
 }
 
-/// The swizzled value of `name`: each target bit changes by its xor with the source bit less itself.
+/// Writes the swizzled value of `name`. Each target bit changes by its xor with the source bit, minus itself.
 fn swizzled(swizzle: Swizzle, name: &str) -> String {
     let (up, down) = (swizzle.shift().max(0) as u32, (-swizzle.shift()).max(0) as u32);
     let change = |b: u32| {

@@ -26,7 +26,7 @@ impl<'a> Input<'a> {
         self.value(name)?.as_str().ok_or_else(|| format!("input `{name}` is no text"))
     }
 
-    /// A text of the notation as what it stands for. A number is read as its text.
+    /// Parses the text of an input. A number is read as its text.
     pub(super) fn parse<T: FromStr>(&self, name: &str) -> Result<T, String>
     where
         T::Err: ToString,
@@ -60,8 +60,8 @@ impl<'a> Input<'a> {
         list.iter().map(|v| v.as_str().ok_or_else(|| format!("input `{name}` holds no text"))).collect()
     }
 
-    /// The coordinates at which a result of `size` too large for a table is shown: those that the case asks for,
-    /// else some spread over the domain.
+    /// Returns the coordinates to show of a result of `size` that is too large for a table: those that the case lists, else some
+    /// spread over the domain.
     pub(super) fn sample_coords(&self, size: i64) -> Vec<i64> {
         if let Some(list) = self.samples.and_then(Value::as_array) {
             return list

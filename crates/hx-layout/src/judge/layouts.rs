@@ -1,4 +1,4 @@
-//! Answers for operations on shape:stride layouts.
+//! Answers operations on shape:stride layouts.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::Answer;
 use super::input::{Input, TABLE_LIMIT};
 use crate::{ComposedLayout, Coord, IntTuple, Layout, LayoutError, Swizzle};
 
-/// The answer to a layout operation, or `None` for an operation of another kind.
+/// Answers a layout operation; `None` for an operation of another kind.
 pub(super) fn answer(op: &str, input: &Input<'_>) -> Option<Answer> {
     Some(match op {
         "parse" => input.parse("text").map(|layout| parsed(&layout)),
@@ -25,7 +25,7 @@ pub(super) fn answer(op: &str, input: &Input<'_>) -> Option<Answer> {
     })
 }
 
-/// The layout that an operation makes, or `None` for an operation that makes none.
+/// Returns the layout that an operation makes; `None` for an operation that makes none.
 pub(super) fn made(op: &str, input: &Input<'_>) -> Option<Result<Layout, String>> {
     type Unary = fn(&Layout) -> Result<Layout, LayoutError>;
     type Binary = fn(&Layout, &Layout) -> Result<Layout, LayoutError>;
@@ -64,7 +64,7 @@ pub(super) fn made(op: &str, input: &Input<'_>) -> Option<Result<Layout, String>
     })
 }
 
-/// `layout`, `size`, and the table or samples of it.
+/// Returns `layout`, `size`, and the table or samples of it.
 pub(super) fn fields(layout: &Layout, input: &Input<'_>) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("layout".into(), json!(layout.to_string()));
@@ -73,7 +73,7 @@ pub(super) fn fields(layout: &Layout, input: &Input<'_>) -> Map<String, Value> {
     out
 }
 
-/// `size`, and `table` or `samples` of a function.
+/// Inserts `size`, and `table` or `samples` of a function.
 pub(super) fn insert_table(
     out: &mut Map<String, Value>,
     size: i64,
@@ -158,7 +158,7 @@ fn swizzled(input: &Input<'_>) -> Answer {
 fn composed(input: &Input<'_>) -> Answer {
     let layout: ComposedLayout = input.parse("a")?;
     let mut out = Map::new();
-    // The indices of the layout lie in a bounded range, so its ends tell whether the offset fits.
+    // The indices of the layout lie in a bounded range, so checking its ends decides whether the offset fits.
     let ends = [layout.layout.min_index(), layout.layout.cosize()];
     if ends.iter().any(|end| end.checked_add(layout.offset).is_none()) {
         return Err("the index does not fit a 64-bit integer".to_string());

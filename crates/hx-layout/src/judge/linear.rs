@@ -1,4 +1,4 @@
-//! Answers for operations on linear layouts.
+//! Answers operations on linear layouts.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::input::{Input, TABLE_LIMIT};
 use super::layouts::fields;
 use crate::{ComposedLayout, IntTuple, Layout, LinearError, LinearLayout};
 
-/// The answer to an operation on linear layouts, or `None` for an operation of another kind.
+/// Answers an operation on linear layouts; `None` for an operation of another kind.
 pub(super) fn answer(op: &str, input: &Input<'_>) -> Option<Answer> {
     Some(match op {
         "apply" => apply(input),
@@ -36,7 +36,7 @@ pub(super) fn answer(op: &str, input: &Input<'_>) -> Option<Answer> {
     })
 }
 
-/// A linear layout of the case.
+/// Reads a linear layout of the case.
 pub(super) fn linear(input: &Input<'_>, name: &str) -> Result<LinearLayout, String> {
     serde_json::from_value(input.value(name)?.clone()).map_err(|e| e.to_string())
 }

@@ -1,8 +1,8 @@
 //! Answers reference cases and judges answers by their `check` words.
 //!
 //! A case is one line of JSON; the format is described in `tests/vectors/README.md` at the root of the project.
-//! Judging looks only at the answer's JSON, never at how it was found, so answers from elsewhere can be judged too.
-//! It reads no files: text comes in, a [`Report`] comes out. Start at [`check`].
+//! Judging looks only at the answer's JSON, never at how it was found, so it also judges answers of other programs. This module
+//! reads no files: text comes in, a [`Report`] comes out. Start at [`check`].
 
 mod input;
 mod layouts;
@@ -18,30 +18,30 @@ use serde_json::{Map, Value, json};
 
 use input::Input;
 
-/// An answer's fields, or why there is none.
+/// The fields of an answer, or the reason why there is none.
 pub type Answer = Result<Map<String, Value>, String>;
 
-/// One reference case.
+/// A reference case.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Case {
     pub id: String,
     pub op: String,
     #[serde(rename = "in")]
     pub input: Map<String, Value>,
-    /// What is expected; absent when failing is.
+    /// The expected fields; absent if the operation must fail.
     #[serde(default)]
     pub out: Option<Map<String, Value>>,
-    /// Which parts of `out` an answer must meet.
+    /// The conditions on `out` that an answer must meet.
     #[serde(default)]
     pub check: Vec<String>,
-    /// Present when the operation must fail.
+    /// Present if the operation must fail.
     #[serde(default)]
     pub error: Option<String>,
     #[serde(default = "strict_by_default")]
     pub strict: bool,
     #[serde(default)]
     pub may_error: bool,
-    /// Further answers that are as good.
+    /// Further answers that are equally good.
     #[serde(default)]
     pub alt: Vec<Map<String, Value>>,
 }
@@ -50,11 +50,11 @@ fn strict_by_default() -> bool {
     true
 }
 
-/// What an answer is worth.
+/// The judgement of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     Passed,
-    /// Another answer where the definition leaves room: no fault.
+    /// The answer differs, but the definition leaves room: no fault.
     Differs(String),
     Failed(String),
 }
@@ -68,7 +68,7 @@ pub struct Judged {
     pub verdict: Verdict,
 }
 
-/// The cases of a file in its order.
+/// The judged cases of a file, in its order.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     pub cases: Vec<Judged>,
@@ -78,7 +78,7 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct CaseError {
-    /// Counted from 1.
+    /// The line number, counted from 1.
     pub line: usize,
     pub message: String,
 }
@@ -110,7 +110,7 @@ pub fn check(text: &str) -> Result<Report, CaseError> {
     Ok(Report { cases: judged.collect() })
 }
 
-/// The answer of this crate to a case. Only `in` is read, and of `out` the coordinates at which samples are asked.
+/// Answers a case with this crate. Reads only `in`, and from `out` the coordinates at which the case wants samples.
 pub fn answer(case: &Case) -> Answer {
     let samples = case.out.as_ref().and_then(|out| out.get("samples"));
     let input = Input::new(&case.input, samples);
@@ -121,7 +121,7 @@ pub fn answer(case: &Case) -> Answer {
     known.unwrap_or_else(|| Err(format!("operation `{}` is not known", case.op)))
 }
 
-/// Whether a case asks for a relation. Some operations are asked both for a layout and for its relation.
+/// Reports whether a case wants a relation. Some operations occur both for a layout and for its relation.
 fn is_relation(case: &Case) -> bool {
     let only_relation =
         ["layout_map", "index_map", "coord_map", "inverse", "image", "composed_map", "linear_map"];
@@ -154,22 +154,22 @@ pub fn judge(case: &Case, answer: &Answer) -> Verdict {
 }
 
 impl Report {
-    /// How many cases passed, those that differ where it is no fault included.
+    /// Returns how many cases passed. Answers that differ without fault count as passed.
     pub fn passed(&self) -> usize {
         self.cases.len() - self.failed()
     }
 
-    /// How many strict cases failed.
+    /// Returns how many strict cases failed.
     pub fn failed(&self) -> usize {
         self.cases.iter().filter(|c| matches!(c.verdict, Verdict::Failed(_))).count()
     }
 
-    /// How many answers differ where the definition leaves room.
+    /// Returns how many answers differ where the definition leaves room.
     pub fn differing(&self) -> usize {
         self.cases.iter().filter(|c| matches!(c.verdict, Verdict::Differs(_))).count()
     }
 
-    /// The answers as JSON lines, `{"id": .., "out": {..}}` or `{"id": .., "error": ..}`.
+    /// Returns the answers as JSON lines, `{"id": .., "out": {..}}` or `{"id": .., "error": ..}`.
     pub fn answers_jsonl(&self) -> String {
         let line = |case: &Judged| match &case.answer {
             Ok(out) => json!({"id": case.id, "out": out}).to_string() + "\n",
@@ -178,7 +178,7 @@ impl Report {
         self.cases.iter().map(line).collect()
     }
 
-    /// The relations among the answers as lines of case id, tab, isl text.
+    /// Returns the relations among the answers as lines of case id, tab, isl text.
     pub fn answers_tsv(&self) -> String {
         let relation = |case: &Judged| {
             let isl = case.answer.as_ref().ok()?.get("isl")?.as_str()?;
@@ -189,7 +189,7 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// One line for each answer that is not as expected, then `N passed, N failed`.
+    /// Writes one line for each answer that is not as expected, then `N passed, N failed`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for case in &self.cases {
             match &case.verdict {

@@ -1,4 +1,4 @@
-//! Answers and checks for layouts as relations.
+//! Answers cases about layouts as relations, and checks the answers.
 
 use serde_json::{Map, json};
 
@@ -10,7 +10,7 @@ use super::verify::Judge;
 use crate::isl::{self, Relation};
 use crate::{Layout, Swizzle};
 
-/// Whether a file's cases of this operation ask for a relation is told by `check`, so the caller asks for it.
+/// Answers an operation with a relation. The caller decides by the case's `check` whether a relation is wanted.
 pub(super) fn answer(op: &str, input: &Input<'_>) -> Answer {
     let layout = |name: &str| input.parse::<Layout>(name);
     let (kind, text) = match op {
@@ -30,7 +30,7 @@ pub(super) fn answer(op: &str, input: &Input<'_>) -> Answer {
     Ok(Map::from_iter([("kind".to_string(), json!(kind)), ("isl".to_string(), json!(text))]))
 }
 
-/// Whether the answer denotes the same relation, by listing the points of both.
+/// Checks that the answer denotes the same relation, by listing the points of both.
 pub(super) fn same(judge: &Judge<'_>) -> Result<(), String> {
     let text = |fields: &Map<String, serde_json::Value>| {
         let text = fields.get("isl").and_then(|v| v.as_str()).ok_or("there is no relation")?;

@@ -1,4 +1,4 @@
-//! The `check` words: what an answer must meet.
+//! The `check` words: the conditions that an answer must meet.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use crate::{IntTuple, Layout};
 
 type Fields = Map<String, Value>;
 
-/// The most evaluations that judging one answer makes.
+/// The largest number of evaluations for judging one answer.
 const LIMIT: i64 = 1 << 22;
 
-/// Whether `answer` meets every word of the case's `check` with `out` as what is expected.
+/// Checks that `answer` meets every word of the case's `check`; `out` holds the expected fields.
 pub(super) fn meets(case: &Case, out: &Fields, answer: &Fields) -> Result<(), String> {
     for word in &case.check {
         let judge = Judge { case, out, answer };
@@ -22,7 +22,7 @@ pub(super) fn meets(case: &Case, out: &Fields, answer: &Fields) -> Result<(), St
     Ok(())
 }
 
-/// One answer beside one set of expected fields.
+/// An answer and a set of expected fields.
 pub(super) struct Judge<'a> {
     pub(super) case: &'a Case,
     pub(super) out: &'a Fields,
@@ -79,7 +79,7 @@ impl Judge<'_> {
         self.out.get(name).and_then(Value::as_i64).ok_or_else(|| format!("the case has no `{name}`"))
     }
 
-    /// The size, and the table or samples, from the answer's layout where there is one, else from its table.
+    /// Checks the size, and the table or samples. They come from the answer's layout if there is one, else from its table.
     fn table(&self) -> Result<(), String> {
         let want_table = self.out.get("table").and_then(Value::as_array);
         let got_table = self.answer.get("table").and_then(Value::as_array);
@@ -141,7 +141,7 @@ impl Judge<'_> {
         if got <= most { Ok(()) } else { Err(format!("the depth is {got}, at most {most} was wanted")) }
     }
 
-    /// Below the profile, each part is coalesced. The marks are those of the input where it has a profile.
+    /// Checks that each part below the profile is coalesced. The marks are those of the input if it has a profile.
     fn exact(&self) -> Result<(), String> {
         let marks = match self.case.input.get("profile").and_then(Value::as_str) {
             Some(text) => text.parse().map_err(|e| format!("the profile: {e}"))?,
@@ -150,7 +150,7 @@ impl Judge<'_> {
         exact_below(&self.layout()?, &marks)
     }
 
-    /// Increasing, and the sums with the indices of `a` reach every integer below the target once.
+    /// Checks that the layout increases and that its sums with the indices of `a` reach every integer below the target once.
     fn complement(&self) -> Result<(), String> {
         let (a, r) = (self.input("a")?, self.layout()?);
         let cotarget = self.case.input.get("cotarget").and_then(Value::as_i64).ok_or("no cotarget")?;
@@ -235,7 +235,7 @@ impl Judge<'_> {
     }
 }
 
-/// *a(R(i)) = i* everywhere.
+/// Checks that *a(R(i)) = i* everywhere.
 fn undoes(a: &Layout, r: &Layout) -> Result<(), String> {
     for i in 0..r.size().min(LIMIT) {
         let c = r.eval(i);

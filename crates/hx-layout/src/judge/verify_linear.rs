@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::verify::Judge;
 use crate::LinearLayout;
 
-/// The most flattened inputs at which an equation is tried.
+/// The largest number of flattened inputs at which an equation is tried.
 const LIMIT: u64 = 1 << 20;
 
 fn read(value: Option<&Value>, what: &str) -> Result<LinearLayout, String> {
@@ -13,7 +13,7 @@ fn read(value: Option<&Value>, what: &str) -> Result<LinearLayout, String> {
     serde_json::from_value(value.clone()).map_err(|e| format!("{what}: {e}"))
 }
 
-/// Whether the answer meets `word`, or `None` for a word of another kind.
+/// Reports whether the answer meets `word`; `None` for a word of another kind.
 pub(super) fn word(judge: &Judge<'_>, word: &str) -> Option<Result<(), String>> {
     Some(match word {
         "L" => same(judge),
@@ -64,7 +64,7 @@ fn solves(judge: &Judge<'_>) -> Result<(), String> {
     }
 }
 
-/// Each value is the smallest that will do: the one that the case lists, since the smallest is unique.
+/// Checks that each value is the smallest possible. The smallest is unique, so it must equal the value of the case.
 fn smallest(judge: &Judge<'_>) -> Result<(), String> {
     let (want, got) = (read(judge.out.get("L"), "the case's layout")?, answered(judge)?);
     let count = 1u64 << want.in_bits().min(20);

@@ -1,18 +1,18 @@
-//! Between shape:stride layouts and linear ones.
+//! Converts between shape:stride layouts and linear ones.
 //!
-//! A layout is linear over F2 iff its extents are powers of two and no two of its bits' indices share a bit, so that
-//! sums are xors; and the other way around.
+//! A layout is linear over F2 iff its extents are powers of two and the indices of its bits are pairwise disjoint as bit sets:
+//! sums are then xors. Conversely, a linear layout with disjoint values is a shape:stride layout.
 
 use super::{InDim, LinearError, LinearLayout, OutDim, log2};
 use crate::layout::Mode;
 use crate::{ComposedLayout, Layout};
 
-/// The index of each bit of a 1-D coordinate, lowest first.
+/// Returns the index of each bit of a 1-D coordinate, lowest first.
 fn bit_indices(layout: &Layout) -> Result<Vec<u64>, LinearError> {
     let mut out = Vec::new();
     for &(extent, stride) in layout.leaves() {
         for bit in 0..log2(extent)? {
-            // Within the span of the layout, so it fits.
+            // The index lies within the span of the layout, so it fits.
             let index = stride << bit;
             out.push(
                 u64::try_from(index)
@@ -23,7 +23,7 @@ fn bit_indices(layout: &Layout) -> Result<Vec<u64>, LinearError> {
     Ok(out)
 }
 
-/// Refuses values of which two share a bit.
+/// Refuses values if two of them share a bit.
 fn check_disjoint(values: &[u64], fault: impl Fn(u64, u64) -> LinearError) -> Result<(), LinearError> {
     let mut seen = 0u64;
     for (i, &v) in values.iter().enumerate() {
@@ -42,17 +42,17 @@ fn sums_are_xors(values: &[u64]) -> Result<(), LinearError> {
     })
 }
 
-/// An output `index` of the smallest power of two above every xor of the values.
+/// Returns an output `index` of the smallest power of two above every xor of the values.
 fn index_dim(values: &[u64]) -> OutDim {
     let top = values.iter().fold(0, |top, v| top | v);
     OutDim { name: "index".into(), bits: 64 - top.leading_zeros() }
 }
 
 impl LinearLayout {
-    /// A layout as bits, from input `coord` to output `index`.
+    /// Converts a layout to bits, from input `coord` to output `index`.
     ///
     /// # Errors
-    /// When a size is no power of two or the function is not xor-linear.
+    /// If a size is no power of two or the function is not xor-linear.
     pub fn from_layout(layout: &Layout) -> Result<LinearLayout, LinearError> {
         let bases = bit_indices(layout)?;
         sums_are_xors(&bases)?;
@@ -60,7 +60,7 @@ impl LinearLayout {
         LinearLayout::from_flat(vec![InDim { name: "coord".into(), bases }], vec![out])
     }
 
-    /// A layout as bits, with inputs `m0`, `m1`, .. for its top-level modes.
+    /// Converts a layout to bits, with inputs `m0`, `m1`, .. for its top-level modes.
     ///
     /// # Errors
     /// As for [`LinearLayout::from_layout`].
@@ -72,10 +72,10 @@ impl LinearLayout {
         LinearLayout::from_flat(dims.collect::<Result<_, LinearError>>()?, vec![index_dim(&all)])
     }
 
-    /// A composed layout as bits, from input `coord` to output `index`.
+    /// Converts a composed layout to bits, from input `coord` to output `index`.
     ///
     /// # Errors
-    /// As for [`LinearLayout::from_layout`], and when the offset is not 0, since a linear function keeps 0.
+    /// As for [`LinearLayout::from_layout`]; and if the offset is not 0, because a linear function maps 0 to 0.
     pub fn from_composed(composed: &ComposedLayout) -> Result<LinearLayout, LinearError> {
         if composed.offset != 0 {
             return Err(LinearError::NotLinear(format!("the offset is {}", composed.offset)));
@@ -87,11 +87,11 @@ impl LinearLayout {
         LinearLayout::from_flat(vec![InDim { name: "coord".into(), bases }], vec![out])
     }
 
-    /// A thread-value layout into the column-major tile of `rows` by `cols`: its two modes become the two inputs, and
+    /// Converts a thread-value layout into the column-major tile of `rows` by `cols`. Its two modes become the two inputs, and
     /// index `row + rows * col` becomes `(row, col)`.
     ///
     /// # Errors
-    /// When the layout has not two modes, reaches beyond the tile, or is not xor-linear, or a size is no power of two.
+    /// If the layout has not two modes, reaches beyond the tile, or is not xor-linear, or a size is no power of two.
     pub fn from_tv(
         tv: &Layout,
         tile: (i64, i64),
@@ -114,10 +114,10 @@ impl LinearLayout {
         LinearLayout::from_flat(ins, outs)
     }
 
-    /// A shape:stride layout with the same flattened function, one mode for each input; a plain one for one input.
+    /// Returns a shape:stride layout with the same flattened function: one mode for each input, or a plain layout for one input.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub fn to_layout(&self) -> Result<Layout, LinearError> {
         check_disjoint(&self.columns(), LinearError::NotALayout)?;
         let mode = |dim: &InDim| {

@@ -1,13 +1,13 @@
-//! Products of linear layouts, and the division that undoes them from either side.
+//! Products of linear layouts, and their inverse operation: division from either side.
 
 use super::{InDim, LinearError, LinearLayout, OutDim, list};
 
 impl LinearLayout {
-    /// The direct sum: `self` on the low bits and `outer` on the high bits of each dimension, of inputs and outputs
-    /// alike. The order of dimensions keeps both orders, those of `self` first where free.
+    /// Returns the direct sum: `self` on the low bits and `outer` on the high bits of each dimension, of inputs and outputs
+    /// alike. The dimensions keep the order of both operands; where both allow it, those of `self` come first.
     ///
     /// # Errors
-    /// When no order of dimensions keeps both.
+    /// If no order of the dimensions keeps both.
     pub fn product(&self, outer: &LinearLayout) -> Result<LinearLayout, LinearError> {
         let in_names = |l: &LinearLayout| l.ins.iter().map(|d| d.name.clone()).collect::<Vec<_>>();
         let out_names = |l: &LinearLayout| l.outs.iter().map(|d| d.name.clone()).collect::<Vec<_>>();
@@ -45,19 +45,19 @@ impl LinearLayout {
         LinearLayout::from_flat(ins.collect(), outs.clone())
     }
 
-    /// The layout *c* over the dimensions of `self` with *self = b x c*, *x* the product; `None` when there is none.
+    /// Returns the layout *c* over the dimensions of `self` with *self = b x c*, *x* being the product; `None` if there is none.
     pub fn divide_left(&self, b: &LinearLayout) -> Option<LinearLayout> {
         let quotient = self.part(b, true)?;
         (b.product(&quotient).as_ref() == Ok(self)).then_some(quotient)
     }
 
-    /// The layout *c* over the dimensions of `self` with *self = c x b*; `None` when there is none.
+    /// Returns the layout *c* over the dimensions of `self` with *self = c x b*; `None` if there is none.
     pub fn divide_right(&self, b: &LinearLayout) -> Option<LinearLayout> {
         let quotient = self.part(b, false)?;
         (quotient.product(b).as_ref() == Ok(self)).then_some(quotient)
     }
 
-    /// The bits of `self` above, or below, those that a factor of the sizes of `b` takes in each dimension.
+    /// Returns the bits of `self` above (or below) those that a factor of the sizes of `b` takes in each dimension.
     fn part(&self, b: &LinearLayout, above: bool) -> Option<LinearLayout> {
         let in_bits = |name: &str| b.ins.iter().find(|d| d.name == name).map_or(0, |d| d.bases.len());
         let out_bits = |name: &str| b.outs.iter().find(|d| d.name == name).map_or(0, |d| d.bits);
@@ -84,7 +84,7 @@ impl LinearLayout {
     }
 }
 
-/// One order of names that keeps both, those of `first` as early as they may be.
+/// Merges two lists of names into one order that keeps both. Names of `first` come as early as possible.
 fn merge(first: &[String], second: &[String]) -> Result<Vec<String>, LinearError> {
     let (mut i, mut j) = (0, 0);
     let mut out = Vec::with_capacity(first.len() + second.len());

@@ -1,10 +1,10 @@
-//! Elimination over F2 on vectors of up to 64 bits.
+//! Gaussian elimination over F2 on vectors of up to 64 bits.
 
-/// Vectors in echelon form, each with the combination of columns that makes it.
+/// Vectors in echelon form, each with the combination of columns that produces it.
 pub(super) struct Echelon {
-    /// Reduced vector, its combination; ordered by falling leading bit of the vector.
+    /// Pairs of a reduced vector and its combination, by falling leading bit of the vector.
     rows: Vec<(u64, u64)>,
-    /// The columns that are combinations of those before them.
+    /// The columns that are combinations of earlier ones.
     free: Vec<usize>,
 }
 
@@ -24,11 +24,11 @@ impl Echelon {
         echelon
     }
 
-    /// What is left of `value` without the span, and the columns used.
+    /// Reduces `value` by the rows. Returns the remainder and the columns used.
     fn reduce(&self, value: u64) -> (u64, u64) {
         let (mut rest, mut used) = (value, 0);
         for &(row, columns) in &self.rows {
-            // Rows fall in leading bit, so clearing that bit where it is set is enough.
+            // Rows are sorted by falling leading bit, so it suffices to clear that bit if it is set.
             if rest & leading(row) != 0 {
                 rest ^= row;
                 used ^= columns;
@@ -37,27 +37,27 @@ impl Echelon {
         (rest, used)
     }
 
-    /// The number of independent columns.
+    /// Returns the number of independent columns.
     pub(super) fn rank(&self) -> u32 {
         self.rows.len() as u32
     }
 
-    /// The columns that depend on earlier ones, in order.
+    /// Returns the columns that depend on earlier ones, in order.
     pub(super) fn free(&self) -> &[usize] {
         &self.free
     }
 
-    /// The combination of columns whose sum is `value`, or `None` outside the span.
+    /// Returns the combination of columns whose sum is `value`, or `None` if `value` is outside the span.
     ///
-    /// It uses no free column. Among all combinations it is the smallest number: a combination of the kernel has a
-    /// free column as its highest, so adding any raises the number.
+    /// The combination uses no free column. It is the smallest number among all combinations with this sum: they differ by
+    /// elements of the kernel, each of which has a free column as its highest bit, so adding one raises the number.
     pub(super) fn solve(&self, value: u64) -> Option<u64> {
         let (rest, used) = self.reduce(value);
         (rest == 0).then_some(used)
     }
 }
 
-/// The highest bit of a value that is not 0.
+/// Returns the highest bit of a value that is not 0.
 fn leading(value: u64) -> u64 {
     1 << (63 - value.leading_zeros())
 }

@@ -1,8 +1,8 @@
 //! Linear layouts over F2: functions between named bit spaces whose values are xors of basis vectors.
 //!
-//! Dimensions are listed minor to major: flattened, the first dimension holds the lowest bits.
-//! It knows bits and names, not what a lane or a register is. Start at [`LinearLayout`]; `ops` has what is done with
-//! them, `convert` the way from and to shape:stride layouts, `gf2` the elimination under both.
+//! Dimensions are listed minor to major: flattened, the first dimension holds the lowest bits. This module knows bits and names,
+//! not what a lane or a register is. Start at [`LinearLayout`]. `ops` has the operations, `convert` the conversions from and to
+//! shape:stride layouts, `gf2` the elimination that both use.
 
 mod convert;
 mod divide;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LayoutError;
 
-/// The most bits that the inputs, and the outputs, of a linear layout may have together.
+/// The largest number of bits that the inputs together, or the outputs together, may have.
 const MAX_BITS: u32 = 62;
 
 /// An input dimension: its name and, for each of its bits from the lowest, the flattened output of that bit alone.
@@ -33,7 +33,7 @@ pub struct OutDim {
 }
 
 impl OutDim {
-    /// The number of its values, a power of two.
+    /// Returns the number of its values, a power of two.
     pub fn size(&self) -> u64 {
         1 << self.bits
     }
@@ -47,7 +47,7 @@ pub struct LinearLayout {
     outs: Vec<OutDim>,
 }
 
-/// Why an operation on linear layouts has no result.
+/// The reason why an operation on linear layouts has no result.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinearError {
@@ -83,7 +83,7 @@ pub enum LinearError {
     Layout(#[from] LayoutError),
 }
 
-/// The written form: vectors with one entry for each output dimension.
+/// The serialized form: vectors with one entry for each output dimension.
 #[derive(Serialize, Deserialize)]
 struct Spelled {
     r#in: Vec<(String, Vec<Vec<i64>>)>,
@@ -108,10 +108,10 @@ impl From<LinearLayout> for Spelled {
 }
 
 impl LinearLayout {
-    /// A linear layout from its basis vectors, one entry for each output, and its outputs with their sizes.
+    /// Makes a linear layout from its basis vectors, one entry for each output, and its outputs with their sizes.
     ///
     /// # Errors
-    /// When a size is no power of two, a name occurs twice, or an entry is outside its dimension.
+    /// If a size is no power of two, a name occurs twice, or an entry is outside its dimension.
     pub fn new(
         ins: Vec<(String, Vec<Vec<i64>>)>,
         outs: Vec<(String, i64)>,
@@ -126,10 +126,10 @@ impl LinearLayout {
         LinearLayout::from_flat(dims, outs)
     }
 
-    /// A linear layout whose basis vectors are already flattened.
+    /// Makes a linear layout from basis vectors that are already flattened.
     ///
     /// # Errors
-    /// When a name occurs twice, there are too many bits, or a vector is outside the outputs.
+    /// If a name occurs twice, there are too many bits, or a vector is outside the outputs.
     pub fn from_flat(ins: Vec<InDim>, outs: Vec<OutDim>) -> Result<LinearLayout, LinearError> {
         check_unique(ins.iter().map(|d| &d.name))?;
         check_unique(outs.iter().map(|d| &d.name))?;
@@ -149,51 +149,51 @@ impl LinearLayout {
         Ok(LinearLayout { ins, outs })
     }
 
-    /// The identity on one dimension of that size, from `input` to `output`.
+    /// Returns the identity on one dimension of this size, from `input` to `output`.
     ///
     /// # Errors
-    /// When the size is no power of two.
+    /// If the size is no power of two.
     pub fn identity(input: &str, output: &str, size: i64) -> Result<LinearLayout, LinearError> {
         let bits = log2(size)?;
         let ins = vec![InDim { name: input.into(), bases: (0..bits).map(|b| 1 << b).collect() }];
         LinearLayout::from_flat(ins, vec![OutDim { name: output.into(), bits }])
     }
 
-    /// The layout that sends every value of one dimension of that size to 0.
+    /// Returns the layout that maps every value of one dimension of this size to 0.
     ///
     /// # Errors
-    /// When the size is no power of two.
+    /// If the size is no power of two.
     pub fn zero(input: &str, output: &str, size: i64) -> Result<LinearLayout, LinearError> {
         let ins = vec![InDim { name: input.into(), bases: vec![0; log2(size)? as usize] }];
         LinearLayout::from_flat(ins, vec![OutDim { name: output.into(), bits: 0 }])
     }
 
-    /// The input dimensions, minor to major.
+    /// Returns the input dimensions, minor to major.
     pub fn ins(&self) -> &[InDim] {
         &self.ins
     }
 
-    /// The output dimensions, minor to major.
+    /// Returns the output dimensions, minor to major.
     pub fn outs(&self) -> &[OutDim] {
         &self.outs
     }
 
-    /// Bits of all inputs together.
+    /// Returns the number of bits of all inputs together.
     pub fn in_bits(&self) -> u32 {
         self.ins.iter().map(|d| d.bases.len() as u32).sum()
     }
 
-    /// Bits of all outputs together.
+    /// Returns the number of bits of all outputs together.
     pub fn out_bits(&self) -> u32 {
         self.outs.iter().map(|d| d.bits).sum()
     }
 
-    /// The flattened values of the input bits, lowest first.
+    /// Returns the flattened values of the input bits, lowest first.
     pub(crate) fn columns(&self) -> Vec<u64> {
         self.ins.iter().flat_map(|d| d.bases.iter().copied()).collect()
     }
 
-    /// The flattened value at a flattened input; bits beyond the inputs do not count.
+    /// Returns the flattened value at a flattened input. Bits beyond the inputs are ignored.
     pub fn apply_flat(&self, x: u64) -> u64 {
         let mut value = 0;
         for (bit, base) in self.ins.iter().flat_map(|d| &d.bases).enumerate() {
@@ -204,10 +204,10 @@ impl LinearLayout {
         value
     }
 
-    /// The value at a point, with one entry for each dimension in order.
+    /// Returns the value at a point, with one entry for each dimension in order.
     ///
     /// # Errors
-    /// When the point has another number of entries or one is outside its dimension.
+    /// If the point has another number of entries or one is outside its dimension.
     pub fn apply(&self, point: &[i64]) -> Result<Vec<u64>, LinearError> {
         if point.len() != self.ins.len() {
             return Err(LinearError::Size { found: point.len() as u64, wanted: self.ins.len() as u64 });
@@ -224,12 +224,12 @@ impl LinearLayout {
         Ok(self.unflatten_out(self.apply_flat(x)))
     }
 
-    /// The flattened value at each flattened input, in order.
+    /// Yields the flattened value at each flattened input, in order.
     pub fn table(&self) -> impl Iterator<Item = u64> + '_ {
         (0..1u64 << self.in_bits()).map(|x| self.apply_flat(x))
     }
 
-    /// A flattened output as one entry for each dimension.
+    /// Splits a flattened output into one entry for each dimension.
     pub fn unflatten_out(&self, value: u64) -> Vec<u64> {
         let mut rest = value;
         let mut take = |d: &OutDim| {
@@ -241,7 +241,7 @@ impl LinearLayout {
     }
 }
 
-/// The number of bits of a power of two.
+/// Returns the number of bits of a power of two.
 fn log2(size: i64) -> Result<u32, LinearError> {
     match u64::try_from(size) {
         Ok(n) if n.is_power_of_two() => Ok(n.trailing_zeros()),
@@ -279,14 +279,13 @@ fn check_unique<'a>(names: impl Iterator<Item = &'a String>) -> Result<(), Linea
     Ok(())
 }
 
-/// Names for a message: `(lane, register)`.
+/// Lists names for a message: `(lane, register)`.
 fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     format!("({})", names.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 impl fmt::Display for LinearLayout {
-    /// One line for the outputs and one for each input with the values of its bits, such as
-    /// `lane: 1->(0,2) 2->(0,4)`.
+    /// Writes one line for the outputs and one for each input with the values of its bits, such as `lane: 1->(0,2) 2->(0,4)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outs: Vec<String> = self.outs.iter().map(|d| format!("{}:{}", d.name, d.size())).collect();
         write!(f, "-> ({})", outs.join(", "))?;

@@ -1,31 +1,31 @@
-//! What is done with linear layouts: properties, composition, inverses, products, selections, reshapes.
+//! Operations on linear layouts: properties, composition, inverses, products, selections, reshapes.
 
 use super::gf2::Echelon;
 use super::{InDim, LinearError, LinearLayout, OutDim, check_unique, list, log2};
 
 impl LinearLayout {
-    /// The number of independent values of input bits.
+    /// Returns the number of linearly independent values of input bits.
     pub fn rank(&self) -> u32 {
         Echelon::new(&self.columns()).rank()
     }
 
-    /// Whether every output is a value.
+    /// Reports whether every output is a value.
     pub fn is_surjective(&self) -> bool {
         self.rank() == self.out_bits()
     }
 
-    /// Whether no value occurs twice.
+    /// Reports whether no value occurs twice.
     pub fn is_injective(&self) -> bool {
         self.rank() == self.in_bits()
     }
 
-    /// Whether it is one-to-one and onto.
+    /// Reports whether the layout is one-to-one and onto.
     pub fn is_invertible(&self) -> bool {
         self.is_injective() && self.is_surjective()
     }
 
-    /// The largest power of two *V* such that, along the first input and first output dimension,
-    /// *L(aV + v, ..) = L(aV, ..) + (v, 0, ..)* for each *v* below *V*: how many elements lie side by side.
+    /// Returns how many elements are contiguous: the largest power of two *V* such that, along the first input and first output
+    /// dimension, *L(aV + v, ..) = L(aV, ..) + (v, 0, ..)* for each *v* below *V*.
     pub fn num_consecutive(&self) -> u64 {
         let (Some(first), Some(out)) = (self.ins.first(), self.outs.first()) else { return 1 };
         let columns = self.columns();
@@ -38,7 +38,7 @@ impl LinearLayout {
         (0..=most).rev().find(|&bits| fits(bits)).map_or(1, |bits| 1 << bits)
     }
 
-    /// For each input, the mask of its bits whose value is a combination of those of lower bits in flattened order.
+    /// Returns, for each input, the mask of its bits whose value is a combination of those of lower bits in flattened order.
     pub fn free_masks(&self) -> Vec<(String, u64)> {
         let columns = self.columns();
         let echelon = Echelon::new(&columns);
@@ -53,10 +53,10 @@ impl LinearLayout {
         self.ins.iter().map(mask).collect()
     }
 
-    /// *x -> second(self(x))*, dimensions matched by name.
+    /// Returns *x -> second(self(x))*, with dimensions matched by name.
     ///
     /// # Errors
-    /// When the names differ or an output of `self` is larger than the input of `second`.
+    /// If the names differ or an output of `self` is larger than the input of `second`.
     pub fn compose(&self, second: &LinearLayout) -> Result<LinearLayout, LinearError> {
         let names = |dims: Vec<&str>| list(dims);
         let mismatch = || LinearError::Dims {
@@ -66,7 +66,7 @@ impl LinearLayout {
         if self.outs.len() != second.ins.len() {
             return Err(mismatch());
         }
-        // For each bit of the flattened output of `self`, the value of `second` there.
+        // For each bit of the flattened output of `self`, the value of `second` at that bit.
         let mut through = Vec::with_capacity(self.out_bits() as usize);
         for out in &self.outs {
             let dim = second.ins.iter().find(|d| d.name == out.name).ok_or_else(mismatch)?;
@@ -82,10 +82,10 @@ impl LinearLayout {
         LinearLayout::from_flat(self.ins.iter().map(map).collect(), second.outs.clone())
     }
 
-    /// The inverse: inputs and outputs change places.
+    /// Returns the inverse: inputs and outputs change places.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub fn invert(&self) -> Result<LinearLayout, LinearError> {
         if !self.is_injective() {
             return Err(LinearError::NotInvertible("a value occurs twice"));
@@ -93,10 +93,10 @@ impl LinearLayout {
         self.pseudoinvert().map_err(|_| LinearError::NotInvertible("some output is not a value"))
     }
 
-    /// The layout *R* with *self(R(y)) = y*, each value the smallest that will do.
+    /// Returns the layout *R* with *self(R(y)) = y*. Each value of *R* is the smallest possible.
     ///
     /// # Errors
-    /// When `self` is not surjective.
+    /// If `self` is not surjective.
     pub fn pseudoinvert(&self) -> Result<LinearLayout, LinearError> {
         let echelon = Echelon::new(&self.columns());
         let mut ins = Vec::with_capacity(self.outs.len());
@@ -115,10 +115,10 @@ impl LinearLayout {
         self.ins.iter().map(out).collect()
     }
 
-    /// The layout *C* with *b(C(x)) = self(x)*, outputs matched by name, each value the smallest that will do.
+    /// Returns the layout *C* with *b(C(x)) = self(x)*, with outputs matched by name. Each value of *C* is the smallest possible.
     ///
     /// # Errors
-    /// When the output names differ or a value of `self` is not one of `b`.
+    /// If the output names differ or a value of `self` is not one of `b`.
     pub fn invert_and_compose(&self, b: &LinearLayout) -> Result<LinearLayout, LinearError> {
         let names = |l: &LinearLayout| list(l.outs.iter().map(|d| d.name.as_str()));
         let mut width = Vec::with_capacity(b.outs.len());
@@ -157,10 +157,10 @@ impl LinearLayout {
         LinearLayout::from_flat(ins, b.ins_as_outs())
     }
 
-    /// Only the named inputs, the others at 0, and only the named outputs; the order stays.
+    /// Restricts the layout to the named inputs, the others at 0, and to the named outputs. The order stays.
     ///
     /// # Errors
-    /// When a name is unknown.
+    /// If a name is unknown.
     pub fn sublayout(&self, in_dims: &[&str], out_dims: &[&str]) -> Result<LinearLayout, LinearError> {
         self.check_ins(in_dims)?;
         self.check_outs(out_dims)?;
@@ -172,7 +172,7 @@ impl LinearLayout {
         LinearLayout::from_flat(ins.collect(), outs)
     }
 
-    /// A flattened output with the dimensions `outs` alone, in their order.
+    /// Restricts a flattened output to the dimensions `outs`, in their order.
     fn select(&self, value: u64, outs: &[OutDim]) -> u64 {
         let entries = self.unflatten_out(value);
         let mut shift = 0;
@@ -184,18 +184,18 @@ impl LinearLayout {
         })
     }
 
-    /// Whether the named inputs alone send everything to 0 in the named outputs.
+    /// Reports whether the named inputs alone map everything to 0 in the named outputs.
     ///
     /// # Errors
-    /// When a name is unknown.
+    /// If a name is unknown.
     pub fn sublayout_is_zero(&self, in_dims: &[&str], out_dims: &[&str]) -> Result<bool, LinearError> {
         Ok(self.sublayout(in_dims, out_dims)?.columns().iter().all(|&v| v == 0))
     }
 
-    /// The inputs in another order.
+    /// Reorders the inputs.
     ///
     /// # Errors
-    /// When `order` is not a permutation of their names.
+    /// If `order` is not a permutation of their names.
     pub fn transpose_ins(&self, order: &[&str]) -> Result<LinearLayout, LinearError> {
         self.check_ins(order)?;
         self.check_permutation(order, self.ins.len())?;
@@ -203,10 +203,10 @@ impl LinearLayout {
         LinearLayout::from_flat(ins.collect(), self.outs.clone())
     }
 
-    /// The outputs in another order.
+    /// Reorders the outputs.
     ///
     /// # Errors
-    /// When `order` is not a permutation of their names.
+    /// If `order` is not a permutation of their names.
     pub fn transpose_outs(&self, order: &[&str]) -> Result<LinearLayout, LinearError> {
         self.check_outs(order)?;
         self.check_permutation(order, self.outs.len())?;
@@ -220,10 +220,10 @@ impl LinearLayout {
         LinearLayout::from_flat(ins.collect(), outs.clone())
     }
 
-    /// The same flattened function with other input dimensions.
+    /// Returns the same flattened function with other input dimensions.
     ///
     /// # Errors
-    /// When a size is no power of two or the sizes do not multiply to that of the inputs.
+    /// If a size is no power of two or the sizes do not multiply to that of the inputs.
     pub fn reshape_ins(&self, dims: &[(&str, i64)]) -> Result<LinearLayout, LinearError> {
         let shape = new_dims(dims, self.in_bits())?;
         let mut columns = self.columns().into_iter();
@@ -233,18 +233,18 @@ impl LinearLayout {
         LinearLayout::from_flat(ins.collect(), self.outs.clone())
     }
 
-    /// The same flattened function with other output dimensions.
+    /// Returns the same flattened function with other output dimensions.
     ///
     /// # Errors
-    /// When a size is no power of two or the sizes do not multiply to that of the outputs.
+    /// If a size is no power of two or the sizes do not multiply to that of the outputs.
     pub fn reshape_outs(&self, dims: &[(&str, i64)]) -> Result<LinearLayout, LinearError> {
         LinearLayout::from_flat(self.ins.clone(), new_dims(dims, self.out_bits())?)
     }
 
-    /// Whether it is the identity on each of `dims`, no other input reaches them, and they reach no other output.
+    /// Reports whether the layout is the identity on each of `dims`, no other input reaches them, and they reach no other output.
     ///
     /// # Errors
-    /// When a name is not both an input and an output.
+    /// If a name is not both an input and an output.
     pub fn is_trivial_over(&self, dims: &[&str]) -> Result<bool, LinearError> {
         self.check_ins(dims)?;
         self.check_outs(dims)?;
@@ -271,10 +271,10 @@ impl LinearLayout {
         Ok(dims.iter().all(|name| same_size(name)))
     }
 
-    /// The layout of the remaining dimensions where it is trivial over `dims`; `None` where it is not.
+    /// Returns the layout of the remaining dimensions if `self` is trivial over `dims`, else `None`.
     ///
     /// # Errors
-    /// When a name is not both an input and an output.
+    /// If a name is not both an input and an output.
     pub fn quotient(&self, dims: &[&str]) -> Result<Option<LinearLayout>, LinearError> {
         if !self.is_trivial_over(dims)? {
             return Ok(None);

@@ -1,8 +1,8 @@
-//! Deciding whether two layouts are the same function, with a counterexample where they are not.
+//! Decides whether two layouts are the same function, and finds a counterexample if they are not.
 //!
-//! Plain layouts are decided by coalescing, whose result is unique; a swizzle where it is the same on both sides is left
-//! out; other swizzled layouts are compared as linear maps or by enumeration, which is complete on tiles.
-//! Where extents or strides hold names, `symbolic` decides for all values of the names.
+//! Plain layouts are decided by coalescing, whose result is unique. A swizzle that is the same on both sides is dropped. Other
+//! swizzled layouts are compared as linear maps or by enumeration, which is complete on tiles. If extents or strides hold names,
+//! `symbolic` decides for all values of the names.
 
 mod symbolic;
 
@@ -14,30 +14,30 @@ use crate::{ComposedLayout, Layout, LayoutError, LinearLayout, algebra, isl};
 /// The answer to `left == right`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Proof {
-    /// The two sides, evaluated.
+    /// The two sides after evaluation.
     pub left: String,
     pub right: String,
     pub outcome: Outcome,
-    /// Both sides as isl relations, for an outside checker; `None` where they hold names, since isl multiplies no
+    /// Both sides as isl relations, for an external checker; `None` if the sides hold names, because isl cannot multiply
     /// parameters.
     pub relations: Option<[String; 2]>,
 }
 
-/// Whether the sides are one function.
+/// The relation between the sides as functions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     Equal,
-    /// The sizes.
+    /// The two sizes, which differ.
     Sizes(i64, i64),
-    /// The first coordinate at which they differ, and the two values there.
+    /// The first coordinate at which the sides differ, and their values there.
     Differ(Difference),
-    /// Refuted for these values of the names.
+    /// The sides differ for these values of the names.
     Instance(Vec<(String, i64)>, Box<Outcome>),
-    /// Neither proven nor refuted: the sides agree for so many choices of small values.
+    /// Neither proven nor refuted: the sides agree for this number of choices of small values.
     Open(usize),
 }
 
-/// Where two functions differ first.
+/// The first difference of two functions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Difference {
     /// The 1-D coordinate.
@@ -47,7 +47,7 @@ pub struct Difference {
 }
 
 impl Proof {
-    /// Whether the sides are the same function.
+    /// Reports whether the sides are the same function.
     pub fn holds(&self) -> bool {
         self.outcome == Outcome::Equal
     }
@@ -56,7 +56,7 @@ impl Proof {
 /// Decides `A == B`, where each side is an expression such as `A ∘ B`.
 ///
 /// # Errors
-/// When the text is no equation of layouts, a side has no value, or enumeration would go too far.
+/// If the text is no equation of layouts, a side has no value, or enumeration would go too far.
 pub fn prove(text: &str) -> Result<Proof, ExprError> {
     let (left, right) = match sides(text) {
         Ok(sides) => sides,
@@ -81,14 +81,14 @@ fn prove_symbolic(text: &str) -> Option<Proof> {
     Some(Proof { left, right, outcome: equation.decide(), relations: None })
 }
 
-/// The first coordinate at which two functions differ, up to the smaller size; `None` where they agree.
+/// Returns the first coordinate at which two functions differ, up to the smaller size; `None` if they agree.
 pub(crate) fn first_difference(
     a: &ComposedLayout,
     b: &ComposedLayout,
 ) -> Result<Option<Difference>, LayoutError> {
     let show = |c: i64| Ok(Some(Difference { at: c, left: a.try_eval(c)?, right: b.try_eval(c)? }));
     if a.swizzle == b.swizzle && a.offset == b.offset {
-        // A swizzle undoes itself, so it hides no difference.
+        // A swizzle is a bijection. If both sides have the same one, it cannot hide a difference.
         return first_plain_difference(&a.layout, &b.layout).map_or(Ok(None), show);
     }
     let size = a.size().min(b.size());
@@ -108,7 +108,7 @@ pub(crate) fn first_difference(
     Ok(None)
 }
 
-/// The first coordinate at which two layouts differ: where their coalesced modes part.
+/// Returns the first coordinate at which two layouts differ. It is where their coalesced modes diverge.
 fn first_plain_difference(a: &Layout, b: &Layout) -> Option<i64> {
     let (a_modes, b_modes) =
         (algebra::coalesce::coalesced(a.leaves()), algebra::coalesce::coalesced(b.leaves()));

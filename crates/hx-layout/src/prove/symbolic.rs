@@ -1,8 +1,8 @@
-//! Equations whose extents and strides hold names, decided for all values of the names at once.
+//! Decides equations whose extents and strides hold names, for all values of the names at once.
 //!
 //! Extents and strides are monomials: a number times powers of names, each name at least 1. Coalescing and composition by
-//! divisibility of monomials are sound for every value; where they do not decide, small values are tried, which can
-//! refute an equation and cannot prove it. It knows plain layouts, `∘` and `compose` only.
+//! divisibility of monomials are sound for every value. If they do not decide, small values are tried; these can refute an
+//! equation but not prove it. This module knows plain layouts, `∘` and `compose` only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::{Layout, LayoutError};
 /// The values tried for each name.
 const VALUES: [i64; 6] = [1, 2, 3, 4, 6, 8];
 
-/// The most instances tried.
+/// The largest number of instances tried.
 const INSTANCES: usize = 4096;
 
-/// A number times powers of names; 0 has no names.
+/// A number times powers of names. The monomial 0 has no names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Monomial {
     factor: i64,
@@ -49,7 +49,7 @@ impl Monomial {
         Some(Monomial { factor, powers })
     }
 
-    /// The quotient where it is a monomial with an integer factor.
+    /// Returns the quotient if it is a monomial with an integer factor.
     fn over(&self, other: &Monomial) -> Option<Monomial> {
         if other.factor <= 0 || self.factor % other.factor != 0 {
             return None;
@@ -63,7 +63,7 @@ impl Monomial {
         Some(Monomial { factor: self.factor / other.factor, powers })
     }
 
-    /// An order that respects divisibility.
+    /// Returns a sort key that respects divisibility.
     fn weight(&self) -> (u32, i64) {
         (self.powers.values().sum(), self.factor)
     }
@@ -117,14 +117,14 @@ impl Tree {
 /// A mode: extent and stride.
 type Mode = (Monomial, Monomial);
 
-/// One side of an equation.
+/// A side of an equation.
 #[derive(Clone, Debug)]
 enum Side {
     Layout(Vec<Mode>),
     Compose(Box<Side>, Box<Side>),
 }
 
-/// An equation read, with its names and texts.
+/// A parsed equation, with its names and texts.
 pub(super) struct Equation {
     sides: [Side; 2],
     texts: [String; 2],
@@ -132,7 +132,7 @@ pub(super) struct Equation {
 }
 
 impl Equation {
-    /// Reads an equation, or `None` where it is none of the accepted form or has no names.
+    /// Reads an equation. Returns `None` if the text is not of the accepted form or has no names.
     pub(super) fn read(text: &str) -> Option<Equation> {
         let (left, right) = text.split_once("==")?;
         let read = |text: &str| {
@@ -152,7 +152,7 @@ impl Equation {
         self.texts.clone()
     }
 
-    /// Proven for all values, refuted by some, or open.
+    /// Proves the equation for all values, refutes it for some, or leaves it open.
     pub(super) fn decide(&self) -> Outcome {
         let [left, right] = &self.sides;
         if let (Some(a), Some(b)) = (left.modes(), right.modes())
@@ -163,7 +163,7 @@ impl Equation {
         }
         let mut tried = 0;
         for values in self.instances() {
-            // A side may be no layout for some values; whether it should be is not the equation's question.
+            // For some values a side is not a layout. The equation says nothing about these values, so they are skipped.
             let (Some(Ok(a)), Some(Ok(b))) = (left.at(&values), right.at(&values)) else { continue };
             tried += 1;
             let values: Vec<(String, i64)> = values.into_iter().collect();
@@ -178,7 +178,7 @@ impl Equation {
         Outcome::Open(tried)
     }
 
-    /// Values of the names, the last name fastest.
+    /// Yields assignments of values to the names; the last name varies fastest.
     fn instances(&self) -> impl Iterator<Item = BTreeMap<String, i64>> + '_ {
         let count = u32::try_from(self.names.len()).ok().and_then(|n| VALUES.len().checked_pow(n));
         (0..count.unwrap_or(INSTANCES).min(INSTANCES)).map(|mut i| {
@@ -241,7 +241,7 @@ fn layout(cursor: &mut Cursor<'_>) -> Result<Side, LayoutError> {
     Ok(Side::Layout(extents.into_iter().zip(strides).collect()))
 }
 
-/// A tuple of monomials; `(M*K)` is `M*K`, as in the language.
+/// Reads a tuple of monomials. `(M*K)` is the monomial `M*K`, as in the language.
 fn tree(cursor: &mut Cursor<'_>) -> Result<Tree, LayoutError> {
     let start = cursor.position();
     if cursor.eat("(")
@@ -284,12 +284,12 @@ impl Side {
         }
     }
 
-    /// The modes for all values, where divisibility of monomials gives them.
+    /// Returns the modes for all values, if divisibility of monomials determines them.
     fn modes(&self) -> Option<Vec<Mode>> {
         match self {
             Side::Layout(modes) => Some(modes.clone()),
-            // Beyond its size a composition reads as its last mode says, and which mode is last may depend on the
-            // values; so only a layout that is written out stands on the left.
+            // Past its size, a composition continues by its last mode, and which mode is last may depend on the values. Therefore
+            // only a layout written out may be the left operand.
             Side::Compose(a, b) => match a.as_ref() {
                 Side::Layout(modes) => compose(modes, &b.modes()?),
                 Side::Compose(..) => None,
@@ -297,7 +297,7 @@ impl Side {
         }
     }
 
-    /// The layout for some values; `None` where a number does not fit.
+    /// Returns the layout for these values; `None` if a number does not fit.
     fn at(&self, values: &BTreeMap<String, i64>) -> Option<Result<Layout, LayoutError>> {
         match self {
             Side::Layout(modes) => {
@@ -312,7 +312,7 @@ impl Side {
     }
 }
 
-/// Merges neighbours that continue one another; sound for all values, since each merge is.
+/// Merges neighbouring modes that continue one another. This is sound for all values, because each merge is.
 fn coalesced(modes: &[Mode]) -> Option<Vec<Mode>> {
     let mut out: Vec<Mode> = Vec::new();
     for (extent, stride) in modes.iter().filter(|(extent, _)| !extent.is(1)) {
@@ -324,14 +324,14 @@ fn coalesced(modes: &[Mode]) -> Option<Vec<Mode>> {
     Some(out)
 }
 
-/// A part of a mode of `b` within one mode of `a`: which one, the step in it, and the number of steps.
+/// A part of a mode of `b` within one mode of `a`: the place of that mode, the step in it, and the number of steps.
 struct Piece {
     place: usize,
     step: Monomial,
     extent: Monomial,
 }
 
-/// The composition, where every mode of `b` falls on modes of `a` by divisibility and no sum of steps carries.
+/// Composes the modes, if every mode of `b` falls on modes of `a` by divisibility and no sum of steps carries.
 fn compose(a: &[Mode], b: &[Mode]) -> Option<Vec<Mode>> {
     let (last, bounded) = a.split_last()?;
     let mut places = coalesced(bounded)?;
@@ -371,7 +371,7 @@ fn compose(a: &[Mode], b: &[Mode]) -> Option<Vec<Mode>> {
     fits.then_some(out)
 }
 
-/// Whether the pieces in one place step over one another, so that their largest sum stays below the extent.
+/// Reports whether the pieces in one place nest: each steps over the ones below it, so their largest sum stays below the extent.
 fn nested(extent: &Monomial, pieces: &[Piece], place: usize) -> bool {
     let mut here: Vec<&Piece> = pieces.iter().filter(|p| p.place == place).collect();
     here.sort_by_key(|p| p.step.weight());

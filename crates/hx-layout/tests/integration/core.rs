@@ -1,4 +1,4 @@
-//! Composition, complement and inverses of known layouts, as text.
+//! Tests composition, complement and inverses of known layouts, as text.
 
 use expect_test::{Expect, expect};
 use hx_layout::{Layout, LayoutError};
@@ -70,7 +70,7 @@ fn text() {
     check("4:1 x", expect!["error: unexpected `x` at byte 4"]);
 }
 
-/// As CuTe's: by a layout the modes of the tile and of the rest are their own.
+/// As in CuTe: a tiler that is a layout leaves the modes of the tile and of the rest separate.
 #[test]
 fn tiled_and_flat_forms_have_the_modes_beside_each_other() {
     let by = |text: &str| hx_layout::Tiler::Layout(l(text));

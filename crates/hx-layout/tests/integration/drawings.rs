@@ -1,4 +1,4 @@
-//! Drawings as text.
+//! Tests drawings as text.
 
 use expect_test::{Expect, expect};
 use hx_layout::draw::Drawing;

@@ -1,9 +1,9 @@
-//! Expressions and proofs, as text.
+//! Tests expressions and proofs, as text.
 
 use expect_test::{Expect, expect};
 use hx_layout::{eval_expr, expr::ExprError, prove};
 
-/// The piece of the text that is at fault, and the fault.
+/// Formats the piece of the text at fault, and the error.
 fn fault(text: &str, error: &ExprError) -> String {
     let range = error.range.clone().unwrap_or(0..text.len());
     format!("`{}` at {}: {error}", &text[range.clone()], range.start)

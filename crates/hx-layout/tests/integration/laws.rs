@@ -1,10 +1,10 @@
-//! The laws of the algebra on random layouts, against enumeration.
+//! Tests the laws of the algebra on random layouts against enumeration.
 
 use hx_layout::{IntTuple, Layout, LayoutError, LinearLayout, Swizzle, Tiler, equal_function, isl, prove};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A shape of at most a few hundred coordinates, nested up to three levels.
+/// Generates a shape of at most a few hundred coordinates, nested up to three levels.
 fn shape() -> impl Strategy<Value = IntTuple> {
     let leaf = prop_oneof![4 => 1..=6i64, 1 => select(vec![1i64, 8, 9, 12])].prop_map(IntTuple::Int);
     let nested =
@@ -12,7 +12,7 @@ fn shape() -> impl Strategy<Value = IntTuple> {
     nested.prop_filter("too large", |s| s.product().is_ok_and(|n| n <= 400))
 }
 
-/// Strides drawn from what layouts usually have: compact in some order, scaled, zero, or arbitrary.
+/// Generates strides as layouts usually have them: compact in some order, scaled, zero, or arbitrary.
 fn layout() -> impl Strategy<Value = Layout> {
     let strides = |n: usize| {
         (prop::collection::vec(0..40i64, n), 0..6u32, Just((0..n).collect::<Vec<_>>()).prop_shuffle())
@@ -38,7 +38,7 @@ fn layout() -> impl Strategy<Value = Layout> {
         })
 }
 
-/// A layout whose extents are powers of two.
+/// Generates a layout whose extents are powers of two.
 fn binary_layout() -> impl Strategy<Value = Layout> {
     (prop::collection::vec(0..3u32, 1..5), any::<bool>()).prop_flat_map(|(bits, gap)| {
         Just((0..bits.len()).collect::<Vec<_>>()).prop_shuffle().prop_map(move |order| {
@@ -57,7 +57,7 @@ fn table(layout: &Layout) -> Vec<i64> {
     layout.table().collect()
 }
 
-/// Whether values at 0, 1, .. are those of some layout: tries every ordered factorization of the count.
+/// Reports whether the values at 0, 1, .. are those of a layout, by trying every ordered factorization of the count.
 fn is_layout(values: &[i64], unit: usize) -> bool {
     let rest = values.len() / unit;
     if rest == 1 {
@@ -70,7 +70,7 @@ fn is_layout(values: &[i64], unit: usize) -> bool {
     })
 }
 
-/// Whether some layout whose shape refines that of `b` takes these values, by enumeration.
+/// Reports whether a layout whose shape refines that of `b` takes these values, by enumeration.
 fn has_composition(b: &Layout, values: &[i64]) -> bool {
     let mut unit = 1usize;
     let mut sums = vec![0i64; values.len()];
@@ -315,7 +315,7 @@ proptest! {
         m in 1..6i64,
         n in 1..6i64,
     ) {
-        // What is proven equal to its own composition with names must compose to the same with numbers.
+        // An equation that is proven with names must hold with numbers.
         const TERMS: [(&str, [i64; 3]); 9] = [
             ("2", [2, 0, 0]), ("M", [1, 1, 0]), ("N", [1, 0, 1]), ("2*N", [2, 0, 1]), ("M*N", [1, 1, 1]), ("1", [1, 0, 0]),
             ("0", [0, 0, 0]), ("M*N*2", [2, 1, 1]), ("4", [4, 0, 0]),

@@ -1,4 +1,4 @@
-//! The laws and the reference cases of the layout algebra.
+//! Tests the laws and the reference cases of the layout algebra.
 
 mod core;
 mod drawings;

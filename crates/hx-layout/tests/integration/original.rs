@@ -1,5 +1,5 @@
-//! The layout algebra of the original system, row by row: each of its answers, compared as functions, and the few that ours betters,
-//! with the reason. Strides of modes of size 1 are arbitrary there, so texts are not compared.
+//! Compares the layout algebra with that of the original system, row by row. Answers are compared as functions, because strides
+//! of modes of size 1 are arbitrary there. In a few cases ours is better, with the reason.
 
 use hx_layout::{IntTuple, Layout, LayoutError, Tiler, equal_function};
 
@@ -13,7 +13,7 @@ fn same(found: Result<Layout, LayoutError>, want: &str) {
     assert!(equal_function(&found, &l(want)), "{found} where {want} was wanted");
 }
 
-/// The same function, cut as `want` is: a tile and the rest.
+/// Checks a tile and a rest as functions.
 #[track_caller]
 fn same_halves(found: Result<Layout, LayoutError>, want: [&str; 2]) {
     let found = found.unwrap_or_else(|error| panic!("{want:?} was wanted: {error}"));
@@ -34,7 +34,7 @@ fn coalesce() {
         ("(2,1,3):(2,0,4)", "6:2"),
         ("(2,4):(1,2)", "8:1"),
     ] {
-        // The fewest modes of a function are unique, so here the text is what counts.
+        // The fewest modes of a function are unique, so here texts are compared.
         assert_eq!(l(a).coalesce().to_string(), want, "{a}");
     }
 }
@@ -62,8 +62,8 @@ fn composition() {
     }
 }
 
-/// The original refuses a composition where neither of 48 and 32 divides the other. The first 32 coordinates never leave the first
-/// mode, so the composition is a layout all the same. Where it is none, ours refuses as well.
+/// The original refuses a composition if neither of 48 and 32 divides the other. The first 32 coordinates never leave the first
+/// mode, so the composition is a layout nevertheless. If the composition is not a layout, ours refuses it as well.
 #[test]
 fn composition_is_refused_only_where_no_layout_is_it() {
     let a = l("(48,24,5):(1,128,3072)");
@@ -98,9 +98,10 @@ fn complement() {
     }
 }
 
-/// The original answers `2:4` and `3:3` here, which are no complements: indices and starts do not add up to every integer. Nothing
-/// does. A complement starts a copy at each integer that no earlier copy reaches, for nothing else can reach it, and in both cases a copy
-/// that must start reaches an integer twice. A divide by such a tile would leave elements out; ours refuses and says why.
+/// The original answers `2:4` and `3:3` here. These are not complements: the sums of indices and starts do not reach every
+/// integer. No layout is a complement here. A complement must start a copy at each integer that no earlier copy reaches, because
+/// nothing else can reach it. In both cases such a copy reaches an integer twice. A divide by such a tile would leave elements
+/// out; ours refuses and says why.
 #[test]
 fn complement_is_refused_where_there_is_none() {
     for (a, cotarget, of_the_original, left_out, collision) in
@@ -116,7 +117,7 @@ fn complement_is_refused_where_there_is_none() {
     }
 }
 
-/// The first start that a complement must have and a sum that it reaches a second time.
+/// Returns the first start that a complement must have and whose copy reaches a sum a second time, with that sum.
 fn forced_collision(a: &Layout) -> Option<(i64, i64)> {
     let mut reached = std::collections::BTreeSet::new();
     for start in 0..a.cosize() {
@@ -158,7 +159,7 @@ fn right_inverse() {
     }
 }
 
-/// A stride of 0 stops the original's inverse at `1:0`; ours is that of its variant that does not count such strides.
+/// A stride of 0 stops the original's inverse at `1:0`. Ours agrees with the original's variant that skips such strides.
 #[test]
 fn right_inverse_passes_over_strides_of_0() {
     let a = l("(2,4,4,6):(4,1,0,8)");
@@ -189,25 +190,25 @@ fn logical_product() {
     }
 }
 
-/// To group `n` elements is to divide by the first `n` coordinates.
+/// Grouping `n` elements is a divide by the first `n` coordinates.
 #[test]
 fn groups_of_elements() {
     let group = |a: &str, n: i64| l(a).logical_divide(&Tiler::extent(n).unwrap());
     same_halves(group("(4,8):(32,1)", 8), ["(4,2):(32,1)", "4:2"]);
     same_halves(group("(12,2):(1,12)", 4), ["4:1", "(3,2):(4,12)"]);
     same_halves(group("(6,4):(1,6)", 12), ["(6,2):(1,6)", "2:12"]);
-    // The original cannot split this one, because 4 does not divide 6; both modes are one run of 24.
+    // The original cannot split this layout, because 4 does not divide 6. Both modes form one run of 24.
     same_halves(group("(6,4):(1,6)", 4), ["4:1", "6:4"]);
-    // Where the run ends at 6, there is no split.
+    // If the run ends at 6, there is no split.
     assert!(group("(6,4):(1,7)", 4).is_err());
-    // Two coordinates, which are one element, or two elements, of which each has two coordinates.
+    // First two coordinates, which are one element; then two elements, each of which has two coordinates.
     let repeated = l("((2,2),8):((0,1),2)");
     same_halves(group("((2,2),8):((0,1),2)", 2), ["2:0", "(2,8):(1,2)"]);
     let coordinates = 2 * repeated.nullspace().size();
     same_halves(group("((2,2),8):((0,1),2)", coordinates), ["(2,2):(0,1)", "8:2"]);
 }
 
-/// Two shapes of the same coordinates, refined by each other: composing both layouts with the refined shape gives them the same modes.
+/// Two shapes of the same coordinates have a common refinement. Composing both layouts with it gives them the same modes.
 #[test]
 fn common_shape() {
     let shape: IntTuple = "(4,4,2,2,4)".parse().unwrap();
@@ -232,12 +233,13 @@ fn longest_common_vector() {
     }
 }
 
-/// Where an index of a column-major tile of that many rows lies.
+/// Returns the row and column of an index in a column-major tile of `rows` rows.
 fn place(index: i64, rows: i64) -> (i64, i64) {
     (index % rows, index / rows)
 }
 
-/// What a matrix load leaves in the registers (q), and where the tile's elements come from by a thread-value layout over 16×32 (g).
+/// `q` is the register layout after a matrix load; `g` is a thread-value layout over 16×32, which says where the tile's elements
+/// come from.
 #[test]
 fn matrix_load_of_the_paper() {
     let q = l("((4,8),(2,4)):((64,1),(32,8))");
@@ -259,7 +261,7 @@ fn thread_value_layout_and_memory_of_the_paper() {
     assert_eq!(memory.eval_coord(&"(2,4)".parse().unwrap()), Ok(24));
 }
 
-/// The bits that a swizzle reads and those that it changes, and what becomes of some numbers.
+/// Tests the bits that a swizzle reads, the bits that it changes, and the images of some numbers.
 #[test]
 fn swizzles() {
     let swizzle = |bits, base, shift| hx_layout::Swizzle::new(bits, base, shift).unwrap();

@@ -1,9 +1,9 @@
-//! No text and no numbers make the algebra panic or run on.
+//! No text and no numbers make the algebra panic or run without end.
 
 use hx_layout::{Layout, Tiler, eval_expr, isl, judge, prove};
 use proptest::prelude::*;
 
-/// Pieces of the notation in any order, so that much of it parses.
+/// Generates pieces of the notation in any order; much of it parses.
 fn soup() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         4 => proptest::sample::select(vec![
@@ -18,7 +18,7 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 0..14).prop_map(|words| words.concat())
 }
 
-/// Numbers at the edge of what fits.
+/// Generates numbers at the edge of the range.
 fn huge() -> impl Strategy<Value = i64> {
     prop_oneof![
         0..9i64,
@@ -49,7 +49,7 @@ proptest! {
 }
 
 proptest! {
-    // Some of these enumerate up to the limit, so they are fewer.
+    // Some of these cases enumerate up to the limit, so there are fewer of them.
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]

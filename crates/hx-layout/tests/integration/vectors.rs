@@ -1,4 +1,4 @@
-//! Every strict case of the public reference files.
+//! Judges every strict case of the public reference files.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ fn check(file: &str) {
     let text = std::fs::read_to_string(&path).expect("the file of cases");
     let report = judge::check(&text).expect("a file of cases");
     assert_eq!(report.failed(), 0, "{report}");
-    // What differs where the definition leaves room is shown with `--nocapture`.
+    // Answers that differ where the definition leaves room are shown with `--nocapture`.
     let mut out = std::io::stderr().lock();
     std::io::Write::write_fmt(&mut out, format_args!("{file}: {} differ\n{report}\n", report.differing()))
         .expect("standard error");

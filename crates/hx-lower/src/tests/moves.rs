@@ -1,4 +1,4 @@
-//! Operations that move values between threads, or take parts of what they hold.
+//! Operations that move values between threads, or that take parts of tensors.
 
 use expect_test::expect;
 

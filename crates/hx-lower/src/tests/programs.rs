@@ -99,7 +99,7 @@ fn another_instance_with_nothing_known() {
     );
 }
 
-/// A kernel of two matrices with these statements.
+/// Returns a kernel of two matrices with these statements.
 pub(super) fn kernel(statements: &str) -> String {
     format!(
         "kernel probe<BM = 64, BK = 16>(a: f16[m, k], c: mut f16[m, k])\n\

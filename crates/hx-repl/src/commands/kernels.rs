@@ -1,11 +1,11 @@
-//! What a command means by the name of a kernel or of a tensor in one.
+//! Resolves the name of a kernel, or of a tensor in a kernel, in a command.
 
 use hx_driver::{Overrides, parse_override};
 use hx_hir::{Item, ItemKey, MemorySpace, Pat, PathTarget, Ty, body_of, infer_body, names_in_scope};
 
 use crate::session::Session;
 
-/// The words of a command: names, and compile-time arguments.
+/// The arguments of a command: names, and compile-time arguments.
 #[derive(Debug)]
 pub(super) struct Request {
     pub words: Vec<String>,
@@ -13,7 +13,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Takes apart `matmul.rc BM=128 all`.
+    /// Parses `matmul.rc BM=128 all`.
     pub(super) fn new(text: &str) -> Result<Request, String> {
         let (mut words, mut overrides) = (Vec::new(), Overrides::new());
         for word in text.split_whitespace() {
@@ -27,7 +27,7 @@ impl Request {
     }
 }
 
-/// A kernel, and the tensor of it that is named.
+/// A kernel, and optionally one of its tensors.
 #[derive(Debug)]
 pub(super) struct Meant {
     pub kernel: ItemKey,
@@ -35,7 +35,7 @@ pub(super) struct Meant {
 }
 
 impl Session {
-    /// The kernel of that name or path.
+    /// Returns the kernel of that name or path.
     pub(super) fn kernel(&self, name: &str) -> Option<ItemKey> {
         match self.lookup(name) {
             Some(PathTarget::Item(item @ Item::Kernel(_))) => Some(item.key(&self.db)),
@@ -43,13 +43,13 @@ impl Session {
         }
     }
 
-    /// The kernels that the session sees without paths, those of newer cells first.
+    /// Returns the kernels that the session can name without a path, newest cells first.
     pub(super) fn kernels(&self) -> Vec<ItemKey> {
         let names = names_in_scope(&self.db, self.scratch(), false);
         names.iter().filter_map(|name| self.kernel(name)).collect()
     }
 
-    /// The names of the register and shared tensors of a kernel, as its text binds them. Nothing is solved for it.
+    /// Returns the names of the register and shared tensors that a kernel's text binds. Does not solve the kernel.
     pub(crate) fn tensors_of(&self, kernel: &ItemKey) -> Vec<String> {
         let db = &self.db;
         let Some(item) = kernel.find(db) else { return Vec::new() };
@@ -64,7 +64,8 @@ impl Session {
         names
     }
 
-    /// What `:layout` and `:why` take besides expressions: a tensor of the newest kernel that has it, `KERNEL.TENSOR`, a kernel.
+    /// Returns the completions of `:layout` and `:why` besides expressions: `TENSOR`, `KERNEL.TENSOR` and `KERNEL`. A tensor
+    /// alone belongs to the newest kernel that has it.
     pub(crate) fn tensor_names(&self, typed: &str) -> Vec<String> {
         if let Some((kernel, _)) = typed.rsplit_once('.') {
             let tensors = self.kernel(kernel).map(|key| self.tensors_of(&key)).unwrap_or_default();
@@ -81,7 +82,7 @@ impl Session {
         names
     }
 
-    /// The candidates for `matmul`, `matmul.rc` or `rc`, in the order in which they are tried.
+    /// Returns the candidates for `matmul`, `matmul.rc` or `rc`, in the order in which they are tried.
     pub(super) fn meant(&self, name: &str) -> Vec<Meant> {
         if let Some(kernel) = self.kernel(name) {
             return vec![Meant { kernel, tensor: None }];

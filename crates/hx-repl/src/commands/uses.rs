@@ -1,4 +1,4 @@
-//! The `use` items of a saved session: what brings back the names that it had from loaded files.
+//! The `use` items of a saved session, which import the names that the session had from loaded files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,24 +9,24 @@ use hx_syntax::is_identifier;
 
 use crate::session::Session;
 
-/// `use` items, and what they cannot bring back.
+/// `use` items, and reports of names that no `use` can import.
 pub(super) struct Uses {
-    /// Ended lines.
+    /// Terminated lines.
     pub(super) text: String,
-    /// Sentences about files to which no `use` leads.
+    /// Sentences about files that no `use` can reach.
     pub(super) missing: Vec<String>,
 }
 
-/// A module, and what is wanted of it: names with what they are called, or, for the module itself, nothing.
+/// A module and the names to import from it, each with its `as`; an empty name imports the module itself.
 type Wanted = (SourceFile, Vec<String>);
 
-/// What brings in the names of loaded files that a text mentions and does not define, for a file that is saved at a path.
+/// Returns the `use` items for the names of loaded files that a text mentions but does not define. The text is saved at a path.
 pub(super) fn uses(session: &Session, saved: &Path, text: &str, own: &[(ItemKind, Name)]) -> Uses {
     let db = &session.db;
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let mut open: BTreeSet<&str> = words.filter(|word| !own.iter().any(|(_, name)| name == word)).collect();
     let mut found: Vec<Wanted> = Vec::new();
-    // What was loaded last is what a name means.
+    // The newest file comes first, because its definition shadows earlier ones of the same name.
     for file in session.files().into_iter().filter(|file| file.kind(db) != FileKind::Cell) {
         let mut names: Vec<String> = Vec::new();
         for item in file_items(db, file).named() {
@@ -73,7 +73,7 @@ pub(super) fn uses(session: &Session, saved: &Path, text: &str, own: &[(ItemKind
     uses
 }
 
-/// The module that an import leads to, and the name in it as a `use` writes it; no name where the module itself is meant.
+/// Returns the module that an import leads to, and the name as a `use` writes it. The name is empty if the import is a module.
 fn origin(session: &Session, file: SourceFile, import: &Import) -> Option<(SourceFile, String)> {
     let db = &session.db;
     let segments: Vec<&str> = import.path.segments.iter().map(Name::as_str).collect();
@@ -83,12 +83,12 @@ fn origin(session: &Session, file: SourceFile, import: &Import) -> Option<(Sourc
         let name = if renamed { format!("{last} as {}", import.name) } else { (*last).to_owned() };
         return Some((module, name));
     }
-    // A module keeps its name: under another one it is brought in by nothing that this writes.
+    // A renamed module is not supported: the `use` items written here cannot rename one.
     let module = resolve_module(db, file, &segments).filter(|_| *last == import.name.as_str())?;
     Some((module, String::new()))
 }
 
-/// The words of a path that leads from a file to a module.
+/// Returns the segments of a path from a file to a module.
 fn path_from(session: &Session, saved: &Path, module: SourceFile) -> Option<Vec<String>> {
     let db = &session.db;
     let words = |path: &Path| {

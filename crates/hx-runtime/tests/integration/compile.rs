@@ -1,4 +1,4 @@
-//! Compiling: needs neither driver nor GPU.
+//! Tests compiling, which needs neither driver nor GPU.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use hx_worker::{
 
 use crate::{COPY, LIMITS, command, compiler, job, search_env, skip, worker};
 
-/// A client whose worker cannot start: whoever uses it fails.
+/// Returns a client whose worker cannot start, so that every use of it fails.
 fn no_worker() -> WorkerClient {
     WorkerClient::new(WorkerCommand::new("/nowhere/hx"))
 }
 
-/// The compiler's log for a text that it refuses.
+/// Checks the compiler's log for a text that it refuses.
 fn check_refused(test: &str, source: &str, expected: &Expect) {
     let Some(compiler) = compiler(test, None) else { return };
     match compiler.compile(&mut worker(), &job(source), &LIMITS) {
@@ -108,7 +108,7 @@ fn an_unknown_architecture_is_refused() {
     bad.arch = "sm_90a\0".to_owned();
     let error = compiler.compile(&mut worker, &bad, &LIMITS).unwrap_err();
     assert_eq!(error.to_string(), "an option to compile holds a zero byte");
-    // Neither of them cost the worker.
+    // Neither error ended the worker.
     compiler.compile(&mut worker, &job(COPY), &LIMITS).unwrap();
     assert_eq!(worker.starts(), 1);
 }
@@ -143,7 +143,7 @@ fn a_cache_hit_starts_no_worker() {
     let again = Compiler::new(&search_env(), cache()).compile(&mut no_worker(), &job(COPY), &LIMITS).unwrap();
     assert!(again.from_cache);
     assert_eq!(again.compiled, first.compiled);
-    // Another text is another key, and that does need the worker.
+    // Another text has another key, so it needs the worker.
     let other = compiler.compile(&mut no_worker(), &job(&format!("{COPY}//")), &LIMITS).unwrap_err();
     assert!(matches!(other, CompileError::Worker(WorkerError::Spawn { .. })), "{other}");
 }
@@ -251,7 +251,7 @@ fn a_change_of_library_restarts_the_worker() {
     compiler.compile(&mut worker, &job(COPY), &LIMITS).unwrap();
     let mut files = compiler.nvrtc().unwrap().clone();
     files.builtins = None;
-    // Without its companion the library compiles nothing, and the message says what is missing.
+    // Without its companion the library compiles nothing, and the message names the companion.
     match worker.compile(&files, &job(COPY), &LIMITS) {
         Err(WorkerError::Remote(RemoteError::Absent(absence))) => {
             assert!(
@@ -259,7 +259,7 @@ fn a_change_of_library_restarts_the_worker() {
                 "{absence}"
             );
         }
-        // A loader path that holds the companion is fine too.
+        // If the loader's path contains the companion, compiling works.
         Ok(_) => {}
         Err(other) => panic!("{other}"),
     }
@@ -308,7 +308,7 @@ fn what_is_no_machine_code_is_not_disassembled() {
 #[test]
 fn a_crash_of_the_compiler_costs_only_the_worker() {
     let Some(compiler) = compiler("a_crash_of_the_compiler_costs_only_the_worker", None) else { return };
-    // Both descriptors are the constant 0: NVRTC 13.0.88 does not survive that.
+    // Both descriptors are the constant 0, which crashes NVRTC 13.0.88.
     let source = r#"
 extern "C" __global__ void copy(float *to) {
     float a = 0, b = 0, c = 0, d = 0;
@@ -327,7 +327,7 @@ extern "C" __global__ void copy(float *to) {
             assert_eq!(during, "compiling `copy.hx::copy`");
             assert!(status.starts_with("signal 11"), "{status}");
         }
-        // Another version of the compiler may be sound.
+        // Another version of the compiler may handle it.
         Ok(outcome) => assert!(outcome.compiled.nvrtc_version != (13, 0), "no crash; the test shows nothing"),
         Err(other) => panic!("{other}"),
     }

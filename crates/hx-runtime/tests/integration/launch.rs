@@ -1,4 +1,4 @@
-//! Launching: needs a GPU, but for the tests of its absence.
+//! Tests launching, which needs a GPU, except in the tests of its absence.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use hx_worker::{
 
 use crate::{COPY, LIMITS, job, search_env, skip, worker};
 
-/// A worker with a device, and a kernel compiled for it; `None` with the reason said.
+/// Returns a worker with a device, and a kernel compiled for it; otherwise reports the reason and returns `None`.
 ///
-/// `HX_TEST_CACHE` names a kernel cache. Running these tests with it where there is a compiler fills it for `sm_90a`,
-/// and running them with it where there is a GPU of that kind needs no compiler then.
+/// `HX_TEST_CACHE` names a kernel cache. Running these tests with it on a machine with a compiler fills it for `sm_90a`. Running
+/// them with it on a machine with such a GPU then needs no compiler.
 fn ready(test: &str, source: &str) -> Option<(WorkerClient, Compiled)> {
     let cache = std::env::var_os("HX_TEST_CACHE").map(Cache::open);
     let compiler = Compiler::new(&search_env(), cache);
@@ -229,7 +229,7 @@ fn works_are_timed_in_turn() {
         let timings = worker.time(0, &works, plan, &LIMITS).unwrap();
         let medians: Vec<f64> = timings.iter().map(|timing| timing.median().unwrap()).collect();
         assert!(timings.iter().all(|timing| timing.gpu_ms.len() == 8), "{timings:?}");
-        // 128 MiB are moved: between 0.1 and 100 TB/s, and twice the work takes about twice the time.
+        // 128 MiB are moved, at 0.1 to 100 TB/s, and twice the work takes about twice the time.
         assert!(medians.iter().all(|ms| *ms > 0.0013 && *ms < 1.3), "{medians:?}");
         assert!(medians[2] > 1.3 * medians[0].min(medians[1]), "{medians:?}");
     }
@@ -241,14 +241,14 @@ fn works_are_timed_in_turn() {
     assert_eq!(error.to_string(), "a copy past the end of a buffer");
 }
 
-/// -1, 0 and 1, whose products and sums are exact in every type and order.
+/// Returns -1, 0 or 1. Their products and sums are exact in every type and order.
 fn small(at: usize) -> f32 {
     (at * 7 % 13 % 3) as f32 - 1.0
 }
 
 fn encoded(element: Element, values: &[f32]) -> Vec<u8> {
     let half = |value: f32| {
-        // Normal numbers of f16 whose low bits are zero: the exponent is moved, the mantissa cut.
+        // These are normal numbers of f16 whose low bits are zero, so the exponent is rebiased and the mantissa truncated.
         let bits = value.to_bits();
         if value == 0.0 {
             return 0u16;
@@ -355,7 +355,7 @@ extern "C" __global__ void rank(unsigned *data) {
             let got: Vec<u8> = result.outputs[&0].iter().step_by(4).copied().collect();
             assert_eq!(got, [2, 18, 2, 18]);
         }
-        // Devices before 9.0 have no clusters, and the driver says so.
+        // Devices before 9.0 have no clusters, and the driver reports an error.
         Err(error) => assert!(error.cuda_fault().is_some(), "{error}"),
     }
 }

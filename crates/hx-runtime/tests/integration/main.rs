@@ -1,7 +1,7 @@
-//! The worker process with the real libraries.
+//! Tests the worker process with the real libraries.
 //!
-//! What needs the compiler library is skipped without it, and what needs a GPU without one; each skip is a line
-//! `skipped: NAME: REASON` on standard error. `HX_REQUIRE_NVRTC=1` and `HX_REQUIRE_GPU=1` make an absence a failure.
+//! Tests that need the compiler library or a GPU are skipped if it is missing. Each skip writes a line `skipped: NAME: REASON` to
+//! standard error. `HX_REQUIRE_NVRTC=1` and `HX_REQUIRE_GPU=1` make an absence a failure.
 
 mod compile;
 mod launch;
@@ -21,7 +21,7 @@ extern "C" __global__ void copy(float *to, const float *from, int count) {
 }
 "#;
 
-/// The worker's command. `HX_TEST_WORKER` replaces the executable, for a test binary that was moved elsewhere.
+/// Returns the worker's command. `HX_TEST_WORKER` replaces the executable, for a test binary that was moved elsewhere.
 fn command() -> WorkerCommand {
     let built = || PathBuf::from(env!("CARGO_BIN_EXE_hx-runtime-worker"));
     WorkerCommand::new(std::env::var_os("HX_TEST_WORKER").map_or_else(built, PathBuf::from))
@@ -39,7 +39,7 @@ fn job(source: &str) -> CompileJob {
     CompileJob::new(source, "copy.hx::copy", "sm_90a")
 }
 
-/// The compiler, or `None` with the reason said.
+/// Returns the compiler; without one, reports the reason and returns `None`.
 fn compiler(test: &str, cache: Option<Cache>) -> Option<Compiler> {
     let compiler = Compiler::new(&search_env(), cache);
     match compiler.nvrtc() {
@@ -48,7 +48,7 @@ fn compiler(test: &str, cache: Option<Cache>) -> Option<Compiler> {
     }
 }
 
-/// Says why a test is skipped, past the capture of the test harness, which would hide it.
+/// Reports why a test is skipped. It bypasses the capture of the test harness, which would hide the line.
 #[expect(clippy::explicit_write, reason = "`eprintln` is captured")]
 fn skip<T>(test: &str, absence: &Absence, required_by: &str) -> Option<T> {
     use std::io::Write;

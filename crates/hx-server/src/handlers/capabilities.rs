@@ -1,4 +1,4 @@
-//! What the server says that it can do.
+//! The capabilities that the server announces.
 
 use tower_lsp::ls_types::*;
 
@@ -21,7 +21,8 @@ pub(crate) fn capabilities(client: &Client) -> ServerCapabilities {
         hover_provider: Some(HoverProviderCapability::Simple(true)),
         completion_provider: Some(CompletionOptions {
             resolve_provider: Some(true),
-            // Behind a comma comes a blank first: what was asked for before it, editors match with the blank, and find nothing.
+            // A comma is no trigger: the user types a space after it. Editors match entries requested before the space against
+            // text with the space, and find none.
             trigger_characters: Some([".", ":", "<", "("].map(str::to_owned).to_vec()),
             ..Default::default()
         }),

@@ -1,4 +1,4 @@
-//! What is drawn into the text: hints and diagnostics.
+//! Answers that are drawn into the text: hints and diagnostics.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -43,7 +43,7 @@ pub(crate) fn inlay_hint(snapshot: &Snapshot, params: &InlayHintParams) -> Handl
     })
 }
 
-/// The hint with its tooltips and targets, if there still is one like it at its place.
+/// Returns the hint with its tooltips and targets, if a hint like it is still at its place.
 pub(crate) fn inlay_hint_resolve(snapshot: &Snapshot, hint: &InlayHint) -> Handled<InlayHint> {
     let uri = hint.data.as_ref().and_then(|data| serde_json::from_value::<Uri>(data.clone()).ok());
     let Some(file) = uri.and_then(|uri| known(snapshot, &uri).ok()) else { return Ok(Ok(hint.clone())) };
@@ -60,7 +60,7 @@ fn found(snapshot: &Snapshot, file: SourceFile) -> Result<Vec<Diagnostic>, hx_id
     Ok(to_proto::diagnostics(snapshot, file, &found))
 }
 
-/// Equal for equal findings.
+/// Returns a hash: equal diagnostics have equal ids.
 fn result_id(items: &[Diagnostic]) -> String {
     let mut hasher = DefaultHasher::new();
     serde_json::to_string(items).unwrap_or_default().hash(&mut hasher);
@@ -71,7 +71,7 @@ pub(crate) fn diagnostic(
     snapshot: &Snapshot,
     params: &DocumentDiagnosticParams,
 ) -> Handled<DocumentDiagnosticReportResult> {
-    // A file that is gone has nothing wrong with it.
+    // A file that no longer exists has no diagnostics.
     let items = match known(snapshot, &params.text_document.uri) {
         Ok(file) => found(snapshot, file)?,
         Err(_) => Vec::new(),

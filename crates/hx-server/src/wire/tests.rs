@@ -9,7 +9,7 @@ fn framed(content: &str) -> String {
     format!("Content-Length: {}\r\n\r\n{content}", content.len())
 }
 
-/// The messages of a stream, one a line. They are the same in whatever pieces the stream comes.
+/// Compares the messages of a stream, one per line. Also checks that splitting the stream into pieces does not change them.
 fn check(stream: impl AsRef<[u8]>, expected: Expect) {
     let stream = stream.as_ref();
     let read = |piece: usize| {

@@ -1,4 +1,4 @@
-//! Elementwise expressions to their flat form, and exchanges between lanes.
+//! Compiles elementwise expressions to their flat form, and exchanges between lanes.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::compute::{Compute, Evaluate, Micro, Operand, Under, without_partner};
 use crate::error::SimError;
 use crate::formula::Binding;
 
-/// A flat form in the making.
+/// A flat form under construction.
 struct Flat<'a> {
     inputs: &'a [Registers],
     tables: Vec<Arc<[u64]>>,
     steps: Vec<Micro>,
-    /// Temporaries so far, and those that are free again.
+    /// Number of temporaries so far. `free` lists those that can be reused.
     temporaries: usize,
     free: Vec<usize>,
-    /// Conditions of the choices of a select around the current node.
+    /// The conditions of the enclosing selects under which the current node is evaluated.
     under: Under,
     instructions: u64,
 }
@@ -57,7 +57,7 @@ impl Flat<'_> {
         self.table(vec![bits; threads].into())
     }
 
-    /// Threads that reach the current node read the input.
+    /// Records that threads which reach the current node read the input.
     fn expect(&mut self, input: usize) {
         let covered = |step: &Micro| matches!(step, Micro::Expect { input: i, under } if *i == input && under.is_empty());
         if !self.steps.iter().any(covered) {
@@ -67,7 +67,7 @@ impl Flat<'_> {
 }
 
 impl Compilation<'_> {
-    /// The value of number `lane` of those that are computed side by side. The first counts the instructions.
+    /// Compiles value number `lane` of those computed together. Only the first counts the instructions.
     pub(super) fn compute(&mut self, c: &hx_thread::Compute, lane: usize) -> Result<Compute, SimError> {
         let whole = c;
         let count = c.dst.offsets.len();
@@ -97,7 +97,7 @@ impl Compilation<'_> {
         Ok(Compute { dst, value })
     }
 
-    /// The flat form of an expression over registers.
+    /// Compiles an expression over registers to its flat form.
     pub(super) fn evaluate(&mut self, value: &Scalar, registers: &[Registers]) -> Result<Evaluate, SimError> {
         let inputs = registers.iter().map(|r| self.regs(r)).collect::<Result<Vec<_>, _>>()?;
         for regs in &inputs {
@@ -245,7 +245,7 @@ impl Compilation<'_> {
         let (dst, src) = (self.written(&e.dst)?, self.regs(&e.src)?);
         let dtype = self.program.array(e.src.array).dtype;
         self.expect_type(&e.row, &e.dst, dtype)?;
-        // One value, or those of a whole register.
+        // An exchange moves one value, or all values of a whole register.
         let together = (row.bits / dtype.bits()) as i64;
         let values = if e.dst.offsets.len() == 1 && e.lane != Lane::Tile { 1 } else { together };
         for regs in [&e.dst, &e.src] {
@@ -292,7 +292,7 @@ impl Compilation<'_> {
     }
 }
 
-/// The computation of one of the values that are computed side by side.
+/// Returns the computation of one of the values that are computed together.
 fn of_lane(c: &hx_thread::Compute, lane: usize) -> hx_thread::Compute {
     let one = |r: &Registers| match r.offsets.get(lane) {
         Some(offset) if c.dst.offsets.len() > 1 => Registers { offsets: vec![*offset], ..r.clone() },
@@ -305,7 +305,7 @@ fn of_lane(c: &hx_thread::Compute, lane: usize) -> hx_thread::Compute {
     }
 }
 
-/// An operator of the expression that has no row for so many values at once.
+/// Returns an operator of the expression that no row computes on this number of values at once.
 fn without_row(value: &Scalar, values: usize) -> Option<(Operator, DType)> {
     let mut operators = Vec::new();
     value.operators(&mut operators);

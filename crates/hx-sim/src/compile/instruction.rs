@@ -1,4 +1,4 @@
-//! Instructions that move data or multiply: rows of the catalogue, checked against their operands.
+//! Compiles instructions that move data or multiply: checks rows of the catalogue against their operands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -66,7 +66,7 @@ impl Compilation<'_> {
         })
     }
 
-    /// The memory of an address, which must be the kind that the row reads or writes.
+    /// Returns the memory of an address. It must be of the kind that the row reads or writes.
     pub(super) fn memory(&self, memory: Memory, row: &CopyRow) -> Result<Mem, SimError> {
         let (found, mem) = match memory {
             Memory::Global(p) => {
@@ -92,7 +92,7 @@ impl Compilation<'_> {
         Ok(mem)
     }
 
-    /// A copy from a tensor to a shared tensor, past the registers.
+    /// Compiles a copy from a global tensor to a shared tensor that bypasses the registers.
     pub(super) fn async_copy(&mut self, c: &hx_thread::AsyncCopy) -> Result<AsyncCopy, SimError> {
         let Some(row) = catalogue().copy(&c.row) else {
             return self.malformed(format!("the catalogue has no copy `{}`", c.row));
@@ -143,7 +143,7 @@ impl Compilation<'_> {
             return Ok(known.clone());
         }
         let lanes = row.threads as usize;
-        // Of lanes that address the same element, the lowest one owns it.
+        // If several lanes address the same element, the lowest lane owns it.
         let mut owner: BTreeMap<i64, (u32, u32)> = BTreeMap::new();
         for lane in 0..lanes as u32 {
             for j in 0..atom.access as u32 {
@@ -208,7 +208,7 @@ impl Compilation<'_> {
     }
 }
 
-/// The fragments of a row, from column-major tiles to the dense operands of the loop.
+/// Enumerates the fragments of a row: converts positions in column-major tiles to positions in the dense operands of the loop.
 fn enumerate(row: &GemmRow) -> Product {
     let [m, n, k] = row.shape;
     let table = |layout: &Layout, place: &dyn Fn(i64) -> i64| -> Vec<u32> {

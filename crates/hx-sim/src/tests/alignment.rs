@@ -1,4 +1,5 @@
-//! Every instruction that moves bytes wants its addresses at multiples of them, and the simulator says so of each.
+//! Every instruction that moves bytes requires addresses at multiples of its width, and the simulator reports each misaligned
+//! address.
 
 use hx_dtype::DType;
 use hx_index::Expr;
@@ -9,7 +10,7 @@ use super::build::*;
 
 const THREADS: u32 = 32;
 
-/// Element types, narrow ones first: of these, an access takes several at once.
+/// Element types, narrow ones first: an access covers several narrow elements.
 const TYPES: [DType; 9] = [
     DType::U4,
     DType::U8,
@@ -22,8 +23,8 @@ const TYPES: [DType; 9] = [
     DType::F64,
 ];
 
-/// What becomes of one instruction of each thread, whose addresses begin so many elements after multiples of the access; two numbers for
-/// an asynchronous copy, of its source and its destination.
+/// Returns the error of one instruction executed by each thread. The addresses begin `from` elements after multiples of the
+/// access for the source (or the only address), `to` elements after for the destination of an asynchronous copy.
 fn run(row: &CopyRow, dtype: DType, [from, to]: [i64; 2]) -> String {
     let atom = row.atom(dtype).expect("the row moves such elements");
     let len = atom.access * i64::from(THREADS + 1);
@@ -51,7 +52,7 @@ fn run(row: &CopyRow, dtype: DType, [from, to]: [i64; 2]) -> String {
     k.error(&mut [vector(dtype, &vec![0.0; len as usize])])
 }
 
-/// Every element of the shared tensor is written, each by the thread that reads most of its row.
+/// Writes every element of the shared tensor. Each is written by the thread that reads most of its row.
 fn written(k: &mut Kernel, s: Memory, dtype: DType, len: i64) {
     let bits = i64::from(dtype.bits());
     let each = (8 / bits).max(1);
@@ -79,7 +80,7 @@ fn every_instruction_wants_aligned_addresses() {
         let fits = |dtype: &DType| {
             row.atom(*dtype).is_some_and(|atom| atom.access > 1) && row.adds.is_none_or(|adds| adds == *dtype)
         };
-        // Single elements are aligned wherever they lie.
+        // Rows with single-element accesses are skipped: single elements are aligned at every position.
         let Some(dtype) = TYPES.into_iter().find(fits) else { continue };
         assert_eq!(run(row, dtype, [0, 0]), "no error", "{} of {dtype}", row.name);
         let ends: &[[i64; 2]] = if row.is_async() { &[[1, 0], [0, 1]] } else { &[[1, 0]] };

@@ -1,11 +1,11 @@
-//! Bank conflicts of accesses whose degree is known.
+//! Tests accesses whose degree of bank conflicts is known.
 
 use hx_dtype::DType;
 use hx_index::Expr;
 
 use super::build::*;
 
-/// `swizzle<bits, base, shift>` of an index.
+/// Returns `swizzle<bits, base, shift>` of an index.
 fn swizzle(index: Expr, (bits, base, shift): (u32, u32, u32)) -> Expr {
     if bits == 0 {
         return index;
@@ -14,7 +14,7 @@ fn swizzle(index: Expr, (bits, base, shift): (u32, u32, u32)) -> Expr {
     index.xor(&div(index.and(mask), 1 << shift))
 }
 
-/// Wavefronts of the first phase of a row's access by one warp, after a fill of the whole buffer.
+/// Returns the wavefronts of the first phase of a row's access by one warp, after a fill of the whole buffer.
 fn degree(row: &str, dtype: DType, len: u32, address: Expr, sw: (u32, u32, u32)) -> u64 {
     let count = hx_target::catalogue().copy(row).unwrap().atom(dtype).unwrap().values as u32;
     let mut k = Kernel::new(32);
@@ -67,7 +67,7 @@ fn wide_loads_and_fragment_stores() {
 
 #[test]
 fn equal_words_are_shared_and_phases_are_split() {
-    // All lanes read one word; halves of a word; 8 bytes by half warps.
+    // First all lanes read one word, then pairs of lanes read halves of a word; 8 bytes a lane go by half warps.
     assert_eq!(degree("ld.shared.b32", DType::F32, 128, c(7), (0, 0, 0)), 1);
     assert_eq!(degree("ld.shared.b16", DType::F16, 256, thread(), (0, 0, 0)), 1);
     assert_eq!(degree("ld.shared.b16", DType::F16, 2048, thread() * c(64), (0, 0, 0)), 32);

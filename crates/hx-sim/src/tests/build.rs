@@ -1,4 +1,4 @@
-//! Short words for thread programs, and the one way the tests run them.
+//! Short constructors for thread programs, and the function with which all tests run them.
 
 use std::collections::BTreeMap;
 
@@ -44,12 +44,12 @@ pub(super) fn lt(a: Expr, b: Expr) -> Cond {
     Cond::Cmp(CmpOp::Lt, a, b)
 }
 
-/// Registers `base + 0..count`.
+/// Returns the registers `base + 0..count`.
 pub(super) fn at(array: RegId, base: Expr, count: u32) -> Registers {
     Registers { array, base, offsets: (0..count).collect() }
 }
 
-/// Registers `0..count`.
+/// Returns the registers `0..count`.
 pub(super) fn first(array: RegId, count: u32) -> Registers {
     at(array, c(0), count)
 }
@@ -90,7 +90,7 @@ pub(super) fn input(index: u32, dtype: DType) -> Scalar {
     Scalar::Input { index, dtype }
 }
 
-/// `lane` gets the value of `lane ^ mask`.
+/// Gives each `lane` the value of `lane ^ mask`.
 pub(super) fn exchange(dst: Registers, src: Registers, mask: u32) -> Stmt {
     Stmt::Exchange(Exchange { row: "shfl.bfly.b32".into(), dst, src, lane: Lane::Xor(mask) })
 }
@@ -105,7 +105,7 @@ pub(super) fn repeat(name: &str, end: Expr, unroll: bool, body: Vec<Stmt>) -> St
     Stmt::For { var: symbol(name), start: c(0), end, unroll, body }
 }
 
-/// A program in the making.
+/// A program under construction.
 pub(super) struct Kernel {
     pub(super) program: ThreadProgram,
     ops: u32,
@@ -168,7 +168,7 @@ impl Kernel {
         self.program.params.push(Param::Scalar { name: name.into(), dtype });
     }
 
-    /// The statements of the next tile operation.
+    /// Wraps statements in a group for the next tile operation.
     pub(super) fn group(&mut self, title: &str, body: Vec<Stmt>) -> Stmt {
         self.ops += 1;
         Stmt::Group(Group { op: OpId(self.ops - 1), origin: Origin(self.ops), title: title.into(), body })
@@ -187,13 +187,13 @@ impl Kernel {
         run(&self.program, &BTreeMap::new(), arguments, &Config::default())
     }
 
-    /// The error of a run as text.
+    /// Returns the error of a run as text.
     pub(super) fn error(&self, arguments: &mut [Argument]) -> String {
         error_text(self.run(arguments))
     }
 }
 
-/// The fault and, on a line of its own, the place.
+/// Formats the fault and, on a line of its own, the place.
 pub(super) fn error_text(result: Result<Report, SimError>) -> String {
     match result {
         Ok(_) => "no error".into(),
@@ -202,7 +202,7 @@ pub(super) fn error_text(result: Result<Report, SimError>) -> String {
     }
 }
 
-/// An argument with these values, aligned to 256 bytes.
+/// Returns a tensor argument with these values, aligned to 256 bytes.
 pub(super) fn tensor(dtype: DType, shape: &[i64], stride: &[i64], values: &[f64]) -> Argument {
     let mut bytes = vec![0; hx_dtype::packed_bytes(dtype, values.len())];
     for (i, x) in values.iter().enumerate() {
@@ -215,12 +215,12 @@ pub(super) fn vector(dtype: DType, values: &[f64]) -> Argument {
     tensor(dtype, &[values.len() as i64], &[1], values)
 }
 
-/// `0, 1, 2, …`
+/// Returns `0, 1, 2, …`.
 pub(super) fn counting(len: usize) -> Vec<f64> {
     (0..len).map(|i| i as f64).collect()
 }
 
-/// Small numbers that every float type holds and that look random.
+/// Returns pseudo-random small numbers that every float type represents exactly.
 pub(super) fn noise(len: usize, seed: u64) -> Vec<f64> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
@@ -230,7 +230,7 @@ pub(super) fn noise(len: usize, seed: u64) -> Vec<f64> {
     (0..len).map(|_| next()).collect()
 }
 
-/// The values of an argument.
+/// Returns the values of an argument.
 pub(super) fn values(dtype: DType, argument: &Argument) -> Vec<f64> {
     match argument {
         Argument::Tensor { bytes, .. } => {

@@ -1,4 +1,4 @@
-//! Uniform integers that change, loops on conditions, integers from memory, and the report as a table.
+//! Tests uniform integers that change, loops on conditions, integers from memory, and the report as a table.
 
 use expect_test::{Expect, expect};
 use hx_dtype::{DType, Operator};
@@ -25,8 +25,8 @@ fn while_(cond: Cond, body: Vec<Stmt>) -> Stmt {
     Stmt::While { cond, body }
 }
 
-/// Runs statements with tensors `a` (i32), `u` (u8), `f` (f32) and `m` (`mut` i32) at hand; gives the integer `x` that they leave,
-/// or the error.
+/// Runs statements with tensors `a` (i32), `u` (u8), `f` (f32) and `m` (`mut` i32). Compares the integer `x` that they leave, or
+/// the error, with `want`.
 fn check(body: Vec<Stmt>, want: Expect) {
     let mut k = Kernel::new(32);
     let i = DType::I32;
@@ -74,7 +74,7 @@ fn integers_change() {
     ];
     check(collatz, expect!["111"]);
     check(vec![let_("x", c(9)), while_(lt(var("x"), c(3)), vec![assign("x", c(0))])], expect!["9"]);
-    // A name that hides another does not change it.
+    // Assigning to a name that hides an outer one does not change the outer one.
     let inner = vec![let_("x", c(5)), assign("x", c(6))];
     let body = vec![let_("x", c(1)), Stmt::If { cond: lt(block(0), c(1)), then: inner, otherwise: vec![] }];
     check(body, expect!["1"]);

@@ -1,4 +1,4 @@
-//! Asynchronous copies: when they land, who may look, and what they count.
+//! Tests asynchronous copies: when they complete, which threads may read them, and what they count.
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
@@ -29,7 +29,7 @@ fn staged() -> Staged {
 }
 
 impl Staged {
-    /// Each thread copies 4 elements, `to` those of its own place in the shared tensor.
+    /// Copies 4 elements in each thread, from `from` to `to` in the shared tensor.
     fn issue(&mut self, from: Expr, to: Expr) {
         let copy = async_copy("cp.async.cg.16", (self.a, from), (self.s, to));
         self.k.op("copy_async(a, s)", vec![Stmt::AsyncCopy(copy)]);
@@ -75,7 +75,7 @@ fn own() -> Expr {
     thread() * c(4)
 }
 
-/// The place of the thread at the other end of the block.
+/// Returns the position of the mirror thread: thread `t` gets that of thread `63 - t`.
 fn other() -> Expr {
     c(252) - own()
 }
@@ -90,7 +90,7 @@ fn a_copy_lands_at_the_wait() {
     p.write_out();
     assert_eq!(p.output(), counting(N));
 
-    // After a barrier, for everybody.
+    // After a barrier, every thread may read the bytes.
     let mut p = staged();
     p.issue(own(), own());
     p.commit();
@@ -113,7 +113,7 @@ fn what_was_not_waited_for_may_not_be_touched() {
           thread 0, block [0, 0, 0], #2 `copy(s, r)`
     "#]]);
 
-    // A barrier does not help.
+    // A barrier alone does not complete the copy.
     let mut p = staged();
     p.issue(own(), own());
     p.commit();
@@ -124,7 +124,7 @@ fn what_was_not_waited_for_may_not_be_touched() {
           thread 0, block [0, 0, 0], #2 `copy(s, r)`
     "#]]);
 
-    // Nor does a wait when the group was not closed.
+    // A wait does not cover a group that was not committed.
     let mut p = staged();
     p.issue(own(), own());
     p.wait(0);
@@ -167,7 +167,7 @@ fn a_wait_is_not_a_barrier() {
     "#]]);
 }
 
-/// A copy from `b`, which the kernel writes, to shared memory, and then a store to `to` of it.
+/// Builds a copy from `b`, which the kernel writes, to shared memory, followed by `between` and a store to `b` at `to`.
 fn overwritten_source(to: Expr, between: impl Fn(&mut Staged)) -> Staged {
     let mut p = staged();
     let (b, s, r) = (p.b, p.s, p.r);
@@ -184,7 +184,7 @@ fn the_source_stays_until_the_wait() {
         writes another value to element 0 ([0]) of `b` before the asynchronous copy from it by thread 0 in #0 `copy_async(b, s)` was waited for
           thread 0, block [0, 0, 0], #2 `copy(r, b)`
     "#]]);
-    // A barrier does not help, nor does a wait for an earlier group.
+    // Neither a barrier nor a wait for an earlier group completes the copy.
     overwritten_source(other(), |p| {
         p.commit();
         p.sync();
@@ -209,7 +209,7 @@ fn the_source_stays_until_the_wait() {
           thread 0, block [0, 0, 0], #4 `copy(r, b)`
     "#]]);
     two_groups(1).check(expect!["no error"]);
-    // After the wait it is a read of the thread that copied.
+    // After the wait, the copy counts as a read of the thread that issued it.
     let waited = |to: Expr, barrier: bool| {
         overwritten_source(to, move |p| {
             p.commit();
@@ -251,7 +251,7 @@ fn a_stage_is_refilled_after_all_have_read_it() {
     "#]]);
 }
 
-/// Two halves of the shared tensor, one group each; the first half is read while the second may be in flight.
+/// Fills the two halves of the shared tensor, one group each. Reads the first half while the second may be in flight.
 fn two_groups(left: u32) -> Staged {
     let mut p = staged();
     let (a, s) = (p.a, p.s);
@@ -281,7 +281,7 @@ fn groups_land_in_order() {
         reads element 254 of the shared tensor `s` before the asynchronous copy into it by thread 63 in #2 `copy_async(a, s)` was waited for
           thread 0, block [0, 0, 0], #5 `copy(s, r)`
     "#]]);
-    // Empty groups count.
+    // Empty groups count as groups.
     let mut p = two_groups(2);
     p.commit();
     p.commit();
@@ -315,7 +315,7 @@ fn copies_that_nobody_waits_for_are_counted() {
 fn outside_is_zero_and_the_inactive_do_nothing() {
     let mut p = staged();
     let (a, s) = (p.a, p.s);
-    // Sources beyond the tensor where it is outside; destinations beyond where it is inactive.
+    // The source address is out of bounds for threads that are not inside, the destination for threads that are not active.
     let far = |limit: i64| div(thread(), limit) * c(100_000);
     let mut copy = async_copy("cp.async.cg.16", (a, own() + far(40)), (s, own() + far(50)));
     copy.inside = lt(thread(), c(40));
@@ -336,7 +336,7 @@ fn outside_is_zero_and_the_inactive_do_nothing() {
     let counts = report.ops.values().next().unwrap();
     assert_eq!((counts.instructions, counts.bytes, counts.requests), (2, 640, 2));
     assert_eq!((counts.sectors, counts.ideal_sectors), (20, 20));
-    // Four phases of 8 lanes, then 18 lanes in three.
+    // The first warp takes four phases of 8 lanes; the 18 active lanes of the second take three.
     assert_eq!((counts.wavefronts, counts.ideal_wavefronts), (7, 7));
 }
 
@@ -344,7 +344,7 @@ fn outside_is_zero_and_the_inactive_do_nothing() {
 fn conflicts_and_sectors_are_counted() {
     let mut p = staged();
     let (a, s) = (p.a, p.s);
-    // Elements 4 apart on both sides.
+    // Addresses lie 4 elements apart in source and destination.
     let place = || rem(thread(), 64) * c(4);
     let copy = async_copy("cp.async.ca.4", (a, place()), (s, place()));
     p.k.op("copy_async(a, s)", vec![Stmt::AsyncCopy(copy)]);
@@ -434,7 +434,7 @@ fn malformed_copies() {
     "#]]);
 }
 
-/// A ring of stages as a pipelined kernel fills it: tile `i` of `tiles` in stage `i % stages`, one group each.
+/// Builds a pipelined kernel over a ring of stages: tile `i` of `tiles` goes to stage `i % stages`, in a group of its own.
 fn pipeline(tiles: i64, stages: i64, left: u32) -> (Kernel, Vec<f64>) {
     let mut k = Kernel::new(32);
     let len = tiles * 128;
@@ -481,7 +481,7 @@ fn a_ring_of_stages() {
         assert_eq!(values(DType::F32, &arguments[1]), want, "{tiles} tiles, {stages} stages");
         assert!(report.ops.values().all(|c| c.unwaited == 0));
     }
-    // A group too many left in flight.
+    // The wait leaves one group too many in flight.
     let (k, want) = pipeline(9, 3, 2);
     let zeros = vec![0.0; want.len()];
     let mut arguments = [vector(DType::F32, &counting(want.len())), vector(DType::F32, &zeros)];

@@ -1,4 +1,4 @@
-//! Expressions within threads and exchanges between lanes.
+//! Tests expressions within threads and exchanges between lanes.
 
 use expect_test::{Expect, expect};
 use hx_dtype::{DType, Operator};
@@ -8,7 +8,7 @@ use hx_tile::Scalar;
 use super::build::*;
 use crate::{Argument, Fault};
 
-/// Runs `value` over `x` and `y`, one element of each a thread, and gives what every thread makes of them.
+/// Runs `value` over `x` and `y`, one element of each a thread, and compares every thread's result with `want`.
 fn check(dtype: DType, x: &[f64], y: &[f64], value: Scalar, want: &[f64]) {
     let threads = x.len() as u32;
     let n = i64::from(threads);
@@ -73,9 +73,9 @@ fn integers_depend_on_the_thread_and_wrap() {
     check(i, &[0.0; 4], &[0.0; 4], byte, &[0.0, 100.0, -56.0, 44.0]);
     let real = Scalar::Integer { value: thread() - c(1), dtype: DType::F16 };
     check(i, &[0.0; 3], &[0.0; 3], real, &[-1.0, 0.0, 1.0]);
-    // The same value for every thread, known when a block runs.
+    // The value is the same in every thread, but known only when a block runs.
     check(i, &[0.0; 2], &[0.0; 2], integer(block(0) + c(7)), &[7.0, 7.0]);
-    // A move.
+    // A move takes an instruction too.
     check(i, &[3.0, 4.0], &[5.0, 6.0], input(1, i), &[5.0, 6.0]);
 }
 
@@ -96,7 +96,7 @@ fn a_result_may_replace_its_input() {
     assert_eq!(values(f, &arguments[0]), want);
 }
 
-/// The error of `value` over an initialized register `r` and an uninitialized register `u`, both f32.
+/// Compares the error of `value` over an initialized register `r` and an uninitialized register `u`, both f32, with `want`.
 fn check_error(value: Scalar, want: Expect) {
     let mut k = Kernel::new(32);
     k.number("n", DType::F32);
@@ -127,7 +127,7 @@ fn only_what_is_selected_must_be_there() {
               thread 20, block [0, 0, 0], #0 `map`
         "#]],
     );
-    // Choices within choices.
+    // Nested selects.
     let inner = |from| select(less(c(from) - thread(), 0), missing(), input(0, f));
     check_error(select(less(thread(), 20), inner(19), input(0, f)), expect!["no error"]);
     check_error(
@@ -137,7 +137,7 @@ fn only_what_is_selected_must_be_there() {
               thread 18, block [0, 0, 0], #0 `map`
         "#]],
     );
-    // Two selects on conditions that look alike inside.
+    // Two selects whose conditions have the same structure but differ.
     let twice =
         [less(thread(), 32), less(c(0) - thread(), -10)].map(|cond| select(cond, input(0, f), input(1, f)));
     check_error(
@@ -147,7 +147,7 @@ fn only_what_is_selected_must_be_there() {
               thread 0, block [0, 0, 0], #0 `map`
         "#]],
     );
-    // An integer without a value is no error where nobody selects it.
+    // An integer without a value is no error if no thread selects it.
     let quotient = Expr::atom(hx_index::Atom::Div(c(8), thread() - block(0) - c(3)));
     let quotient = || Scalar::Integer { value: quotient.clone(), dtype: f };
     check_error(select(less(thread(), 3), quotient(), input(0, f)), expect!["no error"]);
@@ -221,7 +221,7 @@ fn malformed_expressions() {
     );
 }
 
-/// Threads of a block, and the lanes' values after an exchange.
+/// Returns the value of each thread after an exchange in a block of `threads` threads.
 fn exchanged(threads: u32, mask: u32) -> Result<Vec<f64>, String> {
     let i = DType::I32;
     let mut k = Kernel::new(threads);

@@ -1,4 +1,4 @@
-//! Programs and launches that are refused.
+//! Tests programs and launches that the simulator refuses.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use hx_tile::Requirement;
 use super::build::*;
 use crate::{Argument, Config, run};
 
-/// A kernel of 32 threads with a tensor, a shared buffer and registers of f16, and one statement.
+/// Compares the error of one statement with `want`, in a kernel of 32 threads with a tensor, a shared buffer and registers of
+/// f16.
 fn check(statement: Stmt, want: Expect) {
     let mut k = Kernel::new(32);
     k.input("a", DType::F16, &[64], &[1]);
@@ -193,7 +194,7 @@ fn integers_without_a_value() {
           thread 5, block [0, 0, 0], #0 `op`
     "#]],
     );
-    // What a guard rules out is not computed.
+    // An address is not computed for threads whose guard fails.
     let guard = Cond::Cmp(CmpOp::Ne, zero, c(0)).and(lt(quotient.clone(), c(1)));
     check(guarded("ld.global.b16", first(R, 1), A, quotient, guard, 0), expect!["no error"]);
 }

@@ -1,4 +1,4 @@
-//! Random expressions against plain evaluation, thread by thread.
+//! Compares random expressions with a plain evaluation, thread by thread.
 
 use hx_dtype::{DType, Operator};
 use hx_index::Expr;
@@ -10,11 +10,11 @@ use crate::cast::cast;
 use crate::{Fault, SimError};
 
 const THREADS: usize = 32;
-/// Of the inputs; the last array is never written.
+/// The types of the inputs. The last array is never written.
 const TYPES: [DType; 4] = [DType::F32, DType::I32, DType::F16, DType::F32];
 const MISSING: usize = 3;
 
-/// Choices from a seed.
+/// A pseudo-random choice from a seed.
 struct Source(u64);
 
 impl Source {
@@ -62,7 +62,7 @@ impl Source {
         match self.below(4) {
             0 | 1 if !inputs.is_empty() => {
                 let index = inputs[self.below(inputs.len())];
-                // What is missing is rare, or few expressions would have a value.
+                // The missing input is chosen rarely, because otherwise few expressions would have a value.
                 let index = if index == MISSING && self.below(3) > 0 { 0 } else { index };
                 Scalar::Input { index: index as u32, dtype }
             }
@@ -76,7 +76,7 @@ impl Source {
     }
 }
 
-/// The value in one thread; nothing where a register is missing or an integer is divided by 0.
+/// Returns the value in one thread; `None` if it reads a missing register or divides an integer by 0.
 fn plain(value: &Scalar, inputs: &[Vec<u64>], thread: usize) -> Option<u64> {
     Some(match value {
         Scalar::Input { index, .. } if *index as usize == MISSING => return None,

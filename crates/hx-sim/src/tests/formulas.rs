@@ -1,4 +1,4 @@
-//! Compiled expressions against the plain evaluation, and statements that bind integers.
+//! Compares compiled expressions with the plain evaluation, and tests statements that bind integers.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::{Config, run};
 const THREADS: usize = 7;
 const KNOWN: i64 = 12;
 
-/// Integers of every kind: known at launch, by thread, by block, changing, changing by thread.
+/// Generates integers of every kind: known at launch, by thread, by block, changing, changing by thread.
 fn leaf() -> impl Strategy<Value = Expr> {
     prop_oneof![
         (-9i64..20).prop_map(c),
@@ -59,7 +59,7 @@ fn by_thread(thread: usize) -> i64 {
     thread as i64 * 4 - 9
 }
 
-/// What each symbol is for a thread, when evaluated plainly.
+/// Returns the value of each symbol in a thread, for the plain evaluation.
 fn plain(thread: usize) -> impl Fn(&Symbol) -> Option<i64> {
     move |s| {
         Some(match s {
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// Stores the value of `value` in each thread, after `body`, in two blocks.
+/// Runs `body` and `sets` in two blocks, and returns the element that each thread then stores.
 fn stored(body: Vec<Stmt>, sets: Vec<Stmt>) -> Vec<f64> {
     let mut k = Kernel::new(4);
     k.grid(2, 1);
@@ -154,7 +154,7 @@ fn set(bits: u64) -> Vec<Stmt> {
 fn branches_and_loops_are_uniform() {
     let by_block = Stmt::If { cond: lt(block(0), c(1)), then: set(1), otherwise: set(2) };
     assert_eq!(stored(vec![by_block], Vec::new()), [1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]);
-    // The last of three steps wins; a loop from 5 to 2 does not run.
+    // The last of three iterations wins; a loop from 5 to 2 does not run.
     let steps = |n: i64| {
         let cond = |i: i64| Cond::Cmp(CmpOp::Eq, var("i"), c(i));
         let pick = |i: i64| Stmt::If { cond: cond(i), then: set(10 + i as u64), otherwise: Vec::new() };
@@ -175,7 +175,7 @@ fn locals_hide_outer_ones_until_their_body_ends() {
     let load = || transfer("ld.global.b32", first(r, 1), a, var("x"));
     let store = |at: i64| transfer("st.global.b32", first(r, 1), b, c(at) + block(0) * c(32) + thread());
     k.push(bind(thread() + c(8)));
-    // Inside, x changes with the block, by thread and by step.
+    // In the loop, x differs by block, by thread and by iteration.
     let inner = vec![bind(var("x") * c(2) + block(0) + var("i")), load(), store(0)];
     k.push(repeat("i", c(3), false, inner));
     k.push(load());

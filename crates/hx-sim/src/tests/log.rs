@@ -1,4 +1,4 @@
-//! Prints and assertions: what is kept, what is dropped, and what a run that fails leaves.
+//! Tests prints and assertions: which records are kept or dropped, and what a failed run leaves.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -54,7 +54,7 @@ fn check(k: &Kernel, want: Expect) {
     want.assert_eq(&once);
 }
 
-/// `r` holds a number that differs between threads and blocks.
+/// Fills `r` with a number that differs between threads and blocks.
 fn numbered(k: &mut Kernel, dtype: DType) -> hx_thread::RegId {
     let r = k.registers("r", dtype, 1);
     let value = thread() + block(0).scale(100);
@@ -131,7 +131,7 @@ fn assertions_count_and_name_the_first_failure() {
     let assert = entry(&mut k, LogKind::Assert, Some((DType::Bool, &[4, 8])));
     let always = entry(&mut k, LogKind::Assert, Some((DType::Bool, &[4, 8])));
     let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
-    // Fails in blocks 1 and 2, from the second time on, for threads 5 and up.
+    // Fails where `block.y · i · thread ≥ 5`: in blocks 1 and 2, from the second iteration on, for the higher threads.
     let sum = block(1) * var("i") * thread();
     let small = Scalar::apply(Operator::Lt, DType::I32, [integer(sum), integer(c(5))]);
     let body = vec![

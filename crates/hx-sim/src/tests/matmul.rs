@@ -1,4 +1,4 @@
-//! A whole matmul, as the compiler would lower it: the measure of speed.
+//! Runs a whole matmul, as the compiler would lower it, to measure the simulator's speed.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const BM: i64 = 64;
 const BN: i64 = 64;
 const BK: i64 = 16;
 
-/// `c = a · bᵀ` in tiles of 64 x 64 x 16, four warps in two rows and two columns, through shared memory with a swizzle.
+/// Builds `c = a · bᵀ` in tiles of 64 x 64 x 16, with four warps in two rows and two columns, through swizzled shared memory.
 fn matmul(m: i64, n: i64, k: i64) -> Kernel {
     let mut p = Kernel::new(128);
     p.grid((m + BM - 1) / BM, (n + BN - 1) / BN);

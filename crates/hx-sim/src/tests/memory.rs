@@ -1,4 +1,4 @@
-//! Copies, guards, padding, and what goes wrong with memory.
+//! Tests copies, guards, padding, and the errors of memory accesses.
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
@@ -12,7 +12,7 @@ fn check(kernel: &Kernel, arguments: &mut [Argument], want: Expect) {
     want.assert_eq(&kernel.error(arguments));
 }
 
-/// `a` to `b`, eight elements a thread, over two blocks.
+/// Builds a copy of `a` to `b`, eight elements a thread, over two blocks.
 fn vector_copy(len: i64, pad: u64) -> Kernel {
     let mut k = Kernel::new(64);
     k.grid(2, 1);
@@ -85,7 +85,7 @@ fn a_ragged_guard_leaves_the_rest_alone() {
     let mut arguments = [vector(DType::F16, &counting(600)), vector(DType::F16, &[-1.0; 600])];
     let report = vector_copy(600, 0).run(&mut arguments).unwrap();
     assert_eq!(values(DType::F16, &arguments[1]), counting(600));
-    // 75 threads of 128 take part: all of the first block, 11 of one warp in the second.
+    // 75 threads of 128 take part: all of the first block, and 11 of one warp in the second.
     let load = report.ops.values().next().unwrap();
     assert_eq!((load.instructions, load.bytes, load.sectors), (3, 1200, 38));
 }
@@ -105,7 +105,7 @@ fn a_guarded_load_gives_the_padding() {
     assert_eq!(values(DType::F32, &arguments[1]), want);
 }
 
-/// A 32 x 32 transpose of f32 through shared memory, one warp a row.
+/// Builds a 32 x 32 transpose of f32 through shared memory, one warp a row.
 fn transpose(barrier: bool) -> Kernel {
     let mut k = Kernel::new(128);
     let a = k.input("a", DType::F32, &[32, 32], &[32, 1]);
@@ -157,7 +157,7 @@ fn a_missing_barrier_is_a_race() {
     );
 }
 
-/// A barrier of warps orders the threads of one warp only.
+/// A barrier of warps orders the accesses of one warp's threads only.
 #[test]
 fn a_barrier_of_warps_parts_no_warps() {
     let handed = |distance: i64| {
@@ -183,7 +183,7 @@ fn a_barrier_of_warps_parts_no_warps() {
 
 #[test]
 fn lanes_that_exchange_count_as_all_lanes() {
-    // Every lane wrote the row that it addresses, but other lanes get it.
+    // Every lane wrote the row that it addresses, but other lanes read the row.
     let mut k = Kernel::new(32);
     let s = k.shared("s", DType::F16, 256);
     let r = k.registers("r", DType::F16, 8);
@@ -263,7 +263,7 @@ fn a_buffer_does_not_inherit_what_another_left() {
     );
 }
 
-/// A 16-byte load of `f16` elements from `offset` on, of a tensor with that alignment.
+/// Builds a 16-byte load of `f16` elements from `offset` on, from a tensor with that alignment.
 fn wide_load(
     shape: &[i64],
     stride: &[i64],
@@ -371,7 +371,7 @@ fn shared_memory_has_bounds_and_alignment() {
     );
 }
 
-/// Each block reads element `read` and writes its own value to element `write` of `a`.
+/// Builds a kernel in which each block reads element `read` and writes its own value to element `write` of `a`.
 fn between_blocks(read: Option<hx_index::Expr>, write: hx_index::Expr, bits: u64) -> Kernel {
     let mut k = Kernel::new(1);
     k.grid(2, 2);
@@ -380,7 +380,7 @@ fn between_blocks(read: Option<hx_index::Expr>, write: hx_index::Expr, bits: u64
     if let Some(read) = read {
         k.op("copy(a, r)", vec![transfer("ld.global.b32", first(r, 1), a, read)]);
     }
-    // Without a read, blocks write 0 and 1 by their index along x.
+    // The blocks write `bits` or 1, by their index along x.
     let set = |bits| vec![fill(first(r, 1), bits)];
     let cond = lt(block(0), c(1));
     k.push(Stmt::If { cond, then: set(bits), otherwise: set(1) });
@@ -430,7 +430,7 @@ fn without_the_check_the_last_block_wins() {
 
 #[test]
 fn the_first_block_in_order_reports() {
-    // Blocks from 300 on read beyond the end; earlier batches have run and written.
+    // Blocks from 300 on read out of bounds. Earlier batches have run and written by then.
     let mut k = Kernel::new(1);
     k.grid(1000, 1);
     let a = k.input("a", DType::U32, &[300], &[1]);

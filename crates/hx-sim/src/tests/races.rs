@@ -1,4 +1,4 @@
-//! Races on tensors in global memory, between the threads of a block and between blocks.
+//! Tests races on tensors in global memory, between the threads of a block and between blocks.
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
@@ -13,14 +13,14 @@ fn check(kernel: &Kernel, arguments: &mut [Argument], want: Expect) {
     want.assert_eq(&kernel.error(arguments));
 }
 
-/// What all threads of a block do to an element of a tensor, by its offset.
+/// An access of all threads of a block to an element of a tensor, by its offset.
 enum Do {
     Read(Expr),
     Store(Expr, Expr),
     Add(Expr),
 }
 
-/// Accesses of one block to a tensor of 64 integers in turn, with a barrier after each or with none.
+/// Builds accesses of one block to a tensor of 64 integers, in sequence, with a barrier after each or with none.
 fn one_after_another(accesses: &[Do], barrier: bool) -> Kernel {
     let mut k = Kernel::new(64);
     let a = k.output("a", DType::I32, &[64], &[1]);
@@ -53,7 +53,7 @@ fn one_after_another(accesses: &[Do], barrier: bool) -> Kernel {
 fn threads_of_a_block_that_disagree_race() {
     let zeros = || [vector(DType::I32, &[0.0; 64])];
     let turned = || c(63) - thread();
-    // What another thread has changed is read.
+    // A thread reads an element that another thread has changed.
     let reads = [Do::Store(thread(), thread() + c(1)), Do::Read(turned())];
     check(
         &one_after_another(&reads, false),
@@ -64,7 +64,7 @@ fn threads_of_a_block_that_disagree_race() {
         "#]],
     );
     check(&one_after_another(&reads, true), &mut zeros(), expect!["no error"]);
-    // Two values for one element, of two stores and of one.
+    // Two stores, and then one store, write different values to one element.
     let twice = [Do::Store(thread(), c(1)), Do::Store(turned(), c(2))];
     check(
         &one_after_another(&twice, false),
@@ -83,14 +83,14 @@ fn threads_of_a_block_that_disagree_race() {
           thread 1, block [0, 0, 0], #0 `copy(r, a)`
     "#]],
     );
-    // One value, and each thread its own element.
+    // Two stores of one value do not race, nor do accesses of each thread to its own element.
     let same = [Do::Store(thread(), c(1)), Do::Store(turned(), c(1))];
     check(&one_after_another(&same, false), &mut zeros(), expect!["no error"]);
     let own = [Do::Store(thread(), c(1)), Do::Read(thread()), Do::Store(thread(), c(2))];
     check(&one_after_another(&own, false), &mut zeros(), expect!["no error"]);
 }
 
-/// Runs accesses without a barrier, which is the race, and with barriers, which is none and leaves `want` in element 0.
+/// Runs accesses without barriers, which must race, and with barriers, which must not and must leave `want` in element 0.
 fn check_order(accesses: &[Do], race: Expect, want: f64) {
     let zeros = || [vector(DType::I32, &[0.0; 64])];
     check(&one_after_another(accesses, false), &mut zeros(), race);
@@ -110,7 +110,7 @@ fn a_store_after_the_read_of_another_thread_races() {
     "#]],
         1.0,
     );
-    // Of many readers, one of another warp is remembered.
+    // Of many readers, the check remembers one of another warp.
     check_order(
         &[Do::Read(c(0)), Do::Store(div(thread(), 64), c(7))],
         expect![[r#"
@@ -119,7 +119,7 @@ fn a_store_after_the_read_of_another_thread_races() {
     "#]],
         7.0,
     );
-    // The value that is there may be stored, and what each thread alone reads may be overwritten.
+    // A store of the value already there does not race, nor does a store to an element that only its own thread reads.
     let zeros = || [vector(DType::I32, &[0.0; 64])];
     check(
         &one_after_another(&[Do::Read(turned()), Do::Store(thread(), c(0))], false),
@@ -152,7 +152,7 @@ fn sums_race_with_all_but_sums() {
     "#]],
         5.0,
     );
-    // A sum is lost whatever value the store has.
+    // A store races with a sum whatever its value, because it may undo the sum.
     check_order(
         &[Do::Add(turned()), Do::Store(thread(), c(0))],
         expect![[r#"
@@ -183,7 +183,7 @@ fn sums_race_with_all_but_sums() {
     check(&one_after_another(&own, false), &mut zeros(), expect!["no error"]);
 }
 
-/// What a thread reads after its own sums has them.
+/// A thread that reads an element after its own sums gets the sums.
 #[test]
 fn a_block_sees_its_own_sums() {
     let accesses = [Do::Store(thread(), c(5)), Do::Add(thread()), Do::Add(c(0)), Do::Add(c(0))];
@@ -206,7 +206,7 @@ fn a_block_sees_its_own_sums() {
     assert_eq!(values(DType::I32, &arguments[1]), want);
 }
 
-/// Blocks that add to an element while others read or store it.
+/// A block that adds to an element races with blocks that read or store it.
 #[test]
 fn sums_race_with_other_blocks() {
     let blocks = |first_block: Vec<Do>, others: Vec<Do>| {

@@ -1,4 +1,4 @@
-//! Softmax over rows of 8192 elements, as the compiler would lower it: the measure of speed of elementwise work.
+//! Runs a softmax over rows of 8192 elements, as the compiler would lower it, to measure the speed of elementwise work.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ const COLUMNS: i64 = 8192;
 const THREADS: i64 = 256;
 const HELD: i64 = COLUMNS / THREADS;
 
-/// Reduces `x` into `y`: within threads, between lanes, between warps through shared memory.
+/// Reduces `x` into `y`: within threads, then between lanes, then between warps through shared memory.
 fn reduce(
     k: &mut Kernel,
     operator: Operator,

@@ -1,11 +1,11 @@
-//! Arithmetic, conversions and the exchange of collective loads.
+//! Tests arithmetic, conversions and the exchange of collective loads.
 
 use hx_dtype::DType;
 use hx_target::catalogue;
 
 use super::build::*;
 
-/// One matrix instruction on operands laid out by the documented fragments, against a plain loop.
+/// Compares one matrix instruction, on operands laid out by the documented fragments, with a plain loop.
 fn check_product(row: &str) {
     let r = catalogue().gemm(row).unwrap();
     let [m, n, k] = r.shape.map(|x| x as usize);
@@ -17,7 +17,7 @@ fn check_product(row: &str) {
         (sample(r.a.dtype, m * k, 1), sample(r.b.dtype, n * k, 2), sample(r.c.dtype, m * n, 3));
     let mut kernel = Kernel::new(r.threads);
     let lanes = i64::from(r.threads);
-    // Fragments lie in memory as lanes hold them: all values of lane 0, then those of lane 1.
+    // Fragments lie in memory in lane order: all values of lane 0, then those of lane 1.
     let held = |fragment: &hx_target::Fragment, tile: &dyn Fn(usize) -> f64| -> Vec<f64> {
         let values = fragment.values();
         (0..lanes * values)
@@ -80,7 +80,7 @@ fn a_product_within_a_lane_is_fused() {
     assert_eq!(values(DType::F32, &arguments[0])[1], 2f64.powi(-11) + 2f64.powi(-24));
 }
 
-/// A collective load of 8x8 matrices, rows at a stride of 40 elements, against its definition.
+/// Compares a collective load of 8x8 matrices, with rows at a stride of 40 elements, with its definition.
 fn check_matrix_load(matrices: usize, trans: bool) {
     let mut k = Kernel::new(64);
     let a = k.input("a", DType::F16, &[2048], &[1]);
@@ -96,7 +96,7 @@ fn check_matrix_load(matrices: usize, trans: bool) {
     }
     k.push(hx_thread::Stmt::Barrier);
     let row = format!("ldmatrix.x{matrices}{}", if trans { ".trans" } else { "" });
-    // Lanes beyond the rows of the matrices point outside, which must not matter.
+    // Lanes beyond the rows of the matrices hold addresses outside; the load must ignore them.
     let (lane, warp) = (rem(thread(), 32), div(thread(), 32));
     let outside = div(lane.clone(), 8 * matrices as i64) * c(1_000_000);
     let address = lane * c(40) + warp * c(8) + outside;

@@ -1,4 +1,4 @@
-//! Accessors that a grammar rule cannot say.
+//! Accessors that no grammar rule can express.
 
 use super::{
     AstNode, Attr, Bench, Cell, ClosureExpr, Expr, FloatNumber, IntNumber, Item, Literal, MeasureQuantity,
@@ -31,7 +31,7 @@ pub enum MemorySpace {
     Register,
 }
 
-/// What a role of `warp_groups` does.
+/// The task of a role of `warp_groups`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)]
 pub enum RoleKind {
@@ -48,48 +48,48 @@ pub enum MeasureKind {
 }
 
 impl SourceFile {
-    /// The entry of the REPL that this file is, if it is one.
+    /// Returns the entry of the REPL that this file holds, if it is one.
     pub fn cell(&self) -> Option<Cell> {
         support::child(self.syntax())
     }
 }
 
 impl Name {
-    /// The spelling.
+    /// Returns the spelling.
     pub fn text(&self) -> String {
         self.syntax().text().to_string()
     }
 }
 
 impl NameRef {
-    /// The spelling.
+    /// Returns the spelling.
     pub fn text(&self) -> String {
         self.syntax().text().to_string()
     }
 }
 
 impl Path {
-    /// The segments joined by `::`, without spaces or comments.
+    /// Returns the segments joined by `::`, without spaces or comments.
     pub fn text(&self) -> String {
         let segments: Vec<String> = self.segments().map(|segment| segment.text()).collect();
         segments.join("::")
     }
 
-    /// The name, if the path is nothing more.
+    /// Returns the name, if the path is a single segment.
     pub fn as_name(&self) -> Option<NameRef> {
         let mut segments = self.segments();
         let first = segments.next()?;
         segments.next().is_none().then_some(first)
     }
 
-    /// The last segment: the name of what is meant.
+    /// Returns the last segment, which names the target.
     pub fn last_segment(&self) -> Option<NameRef> {
         self.segments().last()
     }
 }
 
 impl Literal {
-    /// The only token.
+    /// Returns the only token.
     pub fn token(&self) -> Option<SyntaxToken> {
         self.syntax()
             .children_with_tokens()
@@ -97,7 +97,7 @@ impl Literal {
             .find(|token| !token.kind().is_trivia())
     }
 
-    /// What it is.
+    /// Returns the value of the literal.
     pub fn kind(&self) -> Option<LiteralKind> {
         let token = self.token()?;
         Some(match token.kind() {
@@ -117,13 +117,13 @@ impl RangeExpr {
         support::token(self.syntax(), T![..])
     }
 
-    /// What is before `..`.
+    /// Returns the expression before `..`.
     pub fn start(&self) -> Option<Expr> {
         let dots = self.dots()?.text_range().start();
         support::children(self.syntax()).find(|expr: &Expr| expr.syntax().text_range().end() <= dots)
     }
 
-    /// What is after `..`.
+    /// Returns the expression after `..`.
     pub fn end(&self) -> Option<Expr> {
         let dots = self.dots()?.text_range().end();
         support::children(self.syntax()).find(|expr: &Expr| expr.syntax().text_range().start() >= dots)
@@ -131,7 +131,7 @@ impl RangeExpr {
 }
 
 impl Expr {
-    /// The expression without the parentheses around it.
+    /// Returns the expression without the parentheses around it.
     pub fn unparenthesized(self) -> Option<Expr> {
         let mut expr = self;
         while let Expr::ParenExpr(paren) = &expr {
@@ -140,7 +140,7 @@ impl Expr {
         Some(expr)
     }
 
-    /// The name, if the expression is nothing more than one.
+    /// Returns the name, if the expression is a single name.
     pub fn as_name(&self) -> Option<NameRef> {
         match self {
             Expr::PathExpr(path) if path.generic_arg_list().is_none() => path.path()?.as_name(),
@@ -150,14 +150,14 @@ impl Expr {
 }
 
 impl ClosureExpr {
-    /// The patterns between the bars.
+    /// Returns the patterns between the bars.
     pub fn params(&self) -> impl Iterator<Item = Pattern> {
         self.closure_param_list().into_iter().flat_map(|list| list.params())
     }
 }
 
 impl NamedType {
-    /// The memory it names, if it names one.
+    /// Returns the memory that the type names, if it names one.
     pub fn space(&self) -> Option<MemorySpace> {
         self.syntax().children_with_tokens().find_map(|it| match it.kind() {
             T![global] => Some(MemorySpace::Global),
@@ -167,14 +167,14 @@ impl NamedType {
         })
     }
 
-    /// Whether it is marked `mut`.
+    /// Reports whether the type is marked `mut`.
     pub fn is_mut(&self) -> bool {
         self.mut_token().is_some()
     }
 }
 
 impl Param {
-    /// The type, if it is a named one (a scalar or a tensor).
+    /// Returns the type, if it is a named one (a scalar or a tensor).
     pub fn named_type(&self) -> Option<NamedType> {
         match self.ty()? {
             Type::NamedType(ty) => Some(ty),
@@ -184,7 +184,7 @@ impl Param {
 }
 
 impl WarpRole {
-    /// What the role does.
+    /// Returns the task of the role.
     pub fn kind(&self) -> Option<RoleKind> {
         self.syntax().children_with_tokens().find_map(|it| match it.kind() {
             T![producer] => Some(RoleKind::Producer),
@@ -193,14 +193,14 @@ impl WarpRole {
         })
     }
 
-    /// Whether every group has its own tile (`consumer each n (g)`).
+    /// Reports whether every group has its own tile (`consumer each n (g)`).
     pub fn is_each(&self) -> bool {
         self.each_token().is_some()
     }
 }
 
 impl MeasureQuantity {
-    /// What is counted.
+    /// Returns the counted quantity.
     pub fn kind(&self) -> Option<MeasureKind> {
         self.syntax().children_with_tokens().find_map(|it| match it.kind() {
             T![flops] => Some(MeasureKind::Flops),
@@ -211,28 +211,28 @@ impl MeasureQuantity {
 }
 
 impl Attr {
-    /// The name of the attribute, as `unroll` in `#[unroll(4)]`.
+    /// Returns the name of the attribute: `unroll` for `#[unroll(4)]`.
     pub fn text(&self) -> Option<String> {
         Some(self.path()?.text())
     }
 }
 
 impl Test {
-    /// The name of the test: the value of its string.
+    /// Returns the name of the test: the value of its string.
     pub fn title(&self) -> Option<String> {
         Some(StringLit::cast(self.name_token()?)?.value())
     }
 }
 
 impl Bench {
-    /// The name of the bench: the value of its string.
+    /// Returns the name of the bench: the value of its string.
     pub fn title(&self) -> Option<String> {
         Some(StringLit::cast(self.name_token()?)?.value())
     }
 }
 
 impl Item {
-    /// The name, for items that are called by one (`const`, `fn`, `kernel`).
+    /// Returns the name of an item that has one (`const`, `fn`, `kernel`).
     pub fn name(&self) -> Option<Name> {
         match self {
             Item::Const(it) => it.name(),
@@ -242,7 +242,7 @@ impl Item {
         }
     }
 
-    /// The word that the item starts with.
+    /// Returns the keyword that starts the item.
     pub fn keyword(&self) -> Option<SyntaxToken> {
         self.syntax()
             .children_with_tokens()

@@ -1,4 +1,4 @@
-//! Operators, and which one a node has.
+//! Operators, and the accessors for the operator of a node.
 
 use super::{AssignStmt, AstNode, BinaryExpr, UnaryExpr};
 use crate::{SyntaxKind::*, SyntaxNode, SyntaxToken, T};
@@ -67,7 +67,7 @@ pub enum AssignOp {
 }
 
 impl BinaryOp {
-    /// The spelling.
+    /// Returns the spelling.
     pub fn text(self) -> &'static str {
         match self {
             BinaryOp::Logic(LogicOp::Or) => "||",
@@ -80,7 +80,7 @@ impl BinaryOp {
 }
 
 impl CmpOp {
-    /// The spelling.
+    /// Returns the spelling.
     pub fn text(self) -> &'static str {
         match self {
             CmpOp::Eq => "==",
@@ -94,7 +94,7 @@ impl CmpOp {
 }
 
 impl ArithOp {
-    /// The spelling.
+    /// Returns the spelling.
     pub fn text(self) -> &'static str {
         match self {
             ArithOp::Add => "+",
@@ -108,7 +108,7 @@ impl ArithOp {
 }
 
 impl UnaryOp {
-    /// The spelling.
+    /// Returns the spelling.
     pub fn text(self) -> &'static str {
         match self {
             UnaryOp::Neg => "-",
@@ -117,7 +117,7 @@ impl UnaryOp {
     }
 }
 
-/// The first token below a node that `read` takes for an operator.
+/// Returns the first token below a node that `read` accepts as an operator.
 fn find_op<T>(node: &SyntaxNode, read: impl Fn(&SyntaxToken) -> Option<T>) -> Option<(SyntaxToken, T)> {
     node.children_with_tokens().filter_map(|it| it.into_token()).find_map(|token| {
         let op = read(&token)?;
@@ -126,7 +126,7 @@ fn find_op<T>(node: &SyntaxNode, read: impl Fn(&SyntaxToken) -> Option<T>) -> Op
 }
 
 impl BinaryExpr {
-    /// The operator and its token.
+    /// Returns the operator and its token.
     pub fn op(&self) -> Option<(SyntaxToken, BinaryOp)> {
         find_op(self.syntax(), |token| {
             Some(match token.kind() {
@@ -150,19 +150,19 @@ impl BinaryExpr {
         })
     }
 
-    /// The operator.
+    /// Returns the operator.
     pub fn op_kind(&self) -> Option<BinaryOp> {
         self.op().map(|(_, op)| op)
     }
 
-    /// The token of the operator.
+    /// Returns the token of the operator.
     pub fn op_token(&self) -> Option<SyntaxToken> {
         self.op().map(|(token, _)| token)
     }
 }
 
 impl UnaryExpr {
-    /// The operator and its token.
+    /// Returns the operator and its token.
     pub fn op(&self) -> Option<(SyntaxToken, UnaryOp)> {
         find_op(self.syntax(), |token| {
             Some(match token.kind() {
@@ -173,14 +173,14 @@ impl UnaryExpr {
         })
     }
 
-    /// The operator.
+    /// Returns the operator.
     pub fn op_kind(&self) -> Option<UnaryOp> {
         self.op().map(|(_, op)| op)
     }
 }
 
 impl AssignStmt {
-    /// The operator and its token.
+    /// Returns the operator and its token.
     pub fn op(&self) -> Option<(SyntaxToken, AssignOp)> {
         find_op(self.syntax(), |token| {
             Some(match token.kind() {
@@ -195,7 +195,7 @@ impl AssignStmt {
         })
     }
 
-    /// The operator.
+    /// Returns the operator.
     pub fn op_kind(&self) -> Option<AssignOp> {
         self.op().map(|(_, op)| op)
     }

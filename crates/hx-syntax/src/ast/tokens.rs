@@ -20,7 +20,7 @@ pub struct StringLit(SyntaxToken);
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Comment(SyntaxToken);
 
-/// What a comment is for.
+/// The purpose of a comment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CommentKind {
     /// `//` to the end of the line.
@@ -34,51 +34,51 @@ pub enum CommentKind {
 }
 
 impl IntNumber {
-    /// The token as a whole number, if it is one.
+    /// Casts the token to a whole number, if it is one.
     pub fn cast(token: SyntaxToken) -> Option<Self> {
         (token.kind() == T![int_number]).then_some(IntNumber(token))
     }
 
-    /// The token.
+    /// Returns the token.
     pub fn syntax(&self) -> &SyntaxToken {
         &self.0
     }
 
-    /// The value; `None` if it is malformed or exceeds 128 bits.
+    /// Returns the value; `None` if it is malformed or exceeds 128 bits.
     pub fn value(&self) -> Option<u128> {
         int_value(self.0.text())
     }
 }
 
 impl FloatNumber {
-    /// The token as a floating number, if it is one.
+    /// Casts the token to a floating number, if it is one.
     pub fn cast(token: SyntaxToken) -> Option<Self> {
         (token.kind() == T![float_number]).then_some(FloatNumber(token))
     }
 
-    /// The token.
+    /// Returns the token.
     pub fn syntax(&self) -> &SyntaxToken {
         &self.0
     }
 
-    /// The value, rounded to the nearest f64; `None` if it is malformed.
+    /// Returns the value, rounded to the nearest f64; `None` if it is malformed.
     pub fn value(&self) -> Option<f64> {
         self.0.text().replace('_', "").parse().ok()
     }
 }
 
 impl StringLit {
-    /// The token as a string, if it is one.
+    /// Casts the token to a string, if it is one.
     pub fn cast(token: SyntaxToken) -> Option<Self> {
         (token.kind() == T![string]).then_some(StringLit(token))
     }
 
-    /// The token.
+    /// Returns the token.
     pub fn syntax(&self) -> &SyntaxToken {
         &self.0
     }
 
-    /// The text between the quotes with its escapes replaced. A malformed escape stands for itself.
+    /// Returns the text between the quotes with its escapes replaced. A malformed escape stays as written.
     pub fn value(&self) -> String {
         let text = self.0.text();
         let mut value = String::new();
@@ -91,24 +91,24 @@ impl StringLit {
 }
 
 impl Comment {
-    /// The token as a comment, if it is one.
+    /// Casts the token to a comment, if it is one.
     pub fn cast(token: SyntaxToken) -> Option<Self> {
         (token.kind() == SyntaxKind::COMMENT).then_some(Comment(token))
     }
 
-    /// The token.
+    /// Returns the token.
     pub fn syntax(&self) -> &SyntaxToken {
         &self.0
     }
 
-    /// What it is for.
+    /// Returns the purpose of the comment.
     pub fn kind(&self) -> CommentKind {
         CommentKind::of(self.0.text())
     }
 }
 
 impl CommentKind {
-    /// What the comment with that text is for. `////` and longer is an ordinary comment.
+    /// Returns the purpose of a comment with this text. `////` and longer is an ordinary comment.
     pub fn of(text: &str) -> CommentKind {
         match text {
             _ if text.starts_with("/*") => CommentKind::Block,
@@ -141,7 +141,8 @@ pub(crate) fn int_value(text: &str) -> Option<u128> {
     u128::from_str_radix(digits, radix).ok()
 }
 
-/// Calls `emit` with the range in `token` of every character of a string, and the character or what is wrong with it.
+/// Calls `emit` with the range in `token` of every character of a string, and with the character or the message of an error in
+/// it.
 pub(crate) fn unescape(token: &str, emit: &mut dyn FnMut(Range<usize>, Result<char, String>)) {
     let start = usize::from(token.starts_with('"'));
     let closed = token.len() > 1 && token.ends_with('"');
@@ -154,7 +155,7 @@ pub(crate) fn unescape(token: &str, emit: &mut dyn FnMut(Range<usize>, Result<ch
     }
 }
 
-/// The character that an escape stands for; `chars` is after the backslash.
+/// Returns the character of an escape; `chars` is after the backslash.
 fn escape(chars: &mut std::str::CharIndices<'_>) -> Result<char, String> {
     match chars.next().map(|(_, c)| c) {
         Some('n') => Ok('\n'),
@@ -177,7 +178,7 @@ fn unicode_escape(chars: &mut std::str::CharIndices<'_>) -> Result<char, String>
     let Some(digits) = digits else {
         return Err("`\\u` is followed by a code point in braces, as in `\\u{2218}`".to_owned());
     };
-    // The two braces and what is between them.
+    // The count covers the two braces and the digits between them.
     let count = digits.chars().count() + 2;
     chars.nth(count - 1);
     u32::from_str_radix(digits, 16)

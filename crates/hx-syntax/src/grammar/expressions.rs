@@ -1,7 +1,7 @@
-//! Expressions, by precedence climbing.
+//! Parses expressions by precedence climbing.
 //!
-//! From loose to tight: `..`, `||`, `&&`, comparisons, `∘`, `:`, `+ -`, `* / % @`, `- !` before an operand, and what
-//! follows one (`f(x)`, `x[i]`, `x.T`). A closure is looser than all, and stands in arguments only.
+//! From loose to tight: `..`, `||`, `&&`, comparisons, `∘`, `:`, `+ -`, `* / % @`, prefix `- !`, and postfix (`f(x)`, `x[i]`,
+//! `x.T`). A closure is looser than all of them and is allowed in arguments only.
 
 use super::*;
 
@@ -26,7 +26,7 @@ const EXPR_START: TokenSet = TokenSet::new(&[
     T![||],
 ]);
 
-/// What the place of an expression forbids. Brackets lift it.
+/// Restrictions on an expression by its context. Brackets lift them.
 #[derive(Clone, Copy, Default)]
 struct Limits {
     /// Before a block: `{` starts that block, not an operand.
@@ -40,32 +40,32 @@ const HEADER: Limits = Limits { is_header: true, is_angle: false };
 const ANGLE: Limits = Limits { is_header: false, is_angle: true };
 
 pub(super) fn is_at_expr(p: &Parser<'_>) -> bool {
-    // `where(` is the select.
+    // `where(` is a call of the select.
     p.at_set(EXPR_START) || (p.at(T![where]) && p.nth_at(1, T!['('])) || is_misused_keyword(p)
 }
 
-/// A keyword in the place of a name: the expression goes on behind it.
+/// Reports whether a keyword is in the place of a name. The expression then continues after it.
 fn is_misused_keyword(p: &Parser<'_>) -> bool {
     p.current().is_keyword() && AFTER_OPERAND.contains(p.nth(1))
 }
 
-/// An expression where nothing is forbidden.
+/// Parses an expression without restrictions.
 pub(super) fn expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, FREE)
 }
 
-/// An expression before a block.
+/// Parses an expression before a block.
 pub(super) fn header_expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, HEADER)
 }
 
-/// An expression between `<` and `>`.
+/// Parses an expression between `<` and `>`.
 pub(super) fn angle_expr(p: &mut Parser<'_>) -> bool {
     range_expr(p, ANGLE)
 }
 
-/// An element of a list that has no labels. `IDENT ':'` after a comma reads as a label everywhere, so a layout whose
-/// shape starts with a name needs parentheses there too.
+/// Parses an element of a list without labels. `IDENT ':'` after a comma reads as a label everywhere, so a layout whose shape
+/// starts with a name needs parentheses here too.
 pub(super) fn element(p: &mut Parser<'_>) -> bool {
     let is_label = p.at(IDENT) && p.nth_at(1, T![:]) && p.previous_is(T![,]);
     if is_label {
@@ -78,7 +78,7 @@ pub(super) fn element(p: &mut Parser<'_>) -> bool {
     expr(p)
 }
 
-/// A number of groups or registers: `2`, `n`, `(n + 1)`. A bracket after a name is not a call here.
+/// Parses a number of groups or registers: `2`, `n`, `(n + 1)`. A bracket after a name does not make a call here.
 pub(super) fn count(p: &mut Parser<'_>) -> bool {
     match p.current() {
         INT_NUMBER | IDENT | T!['('] => p.nested(|p| primary(p, HEADER)).is_some(),
@@ -89,7 +89,7 @@ pub(super) fn count(p: &mut Parser<'_>) -> bool {
     }
 }
 
-/// `if` or a block, at the start of a statement: what follows is the next statement.
+/// Parses an `if` or a block at the start of a statement. It ends the statement: an operator after it begins the next one.
 pub(super) fn block_like(p: &mut Parser<'_>) -> bool {
     p.nested(|p| primary(p, FREE)).is_some()
 }
@@ -130,7 +130,7 @@ fn range_end(p: &mut Parser<'_>, limits: Limits) {
     }
 }
 
-/// How tight an operator binds: the power to its left and to its right.
+/// Returns the binding power of an operator to its left and to its right. A higher power binds tighter.
 fn binding_power(kind: SyntaxKind) -> Option<(u8, u8)> {
     Some(match kind {
         T![||] => (1, 2),
@@ -155,7 +155,7 @@ const ANGLES: TokenSet = TokenSet::new(&[T![<], T![<=], T![>=]]);
 // swizzle<3, 3, 3> ∘ (8, 8) : (8, 1) ∘ l == r;
 fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<CompletedMarker> {
     let mut lhs = unary_expr(p, limits)?;
-    // The power of the operator that made `lhs`, if it does not associate.
+    // The power of the operator that made `lhs`, if that operator does not associate.
     let mut last_single = None;
     loop {
         let operator = match p.current() {
@@ -187,7 +187,7 @@ fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<Comp
             p.error_here(codes::OTHER_LANGUAGE, "found `++`: it is written `i += 1`");
             single(p, ERROR);
         } else if binary_expr(p, limits, right).is_none() && p.at(operator) {
-            // `a ++ b`: the second operator was reported, and is set aside.
+            // In `a ++ b`, the second operator is reported and wrapped in an error node.
             p.error_and_bump("an operand", TokenSet::EMPTY);
             binary_expr(p, limits, right);
         }
@@ -196,7 +196,7 @@ fn binary_expr(p: &mut Parser<'_>, limits: Limits, min_power: u8) -> Option<Comp
     Some(lhs)
 }
 
-/// `and`, `or` and the `o` of layouts, reported and read as what was meant.
+/// Reports `and`, `or` and the `o` of layouts, and returns the operator of the language that was meant.
 fn foreign_operator(p: &mut Parser<'_>) -> SyntaxKind {
     let (word, meant) = match p.nth_text(0) {
         "and" => ("and", T![&&]),
@@ -237,7 +237,7 @@ fn unary_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
 // f(x)[i].T[.., new, 0]; pipe.acquire(); load("w")["x"];
 fn postfix_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
     let mut lhs = primary(p, limits)?;
-    // A closure and a block take nothing behind them.
+    // No postfix applies to a closure.
     if lhs.kind() == CLOSURE_EXPR {
         return Some(lhs);
     }
@@ -262,7 +262,7 @@ fn postfix_expr(p: &mut Parser<'_>, limits: Limits) -> Option<CompletedMarker> {
     }
 }
 
-/// `x as f32` and `assert!(c)`: set aside with an error. Says whether there was one.
+/// Wraps `x as f32` and `assert!(c)` in an error node. Reports whether there was one.
 fn foreign_postfix(p: &mut Parser<'_>) -> bool {
     let message = match p.current() {
         T![as] if p.nth_at(1, IDENT) => {
@@ -408,7 +408,7 @@ fn path_expr(p: &mut Parser<'_>, limits: Limits) -> CompletedMarker {
     let first = p.position();
     path(p);
     let is_swizzle = p.position() == first + 1 && p.consumed_text(first) == "swizzle";
-    // `IDENT ':'` behind `<` is a name too, with the wrong mark behind it.
+    // `IDENT ':'` after `<` is a named argument too, with the wrong mark after the name.
     let is_named = p.nth_at(1, IDENT) && matches!(p.nth(2), T![=] | T![:]);
     if p.at(T![<]) && (is_swizzle || is_named || (!limits.is_angle && is_at_nameless_args(p, first))) {
         generic_args(p);
@@ -418,8 +418,9 @@ fn path_expr(p: &mut Parser<'_>, limits: Limits) -> CompletedMarker {
     m.complete(p, PATH_EXPR)
 }
 
-/// `k<32>(x)`: what it calls says how the names are written that are missing. Of several arguments, where a list of
-/// comparisons may stand as well, only at the start of a statement or of its value.
+/// Reports whether a path is followed by arguments without names, as in `k<32>(x)`. They are parsed, so that the error, which
+/// needs the callee, can show the missing names. Several arguments are accepted only at the start of a statement or of its value,
+/// because elsewhere they can be a list of comparisons.
 fn is_at_nameless_args(p: &Parser<'_>, path: usize) -> bool {
     const MOST: usize = 8;
     let before = path.checked_sub(1).map(|before| p.consumed_text(before));
@@ -438,7 +439,7 @@ fn is_at_nameless_args(p: &Parser<'_>, path: usize) -> bool {
     false
 }
 
-/// `k<<<grid, threads>>>(x)`: set aside with an error.
+/// Wraps `k<<<grid, threads>>>(x)` in an error node.
 fn launch_brackets(p: &mut Parser<'_>) {
     p.error_here(
         codes::OTHER_LANGUAGE,
@@ -488,7 +489,7 @@ fn paren_or_tuple(p: &mut Parser<'_>) -> CompletedMarker {
         }
         fields += 1;
         expr(p);
-        // What stands alone between parentheses is no field.
+        // A single unlabelled expression between parentheses is no field.
         if fields > 1 || is_labelled || p.at(T![,]) {
             m.complete(p, TUPLE_FIELD);
         } else {
@@ -505,7 +506,7 @@ fn paren_or_tuple(p: &mut Parser<'_>) -> CompletedMarker {
 // if f(x) { 1 } else { 2 }
 fn if_expr(p: &mut Parser<'_>) -> CompletedMarker {
     let m = p.start();
-    // Or an `elif`, which was reported.
+    // The keyword may also be an `elif`, which is already reported.
     p.bump_as(T![if]);
     header_expr(p);
     statements::block(p);
@@ -527,7 +528,7 @@ fn if_expr(p: &mut Parser<'_>) -> CompletedMarker {
     m.complete(p, IF_EXPR)
 }
 
-/// `elif c {` after the block of an `if`.
+/// Reports whether an `elif c {` follows the block of an `if`.
 fn is_at_else_if(p: &Parser<'_>) -> bool {
     p.at(IDENT) && matches!(p.nth_text(0), "elif" | "elsif" | "elseif") && EXPR_START.contains(p.nth(1))
 }

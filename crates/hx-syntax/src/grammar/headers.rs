@@ -1,8 +1,8 @@
-//! What stands between the name of an item and its body.
+//! The header of an item: everything between its name and its body.
 
 use super::*;
 
-/// Where a header that went wrong is picked up again.
+/// The tokens at which parsing resumes after an error in a header.
 const HEADER_RECOVERY: TokenSet =
     ITEM_START.union(STATEMENT_START).union(TokenSet::new(&[T!['{'], T!['}'], T![;]]));
 
@@ -111,7 +111,7 @@ pub(super) fn clauses(p: &mut Parser<'_>, allowed: Clauses) {
     }
 }
 
-/// The clause that starts here, with its keyword.
+/// Returns the kind of the clause that starts here, and its keyword.
 fn clause_kind(p: &Parser<'_>) -> Option<(SyntaxKind, SyntaxKind)> {
     match p.current() {
         T![where] => Some((WHERE_CLAUSE, T![where])),
@@ -137,7 +137,8 @@ fn where_predicates(p: &mut Parser<'_>) {
     }
 }
 
-/// After a trailing comma, `grid [` starts a clause, and `grid % 2` is a predicate about a dimension of that name.
+/// Reports whether a clause starts after a trailing comma: `grid [` starts one, but `grid % 2` is a predicate about a dimension
+/// named `grid`.
 fn is_at_clause_after_comma(p: &Parser<'_>) -> bool {
     if p.at(T![where]) {
         return !p.nth_at(1, T!['(']);
@@ -145,20 +146,20 @@ fn is_at_clause_after_comma(p: &Parser<'_>) -> bool {
     clause_kind(p).is_some() && matches!(p.nth(1), T!['['] | T!['('] | IDENT | INT_NUMBER)
 }
 
-/// `in` and what is gone through, before a block. Without the `in` the expression is still understood.
+/// Parses `in` and the expression after it, before a block. If the `in` is missing, the expression is still parsed.
 pub(super) fn in_expr(p: &mut Parser<'_>) {
     if p.expect(T![in]) || (expressions::is_at_expr(p) && !p.at(T!['{'])) {
         expressions::header_expr(p);
     }
 }
 
-/// The block of an item. Anything before it is skipped.
+/// Parses the block of an item. Skips the tokens before it.
 pub(super) fn body(p: &mut Parser<'_>) {
     if !p.at(T!['{']) {
         p.error_missing("`{` and a body");
         let m = p.start();
         let before = p.position();
-        // Not past the line's end of what is being typed: the next item starts with its keyword.
+        // The skip stops at the keyword of the next item, so that a half-typed header does not swallow that item.
         while !p.at_end() && !p.at_set(HEADER_RECOVERY) {
             p.bump_any();
         }

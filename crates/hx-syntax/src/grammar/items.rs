@@ -1,4 +1,4 @@
-//! Items: what a file is made of.
+//! Parses items, the top level of a file.
 
 use super::*;
 
@@ -6,7 +6,7 @@ pub(super) fn is_at_item(p: &Parser<'_>) -> bool {
     if !p.at(T![#]) {
         return is_item_word(p, 0);
     }
-    // Attributes belong to what follows them: `#[a] #[b(1)] kernel`. They are short.
+    // Attributes belong to the item after them: `#[a] #[b(1)] kernel`. They are short, so a bounded look-ahead suffices.
     const MAX_LOOK_AHEAD: usize = 64;
     let mut n = 0;
     while p.nth_at(n, T![#]) {
@@ -29,7 +29,8 @@ pub(super) fn is_at_item(p: &Parser<'_>) -> bool {
     is_item_word(p, n)
 }
 
-/// `let x = kernel;` has the keyword in the place of a name: no item is like that.
+/// Reports whether a keyword starts an item. In `let x = kernel;` it is in the place of a name: a token that can follow an
+/// operand comes next.
 fn is_item_word(p: &Parser<'_>, n: usize) -> bool {
     ITEM_START.contains(p.nth(n)) && !AFTER_OPERAND.contains(p.nth(n + 1))
 }
@@ -50,7 +51,7 @@ pub(super) fn item_or_error(p: &mut Parser<'_>) {
     }
 }
 
-/// Code between items: skipped up to the next item, with one error.
+/// Skips code between items up to the next item, with one error.
 fn no_item(p: &mut Parser<'_>, m: Marker, before: usize) {
     match p.current() {
         EOF => p.error_missing("an item after its attributes"),
@@ -78,7 +79,7 @@ fn no_item(p: &mut Parser<'_>, m: Marker, before: usize) {
     skipped(p, m, before);
 }
 
-/// The word that starts an item and that `word` was probably meant to be.
+/// Returns the word that starts an item and that `word` probably means.
 fn nearest_word(word: &str) -> Option<&'static str> {
     if let Some(meant) = foreign(word, ForeignPlace::Item).and_then(|row| row.instead) {
         return Some(meant);
@@ -87,7 +88,7 @@ fn nearest_word(word: &str) -> Option<&'static str> {
     words.into_iter().find(|meant| word.len() > 2 && is_one_edit_away(word, meant))
 }
 
-/// Whether one letter was changed, left out, added, or swapped with its neighbour.
+/// Reports whether the words differ by one letter changed, left out, added, or swapped with its neighbour.
 fn is_one_edit_away(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let prefix = a.iter().zip(b).take_while(|(x, y)| x == y).count();
@@ -130,7 +131,7 @@ pub(super) fn attributes(p: &mut Parser<'_>) {
     }
 }
 
-/// Where an item of a cell needs no `;`.
+/// Reports whether a line of a cell ends here. An item then needs no `;`.
 fn is_at_line_end_of_cell(p: &Parser<'_>) -> bool {
     p.is_in_cell && !p.at(T![;]) && p.is_after_line_end()
 }

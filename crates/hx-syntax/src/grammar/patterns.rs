@@ -1,4 +1,4 @@
-//! Patterns: what `let`, `for` and closures bind.
+//! Parses patterns: the left sides that `let`, `for` and closures bind.
 
 use super::*;
 

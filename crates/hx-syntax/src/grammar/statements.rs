@@ -3,18 +3,18 @@
 use super::*;
 use crate::Foreign;
 
-/// Where a statement that went wrong ends.
+/// The tokens at which parsing resumes after an error in a statement.
 const STATEMENT_RECOVERY: TokenSet =
     ITEM_START.union(STATEMENT_START).union(TokenSet::new(&[T![;], T!['}']]));
 
-/// What is said of a declaration without `let`.
+/// The message for a declaration without `let`.
 const LET: &str = "a local is introduced with `let`";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// `}`.
     OfBlock,
-    /// The end of the text, where the last statement needs no `;`.
+    /// The end of the text. There the last statement needs no `;`.
     OfCell,
 }
 
@@ -43,10 +43,10 @@ fn block_inside(p: &mut Parser<'_>) -> CompletedMarker {
     m.complete(p, BLOCK)
 }
 
-/// One statement, or the last expression of a body.
+/// Parses a statement, or the last expression of a body.
 pub(super) fn statement(p: &mut Parser<'_>, end: End) {
     if p.at(T![;]) {
-        // An empty statement is harmless; `formatted` code has none.
+        // An empty statement is harmless, but it is reported: formatted code has none.
         let m = p.start();
         p.error_here(codes::UNEXPECTED, "found `;` with no statement before it");
         p.bump(T![;]);
@@ -74,19 +74,19 @@ pub(super) fn statement(p: &mut Parser<'_>, end: End) {
     }
 }
 
-/// `int i = 0`: a name after a word that introduces a local elsewhere, be it a type.
+/// Reports whether a declaration of another language starts here, such as `int i = 0`: a word (a type, say), a name and `=`.
 fn is_at_declaration(p: &Parser<'_>) -> bool {
     let is_declaration = p.nth_at(1, IDENT) && p.nth_at(2, T![=]);
     is_declaration && foreign(p.nth_text(0), ForeignPlace::Statement).is_none()
 }
 
-/// Consumes the `;` of a statement; reports and skips what stands in its place.
+/// Consumes the `;` of a statement. Otherwise reports it as missing and skips the tokens in its place.
 pub(super) fn end_of_statement(p: &mut Parser<'_>) {
     if p.eat(T![;]) {
         return;
     }
     p.error_missing("`;`");
-    // On a new line a new statement has begun, and so it has where one can start.
+    // On a new line a new statement has begun, and likewise if the current token can start one.
     if p.at_set(STATEMENT_RECOVERY) || p.is_after_line_end() {
         return;
     }
@@ -97,7 +97,7 @@ pub(super) fn end_of_statement(p: &mut Parser<'_>) {
     p.eat(T![;]);
 }
 
-/// In a cell the `;` may be missing where the text or the line ends.
+/// Ends a statement. In a cell, the `;` may be missing at the end of the text or of a line.
 fn end_of(p: &mut Parser<'_>, end: End) {
     if end == End::OfCell && !p.at(T![;]) && p.is_after_line_end() {
         return;
@@ -109,7 +109,7 @@ fn end_of(p: &mut Parser<'_>, end: End) {
 // let [bm, bn] = block_idx;
 // let (p, h): (f32, f32[M]) = scan((a, b), axis: 2, op: add);
 fn let_(p: &mut Parser<'_>, m: Marker, end: End) {
-    // `int i = 0` has another word in its place, which was reported.
+    // In `int i = 0`, another word is in the place of `let`; it is already reported.
     p.bump_as(T![let]);
     patterns::pattern(p);
     types::opt_ascription(p);
@@ -139,7 +139,7 @@ fn for_(p: &mut Parser<'_>, m: Marker) {
     m.complete(p, FOR_STMT);
 }
 
-/// `for (int i = 0; …)` and `for (i = 0; …)`: no pattern is like that.
+/// Reports whether a loop of three parts starts here: `for (int i = 0; …)` or `for (i = 0; …)`. No pattern begins like that.
 fn is_at_loop_of_three(p: &Parser<'_>) -> bool {
     p.at(T!['(']) && p.nth_at(1, IDENT) && (p.nth_at(2, IDENT) || p.nth_at(2, T![=]))
 }
@@ -276,7 +276,7 @@ fn expression_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool, end
             end_of(p, end);
             m.complete(p, ASSIGN_STMT);
         }
-        // The last expression of a body is its value.
+        // The last expression of a body is its value, so it is no statement.
         T!['}'] | EOF if !has_attributes => m.abandon(p),
         T!['}'] | EOF => {
             m.complete(p, EXPR_STMT);
@@ -292,7 +292,7 @@ fn expression_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool, end
     }
 }
 
-/// Code that is no statement: skipped to where one can start.
+/// Skips code that is no statement, up to a token that can start one.
 fn no_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool) {
     if has_attributes {
         p.error_missing("a statement after its attributes");
@@ -314,7 +314,7 @@ fn no_statement(p: &mut Parser<'_>, m: Marker, has_attributes: bool) {
     skipped(p, m, before);
 }
 
-/// `return x` and the like: the word is set aside with an error, what follows is parsed.
+/// Handles `return x` and the like: wraps the word in an error node; the code after it is parsed.
 fn foreign_statement(p: &mut Parser<'_>) {
     if !p.at(IDENT) {
         return;

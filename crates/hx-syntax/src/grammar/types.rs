@@ -1,8 +1,8 @@
-//! Types: of parameters, constants and results.
+//! Parses types of parameters, constants and results.
 
 use super::*;
 
-/// `: f32`, if there is one.
+/// Parses `: f32`, if there is one.
 pub(super) fn opt_ascription(p: &mut Parser<'_>) {
     if p.eat(T![:]) {
         type_(p);
@@ -55,7 +55,7 @@ fn named_type(p: &mut Parser<'_>) {
     m.complete(p, NAMED_TYPE);
 }
 
-/// `shared` and its like are names everywhere else; here they are keywords if a type follows.
+/// Parses a memory space. `shared`, `global` and `register` are keywords only if a type follows; elsewhere they are names.
 fn memory_space(p: &mut Parser<'_>) -> bool {
     let is_followed_by_type = p.nth_at(1, IDENT) || p.nth_at(1, T![mut]);
     is_followed_by_type && ["global", "shared", "register"].into_iter().any(|word| p.eat_word(word))

@@ -1,4 +1,4 @@
-//! What the lexer knows about single characters.
+//! Classifies single characters for the lexer.
 
 use rowan::{TextRange, TextSize};
 
@@ -10,7 +10,7 @@ use crate::{
 
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The whitespace of the language. Vertical tab and form feed are here so that they separate; they are reported too.
+/// Reports whether a character is whitespace. Vertical tab and form feed separate tokens too, but are also reported.
 pub(super) fn is_whitespace(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
@@ -19,13 +19,13 @@ pub(super) fn starts_name(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_'
 }
 
-/// Letters outside ASCII continue a name, so that the whole word is reported once.
+/// Reports whether a character continues a name. Letters outside ASCII do, so that the whole word is reported once.
 pub(super) fn continues_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && c.is_alphanumeric() && confusable(c).is_none())
 }
 
-/// Characters that some tools take for the end of a line and others do not, so that line numbers would differ, and those
-/// that change the direction in which code is shown.
+/// Reports whether a character is forbidden: characters that only some tools take for a line end, so that line numbers would
+/// differ, and characters that change the direction in which code is shown.
 pub(super) fn is_forbidden(c: char) -> bool {
     matches!(c, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}') || is_bidi_control(c)
 }
@@ -34,7 +34,7 @@ fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
-/// Reports forbidden characters wherever they stand, comments and strings included.
+/// Reports forbidden characters everywhere, comments and strings included.
 pub(super) fn forbidden(text: &str, errors: &mut Vec<SyntaxError>) {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -59,7 +59,7 @@ pub(super) fn not_a_name(c: char) -> String {
     format!("found `{c}` (U+{:04X}) in a name: names are made of ASCII letters, digits and `_`", u32::from(c))
 }
 
-/// The code and message for an ASCII character that starts no token.
+/// Returns the code and message for an ASCII character that starts no token.
 pub(super) fn unknown_ascii(c: char) -> (&'static str, String) {
     let hint = match c {
         '&' => "found `&`: the logical operator is `&&`, and tensors are passed without a reference",
@@ -80,7 +80,7 @@ pub(super) fn unknown_ascii(c: char) -> (&'static str, String) {
     (codes::OTHER_LANGUAGE, hint.to_owned())
 }
 
-/// What was meant by a character that looks like one of the language, and its kind.
+/// Returns the token for which a look-alike character was probably meant, and its kind.
 pub(super) fn confusable(c: char) -> Option<(&'static str, SyntaxKind)> {
     Some(match c {
         '×' | '·' | '⋅' | '∗' | '＊' | '∙' => ("`*`", T![*]),

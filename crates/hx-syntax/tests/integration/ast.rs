@@ -1,4 +1,4 @@
-//! The typed view.
+//! Tests the typed view.
 
 use expect_test::expect;
 use hx_syntax::{

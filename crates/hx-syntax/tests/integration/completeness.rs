@@ -1,4 +1,4 @@
-//! What the REPL does when the return key is pressed.
+//! Tests the REPL's reaction to the return key.
 
 use hx_syntax::{Completeness, completeness};
 

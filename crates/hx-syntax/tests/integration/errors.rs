@@ -1,11 +1,11 @@
-//! Broken code: what is reported, and what is still understood.
+//! Tests broken code: its errors, and the rest that is still understood.
 
 use expect_test::{Expect, expect};
 use hx_syntax::{parse, parse_cell};
 
 use crate::support;
 
-/// The errors of a file, then its tree.
+/// Checks the errors of a file, then its tree.
 fn check(text: &str, expected: Expect) {
     let parse = parse(text);
     assert_eq!(parse.syntax_node().text().to_string(), text);
@@ -17,7 +17,7 @@ fn check(text: &str, expected: Expect) {
     ));
 }
 
-/// The errors of a cell, then its tree.
+/// Checks the errors of a cell, then its tree.
 fn check_cell(text: &str, expected: Expect) {
     let parse = parse_cell(text);
     assert_eq!(parse.syntax_node().text().to_string(), text);
@@ -29,7 +29,7 @@ fn check_cell(text: &str, expected: Expect) {
     ));
 }
 
-/// The errors alone.
+/// Checks the errors alone.
 fn check_errors(text: &str, expected: Expect) {
     let parse = parse_cell(text);
     assert_eq!(parse.syntax_node().text().to_string(), text);

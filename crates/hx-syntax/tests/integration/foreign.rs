@@ -1,11 +1,11 @@
-//! What people write who come from other languages: what is said, and that the rest is understood.
+//! Tests constructs of other languages: the messages, and that the rest is understood.
 
 use expect_test::{Expect, expect};
 use hx_syntax::parse_cell;
 
 use crate::support;
 
-/// The errors of a cell, then its tree.
+/// Checks the errors of a cell, then its tree.
 fn check(text: &str, expected: Expect) {
     let parse = parse_cell(text);
     assert_eq!(parse.syntax_node().text().to_string(), text);

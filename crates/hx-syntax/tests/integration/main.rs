@@ -1,4 +1,4 @@
-//! The suites of `hx-syntax`, in one binary.
+//! The test suites of `hx-syntax`, in one binary.
 
 mod ast;
 mod completeness;

@@ -1,4 +1,4 @@
-//! The examples in the comments of the grammar, each with its tree in `tests/fixtures`.
+//! Tests the examples in the comments of the grammar; `tests/fixtures` holds the tree of each.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -10,7 +10,7 @@ fn folder(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// Every block of comment lines that begins with `// test NAME`, by name.
+/// Returns every block of comment lines that begins with `// test NAME`, by name.
 fn examples() -> BTreeMap<String, String> {
     let mut examples = BTreeMap::new();
     let mut files: Vec<PathBuf> =

@@ -1,10 +1,10 @@
-//! The text forms that tests compare.
+//! The text forms that the tests compare.
 
 use std::fmt::Write;
 
 use hx_syntax::{NodeOrToken, SyntaxElement, SyntaxError, SyntaxNode};
 
-/// One line for each error.
+/// Formats one line for each error.
 pub(crate) fn errors(errors: &[SyntaxError]) -> String {
     let mut out = String::new();
     for error in errors {
@@ -13,7 +13,7 @@ pub(crate) fn errors(errors: &[SyntaxError]) -> String {
     out
 }
 
-/// The tree as an S-expression without trivia, one node a line where a line is too short for all of it.
+/// Formats the tree as an S-expression without trivia, with one node on a line if a single line is too short.
 pub(crate) fn sketch(node: &SyntaxNode) -> String {
     render(&shape(node), 0)
 }
@@ -23,7 +23,7 @@ enum Shape {
     List(Vec<Shape>),
 }
 
-/// A name or a literal is shown as its text alone.
+/// Reduces a name or a literal to its text.
 fn shape(node: &SyntaxNode) -> Shape {
     let children: Vec<SyntaxElement> =
         node.children_with_tokens().filter(|it| !it.kind().is_trivia()).collect();

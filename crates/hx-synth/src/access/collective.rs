@@ -1,4 +1,5 @@
-//! Loads and stores in which lanes exchange what they address: the paper's `f ∘ p⁻¹ = g ∘ q⁻¹` with both sides of the instruction.
+//! Loads and stores in which lanes exchange the data that they address: the paper's `f ∘ p⁻¹ = g ∘ q⁻¹` with both sides of the
+//! instruction.
 
 use std::cell::OnceCell;
 
@@ -9,17 +10,18 @@ use hx_tile::{TileMode, modes_layout, tile_modes};
 use super::{Access, Run};
 use crate::distribution::{Placed, Tv, split_placed};
 
-/// The access made of a collective instruction, if the layout of the register tensor is made of its fragment.
+/// Returns the access of a collective instruction, or `None` if the layout of the register tensor is not made of the
+/// instruction's fragments.
 ///
-/// With *f* the layout of the tensor restricted to the lanes and values of one instruction, *q* the instruction's register side and
-/// *p* its memory side, the threads address *f ∘ q⁻¹ ∘ p*.
+/// With *f* the layout of the tensor restricted to the lanes and values of one instruction, *q* the instruction's register side
+/// and *p* its memory side, the threads address *f ∘ q⁻¹ ∘ p*.
 ///
-/// The matrices that one instruction moves may lie along any of the value modes: those that come first are tried first.
+/// The matrices that one instruction moves may lie along any of the value modes; the first modes are tried first.
 pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Option<Access> {
     let lanes = i64::from(row.threads);
     let (lane_modes, warp_modes) = split_thread(&tv.thread, lanes)?;
     if !row.is_load() && tv.thread.iter().any(|m| m.is_still() && m.extent > 1) {
-        // Threads that hold the same would all store it, and a collective instruction cannot be left to one of them.
+        // Threads with equal elements would all store them, and a collective instruction cannot be restricted to one of them.
         return None;
     }
     // The values of one register word are neighbours in registers.
@@ -34,7 +36,8 @@ pub(crate) fn collective(tv: &Tv, row: &'static CopyRow, atom: &CopyAtom) -> Opt
     })
 }
 
-/// The modes as they are, then with each of them put last, as where a warp has three tiles along N and matrices must come in pairs.
+/// Returns the modes in their order, then with each mode moved to the end. A warp with three tiles along N needs this: matrices
+/// come in pairs.
 fn orders(modes: &[Placed]) -> Vec<Vec<Placed>> {
     let last = |i: usize| {
         let others = modes.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, m)| m.clone());
@@ -43,7 +46,7 @@ fn orders(modes: &[Placed]) -> Vec<Vec<Placed>> {
     std::iter::once(modes.to_vec()).chain((0..modes.len().saturating_sub(1)).map(last)).collect()
 }
 
-/// The access whose instructions move these values.
+/// Returns the access whose instructions move these values.
 fn made(
     tv: &Tv,
     row: &'static CopyRow,
@@ -73,7 +76,7 @@ fn made(
     Some(Access { row, tile: tv.tile.clone(), thread, run, values, issue, phases: OnceCell::new() })
 }
 
-/// The modes of the first `lanes` threads and those of the warps.
+/// Splits thread modes into the modes of the first `lanes` threads and those of the warps.
 fn split_thread(modes: &[TileMode], lanes: i64) -> Option<(Vec<TileMode>, Vec<TileMode>)> {
     let placed: Vec<Placed> = modes.iter().map(|mode| Placed { mode: mode.clone(), position: 0 }).collect();
     let (first, rest) = split_placed(&placed, lanes)?;

@@ -7,8 +7,8 @@ use hx_target::CopyRow;
 use super::{Access, Run};
 use crate::distribution::{Placed, Tv};
 
-/// How many elements of a run each thread holds: the widest vector that its values allow. A run in the order of its elements may be
-/// longer than what is asked for.
+/// Returns how many elements of a run each thread holds: the widest vector that its values allow. For a run in ascending order
+/// the result may exceed the run's width.
 pub(crate) fn held(tv: &Tv, run: &Run) -> i64 {
     if !run.is_plain() {
         let holds =
@@ -22,7 +22,7 @@ pub(crate) fn held(tv: &Tv, run: &Run) -> i64 {
     width
 }
 
-/// The access that moves a run with one instruction, if the layout holds it.
+/// Returns the access that moves a run with one instruction, or `None` if the layout does not hold aligned runs.
 pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access> {
     let (dim, width) = (run.dim, run.width());
     let mut rest = tv.placed();
@@ -47,13 +47,13 @@ pub(crate) fn vector(tv: &Tv, row: &'static CopyRow, run: Run) -> Option<Access>
     })
 }
 
-/// Whether elements narrower than a register word come in whole words: neighbours in memory are neighbours in a word.
+/// Reports whether elements narrower than a register word fill whole words: neighbours in memory are neighbours in a word.
 pub(crate) fn fills_words(values: &[(i64, i64)], issue: &[Placed], element_bits: u32, bytes: u32) -> bool {
     let per_word = (i64::from(bytes) * 8 / i64::from(element_bits)).min(i64::from(32 / element_bits.min(32)));
     if per_word <= 1 {
         return true;
     }
-    // The first values, as far as their positions go on from each other.
+    // Extent of the first values that have contiguous positions.
     let (mut dense, mut rest) = (1, values);
     while let [(extent, position), more @ ..] = rest
         && *position == dense

@@ -1,4 +1,4 @@
-//! Anchors: where the layouts of a component start.
+//! Anchors: the layouts from which the other layouts of a component are derived.
 
 pub(crate) mod copy;
 pub(crate) mod gemm;

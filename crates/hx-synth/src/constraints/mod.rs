@@ -1,8 +1,8 @@
-//! What the operations of a program demand of layouts, as data (paper, section IV-A, figure 19).
+//! The constraints of a program's operations on layouts, as data (paper, section IV-A, figure 19).
 //!
-//! A [`System`] is built once for each program. It is solved by a work-list ([`worklist`]): a constraint fires when one of its
-//! sides is known and the other is not, and is checked when both are. What the work-list cannot decide, the instruction and
-//! arrangement of a gemm or the deal of a copy, the search does.
+//! A [`System`] is built once for each program and solved by a work-list ([`worklist`]). A constraint fires when one of its sides
+//! is known and the other is not; it is checked when both are known. The search decides what the work-list cannot: the
+//! instruction and the arrangement of a gemm, and how a copy is dealt to threads.
 
 mod order;
 mod text;
@@ -17,30 +17,30 @@ pub(crate) use worklist::{Known, Layouts};
 use crate::access::Run;
 use crate::distribution::Tv;
 
-/// A statement about layouts. *f* is the thread-value layout of a register tensor, *m* the layout of a memory.
+/// A constraint on layouts. *f* is the thread-value layout of a register tensor, *m* the layout of a memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Constraint {
-    /// *f* is what the user wrote.
+    /// *f* is the layout that the user wrote.
     Pinned { tensor: TensorId },
-    /// `f_a = f_b`: both sides of an elementwise operation or of a conversion, whatever the widths of their elements.
+    /// `f_a = f_b`: two tensors of an elementwise operation or of a conversion. The widths of their elements do not matter.
     Equal { a: TensorId, b: TensorId },
-    /// `f_to = π ∘ f_from`, where π collapses the axes: the result of a reduction, and an operand that is broadcast. Only `to`
-    /// follows from it, since `from` could be dealt in many ways.
+    /// `f_to = π ∘ f_from`, where π collapses the axes: the result of a reduction, or an operand that is broadcast. Only `to`
+    /// follows from `from`: many layouts of `from` have the same projection.
     Project { from: TensorId, to: TensorId, axes: Vec<usize> },
-    /// `f_to = f_from ∘ view`: a part of a register tensor. Where both are known and disagree, elements go to other threads.
+    /// `f_to = f_from ∘ view`: a part of a register tensor. If both are known and disagree, elements move between threads.
     Part { from: TensorId, to: TensorId, view: View },
-    /// Three equations along M, N and K between fragments of one instruction.
+    /// Three equations along M, N and K between the fragments of one instruction.
     Gemm { c: TensorId, a: TensorId, b: TensorId },
     /// `f ∘ q⁻¹ = m ∘ p⁻¹` for the two sides of one instruction.
     Copy { register: TensorId, memory: Base },
-    /// A rearrangement: any two layouts, as values change hands.
+    /// A rearrangement: the two layouts are independent, because values move between threads.
     Free { from: TensorId, to: TensorId },
-    /// A memory takes what an asynchronous copy brings from another: `m_to ∘ p⁻¹ = m_from ∘ p⁻¹`.
+    /// An asynchronous copy from one memory to another: `m_to ∘ p⁻¹ = m_from ∘ p⁻¹`.
     Move { from: Base, to: Base },
 }
 
 impl Constraint {
-    /// The register tensors that it ties to each other.
+    /// Returns the register tensors that the constraint ties to each other.
     pub(crate) fn registers(&self) -> Vec<TensorId> {
         match self {
             Constraint::Pinned { tensor } => vec![*tensor],
@@ -53,7 +53,7 @@ impl Constraint {
     }
 }
 
-/// A constraint with the operation that makes it; a pin has none.
+/// A constraint with the operation that demands it; a pin has no operation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Demanded {
     pub(crate) op: Option<OpId>,
@@ -65,14 +65,14 @@ pub(crate) struct Demanded {
 pub(crate) struct System<'p> {
     pub(crate) program: &'p TileProgram,
     pub(crate) constraints: Vec<Demanded>,
-    /// For each tensor the constraints that name it.
+    /// The indices of the constraints that name a tensor, for each tensor.
     touching: Vec<Vec<usize>>,
-    /// Orders of packed elements that are not those of their tile.
+    /// The orders of packed elements that differ from the order of their tile.
     orders: BTreeMap<TensorId, Run>,
 }
 
 impl<'p> System<'p> {
-    /// The rearrangements in `still` are to move nothing.
+    /// Builds the constraints of a program. The rearrangements in `still` must not move values: their two sides are equal.
     pub(crate) fn of(program: &'p TileProgram, still: &BTreeSet<OpId>) -> System<'p> {
         let pins = program.tensor_ids().filter_map(|tensor| match program.tensor(tensor).kind {
             TensorKind::Register { pinned: Some(_) } | TensorKind::Shared { pinned: Some(_) } => {
@@ -97,8 +97,9 @@ impl<'p> System<'p> {
         System { program, constraints, touching, orders: order::orders(program) }
     }
 
-    /// A tensor without a layout that follows from a narrower one: the narrower one is broadcast to it or is its reduction, and nothing
-    /// else will deal it. With the layout it gets.
+    /// Derives the layout of a tensor that has none from a narrower tensor: its reduction, or an operand that is broadcast to it.
+    /// Only a tensor that neither a copy, a gemm nor a pin deals is lifted. Of several the one with the largest narrow tensor is
+    /// returned, with its layout and the operation.
     pub(crate) fn lift(&self, known: &Layouts) -> Option<(TensorId, Tv, OpId)> {
         let mut best: Option<(i64, (TensorId, Tv, OpId))> = None;
         for demanded in &self.constraints {
@@ -118,7 +119,7 @@ impl<'p> System<'p> {
         best.map(|(_, found)| found)
     }
 
-    /// Whether a copy or a gemm deals the tensor, or one that is held alike.
+    /// Reports whether a copy, a gemm or a pin determines the layout of the tensor, or of one that must have the same layout.
     fn is_moved(&self, tensor: TensorId) -> bool {
         let (mut seen, mut open) = (BTreeSet::from([tensor]), vec![tensor]);
         while let Some(next) = open.pop() {
@@ -137,7 +138,7 @@ impl<'p> System<'p> {
         false
     }
 
-    /// The sets of register tensors that constraints tie together, by their first tensor.
+    /// Returns the sets of register tensors that constraints tie together, keyed by their first tensor.
     pub(crate) fn tied(&self) -> BTreeMap<TensorId, Vec<TensorId>> {
         let registers = || self.program.tensor_ids().filter(|t| self.program.tensor(*t).is_register());
         let mut root: BTreeMap<TensorId, TensorId> = registers().map(|t| (t, t)).collect();
@@ -165,7 +166,7 @@ fn find(root: &BTreeMap<TensorId, TensorId>, mut tensor: TensorId) -> TensorId {
     tensor
 }
 
-/// The constraints of one operation. An operation with layouts of its own kind, such as a scan, has its arm here.
+/// Returns the constraints of one operation. A new operation with constraints of its own, such as a scan, adds an arm here.
 fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constraint> {
     match &op.kind {
         OpKind::Copy { src, dst } => copy(src, dst).into_iter().collect(),
@@ -193,13 +194,13 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
         },
         OpKind::AtomicAdd { src, dst } => vec![Constraint::Copy { register: *src, memory: dst.base }],
         OpKind::Fill { .. }
-        // Its tensor is pinned.
+        // The destination is pinned.
         | OpKind::ReadNumber { .. }
         | OpKind::Sync
         | OpKind::SyncWarp
         | OpKind::Commit
         | OpKind::Wait { .. }
-        // They read each element wherever it is held.
+        // These read each element from whichever thread holds it.
         | OpKind::Print { .. }
         | OpKind::Assert { .. } => vec![],
     }
@@ -213,7 +214,8 @@ fn copy(src: &View, dst: &View) -> Option<Constraint> {
     }
 }
 
-/// Equal extents first: what is broadcast follows from the whole.
+/// Returns the constraints of an expression. Operands of the result's shape come first: a broadcast operand follows from the
+/// result.
 fn elementwise(program: &TileProgram, map: &Map) -> Vec<Constraint> {
     let axes = |input: TensorId| broadcast(program, map, input);
     let whole = map.inputs.iter().filter(|input| axes(**input).is_empty());
@@ -223,7 +225,7 @@ fn elementwise(program: &TileProgram, map: &Map) -> Vec<Constraint> {
     equal.chain(project).collect()
 }
 
-/// The axes along which an input of an expression is broadcast.
+/// Returns the axes along which an input of an expression is broadcast.
 pub(crate) fn broadcast(program: &TileProgram, map: &Map, input: TensorId) -> Vec<usize> {
     let (from, to) = (&program.tensor(input).shape, &program.tensor(map.dst).shape);
     (0..to.len()).filter(|d| from[*d] == 1 && to[*d] != 1).collect()

@@ -1,11 +1,11 @@
-//! Constraints in the paper's notation.
+//! Prints constraints in the paper's notation.
 
 use hx_tile::{Base, Demand, OpId, TensorId, TensorKind};
 
 use super::{Constraint, Demanded, System};
 
 impl System<'_> {
-    /// Every constraint with the operation that makes it; a pin stands with the first operation that meets it.
+    /// Returns every constraint with its operation. A pin is listed with the first operation that uses the pinned tensor.
     pub(crate) fn demands(&self) -> Vec<Demand> {
         let mut out = Vec::new();
         for demanded in &self.constraints {
@@ -37,7 +37,7 @@ impl System<'_> {
         }
     }
 
-    /// One equation each.
+    /// Returns the equations of a constraint, one string for each.
     fn texts(&self, demanded: &Demanded) -> Vec<String> {
         let text = match &demanded.constraint {
             Constraint::Pinned { tensor } => match &self.program.tensor(*tensor).kind {

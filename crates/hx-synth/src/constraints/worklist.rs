@@ -1,4 +1,4 @@
-//! The work-list: layouts that follow from those already known, constraint by constraint in the order of the text.
+//! The work-list: derives layouts from those already known, constraint by constraint in the order of the text.
 
 use std::collections::BTreeSet;
 use std::ops::Index;
@@ -18,11 +18,11 @@ use crate::pool::Pool;
 pub(crate) struct Known {
     pub(crate) tv: Rc<Tv>,
     pub(crate) reason: Reason,
-    /// The pinned tensor that it follows from alone, if it does.
+    /// The pinned tensor, if the layout follows from that pin alone.
     pub(crate) pin: Option<TensorId>,
 }
 
-/// The layouts of a program's register tensors as far as they are known. Copies share what they know.
+/// The layouts of a program's register tensors, as far as they are known. Clones share the known layouts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layouts(Vec<Option<Rc<Known>>>);
 
@@ -47,13 +47,13 @@ impl Layouts {
 impl Index<TensorId> for Layouts {
     type Output = Known;
 
-    /// The layout of a tensor that is known.
+    /// Returns the layout of a tensor, which must be known.
     fn index(&self, tensor: TensorId) -> &Known {
         self.0[tensor.0 as usize].as_ref().expect("the layout of every register tensor is known by now")
     }
 }
 
-/// What a constraint does when it is looked at.
+/// The effect of looking at a constraint.
 enum Fired {
     Nothing,
     Follows(TensorId, Known),
@@ -61,8 +61,8 @@ enum Fired {
 }
 
 impl System<'_> {
-    /// Fires every constraint that the changed tensors make ready, until nothing follows any more. The answer is the constraints
-    /// whose sides are both known and disagree.
+    /// Fires every constraint that the changed tensors make ready, until no further layout follows. Returns the indices of the
+    /// constraints whose sides are both known and disagree.
     pub(crate) fn propagate(
         &self,
         pool: &Pool,
@@ -128,7 +128,7 @@ impl System<'_> {
                     _ => Fired::Nothing,
                 }
             }
-            // Decided by the search, or by the memory.
+            // The search decides these, or the layout of the memory does.
             Constraint::Pinned { .. }
             | Constraint::Gemm { .. }
             | Constraint::Copy { .. }
@@ -137,7 +137,7 @@ impl System<'_> {
         }
     }
 
-    /// The layout of the other side, which is held alike; packed elements in the order of their memory.
+    /// Returns the layout of `tensor`, which equals `known` except that packed elements take the order of their memory.
     fn equal(&self, tensor: TensorId, pool: &Pool, known: &Known, from: Vec<OpId>) -> Known {
         let first = self.orders.get(&tensor).and_then(|run| run.first(vector::held(&known.tv, run)));
         let ordered = first.and_then(|run| run.order(&known.tv)).filter(|tv| *tv != *known.tv);
@@ -149,8 +149,9 @@ impl System<'_> {
         Known { tv, reason: Reason { text: text.into(), from }, pin: known.pin }
     }
 
-    /// The moves that would mend a violated constraint: an operand before its operation, or the result after it. A pin is never
-    /// overridden, so there are none between two of them, unless every thread has its elements, in an odd order.
+    /// Returns the moves that repair a violated constraint: of an operand before its operation, or of the result after it. No
+    /// move overrides a pin, so two pinned layouts have none, unless every thread already has its elements and only their order
+    /// differs.
     pub(crate) fn moves(&self, index: usize, pool: &Pool, known: &Layouts) -> Vec<Move> {
         let demanded = &self.constraints[index];
         let (first, second, axes) = match &demanded.constraint {
@@ -177,7 +178,7 @@ impl System<'_> {
         inputs.chain([Move::of(op, result)]).collect()
     }
 
-    /// The failure that a violated constraint stands for.
+    /// Returns the failure for a violated constraint.
     pub(crate) fn conflict(&self, index: usize, known: &Layouts) -> Failure {
         let demanded = &self.constraints[index];
         let (at, operand) = match &demanded.constraint {
@@ -210,7 +211,8 @@ fn agreed(yes: bool) -> Fired {
     if yes { Fired::Nothing } else { Fired::Conflict }
 }
 
-/// An element that tells two layouts of one shape apart: the first value that some thread has of one and not of the other.
+/// Describes the first value that one thread holds in `d` and not in `s`. Returns an empty text if the shapes of the layouts
+/// differ.
 fn apart([d_name, s_name]: [&str; 2], d: &Known, s: &Known) -> String {
     let (d, s) = (&d.tv, &s.tv);
     if d.tile != s.tile || d.values() != s.values() || d.threads() != s.threads() {

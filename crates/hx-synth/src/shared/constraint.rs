@@ -1,23 +1,25 @@
-//! Layout constraints: strides that accesses need, and strides still free.
+//! Layout constraints: strides that accesses require, and strides that are still free.
 
 use hx_layout::Layout;
 use hx_tile::tile_modes;
 
 use crate::access::Run;
 
-/// For each dimension of a shared tensor, its modes from the inside out: extent and, where an access needs it, the stride.
+/// For each dimension of a shared tensor, its modes from the inside out, as `(extent, stride)`. The stride is `None` while it is
+/// free.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Constraint {
     pub(crate) dims: Vec<Vec<(i64, Option<i64>)>>,
 }
 
 impl Constraint {
-    /// Nothing is asked.
+    /// Returns the constraint that every layout meets.
     pub(crate) fn free(shape: &[i64]) -> Constraint {
         Constraint { dims: shape.iter().map(|extent| vec![(*extent, None)]).collect() }
     }
 
-    /// The elements of a run lie one after the other; nothing where the extent is no multiple.
+    /// Requires the elements of a run to be contiguous, in its order. Returns `None` if the run does not divide the dimension's
+    /// extent.
     pub(crate) fn run(shape: &[i64], run: &Run) -> Option<Constraint> {
         let unit: i64 = shape[..run.dim].iter().product();
         let mode = |(extent, step): &(i64, i64)| (*extent, if *extent > 1 { unit * step } else { 0 });
@@ -25,8 +27,8 @@ impl Constraint {
         Constraint::of_values(shape, &Layout::flat(&modes).ok()?)
     }
 
-    /// What the values of one instruction ask for, which lie one after the other in memory: each value mode as steps along the
-    /// dimensions, with the stride that it has among the values. Nothing where a mode runs over a dimension's end unevenly.
+    /// Requires the values of one instruction to be contiguous in memory. Each value mode is a step along a dimension, and its
+    /// stride is its stride among the values. Returns `None` if a mode does not divide its dimension.
     pub(crate) fn of_values(shape: &[i64], values: &Layout) -> Option<Constraint> {
         // (dimension, first step, extent, stride in memory)
         let mut known: Vec<(usize, i64, i64, i64)> = Vec::new();
@@ -52,7 +54,7 @@ impl Constraint {
                     out.push((step / done, None));
                 }
                 done = step * count;
-                // Steps that go on where the last ones ended are one mode.
+                // Steps that continue the previous mode extend it.
                 match out.last_mut() {
                     Some((inner, Some(first))) if *first * *inner == *stride => *inner *= count,
                     _ => out.push((*count, Some(*stride))),
@@ -69,14 +71,16 @@ impl Constraint {
         Some(Constraint { dims })
     }
 
-    /// The constraint that holds where both do: the common refinement of each dimension, known strides over free ones.
+    /// Unifies two constraints: the common refinement of each dimension, with known strides in place of free ones. Returns `None`
+    /// if strides contradict each other.
     pub(crate) fn unify(&self, other: &Constraint) -> Option<Constraint> {
         let dims = self.dims.iter().zip(&other.dims).map(|(a, b)| unify_dim(a, b)).collect::<Option<_>>()?;
         let unified = Constraint { dims };
         unified.is_consistent().then_some(unified)
     }
 
-    /// The same constraint in the fewest modes: what unification cut into pieces that go on from each other is one mode again.
+    /// Returns the same constraint in the fewest modes: joins neighbouring modes that continue each other, which unification had
+    /// cut.
     pub(crate) fn merged(&self) -> Constraint {
         let merge = |modes: &Vec<(i64, Option<i64>)>| {
             let mut out: Vec<(i64, Option<i64>)> = Vec::new();
@@ -93,12 +97,12 @@ impl Constraint {
         Constraint { dims: self.dims.iter().map(merge).collect() }
     }
 
-    /// Whether every layout that meets this constraint meets the other one.
+    /// Reports whether every layout that meets this constraint meets `other`.
     pub(crate) fn implies(&self, other: &Constraint) -> bool {
         self.unify(other).is_some_and(|both| both.merged() == self.merged())
     }
 
-    /// Known modes never give two elements the same place. Gaps between them are left for free modes.
+    /// Reports whether known modes never map two elements to one place. Gaps between them remain for free modes.
     fn is_consistent(&self) -> bool {
         let mut known: Vec<(i64, i64)> =
             self.dims.iter().flatten().filter_map(|(e, s)| s.filter(|_| *e > 1).map(|s| (s, *e))).collect();
@@ -132,7 +136,7 @@ fn unify_dim(a: &[(i64, Option<i64>)], b: &[(i64, Option<i64>)]) -> Option<Vec<(
 }
 
 impl std::fmt::Display for Constraint {
-    /// The paper's notation, `D` for a free stride: `((8,8),64):((1,D),D)`.
+    /// Writes the paper's notation, with `D` for a free stride: `((8,8),64):((1,D),D)`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let write = |f: &mut std::fmt::Formatter<'_>, text: &dyn Fn(&(i64, Option<i64>)) -> String| {
             let dims: Vec<String> = self

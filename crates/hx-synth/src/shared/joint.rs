@@ -1,37 +1,37 @@
-//! Which accesses of a tensor keep a wide form together.
+//! Combines the constraints of all accesses of a tensor.
 //!
-//! Each use of the tensor has several instructions, and each instruction a constraint. Choosing one instruction for each use would be
-//! exponential in the uses; but many choices unify to the same constraint, and the layouts to look at depend on that alone. So the uses
-//! are taken in one after the other, and of all choices that lead to one constraint only the cheapest is kept.
+//! Each use of the tensor has several candidate instructions, and each instruction has a constraint. The combinations are
+//! exponential in the number of uses. Many of them unify to the same constraint, and the layouts to try depend on the constraint
+//! alone. So the uses are combined one after the other, and for each constraint only the cheapest combination is kept.
 
 use super::constraint::Constraint;
 use super::options::Options;
 
-/// A constraint that instructions for all uses meet together.
+/// A constraint, unified from one instruction of each use.
 #[derive(Clone, Debug)]
 pub(super) struct Joint {
     pub(super) constraint: Constraint,
-    /// For each use its candidate in the cheapest choice with this constraint.
+    /// The candidate of each use in the cheapest combination with this constraint.
     pub(super) chosen: Vec<usize>,
-    /// Cycles of that choice, without bank conflicts.
+    /// Cycles of that combination, without bank conflicts.
     pub(super) cost: f64,
-    /// Without what asynchronous copies take of global memory.
+    /// Cycles of that combination without the time that asynchronous copies spend on global memory: a lower bound.
     pub(super) least: f64,
 }
 
-/// All of them.
+/// All unified constraints.
 #[derive(Debug)]
 pub(super) struct Joints {
-    /// The one with the cheapest choice first.
+    /// Sorted by the cost of the combination, cheapest first.
     pub(super) all: Vec<Joint>,
-    /// Those that were left out, after each use.
+    /// Number of constraints that were pruned after all uses together.
     pub(super) left: u64,
 }
 
-/// Constraints kept after each use. Accesses of a tensor of three dimensions and three widths have ten.
+/// Limit on the constraints kept after each use. Accesses of three widths to a tensor of three dimensions have ten.
 const KEPT: usize = 128;
 
-/// Every constraint that instructions for all uses can meet together.
+/// Returns every constraint that instructions of all uses can meet together.
 pub(super) fn joints(shape: &[i64], options: &[Options]) -> Joints {
     let mut all =
         vec![Joint { constraint: Constraint::free(shape), chosen: Vec::new(), cost: 0.0, least: 0.0 }];
@@ -41,7 +41,7 @@ pub(super) fn joints(shape: &[i64], options: &[Options]) -> Joints {
         for joint in &all {
             let mut met: Vec<&Constraint> = Vec::new();
             for (i, candidate) in candidates.iter().enumerate() {
-                // Of those that ask for the same the first is the cheapest.
+                // Candidates are sorted by cost, so the first with a constraint is the cheapest.
                 if met.contains(&&candidate.constraint) {
                     continue;
                 }
@@ -63,7 +63,8 @@ pub(super) fn joints(shape: &[i64], options: &[Options]) -> Joints {
         all = next.into_iter().map(|(_, joint)| joint).collect();
         all.sort_by(|a, b| a.cost.total_cmp(&b.cost).then_with(|| a.chosen.cmp(&b.chosen)));
         if all.len() > KEPT {
-            // Single elements fit any layout: that way out stays, whatever is cut off.
+            // Accesses of single elements fit any layout: keep the narrowest combination when pruning, so that a solution
+            // remains.
             let widths = |joint: &Joint| -> i64 {
                 joint.chosen.iter().zip(options).map(|(i, o)| o.usable[*i].access.run.width()).sum()
             };

@@ -1,15 +1,16 @@
-//! Free strides become numbers: every order of the dimensions, with and without padding, is a candidate.
+//! Fills the free strides of a constraint: every order of the dimensions, with and without padding, is a candidate.
 
 use hx_layout::Layout;
 
 use super::constraint::Constraint;
 
-/// All layouts that fill the free strides of a constraint: dense ones, then dense ones in chunks, then padded ones.
+/// Returns all layouts that fill the free strides of a constraint: dense layouts, then dense layouts in chunks, then padded ones.
 ///
-/// The free modes of a dimension keep their order; the dimensions take turns in every order. Those of which every access takes one
-/// index, like stages, lie outermost first: their step is then added to an address and not swizzled with it. In the layouts in chunks
-/// the innermost dimension is cut into pieces of `chunks` elements, and all others lie inside its pieces: the bits of an offset that a
-/// swizzle brings together are then neighbours. `pad` elements are left free after the first dimension is complete in the padded ones.
+/// The free modes of a dimension keep their order, and the dimensions are tried in every order. Every access takes a single index
+/// of an `indexed` dimension, such as the stages of a pipeline. Orders with these dimensions outermost come first: their step is
+/// then added to an address and not swizzled with it. In the layouts in chunks, the innermost dimension is cut into pieces of
+/// `chunks` elements and the other dimensions lie inside the pieces. The bits of an offset that a swizzle combines are then
+/// adjacent. In the padded layouts, `pad` elements stay free after the first complete dimension.
 pub(crate) fn candidates(constraint: &Constraint, indexed: &[bool], chunks: &[i64], pad: i64) -> Vec<Layout> {
     let mut orders = orders(constraint.dims.len());
     orders.sort_by_key(|order| !order.is_sorted_by_key(|d| indexed[*d]));
@@ -32,8 +33,8 @@ pub(crate) fn candidates(constraint: &Constraint, indexed: &[bool], chunks: &[i6
     out
 }
 
-/// The dense layout with the innermost dimension cut into pieces of `chunk` elements, which lie outside of the other dimensions and
-/// inside of those that are indexed.
+/// Returns the dense layout with the innermost dimension cut into pieces of `chunk` elements. The pieces lie outside of the other
+/// dimensions and inside of the indexed ones.
 fn in_chunks(constraint: &Constraint, order: &[usize], indexed: &[bool], chunk: i64) -> Option<Layout> {
     let cut = *order.first().filter(|d| !indexed[**d])?;
     let mut dims = constraint.dims.clone();
@@ -64,7 +65,7 @@ fn orders(rank: usize) -> Vec<Vec<usize>> {
     if rank == 0 {
         return vec![vec![]];
     }
-    // Last dimension innermost first: row-major is what people expect where cost does not decide.
+    // The last dimension is innermost in the first order: if costs are equal, users expect row-major.
     let mut out = Vec::new();
     for first in (0..rank).rev() {
         let others: Vec<usize> = (0..rank).filter(|d| *d != first).collect();
@@ -75,7 +76,7 @@ fn orders(rank: usize) -> Vec<Vec<usize>> {
     out
 }
 
-/// A dimension's modes from the inside out: extent and stride.
+/// The modes of a dimension from the inside out: extent and stride.
 type Modes = Vec<(i64, i64)>;
 
 fn layout(dims: Vec<Modes>) -> Option<Layout> {
@@ -89,7 +90,7 @@ fn fill(constraint: &Constraint, order: &[usize], pad: i64) -> Option<Vec<Modes>
         dims.iter().flatten().filter_map(|(e, s)| s.filter(|_| *e > 1).map(|s| (s, *e))).collect();
     known.sort();
     let mut known = known.into_iter().peekable();
-    // Everything below `filled` is taken.
+    // All offsets below `filled` are taken.
     let mut filled = 1;
     let mut pads = 0;
     for &d in order {
@@ -103,7 +104,7 @@ fn fill(constraint: &Constraint, order: &[usize], pad: i64) -> Option<Vec<Modes>
                         continue;
                     }
                     if stride % (filled * extent) != 0 {
-                        // A part of the mode fills the gap, and the rest goes on above it.
+                        // An inner part of the mode fills the gap; the rest of the mode continues above it.
                         let part = stride / filled;
                         if stride % filled != 0 || extent % part != 0 {
                             return None;

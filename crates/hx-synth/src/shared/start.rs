@@ -1,4 +1,5 @@
-//! Where the accesses of a use begin: whether every address that an instruction takes through a view is a multiple of its width.
+//! Checks where the accesses of a use begin: every address that an instruction takes through a view must be a multiple of its
+//! width.
 
 use hx_layout::ComposedLayout;
 use hx_tile::TileProgram;
@@ -8,11 +9,11 @@ use super::{pin_of, swizzle};
 use crate::access::Access;
 use crate::access::alignment::Widest;
 
-/// Why an access cannot be used through the view, if it cannot: for some iteration or launch, its address is not a multiple of its
-/// width.
+/// Returns why an access cannot be used through the view: for some iteration or launch, its address is not a multiple of its
+/// width. Returns `None` if the access is aligned.
 ///
-/// Without a pin, the constraint of the access makes it contiguous from every multiple of its width on, so the start of the view
-/// decides. A pinned layout is looked up, address by address.
+/// Without a pin, the constraint of the access makes it contiguous from every multiple of its width on, so only the start of the
+/// view matters. Under a pinned layout every address is checked.
 pub(super) fn bars(program: &TileProgram, u: &Use<'_>, access: &Access) -> Option<String> {
     let width = access.run.width();
     if width == 1 {
@@ -33,7 +34,7 @@ pub(super) fn bars(program: &TileProgram, u: &Use<'_>, access: &Access) -> Optio
     (!widest.allows(width)).then_some(widest.limit)
 }
 
-/// The widest access that the start of the view allows along its mode `own`.
+/// Returns the widest access that the start of the view allows along its mode `own`.
 pub(super) fn widest(program: &TileProgram, u: &Use<'_>, own: usize) -> Widest {
     let mut widest = Widest::any();
     if let Some(id) = u.tensor() {
@@ -43,8 +44,8 @@ pub(super) fn widest(program: &TileProgram, u: &Use<'_>, own: usize) -> Widest {
     widest
 }
 
-/// Whether the elements of each address of an access follow each other under a pinned layout, from a multiple of their number on,
-/// wherever the view may start.
+/// Reports whether, under a pinned layout, the elements of each address are contiguous and begin at a multiple of their number,
+/// for every start of the view.
 fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayout) -> bool {
     let width = access.run.width();
     let modes = pin.layout.modes();
@@ -73,7 +74,8 @@ fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayo
     starts(program, u, pin, width).iter().all(|start| from(start))
 }
 
-/// Coordinates at which a view may start, one for all that differ by whole blocks of the swizzle and of the access only.
+/// Returns the coordinates at which a view may start, one for all that differ only by whole blocks of the swizzle and of the
+/// access.
 fn starts(program: &TileProgram, u: &Use<'_>, pin: &ComposedLayout, width: i64) -> Vec<Vec<i64>> {
     let period = swizzle::block(pin.swizzle).max(width);
     let mut all = vec![vec![]];

@@ -13,9 +13,9 @@ pub(super) struct Matmul {
     pub(super) tile: [i64; 3],
     pub(super) threads: u32,
     pub(super) dtype: DType,
-    /// Known divisor of m, n and k.
+    /// Known divisors of m, n and k.
     pub(super) divisor: [i64; 3],
-    /// `b` is stored with n contiguous.
+    /// Stores `b` with n contiguous.
     pub(super) b_transposed: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn shared(name: &str, dtype: DType, shape: &[i64]) -> Tensor {
     Tensor { kind: TensorKind::Shared { pinned: None }, ..register(name, dtype, shape) }
 }
 
-/// A tile of a parameter with these extents at these offsets.
+/// Returns a tile of a parameter with these extents at these offsets.
 pub(super) fn tile_of(param: u32, offsets: [Expr; 2], extents: [i64; 2]) -> View {
     let modes = extents.iter().enumerate();
     let modes = modes.map(|(dim, &extent)| ViewMode { extent, dim, factor: constant(1) }).collect();
@@ -75,7 +75,7 @@ impl Ops {
     }
 }
 
-/// The matmul of the language's first page.
+/// Returns the matmul of the language's first page.
 pub(super) fn matmul(config: &Matmul) -> TileProgram {
     let Matmul { tile: [bm, bn, bk], threads, dtype, divisor, b_transposed } = config.clone();
     let mut facts = Facts::default();

@@ -1,4 +1,4 @@
-//! The matmul of the language's first page: layouts, widths and reasons, and how they answer to changes.
+//! Solves the matmul of the language's first page: layouts, widths and reasons, and how changes of the program affect them.
 
 use expect_test::{Expect, expect};
 use hx_target::Arch;

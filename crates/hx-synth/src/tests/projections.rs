@@ -1,5 +1,6 @@
-//! What the original system does to the strides of a thread-value layout: a reduction zeroes those along its axis, and registers that
-//! hold an element for several positions hold it once. Here a reduction names an axis of the tile instead of a range of strides.
+//! Compares projections of thread-value layouts with the original system. A reduction zeroes the strides along its axis, and a
+//! register that holds one element for several positions holds it once. Here a reduction names an axis of the tile instead of a
+//! range of strides.
 
 use hx_layout::{Layout, equal_function};
 use hx_tile::{TileMode, tile_modes};
@@ -10,13 +11,14 @@ use crate::distribution::Tv;
 const LAYOUT: &str = "((4,8),(2,2)):((32,1),(16,8))";
 const TILE: i64 = 16 * 8;
 
-/// The layout with its strides from `low` to `high` zeroed: the tile is read as three dimensions, and the second one is reduced.
+/// Returns the layout with its strides from `low` to `high` zeroed: the tile is read as three dimensions, and the second is
+/// reduced.
 fn reduced([low, high]: [i64; 2]) -> Layout {
     let dims = [low, high / low, TILE / high];
     let layout = Layout::literal(LAYOUT);
     let modes = |i: usize| tile_modes(&layout.mode(i), &dims).expect("steps along the dimensions");
     let projected = Tv::covering(&dims, modes(0), modes(1)).project_values(&[1]);
-    // The original counts elements of the whole tile, also those that are no more.
+    // The original numbers elements by the whole tile, including the elements that the reduction removed.
     let units = [1, low, high];
     let stride = |mode: &TileMode| mode.strides.iter().zip(units).map(|(step, unit)| step * unit).sum();
     let flat: Vec<(i64, i64)> =
@@ -34,12 +36,12 @@ fn reductions_zero_the_strides_along_their_axis() {
     ] {
         let found = reduced(range);
         assert!(equal_function(&found, &Layout::literal(zeroed)), "{range:?}: {found}");
-        // The original removes these strides where a result is held without repeats.
+        // The original removes these strides to hold a result without repeats.
         assert!(equal_function(&found.filter(), &Layout::literal(removed)), "{range:?}: {}", found.filter());
     }
 }
 
-/// The original's codomain: for each element of the tile, the one that the layout has for it.
+/// The original's codomain: for each element of the tile, the element to which the layout maps it.
 #[test]
 fn every_element_of_the_tile_has_its_place_in_the_result() {
     let whole = Layout::literal(LAYOUT);
@@ -50,8 +52,8 @@ fn every_element_of_the_tile_has_its_place_in_the_result() {
     }
 }
 
-/// A thread whose values repeat along a mode keeps each element in one register. The original's strides are 16, 0 and 8; the first goes
-/// along a dimension of its own here, so that no two elements meet.
+/// A thread whose values repeat along a mode keeps each element in one register. The original's strides are 16, 0 and 8; here the
+/// first walks a dimension of its own, so that no two elements coincide.
 #[test]
 fn repeated_values_share_a_register() {
     let value =

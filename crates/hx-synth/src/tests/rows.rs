@@ -1,4 +1,4 @@
-//! Reductions along rows: within threads, between lanes, across warps.
+//! Solves reductions along rows: within threads, between lanes, across warps.
 
 use expect_test::{Expect, expect};
 use hx_dtype::{DType, Operator};
@@ -9,7 +9,7 @@ use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, TensorId, TileProgram, View, 
 use super::build::{Ops, constant, dim, param, register, tile_of};
 use crate::solve;
 
-/// `c = softmax(a)` along rows of `n` elements, `rows` of them in each block.
+/// Returns `c = softmax(a)` along rows of `n` elements, with `rows` rows in each block.
 pub(super) fn softmax(rows: i64, n: i64, threads: u32) -> TileProgram {
     let mut facts = Facts::default();
     facts.divisible(Symbol::Dim("n".into()), 16);

@@ -1,4 +1,4 @@
-//! Tensors too large for any device.
+//! Checks that tensors too large for any device are rejected.
 
 use hx_dtype::DType;
 use hx_target::Arch;

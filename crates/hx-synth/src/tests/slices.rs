@@ -1,4 +1,4 @@
-//! Slices of shared tensors: no access is wider than the start of the slice allows, and the verifier sees one that is.
+//! Slices of shared tensors: no access is wider than the start of its slice allows, and the verifier reports one that is.
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
@@ -11,12 +11,13 @@ use hx_tile::{
 use super::build::{Ops, constant, param, register, shared, tile_of};
 use crate::solve;
 
-/// The counter of the loop around a slice, from 0 to 3.
+/// Returns the counter of the loop around a slice, which runs from 0 to 3.
 fn counter() -> Expr {
     Expr::symbol(Symbol::Var("i".into(), 0))
 }
 
-/// `a` goes to a shared tensor of 16 × 64 elements, of which 16 × `extent` from `start` on go to `c`, four times in a loop.
+/// Returns a program that copies `a` to a shared tensor of 16 × 64 elements and, four times in a loop, 16 × `extent` of them from
+/// `start` on to `c`.
 fn sliced(dtype: DType, start: &Expr, extent: i64, unroll: bool) -> TileProgram {
     let mut facts = Facts::default();
     for name in ["m", "n"] {
@@ -53,7 +54,7 @@ fn sliced(dtype: DType, start: &Expr, extent: i64, unroll: bool) -> TileProgram 
 
 const SLICED: OpId = OpId(3);
 
-/// How the slice is read, and why not wider.
+/// Checks how the slice is read, and why not wider.
 fn check(dtype: DType, start: &Expr, expected: Expect) {
     let texts = [false, true].map(|unroll| {
         let program = sliced(dtype, start, 16, unroll);
@@ -139,7 +140,7 @@ fn the_start_of_a_slice_limits_its_accesses() {
     );
 }
 
-/// The solution of the program that starts at 0, for one that starts elsewhere.
+/// Checks what the verifier reports if the solution for start 0 is used for the program with `start`.
 fn check_wrong(start: &Expr, unroll: bool, expected: Expect) {
     let solution = solve(&sliced(DType::F16, &constant(0), 16, unroll), Arch::Sm90a, &|| false).unwrap();
     let program = sliced(DType::F16, start, 16, unroll);
@@ -186,7 +187,7 @@ fn the_verifier_sees_every_iteration() {
             "operation #3: thread 0 accesses `s` at element 2, no multiple of 8, where the view starts at [0, 2]"
         ],
     );
-    // Known at launch only, and whether it divides is not known at all.
+    // The start is known only at launch, and none of its divisors is known.
     let launch = Expr::symbol(Symbol::Scalar("o".into()));
     check_wrong(
         &launch,
@@ -205,7 +206,7 @@ fn the_verifier_sees_every_iteration() {
     );
 }
 
-/// A pinned layout of rows that are 66 elements apart keeps eight neighbours together at every fourth row only.
+/// A pinned layout with rows 66 elements apart aligns runs of eight elements only at every fourth row.
 #[test]
 fn starts_in_a_pinned_layout() {
     let rows = |start: Expr| {

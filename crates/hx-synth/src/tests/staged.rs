@@ -1,4 +1,4 @@
-//! Operands that come through shared memory: matrix loads, transposed and not.
+//! Solves operands that move through shared memory: matrix loads, transposed and plain.
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
@@ -9,8 +9,8 @@ use hx_tile::{Base, Choice, Conflicts, GridAxis, OpId, OpKind, TensorId, TilePro
 use super::build::{Ops, constant, param, register, shared, tile_of};
 use crate::solve;
 
-/// One tile of `c = a · bᵀ` of shape `[m, n, k]`, both operands staged in shared memory; `b` is stored `[k, n]` there where
-/// `transposed`.
+/// Returns one tile of `c = a · bᵀ` of shape `[m, n, k]` with both operands staged in shared memory. If `transposed`, `b` is
+/// stored there as `[k, n]`.
 fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> TileProgram {
     let mut facts = Facts::default();
     for name in ["m", "n", "k"] {
@@ -147,7 +147,7 @@ fn a_transposed_operand_comes_by_transposing_loads() {
     );
 }
 
-/// How B is loaded by each of four warps, with the wavefronts of all.
+/// Checks how each of four warps loads B, and the wavefronts of all warps together.
 fn check_load(shape: [i64; 3], transposed: bool, row: &str, wavefronts: u64) {
     let program = staged(DType::F16, transposed, shape);
     let solution = solve(&program, Arch::Sm90a, &|| false).unwrap();
@@ -164,6 +164,6 @@ fn matrices_take_a_wavefront_each() {
     check_load([64, 8, 16], false, "ldmatrix.x2", 8);
     check_load([64, 16, 16], false, "ldmatrix.x4", 16);
     check_load([64, 8, 8], true, "ldmatrix.x1.trans", 4);
-    // 128 elements for 128 threads: each stores its own where the matrix is read row by row.
+    // 128 elements for 128 threads: each thread stores its own element if the matrix is read row by row.
     check_load([64, 8, 16], true, "ldmatrix.x2", 8);
 }

@@ -1,4 +1,4 @@
-//! The verifier sees what is wrong in a solution, one defect at a time.
+//! Checks that the verifier reports defects of a solution, one at a time.
 
 use expect_test::{Expect, expect};
 use hx_layout::{Layout, Swizzle};

@@ -1,4 +1,5 @@
-//! The thread-value layouts of matrix loads in the original system, for elements of 16, 8 and 4 bits, row by row.
+//! Compares the thread-value layouts of matrix loads with those of the original system, for elements of 16, 8 and 4 bits,
+//! row by row.
 
 use hx_dtype::DType;
 use hx_layout::{Layout, equal_function};

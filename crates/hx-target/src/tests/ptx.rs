@@ -1,6 +1,7 @@
-//! Conversions that are sequences of integer and floating-point instructions, run on every bit pattern of their sources.
+//! Runs conversions that are sequences of integer and floating-point instructions, for every value of each byte of their
+//! sources.
 //!
-//! The interpreter knows just the instructions that these sequences use.
+//! The interpreter knows only the instructions that these sequences use.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ fn operand(registers: &Registers, text: &str) -> u32 {
     text.parse().unwrap_or_else(|_| *registers.get(text).unwrap_or_else(|| panic!("`{text}` has no value")))
 }
 
-/// A value for each part of a word of this type.
+/// Builds a word from the values of its elements of this type.
 fn each(dtype: DType, f: impl Fn(usize) -> f64) -> u32 {
     let mut bytes = [0; 4];
     for i in 0..32 / dtype.bits() as usize {
@@ -53,7 +54,7 @@ fn lop3(x: &[u32]) -> u32 {
     (0..32).map(|i| (x[3] >> ((x[0] >> i & 1) * 4 + (x[1] >> i & 1) * 2 + (x[2] >> i & 1)) & 1) << i).sum()
 }
 
-/// Runs a sequence; the registers then hold its results.
+/// Runs a sequence. The registers then hold its results.
 fn run(ptx: &str, registers: &mut Registers) {
     let body = ptx.trim().trim_start_matches("{{").trim_end_matches("}}");
     for line in body.split(';').map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(".reg")) {
@@ -79,7 +80,7 @@ fn run(ptx: &str, registers: &mut Registers) {
     }
 }
 
-/// The words of a conversion's results for one source word.
+/// Returns the words of a conversion's results for one source word.
 fn results(row: &ConvertRow, word: u32) -> Vec<u32> {
     let mut registers = Registers::from([("{s0}".to_owned(), word)]);
     run(&row.ptx, &mut registers);
@@ -94,7 +95,7 @@ fn packed_conversions_are_exact_for_every_byte() {
         assert_eq!(row.together, row.values, "{}", row.name);
         assert_eq!(row.values * row.from.bits(), 32, "{}", row.name);
         rows += 1;
-        // Each byte of the word takes every value, beside neighbours of all kinds.
+        // Each byte of the word takes every value, next to neighbours of several kinds.
         for byte in 0..=u8::MAX {
             for neighbours in [0u32, 0xffff_ffff, 0x8f70_1ae5] {
                 for place in 0..4 {

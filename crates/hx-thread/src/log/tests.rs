@@ -11,7 +11,7 @@ fn entry(kind: LogKind, text: &str, value: Option<(DType, &[i64])>) -> LogEntry 
     LogEntry { op: OpId(0), origin: Origin(0), kind, text: text.into(), value }
 }
 
-/// Prints f16[3], an assertion of bool[2, 4], prints u4[5], prints a text, prints f32[1024, 1024].
+/// Returns a program with these entries: print f16[3], assert bool[2, 4], print u4[5], print a text, print f32[1024, 1024].
 fn program(grid: [i64; 2], body: Body) -> ThreadProgram {
     ThreadProgram {
         name: "k".into(),
@@ -56,7 +56,7 @@ fn plan(program: &ThreadProgram) -> LogPlan {
     LogPlan::new(program, [grid[0], grid[1], 1], &|s: &Symbol| (*s == Symbol::Dim("m".into())).then_some(3))
 }
 
-/// Bytes of each block's area.
+/// Compares the bytes of each block's area.
 fn areas(grid: [i64; 2], body: Body, want: Expect) {
     let plan = plan(&program(grid, body));
     let sizes: Vec<usize> = (0..(grid[0] * grid[1]) as u64).map(|block| plan.area(block).len()).collect();
@@ -86,7 +86,7 @@ fn what_data_decide_shares_the_rest() {
         ]
     };
     areas([2, 1], unknown(vec![log(0)]), expect!["8388680 bytes: [4194312, 4194312]"]);
-    // A loop that prints nothing may still change what decides.
+    // A loop that prints nothing needs no share, even if it changes the number that decides its length.
     let change = Stmt::Assign { var: var(), value: c(1) };
     let mut body = unknown(vec![change]);
     body.push(log(0));
@@ -190,7 +190,7 @@ fn a_buffer_is_read_back() {
     "#]]
     .assert_debug_eq(&plan.read(&program, &buffer));
 
-    // Whatever is in a buffer, reading it ends.
+    // Reading terminates, whatever the buffer contains.
     for byte in [1, 2, 0x80, 0xff] {
         let contents = plan.read(&program, &vec![byte; buffer.len()]);
         assert!(contents.printed.len() <= buffer.len());

@@ -1,4 +1,4 @@
-//! Addresses: element offsets in a global tensor or in a shared buffer with its layout and swizzle.
+//! Lowers coordinates to addresses: element offsets in a global tensor, or in a shared buffer with its layout and swizzle.
 
 use hx_index::{Expr, Facts};
 use hx_layout::Swizzle;
@@ -9,7 +9,7 @@ use super::{LowerError, Lowering, is_counter};
 use crate::{Address, Memory};
 
 impl Lowering<'_> {
-    /// The address of the element at these coordinates of the view's base.
+    /// Returns the address of the element at coordinates `at` of the view's base.
     pub(super) fn address(
         &self,
         op: &Op,
@@ -50,9 +50,9 @@ fn shared_offset(layout: &SharedLayout, coordinates: &[Expr], facts: &Facts) -> 
     swizzled(layout.swizzle, &linear, facts)
 }
 
-/// The swizzle of an offset. Terms that are whole blocks of the swizzle stay outside of it. Where what the counters of unrolled loops
-/// add has no bit in common with the rest, it is swizzled on its own and xor-ed in: the rest is then computed once for each thread, and
-/// the counters become constants.
+/// Applies the swizzle to an offset. Terms that are multiples of the swizzle's block are added afterwards. If the terms with
+/// counters of unrolled loops share no bit with the other terms, they are swizzled separately and xor-ed in. Each thread
+/// then computes the other terms once, and the counters' terms become constants.
 fn swizzled(swizzle: Swizzle, offset: &Expr, facts: &Facts) -> Expr {
     if swizzle.is_identity() {
         return offset.clone();
@@ -88,7 +88,7 @@ fn permuted(swizzle: Swizzle, offset: &Expr, facts: &Facts) -> Expr {
     offset.xor(&moved)
 }
 
-/// The bits that a value may have set; nothing where it has no known bounds.
+/// Returns the bits that a value may have set; `None` if it has no known bounds.
 fn bits(value: &Expr, facts: &Facts) -> Option<i64> {
     let span = |value: &Expr| {
         let (Some(0..), Some(most)) = facts.range(value) else { return None };
@@ -102,7 +102,7 @@ fn bits(value: &Expr, facts: &Facts) -> Option<i64> {
     let apart = terms
         .collect::<Option<Vec<i64>>>()
         .and_then(|masks| masks.iter().try_fold(0, |all, mask| (all & mask == 0).then_some(all | mask)));
-    // Terms that may carry into each other count as a whole.
+    // If terms may carry into each other, bound the sum as a whole.
     apart.or_else(|| span(value))
 }
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
     use crate::lower::{COUNTED, LOCALS};
 
-    /// Whether the counter is xor-ed in; the address is checked against the swizzle at every value of its symbols.
+    /// Checks whether the counter is xor-ed in, and compares the address with the swizzle at every value of its symbols.
     fn check(swizzle: Swizzle, row: i64, steps: i64, expected: bool) {
         let (thread, counter) =
             (Symbol::Var("row".into(), LOCALS), Symbol::Var("k".into(), LOCALS + COUNTED));

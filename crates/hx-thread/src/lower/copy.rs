@@ -1,4 +1,4 @@
-//! Copies between registers and a memory.
+//! Lowers copies between registers and a memory.
 
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{Base, CopyChoice, Op, TensorId, TileMode, View, tile_modes};
@@ -7,11 +7,11 @@ use super::layout::{digits, unrolled};
 use super::{LowerError, Lowering};
 use crate::{AsyncCopy, Body, Registers, Stmt, Transfer};
 
-/// Names of the thread's coordinates in tiles of rank 2 and otherwise.
+/// Names of a thread's coordinates in a tile of rank 2. Tiles of other ranks use `x0`, `x1` and so on.
 const PLANE: [&str; 2] = ["row", "col"];
 const COUNTERS: [&str; 6] = ["i", "j", "l", "p", "q", "s"];
 
-/// A copy with its parts as steps along the dimensions of the register tensor.
+/// A copy, with its modes as steps along the dimensions of the register tensor.
 #[derive(Clone, Copy)]
 pub(super) struct Ends<'c> {
     pub(super) op: &'c Op,
@@ -19,15 +19,15 @@ pub(super) struct Ends<'c> {
     pub(super) register: TensorId,
     pub(super) is_load: bool,
     pub(super) choice: &'c CopyChoice,
-    /// What threads address.
+    /// The steps from thread to thread.
     pub(super) thread: &'c [TileMode],
-    /// What successive instructions address, and the distance of their registers.
+    /// The steps from instruction to instruction. `steps` has the distances between their registers.
     pub(super) issue: &'c [TileMode],
     pub(super) steps: &'c [i64],
 }
 
 impl Lowering<'_> {
-    /// The coordinates of a thread are computed once; loops over the issues add constants to them.
+    /// Lowers a copy. The coordinates of a thread are computed once; the loops over the instructions add constants to them.
     pub(super) fn copy(
         &self,
         op: &Op,
@@ -57,7 +57,8 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// The instructions of a copy from the threads' coordinates on. A fixed mode is at that step; it has no loop.
+    /// Returns the instructions of a copy for threads at the coordinates `at`. The mode `fixed` stays at the given step and
+    /// has no loop.
     pub(super) fn transfers(
         &self,
         ends: &Ends<'_>,
@@ -88,7 +89,7 @@ impl Lowering<'_> {
         let coordinates = self.coordinates(memory, &at, picked.as_ref());
         let mut guard =
             in_tile(shape, &at, &choice.tile, &facts).and(self.in_bounds(memory, &coordinates, &facts));
-        // The lanes of a collective instruction act together; those that repeat an address are part of it.
+        // The lanes of a collective instruction act together, so lanes that repeat an address take part as well.
         let collective =
             hx_target::catalogue().copy(&choice.row).is_some_and(hx_target::CopyRow::is_collective);
         if !is_load && !collective {
@@ -105,12 +106,12 @@ impl Lowering<'_> {
             guard,
             pad: self.program.tensor(register).dtype.encode(memory.pad),
         };
-        // Loops run so that the first counter is innermost, as the values lie in registers.
+        // The first counter is innermost: this is the order of the values in registers.
         loops.reverse();
         Ok(around(&loops, picked, Stmt::Transfer(transfer)))
     }
 
-    /// The asynchronous copy reads and writes the same coordinates of two memories.
+    /// Lowers an asynchronous copy. It accesses the same coordinates of two memories.
     pub(super) fn copy_async(
         &self,
         op: &Op,
@@ -150,7 +151,7 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// The counter of a loop over the mode at `position`, and its value.
+    /// Returns the counter of a loop over the mode at `position`, and the counter's value.
     pub(super) fn step(&self, op: &Op, position: usize, extent: i64, facts: &mut Facts) -> (Symbol, Expr) {
         let counter = self.counter(COUNTERS[position % COUNTERS.len()], op, super::COUNTED + position as u32);
         facts.at_most(counter.clone(), Expr::constant(extent - 1));
@@ -158,7 +159,7 @@ impl Lowering<'_> {
         (counter, counted)
     }
 
-    /// A local for each dimension in which threads differ, and the coordinates built of them.
+    /// Returns a local for each dimension in which threads differ, and the coordinates in terms of these locals.
     pub(super) fn thread_coordinates(
         &self,
         op: &Op,
@@ -191,7 +192,8 @@ impl Lowering<'_> {
         (body, at)
     }
 
-    /// The coordinates in the view's base of its element at `at`; a row that was picked has its own.
+    /// Returns the coordinates, in the view's base, of the view's element at `at`. In the dimension of a picked row, the
+    /// coordinate is the row that the thread has looked up.
     fn coordinates(&self, view: &View, at: &[Expr], picked: Option<&Picked>) -> Vec<Expr> {
         (0..view.offsets.len())
             .map(|dim| match picked {
@@ -201,7 +203,7 @@ impl Lowering<'_> {
             .collect()
     }
 
-    /// The row that each thread looks up, if the view picks rows.
+    /// Returns the row that each thread looks up, if the view picks rows.
     fn picked(&self, op: &Op, view: &View, at: &[Expr], facts: &Facts) -> Result<Option<Picked>, LowerError> {
         let Some(rows) = &view.rows else { return Ok(None) };
         let count = view.coordinate(rows.dim, at);
@@ -234,8 +236,8 @@ impl Lowering<'_> {
         }))
     }
 
-    /// Whether an element lies within the bounds of a global buffer; what is proven is left out. The elements of one access are
-    /// inside together or not at all.
+    /// Returns the condition under which an element lies within the bounds of a global buffer, without what the facts prove.
+    /// The elements of one access lie inside together or not at all.
     fn in_bounds(&self, view: &View, coordinates: &[Expr], facts: &Facts) -> Cond {
         let Base::Global(param) = view.base else { return Cond::True };
         let Some(param) = self.program.tensor_param(param) else { return Cond::True };
@@ -253,15 +255,15 @@ impl Lowering<'_> {
 
 /// A row that each thread looks up before it accesses memory.
 struct Picked {
-    /// The dimension of the base.
+    /// The dimension of the base in which the row is looked up.
     dim: usize,
     var: Symbol,
     load: Stmt,
-    /// What decides which row.
+    /// The symbols that the row depends on.
     depends: Vec<Symbol>,
 }
 
-/// Loops around an access, outermost first; a row is looked up outside of the loops that do not change it.
+/// Puts loops around an access, outermost first. The row is looked up outside of the loops that do not change it.
 fn around(loops: &[(Symbol, i64)], picked: Option<Picked>, access: Stmt) -> Body {
     let Some(picked) = picked else { return unrolled(loops, vec![access]) };
     let (outer, inner): (Vec<_>, Vec<_>) =
@@ -271,7 +273,7 @@ fn around(loops: &[(Symbol, i64)], picked: Option<Picked>, access: Stmt) -> Body
     unrolled(&outer, body)
 }
 
-/// Whether a coordinate is in a tensor whose tile covers more than it.
+/// Returns the condition under which a coordinate lies in a tensor that is smaller than its tile.
 pub(super) fn in_tile(shape: &[i64], at: &[Expr], tile: &[i64], facts: &Facts) -> Cond {
     let ragged = at.iter().zip(shape).zip(tile).filter(|((_, extent), covered)| covered != extent);
     ragged.fold(Cond::True, |guard, ((coordinate, extent), _)| {
@@ -279,7 +281,7 @@ pub(super) fn in_tile(shape: &[i64], at: &[Expr], tile: &[i64], facts: &Facts) -
     })
 }
 
-/// Of threads that hold the same element, the lowest stores it.
+/// Returns the condition that selects the lowest of the threads that hold the same element.
 pub(super) fn lowest_of_replicas(modes: &[TileMode], facts: &Facts) -> Cond {
     let flat: Vec<(i64, i64)> = modes.iter().map(|m| (m.extent, 0)).collect();
     let digits = digits(&Expr::symbol(Symbol::Thread), &flat, facts);

@@ -1,4 +1,5 @@
-//! Elementwise expressions: one statement for each element that a thread holds, or each pair of them, in unrolled loops.
+//! Lowers elementwise expressions: one statement for each element that a thread holds, or for each pair of elements, in
+//! unrolled loops.
 
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
@@ -11,18 +12,19 @@ use super::scalar::hardware;
 use super::{LowerError, Lowering, TensorId};
 use crate::{Body, Compute, RegId, Registers, Stmt};
 
-/// The values of a tensor that a thread walks: counters of nested loops, the coordinate they reach, and the statements before.
+/// A walk over the values of a tensor in one thread: nested loops, their counters, the coordinate they reach, and the
+/// statements before the loops.
 pub(super) struct Walk {
     pub(super) setup: Body,
     pub(super) counters: Vec<Expr>,
     pub(super) loops: Vec<(Symbol, i64)>,
-    /// Coordinate in the tensor's tile.
+    /// The coordinate in the tensor's tile.
     pub(super) at: Vec<Expr>,
     pub(super) facts: Facts,
 }
 
 impl Lowering<'_> {
-    /// Loops over the values of a tensor, in the order of its value modes, the first innermost.
+    /// Returns loops over the values of a tensor in the order of its value modes, the first mode innermost.
     pub(super) fn walk(&self, op: &Op, tensor: TensorId) -> Result<Walk, LowerError> {
         let held = self.solution.registers.get(&tensor).ok_or_else(|| self.error(op, "no layout"))?;
         let irregular = || self.error(op, "a layout runs over the end of a dimension");
@@ -73,8 +75,8 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// The expression on two neighbours at once, where every operator has an instruction for that, and each operand holds the two side
-    /// by side or is the same for both.
+    /// Lowers an expression for two neighbours at once. Every operator needs an instruction for two values, and each operand
+    /// must hold the two values side by side or have the same value for both; otherwise returns `None`.
     fn packed(&self, op: &Op, map: &Map, choice: &MapChoice) -> Result<Option<Body>, LowerError> {
         const PAIR: i64 = 2;
         let dtype = self.program.tensor(map.dst).dtype;
@@ -117,7 +119,7 @@ impl Lowering<'_> {
         Ok(Some(unrolled(&loops, vec![compute])))
     }
 
-    /// The element of the walked tensor itself.
+    /// Returns the element of the walked tensor itself.
     pub(super) fn own(&self, op: &Op, tensor: TensorId, walk: &Walk) -> Result<Registers, LowerError> {
         let mut unit = 1;
         let mut base = Expr::default();
@@ -130,7 +132,7 @@ impl Lowering<'_> {
     }
 }
 
-/// One element of an array, at the position that a layout gives for the counters, one top-level mode each.
+/// Returns one element of an array. `positions` maps the counters to its position, one top-level mode for each counter.
 pub(super) fn element(array: RegId, positions: &hx_layout::Layout, counters: &[Expr]) -> Registers {
     let base = counters
         .iter()
@@ -139,7 +141,7 @@ pub(super) fn element(array: RegId, positions: &hx_layout::Layout, counters: &[E
     Registers { array, base, offsets: vec![0] }
 }
 
-/// Whether an expression consists of operators on elements of this type that have a row for `values` at once.
+/// Reports whether an expression has only operators with a row for `values` elements of this type at once.
 fn packs(value: &Scalar, dtype: DType, values: u32) -> bool {
     fn all(value: &Scalar, dtype: DType, values: u32) -> bool {
         match value {
@@ -156,8 +158,8 @@ fn packs(value: &Scalar, dtype: DType, values: u32) -> bool {
     matches!(value, Scalar::Apply { .. }) && all(value, dtype, values)
 }
 
-/// The positions of the first of each pair along a mode, and how far its second is from it: 1 where the two lie side by side in a word,
-/// 0 where they are one element.
+/// Returns the positions of the first element of each pair along a mode, and the distance of the second from it: 1 if the
+/// two lie side by side in a word, 0 if they are one element. Returns `None` if the pairs differ or have another distance.
 fn pairs(positions: &Layout, extent: i64) -> Option<(Layout, u32)> {
     let distance = positions.eval(1) - positions.eval(0);
     let is_pair = |i: i64| {

@@ -1,11 +1,12 @@
-//! Layouts of positions and threads as symbolic expressions.
+//! Turns layouts of positions and threads into symbolic expressions.
 
 use hx_index::{Expr, Facts, Symbol};
 use hx_layout::Layout;
 
 use crate::{Body, RegId, Registers, Stmt};
 
-/// Registers of one instruction: the first mode of `positions` gives the values, each further mode is walked by a counter.
+/// Returns the registers of one instruction. The first mode of `positions` lists its values; a counter walks each further
+/// mode.
 pub(super) fn registers(array: RegId, positions: &Layout, counters: &[Expr]) -> Registers {
     let values = positions.mode(0);
     let base = counters
@@ -15,7 +16,7 @@ pub(super) fn registers(array: RegId, positions: &Layout, counters: &[Expr]) -> 
     Registers { array, base, offsets: (0..values.size()).map(|v| values.eval(v) as u32).collect() }
 }
 
-/// The index of a layout at a symbolic 1-D coordinate.
+/// Returns the index of a layout at a symbolic 1-D coordinate.
 pub(super) fn walk(layout: &Layout, counter: &Expr) -> Expr {
     let mut facts = Facts::default();
     if let Some(symbol) = counter.symbols().into_iter().next() {
@@ -27,7 +28,7 @@ pub(super) fn walk(layout: &Layout, counter: &Expr) -> Expr {
         .fold(Expr::default(), |sum, (digit, (_, stride))| sum + digit.scale(*stride))
 }
 
-/// The digits of a symbolic index over modes, the leftmost fastest; the last is not wrapped.
+/// Splits a symbolic index into digits over modes, the leftmost fastest. The last digit is not wrapped.
 pub(super) fn digits(index: &Expr, modes: &[(i64, i64)], facts: &Facts) -> Vec<Expr> {
     let mut unit = 1;
     modes
@@ -42,7 +43,8 @@ pub(super) fn digits(index: &Expr, modes: &[(i64, i64)], facts: &Facts) -> Vec<E
         .collect()
 }
 
-/// Nested unrolled loops around a body; a loop of one step is left out, its counter replaced by 0 by the caller or unused.
+/// Puts nested unrolled loops around a body. A loop of one step is left out; its counter must be unused, or replaced by 0 by
+/// the caller.
 pub(super) fn unrolled(loops: &[(Symbol, i64)], body: Body) -> Body {
     loops.iter().rev().filter(|(_, count)| *count != 1).fold(body, |body, (var, count)| {
         vec![Stmt::For {

@@ -1,4 +1,4 @@
-//! Values that change hands between threads.
+//! Lowers rearrangements: values move to other registers or to other threads.
 
 use hx_dtype::{DType, Operator};
 use hx_index::{Expr, Symbol};
@@ -56,7 +56,7 @@ impl Lowering<'_> {
             (Route::Shared { store, load }, Some(shared)) => {
                 let view = |base, tensor: TensorId| View::whole(base, &self.program.tensor(tensor).shape);
                 let memory = view(Base::Shared(shared), shared);
-                // What was in this memory before has been read when all threads are here.
+                // After this barrier all threads have read the previous contents of the memory.
                 let mut body = vec![Stmt::Barrier];
                 body.extend(self.copy(op, &view(Base::Register(src), src), &memory, store)?);
                 body.push(Stmt::Barrier);
@@ -71,7 +71,7 @@ impl Lowering<'_> {
         Layout::concat(modes).map_err(|e| self.error(op, e.to_string()))
     }
 
-    /// A sum over the digits of the thread's number.
+    /// Returns the index of a layout at the thread's number, as a sum over its digits.
     fn of_thread(&self, layout: &Layout) -> Expr {
         let mut unit = 1;
         let mut sum = Expr::default();
@@ -84,8 +84,9 @@ impl Lowering<'_> {
         sum
     }
 
-    /// One instruction for each register, or one for each position at which some thread's source has it: then each thread takes what it
-    /// asked for.
+    /// Lowers an exchange between lanes. If all source lanes have the value at one position, each register takes one
+    /// instruction. Otherwise it takes one for each position at which some source lane has it, and each thread selects the
+    /// value it wants.
     fn lanes(&self, op: &Op, [dst, src]: [TensorId; 2], lanes: &Lanes) -> Result<Body, LowerError> {
         let [by_thread, by_value] = &lanes.position;
         let mut apart: Vec<i64> = (0..by_thread.size()).map(|t| by_thread.eval(t)).collect();
@@ -102,7 +103,7 @@ impl Lowering<'_> {
         let (to, from) = (self.array(op, dst)?, self.array(op, src)?);
         let other = self.temporaries.get(&op.id).and_then(|t| t.first().copied());
         for position in &apart {
-            // What comes first goes where it belongs, the others may take its place.
+            // The first value goes to the destination; a later one replaces it in the threads that want that one.
             let is_first = position == &apart[0];
             let here = if is_first { Some(to) } else { other };
             let here = here.ok_or_else(|| self.error(op, "no registers for what is chosen from"))?;
@@ -128,13 +129,13 @@ impl Lowering<'_> {
         Ok(std::iter::once(wanted).chain(exchanged).collect())
     }
 
-    /// The position that a thread asks for.
+    /// Returns the local with the position that the thread wants.
     fn wanted(&self, op: &Op) -> Symbol {
         self.counter("wanted", op, Local::Digit as u32)
     }
 }
 
-/// Value `i` of what came takes its place where it was asked for.
+/// Replaces value `i` of the destination by the value that came, in threads that wanted its position.
 fn choose(
     dtype: DType,
     (to, base): (crate::RegId, Expr),
@@ -149,6 +150,6 @@ fn choose(
     let dst = Registers { array: to, base: base + Expr::constant(i), offsets: vec![0] };
     let came = Registers { array: came, base: Expr::constant(i), offsets: vec![0] };
     let value = Scalar::apply(Operator::Select, dtype, [asked, input(0), input(1)]);
-    // Not every type has an instruction that chooses.
+    // Not every type has an instruction for `Select`.
     Stmt::Compute(Compute { dst: dst.clone(), inputs: vec![came, dst], value: hardware(&value) })
 }

@@ -1,4 +1,4 @@
-//! Reductions: within each thread, between the lanes of a warp, then between warps through shared memory.
+//! Lowers reductions: within each thread, between the lanes of a warp, then between warps through shared memory.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,16 @@ use super::scalar::{hardware, identity};
 use super::{LowerError, Lowering, counted};
 use crate::{Address, Body, Compute, Exchange, Fill, Lane, Memory, RegId, Registers, Stmt, Transfer};
 
-/// A reduction with what its steps share.
+/// A reduction, with the data that its steps share.
 struct Reduction<'o> {
     op: &'o Op,
     operator: Operator,
     dtype: DType,
     dst: TensorId,
-    /// Elements of the result that each thread holds.
+    /// The number of elements of the result that each thread holds.
     values: i64,
     array: RegId,
-    /// One element beside the result, where threads exchange.
+    /// A register for one element besides the result, for values of other threads.
     scratch: Option<RegId>,
     identity: u64,
 }
@@ -66,7 +66,8 @@ impl Lowering<'_> {
         Stmt::Compute(Compute { inputs: vec![dst.clone(), other], dst, value: hardware(&value) })
     }
 
-    /// The result starts from the identity; what lies outside of the tensor counts as the identity.
+    /// Reduces within each thread. The result starts from the identity, and elements outside of the tensor count as the
+    /// identity.
     fn within_thread(
         &self,
         r: &Reduction<'_>,
@@ -99,7 +100,7 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// What another thread has.
+    /// Returns the register for the value of another thread.
     fn other(&self, r: &Reduction<'_>) -> Result<Registers, LowerError> {
         let array = r.scratch.ok_or_else(|| self.error(r.op, "no register to exchange"))?;
         Ok(Registers { array, base: Expr::default(), offsets: vec![0] })
@@ -115,7 +116,8 @@ impl Lowering<'_> {
         Ok(unrolled(&[(var, r.values)], vec![exchange, self.combine(r, own, other)]))
     }
 
-    /// Every part is stored by one thread; after a barrier every thread combines all parts, in the same order.
+    /// Reduces between warps. One thread stores each part; after a barrier every thread combines all parts, in the same
+    /// order.
     fn across_warps(&self, r: &Reduction<'_>, across: &Across) -> Result<Body, LowerError> {
         let held = &self.solution.registers[&r.dst];
         let irregular = || self.error(r.op, "a layout runs over the end of a dimension");
@@ -165,9 +167,9 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// Of the threads that hold the same rows and the same part, the lowest.
+    /// Returns the condition that selects the lowest of the threads that hold the same rows and the same part.
     fn one_of_alike(&self, modes: &[TileMode], across: &Across) -> Cond {
-        // The digits of the thread number, as fine as both the layout of the result and the parts cut them.
+        // Cut the thread's number into digits that refine both the layout of the result and the parts.
         let mut cuts = BTreeSet::from([1]);
         let mut still = Vec::new();
         let mut unit = 1;
@@ -198,7 +200,7 @@ impl Lowering<'_> {
         alone
     }
 
-    /// The same where the layout and the parts cut the threads in no common way: by looking at every thread.
+    /// As [`Self::one_of_alike`], by enumeration of the threads, for a layout and parts without a common refinement.
     fn first_of_alike(&self, modes: &[TileMode], across: &Across) -> Cond {
         let thread = Expr::symbol(Symbol::Thread);
         let count = i64::from(self.program.threads);
@@ -227,7 +229,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// The instruction that moves one element between shared memory and registers.
+    /// Returns the instruction that moves one element between shared memory and registers.
     pub(super) fn single(&self, op: &Op, dtype: DType, load: bool) -> Result<String, LowerError> {
         let (from, to) =
             if load { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) };
@@ -238,7 +240,7 @@ impl Lowering<'_> {
         row.map(|row| row.name.clone()).ok_or_else(|| self.error(op, "no instruction moves single elements"))
     }
 
-    /// The instruction by which the lanes of a warp exchange a register.
+    /// Returns the instruction by which the lanes of a warp exchange a register.
     pub(super) fn exchange_row(&self, op: &Op, reach: Reach) -> Result<String, LowerError> {
         let row = catalogue().exchanges.iter().find(|row| row.reach == reach);
         row.map(|row| row.name.clone()).ok_or_else(|| self.error(op, "no exchange between lanes"))

@@ -1,5 +1,5 @@
-//! Expressions as the hardware computes them: types without operators of their own go through f32, and a product that is added at
-//! once becomes a fused multiply-add. Both are decided here, so that the simulator and the GPU agree.
+//! Rewrites expressions for the hardware. Types without operators of their own go through f32, and a product that is added
+//! at once becomes a fused multiply-add. Both are decided here, so that the simulator and the GPU agree.
 
 use hx_dtype::{DType, Operator};
 use hx_target::catalogue;
@@ -7,7 +7,8 @@ use hx_tile::Scalar;
 
 /// Rewrites an expression for the hardware.
 ///
-/// One operator on 16-bit floats gives the same result in f32 with one rounding, as f32 has more than twice their digits.
+/// A single operator on 16-bit floats, computed in f32 and rounded once, gives the same result, because f32 has more than
+/// twice their digits.
 pub(super) fn hardware(value: &Scalar) -> Scalar {
     match value {
         Scalar::Apply { operator, dtype, args } => {
@@ -32,7 +33,7 @@ fn apply(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
     if operator.is_comparison() { result } else { result.cast(dtype) }
 }
 
-/// `a · b + c`, `a · b - c` and `c - a · b` in one rounding.
+/// Computes `a · b + c`, `a · b - c` and `c - a · b` with one rounding.
 fn fuse(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
     let fusible = matches!(dtype, DType::F32 | DType::F64);
     let product = |s: &Scalar| match s {
@@ -56,7 +57,7 @@ fn fuse(operator: Operator, dtype: DType, args: Vec<Scalar>) -> Scalar {
     }
 }
 
-/// The value that changes nothing when it is combined; nothing for an operator that does not reduce.
+/// Returns the identity of an operator; `None` for an operator that does not reduce.
 pub(super) fn identity(operator: Operator, dtype: DType) -> Option<u64> {
     let (lowest, highest) = if dtype.is_float() {
         (f64::NEG_INFINITY, f64::INFINITY)

@@ -1,7 +1,8 @@
-//! Scans, digit by digit of the coordinate along the axis, from the one that moves least.
+//! Lowers scans, digit by digit of the coordinate along the axis, from the digit with the smallest step.
 //!
-//! When a digit is done, every element holds what its block up to it comes to, a block being the elements that differ in the digits
-//! done so far. Above the first digit of threads, each thread also holds the total of its block, whatever its own digits are.
+//! A block consists of the elements that differ only in the digits done so far. When a digit is done, every element holds
+//! the result of its block up to that element. After the first digit of threads, each thread also holds the total of its
+//! block, whatever its own digits are.
 
 use hx_dtype::{DType, Operator};
 use hx_index::{CmpOp, Cond, Expr, Symbol};
@@ -15,25 +16,25 @@ use super::scalar::hardware;
 use super::{LowerError, Lowering};
 use crate::{Address, Body, Compute, Convert, Exchange, Lane, Memory, RegId, Registers, Stmt, Transfer};
 
-/// Arrays beside the result that a scan of one tensor needs.
+/// The arrays that a scan of one tensor needs besides the result.
 pub(super) const ARRAYS: [&str; 4] = ["before", "next", "other", "total"];
 
-/// A scan with what its steps share.
+/// A scan, with the data that its steps share.
 struct Scan<'o> {
     op: &'o Op,
     axis: usize,
     value: &'o [Scalar],
     dtypes: Vec<DType>,
-    /// The results, which are worked on in place.
+    /// The results, which are updated in place.
     held: Vec<RegId>,
-    /// One element each.
+    /// Registers with one element for each tensor, as `next` and `other` are.
     before: Vec<RegId>,
     next: Vec<RegId>,
     other: Vec<RegId>,
-    /// Totals of blocks, one for each set of digits of values that is not done.
+    /// Totals of blocks, one for each combination of the value digits that are not done.
     total: Vec<RegId>,
     levels: &'o [ScanLevel],
-    /// Digits of a thread's values: position of one step, extent, and how far it moves along the axis.
+    /// Digits of a thread's values: the position of one step, the extent, and the distance of one step along the axis.
     digits: Vec<(i64, i64, i64)>,
     counters: Vec<Expr>,
     loops: Vec<(Symbol, i64)>,
@@ -41,7 +42,7 @@ struct Scan<'o> {
 }
 
 impl Scan<'_> {
-    /// Whether the digit of values is one of the axis that is done when a level of this step begins.
+    /// Reports whether a value digit belongs to the axis and is done when a level of this step begins.
     fn is_done(&self, digit: usize, step: i64) -> bool {
         let moves = self.digits[digit].2;
         moves != 0 && moves < step
@@ -59,12 +60,12 @@ impl Scan<'_> {
         digits.iter().fold(Expr::default(), |sum, i| sum + self.counters[*i].scale(self.digits[*i].0))
     }
 
-    /// The position of the last element of a block.
+    /// Returns the position of the last element of a block.
     fn last(&self, done: &[usize]) -> i64 {
         done.iter().map(|i| self.digits[*i].0 * (self.digits[*i].1 - 1)).sum()
     }
 
-    /// Loops over digits, the first innermost.
+    /// Puts loops over digits around a body, the first innermost.
     fn each(&self, digits: &[usize], body: Body) -> Body {
         let loops: Vec<_> = digits.iter().rev().map(|i| self.loops[*i].clone()).collect();
         unrolled(&loops, body)
@@ -119,7 +120,7 @@ impl Lowering<'_> {
             loops,
             walk,
         };
-        // Coordinates say where totals meet.
+        // The coordinates decide where totals are stored in shared memory.
         let meets = choice.levels.iter().any(|level| matches!(level, ScanLevel::Across { .. }));
         let mut body = if meets { s.walk.setup.clone() } else { Body::new() };
         let mut moves = Vec::new();
@@ -147,7 +148,7 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// `at = before ∘ at`, for threads for which the condition holds; every operand one element of each tensor.
+    /// Computes `at = before ∘ at` in threads for which the condition holds. Every operand is one element of each tensor.
     fn prepend(
         &self,
         s: &Scan<'_>,
@@ -188,13 +189,14 @@ impl Lowering<'_> {
         s.held.iter().map(|a| one(*a, base.clone())).collect()
     }
 
-    /// Where the total of a block is: its digits that are done among threads lie at their last values, those among values too.
+    /// Returns the registers of the total of a block: all its finished digits, of threads and of values, are at their last
+    /// values.
     fn totals(s: &Scan<'_>, digits: &[usize], fixed: i64) -> Vec<Registers> {
         let base = s.position(digits) + Expr::constant(fixed);
         s.total.iter().map(|a| one(*a, base.clone())).collect()
     }
 
-    /// Blocks of one thread, one after the other.
+    /// Scans a digit of values: the blocks of one thread, one after the other.
     fn scan_values(&self, s: &Scan<'_>, step: i64, threads: bool) -> Body {
         let done = s.chosen(|i| s.is_done(i, step));
         let here = s.chosen(|i| s.is_at(i, step));
@@ -230,13 +232,14 @@ impl Lowering<'_> {
         s.each(&others, blocks)
     }
 
-    /// A condition on a digit of the thread's number.
+    /// Returns the condition that a digit of the thread's number is at least `at_least`.
     fn reached(digit: &Expr, at_least: i64) -> Scalar {
         let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
         Scalar::apply(Operator::Le, DType::I32, [integer(Expr::constant(at_least)), integer(digit.clone())])
     }
 
-    /// Blocks of the lanes of a warp: totals are scanned by exchanges, each over twice the distance of the one before.
+    /// Scans a digit of the lanes of a warp. Exchanges scan the totals of the blocks, each over twice the distance of the
+    /// one before.
     fn scan_lanes(
         &self,
         s: &Scan<'_>,
@@ -298,7 +301,8 @@ impl Lowering<'_> {
         Ok(vec![Stmt::If { cond: Cond::True, then: body, otherwise: Vec::new() }])
     }
 
-    /// Blocks of threads that share no warp: every total is stored once; after a barrier every thread combines those before its own.
+    /// Scans a digit of threads in different warps. Every total is stored once; after a barrier every thread combines those
+    /// before its own.
     fn scan_across(
         &self,
         s: &Scan<'_>,
@@ -324,7 +328,7 @@ impl Lowering<'_> {
         let held = &self.solution.registers[&self.first_dst(s)?];
         let irregular = || self.error(s.op, "a layout runs over the end of a dimension");
         let modes = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
-        // Totals are the same whatever the digits of threads that are done.
+        // Totals do not depend on the thread digits that are done, so only threads whose finished digits are 0 store them.
         let mut writes = lowest_of_replicas(&modes, &self.facts);
         for level in &choice.levels {
             if let ScanLevel::Lanes { unit, extent, step: below }
@@ -361,7 +365,8 @@ impl Lowering<'_> {
         for i in 0..n {
             each.push(transfer(i, true, other[i].clone(), now.clone(), Cond::True)?);
         }
-        // `before` takes the parts below the thread's own, `total` all of them. The operator's left operand is what came before.
+        // `before` combines the parts below the thread's own, `total` combines all parts. The operator's left operand is the
+        // earlier part.
         let below = {
             let integer = |value: Expr| Scalar::Integer { value, dtype: DType::I32 };
             Scalar::apply(Operator::Lt, DType::I32, [integer(now), integer(digit.clone())])
@@ -381,7 +386,7 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// `at = at ∘ after`, for threads for which the condition holds.
+    /// Computes `at = at ∘ after` in threads for which the condition holds.
     fn append(
         &self,
         s: &Scan<'_>,
@@ -412,8 +417,8 @@ impl Lowering<'_> {
         found.ok_or_else(|| self.error(s.op, "nothing is scanned"))
     }
 
-    /// Which of the totals a thread has that meet in shared memory, and how many there are: the coordinates in the other dimensions,
-    /// and how many blocks of `block` elements along the axis are before.
+    /// Returns the index of a thread's total among the totals in shared memory, and the number of totals. The index combines
+    /// the coordinates in the other dimensions with the number of earlier blocks of `block` elements along the axis.
     fn scan_row(&self, s: &Scan<'_>, block: i64) -> Result<(Expr, i64), LowerError> {
         let held = &self.solution.registers[&self.first_dst(s)?];
         let (mut row, mut rows) = (Expr::default(), 1);

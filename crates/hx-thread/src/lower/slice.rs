@@ -1,4 +1,4 @@
-//! Parts of register tensors: renamed registers, what another lane has, or what went through shared memory.
+//! Lowers parts of register tensors: renames registers, exchanges with another lane, or moves through shared memory.
 
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_tile::{Op, SliceChoice, TensorId, View, tile_modes};
@@ -41,13 +41,14 @@ impl Lowering<'_> {
         Ok(body)
     }
 
-    /// A digit of the thread's number.
+    /// Returns a digit of the thread's number.
     pub(super) fn digit(&self, unit: i64, extent: i64) -> Expr {
         let thread = Expr::symbol(Symbol::Thread);
         thread.div(&Expr::constant(unit), &self.facts).rem(&Expr::constant(extent), &self.facts)
     }
 
-    /// Every element of the part is stored by the lowest thread that has it; after a barrier each thread loads its own.
+    /// Moves a part through shared memory. The lowest thread that holds an element stores it; after a barrier each thread
+    /// loads its own.
     fn through_shared(&self, op: &Op, dst: TensorId, src: TensorId, view: &View) -> Result<Body, LowerError> {
         let buffer = *self
             .scratch
@@ -91,7 +92,7 @@ impl Lowering<'_> {
         body.extend(unrolled(&walk.loops, vec![store]));
         body.push(Stmt::Barrier);
         body.extend(self.load_scratch(op, dst, dtype, &steps, &address)?);
-        // Names of the two walks are the same, so each has a scope of its own.
+        // Both walks use the same names, so the loads have a scope of their own.
         Ok(body)
     }
 
@@ -120,7 +121,7 @@ impl Lowering<'_> {
     }
 }
 
-/// Whether a coordinate is in a range; what is proven is left out.
+/// Returns the condition under which a coordinate lies in a range, without what the facts prove.
 fn between(at: &Expr, first: &Expr, extent: i64, facts: &Facts) -> Cond {
     let end = first.clone() + Expr::constant(extent);
     Cond::cmp(CmpOp::Le, first.clone(), at.clone(), facts).and(Cond::cmp(CmpOp::Lt, at.clone(), end, facts))

@@ -1,5 +1,5 @@
-//! Matrix products whose operands come from shared memory: slice by slice along K, so that only two slices of a fragment are alive.
-//! While one slice is multiplied, the next is on its way.
+//! Lowers matrix products whose operands come from shared memory slice by slice along K, so that only two slices of a
+//! fragment are live. While one slice is multiplied, the next is loaded.
 
 use hx_index::{Expr, Facts};
 use hx_tile::{
@@ -11,7 +11,7 @@ use super::layout::unrolled;
 use super::{COUNTED, LowerError, Lowering, counted};
 use crate::{Body, Stmt};
 
-/// A copy from shared memory into an operand that nothing else reads.
+/// A copy from shared memory into an operand that no other operation reads.
 struct Feed<'p> {
     op: &'p Op,
     memory: &'p View,
@@ -20,22 +20,23 @@ struct Feed<'p> {
     thread: Vec<TileMode>,
     issue: Vec<TileMode>,
     steps: Vec<i64>,
-    /// The mode of `issue` that walks along K, and the steps of K that each of its instructions brings.
+    /// The mode of `issue` that walks along K, and the steps of K that each of its instructions loads.
     along: (usize, i64),
 }
 
-/// A gemm with its feeds.
+/// A gemm with the copies that feed it.
 struct Fed<'p> {
     op: &'p Op,
     tensors: [TensorId; 3],
     choice: &'p GemmChoice,
-    /// Steps of K of one instruction.
+    /// The steps of K that one instruction covers.
     depth: i64,
     feeds: Vec<Feed<'p>>,
 }
 
 impl<'p> Lowering<'p> {
-    /// The gemm that the copies at the start of these statements feed, with the number of statements that make it.
+    /// Returns the gemm that the copies at the start of these statements feed, lowered together with them, and the number of
+    /// statements that this replaces.
     pub(super) fn sliced(&self, stmts: &[TileStmt]) -> Result<Option<(Stmt, usize)>, LowerError> {
         let copies = stmts
             .iter()
@@ -125,14 +126,14 @@ impl<'p> Lowering<'p> {
         body.extend(load(&Expr::default())?);
         let mut steady = load(&(now.clone() + Expr::constant(1)))?;
         steady.extend(multiply(&now)?);
-        // A loop of one step has no counter.
+        // `unrolled` leaves out a loop of one step, but the body needs the counter.
         let steady = unrolled_always(&k, count - 1, steady);
         body.push(steady);
         body.extend(multiply(&Expr::constant(count - 1))?);
         Ok(body)
     }
 
-    /// The loads of an operand for one slice.
+    /// Returns the loads of an operand for one slice.
     fn load_slice(
         &self,
         feed: &Feed<'_>,

@@ -107,7 +107,7 @@ fn an_entry_under_a_foreign_name_is_noticed() {
 #[test]
 fn an_unwritable_folder_is_a_warning() {
     let dir = tempfile::tempdir().unwrap();
-    // A file where the folder should be fails for every user, root included.
+    // A file in place of the folder makes the write fail for every user, root included.
     let in_the_way = dir.path().join("kernels");
     fs::write(&in_the_way, "").unwrap();
     let cache = Cache::open(in_the_way.join("deeper"));
@@ -129,7 +129,7 @@ fn the_content_of_the_libraries_is_the_compiler() {
     let first = id(&files);
     assert_eq!(id(&files), first);
     assert_eq!(cache.known_compilers(), [first.clone()]);
-    // The version in the name says nothing of the content.
+    // The version in the name does not identify the content.
     let moved = dir.path().join("libnvrtc.so.12");
     fs::copy(&library, &moved).unwrap();
     assert_eq!(id(&NvrtcFiles { library: moved, ..files.clone() }), first);
@@ -139,7 +139,7 @@ fn the_content_of_the_libraries_is_the_compiler() {
     assert_ne!(id(&NvrtcFiles { builtins: None, ..files.clone() }), second);
     fs::write(&builtins, "others").unwrap();
     assert_ne!(id(&files), second);
-    // The memory is a help and no more.
+    // If the remembered hashes are damaged, the libraries are hashed again.
     fs::write(cache.dir().join(compilers::FILE), "no json").unwrap();
     fs::write(&library, "one").unwrap();
     fs::write(&builtins, "builtins").unwrap();
@@ -148,7 +148,7 @@ fn the_content_of_the_libraries_is_the_compiler() {
     assert!(cache.compiler_id(&files).is_err());
 }
 
-/// A library of the same size and time, in another file: the inode tells it.
+/// A replaced library of the same size and time is recognized by its inode.
 #[cfg(unix)]
 #[test]
 fn a_library_that_was_replaced_is_hashed_again() {
@@ -166,7 +166,7 @@ fn a_library_that_was_replaced_is_hashed_again() {
     assert_ne!(cache.compiler_id(&files).unwrap().0, first);
 }
 
-/// A project's cache may have come with it, and a memory in it could let one library pass for another.
+/// A project may come with a cache. Hashes remembered in it could pass one library off as another, so they are not used.
 #[test]
 fn what_is_remembered_is_the_users() {
     let dir = tempfile::tempdir().unwrap();
@@ -196,7 +196,7 @@ mod others {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     }
 
-    /// What the cache says of an entry that it does not use.
+    /// Returns the warning of the cache about an entry that it does not use.
     fn foreign(cache: &Cache, key: &str) -> String {
         let Lookup::Foreign(warning) = cache.get(key) else { panic!("used: {:?}", cache.get(key)) };
         warning.reason
@@ -217,7 +217,7 @@ mod others {
             foreign(&cache, &key),
             "is not used: of its folder: everybody may write it, which `chmod go-w` changes"
         );
-        // Neither is anything put there.
+        // The cache stores nothing there either.
         assert!(
             cache
                 .put(&key, Want::Cubin, &compiled())
@@ -242,13 +242,13 @@ mod others {
         fs::rename(&entry, &elsewhere).unwrap();
         symlink(&elsewhere, &entry).unwrap();
         assert!(foreign(&cache, &key).starts_with("is not used: it is no file of ours"));
-        // Storing replaces the link, and what it led to stays as it was.
+        // Storing replaces the link; its target stays unchanged.
         let before = fs::read(&elsewhere).unwrap();
         let other = Compiled { code: b"other".to_vec(), ..compiled() };
         cache.put(&key, Want::Cubin, &other).unwrap();
         assert_eq!(cache.get(&key), Lookup::Hit(Box::new(other)));
         assert_eq!(fs::read(&elsewhere).unwrap(), before);
-        // A folder of entries that is a link is no folder of entries.
+        // A link in place of a folder of entries is not used.
         let folder = entry.parent().unwrap();
         let moved = dir.path().join("moved");
         fs::rename(folder, &moved).unwrap();
@@ -263,7 +263,7 @@ mod others {
     fn names_of_temporary_files_cannot_be_foreseen() {
         let (_dir, cache, key) = filled();
         let folder = cache.entry_path(&key).parent().unwrap().to_owned();
-        // What an interrupted writer left is cleared away, and what is not ours stays.
+        // The leftover of an interrupted writer is removed, and a file that is not ours stays.
         fs::write(folder.join(".new-abc"), "half").unwrap();
         fs::write(folder.join("mine.kernel"), "mine").unwrap();
         assert_eq!(cache.clear().unwrap().entries, 1);

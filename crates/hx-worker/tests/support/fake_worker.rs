@@ -1,7 +1,7 @@
-//! A worker that misbehaves as its first argument says, or the variable `HX_FAKE_WORKER`; it needs no CUDA.
+//! A worker that misbehaves in the manner of its first argument or of the variable `HX_FAKE_WORKER`. It needs no CUDA.
 //!
-//! As `gpu` it has a device and a compiler, and a kernel misbehaves as its name says: `crash`, `hang`, `fault`, `lost`,
-//! `compiler_crash`. Every other kernel leaves its buffers as they are.
+//! In the manner `gpu` it has a device and a compiler, and kernels misbehave according to their names: `crash`, `hang`, `fault`,
+//! `lost`, `compiler_crash`. Every other kernel leaves its buffers unchanged.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -32,7 +32,7 @@ fn serve(manner: &str) -> Result<(), Box<dyn std::error::Error>> {
         _ => Frame::new(&Hello { protocol: PROTOCOL_VERSION }, Vec::new())?.write_to(&mut stdout)?,
     }
     if manner == "deaf" {
-        // Reads nothing: a large request fills the pipe.
+        // It reads nothing, so a large request fills the pipe.
         thread::sleep(Duration::from_secs(600));
     }
     while let Ok(frame) = Frame::read_from(&mut stdin) {
@@ -48,7 +48,7 @@ fn serve(manner: &str) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A machine with one GPU.
+/// Reports a machine with one GPU.
 fn gpu() -> ProbeReport {
     let device = DeviceInfo {
         ordinal: 0,
@@ -66,7 +66,7 @@ fn gpu() -> ProbeReport {
     }
 }
 
-/// What a request comes to; `Launch` is where most manners show.
+/// Answers a request. Most manners take effect at `Launch`.
 fn answer(
     manner: &str,
     request: &Request,
@@ -121,7 +121,7 @@ fn answer(
             }
             _ => {}
         }
-        // Blob 0 is the cubin where it was sent; every buffer comes back as it went.
+        // Blob 0 is the cubin if it was sent. Every buffer returns unchanged.
         let outputs = launch.args.iter().enumerate().filter_map(|(at, arg)| match arg {
             hx_worker::protocol::WireArg::Buffer { data, writable: true } => Some((at, *data)),
             _ => None,
@@ -139,7 +139,7 @@ fn answer(
             })))
         }
         Request::Alloc { .. } => Ok(Reply::Allocated { buffer: 1 }),
-        // The times tell how many variants came, and how many blobs: machine code travels once.
+        // The times encode the number of variants and the number of blobs: machine code must be sent once only.
         Request::Time { works, .. } => Ok(Reply::Timed {
             gpu_ms: works.iter().map(|work| vec![work.variants.len() as f32, blobs as f32]).collect(),
         }),

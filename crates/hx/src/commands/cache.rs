@@ -7,7 +7,7 @@ use crate::Exit;
 use crate::cli::{CacheArgs, CacheVerb, TargetArgs};
 use crate::output::Output;
 
-/// Shows the cache of the project at hand, or empties it.
+/// Shows the cache of the current project, or empties it.
 pub(crate) fn run(args: &CacheArgs, output: &Output) -> Exit {
     let cache = match cache(output) {
         Ok(cache) => cache,
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &CacheArgs, output: &Output) -> Exit {
     }
 }
 
-/// Removes what hx keeps between runs: compiled kernels, and which tests failed.
+/// Removes the files that hx keeps between runs: compiled kernels, and the history of failed tests.
 pub(crate) fn clean(output: &Output) -> Exit {
     let cache = match cache(output) {
         Ok(cache) => cache,

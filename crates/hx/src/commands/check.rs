@@ -55,7 +55,7 @@ fn quoted(paths: &[String]) -> String {
     paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Prints how long the stages of every kernel take: a table in milliseconds, or an object a line.
+/// Prints the times of the stages of every kernel: a table in milliseconds, or one JSON object per line.
 fn timings(loaded: &Loaded, setup: &Setup, output: &Output) -> Exit {
     let times: Vec<KernelTimes> =
         loaded.files.iter().flat_map(|&file| hx_driver::timings(&loaded.db, file, setup.target)).collect();
@@ -88,7 +88,7 @@ fn timings(loaded: &Loaded, setup: &Setup, output: &Output) -> Exit {
     Exit::Good
 }
 
-/// Prints a stage of the chosen kernels. Errors of the files are told first where they keep a kernel from its stage.
+/// Prints a stage of the chosen kernels. Errors of the files come first if they keep a kernel from reaching the stage.
 fn show(
     args: &CheckArgs,
     loaded: &Loaded,

@@ -6,7 +6,7 @@ use crate::Exit;
 use crate::cli::{Cli, CompletionsArgs};
 use crate::output::Output;
 
-/// Prints the script that teaches a shell our verbs and flags.
+/// Prints a shell script that completes the verbs and flags of hx.
 pub(crate) fn run(args: &CompletionsArgs, output: &Output) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "hx", &mut script);

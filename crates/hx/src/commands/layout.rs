@@ -1,4 +1,4 @@
-//! `hx layout`: the layout algebra on the command line, and where a kernel's layouts come from.
+//! `hx layout`: the layout algebra on the command line, and the reasons of a kernel's layouts.
 
 mod judge;
 mod why;
@@ -14,7 +14,7 @@ use crate::cli::{LayoutArgs, LayoutVerb, ShowArgs};
 use crate::commands::files::write;
 use crate::output::Output;
 
-/// What messages call the text of an expression.
+/// The name of an expression's text in messages.
 const EXPRESSION: &str = "expression";
 
 pub(crate) fn run(args: &LayoutArgs, output: &Output) -> Exit {
@@ -71,14 +71,14 @@ fn drawing(value: &Value, args: &ShowArgs) -> Result<Drawing, ExprError> {
         (None, Some(bits)) => Drawing::banks(&function, bits).map_err(fail)?,
         (None, None) => Drawing::memory(&function).map_err(fail)?,
     };
-    // The value may have labels, which the function does not know.
+    // The drawing's title has no labels, because the function does not know them: put the labelled value in its place.
     if let Value::Layout(labeled) = value {
         drawing.title = drawing.title.replacen(&labeled.layout.to_string(), &labeled.to_string(), 1);
     }
     Ok(drawing)
 }
 
-/// Tells why an expression has no value, with its place.
+/// Reports why an expression has no value, with the place.
 fn no_value(text: &str, error: &ExprError, output: &Output) -> Exit {
     let mut db = Database::default();
     let file = db.set_overlay(EXPRESSION, text);

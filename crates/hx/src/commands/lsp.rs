@@ -10,7 +10,7 @@ use crate::output::Output;
 pub(crate) fn run(output: &Output) -> Exit {
     let executable = std::env::current_exe().unwrap_or_else(|_| "hx".into());
     let cache = cache_folder();
-    // Beside the compiled kernels: one folder for each version, since the texts are those of the binary.
+    // The folder lies beside the compiled kernels. Each version has its own, because the texts are those of its binary.
     let std = cache.as_deref().and_then(std::path::Path::parent);
     let std_folder = std.map(|folder| folder.join(concat!("library-", env!("CARGO_PKG_VERSION"))));
     let config = Config {
@@ -20,7 +20,7 @@ pub(crate) fn run(output: &Output) -> Exit {
     };
     match hx_server::serve_stdio(config) {
         Ok(true) => Exit::Good,
-        // The protocol: an exit without a shutdown before it is an error.
+        // The protocol defines `exit` without `shutdown` as an error.
         Ok(false) => Exit::Bad,
         Err(error) => {
             output.remark(&format!("the language server cannot start: {error}"));

@@ -9,11 +9,11 @@ use crate::Exit;
 use crate::cli::NewArgs;
 use crate::output::Output;
 
-/// The file that a new project starts with.
+/// The first source file of a new project.
 const MAIN: &str = "main.hx";
 const KERNEL: &str = include_str!("new.hx");
 
-/// Makes a folder and a project in it.
+/// Makes a folder with a project.
 pub(crate) fn new(args: &NewArgs, output: &Output) -> Exit {
     if args.path.trim().is_empty() {
         output.usage("a project needs a name or a path, and this one is empty");
@@ -31,7 +31,7 @@ pub(crate) fn new(args: &NewArgs, output: &Output) -> Exit {
     made(folder, output).unwrap_or_else(|exit| exit)
 }
 
-/// Makes a project of the current folder.
+/// Makes the current folder a project.
 pub(crate) fn init(output: &Output) -> Exit {
     let here = match std::env::current_dir() {
         Ok(here) => here,
@@ -48,7 +48,7 @@ fn made(folder: &Path, output: &Output) -> Result<Exit, Exit> {
     let name = std::path::absolute(folder).ok();
     let name =
         name.as_deref().and_then(Path::file_name).map_or("kernels".into(), |name| name.to_string_lossy());
-    // A text in TOML's basic quotes.
+    // Escape the name for TOML's basic strings.
     let quoted = name.replace('\\', "\\\\").replace('"', "\\\"");
     write(
         &folder.join(MANIFEST_NAME),
@@ -56,7 +56,7 @@ fn made(folder: &Path, output: &Output) -> Result<Exit, Exit> {
         output,
     )?;
     let main = folder.join(MAIN);
-    // What somebody has written stays.
+    // Never overwrite a file that already exists.
     if !main.exists() {
         write(&main, KERNEL, output)?;
     }

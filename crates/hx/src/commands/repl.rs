@@ -12,7 +12,7 @@ use crate::cli::ReplArgs;
 use crate::output::Output;
 use crate::{Exit, crash, interrupt};
 
-/// Whether someone sits there to type and to read.
+/// Reports whether a person types and reads: stdin and stdout are both terminals.
 pub(crate) fn is_at_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }

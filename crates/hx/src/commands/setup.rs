@@ -38,7 +38,7 @@ pub(crate) fn run(args: &SetupArgs, output: &Output) -> Exit {
 
 fn fetched(output: &Output) -> Result<(), String> {
     let home = cuda_folder().ok_or("there is no home folder: set HX_DATA_DIR to an absolute path")?;
-    // Python is not taken from the project at hand either.
+    // An untrusted project must not supply the Python either, so leave out its programs.
     let project = Database::default().project(".").filter(|project| !project.trusted);
     let untrusted = project.map(|project| PathBuf::from(project.root));
     fetch(&home, &SearchEnv { untrusted, ..SearchEnv::of_process() }, &|line| output.remark(line))

@@ -1,4 +1,4 @@
-//! `hx bench` where there is no GPU.
+//! `hx bench` on machines without a GPU.
 
 use expect_test::expect;
 

@@ -1,10 +1,10 @@
-//! What has an error, in itself or in what it uses, is neither run nor built, by any command.
+//! No command runs or builds an item that has an error, or that uses an item with one.
 
 use expect_test::{Expect, expect};
 
 use super::check;
 
-/// One kernel that is fine, and one with an error in its body.
+/// A kernel without errors, and one with an error in its body.
 const KERNELS: (&str, &str) = (
     "k.hx",
     "kernel good(y: mut f32[m]) grid [1] threads 32 {
@@ -24,7 +24,7 @@ main { print(\"begun\"); let x = ones(f32, [64]); let y = zeros(f32, [64]); bad(
 ",
 );
 
-/// A file that uses both.
+/// A file that uses both kernels.
 const USER: (&str, &str) = (
     "u.hx",
     "use k::bad;
@@ -149,7 +149,7 @@ fn an_error_in_another_file_is_told_with_its_place() {
     );
 }
 
-/// What nothing of a run uses keeps it from nothing; it is told at the end, and the exit code says it.
+/// Errors in items that `main` does not use do not stop it. They are reported at the end and make the exit code bad.
 #[test]
 fn what_main_does_not_use_may_be_wrong() {
     let text = "kernel bad(x: f32[m]) grid [1] threads 32 { fill(x, q); }\nmain { print(1); }\n";
@@ -168,7 +168,7 @@ fn what_main_does_not_use_may_be_wrong() {
     );
 }
 
-/// `sum` has a barrier of the compiler's between the write and the read; nobody wrote one.
+/// The compiler puts a barrier for `sum` between the write and the read. The text itself has none.
 const RACE: (&str, &str) = (
     "r.hx",
     "kernel k(x: f32[32, 32], y: mut f32[32, 32], z: mut f32[1, 32]) grid [1] threads 64 {
@@ -230,7 +230,7 @@ fn launches_run_the_checks_that_check_runs() {
     );
 }
 
-/// Every launch of an instance fails with the same error, which is drawn once.
+/// Every launch of an instance fails with the same error, but the error is shown once.
 #[test]
 fn errors_of_an_instance_are_told_once() {
     let more = "test \"again\" {

@@ -1,4 +1,4 @@
-//! `hx fmt`: files, folders, stdin, and what is left alone.
+//! `hx fmt`: files, folders, stdin, and files that are left unchanged.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,7 +12,7 @@ const UGLY: &str = "const   N=4;\ntest \"t\" { assert(N==4) ; }\n";
 const PRETTY: &str = "const N = 4;\n\ntest \"t\" {\n    assert(N == 4);\n}\n";
 const BROKEN: &str = "const N = ;\nfn f( {\n";
 
-/// Formats in a folder with these files; shows how it ended and what is in them afterwards.
+/// Formats in a folder with these files, and compares the exit, the streams and the files afterwards.
 fn check_files(files: &[(&str, &str)], args: &[&str], want: Expect) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
@@ -191,7 +191,7 @@ fn links_and_permissions_stay() {
     assert_eq!(file.metadata().expect("it is there").permissions().mode() & 0o777, 0o640);
 }
 
-/// Formats stdin; shows how it ended and both streams.
+/// Formats stdin, and compares the exit and both streams.
 fn check_stdin(text: &str, args: &[&str], want: Expect) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hx"));
     command.arg("fmt").args(args).env("NO_COLOR", "1").current_dir(Path::new("/"));

@@ -1,4 +1,4 @@
-//! The binary as people meet it: streams, exit codes, the last line.
+//! End-to-end tests of the binary: streams, exit codes, the last line.
 
 mod bench;
 mod build;
@@ -23,7 +23,7 @@ fn hx(folder: &Path, args: &[&str]) -> Output {
     command.env("HX_CACHE_DIR", folder.join("cache")).output().expect("the binary starts")
 }
 
-/// Runs in a folder with these files; shows the exit code and both streams.
+/// Runs in a folder with these files, and compares the exit code and both streams.
 fn check(files: &[(&str, &str)], args: &[&str], want: Expect) {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in files {
@@ -32,7 +32,7 @@ fn check(files: &[(&str, &str)], args: &[&str], want: Expect) {
     let output = hx(folder.path(), args);
     let shown = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).replace(&folder.path().display().to_string(), "DIR");
-        // Times differ from run to run.
+        // Remove times, which differ between runs.
         let line = |l: &str| match l.rsplit_once(" (") {
             Some((head, tail)) if tail.ends_with("ms)") || tail.ends_with(" s)") => head.to_owned(),
             _ => l.to_owned(),
@@ -99,7 +99,7 @@ fn tests_pass_and_fail() {
         no test matches
     "#]],
     );
-    // An error elsewhere changes nothing of what is counted.
+    // An error in another file does not affect the counts.
     check(
         &[GOOD, ("broken.hx", "const A = 1 +;\n")],
         &["test", "nothing", "--message-format", "short"],
@@ -256,8 +256,8 @@ fn stages_are_timed() {
     assert!(times["milliseconds"]["layouts"].is_f64());
 }
 
-/// With one stage, the loop that fills the pipeline never runs and asks nothing of its indices; what is left is the wait for the stage
-/// that is not there.
+/// With one stage, the loop that fills the pipeline never runs and puts no condition on its indices. What remains is the wait for
+/// the missing stage.
 #[test]
 fn a_pipeline_of_one_stage_waits_for_none() {
     check(
@@ -280,8 +280,8 @@ fn a_pipeline_of_one_stage_waits_for_none() {
     );
 }
 
-/// Constraints that have no solution are shown as far as they were built, and then why there is none; other kernels of the file are shown as
-/// they are.
+/// Constraints without a solution are shown as far as they were built, followed by the reason. The other kernels of the file are
+/// shown normally.
 #[test]
 fn constraints_without_a_solution_are_shown() {
     let text = "\
@@ -325,7 +325,7 @@ kernel plain(x: f16[m], y: mut f16[m]) grid [1] threads 32 {
     );
 }
 
-/// Files are checked by several threads; what is said of them comes in the order of their paths.
+/// Several threads check the files, but the diagnostics come in the order of the paths.
 #[test]
 fn many_files_are_checked_in_order() {
     let names: Vec<String> = (10..40).map(|i| format!("f{i}.hx")).collect();

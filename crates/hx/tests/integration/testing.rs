@@ -1,4 +1,4 @@
-//! `hx test` as people meet it: choosing tests, the forms of the report, what is remembered, Ctrl-C.
+//! End-to-end tests of `hx test`: choosing tests, report formats, the history of failures, Ctrl-C.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     folder
 }
 
-/// The exit code and stdout, without times.
+/// Compares the exit code and stdout, without times.
 fn check(folder: &Path, args: &[&str], want: Expect) {
     let output = hx(folder, &[&["test", "--device", "sim"], args].concat());
     let mut shown = String::new();
@@ -29,7 +29,7 @@ fn check(folder: &Path, args: &[&str], want: Expect) {
             Some((head, tail)) if tail.ends_with("ms)") || tail.ends_with(" s)") => head,
             _ => line,
         };
-        // Times differ from run to run.
+        // Remove times, which differ between runs.
         let mut rest = line;
         while let Some((head, tail)) = rest.split_once("time=\"") {
             shown += head;
@@ -74,7 +74,7 @@ fn failed_tests_run_again() {
         0 passed, 1 failed, 0 skipped
     "#]],
     );
-    // What did not run keeps what was known of it.
+    // The history keeps the results of tests that did not run.
     check(
         at,
         &["b.hx"],
@@ -118,7 +118,7 @@ fn failed_tests_run_again() {
         0 passed, 0 failed, 0 skipped
     "#]],
     );
-    // A test with errors stands for its cases.
+    // A test with errors represents all of its cases.
     std::fs::write(at.join("a.hx"), MIXED.replace("ones(f32, n)", "one(f32, n)")).expect("writable");
     check(
         at,
@@ -238,7 +238,7 @@ fn choosing() {
     );
 }
 
-/// A wrong kernel, as its author meets it.
+/// The complete report of a wrong kernel.
 #[test]
 fn a_failure_says_all_of_it() {
     let text = r#"
@@ -286,7 +286,7 @@ test "it's double" {
 
     "#]]
     .assert_eq(&String::from_utf8_lossy(&output.stderr));
-    // The line that it gives does what it says.
+    // The printed command reproduces the failure.
     let name = "w.hx::it's double";
     let again = ["test", name, "--exact", "--device", "sim", "--target", "sm_80", "--seed", "7"];
     let again = hx(folder.path(), &again);
@@ -314,7 +314,7 @@ fn the_report_is_the_same_for_any_number_of_jobs() {
     assert!(one == run("2") && one == run("7"));
 }
 
-/// Starts, waits until the process has said something, and sends it SIGINT.
+/// Starts the process, waits for its first output, and sends it SIGINT.
 #[cfg(unix)]
 fn interrupted(folder: &Path, args: &[&str]) -> (Option<i32>, String, String) {
     use std::io::{BufRead as _, BufReader, Read as _};
@@ -349,7 +349,7 @@ fn ctrl_c_ends_in_order() {
     assert_eq!(code, Some(130));
     assert!(stdout.ends_with("0 passed, 1 failed, 0 skipped\n"), "{stdout}");
     assert!(stderr.ends_with("interrupted: 1 of 3 tests ended\n"), "{stderr}");
-    // What is known by then is known the next time.
+    // The history contains the tests that ended before the interrupt.
     check(
         folder.path(),
         &["--failed", "--list"],
@@ -387,7 +387,7 @@ test "code" {
 }
 "#;
     let folder = folder(&[("c.hx", &format!("{SCALE}{test}"))]);
-    // A compiler that is not there, and then the one of this machine, if it has one.
+    // First without a CUDA compiler, then with the machine's own, if it has one.
     let missing = ["test", "--device", "sim", "--nvrtc", "nowhere"];
     let output = hx(folder.path(), &missing);
     assert_eq!(output.status.code(), Some(0));
@@ -398,14 +398,14 @@ test "code" {
     let json = hx(folder.path(), &[missing.as_slice(), &["--format", "json"]].concat());
     let json = String::from_utf8_lossy(&json.stdout).into_owned();
     assert!(json.contains("\"skipped_assertions\":[\"`spills` is not known: "), "{json}");
-    // With a compiler it is judged.
+    // With a compiler the assertion is judged.
     let output = hx(folder.path(), &["test", "--device", "sim"]);
     assert_eq!(output.status.code(), Some(0));
     let stderr = String::from_utf8_lossy(&output.stderr);
     let judged = !String::from_utf8_lossy(&output.stdout).contains("assertion skipped");
     assert!(judged || stderr.contains("the CUDA compiler"), "{stderr}");
     assert!(judged || std::env::var_os("HX_REQUIRE_NVRTC").is_none_or(|v| v != "1"), "{stderr}");
-    // What the cache holds needs no compiler any more.
+    // A cached compile needs no compiler.
     let again = hx(folder.path(), &missing);
     let skips = String::from_utf8_lossy(&again.stdout).contains("assertion skipped");
     assert_eq!(skips, !judged);

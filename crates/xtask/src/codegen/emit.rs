@@ -1,4 +1,4 @@
-//! Rust text from the model: `kind/generated.rs` and `ast/generated.rs` of `hx-syntax`.
+//! Generates Rust text from the model: `kind/generated.rs` and `ast/generated.rs` of `hx-syntax`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,12 +9,12 @@ use super::model::{Enum, Field, Model, Node, Token, snake};
 
 const HEADER: &str = "// Written by `cargo xtask codegen` from grammar/hx.ungram. Do not edit.\n\n";
 
-/// `write!` into a `String`, which cannot fail.
+/// Writes a line to a `String`, which cannot fail.
 macro_rules! put {
     ($out:expr, $($arg:tt)*) => { let _ = writeln!($out, $($arg)*); };
 }
 
-/// The enum `SyntaxKind`, its tables, and the macro `T!`.
+/// Returns the enum `SyntaxKind`, its tables, and the macro `T!`.
 pub(super) fn kinds(model: &Model) -> String {
     let mut out = String::from(HEADER);
     put!(out, "/// The kind of a node or a token.");
@@ -52,7 +52,7 @@ pub(super) fn kinds(model: &Model) -> String {
     out
 }
 
-/// Brackets and characters that are no Rust tokens are quoted, as in `T!['(']`.
+/// Quotes brackets and characters that are not Rust tokens, as in `T!['(']`.
 fn macro_spelling(text: &str) -> String {
     match text {
         "(" | ")" | "[" | "]" | "{" | "}" | "∘" => format!("'{text}'"),
@@ -85,7 +85,7 @@ fn word_table(out: &mut String, name: &str, words: &[Token]) {
     put!(out, "            _ => return None,\n        }})\n    }}");
 }
 
-/// One wrapper per node and one enum per alternative.
+/// Returns a wrapper for each node, and an enum for each alternative.
 pub(super) fn ast(model: &Model) -> String {
     let mut out = String::from(HEADER);
     put!(out, "use crate::{{");
@@ -138,7 +138,7 @@ fn node_struct(out: &mut String, node: &Node) {
     put!(out, "    fn syntax(&self) -> &SyntaxNode {{\n        &self.syntax\n    }}\n}}");
 }
 
-/// For every enum the struct nodes below each of its variants.
+/// Returns for every enum the struct nodes below each of its variants.
 fn leaves(model: &Model) -> BTreeMap<&str, BTreeMap<&str, Vec<&str>>> {
     let enums: BTreeMap<&str, &Enum> = model.enums.iter().map(|it| (it.name.as_str(), it)).collect();
     fn walk<'a>(enums: &BTreeMap<&'a str, &'a Enum>, name: &'a str, out: &mut Vec<&'a str>) {
@@ -192,7 +192,7 @@ fn node_enum(out: &mut String, node: &Enum, leaves: &BTreeMap<&str, BTreeMap<&st
     }
 }
 
-/// `HasName`, `HasAttrs` and the like follow from the fields of a node.
+/// Implements `HasName`, `HasAttrs` and other shared traits, which follow from the fields of a node.
 fn shared_traits(out: &mut String, model: &Model) {
     let with_accessor = |wanted: &str| -> BTreeSet<&str> {
         let has = |node: &&Node| {

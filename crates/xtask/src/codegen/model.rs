@@ -1,6 +1,6 @@
 //! The grammar as data: token kinds, node structs with their fields, and enums of nodes.
 //!
-//! Knows ungrammar and the names of punctuation; knows nothing of Rust source text.
+//! This module knows ungrammar and the names of punctuation. It does not know Rust's syntax.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -48,7 +48,7 @@ const PUNCTUATION: &[(&str, &str)] = &[
     ("%=", "PERCENTEQ"),
 ];
 
-/// Words that are names everywhere but in one place.
+/// Contextual keywords: words that are names, except in one place each.
 const CONTEXTUAL: &[&str] = &[
     "baseline",
     "bytes",
@@ -66,7 +66,7 @@ const CONTEXTUAL: &[&str] = &[
     "threads",
 ];
 
-/// Token classes: the name in the grammar and the name of the kind.
+/// Token classes: the name in the grammar, and the name of the kind.
 const CLASSES: &[(&str, &str)] = &[
     ("ident", "IDENT"),
     ("int_number", "INT_NUMBER"),
@@ -74,10 +74,10 @@ const CLASSES: &[(&str, &str)] = &[
     ("string", "STRING"),
 ];
 
-/// Accessors written by hand, because a missing child changes which child is which.
+/// Accessors that are written by hand: if a child is missing, the position of the others does not tell which is which.
 const BY_HAND: &[(&str, &str)] = &[("RangeExpr", "start"), ("RangeExpr", "end")];
 
-/// A token kind: `text` is its spelling.
+/// A token kind; `text` is its spelling.
 pub(super) struct Token {
     pub(super) text: String,
     pub(super) kind: String,
@@ -155,7 +155,7 @@ fn is_class(text: &str) -> bool {
     CLASSES.iter().any(|&(class, _)| class == text)
 }
 
-/// Spelling to kind, for every token of the grammar.
+/// Returns the kind of every token of the grammar, by spelling.
 fn token_kinds(grammar: &Grammar) -> Result<BTreeMap<String, String>, String> {
     let mut kinds = BTreeMap::new();
     for token in grammar.tokens() {
@@ -171,7 +171,7 @@ fn token_kinds(grammar: &Grammar) -> Result<BTreeMap<String, String>, String> {
     Ok(kinds)
 }
 
-/// The variants, if every alternative of the rule is a node.
+/// Returns the variants, if every alternative of the rule is a node.
 fn enum_variants(grammar: &Grammar, rule: &Rule) -> Option<Vec<String>> {
     let Rule::Alt(alternatives) = rule else { return None };
     alternatives
@@ -196,7 +196,7 @@ struct Collector<'a> {
     grammar: &'a Grammar,
     kinds: &'a BTreeMap<String, String>,
     fields: Vec<Field>,
-    /// How many single children of each type came before.
+    /// For each type, the number of single children so far.
     ones: BTreeMap<String, usize>,
 }
 
@@ -219,7 +219,7 @@ impl Collector<'_> {
             Rule::Token(token) => self.token(&self.grammar[*token].name, label),
             Rule::Seq(rules) => rules.iter().for_each(|rule| self.rule(rule, None)),
             Rule::Opt(rule) => self.rule(rule, label),
-            // Which of several tokens is present is asked by hand-written accessors (`op_kind`, `kind`).
+            // Hand-written accessors (`op_kind`, `kind`) tell which of several tokens is present.
             Rule::Alt(rules) => {
                 for rule in rules {
                     if matches!(rule, Rule::Node(_)) {
@@ -241,7 +241,7 @@ impl Collector<'_> {
         }
     }
 
-    /// The type of the children, for `X*` and for `X (',' X)* ','?`.
+    /// Returns the type of the children, for `X*` and for `X (',' X)* ','?`.
     fn repeated(&self, rule: &Rule) -> Option<String> {
         match rule {
             Rule::Rep(inner) => match &**inner {
@@ -266,7 +266,7 @@ impl Collector<'_> {
     }
 }
 
-/// `WhereClause` to `where_clause`.
+/// Converts `WhereClause` to `where_clause`.
 pub(super) fn snake(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {

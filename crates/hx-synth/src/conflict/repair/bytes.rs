@@ -1,4 +1,4 @@
-//! Shared tensors of elements that are narrower than a byte, held in whole bytes: a byte can be moved alone.
+//! Stores elements narrower than a byte in whole bytes in shared tensors: a byte can be moved alone, a part of one cannot.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use hx_tile::{Base, OpId, OpKind, TensorId, TensorKind, TileProgram, View};
 use super::{Adder, Repair, change};
 use crate::conflict::Claim;
 
-/// The type of a byte that holds every value of a narrower integer.
+/// Returns the byte type that holds every value of a narrower integer type.
 fn byte_of(dtype: DType) -> Option<DType> {
     match dtype {
         DType::U4 => Some(DType::U8),
@@ -17,7 +17,7 @@ fn byte_of(dtype: DType) -> Option<DType> {
     }
 }
 
-/// Each tensor that the claims touch alone, then all of the program.
+/// Returns repairs for each narrow shared tensor that the claims touch, then one for all narrow shared tensors of the program.
 pub(super) fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
     let narrow = |tensor: &TensorId| {
         let info = program.tensor(*tensor);
@@ -36,7 +36,7 @@ pub(super) fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair>
     out
 }
 
-/// The program with a tensor in bytes; nothing where something besides plain copies of whole register tensors uses it.
+/// Changes a tensor to bytes. Returns `None` if an operation other than a plain copy of a whole register tensor uses it.
 pub(super) fn hold(program: &mut TileProgram, tensor: TensorId) -> Option<()> {
     let narrow = program.tensor(tensor).clone();
     let byte = byte_of(narrow.dtype)?;

@@ -1,4 +1,4 @@
-//! `hx layout check`: reference cases of the algebra.
+//! `hx layout check`: answers reference cases of the algebra.
 
 use hx_base::codes;
 use hx_layout::judge::check;

@@ -29,7 +29,7 @@ pub(super) fn run(args: &WhyArgs, output: &Output) -> Result<Exit, Exit> {
     let kernel = kernel(db, file, &args.kernel).map_err(|text| usage(&text))?;
     let instance = instance(db, kernel, args, arch).map_err(|text| usage(&text))?;
     let Some(solved) = Solved::of(db, instance, &args.dim) else {
-        // What is wrong with the file as a whole, and if that is nothing, with this instance.
+        // Report the errors of the file, or if it has none, those of this instance.
         let mut errors = hx_driver::check(db, file, arch, false);
         if !errors.iter().any(|found| found.is_error()) {
             errors = instance_diagnostics(db, instance).clone();
@@ -58,7 +58,7 @@ fn kernel<'db>(db: &'db Database, file: SourceFile, name: &str) -> Result<Kernel
     Err(format!("`{}` has no kernel `{name}`{}", file.path(db), hint(name, &names)))
 }
 
-/// The instance that is asked about: the default one, with what is said of a launch.
+/// Returns the default instance, with the arguments and dimensions that the flags replace.
 fn instance<'db>(
     db: &'db Database,
     kernel: Kernel<'db>,
@@ -101,7 +101,7 @@ fn instance<'db>(
     Ok(instance)
 }
 
-/// The names of dimensions and strides in a parameter's type.
+/// Returns the names of dimensions and strides in a parameter's type.
 fn dims_of(param: &hx_tile::Param) -> BTreeSet<String> {
     let hx_tile::Param::Tensor(tensor) = param else { return BTreeSet::new() };
     let symbols = tensor.shape.iter().chain(&tensor.stride).flat_map(|expr| expr.symbols());

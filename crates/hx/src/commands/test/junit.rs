@@ -1,31 +1,31 @@
-//! The JUnit form of a test run, as build servers read it: one suite for each file, one case for each test.
+//! Formats a test run as JUnit XML, which build servers read: a suite for each file, a case for each test.
 
 use std::fmt::Write as _;
 
-/// One test.
+/// A test with its result.
 pub(super) struct Case {
     /// `path::title[case]`.
     pub name: String,
     pub seconds: f64,
     pub outcome: Outcome,
-    /// Lines that it printed.
+    /// Lines that the test printed.
     pub output: Vec<String>,
 }
 
-/// How it ended.
+/// The result of a test.
 pub(super) enum Outcome {
     Passed,
-    /// With the reason.
+    /// The reason why the test was skipped.
     Skipped(String),
     Failed {
         message: String,
         kind: &'static str,
-        /// The whole report.
+        /// The whole report of the failure.
         text: String,
     },
 }
 
-/// The whole document.
+/// Formats the whole document.
 pub(super) fn document(cases: &[Case]) -> String {
     let mut suites: Vec<(&str, Vec<(&str, &Case)>)> = Vec::new();
     for case in cases {
@@ -89,7 +89,7 @@ fn element(out: &mut String, path: &str, title: &str, case: &Case) {
     *out += "    </testcase>\n";
 }
 
-/// Text for between tags. What XML cannot hold at all is replaced.
+/// Escapes text between tags. Characters that XML cannot contain are replaced.
 fn escaped_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -106,7 +106,7 @@ fn escaped_text(text: &str) -> String {
     out
 }
 
-/// Text for an attribute, where a plain end of line would become a space.
+/// Escapes text in an attribute, where a raw line end would become a space.
 fn escaped(text: &str) -> String {
     escaped_text(text).replace('"', "&quot;").replace('\n', "&#10;").replace('\t', "&#9;")
 }

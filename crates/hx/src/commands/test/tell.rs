@@ -1,4 +1,4 @@
-//! How `hx test` tells what it found: lines for people, objects for programs, or a JUnit file at the end.
+//! Reports of `hx test`: lines for people, JSON objects for programs, or a JUnit file at the end.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use super::{Counts, Loaded};
 use crate::cli::{TestArgs, TestFormat};
 use crate::output::Output;
 
-/// Tells the tests of one run, in their order.
+/// Reports the tests of one run, in order.
 pub(super) struct Teller<'a> {
     pub args: &'a TestArgs,
     pub loaded: &'a Loaded,
     pub output: &'a Output,
-    /// What the JUnit file will hold.
+    /// The cases of the JUnit file.
     pub cases: Vec<junit::Case>,
-    /// What people were told of kernels.
+    /// The kernel errors that people have already seen.
     told: Told,
 }
 
@@ -27,7 +27,7 @@ impl<'a> Teller<'a> {
         Teller { args, loaded, output, cases: Vec::new(), told: Told::default() }
     }
 
-    /// The names alone.
+    /// Prints only the names of tests.
     pub(super) fn list(&self, listing: &Listing) {
         let db = &self.loaded.db;
         let mut text = String::new();
@@ -50,7 +50,7 @@ impl<'a> Teller<'a> {
         self.output.result(&text);
     }
 
-    /// A test that cannot run because its text has errors.
+    /// Reports a test that cannot run because its text has errors.
     pub(super) fn broken(&mut self, name: &str) {
         let reason = "it has errors";
         match self.args.format {
@@ -72,7 +72,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// A test that ran, or was skipped.
+    /// Reports a test that ran or was skipped.
     pub(super) fn case(&mut self, report: &CaseReport, machine: &Machine, options: &TestOptions) {
         let rerun = self.rerun(&report.case.name, machine, options);
         match self.args.format {
@@ -109,7 +109,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// For what other programs read: without colour.
+    /// Returns a renderer without colour, for output that programs read.
     fn renderer(&self) -> Renderer<'_> {
         Renderer::new(&self.loaded.db, hx_report::Config::default())
     }
@@ -167,7 +167,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// The line that runs one test again, the same way.
+    /// Returns the command that runs one test again with the same settings.
     fn rerun(&self, name: &str, machine: &Machine, options: &TestOptions) -> String {
         let quoted = format!("'{}'", name.replace('\'', r"'\''"));
         let target = match self.args.device.target.target {
@@ -183,7 +183,7 @@ impl<'a> Teller<'a> {
         format!("hx test {quoted} --exact --device {device}{target} --seed {seed}{limit}{candidate}")
     }
 
-    /// The end of every run; its last line for people has the three numbers.
+    /// Reports the counts at the end of a run. For people the last line has all three numbers.
     pub(super) fn counts(&mut self, counts: &Counts) {
         let Counts { passed, failed, skipped, .. } = counts;
         let text = match self.args.format {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The findings for a file with that text, each as `line: message`.
+/// Compares the findings for a file with that text, each as `line: message`.
 fn check_text(path: &str, text: &str, expected: &[&str]) {
     let found: Vec<String> = check(path, text)
         .into_iter()
