@@ -33,7 +33,9 @@ test "matmul agrees with the reference" for (m, n, k) in [(64, 64, 16), (128, 19
 }
 
 bench "matmul 4096" {
-    let a = randn(f16, [4096, 4096]);  let b = randn(f16, [4096, 4096]);  let c = empty(f16, [4096, 4096]);
+    let a = randn(f16, [4096, 4096]);
+    let b = randn(f16, [4096, 4096]);
+    let c = empty(f16, [4096, 4096]);
     measure flops 2 * 4096 * 4096 * 4096 { matmul<BM = 128, BN = 128, BK = 32>(a, b, c) }
     baseline cublas::gemm(a, b.T, c)
 }

@@ -1,12 +1,6 @@
-//! The project's own `.hx` files are laid out as `hx fmt` lays them out.
+//! The project's own `.hx` files are formatted with `hx fmt`.
 
 use crate::support::{Sandbox, root};
-
-/// Files that stay as they are, each with the reason.
-const EXEMPT: &[(&str, &str)] = &[(
-    "std/matmul.hx",
-    "it is the kernel of the language's first page, word for word, which puts three `let` on one line",
-)];
 
 #[test]
 fn our_files_are_formatted() {
@@ -16,12 +10,8 @@ fn our_files_are_formatted() {
         .output()
         .expect("the command starts");
     let listed = String::from_utf8_lossy(&output.stdout);
-    let wrong: Vec<&str> =
-        listed.lines().filter(|file| !EXEMPT.iter().any(|(name, _)| name == file)).collect();
+    let wrong: Vec<&str> = listed.lines().collect();
     assert!(wrong.is_empty(), "`hx fmt` would change {wrong:?}");
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!told.contains("error"), "{told}");
-    for (name, reason) in EXEMPT {
-        assert!(listed.lines().any(|file| file == *name), "`{name}` needs no exemption any more: {reason}");
-    }
 }

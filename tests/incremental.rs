@@ -1,5 +1,5 @@
-//! Edits of a file with the shipped matmul and a second kernel, in the real database: what runs again when everything about the
-//! file is asked anew, and what stays the same. Each query by itself is tested where it lives.
+//! Edits of a file with the shipped matmul and a second kernel, in the real database: which queries run again when all answers
+//! about the file are requested, and which answers stay the same. Each query has its own tests in its crate.
 
 use std::sync::Arc;
 
@@ -22,24 +22,24 @@ kernel twice(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
 }
 ";
 
-/// What an edit must not run without need: inference and everything behind it.
+/// The queries that an unrelated edit must not run again: type inference and all later stages.
 const COUNTED: [&str; 6] =
     ["infer_body", "tile_program", "solution", "thread_program", "synchronization", "cuda_source"];
 
-/// Asks for everything about a file: its diagnostics, and the CUDA text and the cache key of each kernel.
+/// Requests all answers about a file: its diagnostics, and the CUDA text and the cache key of each kernel.
 fn ask(db: &Database, file: hx_base::SourceFile) -> Vec<(String, String)> {
     let found = check_file(db, file, Arch::Sm90a);
     assert!(!found.iter().any(|found| found.is_error()), "{found:?}");
     let texts = file_items(db, file).kernels().map(|kernel| {
         let instance = default_instance(db, kernel, Arch::Sm90a).expect("every parameter has a default");
         let source = cuda_source(db, instance).as_ref().expect("the kernel has CUDA text");
-        let job = CompileJob::new(source.text.clone(), format!("{}.cu", source.symbol), Arch::Sm90a.name());
+        let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, Arch::Sm90a.name());
         (source.text.clone(), Cache::key(&job, &hx_worker::CompilerId::of_bytes(b"13.0")))
     });
     texts.collect()
 }
 
-/// Asks, edits, asks again: how often the counted queries ran, and the answers before and after.
+/// Requests the answers, edits, and requests them again. Compares the counts of the counted queries, and returns both answers.
 fn check(edit: impl FnOnce(&str) -> String, expected: Expect) -> [Vec<(String, String)>; 2] {
     let log = EventLog::default();
     let mut db = Database::with_events(Arc::new(MemorySystem::default()), Some(log.callback()));
@@ -64,7 +64,7 @@ fn whitespace_infers_nothing() {
     assert!(before == after);
 }
 
-/// The CUDA text names lines of the kernel, so a line more within it is written anew, from the same thread program.
+/// The CUDA text contains lines of the kernel, so an added line inside the kernel rewrites it, from the same thread program.
 #[test]
 fn a_line_more_within_a_kernel_solves_nothing() {
     let edit = |text: &str| text.replace("gemm(rc, ra, rb);", "gemm(rc, ra,\n            rb);");
@@ -98,7 +98,7 @@ fn an_edited_body_solves_its_kernel_alone() {
     assert!(before[1] != after[1]);
 }
 
-/// What is inferred are the new items.
+/// Only the new items are inferred.
 #[test]
 fn an_item_added_above_solves_nothing() {
     let edit = |text: &str| format!("const A = 1;\n\nfn f(x: f32) -> f32 {{\n    x + 1.0\n}}\n\n{text}");
@@ -130,7 +130,7 @@ fn an_edited_test_solves_nothing() {
 
 #[test]
 fn a_broken_item_beside_solves_nothing() {
-    // The file has an error now, so only the kernels are asked for.
+    // The file has an error now, so request only the answers about kernels.
     let log = EventLog::default();
     let mut db = Database::with_events(Arc::new(MemorySystem::default()), Some(log.callback()));
     let file = db.set_overlay("a.hx", MATMUL);

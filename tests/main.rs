@@ -1,10 +1,11 @@
 //! Suites that cross crates: from `.hx` text to results, and the command line from outside.
 //!
-//! What a test lacks on this machine is said as `skipped: NAME: REASON`; `HX_REQUIRE_NVRTC=1` makes an absent CUDA compiler a
-//! failure. Random data depend on `HX_TEST_SEED`, which every failure names.
+//! A test that lacks something on this machine prints `skipped: NAME: REASON`; with `HX_REQUIRE_NVRTC=1` a missing CUDA compiler
+//! is a failure. Random data depend on `HX_TEST_SEED`, which every failure names.
 
 mod bad_input;
 mod editors;
+mod emitted;
 mod formatted;
 mod fuzz;
 mod gpu;
@@ -19,6 +20,7 @@ mod printing;
 mod projects;
 mod random_programs;
 mod real_input;
+mod registers;
 mod repl;
 mod road;
 mod standard_library;

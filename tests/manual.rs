@@ -1,11 +1,10 @@
-//! README and book say what is so: their code is checked, their commands are run, their pages about codes are those of the
-//! compiler.
+//! README and book are correct: their code is checked, their commands are run, and their pages about codes are the compiler's.
 //!
-//! Blocks: ```` ```hx ```` has no error; ```` ```hx,fails=HX0203 ```` has that finding; ```` ```console ```` holds commands
-//! behind `$` and what each of them prints. `UPDATE_EXPECT=1` writes the outputs and the generated pages anew.
+//! Blocks: ```` ```hx ```` has no errors; ```` ```hx,fails=HX0203 ```` has that diagnostic; ```` ```console ```` has commands
+//! after `$` and their outputs. `UPDATE_EXPECT=1` rewrites the outputs and the generated pages.
 //!
-//! A page may have a folder of its own: `` ```hx,file=NAME `` writes a file there, where the commands behind it run.
-//! `` ```repl `` holds entries behind `hx>` and what each of them shows; those of a page are one session.
+//! A page may have its own folder: `` ```hx,file=NAME `` writes a file there, and the commands after it run there. `` ```repl ``
+//! has entries after `hx>` and their outputs; the entries of a page form one session.
 
 mod functions;
 mod prompt;
@@ -33,10 +32,7 @@ const FAMILIES: &[(&str, &str, &str)] = &[
     ("HX06", "host", "Host and launch"),
 ];
 
-/// How the page of a code begins that nothing reports; the index says it too.
-const APART: &[&str] = &["Not reported yet", "Shown by `hx layout why`"];
-
-/// README and every page of the book that a person wrote.
+/// Returns the README and every handwritten page of the book.
 pub(crate) fn pages() -> Vec<PathBuf> {
     let mut pages = vec![root().join("README.md")];
     let mut folders = vec![root().join("book/src")];
@@ -54,10 +50,10 @@ pub(crate) fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// A fenced block.
+/// A fenced block of a page.
 pub(crate) struct Block {
     pub(crate) tag: String,
-    /// The line of its first line, counted from 1.
+    /// Number of the block's first line, from 1.
     line: usize,
     text: String,
 }
@@ -79,7 +75,7 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// The text of an `hx` block, with mdBook's inclusion of a file resolved.
+/// Returns the text of an `hx` block, with mdBook's file inclusion resolved.
 pub(crate) fn source(page: &Path, block: &Block) -> String {
     let included = block.text.trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}"));
     included.map_or_else(|| block.text.clone(), |path| read(&page.with_file_name(path)))
@@ -124,8 +120,8 @@ fn code_is_checked() {
     assert!(count > 10, "only {count} blocks were found");
 }
 
-/// Runs what stands behind `$` in the root of the project. What differs from machine to machine is not compared: times, and which
-/// device was found.
+/// Runs the commands after `$` in the project's root. Differences between machines (times, the device that was found) are not
+/// compared.
 #[test]
 fn commands_print_what_the_manual_shows() {
     for page in pages() {
@@ -134,7 +130,7 @@ fn commands_print_what_the_manual_shows() {
         let has_files = |block: &Block| block.tag.contains(",file=") || block.tag == "repl";
         let own = all.iter().any(has_files).then(Sandbox::new);
         let mut prompt = None;
-        // What stands before the next block stays as it is.
+        // The text up to the next block stays as it is.
         let (mut new, mut rest) = (String::new(), old.as_str());
         for block in &all {
             let at =
@@ -176,11 +172,11 @@ fn session(page: &Path, shown: &str, own: Option<&Sandbox>) -> String {
     text
 }
 
-/// What a command prints, line by line as the manual shows it where the two mean the same.
+/// Returns the output of a command. A line that matches the shown one keeps its shown form.
 fn printed(command: &str, shown: &[&str], own: Option<&Sandbox>) -> String {
     let args = command.strip_prefix("cargo run -q -- ").or_else(|| command.strip_prefix("hx "));
     let args = args.unwrap_or_else(|| panic!("`{command}` is no command of hx"));
-    // Every second part stands in quotes.
+    // Every second part is quoted.
     let parts = args.split('\'').enumerate();
     let args: Vec<&str> = parts
         .flat_map(|(at, part)| if at % 2 == 1 { vec![part] } else { part.split_whitespace().collect() })
@@ -194,7 +190,7 @@ fn printed(command: &str, shown: &[&str], own: Option<&Sandbox>) -> String {
     as_shown(&said, shown)
 }
 
-/// The lines of a text as the manual shows them, where the two mean the same.
+/// Returns the lines of a text, each in its shown form if both match.
 fn as_shown(said: &str, shown: &[&str]) -> String {
     let mut text = String::new();
     for (at, line) in said.lines().enumerate() {
@@ -207,7 +203,7 @@ fn as_shown(said: &str, shown: &[&str]) -> String {
     text
 }
 
-/// The part of a line that is the same on every machine.
+/// Returns the part of a line that is the same on every machine.
 fn stable(line: &str) -> &str {
     if line.starts_with("device: ") {
         return "device: ";
@@ -226,7 +222,7 @@ fn the_readme_shows_the_kernel_as_it_is_shipped() {
     assert!(readme.contains(shipped[..end].trim_end()), "README.md shows another kernel than std/matmul.hx");
 }
 
-/// The pages about codes come from the compiler; `cargo xtask book` writes them.
+/// The compiler generates the pages about codes; `cargo xtask book` writes them.
 #[test]
 fn pages_about_codes_are_fresh() {
     let folder = root().join("book/src/diagnostics");
@@ -243,8 +239,7 @@ fn pages_about_codes_are_fresh() {
         for code in hx_base::all_codes().filter(|code| code.id.starts_with(prefix)) {
             let severity = code.severity.as_str();
             let explanation = code.explanation();
-            let apart = APART.iter().find(|apart| explanation.starts_with(**apart));
-            let apart = apart.map_or_else(String::new, |apart| format!(" ({})", lower_first(apart)));
+            let apart = code.status.aside();
             let _ = writeln!(
                 index,
                 "| [{id}]({page}.md#{anchor}) | {} | {severity} | {}{apart} |",
@@ -265,22 +260,17 @@ fn pages_about_codes_are_fresh() {
     assert!(covered, "a code is of no family");
 }
 
-fn lower_first(text: &str) -> String {
-    let (first, rest) = text.split_at(1);
-    first.to_ascii_lowercase() + rest
-}
-
 fn heading(code: &hx_base::Code) -> String {
     format!("{}: {}", code.id, code.name)
 }
 
-/// The name that a heading gets as the target of links, from mdBook and from others.
+/// Returns the link target of a heading, as mdBook and others make it.
 fn slug(heading: &str) -> String {
     let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
     kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
 }
 
-/// Every page can be reached, and every link leads somewhere.
+/// Every page is reachable, and every link has a target.
 #[test]
 fn links_lead_somewhere() {
     let source = root().join("book/src");
@@ -314,7 +304,7 @@ fn links_lead_somewhere() {
     assert!(missing.is_empty(), "SUMMARY.md leaves out {missing:?}");
 }
 
-/// The page that maps the crates has all of them.
+/// The architecture page lists every crate.
 #[test]
 fn the_architecture_page_maps_every_crate() {
     let page = read(&root().join("book/src/contributing/architecture.md"));
@@ -326,7 +316,7 @@ fn the_architecture_page_maps_every_crate() {
     }
 }
 
-/// The page of the standard library has every kernel of it.
+/// The page of the standard library lists every kernel.
 #[test]
 fn the_page_of_the_standard_library_has_every_kernel() {
     let page = read(&root().join("book/src/standard-library.md"));
@@ -344,7 +334,7 @@ fn the_page_of_the_standard_library_has_every_kernel() {
     }
 }
 
-/// The page of the command line names every flag.
+/// The page of the command line lists every flag.
 #[test]
 fn the_command_line_page_has_every_flag() {
     let page = read(&root().join("book/src/cli.md"));
@@ -352,7 +342,7 @@ fn the_command_line_page_has_every_flag() {
     while let Some(verb) = verbs.pop() {
         let args: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
         let help = Sandbox::new().run(&args).stdout;
-        // A verb may have verbs of its own.
+        // A verb may have subcommands.
         let listed =
             help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
         for name in listed.filter_map(|line| line.split_whitespace().next()) {

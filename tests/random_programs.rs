@@ -1,18 +1,22 @@
-//! Random tile programs agree with a reference: a kernel of loads, products, reductions, casts, transposes and the rest is
-//! compiled, its layouts are verified, and what it computes on the simulator is compared with the same on whole tensors, in
-//! f64. All elements are small integers, so the comparison is exact.
+//! Random tile programs agree with a reference. A kernel of loads, products, reductions, casts, transposes and more is compiled
+//! and its layouts are verified. Its results on the simulator are compared with those of the same program on whole tensors, in
+//! f64. All elements are integers that f64 holds, so the comparison is exact. A program that divides by 0 must be reported.
 //!
 //! A kernel and its reference are one `.hx` file, so `cargo xtask programs --out FOLDER` writes them for `hx test` on a GPU.
-//! `HX_RANDOM_PROGRAMS=N` runs more of them, `HX_RANDOM_SEED=S` others. Start at `draw.rs` for what is drawn, then `write.rs`.
+//! `HX_RANDOM_PROGRAMS=N` runs N programs, `HX_RANDOM_SEED=S` others. Start at `draw.rs`, which draws programs, then read
+//! `write.rs`.
 
 mod draw;
+mod draw_integers;
 mod draw_more;
 mod draw_rows;
 mod draw_slices;
+mod integers;
 mod judge;
 mod program;
 mod shrink;
 mod write;
+mod write_integers;
 mod write_more;
 mod write_products;
 mod write_slices;
@@ -30,24 +34,25 @@ use judge::{Fault, judge};
 use program::Program;
 use write::{PARTS, write};
 
-/// How many programs a test run tries.
+/// Number of programs that a test run tries.
 const COUNT: u64 = 150;
 
-/// From so many programs on, each row of the catalogue has to occur, and so often.
+/// A run of at least [`MANY`] programs must contain each row of the catalogue, and each draw of integers, at least [`OFTEN`]
+/// times.
 const MANY: u64 = 3000;
 const OFTEN: u64 = 10;
 
-/// Rows that no program of the language can ask for, by the beginning of their names, with the reason.
+/// Rows that no program of the language can request, by prefixes of their names, with the reason.
 const BEYOND: &[(&[&str], &str)] = &[(
     &["And.i", "And.u", "Or.i", "Or.u", "Xor.", "Shl.", "Shr."],
     "the language has no operators on the bits of a tile",
 )];
 
-/// Programs of a hundred that the solver may refuse: pins that contradict each other, and packed elements that other threads ask for
-/// one by one. Of 3000 they are 9.
+/// Number of programs in a hundred that the solver may refuse: pins that contradict each other, and packed elements that other
+/// threads read one by one. In a run of 3000 there are 9.
 const REFUSED: u64 = 1;
 
-/// A program that takes longer hangs. Most take a tenth of a second; the rest is for slow and busy machines.
+/// Time limit of one program. Most take a tenth of a second; the margin is for slow and busy machines.
 const LIMIT: Duration = Duration::from_secs(120);
 
 fn given(name: &str) -> Option<u64> {
@@ -62,15 +67,16 @@ struct Failure {
     fault: Fault,
 }
 
-/// What a run saw.
+/// The results and counts of a run.
 #[derive(Default)]
 struct Seen {
     failures: Vec<Failure>,
-    /// Programs that use a part of the language, or a row of the catalogue.
+    /// Number of programs that use a part of the language, a row of the catalogue, or one of [`integers::draws`].
     parts: BTreeMap<&'static str, u64>,
     rows: BTreeMap<String, u64>,
+    draws: BTreeMap<String, u64>,
     slowest: (Duration, u64),
-    /// Kinds of refusals, with the programs.
+    /// Kinds of refusals, each with its programs.
     refused: BTreeMap<String, Vec<u64>>,
 }
 
@@ -99,17 +105,20 @@ fn random_programs_agree() {
         assert!(rare.is_empty(), "in less than 5 % of the programs: {rare:?}");
     }
     if count >= MANY {
-        let times = |row: &String| seen.rows.get(row).copied().unwrap_or(0);
-        let seldom: Vec<_> = rows_within_reach()
-            .into_iter()
-            .filter(|row| times(row) < OFTEN)
-            .map(|row| (times(&row), row))
-            .collect();
-        assert!(seldom.is_empty(), "rows of the catalogue in less than {OFTEN} programs: {seldom:?}");
+        let rows = too_few(rows_within_reach(), &seen.rows);
+        assert!(rows.is_empty(), "rows of the catalogue in less than {OFTEN} programs: {rows:?}");
+        let draws = too_few(integers::draws(), &seen.draws);
+        assert!(draws.is_empty(), "computed with integers in less than {OFTEN} programs: {draws:?}");
     }
 }
 
-/// Every row of the catalogue by its name.
+/// Returns the names that occurred in fewer than [`OFTEN`] programs, with their counts.
+fn too_few(wanted: BTreeSet<String>, seen: &BTreeMap<String, u64>) -> Vec<(u64, String)> {
+    let counted = wanted.into_iter().map(|name| (seen.get(&name).copied().unwrap_or(0), name));
+    counted.filter(|(count, _)| *count < OFTEN).collect()
+}
+
+/// Returns the name of every row of the catalogue.
 fn rows() -> BTreeSet<String> {
     let all = catalogue();
     let names = all.copies.iter().map(|r| r.name.clone()).chain(all.gemms.iter().map(|r| r.name.clone()));
@@ -119,14 +128,14 @@ fn rows() -> BTreeSet<String> {
     names.chain(all.computes.iter().map(|r| format!("{}.{}", r.operator, r.dtype))).collect()
 }
 
-/// Those that a program of the language can ask for.
+/// Returns the rows that a program of the language can request.
 fn rows_within_reach() -> BTreeSet<String> {
     let is_beyond =
         |name: &String| BEYOND.iter().any(|(heads, _)| heads.iter().any(|head| name.starts_with(head)));
     rows().into_iter().filter(|name| !is_beyond(name)).collect()
 }
 
-/// The same seed and number give the same program.
+/// Equal seeds and numbers give equal programs.
 #[test]
 fn programs_are_repeatable() {
     for case in 0..20 {
@@ -135,10 +144,10 @@ fn programs_are_repeatable() {
     }
 }
 
-/// Programs whose candidates are compared with the choice.
+/// Number of programs whose candidates are compared with the chosen solution.
 const COMPARED: u64 = 24;
 
-/// No candidate that is listed is estimated to take fewer cycles than the solution that was chosen.
+/// The chosen solution has the fewest estimated cycles of all listed candidates.
 #[test]
 fn the_choice_is_the_cheapest_candidate() {
     let count = given("HX_RANDOM_CANDIDATES").unwrap_or(COMPARED);
@@ -155,14 +164,14 @@ fn the_choice_is_the_cheapest_candidate() {
     assert!(compared > count as usize, "{compared} candidates of {count} programs");
 }
 
-/// A program that fails is made smaller as long as it fails.
+/// A failing program is shrunk while it keeps failing.
 #[test]
 fn failures_become_small() {
     let program = draw::program(1, 3);
     let has = |program: &Program| write(program).text.contains("sum(");
     let with_sum = (0..200).map(|case| draw::program(1, case)).find(has).unwrap_or(program);
     let small = shrink::shrink(&with_sum, has);
-    // A load, the sum, and perhaps a conversion between them.
+    // The rest is a load, the sum, and perhaps a conversion between them.
     assert!(has(&small) && small.kept().count() <= 3, "{}", write(&small).text);
 }
 
@@ -198,7 +207,7 @@ fn run(seed: u64, first: u64, count: u64) -> Seen {
                     let program = draw::program(seed, case);
                     let written = write(&program);
                     let judged = judge(&written, limit);
-                    // Refusals are shown in full only where they are asked for.
+                    // Refusals are shown in full only for a single requested program.
                     let (refused, fault) = match judged.fault {
                         Some(fault) if fault.is_refusal() && one.is_none() => (Some(fault.kind), None),
                         fault => (None, fault),
@@ -208,6 +217,7 @@ fn run(seed: u64, first: u64, count: u64) -> Seen {
                     refused.into_iter().for_each(|kind| seen.refused.entry(kind).or_default().push(case));
                     written.parts.iter().for_each(|part| *seen.parts.entry(part).or_default() += 1);
                     judged.rows.into_iter().for_each(|row| *seen.rows.entry(row).or_default() += 1);
+                    written.draws.into_iter().for_each(|name| *seen.draws.entry(name).or_default() += 1);
                     seen.slowest = seen.slowest.max((judged.time, case));
                     if let Some(failure) = &failure {
                         say(&format!("case {case}: {}", failure.fault.kind));
@@ -231,7 +241,7 @@ fn smallest(case: u64, program: &Program, fault: Fault, limit: Duration) -> Fail
         tries -= 1;
         tries > 0 && judge(&write(program), limit).fault.is_some_and(|found| found.kind == fault.kind)
     };
-    // What does not end is left as it is: each try leaves a busy thread behind.
+    // Do not shrink a program that hangs: each try would leave a busy thread behind.
     let small = if fault.kind == "does not end" { program.clone() } else { shrink::shrink(program, fails) };
     let written = write(&small);
     let fault = judge(&written, limit).fault.unwrap_or(fault);
@@ -247,7 +257,7 @@ fn report(seen: &Seen, seed: u64) -> String {
     text
 }
 
-/// How often each part of the language and each row of the catalogue occurred.
+/// Formats the counts of each part of the language and of each row of the catalogue.
 fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
     let (time, case) = seen.slowest;
     let mut text = format!("random programs: {count} from seed {seed}, {} failures", seen.failures.len());
@@ -275,6 +285,17 @@ fn coverage(seen: &Seen, seed: u64, count: u64) -> String {
             names.len(),
             seldom.join(", "),
             never.join(", ")
+        );
+        let draws: Vec<String> = too_few(integers::draws(), &seen.draws)
+            .into_iter()
+            .map(|(n, name)| format!("{name} {n}"))
+            .collect();
+        let of = integers::draws().len();
+        let _ = writeln!(
+            text,
+            "integers: {} of {of} draws at least ten times; seldom: {}",
+            of - draws.len(),
+            draws.join(", ")
         );
         for (heads, reason) in BEYOND {
             let those = names.iter().filter(|name| heads.iter().any(|head| name.starts_with(head)));

@@ -1,4 +1,4 @@
-//! Sessions of `hx repl`: scripts through pipes here, sessions at a terminal in `terminal`.
+//! Sessions of `hx repl`: scripts through pipes are here, sessions in a terminal are in `terminal`.
 
 mod latency;
 #[cfg(unix)]
@@ -18,7 +18,7 @@ pub(crate) fn script(sandbox: &Sandbox, args: &[&str], text: &str) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    // A script that ends early leaves the rest unread.
+    // A script that ends early leaves the rest of its input unread, so this write may fail.
     let _ = stdin.write_all(text.as_bytes());
     drop(stdin);
     let output = child.wait_with_output().expect("it ends");
@@ -26,7 +26,7 @@ pub(crate) fn script(sandbox: &Sandbox, args: &[&str], text: &str) -> Ran {
     Ran { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// What a script says and how it ends.
+/// Compares the output and the exit code of a script.
 fn check(args: &[&str], text: &str, expect: Expect) {
     let ran = script(&Sandbox::new(), args, text);
     let stderr = ran.stderr.lines().map(|line| format!("! {line}\n")).collect::<String>();
@@ -151,7 +151,7 @@ fn a_script_ends_at_its_first_failure() {
     );
 }
 
-/// What a failed entry bound or wrote is not there afterwards.
+/// A failed entry leaves no bindings, and undoes its writes.
 #[test]
 fn a_failed_entry_changes_nothing() {
     check(
@@ -189,7 +189,7 @@ fn a_failed_entry_changes_nothing() {
     );
 }
 
-/// Whoever uses a definition that is replaced is entered again, and nobody else.
+/// A redefinition enters exactly the definitions that depend on it again.
 #[test]
 fn redefinition_reaches_what_depends_on_it() {
     check(
@@ -250,6 +250,63 @@ fn redefinition_reaches_what_depends_on_it() {
     );
 }
 
+/// No code that reaches an error runs: not through a module, a function that a kernel calls, a constant, or a definition that was
+/// valid until a redefinition. Other code still runs.
+#[test]
+fn nothing_with_an_error_is_run() {
+    let kernel = |name: &str, value: &str| {
+        format!(
+            "kernel {name}(y: mut f32[m]) grid [1] threads 32 {{\n    let t = load(tile(y, [32])[.., 0]);\n    copy(t + {value}, tile(y, [32])[.., 0]);\n}}\n"
+        )
+    };
+    let sandbox = Sandbox::new();
+    let module = format!(
+        "fn good(x: f32) -> f32 {{\n    x\n}}\nfn bad(x: f32) -> f32 {{\n    x + missing\n}}\nconst ONE = 1;\nconst BAD: f32 = missing;\n{}{}{}",
+        kernel("calls_good", "good(1.0)"),
+        kernel("calls_bad", "bad(1.0)"),
+        kernel("uses_constant", "BAD"),
+    );
+    sandbox.write("module.hx", module.as_bytes());
+    let ran = script(
+        &sandbox,
+        &["--keep-going", "--message-format", "short"],
+        &format!(
+            "use module::calls_good;\nuse module::calls_bad;\nuse module::uses_constant;\nuse module::BAD;\nuse module::bad;\n\
+             let y = zeros(f32, [32]);\n\
+             calls_good(y)\ny[0]\ncalls_bad(y)\nuses_constant(y)\nprint(BAD)\n\
+             {}own(y)\n\
+             fn step(x: f32) -> f32 {{ x }}\n{}steps(y)\ny[0]\n\
+             fn step(x: f32, z: f32) -> f32 {{ x + z }}\nsteps(y)\n\
+             const N = 32;\n{}counts(y)\ny[0]\nconst N = (32, 1);\ncounts(y)\n\
+             fn round(x: f32) -> f32 {{ round(x) }}\n\
+             y[0]\n",
+            kernel("own", "bad(1.0)"),
+            kernel("steps", "step(1.0)"),
+            kernel("counts", "cast(N / 32, f32)"),
+        ),
+    );
+    ran.check(expect![[r#"
+        exit 1
+        --- stdout
+        1.0
+        2.0
+        4.0
+        5.0
+        --- stderr
+        device: simulator (sm_90a)
+        cell 9:1:1: error[HX0101]: `calls_bad` cannot be used, because of an error in `module.hx`
+        cell 9:1:1: error[HX0101]: `uses_constant` cannot be used, because of an error in `module.hx`
+        cell 9:1:7: error[HX0101]: `BAD` cannot be used, because of an error in `module.hx`
+        cell 9:3:14: error[HX0101]: `bad` cannot be used, because of an error in `module.hx`
+        cell 9:1:1: error[HX0101]: nothing in scope is called `own`
+        cell 14:3:14: error[HX0222]: `step` lacks the argument `z`
+        `steps` keeps the definition from before, as the new one does not fit
+        cell 20:3:19: error[HX0218]: `/` has no meaning between a tuple of 2 and an integer
+        `counts` keeps the definition from before, as the new one does not fit
+        cell 21:1:27: error[HX0108]: `round` calls itself
+    "#]]);
+}
+
 #[test]
 fn commands_answer() {
     check(
@@ -297,7 +354,7 @@ fn commands_answer() {
 
             c[m, n] = a[m, k] · b[n, k]ᵀ, one output tile per block (Fig. 15 of the CGO paper).
 
-            128 threads · 8 KiB shared · about 72 registers (estimated) · at most 16 blocks a multiprocessor
+            128 threads · 8 KiB shared · about 64 registers (estimated)
 
             sm_90a, assuming `BK = 16`, `BM = 64`, `BN = 64`, all dimensions and strides multiples of 16
 
@@ -408,7 +465,7 @@ fn layouts_of_kernels_are_drawn_and_explained() {
     );
 }
 
-/// A session has no flags: what is missing is written behind the name.
+/// A session has no flags, so the message asks for the parameter after the kernel's name.
 #[test]
 fn a_kernel_without_a_default_instance_asks_for_its_parameter() {
     check(
@@ -430,7 +487,7 @@ fn a_kernel_without_a_default_instance_asks_for_its_parameter() {
     );
 }
 
-/// `_` means nothing in a file: what it stood for has a name there.
+/// In a file `_` has no meaning, so a saved session gives the value a name.
 #[test]
 fn the_last_value_is_saved_with_a_name() {
     let sandbox = Sandbox::new();
@@ -457,7 +514,7 @@ fn the_last_value_is_saved_with_a_name() {
     assert_eq!((again.code, again.stdout.lines().last()), (0, Some("8")), "{}", again.stderr);
 }
 
-/// What was typed becomes a file that `hx run` runs, and files come back.
+/// A saved session is a file that `hx run` runs, and that can be loaded again.
 #[test]
 fn sessions_are_saved_and_files_loaded() {
     let sandbox = Sandbox::new();
@@ -479,7 +536,7 @@ fn sessions_are_saved_and_files_loaded() {
     let ran = sandbox.run_with(&["run", "s.hx"], &[("HX_DEVICE", "sim")]);
     assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("24")), "{}", ran.stderr);
 
-    // What a loaded file gave is brought in by a path where one leads to it.
+    // A name from a loaded file is imported with a `use`, if a path leads to the file.
     sandbox.write("lib.hx", b"const SIDE = 6;\nfn unused(x: f32) -> f32 { x }\n");
     let ran = script(&sandbox, &[], ":load lib.hx\nlet c = SIDE * 2\nprint(c)\n:save with.hx\n");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -488,7 +545,7 @@ fn sessions_are_saved_and_files_loaded() {
     let ran = sandbox.run_with(&["run", "with.hx"], &[("HX_DEVICE", "sim")]);
     assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("12")), "{}", ran.stderr);
 
-    // What the loaded file had brought in is brought in again, whichever folder the session is saved in.
+    // The imports of a loaded file are imported as well, whichever folder the session is saved in.
     sandbox.write("lib.hx", b"const SIDE = 6;\nconst TOP = 2;\n");
     sandbox.write(
         "deep/within/k.hx",
@@ -507,13 +564,13 @@ fn sessions_are_saved_and_files_loaded() {
         let ran = sandbox.run_with(&["run", path], &[("HX_DEVICE", "sim")]);
         assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("44")), "{path}: {}", ran.stderr);
     }
-    // A name of two files is that of the one that was loaded last.
+    // If two loaded files define a name, the one that was loaded last counts.
     sandbox.write("again.hx", b"const SIDE = 7;\n");
     let ran = script(&sandbox, &[], ":load lib.hx\n:load again.hx\nprint(SIDE)\n:save last.hx\n");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let ran = sandbox.run_with(&["run", "last.hx"], &[("HX_DEVICE", "sim")]);
     assert_eq!((ran.code, ran.stdout.lines().last()), (0, Some("7")), "{}", ran.stderr);
-    // To a folder whose name is no word no path leads: that is said, and the file lacks it.
+    // No `use` can name a folder whose name is not an identifier: the command reports this, and the file lacks the name.
     sandbox.write("my-lib/k.hx", b"const SIDE = 8;\n");
     let ran = script(&sandbox, &[], ":load my-lib/k.hx\nprint(SIDE)\n:save lacks.hx\n");
     assert_eq!(ran.code, 1, "{}", ran.stderr);
@@ -547,27 +604,27 @@ fn sessions_are_saved_and_files_loaded() {
     .assert_eq(&format!("{}---\n{}", without_times(&ran.stdout), ran.stderr));
 }
 
-/// The lines without the times of tests.
+/// Removes the times of tests from lines.
 fn without_times(text: &str) -> String {
     let line = |line: &str| line.split(" ... ok (").next().unwrap_or_default().to_owned() + "\n";
     text.lines().map(line).collect()
 }
 
-/// A kernel that never ends is stopped by the time limit, and the session goes on.
+/// The time limit stops a kernel that never ends, and the session continues.
 #[test]
 fn an_endless_kernel_is_stopped() {
     let ran = script(
         &Sandbox::new(),
-        &["--keep-going", "--timeout", "0.05"],
+        &["--keep-going", "--timeout", "2"],
         "let a = 41\n\
          kernel spin(c: mut f32[m]) grid [1] threads 32 {\n\
              let i = 0;\n\
-             while i >= 0 { i = i + 1; }\n\
-             let r = register_tensor(f32, [32]);\n\
+             let r = register_tensor(f32, [4096]);\n\
              fill(r, 1.0);\n\
-             copy(r, tile(c, [32])[.., 0]);\n\
+             while i >= 0 { i = i + 1; r = r * 1.5; }\n\
+             copy(r, tile(c, [4096])[.., 0]);\n\
          }\n\
-         let o = empty(f32, [32])\n\
+         let o = empty(f32, [4096])\n\
          spin(o)\n\
          a + 1\n",
     );
@@ -587,7 +644,7 @@ fn an_endless_kernel_is_stopped() {
     .assert_eq(&format!("{}---\n{}", ran.stdout, ran.stderr));
 }
 
-/// Findings are written as everywhere: one line each, or objects on stdout, where remarks are left out.
+/// Diagnostics have the usual formats: one line each, or objects on stdout, where remarks are left out.
 #[test]
 fn message_formats() {
     let text = "1 + 1\n:load nowhere.hx\nlet n: i8 = missing\n";

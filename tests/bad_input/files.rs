@@ -1,10 +1,10 @@
-//! Files that are not there, are something else, or hold something else.
+//! Files that are missing, are not regular files, or have the wrong content.
 
 use expect_test::{Expect, expect};
 
 use crate::support::Sandbox;
 
-/// `load("x.npy")` of a file with these bytes.
+/// Runs `load("x.npy")` on a file with these bytes.
 fn check_load(bytes: &[u8], expected: Expect) {
     let sandbox = Sandbox::with("a.hx", "main { print(load(args[0])); }\n");
     sandbox.write("x.npy", bytes);
@@ -13,7 +13,7 @@ fn check_load(bytes: &[u8], expected: Expect) {
         .check(expected);
 }
 
-/// The bytes of a version-1 `.npy` file.
+/// Returns the bytes of a version-1 `.npy` file.
 fn npy(header: &str, data: &[u8]) -> Vec<u8> {
     let mut header = header.to_owned();
     while !(10 + header.len() + 1).is_multiple_of(64) {
@@ -255,7 +255,7 @@ fn a_place_that_cannot_be_written() {
         exit 1
         --- stderr
         device: simulator (sm_90a)
-        a.hx:1:8: error[HX0627]: cannot write `a.hx/x.npy`: Not a directory (os error 20)
+        a.hx:1:8: error[HX0627]: cannot write `a.hx/x.npy`: not a directory
         1 error
     "#]]);
     run(".").check(expect![[r#"

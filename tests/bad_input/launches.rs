@@ -1,12 +1,13 @@
-//! Launches that cannot be: wrong arguments, broken requirements, and faults that the simulator finds.
+//! Invalid launches: wrong arguments, violated requirements, and faults that the simulator finds.
 
 use expect_test::expect;
 
 use super::{MATMUL, check, check_main};
+use crate::support::Sandbox;
 
 const CALL: &str = "    matmul(a, b, c);\n}\n";
 
-/// `main` with the three tensors of a matmul.
+/// Returns a `main` with the three tensors of a matmul.
 fn main_with(a: &str, b: &str, c: &str) -> String {
     format!(
         "use std::matmul::matmul;\n\nmain {{\n    let a = {a};\n    let b = {b};\n    let c = {c};\n{CALL}"
@@ -291,7 +292,7 @@ fn a_parameter_that_nothing_fixes() {
     );
 }
 
-/// Two blocks write the same elements.
+/// Two blocks write the same elements, which is a race.
 #[test]
 fn blocks_that_race() {
     let text = "kernel k(x: f32[m], y: mut f32[n]) grid [2] threads 32 {
@@ -367,7 +368,7 @@ fn shared_memory_that_nothing_wrote() {
     );
 }
 
-/// One wrong constant in the kernel: the report shows where and in which pattern.
+/// The kernel has one wrong constant: the report shows where the result differs, and in which pattern.
 #[test]
 fn a_result_that_is_not_close() {
     let wrong = MATMUL.replace("fill(rc, 0.0)", "fill(rc, 1.0)");
@@ -550,7 +551,7 @@ fn host_values() {
     );
 }
 
-/// What a kernel writes must be held by something.
+/// A tensor that the kernel writes must be bound to a name, or the result is lost.
 #[test]
 fn a_result_that_is_lost() {
     check_main(
@@ -569,20 +570,20 @@ fn a_result_that_is_lost() {
 #[test]
 fn a_program_that_never_ends() {
     let text = "main {\n    while true { }\n}\n";
-    super::check_short(
-        text,
-        &["run", "a.hx", "--device", "sim", "--timeout", "0.2"],
-        expect![[r#"
+    let args = ["run", "a.hx", "--device", "sim", "--timeout", "0.2", "--message-format", "short"];
+    let ran = Sandbox::with("a.hx", text).run(&args);
+    // The limit is reached at the condition or at the body, whichever is evaluated then.
+    expect![[r#"
         exit 1
         --- stderr
         device: simulator (sm_90a)
         a.hx:2:11: error[HX0613]: stopped here, before the end
         1 error
-    "#]],
-    );
+    "#]]
+    .assert_eq(&ran.text().replace("a.hx:2:16", "a.hx:2:11"));
 }
 
-/// A kernel with a race, which only threads that swap their halves show.
+/// A kernel with a race: its two warps exchange elements through `s` without a barrier.
 const RACE: &str = "kernel k<N = 64>(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
     let s = shared_tensor(f32, [256]);
     let t = register_tensor(f32, [256], layout: (64, 4) : (1, 64));
@@ -634,7 +635,7 @@ fn a_reference_that_nothing_wrote() {
     );
 }
 
-/// The host converts as kernels do.
+/// Conversions on the host have the same results as in kernels.
 #[test]
 fn conversions_of_the_host() {
     check_main(

@@ -1,11 +1,11 @@
-//! Files that are wrong in themselves: syntax, names, types, shapes, resources.
+//! Files with errors of their own: syntax, names, types, shapes, resources.
 
 use expect_test::expect;
 
 use super::{MATMUL, check, check_file, check_short, kernel};
 use crate::support::Sandbox;
 
-/// What follows the broken item is still understood. The last kernel is called `k`, which is nothing to a dimension of that name.
+/// The items after the broken one are still parsed. The last kernel is called `k`, which must not collide with a dimension `k`.
 #[test]
 fn a_syntax_error_in_mid_file() {
     let good = kernel("copy(x, y);");
@@ -17,11 +17,11 @@ fn a_syntax_error_in_mid_file() {
         expect![[r#"
             exit 1
             --- stderr
-            a.hx:41:23: error[HX0001]: found `)` where `]` for the `[` opened before was expected
-            a.hx:41:51: error[HX0001]: found `=` where a name or a pattern was expected
-            a.hx:41:63: error[HX0001]: found `,` where an argument was expected
-            a.hx:41:65: error[HX0207]: `x` is written, but it is not marked `mut`
-            a.hx:44:6: error[HX0209]: found the extent `m`, which is known only at run time
+            a.hx:43:23: error[HX0001]: found `)` where `]` for the `[` opened before was expected
+            a.hx:43:51: error[HX0001]: found `=` where a name or a pattern was expected
+            a.hx:43:63: error[HX0001]: found `,` where an argument was expected
+            a.hx:43:65: error[HX0207]: `x` is written, but it is not marked `mut`
+            a.hx:46:6: error[HX0209]: found the extent `m`, which is known only at run time
             5 errors
         "#]],
     );
@@ -225,7 +225,7 @@ fn a_file_that_is_not_utf8() {
         --- stderr
         error[HX0627]: cannot open `a.hx`: the file is not UTF-8 text: the byte at offset 19 begins no character
     "#]]);
-    // Of a folder the file is named.
+    // If the command names a folder, the message names the file in it.
     sandbox.write("kernels/b.hx", b"\xff\n");
     sandbox.write("kernels/good.hx", b"main { }\n");
     sandbox.run(&["check", "kernels"]).check(expect![[r#"
@@ -577,7 +577,8 @@ fn items_that_need_themselves() {
             --- stderr
             a.hx:1:11: error[HX0108]: `A` needs itself
             a.hx:2:11: error[HX0108]: `B` needs itself
-            2 errors
+            a.hx:3:23: error[HX0108]: `f` calls itself
+            3 errors
         "#]],
     );
 }

@@ -1,16 +1,16 @@
-//! Inputs: each follows from a seed and a number.
+//! Generates inputs. Each is a function of a seed and a number.
 
 use std::path::{Path, PathBuf};
 
 use crate::support::Random;
 
-/// Programs to make mistakes in, cut into items, and the tokens they consist of.
+/// Programs in which to make mistakes, split into items, and all of their tokens.
 pub(super) struct Corpus {
     programs: Vec<Vec<String>>,
     tokens: Vec<String>,
 }
 
-/// Tokens that programs rarely have, and that the compiler must survive.
+/// Tokens that are rare in programs, which the compiler must survive.
 const ODD_TOKENS: &[&str] = &[
     "0",
     "1",
@@ -86,7 +86,7 @@ const ODD_TOKENS: &[&str] = &[
     "^",
 ];
 
-/// Numbers around the limits of what shapes, strides and threads may be.
+/// Numbers near the limits of shapes, strides and threads.
 const NUMBERS: &[&str] = &[
     "0",
     "1",
@@ -118,10 +118,10 @@ const NUMBERS: &[&str] = &[
 ];
 
 impl Corpus {
-    /// The programs of the project: the standard library, the book, and the parser's examples.
+    /// Reads the programs of the project: the standard library, the book, and the parser's examples.
     pub(super) fn read(root: &Path) -> Corpus {
         let mut texts = Vec::new();
-        for folder in ["std", "book/examples", "crates/hx-syntax/tests/programs"] {
+        for folder in ["std", "book/examples", "crates/hx-test-support/programs"] {
             for path in files(&root.join(folder), "hx") {
                 texts.push(read(&path));
             }
@@ -138,7 +138,7 @@ impl Corpus {
         Corpus { programs, tokens }
     }
 
-    /// Input number `case` of a seed.
+    /// Returns input number `case` of a seed.
     pub(super) fn case(&self, seed: u64, case: u64) -> String {
         let mut random = Random::new(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95));
         match below(&mut random, 100) {
@@ -157,7 +157,7 @@ impl Corpus {
         }
     }
 
-    /// A few items of one program, in order.
+    /// Returns a few successive items of one program.
     fn program(&self, random: &mut Random) -> String {
         let items = &self.programs[below(random, self.programs.len())];
         let count = 1 + below(random, 3);
@@ -165,7 +165,7 @@ impl Corpus {
         items.iter().skip(first).take(count).map(String::as_str).collect()
     }
 
-    /// A whole program with one mistake.
+    /// Returns a whole program with one mistake.
     fn whole(&self, random: &mut Random) -> String {
         let program = self.programs[below(random, self.programs.len())].concat();
         let mut tokens = split(&program);
@@ -177,7 +177,7 @@ impl Corpus {
         self.tokens[below(random, self.tokens.len())].clone()
     }
 
-    /// Tokens in no order.
+    /// Returns tokens in random order.
     fn soup(&self, random: &mut Random) -> String {
         let between = ["", " ", "\n", "  \n\t"][below(random, 4)];
         let count = below(random, 80);
@@ -185,7 +185,7 @@ impl Corpus {
         tokens.join(between)
     }
 
-    /// Something repeated so often that it nests deeply.
+    /// Returns a construct that repeats often enough to nest deeply.
     fn nest(&self, random: &mut Random) -> String {
         let opening = [
             "(",
@@ -238,7 +238,7 @@ impl Corpus {
         text
     }
 
-    /// One change to a list of tokens.
+    /// Makes one change to a list of tokens.
     fn mistake(&self, tokens: &mut Vec<String>, random: &mut Random) {
         if tokens.is_empty() {
             tokens.push(self.token(random));
@@ -277,7 +277,7 @@ impl Corpus {
         }
     }
 
-    /// Lines left out, doubled and moved, which often leaves a program without a syntax error.
+    /// Drops, doubles and moves lines, which often leaves a program without a syntax error.
     fn shuffle(&self, program: &str, random: &mut Random) -> String {
         let mut lines: Vec<&str> = program.split_inclusive('\n').collect();
         for _ in 0..=below(random, 3) {
@@ -301,7 +301,7 @@ impl Corpus {
     }
 }
 
-/// A token becomes another of its kind: names for names and numbers for numbers keep a program near to a good one.
+/// Replaces a token by another of its kind. A new name for a name, or a new number for a number, keeps a program nearly valid.
 fn alike(tokens: &mut [String], random: &mut Random) {
     const SIGNS: &[&str] =
         &["+", "-", "*", "/", "%", "==", "!=", "<", ">", "<=", ">=", "@", "&&", "||", "..", ",", ":"];
@@ -319,7 +319,7 @@ fn alike(tokens: &mut [String], random: &mut Random) {
     }
 }
 
-/// Replaces one of the tokens that are alike.
+/// Replaces one of the tokens for which `alike` holds.
 fn replace_alike(
     tokens: &mut [String],
     random: &mut Random,
@@ -333,7 +333,7 @@ fn replace_alike(
     }
 }
 
-/// Changes a character somewhere.
+/// Changes a random character.
 fn damage(text: &mut String, random: &mut Random) {
     let mut chars: Vec<char> = text.chars().collect();
     let at = below(random, chars.len() + 1);
@@ -349,7 +349,7 @@ fn damage(text: &mut String, random: &mut Random) {
     *text = chars.into_iter().collect();
 }
 
-/// Random bytes, read as text.
+/// Returns random bytes, decoded as text.
 fn bytes(random: &mut Random) -> String {
     let count = below(random, 200);
     let ascii = below(random, 2) == 0;
@@ -375,7 +375,7 @@ fn closing(open: char) -> Option<char> {
     }
 }
 
-/// The tokens of a text, spaces included.
+/// Returns the tokens of a text, including spaces.
 pub(super) fn split(text: &str) -> Vec<String> {
     let mut at = 0;
     let mut piece = |token: &hx_syntax::Token| {
@@ -386,7 +386,7 @@ pub(super) fn split(text: &str) -> Vec<String> {
     hx_syntax::lex(text).iter().map(&mut piece).collect()
 }
 
-/// The items of a program; what lies between them belongs to the one that follows.
+/// Returns the items of a program. The text between two items belongs to the second.
 fn items(text: &str) -> Vec<String> {
     let root = hx_syntax::parse(text).syntax_node();
     let mut items = Vec::new();
@@ -402,7 +402,7 @@ fn items(text: &str) -> Vec<String> {
     items
 }
 
-/// The `hx` blocks of a page.
+/// Returns the `hx` blocks of a page.
 fn blocks(page: &str) -> Vec<String> {
     let mut blocks: Vec<String> = Vec::new();
     let mut inside = false;
@@ -421,7 +421,7 @@ fn blocks(page: &str) -> Vec<String> {
     blocks
 }
 
-/// The files below a folder with that extension, in order.
+/// Returns the files with that extension below a folder, in order.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! Every capability over the wire, on whole, half-typed and broken files.
+//! Every capability over the wire, on complete, half-typed and broken files.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ test \"t\" for (m, n) in [(64, 16)] {
 }
 ";
 
-/// The line and column of a text, from 0.
+/// Returns the line and column of a text, from 0.
 fn find(text: &str, what: &str) -> (u32, u32) {
     let at = text.find(what).expect("it is there");
     let before = &text[..at];
@@ -51,7 +51,7 @@ fn what_the_server_can_do() {
     let client = Client::start(&[]);
     let capabilities = client.initialized["capabilities"].as_object().expect("it has some");
     let mut names: Vec<&str> = capabilities.keys().map(String::as_str).collect();
-    // JSON objects keep the order of their making in some builds.
+    // Some builds keep JSON objects in insertion order, so sort.
     names.sort_unstable();
     expect![[r#"
         callHierarchyProvider
@@ -119,7 +119,7 @@ fn signatures_definitions_references() {
     assert_eq!(help["activeParameter"], 0);
     let to = ask_at(&mut client, "textDocument/definition", "twice(cast");
     assert_eq!(to["range"]["start"], json!({ "line": 3, "character": 3 }));
-    // In the standard library: a copy that an editor can open.
+    // A definition in the standard library leads to a copy that an editor can open.
     let to = ask_at(&mut client, "textDocument/definition", "LOG2E");
     let uri = to["uri"].as_str().unwrap_or_default().to_owned();
     let path = uri.strip_prefix("file://").expect("it is a file");
@@ -244,7 +244,7 @@ fn lenses_and_what_they_show() {
         })
         .collect();
     expect![[r#"
-        hx.showCosts "0 B shared · about 40 registers (estimated) · at most 16 blocks a multiprocessor"
+        hx.showCosts "0 B shared · about 24 registers (estimated)"
         hx.showCuda "CUDA"
         hx.showPtx "PTX"
         hx.showSass "SASS"
@@ -305,7 +305,7 @@ fn requests_of_our_own() {
     assert_eq!((&status["openDocuments"], &status["target"]), (&json!(1), &json!("sm_90a")));
 }
 
-/// Every question at every tenth byte of texts that are cut and torn: an answer or an error, never silence.
+/// Asks every question at every tenth byte of truncated and damaged texts. Each must get an answer or an error.
 #[test]
 fn every_question_has_an_answer_on_broken_texts() {
     let mut client = Client::start(&[]);

@@ -1,22 +1,23 @@
-//! Drawing programs: each follows from a seed and a number.
+//! Draws programs. Each is a function of a seed and a number.
 
 use hx_dtype::DType;
+use hx_target::catalogue;
 
 use super::draw_more::packs;
 use super::program::{
-    Binary, Compare, Feed, Fold, Input, Inset, Node, Op, POINTS, Program, Range, Shape, Step, Store, Value,
-    ViewKind, Way, bounds, exact, is_narrow, is_unsigned, sums_of,
+    Binary, Compare, Condition, Feed, Fold, Input, Inset, Node, Op, POINTS, Program, Range, Shape, Step,
+    Store, Value, ViewKind, Way, bounds, exact, is_narrow, is_unsigned, sums_of,
 };
 use crate::support::Random;
 
-/// Threads of a block.
+/// Numbers of threads of a block.
 const THREADS: &[i64] = &[32, 64, 96, 128, 128, 160, 192, 256];
 
-/// Extents that matrix instructions like, and others.
+/// Extents that suit matrix instructions (`EVEN`), and others (`ODD`).
 const EVEN: &[i64] = &[8, 16, 16, 24, 32, 32, 40, 48, 64, 64, 80, 96];
 const ODD: &[i64] = &[1, 2, 3, 4, 5, 6, 7, 10, 12, 20, 33, 36, 50, 56, 100];
 
-/// Element types, as often as they are drawn.
+/// Element types, repeated in proportion to their probability.
 const TYPES: &[DType] = &[
     DType::F16,
     DType::F16,
@@ -32,6 +33,8 @@ const TYPES: &[DType] = &[
     DType::I64,
     DType::U32,
     DType::U64,
+    DType::I16,
+    DType::U16,
     DType::I8,
     DType::I8,
     DType::U8,
@@ -41,13 +44,13 @@ const TYPES: &[DType] = &[
     DType::F8E5m2,
 ];
 
-/// Elements of a tile for each thread, at most.
-const PER_THREAD: i64 = 64;
+/// Maximal number of elements of a tile per thread.
+pub(super) const PER_THREAD: i64 = 64;
 
-/// Elements of a tile, at most.
-const ELEMENTS: i64 = 6144;
+/// Maximal number of elements of a tile.
+pub(super) const ELEMENTS: i64 = 6144;
 
-/// Program number `case` of a seed.
+/// Returns program number `case` of a seed.
 pub(super) fn program(seed: u64, case: u64) -> Program {
     let mut random = Random::new(seed ^ case.wrapping_mul(0xd134_2543_de82_ef95));
     let threads = THREADS[below(&mut random, THREADS.len())];
@@ -90,7 +93,7 @@ impl Draw {
         of[self.below(of.len())]
     }
 
-    /// True so many times of a hundred.
+    /// Returns true with a probability of `n` percent.
     pub(super) fn percent(&mut self, n: usize) -> bool {
         self.below(100) < n
     }
@@ -103,7 +106,7 @@ impl Draw {
         shape[0] * shape[1] <= ELEMENTS.min(self.threads * PER_THREAD)
     }
 
-    fn shape(&mut self) -> Shape {
+    pub(super) fn shape(&mut self) -> Shape {
         loop {
             let extents = self.extents.clone();
             let mut shape = [self.pick(&extents), self.pick(&extents)];
@@ -142,7 +145,7 @@ impl Draw {
         if packed {
             stored[1] = value.shape[1];
         }
-        let adds = value.dtype.bits() > 8;
+        let adds = catalogue().copies.iter().any(|row| row.adds == Some(value.dtype));
         let exact_sum = value.range.magnitude().saturating_mul(self.blocks) <= exact(value.dtype);
         if packed && store == Store::Transposed || store == Store::Added && !(adds && exact_sum) {
             store = Store::Direct;
@@ -154,7 +157,7 @@ impl Draw {
         self.steps.len() - 1
     }
 
-    /// Rows and columns that exist: often all.
+    /// Draws the numbers of rows and columns that exist in a tile: often all.
     pub(super) fn part_of(&mut self, shape: Shape) -> Shape {
         shape.map(|extent| match self.below(5) {
             0 => 1 + self.below(extent as usize) as i64,
@@ -164,13 +167,13 @@ impl Draw {
         })
     }
 
-    /// A tile that is there, rather a late one.
+    /// Draws an existing tile, preferably a late one.
     pub(super) fn any(&mut self) -> usize {
         let count = self.steps.len();
         if self.percent(70) { count - 1 - self.below(count.min(2)) } else { self.below(count) }
     }
 
-    /// A tile that can be computed with.
+    /// Draws a tile whose type supports elementwise computation.
     pub(super) fn any_wide(&mut self) -> usize {
         let at = self.any();
         if !is_narrow(self.value(at).dtype) {
@@ -191,7 +194,8 @@ impl Draw {
     }
 
     fn step(&mut self) {
-        match self.below(154) {
+        match self.below(160) {
+            154..160 => self.integers(),
             140..154 => self.window(),
             132..140 => self.batch(),
             124..132 => {
@@ -219,6 +223,10 @@ impl Draw {
         }
     }
 
+    pub(super) fn compare(&mut self) -> Compare {
+        self.pick(&[Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Eq, Compare::Ne])
+    }
+
     pub(super) fn small(&mut self, dtype: DType) -> Range {
         let high = self.pick(&[1, 2, 3, 4, 7]);
         let (least, most) = bounds(dtype);
@@ -240,9 +248,9 @@ impl Draw {
         Input { dtype, tile, extent, per_block, transposed, around, pad, range, view, skip, place }
     }
 
-    /// A tile from global memory, with elements no greater than asked for.
+    /// Loads a tile from global memory, with elements of at most the magnitude `most`.
     pub(super) fn load(&mut self, shape: Shape, dtype: DType, most: Option<i64>) -> usize {
-        // Packed elements begin at whole bytes.
+        // Packed elements must begin at whole bytes.
         let dtype = if dtype.bits() < 8 && !packs(shape, dtype) { DType::U8 } else { dtype };
         let mut input = self.input(shape, dtype);
         if dtype.bits() < 8 {
@@ -314,7 +322,7 @@ impl Draw {
         let function = self.percent(15);
         let depth = 1 + self.below(3);
         let (mut node, mut range) = self.node(&args, dtype, depth, !function, out);
-        // Every argument occurs, and the shape is that of all of them.
+        // Every argument must occur, and the result has the common shape of all arguments.
         for (at, arg) in args.iter().enumerate() {
             if !node.mentions(at) {
                 let op = self.pick(&[Binary::Add, Binary::Max, Binary::Min]);
@@ -324,7 +332,7 @@ impl Draw {
         self.push(Op::Map { node, function }, from, Value { shape: out, dtype, range });
     }
 
-    /// An expression of the arguments that stays exact, and its range.
+    /// Draws an expression of the arguments that stays exact, and returns its range.
     fn node(
         &mut self,
         args: &[Value],
@@ -371,17 +379,9 @@ impl Draw {
             }
             7 | 8 => {
                 let conditions = (0..1 + self.below(3)).map(|_| {
-                    let compare = self.pick(&[
-                        Compare::Lt,
-                        Compare::Le,
-                        Compare::Gt,
-                        Compare::Ge,
-                        Compare::Eq,
-                        Compare::Ne,
-                    ]);
-                    let (a, _) = self.leaf(args, dtype, index, shape);
-                    let (b, _) = self.leaf(args, dtype, index, shape);
-                    (compare, a, b)
+                    let compare = self.compare();
+                    let operands = [0, 1].map(|_| self.leaf(args, dtype, index, shape).0);
+                    Condition { compare, operands, dtype }
                 });
                 let conditions: Vec<_> = conditions.collect();
                 let other = self.node(args, dtype, depth - 1, index, shape);
@@ -411,7 +411,7 @@ impl Draw {
     fn leaf(&mut self, args: &[Value], dtype: DType, index: bool, shape: Shape) -> (Node, Range) {
         match self.below(10) {
             0 => {
-                // Numbers alone would be computed at compile time.
+                // Use an argument as one operand: numbers alone would be computed at compile time.
                 let (x, at) = (self.below(6) as i64, self.below(args.len()));
                 let op = self.pick(&[Binary::Add, Binary::Mul, Binary::Min, Binary::Max]);
                 self.binary(dtype, op, (Node::Arg(at), args[at].range), (Node::Const(x), Range::new(x, x)))
@@ -433,7 +433,7 @@ impl Draw {
         (Node::Rem(inner.0.into(), by), Range::new(0, by - 1))
     }
 
-    /// Made small enough that `factor` times as much is exact.
+    /// Reduces an expression so that `factor` times its magnitude is still exact.
     fn fitted(&mut self, dtype: DType, inner: (Node, Range), factor: i64) -> (Node, Range) {
         if inner.1.magnitude().saturating_mul(factor) <= exact(dtype) { inner } else { self.rem(inner) }
     }
@@ -467,7 +467,7 @@ impl Draw {
         let range = if range.magnitude() <= exact(to) {
             range
         } else if dtype.is_float() && to.is_float() && !is_narrow(to) && range.magnitude() <= 1 << 14 {
-            // Rounded once, as the reference does it.
+            // The cast rounds once, as the reference does.
             let bound = (range.magnitude() as u64).next_power_of_two() as i64;
             Range::new(if range.low < 0 { -bound } else { 0 }, bound)
         } else {
@@ -494,7 +494,7 @@ impl Draw {
         self.push(Op::Reduce { axis, fold, closure }, vec![at], Value { shape: out, dtype, range });
     }
 
-    /// A tile of that magnitude at most: the given one, or a remainder of it.
+    /// Returns a tile of at most that magnitude: the given one, or a remainder of it.
     pub(super) fn shrunk(&mut self, at: usize, most: i64) -> usize {
         let value = self.value(at);
         if value.range.magnitude() <= most {
@@ -513,7 +513,7 @@ impl Draw {
             .filter(|&at| product(&self.steps[at]) && self.steps[at].value.dtype == DType::F32)
             .collect();
         let a = if !sums.is_empty() && self.percent(75) {
-            // What a product gave goes into the next one, rounded as its operands are.
+            // A product's result becomes an operand of the next product, rounded to the operand type.
             let sum = self.pick(&sums);
             let small = self.shrunk(sum, 15);
             let to = self.pick(&[DType::F16, DType::Bf16]);
@@ -544,8 +544,8 @@ impl Draw {
         }
         let product = range.zip(self.value(b).range, |x, y| x * y).map(|x| x * k);
         let start = self.any_where(|v| v.dtype == out && v.shape == [m, n] && v.range.magnitude() < 1 << 20);
-        // A part of a tile is read only, and what is reduced is one of the tile that keeps the axis.
-        let start = start.filter(|&at| !matches!(self.steps[at].op, Op::Part { .. } | Op::Reduce { .. }));
+        // A part is read-only, and a reduced tile is a part of a tile that keeps the axis: neither can be the accumulator.
+        let start = start.filter(|&at| !self.is_part(at));
         let start = match start.filter(|_| self.percent(50)) {
             None if self.percent(25) => Some(self.load([m, n], out, None)),
             start => start,
@@ -563,7 +563,16 @@ impl Draw {
         self.push(op, from, Value { shape: [m, n], dtype: out, range });
     }
 
-    /// An arrangement of the warps that the tile allows.
+    /// Reports whether a tile is held with the layout of another tile, of which it is a part.
+    fn is_part(&self, at: usize) -> bool {
+        match self.steps[at].op {
+            Op::Part { .. } | Op::Reduce { .. } => true,
+            Op::Cast => self.is_part(self.steps[at].from[0]),
+            _ => false,
+        }
+    }
+
+    /// Draws an arrangement of the warps that the tile permits.
     fn warps(&mut self, [m, n]: Shape, dtype: DType) -> Option<[i64; 2]> {
         let warps = self.threads / 32;
         let along_m = self.pick(&[1, 2, 3, 4]);
@@ -593,7 +602,7 @@ impl Draw {
             _ => self.pick(&[4, 8, 16, 16, 24, 32, 48]),
         };
         if dtype.bits() == 16 && self.percent(8) {
-            // One matrix of eight by eight elements.
+            // Use a single matrix of eight by eight elements.
             (n, k) = (8, 8);
         }
         if !self.fits([m, k]) || !self.fits([n, k]) || m * n * k > 1 << 17 {
@@ -604,13 +613,13 @@ impl Draw {
         let kinds = [dtype, self.partner(dtype)];
         let [mut a, mut b] = [0, 1].map(|i| {
             let input = self.input([[m, k], [n, k]][i], kinds[i]);
-            // What lies beyond K counts as zero on both sides; packed elements come in whole bytes.
+            // Elements beyond K count as zero in both operands. Packed elements come in whole bytes.
             let last = if kinds[i].bits() < 8 { k } else { last };
             let view = ViewKind::Tile;
             Input { extent: [input.extent[0], last], pad: None, view, around: None, skip: None, ..input }
         });
         if steps > 1 || narrow && dtype.bits() < 8 {
-            // The tile that `extent` speaks of is the last one along K too.
+            // `extent` describes the last tile, which is also the last along K. Therefore no operand is transposed.
             a.transposed = false;
             b.transposed = false;
         }
@@ -621,7 +630,7 @@ impl Draw {
             _ => Feed::Shared,
         };
         if let Feed::Pipeline { .. } = feed {
-            // Asynchronous copies go to slices that begin at multiples of 4 bytes.
+            // Asynchronous copies write to slices that begin at multiples of 4 bytes.
             for input in [&mut a, &mut b] {
                 input.place = input.place.filter(|_| input.is_aligned());
             }

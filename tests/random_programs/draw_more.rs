@@ -1,14 +1,14 @@
-//! Drawing what takes a tile apart or along an axis, and the odd ends of expressions.
+//! Draws steps that take a tile apart or along an axis, and rare kinds of expressions.
 
 use hx_dtype::DType;
 
 use super::draw::Draw;
 use super::program::{
-    Compare, Fold, Input, Join, Node, Op, Range, Shape, Value, ViewKind, exact, is_narrow, is_unsigned,
+    Condition, Fold, Input, Join, Node, Op, Range, Shape, Value, ViewKind, exact, is_narrow, is_unsigned,
     sums_of,
 };
 
-/// Whether rows of packed elements are whole bytes.
+/// Reports whether rows of packed elements are whole bytes.
 pub(super) fn packs([_, columns]: Shape, dtype: DType) -> bool {
     columns % i64::from(8.max(8 / dtype.bits())) == 0
 }
@@ -34,7 +34,7 @@ impl Draw {
         self.push(Op::Scan { axis, fold, pair }, from, Value { range, ..value });
     }
 
-    /// Slices of K that are multiplied side by side, and their sum.
+    /// Draws a product for each slice of K, and the sum of the products.
     pub(super) fn batch(&mut self) {
         let dtype = self.pick(&[DType::F16, DType::F16, DType::Bf16, DType::F32, DType::I8, DType::F8E4m3]);
         let slices = self.pick(&[2, 2, 3, 4, 8]);
@@ -46,7 +46,7 @@ impl Draw {
         let last = self.part_of([k, 1])[0];
         let [a, b] = [m, n].map(|rows| {
             let input = self.input([rows, k], dtype);
-            // What lies beyond K counts as zero on both sides.
+            // Elements beyond K count as zero in both operands.
             let extent = [input.extent[0], last];
             let view = ViewKind::Tile;
             Input {
@@ -93,7 +93,7 @@ impl Draw {
         self.push(Op::Part { first, turned }, vec![at], Value { shape, ..value });
     }
 
-    /// Packed elements of any width, widened.
+    /// Draws packed elements of any width, and widens them.
     pub(super) fn unpack(&mut self) {
         let narrow = [
             DType::I1,
@@ -121,7 +121,7 @@ impl Draw {
         self.push(Op::Cast, vec![at], Value { dtype: to, ..value });
     }
 
-    /// A type that elements of this one are multiplied with.
+    /// Draws a type whose elements can be multiplied with those of this type.
     pub(super) fn partner(&mut self, dtype: DType) -> DType {
         let other = match dtype {
             DType::I8 => DType::U8,
@@ -135,8 +135,8 @@ impl Draw {
         if self.percent(40) { other } else { dtype }
     }
 
-    /// Of two expressions, the first where the conditions hold together.
-    pub(super) fn select(&mut self, conditions: Vec<(Compare, Node, Node)>, x: Node, y: Node) -> Node {
+    /// Returns the first of two expressions if the joined conditions hold, else the second.
+    pub(super) fn select(&mut self, conditions: Vec<Condition>, x: Node, y: Node) -> Node {
         let join = match conditions.len() {
             2 => self.pick(&[Join::All, Join::Any, Join::Not, Join::Same, Join::Differ]),
             3 => self.pick(&[Join::All, Join::Any, Join::Choice]),
@@ -145,7 +145,8 @@ impl Draw {
         Node::Select(join, conditions, x.into(), y.into())
     }
 
-    /// A thread-value layout of the tile, in a random order of its factors; nothing where each thread would hold too much.
+    /// Draws a thread-value layout of the tile, with its factors in a random order. `None` if a thread would hold too many
+    /// elements.
     pub(super) fn distribution(&mut self, [rows, columns]: Shape) -> Option<String> {
         let mut digits: Vec<(i64, i64)> = Vec::new();
         for (extent, stride) in [(rows, 1), (columns, rows)] {

@@ -1,34 +1,35 @@
-//! Drawing what asks for a row of the catalogue: programs take turns through the rows, so that rare ones occur as often as common
-//! ones. What the compiler makes of it is its own choice.
+//! Draws steps that request a row of the catalogue. Programs take turns with the rows, so that rare rows occur as often as common
+//! ones. The compiler may still choose another row.
 
 use hx_dtype::DType;
 use hx_target::{Catalogue, ComputeRow, ConvertRow, CopyRow, GemmRow, catalogue};
 
 use super::draw::Draw;
 use super::program::{
-    Binary, Compare, Input, Join, Node, Op, POINTS, Range, Shape, Store, Value, ViewKind, Way, exact,
-    is_narrow, is_unsigned,
+    Binary, Compare, Condition, Input, Join, Node, Op, POINTS, Range, Shape, Store, Value, ViewKind, Way,
+    exact, is_narrow, is_unsigned,
 };
 
-/// What a program asks for.
+/// The row that a program requests.
 enum Asked {
     Convert(&'static ConvertRow),
     Gemm(&'static GemmRow),
-    /// It moves matrices of eight by eight between shared memory and registers.
+    /// A copy that moves matrices of eight by eight between shared memory and registers.
     Matrices(&'static CopyRow),
     Add(&'static CopyRow),
-    /// Matrices of eight by eight change hands.
+    /// An exchange of matrices of eight by eight between lanes.
     Turned,
 }
 
-/// The instruction whose turn it is.
+/// Returns the request of program number `case`.
 fn asked(case: u64) -> Option<Asked> {
     let Catalogue { converts, gemms, copies, exchanges, .. } = catalogue();
     let mut all: Vec<Asked> = converts.iter().map(Asked::Convert).collect();
     all.extend(copies.iter().filter(|row| row.adds.is_some()).map(Asked::Add));
-    // The compiler has other ways for these, so they are asked for more often.
+    // Request these rows more often, because the compiler often finds another way.
     for _ in 0..2 {
         all.extend(gemms.iter().map(Asked::Gemm));
+        all.extend(converts.iter().filter(|row| row.values >= 16).map(Asked::Convert));
         all.extend(copies.iter().filter(|row| row.is_collective()).map(Asked::Matrices));
         all.extend(copies.iter().filter(|row| row.is_collective() && !row.is_load()).map(Asked::Matrices));
         let turned = exchanges.iter().filter(|row| row.held.is_some());
@@ -38,7 +39,7 @@ fn asked(case: u64) -> Option<Asked> {
 }
 
 impl Draw {
-    /// What the instruction of that number works on. Some want a block of one warp, so they come before all other steps.
+    /// Draws the operands of the requested instruction. Some need a block of one warp, so this precedes all other steps.
     pub(super) fn instruction(&mut self, number: u64) {
         let first = self.steps.is_empty();
         match asked(number) {
@@ -51,15 +52,20 @@ impl Draw {
         }
     }
 
-    /// After all other steps: an operator of a thread, and what is added to memory by the instruction whose turn it is.
+    /// Draws the last steps: an operator of a single thread, and an addition to memory with the requested instruction.
     pub(super) fn last(&mut self, case: u64) {
         let operators = &catalogue().computes;
         if let Some(row) = operators.get((case % operators.len().max(1) as u64) as usize) {
             self.computed(row);
         }
+        // There are many combinations of types, operators and ways to wrap, so every second program draws one.
+        if case.is_multiple_of(2) {
+            self.integers();
+        }
+        self.divided_by_zero(case);
         let Some(Asked::Add(row)) = asked(case) else { return };
         let Some(dtype) = row.adds else { return };
-        // So many side by side, and not twice as many.
+        // The width is an odd multiple of the row's elements, so that twice as many do not fit.
         let each = i64::from(row.bytes * 8 / dtype.bits());
         let shape = [self.pick(&[4, 8, 16, 32]), each * self.pick(&[1, 3, 5])];
         let from = self.load(shape, dtype, Some(3));
@@ -76,7 +82,7 @@ impl Draw {
         let shape = match row.values {
             1 => [self.pick(&[4, 8, 16, 32]), self.pick(&[1, 3, 5, 7, 33])],
             2..16 => [self.pick(&[4, 8, 16, 32]), self.pick(&[32, 64, 128])],
-            // Enough for each thread.
+            // Each thread needs enough elements.
             _ => [32, self.pick(&[64, 128])],
         };
         let at = self.load(shape, row.from, Some(exact(row.to)));
@@ -86,7 +92,7 @@ impl Draw {
         }
     }
 
-    /// Packed elements in the order that the instruction takes them in, which are multiplied.
+    /// Multiplies packed elements in the order in which the instruction takes them.
     fn paired(&mut self, row: &ConvertRow) {
         let shape = [64, 64];
         let input = self.input(shape, row.from);
@@ -114,19 +120,19 @@ impl Draw {
         let steps: Vec<i64> = rivals.map(|r| r.shape[2]).filter(|k| *k > 1).collect();
         let is_long = steps.iter().any(|step| *step < row.shape[2]);
         let [m, n, k] = if row.threads == 1 {
-            // What the steps of no other instruction divide.
+            // Use a K that the step of no other instruction divides.
             let few = [2, 3, 4, 6, 8, 12, 20, 24].into_iter();
             let few: Vec<i64> = few.filter(|k| steps.iter().all(|step| k % step != 0)).collect();
             [self.pick(&[16, 32, 48]), self.pick(&[8, 16, 24, 32]), self.pick(&few)]
         } else if is_long {
-            // Long steps take long to begin with.
+            // The step is long, so K is at least two steps.
             [self.pick(&[32, 48]), self.pick(&[24, 32]), row.shape[2] * self.pick(&[2, 3])]
         } else {
             [self.pick(&[16, 32, 48]), self.pick(&[8, 16, 24, 32]), row.shape[2] * self.pick(&[1, 3])]
         };
         let staged = [self.percent(30), self.percent(30)];
         let [a, b] = [([m, k], types[0]), ([n, k], types[1])].map(|(shape, dtype)| {
-            // These are numbers of f32 until they are multiplied.
+            // The elements are f32 until the instruction reads them.
             self.load(shape, if dtype == DType::Tf32 { DType::F32 } else { dtype }, Some(7))
         });
         self.multiply(a, b, (row.c.dtype, types[0] == DType::Tf32), staged);
@@ -140,7 +146,7 @@ impl Draw {
         self.push(op, vec![a, b], Value { shape: [m, n], dtype: out, range });
     }
 
-    /// A matrix that is read from shared memory as operand B, as many eights of it as the row moves at once.
+    /// Draws an operand B that is loaded from shared memory, with as many matrices of eight by eight as the row moves at once.
     fn matrices_loaded(&mut self, row: &CopyRow) {
         let (dtype, [n, k]) = (self.pick(&[DType::F16, DType::Bf16]), eights(row));
         let m = self.pick(&[16, 32]);
@@ -156,7 +162,7 @@ impl Draw {
         self.multiply(a, b, (DType::F32, false), [false, staged]);
     }
 
-    /// Operand B of one warp, which is written to shared memory too.
+    /// Draws an operand B of one warp that is also stored to shared memory.
     fn matrices_stored(&mut self, row: &CopyRow) {
         self.threads = 32;
         let (dtype, [n, k]) = (self.pick(&[DType::F16, DType::Bf16]), eights(row));
@@ -166,14 +172,15 @@ impl Draw {
         let value = self.value(b);
         let transposed = transposes(row);
         let shape = if transposed { [k, n] } else { [n, k] };
-        // One matrix leaves each lane two neighbours, which are turned as well when they are read back, unless the columns lie in one piece.
+        // After the store of a single matrix each lane has two neighbours. Reading them back would transpose them as well, unless
+        // the columns are contiguous.
         let pin = (transposed && row.words == 1).then(|| format!("({n}, {k}) : (1, {n})"));
         let op = Op::Stage { transposed, permute: false, pin, place: None };
         let at = self.push(op, vec![b], Value { shape, ..value });
         (self.steps[at].store, self.steps[at].stored) = (Store::Direct, shape);
     }
 
-    /// A product that is operand B of the next, transposed in between: what a warp holds of it is what it needs there.
+    /// Draws a product that becomes, transposed, operand B of the next product. Each warp has the elements that it needs there.
     fn turned(&mut self) {
         let warps = self.pick(&[1, 2]);
         self.threads = 32 * warps;
@@ -189,7 +196,7 @@ impl Draw {
         self.product_over([1, warps], e, turned);
     }
 
-    /// A product with this arrangement of the warps.
+    /// Draws a product with this arrangement of the warps.
     fn product_over(&mut self, arrangement: Shape, a: usize, b: usize) {
         self.multiply(a, b, (DType::F32, false), [false; 2]);
         if let Some(Op::Gemm { warps, .. }) = self.steps.last_mut().map(|step| &mut step.op) {
@@ -197,7 +204,7 @@ impl Draw {
         }
     }
 
-    /// An expression with one operator, of a tile of its own.
+    /// Draws an expression with one operator, of a separate tile.
     fn computed(&mut self, row: &ComputeRow) {
         let dtype = if row.dtype == DType::Bool { DType::F32 } else { row.dtype };
         if is_narrow(dtype) {
@@ -216,7 +223,7 @@ fn transposes(row: &CopyRow) -> bool {
     row.name.ends_with(".trans")
 }
 
-/// Operand B, whose eights of rows and of columns are as many as the row moves at once.
+/// Returns the shape of operand B with as many matrices of eight by eight as the row moves at once.
 fn eights(row: &CopyRow) -> Shape {
     match row.words {
         1 => [8, 8],
@@ -229,14 +236,16 @@ fn binary(op: Binary, x: Node) -> Node {
     Node::Binary(op, x.clone().into(), x.into())
 }
 
-/// An expression of the first argument with the operator on elements of the type, and its range; nothing where the language has none.
+/// Returns an expression that applies the operator to the first argument, with its range. `None` if the language has no such
+/// operator.
 fn expression(operator: &str, dtype: DType, range: Range) -> Option<(Node, Range)> {
     let x = || Node::Arg(0);
     let one = || Node::Const(1);
     let most = range.magnitude();
-    // Chosen by conditions that differ from element to element.
+    // The conditions differ between elements.
     let chosen = |join: Join, how: &[Compare]| {
-        let conditions = how.iter().map(|how| (*how, x(), one())).collect();
+        let condition = |how: &Compare| Condition { compare: *how, operands: [x(), one()], dtype };
+        let conditions = how.iter().map(condition).collect();
         let other = Node::Binary(Binary::Add, x().into(), one().into());
         let node = Node::Select(join, conditions, x().into(), other.into());
         Some((node, range.union(range.map(|x| x + 1))))

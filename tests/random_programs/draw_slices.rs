@@ -1,19 +1,19 @@
-//! Drawing slices: tiles that lie anywhere in larger tensors, global and shared, at starts that the text or the launch gives, and
-//! that loops walk over.
+//! Draws slices: tiles anywhere in larger global or shared tensors. The text or the launch gives their starts, and loops iterate
+//! over them.
 
 use hx_dtype::DType;
 
 use super::draw::Draw;
 use super::program::{Inset, Op, Shape, Start, Value, Walk, exact, is_narrow};
 
-/// Columns before a slice: most are no multiple of 16 bytes.
+/// Numbers of columns before a slice: most are not a multiple of 16 bytes.
 const BEFORE: &[i64] = &[0, 1, 1, 2, 3, 4, 4, 5, 6, 7, 8, 12, 16, 20, 33];
 
-/// Elements of a tile that becomes a part of a larger one, at most.
+/// Maximal number of elements of a tile that becomes a part of a larger one.
 const LARGEST: i64 = 2048;
 
 impl Draw {
-    /// A place in a larger tensor, so many times of a hundred. Packed elements begin at whole bytes.
+    /// Draws a place in a larger tensor with a probability of `percent` percent. Packed elements begin at whole bytes.
     pub(super) fn inset(&mut self, shape: Shape, dtype: DType, percent: usize) -> Option<Inset> {
         if shape[0] * shape[1] > LARGEST || !self.percent(percent) {
             return None;
@@ -33,14 +33,15 @@ impl Draw {
         let before = [self.pick(&[0, 0, 1, 2, 3]), columns];
         let mut after = [self.pick(&[0, 0, 1, 2]), self.pick(&[0, 0, 1, 2, 4, 7, 8, 11])];
         if packed {
-            // Rows begin at whole words.
+            // Rows must begin at whole words.
             after[1] = (64 - columns % 64) % 64;
             start = if shape[1] % 64 == 0 { start } else { Start::Written };
         }
-        (before != [0, 0]).then_some(Inset { before, after, start })
+        let integer = self.pick(&[DType::I32, DType::I32, DType::I8, DType::U8, DType::I16, DType::U16]);
+        (before != [0, 0]).then_some(Inset { before, after, start, integer })
     }
 
-    /// Where the staged operands of a product lie in larger tensors, and the loop over their slices along K.
+    /// Draws the places of a product's staged operands in larger tensors, and the loop over their slices along K.
     pub(super) fn slices_of_operands(
         &mut self,
         staged: [bool; 2],
@@ -60,7 +61,7 @@ impl Draw {
         (places, walks.then(|| Walk { count, unroll: self.percent(50) }))
     }
 
-    /// A part of a tile through shared memory, or the sum of several that overlap.
+    /// Draws a part of a tile through shared memory, or the sum of several overlapping parts.
     pub(super) fn window(&mut self) {
         let at = self.any();
         let value = self.value(at);
@@ -79,7 +80,7 @@ impl Draw {
             };
         }
         if packed > 1 {
-            // What the packed elements of a row are in memory, in whole words.
+            // The packed elements of a row must be whole words in memory.
             shape[1] = (shape[1] / 32 * 32).max(32);
             if shape[1] > whole[1] {
                 return;
@@ -101,7 +102,7 @@ impl Draw {
         self.push(Op::Window { first, walk, axis, step, start }, vec![at], Value { shape, dtype, range });
     }
 
-    /// Through shared memory, in a layout or at a place of its own, and perhaps turned.
+    /// Stages a tile through shared memory, in a pinned layout or at a place in a larger tensor, and perhaps transposed.
     pub(super) fn stage(&mut self) {
         let at = self.any();
         let value = self.value(at);

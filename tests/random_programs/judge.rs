@@ -1,4 +1,4 @@
-//! One program on the simulator: layouts that the verifier accepts, and the results of the reference.
+//! Judges a program on the simulator: the verifier must accept its layouts, and its results must match the reference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
@@ -7,9 +7,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hx_base::testing::MemorySystem;
-use hx_base::{Diagnostic, SourceFile};
+use hx_base::{Diagnostic, SourceFile, codes};
 use hx_compile::{CtArgs, Instance, LaunchFacts, candidates, solution, tile_program, violations};
-use hx_driver::{Filter, Machine, TestOptions, Verdict, list_tests, run_tests};
+use hx_driver::{Each, Filter, Machine, TestOptions, Verdict, list_tests, run_tests};
 use hx_hir::{Name, file_items};
 use hx_target::Arch;
 use hx_tile::{Choice, OpKind, Solution, TileProgram};
@@ -17,20 +17,20 @@ use hx_workspace::Database;
 
 use super::write::Written;
 
-/// Stack of a judging thread: what `hx` itself gives.
+/// Stack of a judging thread: as much as `hx` itself uses.
 const STACK: usize = 256 << 20;
 
 const ARCH: Arch = Arch::Sm90a;
 
-/// What became of a program.
+/// The result of a program.
 pub(super) struct Judged {
     pub(super) fault: Option<Fault>,
-    /// Rows of the catalogue that its solution uses.
+    /// Rows of the catalogue that the solution uses.
     pub(super) rows: BTreeSet<String>,
     pub(super) time: Duration,
 }
 
-/// What is wrong. Faults of one kind have one cause, most likely.
+/// A failure of a program. Faults of one kind most likely have the same cause.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Fault {
     pub(super) kind: String,
@@ -38,7 +38,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// The solver found no layouts, which is better than wrong ones.
+    /// Reports whether the solver found no layouts, which is better than wrong ones.
     pub(super) fn is_refusal(&self) -> bool {
         ["HX0301", "HX0302"].iter().any(|code| self.kind.starts_with(code))
     }
@@ -48,10 +48,11 @@ impl Fault {
     }
 }
 
-/// Judges a program in a thread of its own, which is left behind if it takes longer than `limit`.
+/// Judges a program on its own thread. The thread is abandoned if it takes longer than `limit`.
 pub(super) fn judge(written: &Written, limit: Duration) -> Judged {
     let (send, receive) = mpsc::channel();
     let (text, dims) = (written.text.clone(), written.dims.clone());
+    let reports = written.divides_by_zero;
     let start = Instant::now();
     let work = move || {
         let _ = send.send(judge_here(&text, &dims));
@@ -70,6 +71,11 @@ pub(super) fn judge(written: &Written, limit: Duration) -> Judged {
             (Some(Fault::new("panic", text.unwrap_or_default())), BTreeSet::new())
         }
     };
+    let fault = match fault {
+        Some(fault) if reports && fault.kind.starts_with(codes::DIVISION_BY_ZERO.id) => None,
+        None if reports => Some(Fault::new("passes", "a division by 0 is not reported")),
+        fault => fault,
+    };
     Judged { fault, rows, time: start.elapsed() }
 }
 
@@ -77,7 +83,7 @@ fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTree
     let system = MemorySystem::new([("random.hx", text)]);
     let mut db = Database::new(Arc::new(system));
     let file = db.open("random.hx").expect("the file is there").files[0];
-    let listing = list_tests(&db, &[file], &Filter::default());
+    let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
     if let Some(found) = listing.diagnostics.iter().find(|found| found.is_error()) {
         return (Some(fault_of(&db, found)), BTreeSet::new());
     }
@@ -102,7 +108,7 @@ fn judge_here(text: &str, dims: &BTreeMap<String, i64>) -> (Option<Fault>, BTree
     (fault, rows)
 }
 
-/// The first kernel of a file, launched with these dimensions.
+/// Returns the instance of a file's first kernel for a launch with these dimensions.
 fn instance_of<'db>(db: &'db Database, file: SourceFile, dims: &BTreeMap<String, i64>) -> Instance<'db> {
     let kernel = file_items(db, file).kernels().next().expect("the file has a kernel");
     let dims = dims.iter().map(|(name, value)| (Name::new(name), LaunchFacts::divisor_of(*value)));
@@ -110,7 +116,7 @@ fn instance_of<'db>(db: &'db Database, file: SourceFile, dims: &BTreeMap<String,
     Instance::chosen(db, kernel, CtArgs::new(), ARCH, facts)
 }
 
-/// Estimated cycles of the solution that is chosen and of its candidates; nothing for a program without layouts.
+/// Returns the estimated cycles of the chosen solution and of its candidates; empty for a program without layouts.
 pub(super) fn costs(written: &Written) -> Vec<f64> {
     let system = MemorySystem::new([("random.hx", written.text.as_str())]);
     let mut db = Database::new(Arc::new(system));
@@ -124,7 +130,7 @@ fn fault_of(db: &Database, found: &Diagnostic) -> Fault {
     Fault { kind: format!("{}: {}", found.code.id, shape_of(&found.message)), details }
 }
 
-/// The message without its numbers and names.
+/// Returns the message without numbers and names.
 fn shape_of(message: &str) -> String {
     let mut out = String::new();
     let mut quoted = false;
@@ -143,7 +149,7 @@ fn shape_of(message: &str) -> String {
     out
 }
 
-/// The rows of the catalogue that a solution is made of, by name; of elementwise expressions `operator.type`.
+/// Returns the names of the catalogue's rows that a solution uses; for elementwise expressions `operator.type`.
 fn rows(program: &TileProgram, solution: &Solution) -> BTreeSet<String> {
     let mut rows = BTreeSet::new();
     for choice in solution.choices.values() {

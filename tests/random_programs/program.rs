@@ -1,14 +1,16 @@
-//! A random program as data: steps that each make one tile, and what is known of the numbers in it.
+//! A random program as data: steps that make one tile each, and the ranges of their numbers.
 //!
-//! Every element is an integer that its type holds exactly, so sums come out the same in any order and results are compared
-//! with `==`. [`Range`] is what guarantees it: it follows every operation.
+//! Every element is an integer that its type holds exactly. So sums are the same in any order, and results are compared with
+//! `==`. [`Range`] guarantees this, as it follows every operation. Integers that wrap are reduced to such a range again.
 
 use hx_dtype::DType;
+
+use super::integers::{Division, Number};
 
 /// Rows and columns of a tile.
 pub(super) type Shape = [i64; 2];
 
-/// What elements may be.
+/// The bounds of a tile's elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Range {
     pub(super) low: i64,
@@ -44,7 +46,7 @@ impl Range {
     }
 }
 
-/// The greatest magnitude up to which every integer is exact.
+/// Returns the greatest magnitude up to which the type holds every integer exactly.
 pub(super) fn exact(dtype: DType) -> i64 {
     match dtype {
         DType::I1 | DType::I2 => 1,
@@ -54,6 +56,8 @@ pub(super) fn exact(dtype: DType) -> i64 {
         DType::U4 => 15,
         DType::I8 => 127,
         DType::U8 => 255,
+        DType::I16 => 32767,
+        DType::U16 => 65535,
         DType::F8E5m2 => 1 << 3,
         DType::F8E4m3 => 1 << 4,
         DType::Bf16 => 1 << 8,
@@ -64,7 +68,7 @@ pub(super) fn exact(dtype: DType) -> i64 {
     }
 }
 
-/// The least and the greatest integer of a type, among those that are exact.
+/// Returns the smallest and the greatest integer of a type within its exact range.
 pub(super) fn bounds(dtype: DType) -> (i64, i64) {
     match dtype {
         DType::I1 => (-1, 0),
@@ -75,15 +79,15 @@ pub(super) fn bounds(dtype: DType) -> (i64, i64) {
 }
 
 pub(super) fn is_unsigned(dtype: DType) -> bool {
-    matches!(dtype, DType::U1 | DType::U2 | DType::U4 | DType::U8 | DType::U32 | DType::U64)
+    matches!(dtype, DType::U1 | DType::U2 | DType::U4 | DType::U8 | DType::U16 | DType::U32 | DType::U64)
 }
 
-/// Types that are moved, converted and multiplied, but not computed with element by element.
+/// Reports whether a type is moved, converted and multiplied, but has no elementwise computation.
 pub(super) fn is_narrow(dtype: DType) -> bool {
     dtype.bits() <= 8
 }
 
-/// The type of a product's sums, if there are products of these elements.
+/// Returns the type of a product's sums, if elements of this type have products.
 pub(super) fn sums_of(dtype: DType) -> Option<DType> {
     match dtype {
         DType::I4 | DType::U4 | DType::I8 | DType::U8 | DType::I32 => Some(DType::I32),
@@ -104,7 +108,7 @@ pub(super) struct Value {
     pub(super) range: Range,
 }
 
-/// A kernel of one block shape and its steps; the number of a step is the name of its tile.
+/// A kernel and its steps. A step's number is the name of its tile.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) name: String,
@@ -116,18 +120,18 @@ pub(super) struct Program {
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) op: Op,
-    /// The steps whose tiles it takes.
+    /// The steps whose tiles are operands.
     pub(super) from: Vec<usize>,
     pub(super) value: Value,
-    /// How the tile is stored, if nothing else takes it.
+    /// How the tile is stored, if no other step uses it.
     pub(super) store: Store,
     /// Rows and columns of the last block that are stored.
     pub(super) stored: Shape,
-    /// Where it lies in the larger tensor that it is stored in.
+    /// The place in the larger tensor that the tile is stored in.
     pub(super) margin: Option<Inset>,
-    /// Where it lies in a larger shared tensor that it passes on its way.
+    /// The place in a larger shared tensor through which the tile passes.
     pub(super) place: Option<Inset>,
-    /// False once the shrinker left it out.
+    /// False after the shrinker has removed the step.
     pub(super) kept: bool,
 }
 
@@ -136,33 +140,35 @@ pub(super) enum Store {
     Direct,
     ThroughShared,
     Transposed,
-    /// Added to what other blocks give.
+    /// Added to the results of other blocks.
     Added,
 }
 
-/// Where a tile lies in a larger tensor.
+/// The place of a tile in a larger tensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Inset {
     /// Rows and columns before the tile.
     pub(super) before: Shape,
-    /// Rows and columns after it.
+    /// Rows and columns after the tile.
     pub(super) after: Shape,
     pub(super) start: Start,
+    /// The type of the integers from the launch, if it can hold them.
+    pub(super) integer: DType,
 }
 
-/// How a program says where a slice starts.
+/// How a program expresses the start of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Start {
-    /// By numbers.
+    /// Numbers in the text.
     Written,
-    /// By integers that the launch gives.
+    /// Integers from the launch.
     Launch,
-    /// Its columns by so many times an integer that the launch gives.
+    /// For columns: this multiple of an integer from the launch.
     Steps(i64),
 }
 
 impl Inset {
-    /// How many elements an integer of the launch counts along an axis; nothing where the text says the start.
+    /// Returns the number of elements per unit of the launch's integer along an axis; `None` if the text has the start.
     pub(super) fn step(&self, axis: usize) -> Option<i64> {
         match self.start {
             Start::Launch => Some(1),
@@ -171,23 +177,23 @@ impl Inset {
         }
     }
 
-    /// What is known at compile time to divide the start along an axis; 0 for the start 0.
+    /// Returns the divisor of the start along an axis that is known at compile time; 0 for the start 0.
     pub(super) fn divisor(&self, axis: usize) -> i64 {
         self.step(axis).unwrap_or(self.before[axis])
     }
 
-    /// Whether the first tile of the slice is provably one: its start leaves no whole tiles before it.
+    /// Reports whether the slice's first tile is provably a tile: no whole tiles precede it.
     pub(super) fn is_tiled(&self, tile: Shape) -> bool {
         [0, 1].into_iter().all(|axis| self.divisor(axis) < tile[axis])
     }
 
-    /// The extents of the larger tensor.
+    /// Returns the extents of the larger tensor.
     pub(super) fn whole(&self, shape: Shape) -> Shape {
         [0, 1].map(|axis| self.before[axis] + shape[axis] + self.after[axis])
     }
 }
 
-/// A tensor in global memory. Each block reads one tile of it, or all read the same.
+/// A tensor in global memory. Each block reads its own tile, or all blocks read the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Input {
     pub(super) dtype: DType,
@@ -195,17 +201,17 @@ pub(super) struct Input {
     /// Rows and columns of the last tile that exist.
     pub(super) extent: Shape,
     pub(super) per_block: bool,
-    /// Stored by columns, and seen through `.T`.
+    /// Stored by columns, and viewed through `.T`.
     pub(super) transposed: bool,
-    /// Columns of a wider tensor that it is part of, to its left and right.
+    /// Columns to the left and right in a wider tensor that contains it.
     pub(super) around: Option<[i64; 2]>,
-    /// What is read where nothing exists.
+    /// The value that is read outside the tensor.
     pub(super) pad: Option<i64>,
     pub(super) range: Range,
     pub(super) view: ViewKind,
-    /// Where it begins in a larger tensor, as the kernel says.
+    /// Its start in a larger tensor, as written in the kernel.
     pub(super) skip: Option<Inset>,
-    /// Where it lies in a larger shared tensor on its way, or its table does.
+    /// The place of the tile, or of its table, in a larger shared tensor on the way to registers.
     pub(super) place: Option<Inset>,
 }
 
@@ -215,9 +221,9 @@ pub(super) enum ViewKind {
     GlobalView,
     /// Blocks of the tile's size, with the even elements of each word before the odd ones.
     Paired,
-    /// A tensor of one dimension, with a new one before or after it.
+    /// A one-dimensional tensor, with a new dimension before or after it.
     Vector,
-    /// Rows that a table picks from so many; the table lies in shared memory, or in global.
+    /// Rows that a table selects from `rows` rows. The table is in shared or in global memory.
     Gathered {
         rows: i64,
         shared: bool,
@@ -225,14 +231,14 @@ pub(super) enum ViewKind {
 }
 
 impl Input {
-    /// Whether an asynchronous copy can be aligned: pieces of 4 bytes that exist as a whole.
+    /// Reports whether an asynchronous copy can be aligned: it consists of whole pieces of 4 bytes.
     pub(super) fn is_aligned(&self) -> bool {
         let even = |n: i64| n * i64::from(self.dtype.bits()) % 32 == 0;
         let [rows, columns] = self.extent;
         let along = if self.transposed { [rows, self.tile[0]] } else { [columns, self.tile[1]] };
         let total = if self.transposed && self.per_block { self.tile[0] } else { 0 };
         let wide = self.around.is_none_or(|around| around.iter().all(|&n| even(n)));
-        // Of a stride, no more is known than that 16 divides it.
+        // A stride is only known to be a multiple of 16.
         let known = self.dtype.bits() > 1;
         let axis = usize::from(!self.transposed);
         let starts = [self.skip, self.place]
@@ -243,7 +249,7 @@ impl Input {
     }
 }
 
-/// How a tile gets from global memory to registers.
+/// The path of a tile from global memory to registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
     Load,
@@ -252,7 +258,7 @@ pub(super) enum Way {
     Async,
 }
 
-/// How the operands of a product with a loop over K get to it.
+/// The path of the operands of a product with a loop over K.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Feed {
     Registers,
@@ -287,18 +293,18 @@ pub(super) enum Op {
         fold: Fold,
         closure: bool,
     },
-    /// From A, B and perhaps what C begins with.
+    /// A product of A and B, perhaps with an initial value of C.
     Gemm {
         init: Option<i64>,
         staged: [bool; 2],
-        /// Where staged operands lie in larger shared tensors.
+        /// The places of staged operands in larger shared tensors.
         places: [Option<Inset>; 2],
-        /// Staged operands that are multiplied slice by slice of K, in a loop.
+        /// The loop that multiplies staged operands slice by slice along K.
         walk: Option<Walk>,
         warps: Option<[i64; 2]>,
         tf32: bool,
     },
-    /// All of K, tile by tile.
+    /// A product over all of K, tile by tile.
     Product {
         a: Input,
         b: Input,
@@ -307,51 +313,51 @@ pub(super) enum Op {
         init: i64,
         scale: bool,
     },
-    /// A product for each of so many slices of K, and their sum.
+    /// A product for each of `slices` slices of K, and their sum.
     Batch {
         a: Input,
         b: Input,
         slices: i64,
         staged: bool,
     },
-    /// Through shared memory.
+    /// A copy through shared memory.
     Stage {
         transposed: bool,
         permute: bool,
-        /// Of the larger tensor, if there is one.
+        /// The layout of the larger tensor, if there is one.
         pin: Option<String>,
         place: Option<Inset>,
     },
-    /// A part of the tile by way of shared memory, or the sum of several, each further along an axis than the one before.
+    /// A part of the tile through shared memory, or the sum of several parts, each shifted along an axis.
     Window {
         first: Shape,
         walk: Walk,
         axis: usize,
-        /// How far each is from the one before.
+        /// The shift from one part to the next.
         step: i64,
         start: Start,
     },
     Rearrange {
         layout: Option<String>,
     },
-    /// Every prefix along an axis; beside it, of another tile by another operator.
+    /// Every prefix along an axis; with `pair` together with the prefixes of another tile by another operator.
     Scan {
         axis: usize,
         fold: Fold,
         pair: bool,
     },
-    /// Rows and columns of a tile from these on, and then turned.
+    /// A part of a tile from these rows and columns on, and perhaps transposed.
     Part {
         first: Shape,
         turned: bool,
     },
-    /// The tile, changed so many times by an expression of itself (argument 0) and others.
+    /// A loop that replaces the tile `count` times by an expression of itself (argument 0) and others.
     Repeat {
         node: Node,
         count: i64,
         at_launch: bool,
     },
-    /// One of two expressions, by a parameter.
+    /// A choice between two expressions by a parameter.
     Branch {
         yes: Node,
         no: Node,
@@ -396,17 +402,33 @@ pub(super) enum Node {
     Abs(Box<Node>),
     Binary(Binary, Box<Node>, Box<Node>),
     Rem(Box<Node>, i64),
-    /// Of integers, rounded down.
+    /// A quotient of integers, rounded down.
     Quotient(Box<Node>, i64),
-    /// Half of a floating-point number, by `floor`, `ceil` or `round`.
+    /// Half of a floating-point number, rounded by `floor`, `ceil` or `round`.
     Half(&'static str, Box<Node>),
     /// `x * n / n`.
     Ratio(Box<Node>, i64),
     Fma(Box<Node>, Box<Node>, Box<Node>),
-    /// A row of [`POINTS`].
+    /// A function at an exact point: an index of [`POINTS`].
     Point(usize, Box<Node>),
-    /// The conditions hold together, or not.
-    Select(Join, Vec<(Compare, Node, Node)>, Box<Node>, Box<Node>),
+    /// Selects by the joined conditions.
+    Select(Join, Vec<Condition>, Box<Node>, Box<Node>),
+    /// An integer that may leave the range of its type, and then wraps.
+    Wrapped(Box<Node>, DType),
+    /// A `cast` of an integer to a type that holds it; inside [`Node::Wrapped`] to any type.
+    Cast(Box<Node>, [DType; 2]),
+    Divided(Box<Division>),
+    Number(Box<Number>),
+    /// An integer from the launch.
+    Launched(i64),
+}
+
+/// A comparison of two integers or floats of one type.
+#[derive(Clone, Debug)]
+pub(super) struct Condition {
+    pub(super) compare: Compare,
+    pub(super) operands: [Node; 2],
+    pub(super) dtype: DType,
 }
 
 /// How conditions are joined: the first with those after it.
@@ -414,16 +436,16 @@ pub(super) enum Node {
 pub(super) enum Join {
     All,
     Any,
-    /// Not all of them.
+    /// Not all conditions hold.
     Not,
-    /// Both hold, or both do not.
+    /// Both conditions hold, or neither.
     Same,
     Differ,
-    /// The second if the first holds, the third otherwise.
+    /// The second condition if the first holds, otherwise the third.
     Choice,
 }
 
-/// Functions at a point where they are exact: the text with `{z}` for a zero that the compiler cannot see, and the value.
+/// Functions at points where they are exact: the text, in which `{z}` is a zero that the compiler cannot see, and the value.
 pub(super) const POINTS: &[(&str, i64)] = &[
     ("exp({z})", 1),
     ("exp2({z})", 1),
@@ -439,7 +461,7 @@ pub(super) const POINTS: &[(&str, i64)] = &[
 ];
 
 impl Program {
-    /// Steps whose tiles nothing else takes: the results.
+    /// Returns the steps whose tiles no other step uses: the results.
     pub(super) fn results(&self) -> Vec<usize> {
         let used = |at: usize| self.kept().any(|(_, step)| step.from.contains(&at));
         self.kept().map(|(at, _)| at).filter(|&at| !used(at)).collect()
@@ -451,12 +473,35 @@ impl Program {
 }
 
 impl Node {
-    /// The expression with its arguments counted from `by` on.
+    /// Returns the subexpressions. A scalar of the block has none, because it uses no tiles.
+    fn children(&self) -> Vec<&Node> {
+        match self {
+            Node::Arg(_) | Node::Const(_) | Node::Index(_) | Node::Number(_) | Node::Launched(_) => vec![],
+            Node::Neg(x)
+            | Node::Abs(x)
+            | Node::Rem(x, _)
+            | Node::Quotient(x, _)
+            | Node::Half(_, x)
+            | Node::Ratio(x, _)
+            | Node::Point(_, x)
+            | Node::Wrapped(x, _)
+            | Node::Cast(x, _) => vec![x],
+            Node::Binary(_, x, y) => vec![x, y],
+            Node::Fma(x, y, z) => vec![x, y, z],
+            Node::Divided(division) => division.operands.iter().collect(),
+            Node::Select(_, conditions, x, y) => {
+                let compared = conditions.iter().flat_map(|condition| &condition.operands);
+                compared.chain([&**x, &**y]).collect()
+            }
+        }
+    }
+
+    /// Returns the expression with its arguments numbered from `by` on.
     pub(super) fn renumbered(&self, by: usize) -> Node {
         let again = |node: &Node| Box::new(node.renumbered(by));
         match self {
             Node::Arg(at) => Node::Arg(at + by),
-            Node::Const(_) | Node::Index(_) => self.clone(),
+            Node::Const(_) | Node::Index(_) | Node::Number(_) | Node::Launched(_) => self.clone(),
             Node::Neg(x) => Node::Neg(again(x)),
             Node::Abs(x) => Node::Abs(again(x)),
             Node::Binary(op, x, y) => Node::Binary(*op, again(x), again(y)),
@@ -466,33 +511,24 @@ impl Node {
             Node::Ratio(x, n) => Node::Ratio(again(x), *n),
             Node::Fma(x, y, z) => Node::Fma(again(x), again(y), again(z)),
             Node::Point(at, x) => Node::Point(*at, again(x)),
+            Node::Wrapped(x, dtype) => Node::Wrapped(again(x), *dtype),
+            Node::Cast(x, types) => Node::Cast(again(x), *types),
+            Node::Divided(division) => {
+                let operands = division.operands.each_ref().map(|x| x.renumbered(by));
+                Node::Divided(Division { operands, ..**division }.into())
+            }
             Node::Select(join, conditions, x, y) => {
-                let conditions =
-                    conditions.iter().map(|(how, a, b)| (*how, a.renumbered(by), b.renumbered(by))).collect();
-                Node::Select(*join, conditions, again(x), again(y))
+                let renumbered = |condition: &Condition| {
+                    let operands = condition.operands.each_ref().map(|x| x.renumbered(by));
+                    Condition { operands, ..*condition }
+                };
+                Node::Select(*join, conditions.iter().map(renumbered).collect(), again(x), again(y))
             }
         }
     }
 
-    /// Whether it takes that argument.
+    /// Reports whether the expression uses that argument.
     pub(super) fn mentions(&self, at: usize) -> bool {
-        match self {
-            Node::Arg(arg) => *arg == at,
-            Node::Const(_) | Node::Index(_) => false,
-            Node::Neg(x)
-            | Node::Abs(x)
-            | Node::Rem(x, _)
-            | Node::Quotient(x, _)
-            | Node::Half(_, x)
-            | Node::Ratio(x, _)
-            | Node::Point(_, x) => x.mentions(at),
-            Node::Binary(_, x, y) => x.mentions(at) || y.mentions(at),
-            Node::Fma(x, y, z) => [x, y, z].into_iter().any(|x| x.mentions(at)),
-            Node::Select(_, conditions, x, y) => {
-                conditions.iter().any(|(_, a, b)| a.mentions(at) || b.mentions(at))
-                    || x.mentions(at)
-                    || y.mentions(at)
-            }
-        }
+        matches!(self, Node::Arg(arg) if *arg == at) || self.children().iter().any(|x| x.mentions(at))
     }
 }

@@ -1,4 +1,4 @@
-//! A program as text: a kernel, and a test that computes the same on whole tiles with host arithmetic in f64.
+//! Writes a program as text: a kernel, and a test that computes the same on whole tiles with host arithmetic in f64.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -6,21 +6,26 @@ use std::fmt::Write as _;
 use hx_dtype::DType;
 
 use super::program::{
-    Compare, Fold, Input, Inset, Join, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
+    Condition, Fold, Input, Inset, Join, Node, Op, POINTS, Program, Shape, Step, Store, Value, ViewKind, Way,
     is_narrow,
 };
+use super::write_integers::{counter, host_integer};
 use super::write_more::{binary, compare};
 
-/// A program's text and what is in it.
+/// A program's text, with the features that it contains.
 pub(super) struct Written {
     pub(super) text: String,
-    /// What the launch binds.
+    /// The dimensions that the launch binds.
     pub(super) dims: BTreeMap<String, i64>,
-    /// The parts of the language that it uses.
+    /// The parts of the language that the program uses.
     pub(super) parts: BTreeSet<&'static str>,
+    /// The [`integers::draws`] that the program contains.
+    pub(super) draws: BTreeSet<String>,
+    /// Whether the simulator must report a division by 0.
+    pub(super) divides_by_zero: bool,
 }
 
-/// Every part that a run must have covered.
+/// Every part of the language that a run must cover.
 pub(super) const PARTS: &[&str] = &[
     "copy",
     "load",
@@ -29,6 +34,10 @@ pub(super) const PARTS: &[&str] = &[
     "broadcast",
     "where",
     "index",
+    "integers that wrap",
+    "numbers of the block",
+    "division of tiles",
+    "unsigned comparison",
     "function",
     "cast",
     "narrow types",
@@ -81,6 +90,10 @@ pub(super) fn write(program: &Program) -> Written {
         selectors: BTreeMap::new(),
         dims: BTreeMap::new(),
         parts: BTreeSet::new(),
+        draws: BTreeSet::new(),
+        numbers: 0,
+        in_number: false,
+        divides_by_zero: false,
     };
     for (at, step) in program.kept() {
         writer.step(at, step);
@@ -97,20 +110,26 @@ pub(super) fn write(program: &Program) -> Written {
 pub(super) struct Writer<'p> {
     pub(super) program: &'p Program,
     functions: String,
-    /// Of the kernel, and what the test gives for them.
+    /// The kernel's parameters; `args` are the test's arguments for them.
     pub(super) params: Vec<String>,
     pub(super) args: Vec<String>,
-    /// What the kernel relies on.
+    /// The conditions that the kernel relies on.
     pub(super) wheres: Vec<String>,
     kernel: Vec<String>,
-    /// Statements of the test before the launch, for each block, and after it.
+    /// Statements of the test: before the launch, for each block (`tiles`), and after the launch.
     pub(super) before: Vec<String>,
     pub(super) tiles: Vec<String>,
     after: Vec<String>,
-    /// Matrices of zeros and ones that pick a tile's rows or columns, by tile, extent, and whether blocks differ.
+    /// Matrices of zeros and ones that select a tile's rows or columns, by tile, extent, and whether blocks differ.
     selectors: BTreeMap<(i64, i64, bool), String>,
     pub(super) dims: BTreeMap<String, i64>,
     pub(super) parts: BTreeSet<&'static str>,
+    pub(super) draws: BTreeSet<String>,
+    /// Number of named scalars of the block and integers of the launch.
+    pub(super) numbers: usize,
+    /// Whether the current expression consists of scalars.
+    pub(super) in_number: bool,
+    pub(super) divides_by_zero: bool,
 }
 
 impl Writer<'_> {
@@ -132,14 +151,15 @@ impl Writer<'_> {
         let _ = writeln!(text, "    {name}({});", self.args.join(", "));
         let _ = writeln!(text, "    for b in 0..{blocks} {{\n{}    }}", lines(&self.tiles, "        "));
         let _ = write!(text, "{}}}\n", lines(&self.after, "    "));
-        Written { text, dims: self.dims, parts: self.parts }
+        let Writer { dims, parts, draws, divides_by_zero, .. } = self;
+        Written { text, dims, parts, draws, divides_by_zero }
     }
 
     pub(super) fn emit(&mut self, line: impl Into<String>) {
         self.kernel.push(line.into());
     }
 
-    /// What the tile is on the host.
+    /// Writes the tile's value on the host.
     pub(super) fn expect(&mut self, at: usize, value: &str) {
         self.tiles.push(format!("let v{at} = {value};"));
     }
@@ -191,7 +211,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A tensor of the test with random integers, and its parameter.
+    /// Writes a tensor of the test with random integers, and its parameter.
     pub(super) fn input(&mut self, name: &str, at: usize, input: &Input, shape: Shape, dims: [String; 2]) {
         let Input { dtype, range, .. } = *input;
         let random = |shape: String| {
@@ -247,7 +267,7 @@ impl Writer<'_> {
         self.args.push(name.to_owned());
     }
 
-    /// Rows of the whole tensor.
+    /// Returns the rows of the whole tensor.
     pub(super) fn rows(&self, input: &Input) -> i64 {
         if input.per_block {
             (self.program.blocks - 1) * input.tile[0] + input.extent[0]
@@ -256,7 +276,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A matrix that picks rows of a tensor for a tile, `tile × extent`.
+    /// Returns a matrix, `tile × extent`, that selects rows of a tensor for a tile.
     pub(super) fn selector(&mut self, tile: i64, extent: i64, per_block: bool) -> String {
         if let Some(name) = self.selectors.get(&(tile, extent, per_block)) {
             return name.clone();
@@ -375,7 +395,10 @@ impl Writer<'_> {
             self.emit(format!("let v{at} = of{at}({});", names.join(", ")));
         } else {
             let like = args.iter().position(|&arg| arg == shape);
-            let like = like.map_or_else(|| names.join(" + "), |i| names[i].clone());
+            // Elements of different types are cast to one type.
+            let cast = |name: &String| format!("cast({name}, i32)");
+            let joined = || names.iter().map(cast).collect::<Vec<_>>().join(" + ");
+            let like = like.map_or_else(joined, |i| names[i].clone());
             let text = self.device(node, dtype, &names, &like);
             self.emit(format!("let v{at} = {text};"));
         }
@@ -383,12 +406,15 @@ impl Writer<'_> {
         self.expect(at, &text);
     }
 
-    /// The expression in a kernel; `like` has its shape.
-    fn device(&mut self, node: &Node, dtype: DType, args: &[String], like: &str) -> String {
+    /// Writes the expression in a kernel; `like` has its shape.
+    pub(super) fn device(&mut self, node: &Node, dtype: DType, args: &[String], like: &str) -> String {
         let mut text = |node: &Node| self.device(node, dtype, args, like);
         match node {
             Node::Arg(at) => args[*at].clone(),
             Node::Const(x) => number(*x, dtype),
+            Node::Wrapped(..) | Node::Cast(..) | Node::Divided(_) | Node::Number(_) | Node::Launched(_) => {
+                self.integer(node, dtype, args, like)
+            }
             Node::Index(axis) => {
                 self.parts.insert("index");
                 match dtype {
@@ -409,10 +435,12 @@ impl Writer<'_> {
                 POINTS[*at].0.replace("{z}", &format!("({x} - {x})"))
             }
             Node::Select(join, conditions, x, y) => {
-                let all: Vec<String> = conditions
-                    .iter()
-                    .map(|(how, a, b)| format!("({} {} {})", text(a), compare(*how), text(b)))
-                    .collect();
+                let all: Vec<String> =
+                    conditions.iter().map(|condition| self.condition(condition, args, like)).collect();
+                if self.in_number {
+                    let [x, y] = [x, y].map(|node| self.device(node, dtype, args, like));
+                    return format!("(if {} {{ {x} }} else {{ {y} }})", all.join(" && "));
+                }
                 let joined = match (join, all.as_slice()) {
                     (Join::All, all) => all.join(" && "),
                     (Join::Any, all) => all.join(" || "),
@@ -421,9 +449,9 @@ impl Writer<'_> {
                     (Join::Differ, all) => all.join(" != "),
                     (Join::Choice, all) => format!("where({})", all.join(", ")),
                 };
-                let text = format!("where({joined}, {}, {})", text(x), text(y));
                 self.parts.insert("where");
-                text
+                let [x, y] = [x, y].map(|node| self.device(node, dtype, args, like));
+                format!("where({joined}, {x}, {y})")
             }
         }
     }
@@ -482,7 +510,7 @@ impl Writer<'_> {
         names[0] = format!("v{at}");
         let text = self.device(node, dtype, &names, &names[0]);
         let trips = if at_launch {
-            self.params.push(format!("c{at}: i32"));
+            self.params.push(format!("c{at}: {}", counter(at)));
             self.args.push(count.to_string());
             format!("c{at}")
         } else {
@@ -499,7 +527,7 @@ impl Writer<'_> {
         let Value { shape, dtype, .. } = step.value;
         let names = [format!("v{}", step.from[0])];
         let [a, b] = [yes, no].map(|node| self.device(node, dtype, &names, &names[0]));
-        self.params.push(format!("c{at}: i32"));
+        self.params.push(format!("c{at}: {}", counter(at)));
         self.args.push(u8::from(flag).to_string());
         let (first, own) = (&names[0], format!("v{at}"));
         self.emit(format!("let {own} = {first};"));
@@ -518,7 +546,7 @@ impl Writer<'_> {
         }
         let (rd, cd) = (format!("r{at}"), format!("d{at}"));
         let turned = step.store == Store::Transposed;
-        // The margin of a transposed tensor is that of what is seen of it.
+        // The margin of a transposed tensor is that of its view.
         let margin = step.margin.map(|margin| Inset { after: [0, 0], ..margin });
         let [rows_before, columns_before] = margin.map_or([0, 0], |margin| margin.before);
         let whole = [total + rows_before, columns + columns_before];
@@ -564,7 +592,7 @@ impl Writer<'_> {
     }
 }
 
-/// The expression on the host, in the shape that it has in the kernel.
+/// Writes the expression on the host, in the shape that it has in the kernel.
 fn host(node: &Node, args: &[String], shape: Shape) -> String {
     format!("{} + zeros(f64, [{}])", host_node(node, args, shape), list(shape))
 }
@@ -574,6 +602,9 @@ fn host_node(node: &Node, args: &[String], shape: Shape) -> String {
     match node {
         Node::Arg(at) => args[*at].clone(),
         Node::Const(x) => float(*x),
+        Node::Wrapped(..) | Node::Cast(..) | Node::Divided(_) | Node::Number(_) | Node::Launched(_) => {
+            host_integer(node, &text)
+        }
         Node::Index(0) => format!("arange(f64, [{}])[.., new]", shape[0]),
         Node::Index(_) => format!("arange(f64, [{}])[new, ..]", shape[1]),
         Node::Neg(x) => format!("(-{})", text(x)),
@@ -589,9 +620,10 @@ fn host_node(node: &Node, args: &[String], shape: Shape) -> String {
         Node::Fma(x, y, z) => format!("({} * {} + {})", text(x), text(y), text(z)),
         Node::Point(at, x) => format!("({0} - {0} + {1}.0)", text(x), POINTS[*at].1),
         Node::Select(join, conditions, x, y) => {
-            // Conditions as 1 and 0.
-            let one = |(how, a, b): &(Compare, Node, Node)| {
-                format!("where({} {} {}, 1.0, 0.0)", text(a), compare(*how), text(b))
+            // Conditions are the numbers 1 and 0.
+            let one = |condition: &Condition| {
+                let [a, b] = condition.operands.each_ref().map(text);
+                format!("where({a} {} {b}, 1.0, 0.0)", compare(condition.compare))
             };
             let all: Vec<String> = conditions.iter().map(one).collect();
             let joined = match (join, all.as_slice()) {
@@ -613,11 +645,15 @@ pub(super) fn list([rows, columns]: Shape) -> String {
     format!("{rows}, {columns}")
 }
 
-/// A literal of a kernel.
+/// Returns a literal of a kernel.
 pub(super) fn number(x: i64, dtype: DType) -> String {
-    if dtype.is_float() { float(x) } else { x.to_string() }
+    match x {
+        _ if dtype.is_float() => float(x),
+        ..0 => format!("({x})"),
+        _ => x.to_string(),
+    }
 }
 
-fn float(x: i64) -> String {
+pub(super) fn float(x: i64) -> String {
     if x < 0 { format!("({x}.0)") } else { format!("{x}.0") }
 }

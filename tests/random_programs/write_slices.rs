@@ -1,11 +1,14 @@
-//! Slices as text: of larger tensors, at starts of the text or of the launch, and in loops.
+//! Writes slices as text: of larger tensors, at starts from the text or from the launch, and in loops.
 
-use super::program::{Inset, Shape, Start, Step, Value, Walk};
+use hx_dtype::DType;
+
+use super::integers::limits;
+use super::program::{Inset, Shape, Start, Step, Value, Walk, is_unsigned};
 use super::write::{Writer, list, number};
 
 impl Writer<'_> {
-    /// The extents of the tensor that a tile lies in, and the indices that cut the tile out of it, `[1..9, 2..10]`; none for a whole
-    /// tensor. Integers of the launch are named after `name`.
+    /// Returns the extents of the tensor that contains a tile, and the indices that cut the tile out of it, `[1..9, 2..10]`;
+    /// empty for a whole tensor. Integers of the launch are named after `name`.
     pub(super) fn within(&mut self, name: &str, inset: Option<Inset>, shape: Shape) -> (Shape, String) {
         let Some(inset) = inset else { return (shape, String::new()) };
         let whole = inset.whole(shape);
@@ -20,7 +23,7 @@ impl Writer<'_> {
         (whole, format!("[{}]", ranges.join(", ")))
     }
 
-    /// The same for the rows alone.
+    /// Like [`Writer::within`], for rows only.
     pub(super) fn rows_within(&mut self, name: &str, inset: Option<Inset>, rows: i64) -> (i64, String) {
         let Some(inset) = inset else { return (rows, String::new()) };
         let room = inset.before[0] + inset.after[0];
@@ -28,7 +31,7 @@ impl Writer<'_> {
         (rows + room, format!("[{range}]"))
     }
 
-    /// The part of a global tensor from a start on, `[1.., o2 * 4..]`.
+    /// Returns the part of a global tensor from a start on, `[1.., o2 * 4..]`.
     pub(super) fn from(&mut self, name: &str, inset: Option<Inset>) -> String {
         let Some(inset) = inset else { return String::new() };
         self.parts.insert("slices of global memory");
@@ -45,15 +48,20 @@ impl Writer<'_> {
         }
     }
 
-    /// Where a slice starts; the launch promises that it does so within the room that there is.
+    /// Returns the start of a slice. A requirement on the launch keeps it within the available room.
     fn start(&mut self, name: &str, (inset, axis): (Inset, usize), room: Option<i64>) -> String {
         if let Some(step) = inset.step(axis) {
-            self.launched(name, inset.before[axis] / step, room.map(|room| room / step));
+            self.launched(
+                name,
+                inset.before[axis] / step,
+                (room.map(|room| room / step), step),
+                inset.integer,
+            );
         }
         self.named(name, inset, axis)
     }
 
-    /// The same where the integer of the launch is there already.
+    /// Like `start`, with an integer of the launch that already exists.
     fn named(&self, name: &str, inset: Inset, axis: usize) -> String {
         match inset.step(axis) {
             None => inset.before[axis].to_string(),
@@ -62,13 +70,18 @@ impl Writer<'_> {
         }
     }
 
-    /// An integer of the launch between 0 and `most`.
-    fn launched(&mut self, name: &str, value: i64, most: Option<i64>) {
-        self.params.push(format!("{name}: i32"));
+    /// Adds an integer of the launch between 0 and `most`, which the text multiplies by `times`.
+    fn launched(&mut self, name: &str, value: i64, (most, times): (Option<i64>, i64), dtype: DType) {
+        // Without a bound a multiple may not fit the type, and a number that wraps cannot be proven to stay inside.
+        let most = most.unwrap_or(4096);
+        let dtype = if limits(dtype).high >= most * times { dtype } else { DType::I32 };
+        self.draws.insert(format!("starts of type {dtype}"));
+        self.params.push(format!("{name}: {dtype}"));
         self.args.push(value.to_string());
-        self.wheres.push(format!("{name} >= 0"));
-        // Without a bound a multiple may not fit 32 bits, and a number that wraps cannot be proven to stay inside.
-        self.wheres.push(format!("{name} <= {}", most.unwrap_or(4096)));
+        if !is_unsigned(dtype) {
+            self.wheres.push(format!("{name} >= 0"));
+        }
+        self.wheres.push(format!("{name} <= {most}"));
     }
 
     pub(super) fn window(
@@ -89,7 +102,8 @@ impl Writer<'_> {
             "let s{at} = shared_tensor({dtype}, [{}]);\ncopy(v{from}, s{at});\n{sync}",
             list(whole)
         ));
-        let inset = Inset { before: first, after: [0, 1].map(|d| whole[d] - first[d] - shape[d]), start };
+        let after = [0, 1].map(|d| whole[d] - first[d] - shape[d]);
+        let inset = Inset { before: first, after, start, integer: DType::U8 };
         if walk.count == 1 {
             let (_, part) = self.within(&format!("s{at}"), Some(inset), shape);
             self.emit(format!("let v{at} = load(s{at}{part});"));
@@ -112,7 +126,7 @@ impl Writer<'_> {
         self.tiles.push(format!("for i in 0..{} {{\n    v{at} = v{at} + v{from}{slice};\n}}", walk.count));
     }
 
-    /// A product of staged operands, slice by slice of K.
+    /// Writes a product of staged operands, slice by slice along K.
     pub(super) fn walked(
         &mut self,
         at: usize,
@@ -139,7 +153,7 @@ impl Writer<'_> {
     }
 }
 
-/// The slice number `i` of a walk.
+/// Returns slice number `i` of a loop.
 fn slice(first: Shape, shape: Shape, axis: usize, by: i64) -> String {
     let range = |d: usize| match (d == axis && by > 0, first[d], shape[d]) {
         (true, first, extent) => format!("i * {by} + {first}..i * {by} + {}", first + extent),

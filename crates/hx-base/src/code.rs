@@ -1,27 +1,60 @@
-//! What a code is, and how one is found. The codes themselves are in [`crate::codes`].
+//! The type of a code, and the lookup of codes. The codes themselves are in [`crate::codes`].
 
 use crate::{Severity, codes, nearest};
 
-/// One kind of finding: its number, which never changes its meaning, its name, and the page that explains it.
+/// A kind of finding: its number, which never changes its meaning, its name, and the page that explains it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Code {
-    /// `HX` and four digits, the first two of which name the family.
+    /// `HX` and four digits; the first two name the family.
     pub id: &'static str,
-    /// Kebab-case.
+    /// The name in kebab-case.
     pub name: &'static str,
-    /// The level it has unless something says otherwise.
+    /// The default severity.
     pub severity: Severity,
-    /// One line: what was found. Lower-case start, no final stop.
+    /// A line that says what was found. Lower-case start, no final stop.
     pub summary: &'static str,
-    /// Markdown as it stands in doc comments: each line may begin with one space.
+    pub status: Status,
+    /// Markdown from a doc comment: each line may begin with one space.
     pub(crate) doc: &'static str,
 }
 
+/// Whether a code is in use. A number is never given to another finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// Findings have it, since this version of hx.
+    Reported { since: &'static str },
+    /// A page of advice that this command shows; no finding has it.
+    Shown { by: &'static str },
+    /// Its meaning is fixed, and no stage reports it yet.
+    Reserved,
+}
+
+impl Status {
+    /// Returns the remark behind a summary in a list, such as ` (not reported yet)`; empty for a reported code.
+    pub fn aside(self) -> String {
+        match self {
+            Status::Reported { .. } => String::new(),
+            Status::Shown { by } => format!(" (shown by `{by}`)"),
+            Status::Reserved => " (not reported yet)".to_owned(),
+        }
+    }
+
+    /// Returns the first sentence of the page, or `None` for a reported code.
+    fn remark(self) -> Option<String> {
+        match self {
+            Status::Reported { .. } => None,
+            Status::Shown { by } => Some(format!("Shown by `{by}`, not reported.")),
+            Status::Reserved => Some("Not reported yet.".to_owned()),
+        }
+    }
+}
+
 impl Code {
-    /// The page in Markdown: what it means, an example that has it, and an example that mends it.
+    /// Returns the page in Markdown: the status of a code that is not reported, the meaning, an example with the finding, and an
+    /// example that fixes it.
     pub fn explanation(&self) -> String {
         let lines = self.doc.lines().map(|line| line.strip_prefix(' ').unwrap_or(line).trim_end());
-        let mut text = String::new();
+        let mut text = self.status.remark().map_or_else(String::new, |remark| format!("{remark}\n"));
         for line in lines {
             text.push_str(line);
             text.push('\n');
@@ -29,7 +62,7 @@ impl Code {
         text
     }
 
-    /// The `.hx` blocks of the page, each with whether it is meant to have the finding.
+    /// Returns the `.hx` blocks of the page, each with whether it must produce the finding.
     pub fn examples(&self) -> Vec<(bool, String)> {
         let mut examples = Vec::new();
         let mut open: Option<(Option<bool>, String)> = None;
@@ -59,17 +92,17 @@ impl Code {
     }
 }
 
-/// Every code, ordered by its number.
+/// Yields every code, ordered by number.
 pub fn all_codes() -> impl Iterator<Item = &'static Code> {
     codes::FAMILIES.iter().flat_map(|family| family.iter().copied())
 }
 
-/// The code with this number or this name; case does not matter.
+/// Returns the code with this number or name, ignoring case.
 pub fn code(id: &str) -> Option<&'static Code> {
     all_codes().find(|code| code.id.eq_ignore_ascii_case(id) || code.name.eq_ignore_ascii_case(id))
 }
 
-/// The code whose number or name is nearest to a text that is neither, if one is near.
+/// Returns the code whose number or name is nearest to a text that is neither, if one is near enough.
 pub fn nearest_code(text: &str) -> Option<&'static Code> {
     nearest(text, all_codes().flat_map(|code| [code.name, code.id])).and_then(code)
 }

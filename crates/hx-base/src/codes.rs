@@ -3,9 +3,15 @@
 
 use crate::Code;
 
-/// Declares the codes of one family. A code's doc comment is kept as its explanation.
+/// Declares the codes of one family. A code's doc comment is kept as its explanation. Behind the summary stands the
+/// status of a code that no finding has.
 macro_rules! family {
-    ($($(#[doc = $doc:literal])+ $name:ident = $id:literal, $kebab:literal, $severity:ident, $summary:literal;)+) => {
+    (@status) => { $crate::Status::Reported { since: "0.1" } };
+    (@status $status:expr) => { $status };
+    ($(
+        $(#[doc = $doc:literal])+
+        $name:ident = $id:literal, $kebab:literal, $severity:ident, $summary:literal $(, $status:expr)?;
+    )+) => {
         $(
             $(#[doc = $doc])+
             pub static $name: $crate::Code = $crate::Code {
@@ -13,6 +19,7 @@ macro_rules! family {
                 name: $kebab,
                 severity: $crate::Severity::$severity,
                 summary: $summary,
+                status: family!(@status $($status)?),
                 doc: concat!($($doc, "\n"),+),
             };
         )+

@@ -1,24 +1,24 @@
-//! Diagnostics as plain data: what is wrong, where, what else takes part, and what mends it.
+//! Diagnostics as plain data: the error, its place, related places, and fixes.
 //!
-//! Nothing here draws: the crate `hx-report` makes terminal text and JSON, the server makes protocol messages.
+//! This module draws nothing: the crate `hx-report` renders terminal text and JSON, the server makes protocol messages.
 
 use hx_syntax::TextRange;
 
-use crate::{Code, Db, SourceFile};
+use crate::{Code, Db, SourceFile, Status};
 
-/// How bad it is, worst first.
+/// The severity of a finding, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The program has no meaning, or cannot be built.
+    /// The program has no meaning or cannot be built.
     Error,
-    /// The program runs, and probably not as meant.
+    /// The program runs, but probably not as intended.
     Warning,
-    /// Something worth knowing.
+    /// Information for the author.
     Note,
 }
 
 impl Severity {
-    /// `error`, `warning` or `note`.
+    /// Returns `error`, `warning` or `note`.
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Error => "error",
@@ -28,30 +28,30 @@ impl Severity {
     }
 }
 
-/// A place with a remark. The remark may be empty.
+/// A place with a remark, which may be empty.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Label {
     /// The file of the place.
     pub file: SourceFile,
     /// Byte range in the file.
     pub range: TextRange,
-    /// What this place has to do with it; lower-case start, no final stop.
+    /// The role of this place; lower-case start, no final stop.
     pub message: String,
 }
 
-/// How sure it is that a fix is what the author wants.
+/// The certainty that a fix is what the author wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Applicability {
-    /// It keeps the meaning and was checked: it may be applied without asking.
+    /// The fix keeps the meaning and was checked: it may be applied without confirmation.
     Verified,
-    /// It makes a program without this error; whether it is the one meant is for the author to say.
+    /// The fix makes a program without this error. The author must decide whether it is the intended one.
     Maybe,
-    /// It contains parts for the author to fill in.
+    /// The fix contains parts that the author must fill in.
     Placeholders,
 }
 
 impl Applicability {
-    /// `verified`, `maybe` or `placeholders`.
+    /// Returns `verified`, `maybe` or `placeholders`.
     pub fn as_str(self) -> &'static str {
         match self {
             Applicability::Verified => "verified",
@@ -61,52 +61,53 @@ impl Applicability {
     }
 }
 
-/// One replacement of text. An empty range inserts.
+/// A replacement of text. An empty range inserts.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Edit {
     /// The file to change.
     pub file: SourceFile,
-    /// The bytes that are replaced.
+    /// The bytes to replace.
     pub range: TextRange,
-    /// What they are replaced by.
+    /// The replacement.
     pub text: String,
 }
 
-/// A set of edits that mends the diagnostic.
+/// A set of edits that fixes the diagnostic.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Fix {
-    /// What the fix does, in the imperative: `insert sync()`.
+    /// The action of the fix, in the imperative: `insert sync()`.
     pub title: String,
-    /// The edits, none overlapping another.
+    /// The edits, which do not overlap.
     pub edits: Vec<Edit>,
-    /// How sure it is.
+    /// The certainty of the fix.
     pub applicability: Applicability,
 }
 
-/// One finding.
+/// A finding.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
-    /// The code; its page is what `hx explain` shows.
+    /// The code. `hx explain` shows its page.
     pub code: &'static Code,
-    /// The level, the code's own unless changed.
+    /// The severity. It is that of the code unless changed.
     pub severity: Severity,
-    /// One line: what was found, then what was wanted. Lower-case start, no final stop, code in backticks.
+    /// A line that says what was found, then what was expected. Lower-case start, no final stop, code in backticks.
     pub message: String,
-    /// Where it is.
+    /// The place of the finding.
     pub primary: Label,
-    /// The other places that take part, in the order they should be read.
+    /// The related places, in reading order.
     pub secondary: Vec<Label>,
-    /// Facts that explain it.
+    /// Facts that explain the finding.
     pub notes: Vec<String>,
-    /// What to do about it, in words.
+    /// Advice in words.
     pub help: Vec<String>,
-    /// What to do about it, as edits.
+    /// Advice as edits.
     pub fixes: Vec<Fix>,
 }
 
 impl Diagnostic {
-    /// A finding with the level of its code.
+    /// Makes a finding with the severity of its code.
     pub fn new(code: &'static Code, file: SourceFile, range: TextRange, message: impl Into<String>) -> Self {
+        debug_assert!(matches!(code.status, Status::Reported { .. }), "{} is not reported", code.id);
         Diagnostic {
             code,
             severity: code.severity,
@@ -119,42 +120,42 @@ impl Diagnostic {
         }
     }
 
-    /// Changes the level.
+    /// Changes the severity.
     #[must_use]
     pub fn with_severity(mut self, severity: Severity) -> Self {
         self.severity = severity;
         self
     }
 
-    /// The remark at the primary place.
+    /// Sets the remark at the primary place.
     #[must_use]
     pub fn label(mut self, message: impl Into<String>) -> Self {
         self.primary.message = message.into();
         self
     }
 
-    /// Another place that takes part.
+    /// Adds a related place.
     #[must_use]
     pub fn also(mut self, file: SourceFile, range: TextRange, message: impl Into<String>) -> Self {
         self.secondary.push(Label { file, range, message: message.into() });
         self
     }
 
-    /// A fact that explains it.
+    /// Adds a fact that explains the finding.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// What to do about it, in words.
+    /// Adds advice in words.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());
         self
     }
 
-    /// A fix of one edit in the file of the primary place.
+    /// Adds a fix of one edit in the file of the primary place.
     #[must_use]
     pub fn fix(
         self,
@@ -167,21 +168,21 @@ impl Diagnostic {
         self.with_fix(Fix { title: title.into(), edits, applicability })
     }
 
-    /// A fix of any number of edits.
+    /// Adds a fix of any number of edits.
     #[must_use]
     pub fn with_fix(mut self, fix: Fix) -> Self {
         self.fixes.push(fix);
         self
     }
 
-    /// Whether it keeps the program from being built.
+    /// Reports whether the finding keeps the program from being built.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
 }
 
-/// Orders diagnostics by path, position, level, code and message, and drops repetitions. The result does not depend on
-/// the order in which they were found.
+/// Sorts diagnostics by path, position, severity, code and message, and drops duplicates. The result does not depend on the order
+/// in which they were found.
 pub fn sort_diagnostics(db: &dyn Db, diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by(|a, b| {
         let key = |d: &Diagnostic| (d.primary.range.start(), d.primary.range.end(), d.severity, d.code.id);

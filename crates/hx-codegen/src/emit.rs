@@ -1,14 +1,14 @@
-//! The kernel around its instructions: arguments, declarations, control flow, comments and line marks.
+//! Emits the kernel around its instructions: arguments, declarations, control flow, comments and line marks.
 //!
-//! Single instructions are in `instruction`. Start at [`cuda`].
+//! `instruction` emits single instructions. Start at [`cuda`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_target::Arch;
-use hx_thread::{Address, Body, Group, Param, Stmt, ThreadProgram};
+use hx_target::{Arch, SWIZZLE_BLOCK_BYTES};
+use hx_thread::{Address, Body, Group, Param, Stmt, ThreadProgram, assigned};
 use hx_tile::Origin;
 
 use crate::access::Array;
@@ -18,7 +18,7 @@ use crate::log;
 use crate::names::{Names, kernel_symbol};
 use crate::storage::{pointee, scalar};
 
-/// What a thread program must keep to and this one does not: a mistake of the compiler, never of its user.
+/// A rule of thread programs that the program breaks. This is a bug of the compiler, never of its user.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MalformedProgram {
     #[error("the catalogue has no row `{0}`")]
@@ -39,25 +39,25 @@ pub enum MalformedProgram {
     Types { left: DType, right: DType },
 }
 
-/// Lines of the source for `#line` marks.
+/// The source lines for `#line` marks.
 #[derive(Clone, Copy, Debug)]
 pub struct Lines<'a> {
-    /// The name that messages and profilers show, such as `gemm.hx::gemm`.
+    /// The file name that messages and profilers show, such as `gemm.hx::gemm`.
     pub file: &'a str,
-    /// Lines relative to the kernel's header, which is line 1, so that text above the kernel does not change the output.
+    /// Lines relative to the kernel's header (line 1), so that text above the kernel does not change the output.
     pub of: &'a BTreeMap<Origin, u32>,
 }
 
-/// The program as CUDA C++ for `arch`.
+/// Emits the program as CUDA C++ for `arch`.
 ///
 /// # Errors
-/// If the program breaks a rule of thread programs, which the compiler never lets happen on purpose.
+/// If the program breaks a rule of thread programs, which is a bug of the compiler.
 pub fn cuda(program: &ThreadProgram, arch: Arch) -> Result<CudaSource, MalformedProgram> {
     cuda_with_lines(program, arch, None, &|| ())
 }
 
-/// As [`cuda`], with `#line` marks before the statements of every tile operation that `lines` has a line for. Polls before every
-/// statement; a poll may unwind.
+/// As [`cuda`], with `#line` marks before the statements of every tile operation to which `lines` assigns a line. Calls `poll`
+/// before every statement; the poll may unwind.
 ///
 /// # Errors
 /// As [`cuda`].
@@ -70,7 +70,7 @@ pub fn cuda_with_lines(
     Emitter::new(program, arch, lines, Poll(poll)).finish()
 }
 
-/// Looks whether anyone still wants the text.
+/// Checks whether the caller still wants the text; it unwinds if not.
 #[derive(Clone, Copy)]
 struct Poll<'a>(&'a dyn Fn());
 
@@ -80,26 +80,26 @@ impl std::fmt::Debug for Poll<'_> {
     }
 }
 
-/// The text in the making.
+/// The text under construction.
 #[derive(Debug)]
 pub(crate) struct Emitter<'a> {
     pub(crate) program: &'a ThreadProgram,
     pub(crate) arch: Arch,
     pub(crate) printer: Printer,
     pub(crate) arrays: Vec<Array>,
-    /// Arrays with words of which an instruction writes only a part.
+    /// Arrays in which an instruction writes only part of a word.
     pub(crate) partial: BTreeSet<usize>,
-    /// Names of the parameters, by position.
+    /// Names of the parameters, indexed by position.
     pub(crate) params: Vec<String>,
-    /// Names of the variables that hold the address of each shared buffer.
+    /// Names of the variables that hold the addresses of the shared buffers.
     pub(crate) shared: Vec<String>,
-    /// Local integers that change.
+    /// Local integers that some statement assigns again.
     assigned: BTreeSet<Symbol>,
     names: Names,
     symbol_params: Vec<String>,
     lines: Option<Lines<'a>>,
     poll: Poll<'a>,
-    /// The source line of the operation around.
+    /// The source line of the enclosing operation.
     line: Option<u32>,
     out: String,
     depth: usize,
@@ -107,11 +107,11 @@ pub(crate) struct Emitter<'a> {
 
 const THREAD: &str = "thread";
 const AXES: [&str; 3] = ["x", "y", "z"];
-/// The start of shared memory, and its address in that memory's own address space.
+/// A pointer to the start of shared memory, and its address in the shared address space.
 pub(crate) const SHARED_MEMORY: [&str; 2] = ["smem", "smem_base"];
-/// The line of the kernel's header, which has what belongs to no operation.
+/// The line of the kernel's header. Statements outside of operations are attributed to it.
 const HEADER: u32 = 1;
-/// The most blocks along x; along y and z there are fewer.
+/// The largest number of blocks along x. The limits along y and z are lower.
 const MOST_BLOCKS: i64 = i32::MAX as i64;
 
 impl<'a> Emitter<'a> {
@@ -248,7 +248,8 @@ impl<'a> Emitter<'a> {
         }
         if !self.program.shared.is_empty() {
             let [memory, base] = SHARED_MEMORY;
-            lines.push(format!("extern __shared__ __align__(1024) unsigned char {memory}[];"));
+            let align = SWIZZLE_BLOCK_BYTES;
+            lines.push(format!("extern __shared__ __align__({align}) unsigned char {memory}[];"));
             lines.push(format!("const unsigned {base} = (unsigned)__cvta_generic_to_shared({memory});"));
             for (buffer, name) in self.program.shared.iter().zip(&self.shared) {
                 let offset = if buffer.offset == 0 { String::new() } else { format!(" + {}", buffer.offset) };
@@ -282,7 +283,8 @@ impl<'a> Emitter<'a> {
         self.out.push('\n');
     }
 
-    /// One statement, behind its line mark. The compiler counts lines on from a mark, so a marked statement is one line.
+    /// Writes one statement after its line mark. The CUDA compiler counts lines on from a mark, so a marked statement must be one
+    /// line.
     pub(crate) fn statement(&mut self, text: &str) {
         let (Some(lines), Some(line)) = (self.lines, self.line) else {
             return self.write_line(text);
@@ -298,7 +300,7 @@ impl<'a> Emitter<'a> {
         self.write_line(&line);
     }
 
-    /// `head {`, what `inside` writes, `}`.
+    /// Writes `head {`, the statements of `inside`, and `}`.
     pub(crate) fn block(
         &mut self,
         head: &str,
@@ -317,7 +319,7 @@ impl<'a> Emitter<'a> {
         4 * self.depth
     }
 
-    /// The expression as text, if all its symbols have values here.
+    /// Prints an expression. All its symbols must be bound here.
     pub(crate) fn expr(&mut self, e: &Expr) -> Result<crate::expr::Text, MalformedProgram> {
         self.check_bound(e)?;
         Ok(self.printer.expr(e))
@@ -343,7 +345,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// The statements of a scope; what is declared and known in it ends with it.
+    /// Writes the statements of a scope. Names and facts introduced in the scope end with it.
     pub(crate) fn body(&mut self, body: &Body) -> Result<(), MalformedProgram> {
         let (outer, names, line) = (self.printer.scope(), self.names.enter(), self.line);
         for stmt in body {
@@ -378,7 +380,7 @@ impl<'a> Emitter<'a> {
                 Ok(())
             }
             Stmt::For { var, start, end, unroll, body } => self.repeat(var, start, end, *unroll, body),
-            // A scope.
+            // A condition that always holds opens a plain scope.
             Stmt::If { cond: Cond::True, then, .. } => self.block("", |e| e.body(then)),
             Stmt::If { cond, then, otherwise } => {
                 let cond = self.cond(cond)?;
@@ -430,7 +432,7 @@ impl<'a> Emitter<'a> {
         self.line = self.lines.and_then(|l| l.of.get(&group.origin).copied()).or(outer);
         if !group.title.is_empty() {
             let title = group.title.split_whitespace().collect::<Vec<_>>().join(" ");
-            // A backslash at its end would make the next line part of the comment.
+            // A backslash at the end would continue the comment on the next line.
             self.write_line(&format!("// {}", title.trim_end_matches('\\')));
         }
         let declares = group
@@ -451,7 +453,7 @@ impl<'a> Emitter<'a> {
         body: &Body,
     ) -> Result<(), MalformedProgram> {
         let (first, last) = (self.expr(start)?, self.expr(end)?);
-        // The counter reaches the end of its range.
+        // The counter takes the value of `end` too, after the last iteration.
         let wide = self.printer.is_wide(start) || self.printer.is_wide(end);
         let range = (
             self.printer.facts.range(start).0,
@@ -476,7 +478,7 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// One element of a tensor as a local integer.
+    /// Reads one element of a tensor into a local integer.
     fn load_integer(&mut self, var: &Symbol, address: &Address) -> Result<(), MalformedProgram> {
         let (element, dtype) = self.element_of(address)?;
         let (bits, signed) = (dtype.bits(), dtype.is_signed_int());
@@ -503,13 +505,13 @@ impl<'a> Emitter<'a> {
         self.printer.bound(var, range);
         let constant = if changes { "" } else { "const " };
         let c_type = if wide { "long long" } else { "int" };
-        // Memory holds narrow integers without a sign.
+        // Memory holds narrow integers as unsigned words.
         let cut = if signed && bits < 32 { format!("({})", scalar(dtype)) } else { String::new() };
         self.statement(&format!("{constant}{c_type} {name} = {cut}{element};"));
         Ok(())
     }
 
-    /// An integer that each thread reads for itself.
+    /// Reads an integer in each thread.
     fn load_index(&mut self, var: &Symbol, address: &Address, guard: &Cond) -> Result<(), MalformedProgram> {
         let (element, dtype) = self.element_of(address)?;
         let (bits, signed) = (dtype.bits(), dtype.is_signed_int());
@@ -536,12 +538,12 @@ impl<'a> Emitter<'a> {
         Ok(())
     }
 
-    /// Whether some statement changes the local number.
+    /// Reports whether some statement assigns the local number again.
     pub(crate) fn changes(&self, var: &Symbol) -> bool {
         self.assigned.contains(var)
     }
 
-    /// Names a counter or local integer from here on.
+    /// Gives a counter or local integer its name for the rest of the scope.
     pub(crate) fn declare(&mut self, var: &Symbol, wide: bool) -> String {
         let name = match var {
             Symbol::Var(text, _) => self.names.scoped(text),
@@ -550,25 +552,4 @@ impl<'a> Emitter<'a> {
         self.printer.name(var.clone(), name.clone(), wide);
         name
     }
-}
-
-/// The local integers that some statement changes.
-fn assigned(body: &Body) -> BTreeSet<Symbol> {
-    let mut out = BTreeSet::new();
-    for stmt in body {
-        match stmt {
-            Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } => {
-                out.insert(var.clone());
-            }
-            Stmt::Group(Group { body, .. }) | Stmt::For { body, .. } | Stmt::While { body, .. } => {
-                out.append(&mut assigned(body));
-            }
-            Stmt::If { then, otherwise, .. } => {
-                out.append(&mut assigned(then));
-                out.append(&mut assigned(otherwise));
-            }
-            _ => {}
-        }
-    }
-    out
 }

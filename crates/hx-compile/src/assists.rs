@@ -1,7 +1,7 @@
-//! Changes that nothing forces: a layout pinned as it was inferred, an access of another width.
+//! Offers changes that nothing requires: a layout pinned as it was inferred, an access of another width.
 //!
-//! Each is tried on the tile program before it is offered, as repairs are: the program with the change was solved, and the
-//! solution is what the title says. Start at [`assists`].
+//! Each change is tried on the tile program before it is offered, as repairs are: the changed program was solved, and its
+//! solution is the one that the title describes. Start at [`assists`].
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,28 @@ use hx_tile::{
 use crate::diagnostics::{Places, repair};
 use crate::{Db, Instance, candidates, solution, tile_program};
 
-/// A change that was solved.
+/// A change whose result was solved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assist {
-    /// What it does, in the imperative.
+    /// The effect of the change, in the imperative.
     pub title: String,
     /// The edits, none overlapping another.
     pub edits: Vec<Edit>,
 }
 
-/// What is looked for.
+/// Selects the changes to look for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AssistConfig {
-    /// Accesses of other widths too: these ask for every candidate of the kernel, which takes longer than solving it.
+    /// Whether to look for accesses of other widths, too. This takes every candidate of the kernel, and longer than solving
+    /// it.
     pub widths: bool,
 }
 
-/// Declarations of a range that are tried, at most: whoever marks half of a kernel asks for something else.
+/// The most declarations of a range that are tried. Whoever selects half of a kernel wants something else.
 const MOST: usize = 4;
 
-/// The changes of a kernel's instance that concern a range of its text. None where it has no solution: that has repairs.
+/// Returns the changes of a kernel's instance that concern a range of its text. Returns none if the instance has no
+/// solution: repairs cover that case.
 pub fn assists(db: &dyn Db, instance: Instance<'_>, range: TextRange, config: AssistConfig) -> Vec<Assist> {
     let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else {
         return Vec::new();
@@ -47,13 +49,13 @@ pub fn assists(db: &dyn Db, instance: Instance<'_>, range: TextRange, config: As
     assists
 }
 
-/// The values of the compile-time parameters for which a layout that is written out holds.
+/// Formats the values of the compile-time parameters for which a layout that is written out holds.
 fn only_for(lowered: &Lowered) -> String {
     let args: Vec<String> = lowered.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     if args.is_empty() { String::new() } else { format!(", for {}", args.join(", ")) }
 }
 
-/// `pin this layout`, for the tensors that are declared in the range.
+/// Offers `pin this layout` for the tensors that are declared in the range.
 fn pins(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: TextRange) -> Vec<Assist> {
     let Places { db, instance } = *places;
     let mut declared: BTreeMap<(u32, u32), Vec<TensorId>> = BTreeMap::new();
@@ -65,7 +67,7 @@ fn pins(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: Text
     let mut found = Vec::new();
     for tensors in declared.into_values().take(MOST) {
         let Some(layout) = layout_of(solution, tensors[0]) else { continue };
-        // A body that is unrolled makes several tensors of one declaration.
+        // An unrolled body makes several tensors of one declaration, and a pin must hold for all of them.
         if tensors.iter().any(|tensor| layout_of(solution, *tensor).as_ref() != Some(&layout)) {
             continue;
         }
@@ -80,7 +82,7 @@ fn pins(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: Text
     found
 }
 
-/// Whether a place is what a person at a range means: it lies there, or the statement around it does.
+/// Reports whether a place, or the statement around it, overlaps the range that a user selected.
 fn touches(places: &Places<'_>, at: TextRange, range: TextRange) -> bool {
     let around = places.statement(at).unwrap_or(at);
     around.intersect(range).is_some()
@@ -93,7 +95,7 @@ fn is_pinned(program: &TileProgram, tensor: TensorId) -> bool {
     }
 }
 
-/// The layout of a tensor as a pin would say it.
+/// Returns the layout of a tensor in the form of a pin.
 fn layout_of(solution: &Solution, tensor: TensorId) -> Option<ComposedLayout> {
     if let Some(held) = solution.registers.get(&tensor) {
         return Some(ComposedLayout::plain(held.layout.clone()));
@@ -102,7 +104,7 @@ fn layout_of(solution: &Solution, tensor: TensorId) -> Option<ComposedLayout> {
     Some(ComposedLayout { swizzle: shared.swizzle, offset: 0, layout: shared.layout.clone() })
 }
 
-/// The program with tensors pinned to layouts.
+/// Returns the program with tensors pinned to layouts.
 fn with_pins(program: &TileProgram, pins: &[(TensorId, ComposedLayout)]) -> TileProgram {
     let mut program = program.clone();
     for (tensor, layout) in pins {
@@ -115,7 +117,7 @@ fn with_pins(program: &TileProgram, pins: &[(TensorId, ComposedLayout)]) -> Tile
     program
 }
 
-/// Whether an instance has the solution that it has when these tensors are pinned to their layouts.
+/// Reports whether an instance keeps its solution when these tensors are pinned to their layouts.
 #[salsa::tracked]
 fn stays<'db>(db: &'db dyn Db, instance: Instance<'db>, tensors: Vec<TensorId>) -> bool {
     let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else { return false };
@@ -132,7 +134,7 @@ fn solve(db: &dyn Db, instance: Instance<'_>, program: &TileProgram) -> Option<S
     hx_synth::solve(program, instance.arch(db), &poll).ok()
 }
 
-/// Whether the same runs, whatever the reasons.
+/// Reports whether two solutions run the same code, whatever their reasons.
 fn same(one: &Solution, other: &Solution) -> bool {
     let registers = |s: &Solution| -> Vec<_> {
         s.registers.iter().map(|(id, held)| (*id, held.tile.clone(), held.layout.clone())).collect()
@@ -154,7 +156,7 @@ fn same(one: &Solution, other: &Solution) -> bool {
         && one.edits == other.edits
 }
 
-/// What makes a copy move so many bytes at once, and the estimated cycles of a block with it.
+/// A width of a copy in bytes, the change that leads to it, and the estimated cycles of a block with that change.
 #[derive(Debug, Clone, PartialEq)]
 struct Width {
     bytes: u32,
@@ -164,13 +166,13 @@ struct Width {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Way {
-    /// The tensors are pinned.
+    /// Pin these tensors.
     Pins(Vec<(TensorId, ComposedLayout)>),
-    /// An operation takes the tensor rearranged.
+    /// Give the operation a rearranged copy of the tensor.
     Rearranged(OpId, TensorId),
 }
 
-/// `use this access width`, for the copies in the range.
+/// Offers `use this access width` for the copies in the range.
 fn widths(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: TextRange) -> Vec<Assist> {
     let mut seen = Vec::new();
     let mut found: Vec<Assist> = Vec::new();
@@ -178,14 +180,14 @@ fn widths(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: Te
         let Some(at) = places.own(lowered, op.origin).filter(|at| touches(places, *at, range)) else {
             continue;
         };
-        // Once for an unrolled body: another part of it would ask for the same.
+        // Offer one change for an unrolled body: its other parts would get the same one.
         if copy_of(solution, op.id).is_none() || seen.contains(&at) {
             continue;
         }
         seen.push(at);
         let mut offered = Vec::new();
         for width in other_widths(places.db, places.instance, op.id) {
-            // The cheapest of those that can be written.
+            // Of the ways to one width, take the cheapest that can be written as an edit.
             if offered.contains(&width.bytes) {
                 continue;
             }
@@ -199,7 +201,7 @@ fn widths(places: &Places<'_>, lowered: &Lowered, solution: &Solution, range: Te
     found
 }
 
-/// A way as words and edits.
+/// Returns a way in words, and its edits.
 fn written(places: &Places<'_>, lowered: &Lowered, way: &Way) -> Option<(String, Vec<Edit>)> {
     let program = &lowered.program;
     match way {
@@ -224,7 +226,8 @@ fn copy_of(solution: &Solution, op: OpId) -> Option<&CopyChoice> {
     }
 }
 
-/// The widths that a copy can have besides the one that it has, each with the changes that give it, cheapest first.
+/// Returns the other widths that a copy can have, each with the change that leads to it: the widest first, and for one width
+/// the cheapest change first.
 #[salsa::tracked(returns(ref))]
 fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<Width> {
     let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else {
@@ -243,7 +246,7 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
             widths.push(Width { bytes, cycles: solved.cost, way });
         }
     };
-    // The layouts of its tensors in the other solutions, of each alone and of all.
+    // Try the layouts that its tensors have in other solutions: each on its own, and all together.
     let others = candidates(db, instance).as_ref().map_or(&[][..], Vec::as_slice);
     let mut tried: Vec<Vec<(TensorId, ComposedLayout)>> = Vec::new();
     for other in others.iter().filter(|other| copy_of(other, op).is_some_and(|copy| copy.bytes != own)) {
@@ -257,7 +260,7 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
             }
         }
     }
-    // Its register tensor, left to this copy alone where another operation takes it.
+    // Try to leave its register tensor to this copy alone, by rearranging it for another operation that reads it.
     for tensor in kind.registers() {
         for (user, _) in program.ops(1.0) {
             for operand in takes(user, tensor) {
@@ -271,13 +274,27 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
     widths
 }
 
-/// Where an operation that computes reads a register tensor. A copy of it would be moved as it is.
+/// Returns the operands at which an operation that computes reads a register tensor. Copies are left out: they move a tensor
+/// as it is.
 fn takes(op: &Op, tensor: TensorId) -> Vec<usize> {
     let written = match &op.kind {
         OpKind::Gemm { c, .. } => Some(*c),
         OpKind::Cast { dst, .. } | OpKind::Reduce { dst, .. } => Some(*dst),
         OpKind::Map(map) => Some(map.dst),
-        _ => return Vec::new(),
+        OpKind::Fill { .. }
+        | OpKind::Copy { .. }
+        | OpKind::Sync
+        | OpKind::SyncWarp
+        | OpKind::CopyAsync { .. }
+        | OpKind::Commit
+        | OpKind::Wait { .. }
+        | OpKind::Rearrange { .. }
+        | OpKind::Slice { .. }
+        | OpKind::ReadNumber { .. }
+        | OpKind::Scan { .. }
+        | OpKind::AtomicAdd { .. }
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => return Vec::new(),
     };
     if written == Some(tensor) {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Whether the register tensors of a solved instance fit its threads, and what makes them fit: more threads, or another value of a
-//! compile-time parameter. What is offered was solved before.
+//! Checks whether the register tensors of a solved instance fit its threads. If they do not, finds more threads, or another
+//! value of a compile-time parameter, with which they fit. Every offer was solved before.
 
 use hx_lower::CtValue;
 use hx_synth::SPARE_REGISTERS;
@@ -9,21 +9,19 @@ use hx_tile::{Held, OpId, Solution, TensorId, TileProgram, registers_of};
 use crate::unsolved::{OtherValue, halves, with_value};
 use crate::{Db, Instance, solution, tile_program};
 
-/// Threads of a block, at most.
-const THREADS: u32 = 1024;
-
-/// More registers than a thread has.
+/// A program that needs more registers than a thread has.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Crowded {
-    /// What a thread has.
+    /// The number of registers that a thread has.
     pub(crate) most: i64,
-    /// The tensors that alone take more.
+    /// The tensors that take more on their own, with the number of registers that each takes.
     pub(crate) alone: Vec<(TensorId, i64)>,
-    /// If no tensor does, the operation across which most are held, with the tensors that hold them, the largest first.
+    /// If no tensor does, the operation across which the most registers are held, with the tensors that hold them, the
+    /// largest first.
     pub(crate) together: Option<(OpId, Vec<(TensorId, i64)>)>,
 }
 
-/// What does not fit, of a program with the redistributions of its solution; nothing where everything does.
+/// Returns what does not fit, of a program with the redistributions of its solution; `None` if everything fits.
 pub(crate) fn crowded(program: &TileProgram, solution: &Solution, arch: Arch) -> Option<Crowded> {
     over(program, solution, registers_of_a_thread(program, arch))
 }
@@ -34,13 +32,13 @@ fn registers_of_a_thread(program: &TileProgram, arch: Arch) -> i64 {
     i64::from(limits.registers_per_thread).min(i64::from(limits.registers) / threads)
 }
 
-/// Whether everything fits and leaves some registers to what is computed with it.
+/// Reports whether everything fits and leaves some registers to the computation.
 fn has_room(program: &TileProgram, solution: &Solution, arch: Arch) -> bool {
     let program = solution.program(program);
     over(&program, solution, registers_of_a_thread(&program, arch) - SPARE_REGISTERS).is_none()
 }
 
-/// What takes more than so many registers.
+/// Returns what takes more than `most` registers.
 fn over(program: &TileProgram, solution: &Solution, most: i64) -> Option<Crowded> {
     let all = solution.registers.keys().map(|&id| (id, registers(program, solution, id)));
     let alone: Vec<(TensorId, i64)> = all.filter(|(_, registers)| *registers > most).collect();
@@ -52,7 +50,7 @@ fn over(program: &TileProgram, solution: &Solution, most: i64) -> Option<Crowded
     (sum > most).then_some(Crowded { most, alone, together: Some(together) })
 }
 
-/// The operation across which most registers are held, with the tensors that hold them and how many each takes.
+/// Returns the operation across which the most registers are held, with the tensors that hold them and how many each takes.
 fn pressure(program: &TileProgram, solution: &Solution) -> Option<(OpId, Vec<(TensorId, i64)>)> {
     let mut worst: Option<(i64, OpId, Vec<(TensorId, i64)>)> = None;
     for (op, tensors) in Held::of(program).across {
@@ -67,13 +65,13 @@ fn pressure(program: &TileProgram, solution: &Solution) -> Option<(OpId, Vec<(Te
     worst.map(|(_, op, held)| (op, held))
 }
 
-/// Registers of each thread that a tensor takes.
+/// Returns the number of registers of each thread that a tensor takes.
 fn registers(program: &TileProgram, solution: &Solution, tensor: TensorId) -> i64 {
     let values = solution.registers.get(&tensor).map_or(0, |held| held.layout.mode(1).size());
     registers_of(program, tensor, values)
 }
 
-/// The fewest threads, of those tried, in which the tensors of a crowded instance fit.
+/// Returns the fewest threads, of those tried, with which the tensors of a crowded instance fit.
 #[salsa::tracked]
 pub(crate) fn roomier_threads<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<u32> {
     let lowered = tile_program(db, instance).as_ref().ok()?;
@@ -89,29 +87,30 @@ pub(crate) fn roomier_threads<'db>(db: &'db dyn Db, instance: Instance<'db>) -> 
     };
     let more =
         std::iter::successors(lowered.program.threads.checked_mul(2), |threads| threads.checked_mul(2));
-    more.take_while(|threads| (1..=THREADS).contains(threads)).find(fits)
+    more.take_while(|threads| (1..=arch.limits().threads_per_block).contains(threads)).find(fits)
 }
 
-/// Values of single compile-time parameters with which the tensors of a crowded instance fit: smaller ones, and larger ones where they
-/// count threads.
+/// Returns values of single compile-time parameters with which the tensors of a crowded instance fit: smaller ones, and
+/// larger ones of parameters that count threads.
 #[salsa::tracked]
 pub(crate) fn roomier_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherValue> {
     let Ok(lowered) = tile_program(db, instance) else { return Vec::new() };
     let threads = lowered.program.threads;
+    let most = i64::from(instance.arch(db).limits().threads_per_block);
     let mut found = Vec::new();
     for (name, value) in &lowered.args {
         let CtValue::Int(old) = *value else { continue };
         let fits = |new: &i64| {
             let other = with_value(db, instance, name, *new);
             let Ok(lowered) = tile_program(db, other) else { return false };
-            // What is larger helps where it counts threads.
+            // A larger value helps only if the parameter counts threads.
             (lowered.program.threads > threads) == (*new > old)
                 && solution(db, other)
                     .as_ref()
                     .is_ok_and(|solution| has_room(&lowered.program, solution, instance.arch(db)))
         };
         let doubles = std::iter::successors(old.checked_mul(2), |new| new.checked_mul(2));
-        let doubles = doubles.take_while(|new| (1..=i64::from(THREADS)).contains(new));
+        let doubles = doubles.take_while(|new| (1..=most).contains(new));
         let works = halves(old).chain(doubles).find(fits);
         found.extend(works.map(|new| OtherValue { name: name.clone(), old, new }));
     }

@@ -1,4 +1,4 @@
-//! What is wrong with an instance, as diagnostics. The stages say it by operation; here operations become places.
+//! Turns findings about an instance into diagnostics. The stages report operations; this module maps operations to places.
 
 mod layout;
 mod narrowed;
@@ -15,8 +15,8 @@ use crate::{
     Db, Instance, Stop, cuda_source, hazards, solution, synchronization, thread_program, tile_program,
 };
 
-/// Everything that is wrong with an instance, ordered by place. Of a kernel that has errors before any instance these, and no
-/// more.
+/// Returns all diagnostics of an instance, ordered by place. If the kernel has errors before any instance is made, returns
+/// only these.
 #[salsa::tracked]
 pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
     let places = Places { db, instance };
@@ -29,8 +29,8 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
     found
 }
 
-/// The errors among [`instance_diagnostics`]: with any of them, the instance is neither run nor built. What could only be a
-/// warning is not looked for.
+/// Returns the errors among [`instance_diagnostics`]. An instance with any of them is neither run nor built. Does not search
+/// for findings that can only be warnings.
 #[salsa::tracked]
 pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
     let places = Places { db, instance };
@@ -70,7 +70,7 @@ fn solved(places: &Places<'_>, lowered: &Lowered, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Operations and tensors of one instance as places in files.
+/// Maps operations and tensors of an instance to places in files.
 #[derive(Clone, Copy)]
 pub(crate) struct Places<'db> {
     pub(crate) db: &'db dyn Db,
@@ -78,7 +78,7 @@ pub(crate) struct Places<'db> {
 }
 
 impl<'db> Places<'db> {
-    /// The name of the kernel.
+    /// Returns the place of the kernel's name.
     fn kernel(&self) -> (SourceFile, TextRange) {
         let kernel = self.instance.kernel(self.db);
         let place = Place { item: kernel.key(self.db), at: At::Name };
@@ -90,7 +90,7 @@ impl<'db> Places<'db> {
         lowered.origins.get(origin.0 as usize)?.place.range(self.db)
     }
 
-    /// Where the function that an operation stands in was called from, innermost first.
+    /// Returns the calls that led to the function that contains an operation, innermost first.
     fn calls(&self, lowered: &Lowered, op: OpId) -> Vec<(SourceFile, TextRange)> {
         let at = |origin: hx_tile::Origin| lowered.origins.get(origin.0 as usize);
         let start = lowered.program.op(op).and_then(|op| at(op.origin)?.call);
@@ -102,7 +102,7 @@ impl<'db> Places<'db> {
         self.origin(lowered, lowered.program.op(op)?.origin)
     }
 
-    /// Where an origin is in the text of the kernel itself; nothing for one in a function that it calls.
+    /// Returns the range of an origin in the text of the kernel itself; `None` if it is in a function that the kernel calls.
     pub(crate) fn own(&self, lowered: &Lowered, origin: hx_tile::Origin) -> Option<TextRange> {
         let place = &lowered.origins.get(origin.0 as usize)?.place;
         if place.item != self.instance.kernel(self.db).key(self.db) {
@@ -111,24 +111,24 @@ impl<'db> Places<'db> {
         place.range(self.db).map(|(_, range)| range)
     }
 
-    /// The statement of the kernel around a range.
+    /// Returns the statement of the kernel around a range.
     pub(crate) fn statement(&self, range: TextRange) -> Option<TextRange> {
         let kernel = self.instance.kernel(self.db);
         let offset = kernel.offset(self.db);
-        Some(crate::sync::statement(self.db, Item::Kernel(kernel), range - offset)? + offset)
+        Some(crate::statements::statement(self.db, Item::Kernel(kernel), range - offset)? + offset)
     }
 
-    /// The statement of the kernel that a statement stands in.
+    /// Returns the innermost statement of the kernel that contains a statement.
     pub(crate) fn statement_around(&self, stmt: TextRange) -> Option<TextRange> {
         let kernel = self.instance.kernel(self.db);
         let offset = kernel.offset(self.db);
-        Some(crate::sync::statement_around(self.db, Item::Kernel(kernel), stmt - offset)? + offset)
+        Some(crate::statements::statement_around(self.db, Item::Kernel(kernel), stmt - offset)? + offset)
     }
 
-    /// The last statement of the kernel.
+    /// Returns the last statement of the kernel.
     pub(crate) fn last_statement(&self) -> Option<TextRange> {
         let kernel = self.instance.kernel(self.db);
-        Some(crate::sync::last_statement(self.db, Item::Kernel(kernel))? + kernel.offset(self.db))
+        Some(crate::statements::last_statement(self.db, Item::Kernel(kernel))? + kernel.offset(self.db))
     }
 
     fn tensor(&self, lowered: &Lowered, tensor: TensorId) -> Option<(SourceFile, TextRange)> {

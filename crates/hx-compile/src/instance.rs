@@ -1,4 +1,4 @@
-//! One instance of a kernel.
+//! Instances of kernels.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,51 @@ use hx_target::Arch;
 
 use crate::Db;
 
-/// A kernel with everything that distinguishes one compiled form of it from another.
+/// A kernel with everything that its tile program depends on: neither the architecture nor the candidate, so these share one.
 #[salsa::interned(debug)]
-pub struct Instance<'db> {
+pub struct Form<'db> {
     /// The kernel.
     #[returns(copy)]
     pub kernel: Kernel<'db>,
-    /// Compile-time arguments; those left out take their defaults.
+    /// The compile-time arguments. Parameters without one take their defaults.
     #[returns(ref)]
     pub args: CtArgs,
+    /// The facts about the launches.
+    #[returns(ref)]
+    pub facts: LaunchFacts,
+}
+
+/// A kernel with everything that distinguishes one compiled form of it from another.
+#[salsa::interned(debug)]
+pub struct Instance<'db> {
+    /// The kernel, its arguments and its facts.
+    #[returns(copy)]
+    pub form: Form<'db>,
     /// The architecture.
     #[returns(copy)]
     pub arch: Arch,
-    /// What is known of the launches.
-    #[returns(ref)]
-    pub facts: LaunchFacts,
-    /// Which of its solutions it has, counted from the cheapest, which is 0.
+    /// The number of its solution, counted from the cheapest, which is 0.
     #[returns(copy)]
     pub candidate: u32,
 }
 
 impl<'db> Instance<'db> {
-    /// With the candidate that the workspace asks for.
+    /// Returns the kernel.
+    pub fn kernel(self, db: &'db dyn Db) -> Kernel<'db> {
+        self.form(db).kernel(db)
+    }
+
+    /// Returns the compile-time arguments. Parameters without one take their defaults.
+    pub fn args(self, db: &'db dyn Db) -> &'db CtArgs {
+        self.form(db).args(db)
+    }
+
+    /// Returns the facts about the launches.
+    pub fn facts(self, db: &'db dyn Db) -> &'db LaunchFacts {
+        self.form(db).facts(db)
+    }
+
+    /// Returns the instance with the candidate that the workspace selects.
     pub fn chosen(
         db: &'db dyn Db,
         kernel: Kernel<'db>,
@@ -37,24 +60,23 @@ impl<'db> Instance<'db> {
         arch: Arch,
         facts: LaunchFacts,
     ) -> Instance<'db> {
-        Instance::new(db, kernel, args, arch, facts, db.workspace().candidate(db))
+        Instance::new(db, Form::new(db, kernel, args, facts), arch, db.workspace().candidate(db))
     }
 
-    /// The same instance with another of its solutions.
+    /// Returns the same instance with other compile-time arguments.
+    pub fn with_args(self, db: &'db dyn Db, args: CtArgs) -> Instance<'db> {
+        let form = Form::new(db, self.kernel(db), args, self.facts(db).clone());
+        Instance::new(db, form, self.arch(db), self.candidate(db))
+    }
+
+    /// Returns the same instance with another of its solutions.
     pub fn with_candidate(self, db: &'db dyn Db, candidate: u32) -> Instance<'db> {
-        Instance::new(
-            db,
-            self.kernel(db),
-            self.args(db).clone(),
-            self.arch(db),
-            self.facts(db).clone(),
-            candidate,
-        )
+        Instance::new(db, self.form(db), self.arch(db), candidate)
     }
 }
 
-/// The instance that editors show and `hx check` checks: every parameter at its default, every dimension a multiple of 16.
-/// Nothing where a compile-time parameter has no default: only a launch says what it is.
+/// Returns the instance that editors show and `hx check` checks: every parameter has its default, every dimension is a
+/// multiple of 16. Returns `None` if a compile-time parameter has no default, because only a launch determines it.
 pub fn default_instance<'db>(db: &'db dyn Db, kernel: Kernel<'db>, arch: Arch) -> Option<Instance<'db>> {
     let signature = kernel_signature(db, kernel);
     let complete = signature.generics.iter().all(|generic| generic.default.is_some());

@@ -1,8 +1,12 @@
-//! The queries from a kernel to CUDA text, and what is wrong with its layouts, synchronization and resources.
+//! The queries from a kernel to CUDA text, and the diagnostics of its layouts, synchronization and resources.
 //!
-//! An [`Instance`] is a kernel with its compile-time arguments, a target and what is known of the launch. Each stage is one
-//! query that reads the one before it, so that an edit runs only what it reaches. This crate knows no terminal, no protocol
-//! and no device. Start at [`Instance`], [`tile_program`] and [`check_file`].
+//! An [`Instance`] is a kernel with its compile-time arguments, a target and the facts about the launch. Each stage is
+//! one query that reads the stage before it, so that an edit runs only the queries that it reaches.
+//!
+//! Invariant: the result of a stage holds no position in a text, and the crate knows no terminal, no protocol and no
+//! device. Only diagnostics and line marks read positions.
+//!
+//! Start at [`Instance`], [`tile_program`] and [`check_file`].
 
 mod assists;
 mod check;
@@ -12,7 +16,9 @@ mod diagnostics;
 mod emit;
 mod instance;
 mod lines;
+mod resources;
 mod stages;
+mod statements;
 mod sync;
 #[cfg(test)]
 mod test_db;
@@ -27,10 +33,12 @@ pub use diagnostics::{instance_diagnostics, instance_errors};
 pub use emit::{Emit, built_constraints, emit};
 pub use hx_codegen::CudaSource;
 pub use hx_lower::{CtArgs, CtValue, LaunchFacts, Lowered};
+pub use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 pub use hx_synth::CANDIDATES;
 pub use instance::{Instance, default_instance};
+pub use resources::{Registers, Resources, estimated_registers, resources};
 pub use stages::{
     Stop, candidates, cuda_source, demands, solution, thread_program, tile_program, violations,
 };
-pub use sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited, hazards, synchronization};
+pub use sync::{hazards, synchronization};
 pub use unsolved::{OtherValue, conflict, other_values};

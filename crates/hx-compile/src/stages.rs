@@ -1,4 +1,4 @@
-//! The stages as queries. Each holds plain data without positions, so an edit that moves text re-runs none of them.
+//! The stages as queries. Each result is plain data without positions, so an edit that moves text re-runs none of them.
 
 use hx_codegen::{CudaSource, Lines};
 use hx_hir::Sound;
@@ -8,36 +8,46 @@ use hx_thread::ThreadProgram;
 use hx_tile::{Demand, OpId, Solution};
 use hx_verify::Violation;
 
+use crate::instance::Form;
 use crate::{Db, Instance, lines};
 
-/// Why an instance does not get past a stage.
+/// The reason why an instance does not get past a stage.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
-    /// The kernel has errors, or something that it uses has: [`hx_hir::reached_errors`].
+    /// The kernel has errors, or something that it uses has errors: [`hx_hir::reached_errors`].
     Unsound,
-    /// The kernel has no tile program; at least one reason.
+    /// The kernel has no tile program. There is at least one reason.
     Program(Vec<LowerError>),
-    /// There are no layouts or no instructions for it.
+    /// No layouts or no instructions exist for the kernel.
     Layouts(Failure),
     /// The compiler broke one of its own rules.
     Internal {
-        /// Where in the compiler.
+        /// The stage of the compiler.
         stage: &'static str,
-        /// The operation it happened at, if it was at one.
+        /// The operation at which it happened, if it was at one.
         op: Option<OpId>,
-        /// What the stage said.
+        /// The message of the stage.
         message: String,
     },
 }
 
-/// The tile program of an instance: operations on typed tensors, no layouts.
-#[salsa::tracked]
-pub fn tile_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Lowered, Stop> {
-    let kernel = Sound::of(db, instance.kernel(db)).ok_or(Stop::Unsound)?;
-    hx_lower::lower(db, kernel, instance.args(db), instance.facts(db)).map_err(Stop::Program)
+/// Returns the tile program of an instance: operations on typed tensors, without layouts.
+pub fn tile_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> &'db Result<Lowered, Stop> {
+    of_form::tile_program(db, instance.form(db))
 }
 
-/// The layouts and instructions of an instance.
+mod of_form {
+    use super::*;
+
+    /// Lowers a form once: instances that differ only in architecture or candidate share the result.
+    #[salsa::tracked]
+    pub(super) fn tile_program<'db>(db: &'db dyn Db, form: Form<'db>) -> Result<Lowered, Stop> {
+        let kernel = Sound::of(db, form.kernel(db)).ok_or(Stop::Unsound)?;
+        hx_lower::lower(db, kernel, form.args(db), form.facts(db)).map_err(Stop::Program)
+    }
+}
+
+/// Returns the layouts and instructions of an instance.
 #[salsa::tracked]
 pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solution, Stop> {
     let number = instance.candidate(db) as usize;
@@ -55,7 +65,7 @@ pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solutio
     hx_synth::solve(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
 }
 
-/// All solutions of an instance that differ in what runs, cheapest first; the first is the one that is chosen.
+/// Returns all solutions of an instance that differ in what runs, cheapest first. The first one is chosen.
 #[salsa::tracked]
 pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solution>, Stop> {
     let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
@@ -66,7 +76,8 @@ pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<S
     hx_synth::candidates(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
 }
 
-/// The constraints of an instance that has no layouts, as far as the search got; nothing where there is a solution, or no tile program.
+/// Returns the constraints of an instance without layouts, as far as the search got; `None` if there is a solution, or no
+/// tile program.
 #[salsa::tracked]
 pub fn demands<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Vec<Demand>> {
     let lowered = tile_program(db, instance).as_ref().ok()?;
@@ -78,8 +89,8 @@ pub fn demands<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Vec<Dema
     Some(hx_synth::demands(&lowered.program, instance.arch(db), &poll))
 }
 
-/// What the independent checker says against the solution of an instance; nothing where there is none. It enumerates, so
-/// it runs in debug builds, in tests and when asked for.
+/// Returns what the independent verifier finds wrong in the solution of an instance; empty if there is no solution. The
+/// verifier enumerates, so it runs in debug builds, in tests and on request.
 #[salsa::tracked]
 pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violation> {
     match (tile_program(db, instance), solution(db, instance)) {
@@ -91,7 +102,7 @@ pub fn violations<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Violatio
     }
 }
 
-/// What every thread of an instance does.
+/// Returns the code of every thread of an instance.
 #[salsa::tracked]
 pub fn thread_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<ThreadProgram, Stop> {
     let solution = solution(db, instance).as_ref().map_err(Stop::clone)?;
@@ -104,8 +115,8 @@ pub fn thread_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<T
     })
 }
 
-/// The CUDA text of an instance and how it is launched. Line marks count from the kernel's header, so that text above the
-/// kernel changes nothing.
+/// Returns the CUDA text of an instance and how it is launched. Line marks count from the kernel's header, so that text
+/// above the kernel does not change the output.
 #[salsa::tracked]
 pub fn cuda_source<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<CudaSource, Stop> {
     let program = thread_program(db, instance).as_ref().map_err(Stop::clone)?;

@@ -1,9 +1,10 @@
-//! What runs again after an edit, what the stages say, and what is wrong with a file.
+//! Tests which queries run again after an edit, the text of the stages, and the diagnostics of a file.
 
 mod cancel;
 mod copies;
 mod facts;
 mod launches;
+mod narrowed;
 mod products;
 mod remedies;
 mod sync;
@@ -41,7 +42,7 @@ kernel tile(x: f16[m, n], y: mut f16[m, n]) grid [cdiv(m, 16)] threads 64 {
 }
 ";
 
-/// The CUDA text of every kernel's default instance, or why there is none.
+/// Returns the CUDA text of every kernel's default instance, or the reason why there is none.
 fn all_cuda(db: &TestDb, file: SourceFile) -> Vec<String> {
     let texts = file_items(db, file).kernels().map(|kernel| {
         let Some(instance) = default_instance(db, kernel, ARCH) else { return "no default".to_owned() };
@@ -53,7 +54,7 @@ fn all_cuda(db: &TestDb, file: SourceFile) -> Vec<String> {
     texts.collect()
 }
 
-/// Compiles a file, replaces its text, compiles again: the queries above parsing that ran in the second round.
+/// Compiles a file, replaces its text and compiles again. Compares the queries above parsing that run in the second round.
 fn check_edit(before: &str, after: &str, expected: Expect) -> (Vec<String>, Vec<String>) {
     let (mut db, file) = TestDb::with_file(before);
     let old = all_cuda(&db, file);
@@ -169,6 +170,7 @@ fn a_kernel_added_above_is_solved_alone() {
             body_names × 1
             body_of × 1
             cuda_source × 1
+            errors_of_file × 1
             file_items × 1
             find_item × 2
             has_errors × 1
@@ -182,7 +184,6 @@ fn a_kernel_added_above_is_solved_alone() {
             lowered_kernel × 1
             own_errors × 3
             parse × 1
-            reach × 1
             relative_lines × 2
             signature_names × 1
             signature_types × 1
@@ -190,7 +191,6 @@ fn a_kernel_added_above_is_solved_alone() {
             syntax_diagnostics × 1
             thread_program × 1
             tile_program × 1
-            uses × 1
             whole_file × 1
         "#]],
     );
@@ -208,6 +208,22 @@ fn another_file_solves_nothing() {
     other.update_text(&mut db, "const A = 2;\n");
     all_cuda(&db, file);
     expect![[""]].assert_eq(&db.log.take_counts());
+}
+
+/// Lowering reads neither the architecture nor the candidate.
+#[test]
+fn architectures_and_candidates_share_a_tile_program() {
+    let (db, file) = TestDb::with_file(TWO);
+    all_cuda(&db, file);
+    db.log.take();
+    let kernel = file_items(&db, file).kernels().next().expect("there are two");
+    let other = default_instance(&db, kernel, Arch::Sm90a).expect("it has a default");
+    assert!(solution(&db, other).is_ok() && solution(&db, other.with_candidate(&db, 1)).is_err());
+    expect![[r#"
+        candidates × 1
+        solution × 2
+    "#]]
+    .assert_eq(&db.log.take_counts());
 }
 
 fn check_emit(text: &str, stage: Emit, expected: Expect) {
@@ -282,13 +298,13 @@ fn the_stages_have_a_text() {
     );
 }
 
-/// Everything wrong with a file, one line each, with what is marked and what helps.
+/// Compares all diagnostics of a file, one line each, with the text they mark and their help.
 fn check(text: &str, expected: Expect) {
     let (db, file) = TestDb::with_file(text);
     expected.assert_eq(&drawn(text, check_file(&db, file, ARCH)));
 }
 
-/// Findings with the texts that they are about.
+/// Formats diagnostics with the text that they mark.
 fn drawn(text: &str, found: &[hx_base::Diagnostic]) -> String {
     let mut out = String::new();
     for found in found {
@@ -342,7 +358,7 @@ fn too_much_shared_memory_lists_the_tensors() {
     );
 }
 
-/// Gaps of a pinned layout, and a barrier that is missing between the uses of two buffers.
+/// The causes are the gaps of a pinned layout, and a missing barrier between the uses of two buffers.
 #[test]
 fn too_much_shared_memory_has_a_cause() {
     check(
@@ -434,13 +450,13 @@ fn checking_after_whitespace_solves_and_compares_nothing() {
     assert_eq!(ran, [""; 0]);
 }
 
-/// The default instance of a file's first kernel.
+/// Returns the default instance of a file's first kernel.
 fn first_instance(db: &TestDb, file: SourceFile) -> Instance<'_> {
     let kernel = file_items(db, file).kernels().next().expect("a kernel");
     default_instance(db, kernel, ARCH).expect("no open parameters")
 }
 
-/// All candidates of a kernel are searched for once, whichever of them are built.
+/// A single search finds all candidates of a kernel, whichever of them are built.
 #[test]
 fn candidates_are_searched_for_once() {
     let text = "kernel k(a: f16[m, k], b: f16[n, k], c: mut f32[m, n]) grid [1] threads 64 {
@@ -459,6 +475,7 @@ fn candidates_are_searched_for_once() {
         body_names × 1
         body_of × 1
         candidates × 1
+        errors_of_file × 1
         file_items × 1
         has_errors × 1
         import_named × 9
@@ -471,7 +488,6 @@ fn candidates_are_searched_for_once() {
         lowered_kernel × 1
         own_errors × 1
         parse × 1
-        reach × 1
         signature_names × 1
         signature_types × 1
         solution × 3
@@ -481,14 +497,14 @@ fn candidates_are_searched_for_once() {
         whole_file × 1
     "#]]
     .assert_eq(&db.log.take_counts());
-    // What the workspace asks for is what the default instance is.
+    // The default instance has the candidate that the workspace selects.
     db.workspace().choose(&mut db, 1);
     assert_eq!(first_instance(&db, file).candidate(&db), 1);
     assert!(solution(&db, first_instance(&db, file)).is_ok());
     expect![[""]].assert_eq(&db.log.take_counts());
 }
 
-/// Where values change hands, the accesses to shared memory count when the leaf is chosen.
+/// If values move between threads, the choice of a leaf must count the accesses to shared memory.
 #[test]
 fn no_candidate_is_cheaper_than_the_choice() {
     let text = "kernel squared(x: i32[32, 48], y: mut f32[32, 32]) grid [1] threads 128 {
@@ -536,7 +552,7 @@ kernel k(x: f32[m], y: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
     assert_eq!(check_file(&db, file, ARCH).len(), 0);
 }
 
-/// Each of the tensors fits; all of them are held while the block waits.
+/// Each tensor fits on its own, but all of them are held while the block waits.
 #[test]
 fn tensors_that_are_held_at_once_are_counted() {
     let load = |name: &str| format!("    let {name} = load(tile(x, [64, 128])[.., .., 0, 0]);\n");
@@ -565,8 +581,8 @@ fn tensors_that_are_held_at_once_are_counted() {
     );
 }
 
-/// Of what is offered, each was solved and leaves registers to what is computed: another default of a parameter, or in words another value
-/// where a launch gives it; more threads, also where a parameter counts them.
+/// Every offer was solved and leaves registers to the computation. Offers are another default of a parameter (in words if a
+/// launch gives its value) and more threads (also if a parameter counts them).
 #[test]
 fn tensors_that_do_not_fit_are_offered_what_makes_them() {
     let kernel = |rows: &str, threads: &str| {
@@ -638,7 +654,7 @@ fn tensors_that_do_not_fit_are_offered_what_makes_them() {
     "#]].assert_eq(&drawn(&text, instance_diagnostics(&db, instance)));
 }
 
-/// Codes whose failing example is not found by `check_file` yet. An entry that is found must leave the list.
+/// Codes whose failing example `check_file` does not find yet. A code that is found must leave the list.
 const NOT_FOUND_YET: &[&str] = &["HX0201"];
 
 #[test]
@@ -649,7 +665,7 @@ fn examples_of_the_explanations_hold() {
             let (db, file) = TestDb::with_file(&text);
             let found = check_file(&db, file, ARCH);
             let has = found.iter().any(|d| d.code == code);
-            // What the compiler cannot do yet is no fault of the example.
+            // A feature that the compiler lacks is not a fault of the example.
             let clean = found.iter().all(|d| d.code == &codes::UNSUPPORTED || !d.is_error());
             let good = if fails { has != NOT_FOUND_YET.contains(&code.id) } else { clean };
             if !good {

@@ -1,23 +1,24 @@
-//! Why an instance has no layouts: the smallest set of demands that cannot live together, and what mends it.
+//! Explains why an instance has no layouts: finds the smallest set of demands that conflict, and repairs.
 //!
-//! The work is the solver's ([`hx_synth::explain`]); here it is a query, and compile-time parameters are tried, which the solver
-//! does not know.
+//! The solver does the work ([`hx_synth::explain`]). This module makes it a query, and tries values of compile-time
+//! parameters, which the solver does not know.
 
 use hx_hir::Name;
 use hx_layout::ComposedLayout;
 use hx_lower::CtValue;
 use hx_synth::{Claim, Conflict, Failure, FailureKind, fits_registers};
+use hx_target::WARP;
 use hx_tile::{Base, OpKind, TensorId, TensorKind, TileProgram, View};
 
 use crate::{Db, Instance, Stop, solution, tile_program};
 
-/// Values of a compile-time parameter that are tried.
+/// The most times that the value of a compile-time parameter is halved.
 const VALUES: usize = 6;
 
-/// Up to this value every smaller one is tried.
+/// Up to this value, the smaller values down to the half are tried one by one.
 const COUNTED: i64 = 24;
 
-/// The conflict of an instance without layouts; nothing where there is a solution, or no tile program.
+/// Returns the conflict of an instance without layouts; `None` if there is a solution, or no tile program.
 #[salsa::tracked]
 pub fn conflict<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Conflict> {
     let lowered = tile_program(db, instance).as_ref().ok()?;
@@ -34,13 +35,13 @@ pub fn conflict<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<Conflic
 pub struct OtherValue {
     /// The parameter.
     pub name: Name,
-    /// Its value with which nothing works.
+    /// The value with which the instance fails.
     pub old: i64,
-    /// The nearest value of those tried with which it does.
+    /// The nearest value of those tried with which it works.
     pub new: i64,
 }
 
-/// Values of single compile-time parameters with which an instance that has no layouts has some.
+/// Returns values of single compile-time parameters with which an instance without layouts has some.
 #[salsa::tracked]
 pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherValue> {
     let (Ok(lowered), Err(Stop::Layouts(failure))) = (tile_program(db, instance), solution(db, instance))
@@ -62,7 +63,7 @@ pub fn other_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherV
     found
 }
 
-/// An instance with another value of one compile-time parameter.
+/// Returns the instance with another value of one compile-time parameter.
 pub(crate) fn with_value<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
@@ -71,24 +72,17 @@ pub(crate) fn with_value<'db>(
 ) -> Instance<'db> {
     let mut args = instance.args(db).clone();
     args.insert(name.clone(), CtValue::Int(value));
-    Instance::new(
-        db,
-        instance.kernel(db),
-        args,
-        instance.arch(db),
-        instance.facts(db).clone(),
-        instance.candidate(db),
-    )
+    instance.with_args(db, args)
 }
 
-/// A value halved again and again, as sizes of tiles are.
+/// Halves a value again and again, as is done with sizes of tiles.
 pub(crate) fn halves(old: i64) -> impl Iterator<Item = i64> {
     std::iter::successors(Some(old / 2), |x| Some(x / 2)).take(VALUES).take_while(|x| *x > 0)
 }
 
-/// What is tried: less where something is too large, else numbers that instructions like.
+/// Returns the values to try: smaller ones if something is too large, otherwise multiples that instructions need.
 fn candidates(old: i64, failure: &Failure) -> Vec<i64> {
-    // The most that fits of what is counted, like stages; sizes of tiles are halved.
+    // A parameter that counts, such as stages, takes the largest value that fits. Sizes of tiles are halved.
     let smaller = || {
         let fewer = if old <= COUNTED { old / 2 + 1..old } else { 0..0 };
         fewer.rev().chain(halves(old))
@@ -102,7 +96,7 @@ fn candidates(old: i64, failure: &Failure) -> Vec<i64> {
     values
 }
 
-/// A claim in few words, where what it demands is told elsewhere.
+/// Names a claim in a few words, for text that explains its demand elsewhere.
 pub(crate) fn claim_name(program: &TileProgram, claim: Claim) -> String {
     let tensor = |tensor: TensorId| format!("`{}`", program.tensor(tensor).name);
     match claim {
@@ -117,7 +111,7 @@ pub(crate) fn claim_name(program: &TileProgram, claim: Claim) -> String {
     }
 }
 
-/// What a claim demands, in words and layouts.
+/// Describes the demand of a claim in words and layouts.
 pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
     let name = |tensor: TensorId| format!("`{}`", program.tensor(tensor).name);
     match claim {
@@ -125,7 +119,7 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
             let info = program.tensor(tensor);
             match &info.kind {
                 TensorKind::Register { pinned: Some(layout) } => {
-                    // A pin of another rank is refused for its rank; there is nothing to count.
+                    // A pin of another rank is rejected for its rank, so there is nothing to count.
                     let counts = match &layout.modes()[..] {
                         [threads, values] => {
                             let s = if values.size() == 1 { "" } else { "s" };
@@ -142,26 +136,27 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
                 _ => format!("{} has a layout", name(tensor)),
             }
         }
-        Claim::Warps(op) => match program.op(op).map(|op| &op.kind) {
-            Some(OpKind::Gemm { warps: Some([m, n, batch]), .. }) => {
-                let s = if *m == 1 { "" } else { "s" };
-                let along_batch =
-                    if *batch > 1 { format!(" and {batch} along the batch") } else { String::new() };
-                let and = if *batch > 1 { "," } else { " and" };
-                format!(
-                    "asks for {m} warp{s} along M{and} {n} along N{along_batch}; the block has {}",
-                    program.threads / 32
-                )
-            }
-            _ => "arranges its warps".to_owned(),
-        },
+        Claim::Warps(op) => {
+            let kind = program.op(op).map(|op| &op.kind);
+            let Some(OpKind::Gemm { warps: Some([m, n, batch]), .. }) = kind else {
+                return "arranges its warps".to_owned();
+            };
+            let s = if *m == 1 { "" } else { "s" };
+            let along_batch =
+                if *batch > 1 { format!(" and {batch} along the batch") } else { String::new() };
+            let and = if *batch > 1 { "," } else { " and" };
+            format!(
+                "asks for {m} warp{s} along M{and} {n} along N{along_batch}; the block has {}",
+                program.threads / WARP
+            )
+        }
         Claim::Operation(op) => {
             program.op(op).map_or_else(String::new, |op| operation_text(program, &op.kind))
         }
     }
 }
 
-/// The bytes from one element to the next along each dimension, where a swizzle does not change them.
+/// Formats the distance in bytes from one element to the next along each dimension; empty if a swizzle changes it.
 fn steps(layout: &ComposedLayout, bits: u32) -> String {
     let modes = layout.layout.modes();
     if !layout.swizzle.is_identity() {
@@ -174,7 +169,7 @@ fn steps(layout: &ComposedLayout, bits: u32) -> String {
     if steps.is_empty() { String::new() } else { format!(": a step is {}", steps.join(", ")) }
 }
 
-/// A memory layout as the language writes it.
+/// Formats a memory layout in the syntax of the language.
 pub(crate) fn written(layout: &ComposedLayout) -> String {
     let swizzle = layout.swizzle;
     if swizzle.is_identity() {
@@ -221,7 +216,17 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
             base_text(program, src),
             base_text(program, dst)
         ),
-        _ => format!("`{}`", kind.name()),
+        OpKind::Sync
+        | OpKind::SyncWarp
+        | OpKind::Commit
+        | OpKind::Wait { .. }
+        | OpKind::Rearrange { .. }
+        | OpKind::Slice { .. }
+        | OpKind::ReadNumber { .. }
+        | OpKind::Scan { .. }
+        | OpKind::AtomicAdd { .. }
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => format!("`{}`", kind.name()),
     }
 }
 

@@ -1,13 +1,14 @@
-//! Benches: finding them, and running one after the other on a machine that can time.
+//! Finds benches, and runs them one after the other on a machine that can time.
 //!
-//! What they come to is plain data; [`record`] is its form in files.
+//! Results are plain data; [`record`] is their form in files.
 
 pub(crate) mod record;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, SourceFile, codes};
 use hx_hir::{ItemKind, Sound, reached_errors};
 use hx_host::Value;
@@ -15,38 +16,39 @@ use hx_host::bench::Group;
 use hx_host::eval::{Options, Session};
 use hx_workspace::Database;
 
+use crate::bounded::{Each, ended_at};
 use crate::launch::{Launcher, Timing};
 use crate::machine::Machine;
-use crate::test::{Captured, Case, Filter, Listing, case_seed, list, panicked};
+use crate::test::{Captured, Case, Failed, Filter, Listing, case_seed, list, panicked};
 
-/// How to run benches.
+/// Options of a run of benches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BenchOptions {
-    /// What the random functions start from, mixed with each case's name.
+    /// Seed of the random functions; it is mixed with each case's name.
     pub seed: u64,
-    /// For each bench.
+    /// Time limit of each bench.
     pub timeout: Option<Duration>,
     pub timing: Timing,
-    /// Measure every candidate of the measured kernels, too.
+    /// Measure every candidate of the measured kernels, not only the chosen one.
     pub candidates: bool,
 }
 
-/// What became of one bench, or of one case of it.
+/// The result of one bench, or of one case of it.
 #[derive(Clone, Debug)]
 pub struct BenchReport {
     pub case: Case,
-    /// What was timed, or the errors that ended it.
+    /// The timed groups, or the errors that ended the bench.
     pub outcome: Result<Vec<Group>, Vec<Diagnostic>>,
-    /// What it printed.
+    /// Lines that the bench printed.
     pub output: Vec<String>,
 }
 
-/// Finds the benches of files. Cases are evaluated, kernels are not.
-pub fn list_benches(db: &Database, files: &[SourceFile], filter: &Filter) -> Listing {
-    list(db, files, filter, ItemKind::Bench)
+/// Finds the benches of files, in the way that [`list_tests`](crate::list_tests) finds tests.
+pub fn list_benches(db: &Database, files: &[SourceFile], filter: &Filter, each: Each<'_>) -> Listing {
+    list(db, files, filter, ItemKind::Bench, each)
 }
 
-/// Runs benches in their order, and hands each report to `each`. One runs at a time: they share the GPU's clock.
+/// Runs benches in order, and hands each report to `each`. Only one bench runs at a time, because they share the GPU's clock.
 pub fn run_benches(
     db: &Database,
     cases: &[Case],
@@ -56,9 +58,9 @@ pub fn run_benches(
     mut each: impl FnMut(BenchReport),
 ) {
     for case in cases {
-        let deadline = options.timeout.map(|limit| Instant::now() + limit);
-        let mut captured = Captured::new(deadline, stop);
-        let run = AssertUnwindSafe(|| run_case(db, case, machine, options, &mut captured));
+        let until = Each { stop, limit: options.timeout }.begins();
+        let mut captured = Captured::default();
+        let run = AssertUnwindSafe(|| run_case(db, case, machine, options, until, &mut captured));
         let outcome = catch_unwind(run).unwrap_or_else(|panic| Err(vec![panicked(db, case, &*panic)]));
         each(BenchReport { case: case.clone(), outcome, output: captured.lines });
     }
@@ -69,7 +71,8 @@ fn run_case(
     case: &Case,
     machine: &Machine,
     options: &BenchOptions,
-    captured: &mut Captured<'_>,
+    until: Until<'_>,
+    captured: &mut Captured,
 ) -> Result<Vec<Group>, Vec<Diagnostic>> {
     let gone = || {
         let range = hx_base::TextRange::empty(0.into());
@@ -77,21 +80,38 @@ fn run_case(
         vec![Diagnostic::new(&codes::HOST_ERROR, case.test.file, range, message)]
     };
     let item = case.test.find(db).ok_or_else(gone)?;
-    let item = Sound::of(db, item).ok_or_else(|| reached_errors(db, item).clone())?;
-    let mut launcher = Launcher::new(db, machine, captured.deadline, captured.stop).timed(options.timing);
+    match until.run(db, |db| evaluated(db, case, machine, options, until, captured)) {
+        Ok(Ok(groups)) => Ok(groups),
+        Ok(Err(Failed::Unsound)) => Err(reached_errors(db, item).clone()),
+        Ok(Err(Failed::Gone)) => Err(gone()),
+        Ok(Err(Failed::At(error))) => Err(error.diagnostics(db)),
+        Err(Ended) => Err(vec![ended_at(db, item)]),
+    }
+}
+
+fn evaluated(
+    db: &Database,
+    case: &Case,
+    machine: &Machine,
+    options: &BenchOptions,
+    until: Until<'_>,
+    captured: &mut Captured,
+) -> Result<Vec<Group>, Failed> {
+    let item = case.test.find(db).and_then(|item| Sound::of(db, item)).ok_or(Failed::Unsound)?;
+    let mut launcher = Launcher::new(db, machine, until).timed(options.timing);
     let given = Options {
         args: Vec::new(),
         seed: case_seed(options.seed, &case.name),
-        unchecked: matches!(machine, Machine::CompileOnly(_)),
+        unchecked: !machine.runs(),
         candidates: options.candidates,
     };
     let mut session = Session::new(db, &mut launcher, captured, given);
     let value: Option<Value> = match case.index {
         None => None,
         Some(index) => {
-            let values = session.cases(item).map_err(|error| error.diagnostics(db))?;
-            Some(values.and_then(|v| v.into_iter().nth(index)).ok_or_else(gone)?)
+            let values = session.cases(item).map_err(Failed::At)?;
+            Some(values.and_then(|v| v.into_iter().nth(index)).ok_or(Failed::Gone)?)
         }
     };
-    session.bench(item, value).map_err(|error| error.diagnostics(db))
+    session.bench(item, value).map_err(Failed::At)
 }

@@ -1,7 +1,7 @@
-//! `hx build`: one instance of a kernel as code, with a description of its launch that other programs read.
+//! `hx build`: the code of one instance of a kernel, and a description of its launch that other programs read.
 //!
-//! The description is JSON. Its expressions are Python's: `//` floors as the language's `/` does, and only integers,
-//! `min`, `max` and the names of dimensions, strides and scalars occur.
+//! The description is JSON. Its expressions are in Python's notation: `//` rounds down, as `/` of this language does. They
+//! contain only integers, `min`, `max` and the names of dimensions, strides and scalars.
 
 use std::collections::BTreeMap;
 
@@ -18,31 +18,31 @@ use serde::Serialize;
 use crate::emit::{EmitError, Overrides, compile, found, instance, kernels};
 use crate::machine::Setup;
 
-/// Changes with every incompatible change of the description.
+/// Version of the description's format: raised by every incompatible change.
 const FORMAT: u32 = 1;
 
-/// What is built.
+/// The form of the code that is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum BuildKind {
     /// Machine code, which a driver loads.
     #[default]
     Cubin,
-    /// Assembly of the virtual machine, which a driver compiles.
+    /// Assembly of the virtual machine, which the driver compiles when it loads the code.
     Ptx,
     /// CUDA C++.
     Cuda,
 }
 
 impl BuildKind {
-    /// Everything, by name.
+    /// The names of all kinds.
     pub const NAMES: [&str; 3] = ["cubin", "ptx", "cuda"];
 
-    /// The kind of that name.
+    /// Returns the kind of that name.
     pub fn parse(name: &str) -> Option<BuildKind> {
         [BuildKind::Cubin, BuildKind::Ptx, BuildKind::Cuda].into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Its name.
+    /// Returns the kind's name.
     pub fn name(self) -> &'static str {
         match self {
             BuildKind::Cubin => "cubin",
@@ -51,7 +51,7 @@ impl BuildKind {
         }
     }
 
-    /// The ending of its files.
+    /// Returns the file extension of the kind.
     pub fn extension(self) -> &'static str {
         match self {
             BuildKind::Cubin => "cubin",
@@ -61,24 +61,24 @@ impl BuildKind {
     }
 }
 
-/// What to build.
+/// The kernel to build, and how.
 #[derive(Clone, Debug)]
 pub struct BuildRequest {
-    /// The kernel; it may be left out where a file has one.
+    /// The kernel's name; it may be left out if the file has exactly one kernel.
     pub kernel: Option<String>,
     /// Compile-time arguments that replace the defaults.
     pub overrides: Overrides,
-    /// What every launch keeps; nothing leaves all facts at their best.
+    /// Facts that every launch guarantees; `None` assumes the best case of every fact.
     pub facts: Option<Vec<Fact>>,
     pub kind: BuildKind,
 }
 
-/// Something that a built kernel may rely on.
+/// A property of the arguments that a built kernel relies on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Fact {
-    /// `k%16`: a dimension or stride is a multiple.
+    /// `k%16`: a dimension or stride is a multiple of the number.
     Divides(Name, u32),
-    /// `a@16`: a tensor's pointer is aligned to so many bytes.
+    /// `a@16`: a tensor's pointer is aligned to that many bytes.
     Aligned(Name, u32),
 }
 
@@ -88,16 +88,16 @@ pub struct Built {
     pub kernel: Name,
     /// Machine code or text.
     pub code: Vec<u8>,
-    /// JSON that refers to the code by a file name which [`Built::description`] puts in.
+    /// The launch's description. It lacks the code's file name, which [`Built::description`] fills in.
     description: Description,
-    /// What could not be done on the way, such as writing the cache.
+    /// Failures that did not stop the build, such as a cache that cannot be written.
     pub warnings: Vec<String>,
 }
 
-/// `k%16,m%8,a@4`, or `all`, or `none`.
+/// Parses `k%16,m%8,a@4`, or `all`, or `none`.
 ///
 /// # Errors
-/// What is wrong with it, as text.
+/// The problem with the text, as text.
 pub fn parse_facts(text: &str) -> Result<Option<Vec<Fact>>, String> {
     match text.trim() {
         "all" => return Ok(None),
@@ -121,10 +121,10 @@ pub fn parse_facts(text: &str) -> Result<Option<Vec<Fact>>, String> {
     text.split(',').map(|part| fact(part.trim())).collect::<Result<_, _>>().map(Some)
 }
 
-/// Builds one instance.
+/// Builds one instance of a kernel.
 ///
 /// # Errors
-/// A kernel that is not there or has errors, and whatever keeps the compiler from running.
+/// If the kernel is not found or has errors, or if the compiler cannot run.
 pub fn build(
     db: &dyn Db,
     file: SourceFile,
@@ -150,7 +150,7 @@ pub fn build(
         }
     };
     let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
-    // A kernel with a race has a text, too.
+    // A kernel with a race has a CUDA text too, but it must not be built.
     let errors = instance_errors(db, instance);
     if !errors.is_empty() {
         return Err(EmitError::Found(errors.clone()));
@@ -163,7 +163,7 @@ pub fn build(
         BuildKind::Ptx => compile(db, instance, Want::Ptx, setup, &mut warnings)?.code,
         BuildKind::Cubin => {
             let compiled = compile(db, instance, Want::Cubin, setup, &mut warnings)?;
-            resources = compiled.kernels.into_iter().find(|k| k.symbol == source.symbol);
+            resources = compiled.kernel(&source.symbol).cloned();
             compiled.code
         }
     };
@@ -171,7 +171,8 @@ pub fn build(
     Ok(Built { kernel: kernel.name(db).clone(), code, description, warnings })
 }
 
-/// What is not named is not known, but for pointers: whoever allocates aligns them.
+/// Collects the facts of a launch. A dimension or stride without a fact is unknown. A pointer without one counts as fully
+/// aligned, because allocators align their memory.
 fn launch_facts(pointers: impl Iterator<Item = Name>, facts: &[Fact]) -> LaunchFacts {
     let mut out = LaunchFacts::none();
     out.align.extend(pointers.map(|name| (name, LaunchFacts::MAX)));
@@ -184,7 +185,7 @@ fn launch_facts(pointers: impl Iterator<Item = Name>, facts: &[Fact]) -> LaunchF
     out
 }
 
-/// Facts of things that the launch does not have are mistakes.
+/// Rejects facts about dimensions, strides and tensors that the launch does not have.
 fn check_names(source: &CudaSource, facts: &[Fact]) -> Result<(), EmitError> {
     let params = &source.launch.params;
     for fact in facts {
@@ -224,30 +225,30 @@ fn check_names(source: &CudaSource, facts: &[Fact]) -> Result<(), EmitError> {
     Ok(())
 }
 
-/// The launch as other programs read it.
+/// The launch's description, as other programs read it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 struct Description {
     format: u32,
     hx: &'static str,
     kernel: String,
-    /// Name of the kernel in the code.
+    /// The kernel's symbol in the code.
     symbol: String,
     target: &'static str,
     kind: &'static str,
-    /// Name of the code's file, beside this one.
+    /// Name of the code's file, which lies beside the description.
     code: String,
     /// Every compile-time argument.
     arguments: BTreeMap<String, String>,
-    /// In the order in which the kernel takes them.
+    /// The parameters, in the order in which the kernel takes them.
     params: Vec<Parameter>,
     grid: [String; 3],
     cluster: [u32; 3],
     threads: u32,
-    /// Dynamic shared memory of a block.
+    /// Dynamic shared memory of a block, in bytes.
     shared_bytes: u32,
     requires: Vec<Condition>,
     facts: Facts,
-    /// Of machine code.
+    /// Resources that the kernel uses; only for machine code.
     resources: Option<KernelResources>,
 }
 
@@ -269,19 +270,19 @@ enum Parameter {
     Scalar { name: String, dtype: String },
     /// A dimension or stride, by value as a signed 32-bit integer.
     Symbol { name: String, dtype: &'static str },
-    /// A pointer to at least so many bytes of zeros, into which the kernel counts what it prints and asserts.
+    /// A pointer to at least `bytes` bytes of zeros, into which the kernel counts its prints and failed assertions.
     Log { bytes: u64 },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 struct Condition {
-    /// As written in the kernel's header.
+    /// The condition's text in the kernel's header.
     text: String,
-    /// With compile-time arguments put in.
+    /// The condition in Python's notation, with the compile-time arguments substituted.
     python: String,
 }
 
-/// What the code relies on besides the requirements.
+/// Facts that the code relies on besides the requirements.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 struct Facts {
     /// A divisor of each dimension and stride.
@@ -289,7 +290,7 @@ struct Facts {
 }
 
 impl Built {
-    /// The launch as JSON, for code that lies in a file of that name beside it.
+    /// Returns the launch as JSON, for code in the file `code` beside it.
     ///
     /// # Errors
     /// Never: the description holds texts and integers only.
@@ -298,7 +299,7 @@ impl Built {
         serde_json::to_string_pretty(&description).map(|text| text + "\n").map_err(|e| e.to_string())
     }
 
-    /// What the code relies on besides the kernel's own `where`, as one phrase; nothing if it is nothing.
+    /// Describes in one phrase the facts that the code relies on besides the kernel's own `where`; `None` if there are none.
     pub fn assumed(&self) -> Option<String> {
         let mut divisors: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
         for (name, divisor) in &self.description.facts.dims {
@@ -320,7 +321,7 @@ impl Built {
         (!facts.is_empty()).then(|| facts.join("; "))
     }
 
-    /// What the machine code needs of the hardware, where it was made.
+    /// Returns the hardware resources that the machine code uses, if machine code was built.
     pub fn resources(&self) -> Option<&KernelResources> {
         self.description.resources.as_ref()
     }
@@ -386,8 +387,8 @@ fn describe<'db>(
     })
 }
 
-/// Text of integers and conditions in Python's notation. Operands of the operators are in parentheses where that matters,
-/// and every operator stands between spaces.
+/// Translates integer expressions and conditions to Python's notation. The input must have spaces around every operator, and
+/// parentheses around operands wherever precedence matters.
 fn python(text: &str) -> String {
     match text {
         "true" => return "True".to_owned(),

@@ -1,4 +1,4 @@
-//! `--emit`: a stage of one instance of a kernel as text. PTX and machine code come from the worker.
+//! `--emit`: the text of one compilation stage of a kernel's instance. PTX and machine code come from the worker.
 
 use std::time::Duration;
 
@@ -10,27 +10,28 @@ use hx_host::device::LaunchError;
 use hx_lower::{CtArgs, CtValue, LaunchFacts};
 use hx_worker::{CompileError, CompileJob, Compiled, Compiler, Limits, Want, WorkerClient, disassemble};
 
-use crate::launch::{absence_error, stopped_at};
+use crate::absence::absence_error;
+use crate::launch::stopped_at;
 use crate::machine::Setup;
 
-/// How long the CUDA compiler may take.
+/// Time limit of the CUDA compiler.
 const COMPILE_LIMIT: Duration = Duration::from_secs(300);
 
-/// What can be shown.
+/// The stages that can be shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EmitKind {
     Stage(Emit),
-    /// The assembly of the virtual machine.
+    /// Assembly of the virtual machine.
     Ptx,
     /// Machine code, disassembled.
     Sass,
 }
 
 impl EmitKind {
-    /// Everything, in the order of the stages.
+    /// The names of all kinds, in the order of the stages.
     pub const NAMES: [&str; 7] = ["tile", "constraints", "layouts", "thread", "cuda", "ptx", "sass"];
 
-    /// The kind of that name.
+    /// Returns the kind of that name.
     pub fn parse(name: &str) -> Option<EmitKind> {
         match name {
             "ptx" => Some(EmitKind::Ptx),
@@ -43,23 +44,23 @@ impl EmitKind {
 /// Compile-time arguments from the command line, in order.
 pub type Overrides = Vec<(Name, CtValue)>;
 
-/// One kernel's text.
+/// The text of one kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Emitted {
     pub kernel: Name,
     pub text: String,
-    /// What should be told besides, such as a cache that cannot be written.
+    /// Warnings for the user, such as a cache that cannot be written.
     pub warnings: Vec<String>,
-    /// What keeps the kernel from being built, which may be why the text ends before the stage does.
+    /// Errors that keep the kernel from being built. They may be the reason why the text stops before the stage's end.
     pub errors: Vec<Diagnostic>,
 }
 
-/// Why there is no text.
+/// The reason why there is no text.
 #[derive(Clone, Debug)]
 pub enum EmitError {
-    /// The request is at fault.
+    /// The request is invalid.
     Usage(String),
-    /// The kernel needs a value for a compile-time parameter. How it is given, whoever asked knows.
+    /// The kernel needs a value for a compile-time parameter. The caller adds how to set it, because only the caller knows.
     Open { kernel: Name, parameter: Name },
     /// The kernel has errors.
     Found(Vec<Diagnostic>),
@@ -67,10 +68,10 @@ pub enum EmitError {
     Host(HostError),
 }
 
-/// `BM=128`, `T=f16`, `W=(8,8):(8,1)`.
+/// Parses `BM=128`, `T=f16`, `W=(8,8):(8,1)`.
 ///
 /// # Errors
-/// What is wrong with it, as text.
+/// The problem with the text, as text.
 pub fn parse_override(text: &str) -> Result<(Name, CtValue), String> {
     let (name, value) =
         text.split_once('=').ok_or_else(|| format!("found `{text}`, expected `NAME=VALUE`"))?;
@@ -82,7 +83,7 @@ pub fn parse_override(text: &str) -> Result<(Name, CtValue), String> {
     Ok((Name::new(name), value.parse()?))
 }
 
-/// The chosen kernels of a file; all where none is named.
+/// Returns the kernel of that name in the file, or all of its kernels if `name` is `None`.
 pub(crate) fn kernels<'db>(
     db: &'db dyn Db,
     file: SourceFile,
@@ -104,7 +105,7 @@ pub(crate) fn kernels<'db>(
     Err(EmitError::Usage(format!("`{path}` has no kernel `{name}`{hint}")))
 }
 
-/// Shows the default instance of the kernels of a file, with some compile-time arguments replaced.
+/// Returns a stage's text for the default instances of a file's kernels, with some compile-time arguments replaced.
 pub fn emit(
     db: &dyn Db,
     file: SourceFile,
@@ -120,7 +121,8 @@ pub fn emit(
         let text = match kind {
             EmitKind::Stage(stage) => {
                 match hx_compile::emit(db, instance, stage) {
-                    // The text of a kernel with a race shows where the race is; nothing is built from it.
+                    // A kernel with a race still has a text, which shows where the race is. Report the errors beside it, so that
+                    // nobody builds it.
                     Ok(text) => {
                         errors.clone_from(instance_errors(db, instance));
                         text
@@ -130,7 +132,7 @@ pub fn emit(
             }
             EmitKind::Ptx => {
                 let code = compile(db, instance, Want::Ptx, setup, &mut warnings)?.code;
-                // The text ends with a zero byte, as C strings do.
+                // NVRTC ends the PTX text with a zero byte, as C strings do.
                 String::from_utf8_lossy(&code).trim_end_matches('\0').to_owned()
             }
             EmitKind::Sass => {
@@ -145,7 +147,8 @@ pub fn emit(
     Ok(out)
 }
 
-/// What there is of a stage that an instance does not get through, with the reason among `errors`: the constraints that have no solution.
+/// Returns the unfinished text of a stage at which an instance fails, and adds the reason to `errors`. Only constraints without a
+/// solution have such a text; other stages return an error.
 fn part<'db>(
     db: &'db dyn Db,
     instance: Instance<'db>,
@@ -163,7 +166,7 @@ fn part<'db>(
     }
 }
 
-/// Machine code under the lines of the kernel that it comes from.
+/// Lists the machine code under the lines of the kernel that it was compiled from.
 fn beside_source(db: &dyn Db, kernel: Kernel<'_>, listing: &hx_worker::Listing) -> String {
     let file = kernel.file(db);
     let header = signature_source_map(db, Item::Kernel(kernel)).map(|map| map.header + kernel.offset(db));
@@ -207,7 +210,7 @@ pub(crate) fn instance<'db>(
     Ok(Instance::chosen(db, kernel, args, setup.target, LaunchFacts::all_16()))
 }
 
-/// The findings of an instance that does not get to the wanted stage.
+/// Returns the errors that stopped an instance before the wanted stage.
 pub(crate) fn found<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &hx_compile::Stop) -> EmitError {
     match stopped_at(db, instance, stop) {
         LaunchError::Found(errors) => EmitError::Found(errors),
@@ -223,13 +226,13 @@ pub(crate) fn compile<'db>(
     warnings: &mut Vec<String>,
 ) -> Result<Compiled, EmitError> {
     let source = cuda_source(db, instance).as_ref().map_err(|stop| found(db, instance, stop))?;
-    // A kernel with a race has a text, too.
+    // A kernel with a race has a CUDA text too, but it must not be compiled.
     let errors = instance_errors(db, instance);
     if !errors.is_empty() {
         return Err(EmitError::Found(errors.clone()));
     }
-    let name = format!("{}.cu", source.symbol);
-    let job = CompileJob { want, ..CompileJob::new(source.text.clone(), name, instance.arch(db).name()) };
+    let arch = instance.arch(db).name();
+    let job = CompileJob { want, ..CompileJob::of_kernel(source.text.clone(), &source.symbol, arch) };
     let compiler = Compiler::new(&setup.search, setup.cache.clone());
     let mut worker = WorkerClient::new(setup.worker.clone());
     let outcome = compiler.compile(&mut worker, &job, &Limits::within(COMPILE_LIMIT));

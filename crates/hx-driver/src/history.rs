@@ -1,7 +1,7 @@
-//! Which tests failed when they were last run, kept in the cache folder for `hx test --failed`.
+//! Remembers which tests failed in their last run, in the cache folder, for `hx test --failed`.
 //!
-//! Names of tests begin with paths as they were given, so each folder that `hx test` is run in has a history of its own.
-//! It is a convenience: what cannot be read counts as nothing, and what cannot be written is a warning.
+//! Names of tests begin with paths as they were given, so each folder in which `hx test` runs has a history of its own. The
+//! history is a convenience: an unreadable history counts as empty, and a failed write is only a warning.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 use hx_worker::own_files;
 use serde::{Deserialize, Serialize};
 
-/// The folder of the histories, in the cache folder.
+use crate::fnv::fnv;
+
+/// The subfolder of the cache folder that holds the histories.
 const FOLDER: &str = "tests";
 
 /// The failed tests of one folder.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Nothing where there is no cache.
+    /// The history's file; `None` if there is no cache.
     file: Option<PathBuf>,
     folder: String,
     failed: BTreeSet<String>,
@@ -23,7 +25,7 @@ pub struct History {
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    /// Two folders whose names hash alike are told apart.
+    /// The folder's full name: it distinguishes two folders whose names have the same hash.
     folder: String,
     failed: BTreeSet<String>,
 }
@@ -32,7 +34,7 @@ impl History {
     /// Reads the history of tests run in `folder`.
     pub fn open(cache: Option<&Path>, folder: &Path) -> History {
         let folder = folder.to_string_lossy().into_owned();
-        let file = cache.map(|cache| cache.join(FOLDER).join(format!("{:016x}.json", hash(&folder))));
+        let file = cache.map(|cache| cache.join(FOLDER).join(format!("{:016x}.json", fnv(folder.bytes()))));
         let stored = file.as_ref().and_then(|file| {
             let bytes = own_files::read(file).ok()?;
             serde_json::from_slice::<Stored>(&bytes).ok().filter(|stored| stored.folder == folder)
@@ -40,10 +42,10 @@ impl History {
         History { file, folder, failed: stored.map(|stored| stored.failed).unwrap_or_default() }
     }
 
-    /// Removes the histories of all folders from a cache folder, and nothing else that lies there; no link is followed.
+    /// Removes the histories of all folders from a cache folder, and no other files. Does not follow links.
     ///
     /// # Errors
-    /// The file that stays and why, as text.
+    /// The file that could not be removed and the reason, as text.
     pub fn clear(cache: &Path) -> Result<(), String> {
         let folder = cache.join(FOLDER);
         if !std::fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
@@ -60,25 +62,25 @@ impl History {
                 removed.map_err(|e| format!("`{}` cannot be removed: {e}", entry.path().display()))?;
             }
         }
-        // Only an empty folder goes.
+        // This removes the folder only if it is empty, so other files stay.
         let _ = std::fs::remove_dir(&folder);
         Ok(())
     }
 
-    /// Whether the test failed last time. A test and its cases stand for each other, since a test whose text has errors
-    /// has no cases.
+    /// Reports whether the test failed in its last run. A whole test matches each of its cases and the reverse, since a test
+    /// whose text has errors has no cases.
     pub fn has_failed(&self, name: &str) -> bool {
         let part_of = |whole: &str, part: &str| part.strip_prefix(whole).is_some_and(|r| r.starts_with('['));
         self.failed.iter().any(|f| f == name || part_of(f, name) || part_of(name, f))
     }
 
-    /// Forgets the tests of a file that are not among those it has now.
+    /// Removes the tests of the file `path` that are not in `known`, the tests that it has now.
     pub fn keep_known(&mut self, path: &str, known: &BTreeSet<&str>) {
         let of_file = |name: &str| name.strip_prefix(path).is_some_and(|rest| rest.starts_with("::"));
         self.failed.retain(|name| !of_file(name) || known.contains(name.as_str()));
     }
 
-    /// Notes how a test ended.
+    /// Records whether a test failed.
     pub fn record(&mut self, name: &str, failed: bool) {
         if failed {
             self.failed.insert(name.to_owned());
@@ -87,10 +89,10 @@ impl History {
         }
     }
 
-    /// Writes the history, whole or not at all.
+    /// Writes the history atomically.
     ///
     /// # Errors
-    /// What the system says, as text.
+    /// The system's error, as text.
     pub fn save(&self) -> Result<(), String> {
         let Some(file) = &self.file else { return Ok(()) };
         let stored = Stored { folder: self.folder.clone(), failed: self.failed.clone() };
@@ -100,12 +102,6 @@ impl History {
         };
         write().map_err(|e| format!("`{}` cannot be written: {e}", file.display()))
     }
-}
-
-/// FNV-1a.
-fn hash(text: &str) -> u64 {
-    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, mix)
 }
 
 #[cfg(test)]
@@ -143,7 +139,7 @@ mod tests {
         std::fs::write(&file, "{").expect("writable");
         assert!(!History::open(Some(cache.path()), Path::new("/a")).has_failed("t"));
         assert_eq!(History::open(None, Path::new("/a")).save(), Ok(()));
-        // A file where the folder belongs.
+        // A file takes the place of the cache folder, so the history cannot be written.
         std::fs::write(cache.path().join("f"), "").expect("writable");
         let blocked = History::open(Some(&cache.path().join("f")), Path::new("/a"));
         assert!(blocked.save().is_err());

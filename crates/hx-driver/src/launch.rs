@@ -1,7 +1,7 @@
 //! A launch from start to end: arguments to parameters, the instance, its program, the device, the results.
 //!
-//! A refused launch says what it found in the arguments and what the kernel declares; a kernel that fails says so at its
-//! own places.
+//! A refused launch says what it found in the arguments and what the kernel declares. A kernel that fails while it runs reports
+//! places in its own text.
 
 mod bind;
 mod code;
@@ -12,10 +12,10 @@ mod simulate;
 mod time;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::sync::atomic::Ordering;
 
 use hx_base::codes;
+use hx_base::interrupt::Until;
 use hx_compile::{Db, Instance, Stop, candidates, instance_errors};
 use hx_hir::{Item, Kernel, Sound, reached_errors};
 use hx_host::bench::{GemmRequest, Step, Times};
@@ -27,7 +27,6 @@ use hx_target::Arch;
 use crate::machine::Machine;
 
 use code::Launched;
-pub use cuda::absence_error;
 use cuda::cuda_text;
 use simulate::Simulated;
 pub use time::Timing;
@@ -37,8 +36,7 @@ pub struct Launcher<'a> {
     db: &'a dyn Db,
     machine: &'a Machine,
     arch: Arch,
-    deadline: Option<Instant>,
-    stop: &'a AtomicBool,
+    until: Until<'a>,
     timing: Timing,
     last: Option<Launched<'a>>,
 }
@@ -52,7 +50,7 @@ impl std::fmt::Debug for Launcher<'_> {
     }
 }
 
-/// A launch whose arguments fit the kernel.
+/// A launch whose arguments match the kernel's parameters.
 struct Bound {
     /// Dimensions, strides and integer arguments.
     symbols: BTreeMap<Symbol, i64>,
@@ -69,7 +67,8 @@ enum BoundParam {
 struct BoundTensor {
     tensor: Tensor,
     mutable: bool,
-    /// The parameter names its strides, so the memory goes to the kernel as it is; otherwise packed.
+    /// True if the parameter names its strides: the kernel then gets the memory as it is. Otherwise the elements are packed
+    /// first.
     strided: bool,
     shape: Vec<i64>,
     stride: Vec<i64>,
@@ -86,29 +85,24 @@ impl BoundTensor {
 }
 
 impl<'a> Launcher<'a> {
-    /// A launcher that gives up at the deadline, or when `stop` becomes true.
-    pub fn new(
-        db: &'a dyn Db,
-        machine: &'a Machine,
-        deadline: Option<Instant>,
-        stop: &'a AtomicBool,
-    ) -> Launcher<'a> {
-        Launcher { db, machine, arch: machine.arch(), deadline, stop, timing: Timing::default(), last: None }
+    /// Makes a launcher. Its launches end at the latest at `until`.
+    pub fn new(db: &'a dyn Db, machine: &'a Machine, until: Until<'a>) -> Launcher<'a> {
+        Launcher { db, machine, arch: machine.arch(), until, timing: Timing::default(), last: None }
     }
 
-    /// The same with another way of timing.
+    /// Returns the launcher with other timing options.
     #[must_use]
     pub fn timed(self, timing: Timing) -> Launcher<'a> {
         Launcher { timing, ..self }
     }
 
     fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|at| Instant::now() >= at)
+        self.until.is_reached()
     }
 
-    /// The words for an evaluation that was stopped.
+    /// Returns the error of an evaluation that was stopped or ran out of time.
     fn stop_reason(&self) -> HostError {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.until.stop.load(Ordering::Relaxed) {
             HostError::new(&codes::TIME_LIMIT, "the kernel was stopped")
         } else {
             HostError::new(&codes::TIME_LIMIT, "the kernel did not end within the time limit")
@@ -138,6 +132,10 @@ impl<'a> Device for Launcher<'a> {
             Machine::CompileOnly(cuda) => {
                 self.compile(cuda, cuda_text(self.db, checked)?)?;
             }
+            Machine::TextOnly(texts) => {
+                let text = cuda_text(self.db, checked)?.text.clone();
+                texts.add(instance::shown(self.db, checked), text);
+            }
         }
         let mutable = |p: &BoundParam| matches!(p, BoundParam::Tensor(t) if t.mutable);
         let params = bound.params.iter().zip(&sources);
@@ -150,7 +148,7 @@ impl<'a> Device for Launcher<'a> {
         match self.machine {
             Machine::Simulator { .. } => NoDevice.gemm(request),
             Machine::Gpu(gpu) => self.multiply(gpu, request),
-            Machine::CompileOnly(_) => Ok(()),
+            Machine::CompileOnly(_) | Machine::TextOnly(_) => Ok(()),
         }
     }
 
@@ -171,7 +169,7 @@ impl<'a> Device for Launcher<'a> {
     fn can_time(&self) -> HostResult<()> {
         match self.machine {
             Machine::Simulator { .. } => NoDevice.can_time(),
-            Machine::Gpu(_) | Machine::CompileOnly(_) => Ok(()),
+            Machine::Gpu(_) | Machine::CompileOnly(_) | Machine::TextOnly(_) => Ok(()),
         }
     }
 
@@ -184,7 +182,7 @@ impl<'a> Device for Launcher<'a> {
     }
 }
 
-/// The kernel of a launch, if it has no errors.
+/// Returns the kernel of a launch if it has no errors.
 fn find_kernel<'db>(db: &'db dyn Db, request: &LaunchRequest) -> Result<Kernel<'db>, LaunchError> {
     match request.kernel.find(db) {
         Some(item @ Item::Kernel(kernel)) => match Sound::of(db, item) {
@@ -195,7 +193,7 @@ fn find_kernel<'db>(db: &'db dyn Db, request: &LaunchRequest) -> Result<Kernel<'
     }
 }
 
-/// The errors of an instance that does not get to a stage.
+/// Returns the errors that stopped an instance before a stage.
 pub(crate) fn stopped_at<'db>(db: &'db dyn Db, instance: Instance<'db>, stop: &Stop) -> LaunchError {
     let found = instance_errors(db, instance);
     if !found.is_empty() {

@@ -1,16 +1,21 @@
 //! Checking, running and testing as functions over a database and a machine.
 //!
-//! The driver ties the compiler's queries, the host evaluator and the devices together: it binds a launch's arguments to a
-//! kernel's parameters, picks the instance, and runs it on the simulator or on a GPU through the worker process. It reads no
-//! flags and draws nothing; results are plain data.
+//! The driver connects the compiler's queries, the host evaluator and the devices. It binds a launch's arguments to a
+//! kernel's parameters, chooses the instance, and runs it on the simulator or on a GPU through the worker process.
 //!
-//! Start at [`Machine`] for where kernels run, then [`run_main`] and [`test`].
+//! Invariant: the crate parses no flags and writes to no stream: results are plain data. It runs and compiles instances
+//! without errors only.
+//!
+//! Start at [`Machine`], which is the place where kernels run, then read [`run_main`] and [`test`].
 
+mod absence;
 mod bench;
+mod bounded;
 mod build;
 mod check;
 mod doctor;
 mod emit;
+mod fnv;
 mod history;
 mod launch;
 mod machine;
@@ -23,19 +28,21 @@ mod timings;
 mod told;
 mod why;
 
+pub use absence::absence_error;
 pub use bench::record::{
     AgainstRecord, BenchFile, BenchRecord, Change, GroupRecord, MissingRecord, Roofs,
     Verdict as ChangeVerdict, WorkRecord, changes,
 };
 pub use bench::{BenchOptions, BenchReport, list_benches, run_benches};
+pub use bounded::{Each, ended_in};
 pub use build::{BuildKind, BuildRequest, Built, build, parse_facts};
 pub use check::{check, check_all};
 pub use doctor::{Finding, State, doctor};
 pub use emit::{EmitError, EmitKind, Emitted, Overrides, emit, parse_override};
 pub use history::History;
-pub use launch::{Launcher, Timing, absence_error};
+pub use launch::{Launcher, Timing};
 pub use machine::{
-    Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, UnknownDevice, is_environmental,
+    Cuda, DeviceChoice, Gpu, Machine, MachineError, OnDemand, Setup, Texts, UnknownDevice, is_environmental,
     open_compiler, open_machine,
 };
 pub use run::{RunOutcome, foreign_errors, front_diagnostics, run_main};

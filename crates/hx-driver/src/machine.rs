@@ -1,4 +1,4 @@
-//! Where kernels run: the simulator, or a GPU reached through the worker process. Each absence has its reason.
+//! The machines that run kernels: the simulator, or a GPU reached through the worker process. An unusable machine gives a reason.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,26 +12,27 @@ use hx_host::HostError;
 use hx_target::Arch;
 use hx_worker::toolkit::{SearchEnv, find_cublaslt};
 use hx_worker::{
-    Absence, Cache, Compiler, DeviceInfo, Limits, ProbeReport, WorkerClient, WorkerCommand, WorkerError,
+    Absence, Cache, CompileJob, Compiler, DeviceInfo, Limits, ProbeReport, WorkerClient, WorkerCommand,
+    WorkerError,
 };
 
-use crate::launch::absence_error;
+use crate::absence::absence_error;
 
-/// How long looking for a GPU may take.
+/// Time limit of the search for a GPU.
 const PROBE_LIMIT: Duration = Duration::from_secs(60);
 
-/// What `--device` says.
+/// The value of `--device`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DeviceChoice {
-    /// The first GPU that can be used, else the simulator.
+    /// The first usable GPU, or the simulator if there is none.
     #[default]
     Auto,
     Sim,
-    /// A GPU, the first if no number is given.
+    /// The GPU of that number, or the first GPU without a number.
     Cuda(Option<u32>),
 }
 
-/// A text that names no device.
+/// A text that does not name a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnknownDevice(pub String);
 
@@ -60,54 +61,91 @@ impl FromStr for DeviceChoice {
     }
 }
 
-/// Everything that finding a machine needs.
+/// The settings that finding a machine needs.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub device: DeviceChoice,
-    /// What the simulator stands for, and what is checked; a GPU is what it is.
+    /// The architecture that checks and the simulator assume. A GPU uses its own architecture.
     pub target: Arch,
-    /// How to start the worker process.
+    /// The command that starts the worker process.
     pub worker: WorkerCommand,
-    /// Where the CUDA compiler and the disassembler may be.
+    /// Paths to search for the CUDA compiler and the disassembler.
     pub search: SearchEnv,
-    /// Where compiled kernels are kept.
+    /// The cache of compiled kernels.
     pub cache: Option<Cache>,
 }
 
-/// Where kernels run.
+impl Setup {
+    /// Returns the registers that ptxas reported for a kernel's text, if the cache holds a compile of it. Does not compile, load
+    /// or start anything.
+    pub fn reported_registers(&self, text: &str, symbol: &str, arch: &str) -> Option<u32> {
+        let compiler = Compiler::new(&self.search, self.cache.clone());
+        let compiled = compiler.cached(&CompileJob::of_kernel(text, symbol, arch))?;
+        compiled.kernel(symbol).map(|kernel| kernel.registers)
+    }
+}
+
+/// A place where kernels run.
 #[derive(Debug)]
 pub enum Machine {
-    /// The simulator, with the reason why it is not a GPU where one was looked for.
+    /// The simulator. If a GPU was searched for, `instead_of` says why none is used.
     Simulator {
         arch: Arch,
         instead_of: Option<String>,
-        /// For what only the CUDA compiler knows of a kernel, such as its spills.
+        /// The CUDA compiler, for facts that only it knows about a kernel, such as spills.
         compiler: Option<Box<OnDemand>>,
     },
     Gpu(Box<Gpu>),
-    /// Kernels are compiled for a GPU, into the cache, and not run.
+    /// Compiles kernels for a GPU into the cache, and does not run them.
     CompileOnly(Box<Cuda>),
+    /// Collects the CUDA texts of kernels. Compiles and runs nothing.
+    TextOnly(Texts),
 }
 
-/// A GPU and what it takes to run kernels on it.
+/// The CUDA text of every launched instance.
+#[derive(Debug)]
+pub struct Texts {
+    arch: Arch,
+    found: Mutex<BTreeSet<(String, String)>>,
+}
+
+impl Texts {
+    /// Makes an empty collection for launches on an architecture.
+    pub fn new(arch: Arch) -> Texts {
+        Texts { arch, found: Mutex::default() }
+    }
+
+    /// Records the text of an instance.
+    pub(crate) fn add(&self, instance: String, text: String) {
+        lock(&self.found).insert((instance, text));
+    }
+
+    /// Returns the instances, each with its text, ordered by name: `path::kernel<BM = 64> k % 8`.
+    pub fn into_sorted(self) -> Vec<(String, String)> {
+        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.into_iter().collect()
+    }
+}
+
+/// A GPU, with the compiler and the worker that run kernels on it.
 #[derive(Debug)]
 pub struct Gpu {
     pub info: DeviceInfo,
     pub(crate) cuda: Cuda,
 }
 
-/// The CUDA compiler and the worker process that it runs in.
+/// The CUDA compiler, and the worker process that it runs in.
 #[derive(Debug)]
 pub struct Cuda {
     pub arch: Arch,
     pub(crate) compiler: Compiler,
-    /// The library of matrix products, or why there is none.
+    /// Path of the library of matrix products, or the reason why it is missing.
     pub(crate) cublaslt: Result<PathBuf, Absence>,
     worker: Mutex<WorkerClient>,
     warnings: Mutex<BTreeSet<String>>,
 }
 
-/// A CUDA compiler that is looked for when it is first needed.
+/// A CUDA compiler that is searched for at its first use.
 #[derive(Debug)]
 pub struct OnDemand {
     setup: Setup,
@@ -115,7 +153,7 @@ pub struct OnDemand {
 }
 
 impl OnDemand {
-    /// The compiler of a setup, which need not be there.
+    /// Makes the compiler of a setup. The compiler need not exist.
     pub fn new(setup: Setup) -> OnDemand {
         OnDemand { setup, cuda: OnceLock::new() }
     }
@@ -129,13 +167,13 @@ impl OnDemand {
     }
 }
 
-/// Whether an error says that the machine lacks something, and nothing against the program: what every command and the prompt
-/// tell by their exit code. A worker that crashed is not lacking: what it ran may be the cause.
+/// Reports whether an error means that the machine lacks something, while the program may be correct. Every command and the
+/// prompt report this in their exit code. A worker that crashed is not such an error: the program may have caused the crash.
 pub fn is_environmental(code: &Code) -> bool {
     [&codes::MISSING_NVRTC, &codes::NO_GPU].contains(&code)
 }
 
-/// Why the machine that was asked for cannot be used.
+/// The reason why the requested machine cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MachineError(pub HostError);
 
@@ -148,16 +186,17 @@ impl fmt::Display for MachineError {
 impl std::error::Error for MachineError {}
 
 impl Machine {
-    /// The architecture that kernels are compiled for.
+    /// Returns the architecture that kernels are compiled for.
     pub fn arch(&self) -> Arch {
         match self {
             Machine::Simulator { arch, .. } => *arch,
             Machine::Gpu(gpu) => gpu.cuda.arch,
             Machine::CompileOnly(cuda) => cuda.arch,
+            Machine::TextOnly(texts) => texts.arch,
         }
     }
 
-    /// One line for people: which machine, and why.
+    /// Describes in one line which machine this is, and why it was chosen.
     pub fn describe(&self) -> String {
         match self {
             Machine::Simulator { arch, instead_of: None, .. } => format!("device: simulator ({arch})"),
@@ -168,40 +207,49 @@ impl Machine {
                 format!("device: cuda:{}, {} ({})", gpu.info.ordinal, gpu.info.name, gpu.cuda.arch)
             }
             Machine::CompileOnly(cuda) => format!("device: none, compiling for {}", cuda.arch),
+            Machine::TextOnly(texts) => format!("device: none, CUDA text for {}", texts.arch),
         }
     }
 
-    /// What `--device` has to say to get this machine again.
+    /// Returns the value of `--device` that selects this machine again.
     pub fn flag(&self) -> String {
         match self {
             Machine::Simulator { .. } => "sim".to_owned(),
             Machine::Gpu(gpu) if gpu.info.ordinal == 0 => "cuda".to_owned(),
             Machine::Gpu(gpu) => format!("cuda:{}", gpu.info.ordinal),
-            Machine::CompileOnly(_) => "auto".to_owned(),
+            Machine::CompileOnly(_) | Machine::TextOnly(_) => "auto".to_owned(),
         }
     }
 
-    /// True for a GPU.
+    /// Reports whether launches run on this machine, so that their results can be checked.
+    pub fn runs(&self) -> bool {
+        match self {
+            Machine::Simulator { .. } | Machine::Gpu(_) => true,
+            Machine::CompileOnly(_) | Machine::TextOnly(_) => false,
+        }
+    }
+
+    /// Reports whether the machine is a GPU.
     pub fn is_gpu(&self) -> bool {
         matches!(self, Machine::Gpu(_))
     }
 
-    /// Starts the worker of a GPU where there is none, and gets the device ready. What keeps it from that shows at the next
-    /// launch.
+    /// Starts the worker of a GPU if it is not running, and prepares the device. A failure is ignored here: the next launch
+    /// reports it.
     pub fn warm(&self) {
         if let Machine::Gpu(gpu) = self {
             let _ = gpu.cuda.worker().warm(gpu.info.ordinal, &Limits::within(PROBE_LIMIT));
         }
     }
 
-    /// Whether the worker of a GPU is gone, so that the next launch starts another one.
+    /// Reports whether the worker of a GPU has ended, so that the next launch starts another.
     pub fn lost_its_worker(&self) -> bool {
-        // Where the lock is held the worker is at work.
+        // If the lock is held, a request is running, so the worker is alive.
         let Machine::Gpu(gpu) = self else { return false };
         gpu.cuda.worker.try_lock().is_ok_and(|worker| !worker.is_running())
     }
 
-    /// What should be told once at the end of a command, such as a cache that cannot be written.
+    /// Returns warnings to report once at the end of a command, such as a cache that cannot be written.
     pub fn warnings(&self) -> Vec<String> {
         let cuda = match self {
             Machine::Simulator { compiler, .. } => match compiler.as_ref().and_then(|c| c.cuda.get()) {
@@ -210,6 +258,7 @@ impl Machine {
             },
             Machine::Gpu(gpu) => &gpu.cuda,
             Machine::CompileOnly(cuda) => cuda,
+            Machine::TextOnly(_) => return Vec::new(),
         };
         lock(&cuda.warnings).iter().cloned().collect()
     }
@@ -221,7 +270,7 @@ impl Cuda {
         Cuda { arch, compiler, cublaslt, worker: Mutex::new(worker), warnings: Mutex::default() }
     }
 
-    /// The worker, for one request at a time.
+    /// Locks the worker for one request.
     pub(crate) fn worker(&self) -> MutexGuard<'_, WorkerClient> {
         lock(&self.worker)
     }
@@ -231,15 +280,15 @@ impl Cuda {
     }
 }
 
-// A panic while the lock was held leaves a client that starts a fresh worker, and a set of texts: both stay usable.
+// A poisoned lock is harmless: after a panic the client starts a fresh worker, and a set of texts stays usable.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Finds the machine that the setup asks for.
+/// Opens the machine that the setup asks for.
 ///
 /// # Errors
-/// When a GPU was asked for and there is none, or what its use needs is missing.
+/// If a GPU was requested and there is none, or if a part that it needs is missing.
 pub fn open_machine(setup: &Setup) -> Result<Machine, MachineError> {
     let simulator = |instead_of| {
         let compiler = Some(Box::new(OnDemand::new(setup.clone())));
@@ -276,7 +325,8 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
         )
     })?;
     let arch = arch_for(&info)?;
-    // Kernels in the cache run without the compiler, so its absence shows at the first kernel that is not there.
+    // Cached kernels run without the compiler. So a missing compiler is an error here only if the cache is empty; otherwise the
+    // first kernel that is not cached reports it.
     let empty_cache = setup.cache.as_ref().is_none_or(|cache| cache.known_compilers().is_empty());
     if let Err(absence) = compiler.nvrtc()
         && empty_cache
@@ -286,10 +336,10 @@ fn find_gpu(setup: &Setup, ordinal: u32) -> Result<Gpu, HostError> {
     Ok(Gpu { info, cuda: Cuda::new(arch, compiler, worker, &setup.search) })
 }
 
-/// A machine that compiles for the setup's target and runs nothing.
+/// Opens a machine that compiles for the setup's target and runs nothing.
 ///
 /// # Errors
-/// When there is no CUDA compiler.
+/// If there is no CUDA compiler.
 pub fn open_compiler(setup: &Setup) -> Result<Machine, MachineError> {
     let compiler = Compiler::new(&setup.search, setup.cache.clone());
     if let Err(absence) = compiler.nvrtc() {
@@ -306,8 +356,8 @@ pub(crate) fn probe(
     worker.probe(nvrtc, &Limits::within(PROBE_LIMIT))
 }
 
-/// The best architecture whose code the GPU runs: machine code moves between minor versions upwards, not between major
-/// ones, and architecture-specific code not at all.
+/// Returns the best architecture whose code the GPU runs. Machine code of one minor version runs on later ones of the same major
+/// version. Architecture-specific code runs only on its own version.
 pub(crate) fn arch_for(info: &DeviceInfo) -> Result<Arch, HostError> {
     let (major, minor) = info.capability;
     let capability = major * 10 + minor;

@@ -1,28 +1,30 @@
-//! Running a file's `main { … }`.
+//! Runs a file's `main { … }`.
 
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::collections::HashSet;
 
+use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, SourceFile, TextRange, codes, sort_diagnostics};
 use hx_compile::Db;
-use hx_hir::{Item, Sound, file_items, reached_errors};
+use hx_hir::{Item, Sound, all_reached_errors, file_items, reached_errors};
 use hx_host::eval::{Options, Session, Surroundings};
+use hx_workspace::Database;
 
+use crate::bounded::{ended_at, ended_in};
 use crate::launch::Launcher;
 use crate::machine::Machine;
 
-/// What became of `main`.
+/// The result of running `main`.
 #[derive(Clone, Debug)]
 pub enum RunOutcome {
-    /// It ended.
+    /// `main` ran to its end.
     Finished,
-    /// `main` has errors, or uses something that has; or there is none. Nothing ran.
+    /// Refused before it ran, because `main` is missing, has errors, or uses an item that has errors.
     Refused(Vec<Diagnostic>),
-    /// It stopped at an error.
+    /// `main` stopped at an error.
     Failed(Vec<Diagnostic>),
 }
 
-/// What is wrong with a file before any kernel is solved: syntax, names, types. Kernels are checked when they are launched.
+/// Returns a file's errors of syntax, names and types. Solves no kernel: kernels are checked when they are launched.
 pub fn front_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     let mut found = hx_base::syntax_diagnostics(db, file).clone();
     found.extend(hx_hir::file_diagnostics(db, file).iter().cloned());
@@ -30,29 +32,28 @@ pub fn front_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     found
 }
 
-/// Errors of other files than these in what their items use. They are reported where they are, though nobody asked about
-/// those files: nothing that uses them is built.
+/// Returns the errors in items of other files that the items of `files` use. The user did not name those files, but no item that
+/// uses a broken item is built, so the errors have to be reported.
 pub fn foreign_errors(db: &dyn Db, files: &[SourceFile]) -> Vec<Diagnostic> {
     let items = files.iter().flat_map(|file| &file_items(db, *file).items);
-    let errors = items.flat_map(|item| reached_errors(db, *item));
-    let mut found: Vec<Diagnostic> =
-        errors.filter(|error| !files.contains(&error.primary.file)).cloned().collect();
-    sort_diagnostics(db, &mut found);
+    let mut found = all_reached_errors(db, items.copied());
+    let asked: HashSet<SourceFile> = files.iter().copied().collect();
+    found.retain(|error| !asked.contains(&error.primary.file));
     found
 }
 
-/// Runs the `main` of a file. `surroundings` takes what it prints, and may stop it.
+/// Runs the `main` of a file, at the longest until `until`. `surroundings` receives its prints.
 pub fn run_main(
-    db: &dyn Db,
+    db: &Database,
     file: SourceFile,
     machine: &Machine,
     options: Options,
     surroundings: &mut dyn Surroundings,
-    stop: &AtomicBool,
-    deadline: Option<Instant>,
+    until: Until<'_>,
 ) -> RunOutcome {
-    let Some(main) = file_items(db, file).main() else {
-        let front = front_diagnostics(db, file);
+    let Some(main) = file_items(db, file).main().map(Item::Main) else {
+        let front =
+            until.run(db, |db| front_diagnostics(db, file)).unwrap_or_else(|Ended| vec![ended_in(file)]);
         if front.iter().any(Diagnostic::is_error) {
             return RunOutcome::Refused(front);
         }
@@ -62,13 +63,18 @@ pub fn run_main(
             missing.help("`hx test` runs its tests, `hx check` checks its kernels"),
         ]);
     };
-    let Some(sound) = Sound::of(db, Item::Main(main)) else {
-        return RunOutcome::Refused(reached_errors(db, Item::Main(main)).clone());
-    };
-    let mut launcher = Launcher::new(db, machine, deadline, stop);
-    let mut session = Session::new(db, &mut launcher, surroundings, options);
-    match session.run(sound, None) {
-        Ok(_) => RunOutcome::Finished,
-        Err(error) => RunOutcome::Failed(error.diagnostics(db)),
+    let key = main.key(db);
+    let ran = until.run(db, |db| {
+        // Look the item up again through this handle of the database.
+        let sound = key.find(db).and_then(|main| Sound::of(db, main))?;
+        let mut launcher = Launcher::new(db, machine, until);
+        let mut session = Session::new(db, &mut launcher, surroundings, options);
+        Some(session.run(sound, None).map(drop))
+    });
+    match ran {
+        Ok(Some(Ok(()))) => RunOutcome::Finished,
+        Ok(Some(Err(error))) => RunOutcome::Failed(error.diagnostics(db)),
+        Ok(None) => RunOutcome::Refused(reached_errors(db, main).clone()),
+        Err(Ended) => RunOutcome::Failed(vec![ended_at(db, main)]),
     }
 }

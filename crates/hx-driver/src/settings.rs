@@ -10,13 +10,13 @@ use hx_workspace::Manifest;
 
 use crate::machine::{DeviceChoice, Setup};
 
-/// The architecture that is checked where nothing names one.
+/// The target architecture if no setting names one.
 const DEFAULT_TARGET: Arch = Arch::Sm90a;
 
-/// Puts a setup together. `device`, `target` and `nvrtc` are what flags say.
+/// Combines the settings. `device`, `target` and `nvrtc` are the values of flags.
 ///
 /// # Errors
-/// A variable with a value that means nothing, as text.
+/// A variable whose value cannot be parsed, as text.
 pub fn setup(
     device: Option<DeviceChoice>,
     target: Option<Arch>,
@@ -28,7 +28,7 @@ pub fn setup(
         (Some(device), _) => device,
         (None, Some(text)) => text.parse().map_err(|e| format!("HX_DEVICE: {e}"))?,
         (None, None) => {
-            // The manifest has been checked; a text that means nothing was reported there.
+            // Ignore a text that does not parse: the check of the manifest has already reported it.
             manifest.and_then(|m| m.device.as_deref()?.parse().ok()).unwrap_or_default()
         }
     };
@@ -38,14 +38,11 @@ pub fn setup(
         (None, None) => manifest.and_then(|m| m.target).unwrap_or(DEFAULT_TARGET),
     };
     let mut search = SearchEnv::of_process();
-    // A flag is typed for this command, so it may be relative.
+    // A flag is typed for this command, so its path is relative to the current folder.
     let flag = nvrtc.map(|path| std::path::absolute(&path).unwrap_or(path));
     search.nvrtc = flag.or(search.nvrtc).or_else(|| manifest?.nvrtc.clone());
     search.untrusted = manifest.filter(|m| !m.trusted).map(|m| PathBuf::from(&m.root));
-    let cache = match manifest.and_then(|m| m.cache.clone()) {
-        Some(folder) if variable("HX_CACHE_DIR").is_none() => Some(Cache::of_project(folder, cache_folder())),
-        _ => cache_folder().map(Cache::open),
-    };
+    let cache = Cache::chosen(cache_folder().map(Cache::open), manifest.and_then(|m| m.cache.clone()));
     Ok(Setup { device, target, worker, search, cache })
 }
 

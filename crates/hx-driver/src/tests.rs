@@ -1,4 +1,4 @@
-//! Launches end to end on the simulator: a file in memory in, verdicts with their diagnostics out.
+//! Launches end to end on the simulator: each test takes a file in memory and compares the verdicts and their diagnostics.
 
 mod benches;
 mod code;
@@ -40,10 +40,10 @@ fn show(db: &Database, found: &[Diagnostic]) -> String {
     out
 }
 
-/// Runs the tests of a file.
+/// Runs the tests of a file and compares the report.
 fn check(text: &str, want: Expect) {
     let (db, file) = open(text);
-    let listing = list_tests(&db, &[file], &Filter::default());
+    let listing = list_tests(&db, &[file], &Filter::default(), crate::Each::unlimited());
     let mut out = show(&db, &listing.diagnostics);
     listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
     let options = TestOptions { seed: 0, timeout: None, jobs: 2 };
@@ -60,13 +60,12 @@ fn check(text: &str, want: Expect) {
     want.assert_eq(&out);
 }
 
-/// Runs the `main` of a file.
+/// Runs the `main` of a file and compares its output.
 fn check_main(text: &str, args: &[&str], want: Expect) {
     let (db, file) = open(text);
     let options = Options { args: args.iter().map(|a| (*a).to_owned()).collect(), ..Options::default() };
     let mut lines: Vec<String> = Vec::new();
-    let stop = AtomicBool::new(false);
-    let outcome = run_main(&db, file, &SIMULATOR, options, &mut lines, &stop, None);
+    let outcome = run_main(&db, file, &SIMULATOR, options, &mut lines, crate::Each::unlimited().begins());
     let mut out: String = lines.iter().map(|l| format!("{l}\n")).collect();
     match outcome {
         RunOutcome::Finished => out += "finished\n",

@@ -1,46 +1,46 @@
-//! What stands before each token: comments, and blank lines.
+//! Collects the comments and blank lines before each token.
 //!
-//! A comma that the layout adds and removes counts as nothing here: a comment around it belongs to the token behind it,
-//! so that it lies where it lay when the comma has gone.
+//! Commas that the layout adds and removes are ignored here. A comment around such a comma belongs to the token after it, so that
+//! the comment keeps its place when the comma is removed.
 
 use std::collections::BTreeMap;
 
 use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken, T, TextSize};
 
-use crate::rules::is_optional_comma;
+use crate::commas::is_optional_comma;
 
-/// A comment, and how it lies between its neighbours.
+/// A comment, and its position between its neighbours.
 #[derive(Debug, Clone)]
 pub(crate) struct Comment {
     pub(crate) text: String,
     pub(crate) place: Place,
-    /// Whether a blank line is before it.
+    /// Whether a blank line precedes the comment.
     pub(crate) after_blank: bool,
     /// The column, in characters, at which it starts.
     pub(crate) column: usize,
-    /// The spaces before it on its line.
+    /// The number of spaces before it on its line.
     pub(crate) spaces: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Behind code, the last thing on its line.
+    /// After code, as the last text on its line.
     Trailing,
     /// Alone on its lines.
     OwnLine,
-    /// Before something on the same line.
+    /// Before code on the same line.
     Inline,
 }
 
-/// What stands before a token.
+/// The trivia before a token.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Before {
     pub(crate) comments: Vec<Comment>,
-    /// Whether a blank line is directly before the token.
+    /// Whether a blank line directly precedes the token.
     pub(crate) after_blank: bool,
 }
 
-/// What stands before each token of a tree, by the offset of the token. The end of the text counts as a token.
+/// Returns the trivia before each token of a tree, keyed by the offset of the token. The end of the text counts as a token.
 pub(crate) fn collect(root: &SyntaxNode) -> BTreeMap<TextSize, Before> {
     let mut map = BTreeMap::new();
     let mut gap = Gap { is_start: true, ..Gap::default() };
@@ -53,7 +53,7 @@ pub(crate) fn collect(root: &SyntaxNode) -> BTreeMap<TextSize, Before> {
             }
             SyntaxKind::COMMENT => gap.comment(&token, column),
             _ if is_optional_comma(&token) => gap.spaces = 0,
-            // A comment that ends its line goes behind the mark, so that no line starts with one.
+            // A comment that ends its line is moved after the comma or semicolon, so that no line starts with one of these.
             T![,] | T![;] if gap.has_ended_line() => {
                 map.insert(token.text_range().start(), Before::default());
             }
@@ -68,15 +68,15 @@ pub(crate) fn collect(root: &SyntaxNode) -> BTreeMap<TextSize, Before> {
     map
 }
 
-/// The trivia between two tokens, read so far.
+/// The trivia read so far between two tokens.
 #[derive(Default)]
 struct Gap {
     is_start: bool,
-    /// Line ends since the last comment or token.
+    /// The number of line breaks since the last comment or token.
     newlines: usize,
-    /// Spaces since then, on this line.
+    /// The number of spaces since then, on the current line.
     spaces: usize,
-    /// The comments, each with the line ends before it.
+    /// The comments, each with the number of line breaks before it.
     comments: Vec<(Comment, usize)>,
 }
 

@@ -1,28 +1,33 @@
-//! The formatter: one layout for the code of everyone, from the syntax tree alone.
+//! The formatter: everyone's code gets the same layout, from the syntax tree alone.
 //!
-//! It moves spaces and line ends, adds a comma behind the last element of a list that takes several lines and removes it
-//! from one that takes a single line. It changes nothing else, keeps every comment, leaves its own output alone, and
-//! refuses text with a syntax error. It knows no names, no types and no files. Where to start: [`format`], then
-//! `rules.rs`, which decides, and `doc.rs`, which breaks lines.
+//! It moves spaces and line breaks. It adds a comma after the last element of a list that takes several lines, and
+//! removes it from one that takes a single line. It leaves its own output unchanged, and refuses text with a syntax
+//! error.
+//!
+//! Invariant: the formatter changes nothing but spaces, line breaks and those commas, and keeps every comment. It knows
+//! no name, no type and no file.
+//!
+//! Start at [`format`], then read `rules.rs`, which decides the layout, and `doc.rs`, which breaks lines.
 
 use std::fmt;
 
 use hx_syntax::{SyntaxError, SyntaxKind, SyntaxNode, T, parse};
 
+mod commas;
 mod comments;
 mod doc;
 mod rules;
 mod writer;
 
-/// The longest line that is not broken, in characters.
+/// The length in characters up to which a line is not broken.
 pub const WIDTH: usize = 110;
 
-/// Why a text was not formatted.
+/// The reason why a text was not formatted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FormatError {
-    /// The text has a syntax error; this is the first.
+    /// The text has a syntax error. This is the first one.
     Syntax(SyntaxError),
-    /// The formatter would have changed more than the layout, which is a bug in it. The text is left as it is.
+    /// The result differs from the input in more than the layout, which is a bug of the formatter. The text stays unchanged.
     Internal,
 }
 
@@ -37,7 +42,7 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// The text of a file in the one layout.
+/// Formats the text of a file.
 ///
 /// # Errors
 /// [`FormatError::Syntax`] if the text does not parse.
@@ -56,7 +61,7 @@ pub fn format(text: &str) -> Result<String, FormatError> {
     Ok(formatted)
 }
 
-/// Whether two trees have the same tokens and comments, up to commas before a closing bracket.
+/// Reports whether two trees have the same tokens and comments, except for commas before a closing bracket.
 fn is_same_code(a: &SyntaxNode, b: &SyntaxNode) -> bool {
     significant(a, SyntaxKind::COMMENT) == significant(b, SyntaxKind::COMMENT)
         && significant_code(a) == significant_code(b)

@@ -1,7 +1,7 @@
-//! How each node is laid out.
+//! The layout of each node.
 //!
-//! Most nodes are their children with the right spaces between them ([`space`]). The others are lists, which take one line
-//! or one line for each element; blocks; headers; and operators.
+//! Most nodes are their children with the right spaces between them ([`space`]). The others are lists, which take one line or one
+//! line for each element; blocks; headers; and operators.
 
 use hx_syntax::{
     NodeOrToken, SyntaxElement,
@@ -16,9 +16,7 @@ use crate::{
 
 mod lists;
 
-pub(crate) use lists::is_optional_comma;
-
-/// The document of a file.
+/// Returns the document of a file.
 pub(crate) fn file(root: &SyntaxNode) -> Block {
     let mut w = Writer::new(root);
     let mut last = None;
@@ -36,12 +34,12 @@ pub(crate) fn file(root: &SyntaxNode) -> Block {
     w.finish()
 }
 
-/// Imports may stand together, and so may constants.
+/// Returns the separator between items. Imports may be on consecutive lines, and so may constants.
 fn between_items(last: SyntaxKind, next: SyntaxKind) -> Sep {
     if last == next && matches!(next, USE | CONST) { Sep::Keep } else { Sep::Blank }
 }
 
-/// The children that are no trivia.
+/// Returns the children that are not trivia.
 fn elements(node: &SyntaxNode) -> Vec<SyntaxElement> {
     node.children_with_tokens().filter(|it| !it.kind().is_trivia()).collect()
 }
@@ -71,7 +69,7 @@ fn element(w: &mut Writer, it: &SyntaxElement) {
     }
 }
 
-/// Children with spaces between them; attributes on lines of their own.
+/// Prints children with spaces between them, and attributes on lines of their own.
 fn in_a_row(w: &mut Writer, parent: &SyntaxNode) {
     let mut last: Option<SyntaxKind> = None;
     for child in elements(parent) {
@@ -83,7 +81,7 @@ fn in_a_row(w: &mut Writer, parent: &SyntaxNode) {
     }
 }
 
-/// What is between two children of a node.
+/// Returns the separator between two children of a node.
 fn space(parent: SyntaxKind, left: SyntaxKind, right: SyntaxKind) -> Sep {
     if left == ATTR {
         return Sep::Hard;
@@ -102,7 +100,7 @@ fn space(parent: SyntaxKind, left: SyntaxKind, right: SyntaxKind) -> Sep {
     if is_tight { Sep::None } else { Sep::Space }
 }
 
-/// A function or a kernel: its clauses are on lines of their own, and then so is the brace.
+/// Prints a function or a kernel. Clauses are on lines of their own; the brace then is too.
 fn with_header(w: &mut Writer, item: &SyntaxNode) {
     let mut last: Option<SyntaxKind> = None;
     let mut has_clauses = false;
@@ -121,7 +119,7 @@ fn with_header(w: &mut Writer, item: &SyntaxNode) {
                 w.sep(if is_brace_line { Sep::Hard } else { space(item.kind(), last, kind) });
             }
             match &child {
-                // A body below clauses is never on the line of its brace.
+                // A body below clauses never shares the line of its brace.
                 NodeOrToken::Node(body) if kind == BLOCK && has_clauses => broken_block(w, body),
                 _ => element(w, &child),
             }
@@ -130,7 +128,7 @@ fn with_header(w: &mut Writer, item: &SyntaxNode) {
     }
 }
 
-/// The tokens that open and close, and what is between them.
+/// Returns the opening brace, the elements between the braces, and the closing brace.
 fn braces(block: &SyntaxNode) -> (Option<SyntaxToken>, Vec<SyntaxElement>, Option<SyntaxToken>) {
     let mut inside = elements(block);
     let open = inside.iter().position(|it| it.kind() == T!['{']).map(|at| inside.remove(at));
@@ -141,7 +139,7 @@ fn braces(block: &SyntaxNode) -> (Option<SyntaxToken>, Vec<SyntaxElement>, Optio
     (open.and_then(|it| it.into_token()), inside, close.and_then(|it| it.into_token()))
 }
 
-/// Whether a block is an expression alone that its author left on one line.
+/// Reports whether a block is a single expression that its author wrote on one line.
 fn is_one_liner(w: &Writer, block: &SyntaxNode) -> bool {
     let (open, inside, close) = braces(block);
     let (Some(_), [NodeOrToken::Node(only)], Some(close)) = (open, &inside[..], close) else { return false };
@@ -171,7 +169,7 @@ fn block(w: &mut Writer, it: &SyntaxNode) {
     }
 }
 
-/// `{ x }`, by the group around it.
+/// Prints `{ x }`, which breaks with the group around it.
 fn one_line_block(w: &mut Writer, it: &SyntaxNode) {
     let (open, inside, close) = braces(it);
     if let Some(open) = open {
@@ -198,7 +196,7 @@ fn broken_block(w: &mut Writer, it: &SyntaxNode) {
     }
 }
 
-/// Statements or roles, one a line, and the comments before the closing brace.
+/// Prints statements or roles, one on each line, and the comments before the closing brace.
 fn lines(w: &mut Writer, inside: &[SyntaxElement], close: Option<&SyntaxToken>) {
     let ends_with_comment = close.is_some_and(|close| w.has_comments_before(close));
     if inside.is_empty() && !ends_with_comment {
@@ -246,7 +244,7 @@ fn warp_groups(w: &mut Writer, it: &SyntaxNode) {
     }
 }
 
-/// All branches on one line, or none.
+/// Prints all branches on one line, or none of them.
 fn if_expr(w: &mut Writer, it: &SyntaxNode) {
     w.open_group(it);
     branches(w, it);
@@ -266,7 +264,7 @@ fn branches(w: &mut Writer, it: &SyntaxNode) {
     }
 }
 
-/// How tight an operator binds; operators of one level are laid out as one row.
+/// Returns the precedence of an operator. Operators of one level are laid out as one row.
 fn level(it: &SyntaxNode) -> u8 {
     let operator =
         it.children_with_tokens().filter_map(|it| it.into_token()).find(|it| !it.kind().is_trivia());
@@ -281,10 +279,10 @@ fn level(it: &SyntaxNode) -> u8 {
     }
 }
 
-/// Operands with their operators: on one line, or each operator at the start of a line.
+/// Prints operands with their operators: on one line, or each operator at the start of a line.
 fn binary(w: &mut Writer, it: &SyntaxNode) {
     let level_here = level(it);
-    // From the innermost left operand outwards.
+    // Collects the row from the outermost operator to its innermost left operand.
     let mut row = vec![it.clone()];
     while let Some(left) = row.last().and_then(|it| it.children().next()) {
         if !matches!(left.kind(), BINARY_EXPR | LAYOUT_EXPR) || level(&left) != level_here {

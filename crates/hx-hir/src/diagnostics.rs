@@ -1,6 +1,7 @@
-//! Diagnostics of names, types and shapes: facts by id become text, labels and fixes.
+//! Diagnostics of names, types and shapes: converts facts about ids to text, labels and fixes.
 //!
-//! One module per family. Only here are source maps read, so that whitespace changes diagnostics and nothing that made them.
+//! Each family has a module. Only these modules read source maps, so an edit of whitespace changes the diagnostics and not the
+//! results behind them.
 
 mod broken;
 mod calls;
@@ -8,6 +9,7 @@ mod imports;
 mod indices;
 mod items;
 mod names;
+mod recursion;
 mod shapes;
 mod types;
 
@@ -23,23 +25,25 @@ use crate::{
     signature_names, signature_source_map, signature_types,
 };
 
-/// What is wrong with one item, ordered by place.
+/// Returns the diagnostics of one item, ordered by place.
 #[salsa::tracked]
 pub fn item_diagnostics<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     if let Some(at) = Reporter::signature(db, item) {
         names::report(&at, &signature_names(db, item).names.problems, &mut found);
         report_types(&at, &signature_types(db, item).problems, &mut found);
+        recursion::report(&at, &mut found);
     }
     let at = Reporter::body(db, item);
     names::report(&at, &body_names(db, item).problems, &mut found);
     report_types(&at, &infer_body(db, item).problems, &mut found);
     items::report(&at, &mut found);
+    recursion::report(&at, &mut found);
     sort_diagnostics(db, &mut found);
     found
 }
 
-/// What is wrong with the names and types of a file, ordered by place. Syntax errors are not among it.
+/// Returns the diagnostics of the names and types of a file, ordered by place. Syntax errors are not included.
 #[salsa::tracked]
 pub fn file_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     let items = &file_items(db, file).items;
@@ -51,7 +55,7 @@ pub fn file_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     found
 }
 
-/// What is wrong with the items of a file side by side, and with its imports.
+/// Returns the diagnostics that concern the items of a file together, and its imports.
 #[salsa::tracked]
 pub(crate) fn whole_file(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -68,7 +72,7 @@ fn report_types(at: &Reporter<'_>, problems: &[TypeProblem], out: &mut Vec<Diagn
     }
 }
 
-/// Where the ids of one store are.
+/// Finds the places of the ids of one store.
 struct Reporter<'db> {
     db: &'db dyn Db,
     item: Item<'db>,
@@ -77,17 +81,17 @@ struct Reporter<'db> {
     in_signature: bool,
 }
 
-/// The places of an item without a body.
+/// The source map of an item without a body.
 static NOWHERE: LazyLock<SourceMap> = LazyLock::new(SourceMap::default);
 
 impl<'db> Reporter<'db> {
-    /// For the body of an item.
+    /// Makes a reporter for the body of an item.
     fn body(db: &'db dyn Db, item: Item<'db>) -> Reporter<'db> {
         let map = body_source_map(db, item).unwrap_or(&NOWHERE);
         Reporter { db, item, map, signature: signature_source_map(db, item), in_signature: false }
     }
 
-    /// For the signature of an item, if it has one.
+    /// Makes a reporter for the signature of an item, if it has one.
     fn signature(db: &'db dyn Db, item: Item<'db>) -> Option<Reporter<'db>> {
         let signature = signature_source_map(db, item)?;
         Some(Reporter { db, item, map: &signature.map, signature: Some(signature), in_signature: true })
@@ -95,7 +99,7 @@ impl<'db> Reporter<'db> {
 }
 
 impl<'db> Reporter<'db> {
-    /// The expressions that ids mean here, and what their names mean.
+    /// Returns the store that this reporter's ids refer to, and the meanings of its names.
     fn contents(&self) -> (&'db ExprStore, &'db Names) {
         let (db, item) = (self.db, self.item);
         let names = || &signature_names(db, item).names;
@@ -117,7 +121,7 @@ impl Reporter<'_> {
         range + self.item.offset(self.db)
     }
 
-    /// The range of an expression; the item's name for what the text lacks.
+    /// Returns the range of an expression; that of the item's name if the text lacks the expression.
     fn expr(&self, id: ExprId) -> TextRange {
         self.absolute(self.map.expr(id))
     }
@@ -148,7 +152,7 @@ impl Reporter<'_> {
     }
 }
 
-/// The candidate that is near in spelling, if exactly one is.
+/// Returns the candidate that is near in spelling, if exactly one is.
 fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let candidates: Vec<&str> = candidates.into_iter().filter(|c| *c != name).collect();
     let found = hx_base::nearest(name, candidates.iter().copied())?;
@@ -156,7 +160,7 @@ fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Opt
     hx_base::nearest(name, others).is_none().then_some(found)
 }
 
-/// `1 argument`, `2 arguments`.
+/// Formats a count: `1 argument`, `2 arguments`.
 fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

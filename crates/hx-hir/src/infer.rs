@@ -1,8 +1,8 @@
 //! Types and shapes of device code.
 //!
-//! Inference walks a signature or body once, with compile-time parameters and dimensions as symbols. Shapes that differ in every
-//! case are reported here; what depends on the values of compile-time parameters is left to the instance. What is wrong is kept
-//! as [`TypeProblem`]s, by id, for `diagnostics` to put into words. No positions are read.
+//! Inference walks a signature or body once, with compile-time parameters and dimensions as symbols. It reports shapes that
+//! differ for all values of these symbols. Checks that depend on the values of compile-time parameters are left to the
+//! instance. Errors are kept as [`TypeProblem`]s, by id, and `diagnostics` puts them into words. Inference reads no positions.
 
 mod call;
 mod expr;
@@ -34,20 +34,20 @@ pub struct Inference {
     pub pats: ArenaMap<PatId, Ty>,
     pub problems: Vec<TypeProblem>,
     pub writes: Writes,
-    /// Of a constant: the type that is written for it.
+    /// The annotation of a constant as a type.
     pub annotation: Option<Ty>,
 }
 
-/// What a body writes to.
+/// The tensors that a body writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Writes {
-    /// Parameters, by position, themselves or through views.
+    /// Parameters that are written, directly or through views, by position.
     pub params: BTreeSet<u32>,
-    /// Something that is not known is written.
+    /// A tensor of unknown origin is written.
     pub unknown: bool,
 }
 
-/// The types of the body of an item. Of host code only calls are looked at: its values have types at run time.
+/// Infers the types of the body of an item. In host code only calls are checked: host values get their types at run time.
 #[salsa::tracked]
 pub fn infer_body<'db>(db: &'db dyn Db, item: Item<'db>) -> Inference {
     let body = body_of(db, item);
@@ -74,7 +74,7 @@ pub fn infer_body<'db>(db: &'db dyn Db, item: Item<'db>) -> Inference {
 
 pub(crate) struct Infer<'a> {
     db: &'a dyn Db,
-    /// The item whose signature or body is walked.
+    /// The item whose signature or body is inferred.
     of: Item<'a>,
     store: &'a ExprStore,
     names: &'a Names,
@@ -82,10 +82,10 @@ pub(crate) struct Infer<'a> {
     in_function: bool,
     generics: Vec<Ty>,
     params: Vec<Ty>,
-    /// Of the function whose signature is read for a call: its dimensions, bound by the arguments.
+    /// While the signature of a called function is read: its dimensions with the values that the arguments bind.
     bound: Option<Vec<(Name, Value)>>,
     grid_rank: Option<usize>,
-    /// Locals that some statement assigns to: their values are not known.
+    /// Locals that some statement assigns to, so that their values are unknown.
     assigned: Vec<PatId>,
     facts: Facts,
     out: Inference,
@@ -130,13 +130,13 @@ impl<'a> Infer<'a> {
             .collect();
     }
 
-    /// The type of a path by what it means.
+    /// Returns the type of a path from its resolution.
     fn resolved(&mut self, id: ExprId) -> Ty {
         match self.names.exprs.get(id) {
-            // The name means nothing, which has been reported.
+            // The name has no meaning, which has been reported.
             None => Ty::Error,
             Some(Resolution::Local(pat)) => self.out.pats.get(*pat).cloned().unwrap_or(Ty::Unknown),
-            // Only host code sees one, and its values have types when it runs.
+            // Only host code sees a binding, and host values get their types at run time.
             Some(Resolution::Binding(_)) => Ty::Unknown,
             Some(Resolution::Param(i)) => self.params.get(*i as usize).cloned().unwrap_or(Ty::Unknown),
             Some(Resolution::Generic(i)) => self.generics.get(*i as usize).cloned().unwrap_or(Ty::Unknown),
@@ -182,14 +182,14 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The type and value of a constant, found in its own body. Its problems are its own.
+    /// Returns the type and value of a constant, inferred from its own body. Problems in that body are reported there.
     fn constant(&mut self, id: ExprId, key: &ItemKey, constant: Const<'a>) -> Ty {
-        if !standing(self.db, constant).is_circular {
+        if standing(self.db, constant.into()).circle.is_none() {
             return constant_type(self.db, constant).clone();
         }
         let known = constants_of(self.db, key.file);
         let of = self.of.key(self.db);
-        // An item on the circle reports it; an item that only leads to it stays quiet.
+        // Items on the circle report it. An item that only leads to the circle does not.
         if known.circle(&of) != known.circle(key) {
             return Ty::Error;
         }
@@ -197,7 +197,7 @@ impl<'a> Infer<'a> {
         self.report(TypeProblem::Recursion { expr: id, name })
     }
 
-    /// A tuple or array, unless it has too many parts for the compiler to compute with.
+    /// Makes a tuple or array, or reports that it has too many parts to compute with.
     fn compound(&mut self, id: ExprId, parts: Vec<Ty>, make: fn(Vec<Ty>) -> Ty) -> Ty {
         let made = make(parts);
         if made.has_more_parts_than(MAX_PARTS) {
@@ -207,7 +207,7 @@ impl<'a> Infer<'a> {
         }
     }
 
-    /// The type that a compile-time parameter of this kind has.
+    /// Returns the type of a compile-time parameter of this kind.
     fn generic_ty(name: &Name, kind: &Ty) -> Ty {
         match kind {
             Ty::Int(_) => Ty::Int(Some(Value::symbol(generic_symbol(name)))),
@@ -217,7 +217,7 @@ impl<'a> Infer<'a> {
     }
 }
 
-/// The type of a number of that element type.
+/// Returns the type of a number of this element type.
 fn scalar_ty(dtype: DType) -> Ty {
     if dtype == DType::Bool {
         Ty::Bool

@@ -1,9 +1,9 @@
-//! The items of a file, without their bodies: the wall between typing in one body and the rest of the project.
+//! The items of a file, without their bodies. They separate edits in one body from the rest of the project.
 //!
-//! An item is identified by its file, kind, name and which of that name it is. Where it is and what it says are tracked
-//! fields: an item that only moves keeps its text, and whoever reads only its text runs no more.
+//! An item is identified by its file, kind, name, and its index among the items of that kind and name. Its position and its
+//! text are tracked fields: an item that only moves keeps its text, and queries that read only the text do not run again.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use hx_base::{SourceFile, TextRange, TextSize};
 use hx_syntax::{GreenNode, SyntaxNode, ast, ast::AstNode as _};
@@ -16,31 +16,31 @@ macro_rules! items {
             $(#[$doc])*
             #[salsa::tracked(debug)]
             pub struct $name<'db> {
-                /// The file that it is in.
+                /// The file of the item.
                 #[returns(copy)]
                 pub file: SourceFile,
-                /// Its name: of a test or bench the title, of what has none the word it starts with.
+                /// The name. A test or bench has its title; an item without a name has the word that it starts with.
                 #[returns(ref)]
                 pub name: Name,
-                /// Which of the items of that kind and name in the file, from 0.
+                /// The index among the items of this kind and name in the file, from 0.
                 #[returns(copy)]
                 pub nth: u32,
                 #[tracked]
                 #[returns(ref)]
                 green: GreenNode,
-                /// Where its node begins in the file. What is in an item is counted from here.
+                /// The start of the item's node in the file. Offsets within the item are relative to it.
                 #[tracked]
                 #[returns(copy)]
                 pub offset: TextSize,
             }
 
             impl<'db> $name<'db> {
-                /// Its identity as plain data.
+                /// Returns the identity of the item as plain data.
                 pub fn key(self, db: &'db dyn Db) -> ItemKey {
                     ItemKey { file: self.file(db), kind: ItemKind::$name, name: self.name(db).clone(), nth: self.nth(db) }
                 }
 
-                /// Its own syntax tree, cut out of the file.
+                /// Returns the item's own syntax tree, cut out of the file.
                 pub(crate) fn syntax(self, db: &'db dyn Db) -> Option<ast::$node> {
                     ast::$node::cast(SyntaxNode::new_root(self.green(db).clone()))
                 }
@@ -53,14 +53,14 @@ macro_rules! items {
             $($(#[$doc])* $name($name<'db>),)*
         }
 
-        /// What an item is.
+        /// The kind of an item.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum ItemKind {
             $($(#[$doc])* $name,)*
         }
 
         impl ItemKind {
-            /// The word of the language that starts such an item.
+            /// Returns the keyword that starts such an item.
             pub fn word(self) -> &'static str {
                 match self { $(ItemKind::$name => $word,)* }
             }
@@ -72,32 +72,32 @@ macro_rules! items {
                 match kind { $(ItemKind::$name => Item::$name($name::new(db, file, name, nth, green, offset)),)* }
             }
 
-            /// What it is.
+            /// Returns the kind.
             pub fn kind(self) -> ItemKind {
                 match self { $(Item::$name(_) => ItemKind::$name,)* }
             }
 
-            /// The file that it is in.
+            /// Returns the file of the item.
             pub fn file(self, db: &'db dyn Db) -> SourceFile {
                 match self { $(Item::$name(it) => it.file(db),)* }
             }
 
-            /// Its own syntax tree, cut out of the file.
+            /// Returns the item's own syntax tree, cut out of the file.
             fn green(self, db: &'db dyn Db) -> &'db GreenNode {
                 match self { $(Item::$name(it) => it.green(db),)* }
             }
 
-            /// Its name: of a test or bench the title, of what has none the word it starts with.
+            /// Returns the name. A test or bench has its title; an item without a name has the word that it starts with.
             pub fn name(self, db: &'db dyn Db) -> &'db Name {
                 match self { $(Item::$name(it) => it.name(db),)* }
             }
 
-            /// Where its node begins in the file. What is in an item is counted from here.
+            /// Returns the start of the item's node in the file. Offsets within the item are relative to it.
             pub fn offset(self, db: &'db dyn Db) -> TextSize {
                 match self { $(Item::$name(it) => it.offset(db),)* }
             }
 
-            /// Its identity as plain data.
+            /// Returns the identity of the item as plain data.
             pub fn key(self, db: &'db dyn Db) -> ItemKey {
                 match self { $(Item::$name(it) => it.key(db),)* }
             }
@@ -126,13 +126,13 @@ items! {
     Test: Test, "test";
     /// A bench.
     Bench: Bench, "bench";
-    /// What `hx run` executes.
+    /// The entry point of `hx run`.
     Main: Main, "main";
-    /// The statements of an entry of the REPL.
+    /// The statements of one REPL entry.
     Cell: Cell, "cell";
 }
 
-/// The identity of an item as plain data: it may be kept in results and across revisions.
+/// The identity of an item as plain data. It may be stored in results and across revisions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ItemKey {
     pub file: SourceFile,
@@ -142,7 +142,7 @@ pub struct ItemKey {
 }
 
 impl ItemKey {
-    /// The item, if the file still has it.
+    /// Returns the item, if the file still contains it.
     pub fn find<'db>(&self, db: &'db dyn Db) -> Option<Item<'db>> {
         find_item(db, self.file, self.kind, self.name.clone(), self.nth)
     }
@@ -152,52 +152,66 @@ impl ItemKey {
 #[derive(Clone, PartialEq, Eq, Debug, salsa::SalsaValue)]
 pub struct FileItems<'db> {
     pub items: Vec<Item<'db>>,
+    /// The positions in `items` of the items of each kind and name, in the order of the text.
+    called: HashMap<(ItemKind, Name), Vec<usize>>,
 }
 
 impl<'db> FileItems<'db> {
-    /// The kernels in the order of the text.
+    /// Returns the kernels in the order of the text.
     pub fn kernels(&self) -> impl Iterator<Item = Kernel<'db>> {
         self.items.iter().filter_map(|item| if let Item::Kernel(it) = item { Some(*it) } else { None })
     }
 
-    /// The tests in the order of the text.
+    /// Returns the tests in the order of the text.
     pub fn tests(&self) -> impl Iterator<Item = Test<'db>> {
         self.items.iter().filter_map(|item| if let Item::Test(it) = item { Some(*it) } else { None })
     }
 
-    /// The benches in the order of the text.
+    /// Returns the benches in the order of the text.
     pub fn benches(&self) -> impl Iterator<Item = Bench<'db>> {
         self.items.iter().filter_map(|item| if let Item::Bench(it) = item { Some(*it) } else { None })
     }
 
-    /// The `use` items in the order of the text.
+    /// Returns the `use` items in the order of the text.
     pub fn uses(&self) -> impl Iterator<Item = Use<'db>> {
         self.items.iter().filter_map(|item| if let Item::Use(it) = item { Some(*it) } else { None })
     }
 
-    /// All that are called `main`; a file has one at most.
+    /// Returns all items `main`. A valid file has at most one.
     pub fn mains(&self) -> impl Iterator<Item = Main<'db>> {
         self.items.iter().filter_map(|item| if let Item::Main(it) = item { Some(*it) } else { None })
     }
 
-    /// The first `main`.
+    /// Returns the first `main`.
     pub fn main(&self) -> Option<Main<'db>> {
         self.mains().next()
     }
 
-    /// The statements of a cell, if it has some.
+    /// Returns the statements of a cell, if it has any.
     pub fn cell(&self) -> Option<Cell<'db>> {
         self.items.iter().find_map(|item| if let Item::Cell(it) = item { Some(*it) } else { None })
     }
 
-    /// The items that are called by a name (`const`, `fn`, `kernel`).
+    /// Returns the items that paths can name (`const`, `fn`, `kernel`).
     pub fn named(&self) -> impl Iterator<Item = Item<'db>> {
         let named = |item: &Item<'db>| matches!(item, Item::Const(_) | Item::Function(_) | Item::Kernel(_));
         self.items.iter().copied().filter(named)
     }
+
+    /// Returns the item with index `nth` of that kind and name.
+    fn nth(&self, kind: ItemKind, name: &Name, nth: u32) -> Option<Item<'db>> {
+        self.items.get(*self.called.get(&(kind, name.clone()))?.get(nth as usize)?).copied()
+    }
+
+    /// Returns the first constant, function or kernel of that name.
+    fn first_named(&self, name: &Name) -> Option<Item<'db>> {
+        let first = |kind| self.called.get(&(kind, name.clone()))?.first();
+        let kinds = [ItemKind::Const, ItemKind::Function, ItemKind::Kernel];
+        self.items.get(*kinds.into_iter().filter_map(first).min()?).copied()
+    }
 }
 
-/// The items of a file.
+/// Returns the items of a file.
 #[salsa::tracked]
 pub fn file_items<'db>(db: &'db dyn Db, file: SourceFile) -> FileItems<'db> {
     let tree = hx_base::parse(db, file).tree();
@@ -206,20 +220,21 @@ pub fn file_items<'db>(db: &'db dyn Db, file: SourceFile) -> FileItems<'db> {
         Some(cell) => cell.items(),
         None => tree.items(),
     };
-    let mut seen: BTreeMap<(ItemKind, Name), u32> = BTreeMap::new();
+    let mut called: HashMap<(ItemKind, Name), Vec<usize>> = HashMap::new();
     let mut items = Vec::new();
     for node in nodes {
         let (kind, name) = identify(&node);
-        let count = seen.entry((kind, name.clone())).or_default();
-        items.push(Item::make(db, file, kind, name, *count, node.syntax()));
-        *count += 1;
+        let same = called.entry((kind, name.clone())).or_default();
+        items.push(Item::make(db, file, kind, name, same.len() as u32, node.syntax()));
+        same.push(items.len() - 1);
     }
-    // The statements come last: they see every item of their cell.
+    // The statements come last, because they see every item of their cell.
     if let Some(cell) = cell.filter(|cell| cell.statements().next().is_some() || cell.tail_expr().is_some()) {
         let kind = ItemKind::Cell;
+        called.insert((kind, kind.word().into()), vec![items.len()]);
         items.push(Item::make(db, file, kind, kind.word().into(), 0, cell.syntax()));
     }
-    FileItems { items }
+    FileItems { items, called }
 }
 
 fn identify(node: &ast::Item) -> (ItemKind, Name) {
@@ -247,28 +262,27 @@ fn find_item<'db>(
     name: Name,
     nth: u32,
 ) -> Option<Item<'db>> {
-    let items = &file_items(db, file).items;
-    items.iter().copied().filter(|it| it.kind() == kind && *it.name(db) == name).nth(nth as usize)
+    file_items(db, file).nth(kind, &name, nth)
 }
 
-/// The first constant, function or kernel of that name in a file.
+/// Returns the first constant, function or kernel of that name in a file.
 #[salsa::tracked(returns(copy))]
 pub fn item_named<'db>(db: &'db dyn Db, file: SourceFile, name: Name) -> Option<Item<'db>> {
-    file_items(db, file).named().find(|item| *item.name(db) == name)
+    file_items(db, file).first_named(&name)
 }
 
-/// The names of the constants, functions and kernels of a file, in the order of the text.
+/// Returns the names of the constants, functions and kernels of a file, in the order of the text.
 #[salsa::tracked]
 pub fn item_names(db: &dyn Db, file: SourceFile) -> Vec<Name> {
     file_items(db, file).named().map(|item| item.name(db).clone()).collect()
 }
 
-/// The range of an item in its file, trivia at its edges included.
+/// Returns the range of an item in its file, including the trivia at its edges.
 pub fn item_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
     TextRange::at(item.offset(db), item.green(db).text_len())
 }
 
-/// The range of an item in its file, from its first token to the end of its last.
+/// Returns the range of an item in its file, from its first token to the end of its last.
 pub(crate) fn tokens_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
     collect::tokens_range(&SyntaxNode::new_root(item.green(db).clone())) + item.offset(db)
 }

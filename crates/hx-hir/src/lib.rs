@@ -1,8 +1,12 @@
-//! The meaning of `.hx` text: items, bodies, names, types and shapes, and what is wrong with them.
+//! The meaning of `.hx` text: items, bodies, names, types, shapes, and their diagnostics.
 //!
-//! Queries go from a file to its [`file_items`], from an item to its signature and [`body_of`], and from there to types.
-//! Bodies are data without positions; places live in source maps that only diagnostics read. The crate knows nothing of
-//! editors, terminals or the layouts of tiles. Start at [`Item`], then [`Body`].
+//! Queries lead from a file to its [`file_items`], from an item to its signature and [`body_of`], and from there to
+//! types.
+//!
+//! Invariant: bodies, signatures and types hold no position in a text; source maps do. The crate knows no editor, no
+//! terminal and no layout of a tile.
+//!
+//! Start at [`Item`], then [`Body`].
 
 mod args;
 mod body;
@@ -29,7 +33,7 @@ mod walk;
 pub use args::{ArgProblem, builtin_params, match_args};
 pub use body::{Body, Cases, body_of, body_source_map, fn_signature, kernel_signature, signature_source_map};
 pub use builtins::{Builtin, BuiltinId, BuiltinParam, Need, Place, builtin, builtins};
-pub use constants::{Standing, constants_below, constants_first, standing};
+pub use constants::{Standing, Step, constants_below, standing, steps_below};
 pub use db::Db;
 pub use diagnostics::{GEMM_SHAPES, file_diagnostics, item_diagnostics};
 pub use expr::{
@@ -51,7 +55,7 @@ pub use item::{
 };
 pub use resolve::{Dim, Kind, NameProblem, Names, Resolution, SignatureNames, body_names, signature_names};
 pub use signature::{FnSignature, GenericParam, KernelSignature, Param, Predicate};
-pub use sound::{Sound, reached_errors};
+pub use sound::{Sound, all_reached_errors, reached_errors};
 pub use source_map::{SignatureSourceMap, SourceMap};
 pub use ty::{
     Elem, Extent, TensorTy, Ty, definitely_differ, generic_symbol, is_compile_time, shape_text,

@@ -1,54 +1,54 @@
-//! Which items have no errors, in themselves and in everything that they use.
+//! Sound items: items without errors, neither their own nor in anything that they use.
 //!
-//! Compiling and running begin here: later stages take a [`Sound`] item, and only a query of this module makes one. So a
-//! program of a text with errors cannot be written down. Whether an item is sound is one bit: an edit that only moves
-//! text, or that changes what the item does not use, leaves the bit as it was and runs no later stage again.
+//! Compiling and running begin here. Later stages take a [`Sound`] item, and only queries of this module make one, so no
+//! program can be made from text with errors. Soundness is one bit per item: an edit that only moves text, or that changes
+//! something the item does not use, leaves the bit unchanged and runs no later stage again.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use hx_base::{Diagnostic, SourceFile, TextRange, sort_diagnostics, syntax_diagnostics};
 use text_size::TextSize;
 
 use crate::{
-    Body, Db, Expr, ExprStore, Function, Item, ItemKey, Kernel, Name, Names, Path, TypeRef, body_names,
-    body_of, diagnostics, fn_signature, import::importers, item_diagnostics, kernel_signature,
-    signature_names,
+    Body, Db, Expr, ExprStore, Function, Item, ItemKey, Kernel, Name, Names, Path, Step, TypeRef, body_names,
+    body_of, diagnostics, file_items, fn_signature, import::importers, item_diagnostics, kernel_signature,
+    signature_names, standing, steps_below,
 };
 
-/// An item without errors that uses none with errors.
+/// An item that reaches no error: it has none, and uses no item that has one.
 ///
-/// [`Sound::of`] and [`Sound::used`] are its only constructors. It is as good as the revision of the database that its
-/// lifetime belongs to.
+/// [`Sound::of`] and [`Sound::used`] are its only constructors. It is valid for the revision of the database that its lifetime
+/// belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sound<T>(T);
 
 impl<'db, T: Copy + Into<Item<'db>>> Sound<T> {
-    /// The item as a sound one; nothing if it reaches an error. Then [`reached_errors`] tells which.
+    /// Returns the item as a sound one; `None` if it reaches an error, which [`reached_errors`] then returns.
     pub fn of(db: &'db dyn Db, item: T) -> Option<Sound<T>> {
         is_sound(db, item.into()).then_some(Sound(item))
     }
 
-    /// The item itself.
+    /// Returns the item itself.
     pub fn get(self) -> T {
         self.0
     }
 
-    /// The same as an item of any kind.
+    /// Returns the same item as one of any kind.
     pub fn item(self) -> Sound<Item<'db>> {
         Sound(self.0.into())
     }
 
-    /// Its body.
+    /// Returns the body of the item.
     pub fn body(self, db: &'db dyn Db) -> &'db Body {
         body_of(db, self.0.into())
     }
 
-    /// The meanings of the names of its body: every name has one.
+    /// Returns the meanings of the names in the body: every name has one.
     pub fn names(self, db: &'db dyn Db) -> &'db Names {
         body_names(db, self.0.into())
     }
 
-    /// An item that a name of this one means. It is sound, because this one is.
+    /// Returns an item that a name of this one means. It is sound because this item is.
     pub fn used(self, db: &'db dyn Db, key: &ItemKey) -> Option<Sound<Item<'db>>> {
         let used = uses(db, self.0.into()).contains(key).then(|| key.find(db)).flatten();
         used.map(Sound)
@@ -56,30 +56,28 @@ impl<'db, T: Copy + Into<Item<'db>>> Sound<T> {
 }
 
 impl<'db> Sound<Item<'db>> {
-    /// The item as a kernel, if it is one.
+    /// Returns the item as a kernel, if it is one.
     pub fn kernel(self) -> Option<Sound<Kernel<'db>>> {
         if let Item::Kernel(kernel) = self.0 { Some(Sound(kernel)) } else { None }
     }
 
-    /// The item as a tile function, if it is one.
+    /// Returns the item as a tile function, if it is one.
     pub fn function(self) -> Option<Sound<Function<'db>>> {
         if let Item::Function(function) = self.0 { Some(Sound(function)) } else { None }
     }
 }
 
-/// The items that the names of a signature and body mean, and the `use` items that names come through. Each once, in the
-/// order of the text.
+/// Returns the items that the names of a signature and body mean, and the `use` items that import these names. Each item occurs
+/// once; the imports come last.
 #[salsa::tracked]
 fn uses<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<ItemKey> {
     let signature = &signature_names(db, item).names;
+    let mut seen: HashSet<&ItemKey> = HashSet::new();
     let mut found: Vec<ItemKey> = Vec::new();
     for names in [signature, body_names(db, item)] {
         let meanings = names.exprs.values().chain(names.types.values());
-        for key in meanings.filter_map(|meaning| meaning.item()) {
-            if !found.contains(key) {
-                found.push(key.clone());
-            }
-        }
+        let keys = meanings.filter_map(|meaning| meaning.item());
+        found.extend(keys.filter(|key| seen.insert(key)).cloned());
     }
     let mut first = first_names(&body_of(db, item).store);
     match item {
@@ -91,7 +89,7 @@ fn uses<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<ItemKey> {
     found
 }
 
-/// The names that the paths of a store begin with: what a `use` may have brought in.
+/// Returns the first names of the paths of a store, which a `use` may have imported.
 fn first_names(store: &ExprStore) -> BTreeSet<Name> {
     let exprs = store.exprs.values().filter_map(|expr| match expr {
         Expr::Path { path, .. } => Some(path),
@@ -105,103 +103,174 @@ fn first_names(store: &ExprStore) -> BTreeSet<Name> {
     exprs.chain(types).filter_map(first).collect()
 }
 
-/// An item, and everything that it uses, directly or through others. Each once, nearest first.
-#[salsa::tracked]
-fn reach<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Item<'db>> {
-    let (mut reached, mut seen) = (vec![item], HashSet::from([item]));
+/// Returns the items and everything that they use, directly or through others. Each item occurs once, nearest first.
+fn reach<'db>(db: &'db dyn Db, from: impl IntoIterator<Item = Item<'db>>) -> Vec<Item<'db>> {
+    let mut reached: Vec<Item<'db>> = from.into_iter().collect();
+    let mut seen: HashSet<Item<'db>> = reached.iter().copied().collect();
     let mut next = 0;
     while let Some(&item) = reached.get(next) {
-        for used in uses(db, item).iter().filter_map(|key| key.find(db)) {
-            if seen.insert(used) {
-                reached.push(used);
-            }
-        }
+        db.unwind_if_revision_cancelled();
+        let used = uses(db, item).iter().filter_map(|key| key.find(db));
+        reached.extend(used.filter(|used| seen.insert(*used)));
         next += 1;
     }
     reached
 }
 
-/// The errors that belong to an item: those of its names and types, syntax errors in it, and what is wrong with it as a
-/// part of its file. Syntax errors outside of all items belong to every item of the file: the text there may be the rest of
-/// any of them.
+/// Returns the errors that belong to an item: those of its names and types, syntax errors in it, and errors of the whole file
+/// that concern it.
 #[salsa::tracked]
 fn own_errors<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic> {
-    let file = item.file(db);
     let mut found: Vec<Diagnostic> =
         item_diagnostics(db, item).iter().filter(|found| found.is_error()).cloned().collect();
-    let errors = |found: &'db [Diagnostic]| found.iter().filter(|found| found.is_error());
-    let syntax = errors(syntax_diagnostics(db, file));
-    let whole = errors(diagnostics::whole_file(db, file));
-    if syntax.clone().next().is_none() && whole.clone().next().is_none() {
-        return found;
-    }
-    let places = Places::of(db, file);
-    found.extend(syntax.filter(|error| places.belongs(db, error, item, Touching::Before)).cloned());
-    found.extend(whole.filter(|error| places.belongs(db, error, item, Touching::At)).cloned());
+    let whole = errors_of_file(db, item.file(db));
+    found.extend(whole.of_all.iter().chain(whole.of.get(&item.key(db)).into_iter().flatten()).cloned());
     sort_diagnostics(db, &mut found);
     found
 }
 
-/// Whether errors belong to an item: the part of [`own_errors`] that an edit elsewhere does not change.
+/// Reports whether an item has errors of its own. It is a query of its own, because edits elsewhere may move the places in
+/// [`own_errors`] but do not change this bit.
 #[salsa::tracked(returns(copy))]
 fn has_errors<'db>(db: &'db dyn Db, item: Item<'db>) -> bool {
     !own_errors(db, item).is_empty()
 }
 
-/// Whether neither an item nor anything that it uses has an error.
+/// Reports whether neither an item nor anything that it uses has an error.
 #[salsa::tracked(returns(copy))]
 pub(crate) fn is_sound<'db>(db: &'db dyn Db, item: Item<'db>) -> bool {
-    !reach(db, item).iter().any(|item| has_errors(db, *item))
+    if has_errors(db, item) {
+        return false;
+    }
+    if let Item::Const(_) | Item::Function(_) = item {
+        let standing = standing(db, item);
+        if let Some(circle) = standing.circle.as_ref().and_then(|key| key.find(db)) {
+            return is_sound_circle(db, circle);
+        }
+        soundness_of_strips(db, item.file(db), standing.strips_below());
+    }
+    uses(db, item).iter().filter_map(|key| key.find(db)).all(|used| is_sound(db, used))
 }
 
-/// The errors of an item and of everything that it uses, in whatever files, ordered by place. Empty if the item is
+/// Reports whether a circle is sound. All its items reach the same items, so the query is keyed by one of them.
+#[salsa::tracked(returns(copy))]
+fn is_sound_circle<'db>(db: &'db dyn Db, item: Item<'db>) -> bool {
+    !reach(db, [item]).into_iter().any(|item| has_errors(db, item))
+}
+
+/// Computes the soundness of the constants and functions in the first `strips` strips of a file, so that long chains do not
+/// overflow the call stack.
+#[salsa::tracked(returns(copy))]
+fn soundness_of_strips(db: &dyn Db, file: SourceFile, strips: u32) {
+    for step in steps_below(db, file, strips) {
+        match step {
+            Step::Strips(first) => soundness_of_strips(db, file, first),
+            Step::Item(item) => {
+                is_sound(db, item);
+            }
+        }
+    }
+}
+
+/// Returns the errors of an item and of everything that it uses, in all files, ordered by place. Empty if the item is
 /// [`Sound`].
 #[salsa::tracked]
 pub fn reached_errors<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<Diagnostic> {
-    let mut found: Vec<Diagnostic> =
-        reach(db, item).iter().flat_map(|item| own_errors(db, *item).iter().cloned()).collect();
+    all_reached_errors(db, [item])
+}
+
+/// Returns the errors that several items reach, each once.
+pub fn all_reached_errors<'db>(
+    db: &'db dyn Db,
+    items: impl IntoIterator<Item = Item<'db>>,
+) -> Vec<Diagnostic> {
+    let reached = reach(db, items).into_iter();
+    let mut found: Vec<Diagnostic> = reached.flat_map(|item| own_errors(db, item).iter().cloned()).collect();
     sort_diagnostics(db, &mut found);
     found
 }
 
-/// The items of a file in the order of the text, each from its first token to the end of its last.
+/// The errors of a file that are not found within one item: syntax errors, and errors that concern its items together.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct FileErrors {
+    /// Errors that belong to certain items.
+    of: HashMap<ItemKey, Vec<Diagnostic>>,
+    /// Errors outside of all items. The text there may be the rest of any of them, so all items have these errors.
+    of_all: Vec<Diagnostic>,
+}
+
+#[salsa::tracked]
+fn errors_of_file(db: &dyn Db, file: SourceFile) -> FileErrors {
+    let mut syntax = syntax_diagnostics(db, file).iter().filter(|found| found.is_error()).peekable();
+    let mut whole = diagnostics::whole_file(db, file).iter().filter(|found| found.is_error()).peekable();
+    let mut found = FileErrors::default();
+    if syntax.peek().is_none() && whole.peek().is_none() {
+        return found;
+    }
+    let places = Places::of(db, file);
+    let errors = syntax.map(|error| (error, Touching::Before));
+    for (error, touching) in errors.chain(whole.map(|error| (error, Touching::At))) {
+        let items = places.of_error(error, touching);
+        if items.is_empty() {
+            found.of_all.push(error.clone());
+        }
+        for item in items {
+            found.of.entry(item.key(db)).or_default().push(error.clone());
+        }
+    }
+    found
+}
+
+/// The items of a file, each with the range from its first token to the end of its last.
 struct Places<'db> {
+    file: SourceFile,
+    /// In the order of the text.
     items: Vec<(TextRange, Item<'db>)>,
+    /// The statements of a cell, which lie between its items.
+    cell: Option<(TextRange, Item<'db>)>,
 }
 
 impl<'db> Places<'db> {
     fn of(db: &'db dyn Db, file: SourceFile) -> Places<'db> {
-        let items = &crate::file_items(db, file).items;
-        Places { items: items.iter().map(|item| (crate::item::tokens_range(db, *item), *item)).collect() }
+        let place = |item: &Item<'db>| (crate::item::tokens_range(db, *item), *item);
+        let (cells, items): (Vec<_>, Vec<_>) =
+            file_items(db, file).items.iter().map(place).partition(|(_, item)| matches!(item, Item::Cell(_)));
+        Places { file, items, cell: cells.into_iter().next() }
     }
 
-    /// Whether a finding of the file is about an item: one of its places is in it, or it is in none.
-    fn belongs(&self, db: &dyn Db, found: &Diagnostic, item: Item<'db>, touching: Touching) -> bool {
-        let own = |label: &&hx_base::Label| label.file == item.file(db);
-        let labels = std::iter::once(&found.primary).chain(&found.secondary).filter(own);
-        let items: Vec<Item<'db>> = labels.flat_map(|label| self.at(label.range.start(), touching)).collect();
-        items.is_empty() || items.contains(&item)
+    /// Returns the items that contain the places of a finding.
+    fn of_error(&self, found: &Diagnostic, touching: Touching) -> Vec<Item<'db>> {
+        let labels = std::iter::once(&found.primary).chain(&found.secondary);
+        let own = labels.filter(|label| label.file == self.file);
+        let mut seen = HashSet::new();
+        let items = own.flat_map(|label| self.at(label.range.start(), touching));
+        items.filter(|item| seen.insert(*item)).collect()
     }
 
-    /// The items that an offset is in or touches.
+    /// Returns the items that contain or touch an offset.
     fn at(&self, offset: TextSize, touching: Touching) -> Vec<Item<'db>> {
         let mut found = Vec::new();
-        for (index, (tokens, item)) in self.items.iter().enumerate() {
-            if touching == Touching::Before && tokens.start() == offset && index > 0 {
-                found.push(self.items[index - 1].1);
-            } else if tokens.start() <= offset && offset <= tokens.end() {
-                found.push(*item);
+        let first = self.items.partition_point(|(tokens, _)| tokens.end() < offset);
+        let touched = self.items[first..].iter().take_while(|(tokens, _)| tokens.start() <= offset);
+        for (index, (tokens, item)) in (first..).zip(touched) {
+            match index.checked_sub(1) {
+                Some(before) if touching == Touching::Before && tokens.start() == offset => {
+                    found.push(self.items[before].1);
+                }
+                _ => found.push(*item),
             }
         }
+        let cell = self.cell.filter(|(tokens, _)| tokens.start() <= offset && offset <= tokens.end());
+        found.extend(cell.map(|(_, item)| item));
         found
     }
 }
 
-/// Which item an offset at the first token of an item is about.
+/// Selects the item for an offset at the first token of an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Touching {
-    /// The item that begins there.
+    /// The item that begins at the offset.
     At,
-    /// The item before it: the parser noticed there what that item lacks, as the `;` in `const A = 1 const B = 2;`.
+    /// The item before it. The parser notices there what that item lacks, such as the `;` in `const A = 1 const B = 2;`.
     Before,
 }

@@ -10,20 +10,20 @@ use crate::{MemorySpace, Name};
 /// The type of a device expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ty {
-    /// Something is wrong and has been reported; whatever touches it stays quiet.
+    /// The result of an error that has been reported; checks of it report nothing further.
     Error,
-    /// Right or wrong cannot be said here; later stages decide.
+    /// A type that inference cannot determine; later stages check it.
     Unknown,
     Unit,
     Bool,
-    /// A block-uniform integer, with its value where that is known.
+    /// A block-uniform integer, with its value if that is known.
     Int(Option<Expr>),
-    /// A block-uniform floating-point number; a literal has no element type yet and adapts.
+    /// A block-uniform floating-point number. A literal has no element type yet and adapts.
     Float(Option<Elem>),
     Str,
     /// An element type as a value.
     DType(Elem),
-    /// A layout, with the extents of its top-level modes where they are known.
+    /// A layout, with the extents of its top-level modes if they are known.
     Layout(Option<Vec<Extent>>),
     Range {
         start: Option<Box<Ty>>,
@@ -37,7 +37,7 @@ pub enum Ty {
     Tensor(TensorTy),
 }
 
-/// An extent; nothing where it is not known.
+/// An extent; `None` if it is unknown.
 pub type Extent = Option<Expr>;
 
 /// A tensor or a view of one.
@@ -46,11 +46,11 @@ pub struct TensorTy {
     pub elem: Elem,
     pub shape: Vec<Extent>,
     pub space: MemorySpace,
-    /// Whether it may be written here.
+    /// Whether the tensor may be written through this value.
     pub mutable: bool,
-    /// The parameter that it is or looks into.
+    /// The parameter that the tensor is, or is a view of.
     pub param: Option<u32>,
-    /// Its rows are picked by a table, so it is for reading whatever the parameter is.
+    /// Whether a table picks the rows. Such a view is read-only, even if the parameter is mutable.
     pub gathered: bool,
 }
 
@@ -64,38 +64,40 @@ pub enum Elem {
 }
 
 impl Elem {
-    /// Whether both are known and differ.
+    /// Reports whether both are known and differ.
     pub fn differs(&self, other: &Elem) -> bool {
         matches!((self, other), (Elem::Known(a), Elem::Known(b)) if a != b)
     }
 }
 
 impl Ty {
-    /// Whether nothing can be said of it, so that checks have to stay quiet.
+    /// Reports whether the type is unknown or an error, so that checks must stay silent.
     pub fn is_quiet(&self) -> bool {
         matches!(self, Ty::Error | Ty::Unknown)
     }
 
-    /// Whether it has more parts than `limit`, those of its tuples and arrays counted one by one.
+    /// Reports whether the type has more than `limit` parts, counting those of nested tuples and arrays.
     pub fn has_more_parts_than(&self, limit: usize) -> bool {
         fn count(ty: &Ty, left: &mut usize) -> bool {
-            match ty {
-                Ty::Tuple(parts) | Ty::Array(parts) => parts.iter().any(|part| count(part, left)),
-                Ty::Layout(Some(extents)) => {
-                    *left = left.saturating_sub(extents.len());
-                    *left == 0
+            let own = match ty {
+                Ty::Tuple(parts) | Ty::Array(parts) if !parts.is_empty() => {
+                    return parts.iter().any(|part| count(part, left));
                 }
-                _ if *left == 0 => true,
-                _ => {
-                    *left -= 1;
+                Ty::Layout(Some(extents)) => extents.len(),
+                _ => 1,
+            };
+            match left.checked_sub(own) {
+                Some(rest) => {
+                    *left = rest;
                     false
                 }
+                None => true,
             }
         }
         count(self, &mut { limit })
     }
 
-    /// What it is in words, for messages.
+    /// Describes the type in words, for messages.
     pub fn what(&self) -> String {
         match self {
             Ty::Error | Ty::Unknown => "a value".into(),
@@ -116,7 +118,7 @@ impl Ty {
     }
 }
 
-/// The word of the language for a memory.
+/// Returns the keyword for a memory.
 pub fn space_word(space: MemorySpace) -> &'static str {
     match space {
         MemorySpace::Global => "global",
@@ -125,27 +127,27 @@ pub fn space_word(space: MemorySpace) -> &'static str {
     }
 }
 
-/// The symbol of a compile-time parameter, as types hold it. It is no dimension: it may have any sign.
+/// Returns the symbol of a compile-time parameter in types. It is no dimension symbol, because its value may have any sign.
 pub fn generic_symbol(name: &Name) -> Symbol {
     Symbol::Var(name.clone(), u32::MAX)
 }
 
-/// Whether a value is fixed by compile-time parameters alone.
+/// Reports whether a value depends on compile-time parameters only.
 pub fn is_compile_time(value: &Expr) -> bool {
     value.symbols().iter().all(|s| matches!(s, Symbol::Var(_, u32::MAX)))
 }
 
-/// Whether two values differ in every case.
+/// Reports whether two values differ for all values of their symbols.
 pub fn definitely_differ(a: &Expr, b: &Expr) -> bool {
     (a.clone() - b.clone()).as_const().is_some_and(|d| d != 0)
 }
 
-/// Whether two shapes of equal rank differ somewhere in every case.
+/// Reports whether two shapes of equal rank have a mode whose extents differ for all values of their symbols.
 pub fn shapes_differ(a: &[Extent], b: &[Extent]) -> bool {
     a.iter().zip(b).any(|pair| matches!(pair, (Some(a), Some(b)) if definitely_differ(a, b)))
 }
 
-/// A shape as it is written; `_` where an extent is not known.
+/// Formats a shape as in the source, with `_` for unknown extents.
 pub fn shape_text(shape: &[Extent]) -> String {
     let parts: Vec<String> =
         shape.iter().map(|e| e.as_ref().map_or("_".into(), ToString::to_string)).collect();

@@ -1,8 +1,8 @@
-//! `.safetensors` files: many tensors in one file, by name.
+//! `.safetensors` files: many named tensors in one file.
 //!
-//! Opening reads and checks the header alone; a tensor's bytes are read when it is asked for, so that one weight of a large
-//! model costs no more than that weight. Sizes of the header are compared with those of the file before anything is
-//! allocated. Element types of fewer than 8 bits, `tf32` and complex numbers have no counterpart and are refused.
+//! Opening reads and checks only the header. A tensor's bytes are read on request, so one weight of a large model costs no more
+//! than that weight. The sizes in the header are checked against the file's size before anything is allocated. Element types of
+//! fewer than 8 bits, `tf32` and complex numbers have no counterpart and are refused.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use ::safetensors::SafeTensorError;
 use ::safetensors::tensor::{Dtype, Metadata, TensorInfo, TensorView, serialize};
-use hx_base::{codes, nearest, open_regular_file};
+use hx_base::{codes, nearest, open_regular_file, replace_file};
 use hx_dtype::DType;
 
 use crate::dense::{show_shape, stored_count};
@@ -19,13 +19,13 @@ use crate::error::{HostError, HostResult};
 use crate::npy::cannot;
 use crate::tensor::HostTensor;
 
-/// Bytes of the header's length field.
+/// The size of the header's length field in bytes.
 const LENGTH: u64 = 8;
-/// Header length after which a file is taken for broken, as the reference implementation has it.
+/// The header length above which a file is rejected as broken; the reference implementation has the same limit.
 const MAX_HEADER: u64 = 100_000_000;
-/// The entry of a header that is no tensor.
+/// The entry of a header that is not a tensor.
 const METADATA: &str = "__metadata__";
-/// Names that a message lists.
+/// The largest number of names that a message lists.
 const SHOWN: usize = 8;
 
 /// A `.safetensors` file whose header is valid.
@@ -33,9 +33,9 @@ const SHOWN: usize = 8;
 pub struct Archive {
     path: PathBuf,
     metadata: Metadata,
-    /// In the order of the file's data.
+    /// The names of the tensors, in the order of the file's data.
     names: Vec<String>,
-    /// Where the data begins.
+    /// The offset of the data in the file.
     start: u64,
 }
 
@@ -72,7 +72,7 @@ impl Archive {
         Ok(Archive { path: path.to_owned(), metadata, names, start })
     }
 
-    /// Names of the tensors, in the order of the file.
+    /// Returns the names of the tensors, in the order of the file's data.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -128,7 +128,10 @@ impl Archive {
     }
 }
 
-/// The tensors of a header, in the order of their data, or what is wrong with it.
+/// Parses a header. Returns the tensors in the order of their data.
+///
+/// # Errors
+/// Returns the reason why the header is invalid.
 fn parse(header: &[u8]) -> Result<(Vec<String>, Metadata), String> {
     let text = std::str::from_utf8(header).map_err(|_| "the header is no text".to_owned())?;
     let entries: BTreeMap<String, serde_json::Value> = serde_json::from_str(text).map_err(|e| {
@@ -154,7 +157,7 @@ fn parse(header: &[u8]) -> Result<(Vec<String>, Metadata), String> {
         }
         tensors.push((name, info));
     }
-    // Tensors without elements share their offset with another; the name decides.
+    // A tensor without elements has the same offset as another. The sort is stable, so their names decide the order.
     tensors.sort_by_key(|(_, info)| info.data_offsets);
     let names = tensors.iter().map(|(name, _)| name.clone()).collect();
     Metadata::new(None, tensors).map(|metadata| (names, metadata)).map_err(|e| match e {
@@ -165,7 +168,7 @@ fn parse(header: &[u8]) -> Result<(Vec<String>, Metadata), String> {
     })
 }
 
-/// `print` shows what the file holds: a line for each tensor.
+/// Shows the contents as `print` does: a line for each tensor.
 impl std::fmt::Display for Archive {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let count = self.names.len();
@@ -181,14 +184,14 @@ impl std::fmt::Display for Archive {
     }
 }
 
-/// Writes named tensors to a file; one that exists is replaced.
+/// Writes named tensors to a file, and replaces an existing file.
 pub fn save(path: &Path, tensors: &[(String, HostTensor)]) -> HostResult<()> {
     let bytes = encode(tensors)
         .map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })?;
-    std::fs::write(path, bytes).map_err(|e| cannot("write", path, &e))
+    replace_file(path, &bytes).map_err(|e| cannot("write", path, &e))
 }
 
-/// The bytes of a `.safetensors` file.
+/// Encodes named tensors as a `.safetensors` file.
 pub fn encode(tensors: &[(String, HostTensor)]) -> HostResult<Vec<u8>> {
     let mut views: Vec<(&str, TensorView<'_>)> = Vec::with_capacity(tensors.len());
     for (name, tensor) in tensors {

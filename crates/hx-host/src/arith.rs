@@ -1,10 +1,13 @@
 //! Elementwise arithmetic on computed numbers, with NumPy's broadcasting.
 //!
-//! Floats compute in `f64`, integers in `i64` with overflow an error. Every function is the same on every platform:
-//! the transcendental ones come from `libm`, not from the machine's C library.
+//! Floats compute in `f64`. Integers compute in `i64`, and overflow is an error. Every function gives the same results on every
+//! platform: the transcendental ones come from `libm`, not from the machine's C library.
+
+use hx_base::interrupt::look;
 
 use crate::dense::{Class, Dense, Numbers, broadcast_shape, element_count, show_shape};
 use crate::error::{HostError, HostResult};
+use crate::stretch::{STRETCH, generate, map, zip};
 
 /// An elementwise operation on two arrays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,7 +15,7 @@ pub enum Binary {
     Add,
     Sub,
     Mul,
-    /// True division on tensors, floor on two integer scalars.
+    /// True division on tensors, floor division on two integer scalars.
     Div,
     /// The remainder with the divisor's sign.
     Rem,
@@ -25,13 +28,13 @@ pub enum Binary {
     Max,
     Min,
     Pow,
-    /// Of truth values only, as [`Binary::Or`].
+    /// On truth values only, like [`Binary::Or`].
     And,
     Or,
 }
 
 impl Binary {
-    /// How it is written.
+    /// Returns the operator or function name as it is written.
     pub fn symbol(self) -> &'static str {
         match self {
             Binary::Add => "+",
@@ -85,7 +88,7 @@ pub enum Unary {
 }
 
 impl Unary {
-    /// The function of that name in host text; `-` and `!` are not functions.
+    /// Finds a function by its name in host text. `-` and `!` are operators, so they have no name.
     pub fn by_name(name: &str) -> Option<Unary> {
         Some(match name {
             "abs" => Unary::Abs,
@@ -153,15 +156,14 @@ fn logical(op: Binary, a: &Numbers, b: &Numbers) -> HostResult<Numbers> {
         return Err(HostError::ty(format!("`{symbol}` needs bools"))
             .help(format!("compare first: `x != 0 {symbol} y != 0`")));
     };
-    let both = |(&x, &y): (&bool, &bool)| if op == Binary::And { x && y } else { x || y };
-    Ok(Numbers::Bool(x.iter().zip(y).map(both).collect()))
+    Ok(Numbers::Bool(zip(x, y, |x, y| if op == Binary::And { x && y } else { x || y })))
 }
 
 fn negative_exponent(b: &Dense) -> bool {
     matches!(&b.data, Numbers::Int(v) if v.iter().any(|&x| x < 0))
 }
 
-/// One operand: a single number that is repeated, or an element for each of the result.
+/// An operand, with the shape that it is broadcast to.
 struct Sides<'a> {
     from: &'a Dense,
     shape: &'a [usize],
@@ -197,38 +199,38 @@ impl Floats {
 
 fn float_op(op: Binary, x: &Floats, y: &Floats) -> Vec<f64> {
     match op {
-        Binary::Add => zip(x, y, |a, b| a + b),
-        Binary::Sub => zip(x, y, |a, b| a - b),
-        Binary::Mul => zip(x, y, |a, b| a * b),
-        Binary::Div => zip(x, y, |a, b| a / b),
-        Binary::Rem => zip(x, y, floor_rem),
-        Binary::Max => zip(x, y, max_or_nan),
-        Binary::Min => zip(x, y, |a, b| -max_or_nan(-a, -b)),
-        _ => zip(x, y, libm::pow),
+        Binary::Add => of_both(x, y, |a, b| a + b),
+        Binary::Sub => of_both(x, y, |a, b| a - b),
+        Binary::Mul => of_both(x, y, |a, b| a * b),
+        Binary::Div => of_both(x, y, |a, b| a / b),
+        Binary::Rem => of_both(x, y, floor_rem),
+        Binary::Max => of_both(x, y, max_or_nan),
+        Binary::Min => of_both(x, y, |a, b| -max_or_nan(-a, -b)),
+        _ => of_both(x, y, libm::pow),
     }
 }
 
-fn zip(x: &Floats, y: &Floats, f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+fn of_both(x: &Floats, y: &Floats, f: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     match (x, y) {
-        (Floats::Each(x), Floats::Each(y)) => x.iter().zip(y).map(|(&a, &b)| f(a, b)).collect(),
-        (Floats::Each(x), Floats::Repeated(b, _)) => x.iter().map(|&a| f(a, *b)).collect(),
-        (Floats::Repeated(a, _), Floats::Each(y)) => y.iter().map(|&b| f(*a, b)).collect(),
+        (Floats::Each(x), Floats::Each(y)) => zip(x, y, f),
+        (Floats::Each(x), Floats::Repeated(b, _)) => map(x, |a| f(a, *b)),
+        (Floats::Repeated(a, _), Floats::Each(y)) => map(y, |b| f(*a, b)),
         (Floats::Repeated(a, n), Floats::Repeated(b, _)) => vec![f(*a, *b); *n],
     }
 }
 
-/// The larger of two numbers; NaN if either is one.
+/// Returns the larger of two numbers; NaN if either is NaN.
 pub(crate) fn max_or_nan(a: f64, b: f64) -> f64 {
     if a.is_nan() || a > b { a } else { b }
 }
 
-/// `a % b` with the sign of `b`.
+/// Returns `a % b` with the sign of `b`.
 pub fn floor_rem(a: f64, b: f64) -> f64 {
     let r = a % b;
     if r != 0.0 && (r < 0.0) != (b < 0.0) { r + b } else { r }
 }
 
-/// `⌊a / b⌋`; nothing on division by zero or overflow.
+/// Returns `⌊a / b⌋`; `None` on division by zero or overflow.
 pub fn floor_div(a: i64, b: i64) -> Option<i64> {
     let q = a.checked_div(b)?;
     Some(if a % b != 0 && (a < 0) != (b < 0) { q - 1 } else { q })
@@ -245,9 +247,12 @@ fn int_op(op: Binary, x: &[i64], y: &[i64]) -> HostResult<Vec<i64>> {
         Binary::Min => Some(a.min(b)),
         _ => u32::try_from(b).ok().and_then(|b| a.checked_pow(b)),
     };
-    x.iter()
-        .zip(y)
-        .map(|(&a, &b)| {
+    (0..)
+        .zip(x.iter().zip(y))
+        .map(|(i, (&a, &b))| {
+            if i % STRETCH == 0 {
+                look();
+            }
             apply(a, b).ok_or_else(|| {
                 let divides = matches!(op, Binary::Div | Binary::Rem) && b == 0;
                 let why = if divides { "divides by zero" } else { "overflows i64" };
@@ -257,8 +262,8 @@ fn int_op(op: Binary, x: &[i64], y: &[i64]) -> HostResult<Vec<i64>> {
         .collect()
 }
 
-fn compare<T: PartialOrd>(op: Binary, x: &[T], y: &[T]) -> Numbers {
-    let test = |a: &T, b: &T| match op {
+fn compare<T: PartialOrd + Copy>(op: Binary, x: &[T], y: &[T]) -> Numbers {
+    let test = |a: T, b: T| match op {
         Binary::Eq => a == b,
         Binary::Ne => a != b,
         Binary::Lt => a < b,
@@ -266,19 +271,19 @@ fn compare<T: PartialOrd>(op: Binary, x: &[T], y: &[T]) -> Numbers {
         Binary::Gt => a > b,
         _ => a >= b,
     };
-    Numbers::Bool(x.iter().zip(y).map(|(a, b)| test(a, b)).collect())
+    Numbers::Bool(zip(x, y, test))
 }
 
 /// Applies `op` element by element.
 pub fn unary(op: Unary, a: &Dense) -> HostResult<Dense> {
     let data = match (op, &a.data) {
-        (Unary::Not, Numbers::Bool(v)) => Numbers::Bool(v.iter().map(|x| !x).collect()),
+        (Unary::Not, Numbers::Bool(v)) => Numbers::Bool(map(v, |x: bool| !x)),
         (Unary::Not, _) => return Err(HostError::ty("`!` needs a bool")),
         (Unary::Neg | Unary::Abs, Numbers::Int(_) | Numbers::Bool(_)) => {
             let ints = a.data.clone().into_ints().unwrap_or_default();
             let negate = op == Unary::Neg;
-            let f = |&x: &i64| if negate || x < 0 { x.checked_neg() } else { Some(x) };
-            let out: Option<Vec<i64>> = ints.iter().map(f).collect();
+            let f = |x: i64| if negate || x < 0 { x.checked_neg() } else { Some(x) };
+            let out: Option<Vec<i64>> = map(&ints, f).into_iter().collect();
             Numbers::Int(
                 out.ok_or_else(|| HostError::arithmetic(format!("`-({})` overflows i64", i64::MIN)))?,
             )
@@ -291,11 +296,11 @@ pub fn unary(op: Unary, a: &Dense) -> HostResult<Dense> {
                 Unary::IsInf => f64::is_infinite,
                 _ => f64::is_finite,
             };
-            Numbers::Bool(floats.into_iter().map(test).collect())
+            Numbers::Bool(map(&floats, test))
         }
         _ => {
             let f = float_function(op);
-            Numbers::Float(a.data.clone().into_floats().into_iter().map(f).collect())
+            Numbers::Float(map(&a.data.clone().into_floats(), f))
         }
     };
     Ok(Dense { shape: a.shape.clone(), data })
@@ -324,7 +329,7 @@ fn float_function(op: Unary) -> fn(f64) -> f64 {
     }
 }
 
-/// `where(c, x, y)`: of each element, `x`'s where `c` holds and `y`'s elsewhere.
+/// Evaluates `where(c, x, y)`: each element is that of `x` if `c` holds, otherwise that of `y`.
 pub fn select(c: &Dense, x: &Dense, y: &Dense) -> HostResult<Dense> {
     let Numbers::Bool(_) = &c.data else {
         return Err(HostError::ty("the condition of `where(...)` is not a bool"));
@@ -344,7 +349,7 @@ pub fn select(c: &Dense, x: &Dense, y: &Dense) -> HostResult<Dense> {
     };
     let (x, y) = (x.broadcast_to(&shape), y.broadcast_to(&shape));
     fn pick<T: Copy>(choice: &[bool], x: &[T], y: &[T]) -> Vec<T> {
-        choice.iter().zip(x.iter().zip(y)).map(|(&c, (&x, &y))| if c { x } else { y }).collect()
+        generate(choice.len(), |i| if choice[i] { x[i] } else { y[i] })
     }
     let data = match (x, y) {
         (Numbers::Bool(x), Numbers::Bool(y)) => Numbers::Bool(pick(&choice, &x, &y)),

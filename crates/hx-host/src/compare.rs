@@ -1,6 +1,6 @@
-//! How results are judged: equality and closeness of tensors, and what a failure tells.
+//! The comparison of results: equality and closeness of tensors, and the report of a failure.
 //!
-//! A tolerance is always the caller's; nothing is assumed.
+//! The caller always states the tolerance; there is no default.
 
 use hx_dtype::DType;
 
@@ -8,21 +8,23 @@ use crate::dense::{Class, broadcast_strides, for_each_offset, show_shape};
 use crate::error::{HostError, HostResult};
 use crate::pattern::{coordinate, describe};
 use crate::show::{show_bits, show_number};
-use crate::tensor::{Tensor, is_poison};
+use crate::stretch::{for_each, generate, map};
+use crate::tensor::{Tensor, integer, is_poison};
 
-/// How far `x` may be from `y`; an element passes if it satisfies either form.
+/// The allowed difference of `x` from `y`. An element passes if it satisfies either the form of `rtol` and `atol` or that of
+/// `ulp`.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Tolerance {
     /// Relative to `|y|`, together with `atol`: `|x − y| ≤ atol + rtol·|y|`.
     pub rtol: Option<f64>,
-    /// Absolute.
+    /// The absolute tolerance.
     pub atol: Option<f64>,
     /// In units of the last place of `x`'s type at `max(|y|, rms(y))`.
     pub ulp: Option<f64>,
 }
 
 impl Tolerance {
-    /// Refuses a tolerance that says nothing or is no number.
+    /// Refuses a tolerance that is empty, negative or NaN.
     pub fn check(&self) -> HostResult<()> {
         let given = [("rtol", self.rtol), ("atol", self.atol), ("ulp", self.ulp)];
         if given.iter().all(|(_, t)| t.is_none()) {
@@ -50,7 +52,7 @@ impl Tolerance {
     }
 }
 
-/// One element's distance from what it should be.
+/// The difference of one element from its reference.
 #[derive(Clone, Copy)]
 struct Distance {
     error: f64,
@@ -58,7 +60,7 @@ struct Distance {
     ok: bool,
 }
 
-/// Judges elements under a tolerance.
+/// Checks elements against a tolerance.
 struct Judge {
     dtype: DType,
     tolerance: Tolerance,
@@ -69,14 +71,14 @@ struct Judge {
 impl Judge {
     fn new(dtype: DType, tolerance: Tolerance, y: &[f64]) -> Judge {
         let finite: Vec<f64> = y.iter().copied().filter(|v| v.is_finite()).collect();
-        // Scaled by the largest magnitude, so that squares cannot overflow.
+        // Scaling by the largest magnitude keeps the squares from overflowing.
         let scale = finite.iter().fold(0.0f64, |m, v| m.max(v.abs()));
         let squares: f64 = finite.iter().map(|v| if scale > 0.0 { (v / scale).powi(2) } else { 0.0 }).sum();
         let rms = if finite.is_empty() { 0.0 } else { scale * (squares / finite.len() as f64).sqrt() };
         Judge { dtype, tolerance, rms }
     }
 
-    /// Between two elements; integers are subtracted before they are rounded.
+    /// Returns the difference of two elements. Integers are subtracted exactly, before any rounding.
     fn between(&self, pair: &Sides, i: usize) -> Distance {
         let (x, y) = (pair.xs[i], pair.ys[i]);
         match pair.exact_difference(i) {
@@ -100,7 +102,7 @@ impl Judge {
         self.judged((x - y).abs(), y)
     }
 
-    /// A finite difference from `y`.
+    /// Checks a finite difference from `y`.
     fn judged(&self, error: f64, y: f64) -> Distance {
         if error == 0.0 {
             return Distance { error, ulps: 0.0, ok: true };
@@ -113,14 +115,14 @@ impl Judge {
     }
 }
 
-/// Fails unless every element of `x` is within the tolerance of `y`'s.
+/// Fails unless every element of `x` is within the tolerance of that of `y`.
 ///
-/// NaN agrees only with NaN, an infinity only with itself. `y` has `x`'s shape or is a single number.
+/// NaN is close only to NaN, an infinity only to itself. `y` has the shape of `x` or is a single number.
 pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> HostResult<()> {
     tolerance.check()?;
     let pair = Sides::new(x, y)?;
     let judge = Judge::new(x.dtype(), tolerance, &pair.ys);
-    let distances: Vec<Distance> = (0..pair.xs.len()).map(|i| judge.between(&pair, i)).collect();
+    let distances = generate(pair.xs.len(), |i| judge.between(&pair, i));
     if distances.iter().all(|d| d.ok) {
         return Ok(());
     }
@@ -137,14 +139,14 @@ pub fn assert_close(x: &Tensor, y: &Tensor, tolerance: Tolerance) -> HostResult<
     Err(error)
 }
 
-/// Fails unless `x` and `y` have the same shape and equal elements; NaN equals NaN. Integers are compared exactly.
+/// Fails unless `x` and `y` have the same shape and equal elements. NaN equals NaN. Integers are compared exactly.
 pub fn assert_equal(x: &Tensor, y: &Tensor) -> HostResult<()> {
     let pair = Sides::new(x, y)?;
     let differ = |i: usize| match pair.exact_difference(i) {
         Some(difference) => difference != 0,
         None => pair.xs[i] != pair.ys[i] && !(pair.xs[i].is_nan() && pair.ys[i].is_nan()),
     };
-    let wrong: Vec<bool> = (0..pair.xs.len()).map(differ).collect();
+    let wrong = generate(pair.xs.len(), differ);
     if !wrong.contains(&true) {
         return Ok(());
     }
@@ -160,37 +162,38 @@ pub fn assert_equal(x: &Tensor, y: &Tensor) -> HostResult<()> {
     Err(error)
 }
 
-/// How far the elements of two tensors lie apart at most.
+/// The largest difference between the elements of two tensors.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {
-    /// Infinite where a NaN or an infinity stands on one side only.
+    /// Infinite if a NaN or an infinity is on one side only.
     pub absolute: f64,
     /// In units of the last place of the first tensor's type at `max(|y|, rms(y))`.
     pub ulps: f64,
 }
 
 impl Difference {
-    /// The larger of both in each measure.
+    /// Returns the larger difference in each measure.
     pub fn larger(self, other: Difference) -> Difference {
         Difference { absolute: self.absolute.max(other.absolute), ulps: self.ulps.max(other.ulps) }
     }
 }
 
-/// The largest difference of `x` from `y`, which has its shape.
+/// Returns the largest difference of `x` from `y`, which must have the same shape or be a single number.
 pub fn difference(x: &Tensor, y: &Tensor) -> HostResult<Difference> {
     let pair = Sides::new(x, y)?;
     let judge = Judge::new(x.dtype(), Tolerance::default(), &pair.ys);
     let known = |v: f64| if v.is_nan() { f64::INFINITY } else { v };
-    let each = (0..pair.xs.len()).map(|i| {
+    let mut largest = Difference { absolute: 0.0, ulps: 0.0 };
+    for_each(0..pair.xs.len(), |i| {
         let d = judge.between(&pair, i);
-        Difference { absolute: known(d.error), ulps: known(d.ulps) }
+        largest = largest.larger(Difference { absolute: known(d.error), ulps: known(d.ulps) });
     });
-    Ok(each.fold(Difference { absolute: 0.0, ulps: 0.0 }, Difference::larger))
+    Ok(largest)
 }
 
-/// Both sides' elements in the order of `x`, `y`'s repeated where it is a single number.
+/// The elements of both sides in the order of `x`. If `y` is a single number, it is repeated.
 struct Sides {
-    /// As floats, in which integers beyond 2^53 are rounded.
+    /// The elements as floats; integers beyond 2^53 are rounded.
     xs: Vec<f64>,
     ys: Vec<f64>,
     x_bits: Vec<u64>,
@@ -215,12 +218,12 @@ impl Sides {
         let (x_bits, once) = (x.bits(), y.bits());
         let mut y_bits = Vec::with_capacity(x_bits.len());
         for_each_offset(x.shape(), &broadcast_strides(y.shape(), x.shape()), 0, |i| y_bits.push(once[i]));
-        let floats = |dtype: DType, bits: &[u64]| bits.iter().map(|&bits| as_float(dtype, bits)).collect();
+        let floats = |dtype: DType, bits: &[u64]| map(bits, |bits| as_float(dtype, bits));
         let (xs, ys) = (floats(x.dtype(), &x_bits), floats(y.dtype(), &y_bits));
         Ok(Sides { xs, ys, x_bits, y_bits, dtypes: [x.dtype(), y.dtype()] })
     }
 
-    /// `x - y` of two integers.
+    /// Returns `x - y` of element `i`, if both are integers.
     fn exact_difference(&self, i: usize) -> Option<i128> {
         let x = as_integer(self.dtypes[0], self.x_bits[i])?;
         Some(x - as_integer(self.dtypes[1], self.y_bits[i])?)
@@ -231,8 +234,7 @@ fn as_integer(dtype: DType, bits: u64) -> Option<i128> {
     match Class::of(dtype) {
         Class::Float => None,
         Class::Bool => Some(i128::from(bits & 0xff != 0)),
-        Class::Int if dtype.is_signed_int() => Some(i128::from(dtype.sign_extend(bits))),
-        Class::Int => Some(i128::from(bits & dtype.mask())),
+        Class::Int => Some(integer(dtype, bits)),
     }
 }
 
@@ -240,7 +242,8 @@ fn as_float(dtype: DType, bits: u64) -> f64 {
     as_integer(dtype, bits).map_or_else(|| dtype.decode(bits), |x| x as f64)
 }
 
-/// Whether memory is as `empty` left it: a float that no computation makes, or an integer tensor of nothing but that pattern.
+/// Reports whether the tensor still holds the fill of `empty`: for floats, whether any element has the fill pattern, which no
+/// computation produces; for other types, whether all of several elements have it.
 fn unwritten(tensor: &Tensor) -> HostResult<bool> {
     let (dtype, bits) = (tensor.dtype(), tensor.bits());
     Ok(if dtype.is_float() {
@@ -261,7 +264,7 @@ fn header(x: &Tensor, wrong: &[bool], what: &str) -> HostError {
     HostError::assertion(message)
 }
 
-/// The value of element `i` as stored.
+/// Formats the stored value of element `i`.
 fn show_element(x: &Tensor, bits: &[u64], i: usize) -> String {
     if is_poison(x.dtype(), bits[i]) && x.dtype().is_float() {
         return "never written".to_owned();
@@ -283,7 +286,7 @@ fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> String {
     let measured = |d: &&(usize, Distance)| !d.1.error.is_nan();
     let all: Vec<(usize, Distance)> = distances.iter().copied().enumerate().filter(|(_, d)| !d.ok).collect();
     let by = |a: &&(usize, Distance), b: &&(usize, Distance)| a.1.ulps.total_cmp(&b.1.ulps);
-    // Of equals the last is taken, so in reverse the first.
+    // `max_by` returns the last of equal elements. The reversed order makes it the first in the tensor.
     let Some(&(i, d)) = all.iter().rev().filter(measured).max_by(by) else {
         return "worst: NaN on one side only".to_owned();
     };
@@ -304,7 +307,7 @@ fn worst(shape: &[usize], pair: &Sides, distances: &[Distance]) -> String {
     )
 }
 
-/// Three significant digits are enough for an error.
+/// Formats an error with about three significant digits.
 fn short(x: f64) -> String {
     if !x.is_finite() {
         return show_number(DType::F64, x);
@@ -316,7 +319,7 @@ fn short(x: f64) -> String {
     format!("{x:.2e}")
 }
 
-/// What the wrong elements have in common, where it says something about the cause.
+/// Returns the properties that the wrong elements share, if they point to a cause.
 fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> Vec<String> {
     let (dtype, bits) = (x.dtype(), x.bits());
     let bad: Vec<usize> = (0..wrong.len()).filter(|&i| wrong[i]).collect();
@@ -348,7 +351,7 @@ fn hints(x: &Tensor, xs: &[f64], ys: &[f64], wrong: &[bool], judge: &Judge) -> V
     out
 }
 
-/// A factor that takes every wrong reference element to the result.
+/// Finds a factor between the wrong elements and their references, if all share one.
 fn common_factor(xs: &[f64], ys: &[f64], bad: &[usize], judge: &Judge) -> Option<String> {
     let largest = bad.iter().copied().max_by(|&a, &b| ys[a].abs().total_cmp(&ys[b].abs()))?;
     let factor = xs[largest] / ys[largest];

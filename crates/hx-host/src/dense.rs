@@ -1,10 +1,12 @@
-//! Computed numbers: a row-major array of `f64`, `i64` or `bool`, in which all host arithmetic happens.
+//! Computed numbers: row-major arrays of `f64`, `i64` or `bool`, on which all host arithmetic works.
 //!
-//! It knows no storage formats and no views; those are in `tensor`.
+//! Storage formats and views are in `tensor`, not here.
 
+use hx_base::interrupt::look;
 use hx_dtype::{DType, packed_bytes};
 
 use crate::error::HostResult;
+use crate::stretch::{STRETCH, for_each, map};
 
 /// The elements of a computed array.
 #[derive(Clone, PartialEq, Debug)]
@@ -14,7 +16,7 @@ pub enum Numbers {
     Bool(Vec<bool>),
 }
 
-/// What kind of number an array holds; arithmetic on floats yields `f64`, on integers `i64`.
+/// The class of the numbers in an array. Arithmetic on floats yields `f64`, on integers `i64`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Class {
     Bool,
@@ -23,7 +25,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The class that numbers of `dtype` compute in.
+    /// Returns the class in which numbers of `dtype` compute.
     pub fn of(dtype: DType) -> Class {
         if dtype.is_float() {
             Class::Float
@@ -34,7 +36,7 @@ impl Class {
         }
     }
 
-    /// The element type of a computed array of this class.
+    /// Returns the element type of a computed array of this class.
     pub fn dtype(self) -> DType {
         match self {
             Class::Bool => DType::Bool,
@@ -45,7 +47,7 @@ impl Class {
 }
 
 impl Numbers {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         match self {
             Numbers::Float(v) => v.len(),
@@ -54,12 +56,12 @@ impl Numbers {
         }
     }
 
-    /// True for no elements.
+    /// Reports whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What kind of numbers these are.
+    /// Returns the class of the numbers.
     pub fn class(&self) -> Class {
         match self {
             Numbers::Float(_) => Class::Float,
@@ -68,30 +70,30 @@ impl Numbers {
         }
     }
 
-    /// As floats; integers beyond 2^53 are rounded.
+    /// Converts to floats; integers beyond 2^53 are rounded.
     pub fn into_floats(self) -> Vec<f64> {
         match self {
             Numbers::Float(v) => v,
-            Numbers::Int(v) => v.into_iter().map(|x| x as f64).collect(),
-            Numbers::Bool(v) => v.into_iter().map(|x| f64::from(u8::from(x))).collect(),
+            Numbers::Int(v) => map(&v, |x| x as f64),
+            Numbers::Bool(v) => map(&v, |x| f64::from(u8::from(x))),
         }
     }
 
-    /// As integers, if they are integers or booleans.
+    /// Converts to integers, if these are integers or booleans.
     pub fn into_ints(self) -> Option<Vec<i64>> {
         match self {
             Numbers::Float(_) => None,
             Numbers::Int(v) => Some(v),
-            Numbers::Bool(v) => Some(v.into_iter().map(i64::from).collect()),
+            Numbers::Bool(v) => Some(map(&v, i64::from)),
         }
     }
 
-    /// The elements at `indices`, in that order.
+    /// Returns the elements at `indices`, in that order.
     pub fn gather(&self, indices: &[usize]) -> Numbers {
         match self {
-            Numbers::Float(v) => Numbers::Float(indices.iter().map(|&i| v[i]).collect()),
-            Numbers::Int(v) => Numbers::Int(indices.iter().map(|&i| v[i]).collect()),
-            Numbers::Bool(v) => Numbers::Bool(indices.iter().map(|&i| v[i]).collect()),
+            Numbers::Float(v) => Numbers::Float(map(indices, |i| v[i])),
+            Numbers::Int(v) => Numbers::Int(map(indices, |i| v[i])),
+            Numbers::Bool(v) => Numbers::Bool(map(indices, |i| v[i])),
         }
     }
 }
@@ -104,12 +106,12 @@ pub struct Dense {
 }
 
 impl Dense {
-    /// An array of one element and no dimensions.
+    /// Makes an array of one element and no dimensions.
     pub fn scalar(data: Numbers) -> Dense {
         Dense { shape: Vec::new(), data }
     }
 
-    /// The same elements repeated to `shape`, which must be a broadcast of this one's.
+    /// Repeats the elements to `shape`. The array's own shape must broadcast to it.
     pub fn broadcast_to(&self, shape: &[usize]) -> Numbers {
         if self.shape == shape {
             return self.data.clone();
@@ -121,7 +123,7 @@ impl Dense {
     }
 }
 
-/// Strides, in elements, of a row-major array.
+/// Returns the strides of a row-major array, in elements.
 pub fn row_major(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for d in (1..shape.len()).rev() {
@@ -130,14 +132,16 @@ pub fn row_major(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The number of elements of a shape, or an error where the machine has no room to compute with them.
+/// Returns the number of elements of a shape.
 ///
-/// Running out of memory would end the process, so whoever computes asks here first.
+/// # Errors
+/// If the machine has no room to compute with that many. Running out of memory would end the process, so every computation
+/// calls this before it allocates.
 pub fn element_count(shape: &[usize]) -> HostResult<usize> {
     count_in_memory(shape, |n| n.checked_mul(size_of::<f64>()))
 }
 
-/// The number of elements of a shape, or an error where the machine has no room to hold them packed.
+/// Returns the number of elements of a shape, or an error if the machine has no room to store them packed.
 pub fn stored_count(dtype: DType, shape: &[usize]) -> HostResult<usize> {
     count_in_memory(shape, |n| Some(packed_bytes(dtype, n)))
 }
@@ -148,7 +152,7 @@ fn count_in_memory(shape: &[usize], bytes: impl Fn(usize) -> Option<usize>) -> H
     Ok(count.unwrap_or(0))
 }
 
-/// The shape that two shapes broadcast to.
+/// Returns the shape that two shapes broadcast to, if they do.
 pub fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
     let rank = a.len().max(b.len());
     let at = |s: &[usize], d: usize| (d + s.len()).checked_sub(rank).map_or(1, |i| s[i]);
@@ -162,7 +166,7 @@ pub fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
         .collect()
 }
 
-/// Row-major strides of `from` seen as `to`: 0 where it repeats.
+/// Returns the row-major strides of `from` when broadcast to `to`: 0 in the dimensions that repeat.
 pub(crate) fn broadcast_strides(from: &[usize], to: &[usize]) -> Vec<usize> {
     let own = row_major(from);
     let pad = to.len() - from.len();
@@ -171,7 +175,7 @@ pub(crate) fn broadcast_strides(from: &[usize], to: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// Calls `f` with `start + Σ stride · coordinate` of every coordinate, in row-major order.
+/// Calls `f` with `start + Σ stride · coordinate` for every coordinate, in row-major order.
 pub(crate) fn for_each_offset(shape: &[usize], strides: &[usize], start: usize, mut f: impl FnMut(usize)) {
     if shape.contains(&0) {
         return;
@@ -183,9 +187,18 @@ pub(crate) fn for_each_offset(shape: &[usize], strides: &[usize], start: usize, 
     let step = strides[outer.len()];
     let mut coordinate = vec![0; outer.len()];
     let mut base = start;
+    let mut since = 0;
     loop {
-        for i in 0..last {
-            f(base + i * step);
+        if last >= STRETCH {
+            for_each(0..last, |i| f(base + i * step));
+        } else {
+            (0..last).for_each(|i| f(base + i * step));
+            // Many short rows take as long as a long one, so elements are counted across rows.
+            since += last;
+            if since >= STRETCH {
+                since = 0;
+                look();
+            }
         }
         let mut d = outer.len();
         loop {
@@ -204,7 +217,7 @@ pub(crate) fn for_each_offset(shape: &[usize], strides: &[usize], start: usize, 
     }
 }
 
-/// `[2, 3]`.
+/// Formats a shape: `[2, 3]`.
 pub fn show_shape(shape: &[usize]) -> String {
     let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("[{}]", dims.join(", "))

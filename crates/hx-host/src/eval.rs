@@ -1,8 +1,8 @@
 //! The evaluator: runs the body of a `test` or `main` over host values, and launches kernels through a [`Device`].
 //!
-//! It takes [`Sound`] items only: what has an error, or uses something that has one, is not run.
-//! It reads bodies and the meanings of their names, never text or positions: an [`EvalError`] names an expression, and
-//! [`EvalError::diagnostics`] finds its place. It knows no flags and does not decide what a failure means.
+//! It accepts only [`Sound`] items, so an item that has an error or uses one that has an error never runs. It reads bodies and
+//! the meanings of their names, never text or positions: an [`EvalError`] names an expression, and [`EvalError::diagnostics`]
+//! finds its place. The evaluator knows no flags and does not decide what a failure means.
 //!
 //! Start at [`Session`].
 
@@ -18,8 +18,9 @@ mod statements;
 
 use std::collections::HashMap;
 
+use hx_base::interrupt::{self, Ended, look};
 use hx_hir::{
-    Body, Db, Expr, ExprId, Item, ItemKey, ItemKind, Literal, Names, PatId, Resolution, Sound,
+    Body, Const, Db, Expr, ExprId, Item, ItemKey, ItemKind, Literal, Names, PatId, Resolution, Sound,
     constants_below,
 };
 use la_arena::ArenaMap;
@@ -40,56 +41,51 @@ pub use operators::{LAYOUT_FIELDS, TENSOR_FIELDS};
 /// The result of evaluating part of a body.
 pub type EvalResult<T> = Result<T, EvalError>;
 
-/// What an evaluation is given.
+/// The options of an evaluation.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The value of `args`.
     pub args: Vec<String>,
-    /// What the random functions start from where a call names no seed.
+    /// The seed of the random functions in calls that name none.
     pub seed: u64,
-    /// Take every assertion for true: for evaluations whose kernels do not run.
+    /// Assume every assertion to hold, for evaluations whose kernels do not run.
     pub unchecked: bool,
-    /// Measure every candidate of the kernels that a bench measures.
+    /// Measure every candidate of the kernels in a bench's measures.
     pub candidates: bool,
 }
 
-/// Where an evaluation meets the world: what it prints, and whether it should stop.
+/// The receiver of an evaluation's output. A caller ends an evaluation early with [`hx_base::interrupt`].
 pub trait Surroundings {
-    /// Takes one printed line, without its end.
+    /// Receives one printed line, without its newline.
     fn print(&mut self, line: &str);
 
-    /// Takes what is known of a launch that ended.
+    /// Receives the report of a launch that has finished.
     fn launched(&mut self, _kernel: &str, _report: &LaunchReport) {}
 
-    /// Takes the reason why an assertion could not be judged.
+    /// Receives the reason why an assertion could not be checked.
     fn unjudged(&mut self, _reason: &str) {}
-
-    /// True when the evaluation should end as soon as possible.
-    fn stopped(&self) -> bool {
-        false
-    }
 }
 
-/// Collects what is printed.
+/// Collects the printed lines.
 impl Surroundings for Vec<String> {
     fn print(&mut self, line: &str) {
         self.push(line.to_owned());
     }
 }
 
-/// One evaluation: the device, the surroundings and the state of the random functions.
+/// An evaluation: the device, the surroundings and the state of the random functions.
 pub struct Session<'a> {
     db: &'a dyn Db,
     device: &'a mut dyn Device,
     surroundings: &'a mut dyn Surroundings,
     options: Options,
-    /// Random calls without a seed so far.
+    /// The number of random calls without a seed so far.
     draws: u64,
-    /// The constants that were evaluated.
+    /// The values of the constants that have been evaluated.
     constants: HashMap<ItemKey, Value>,
-    /// While a cell runs.
+    /// The session's environment while a cell runs.
     environment: Option<Environment>,
-    /// While a bench runs.
+    /// The recording while a bench runs.
     recording: Option<bench::Recording>,
 }
 
@@ -102,7 +98,7 @@ impl std::fmt::Debug for Session<'_> {
     }
 }
 
-/// One body under evaluation.
+/// A body under evaluation.
 struct Frame<'s, 'a> {
     session: &'s mut Session<'a>,
     item: Sound<Item<'a>>,
@@ -113,7 +109,7 @@ struct Frame<'s, 'a> {
 }
 
 impl<'a> Session<'a> {
-    /// An evaluation that has not begun.
+    /// Makes an evaluation that has not begun.
     pub fn new(
         db: &'a dyn Db,
         device: &'a mut dyn Device,
@@ -132,18 +128,22 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// How many tensors were made from the session's seed instead of one of their own.
+    /// Returns how many tensors were made from the session's seed instead of one of their own.
     pub fn unseeded_draws(&self) -> u64 {
         self.draws
     }
 
-    /// The cases of a parameterized test or bench, or nothing where it has none.
+    /// Returns the cases of a parameterized test or bench; `None` if it has none.
     pub fn cases(&mut self, item: Sound<Item<'a>>) -> EvalResult<Option<Vec<Value>>> {
         let mut frame = self.frame(item);
         let Some(cases) = frame.body.cases else { return Ok(None) };
         match frame.expr(cases.values)? {
             Value::List(values) | Value::Tuple(values) => Ok(Some(values)),
-            Value::Range(start, end) => Ok(Some((start..end).map(Value::Int).collect())),
+            Value::Range(start, end) => {
+                let count = usize::try_from(i128::from(end) - i128::from(start)).unwrap_or(0);
+                let fits = frame.at(cases.values, Value::claim_count(count));
+                fits.map(|()| Some((start..end).map(Value::Int).collect()))
+            }
             other => {
                 let error = HostError::ty(format!("found {}, a list of cases is needed", other.kind()));
                 Err(frame.fail(cases.values, error))
@@ -151,7 +151,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs the body of an item, with the value that its case binds if it has cases.
+    /// Runs the body of an item. If the item has cases, `case` is bound to their pattern.
     pub fn run(&mut self, item: Sound<Item<'a>>, case: Option<Value>) -> EvalResult<Value> {
         let mut frame = self.frame(item);
         if let (Some(cases), Some(case)) = (frame.body.cases, case) {
@@ -183,11 +183,17 @@ impl<'a> Frame<'_, 'a> {
         result.map_err(|error| self.fail(at, error))
     }
 
-    fn poll(&self, at: ExprId) -> EvalResult<()> {
-        if self.session.surroundings.stopped() { Err(self.fail(at, HostError::stopped())) } else { Ok(()) }
+    /// Evaluates an expression. If the evaluation should end, queries, arithmetic and launches unwind. The innermost expression
+    /// catches the unwinding and reports where the evaluation ended.
+    fn expr(&mut self, id: ExprId) -> EvalResult<Value> {
+        match interrupt::catch(|| self.evaluated(id)) {
+            Ok(result) => result,
+            Err(Ended) => Err(self.fail(id, HostError::stopped())),
+        }
     }
 
-    fn expr(&mut self, id: ExprId) -> EvalResult<Value> {
+    fn evaluated(&mut self, id: ExprId) -> EvalResult<Value> {
+        look();
         let body = self.body;
         match &body.store[id] {
             Expr::Missing => Err(self.fail(id, HostError::unsupported("something is missing here"))),
@@ -218,7 +224,7 @@ impl<'a> Frame<'_, 'a> {
                 self.at(id, operators::index(&base, &indices))
             }
             Expr::Tuple(fields) => {
-                // In a tuple `_` is the mode that a tiler keeps, in cells too.
+                // In a tuple `_` means a mode that a tiler keeps, even in a cell.
                 let field = |this: &mut Self, value| match body.store[value] {
                     Expr::Wildcard => Ok(Value::Wildcard),
                     _ => this.expr(value),
@@ -266,7 +272,7 @@ impl<'a> Frame<'_, 'a> {
 
     fn path(&mut self, id: ExprId) -> EvalResult<Value> {
         let Some(resolution) = self.names.exprs.get(id) else {
-            // The unknown name has been reported; only its use can be told here.
+            // The unknown name has already been reported; this error covers its use.
             return Err(self.fail(id, HostError::ty("this name means nothing here")));
         };
         match resolution {
@@ -304,7 +310,7 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    /// The value of a constant of some file.
+    /// Returns the value of a constant, and evaluates it if needed.
     fn constant(&mut self, id: ExprId, key: &ItemKey) -> EvalResult<Value> {
         let db = self.session.db;
         let Some(item) = self.item.used(db, key) else {
@@ -314,13 +320,10 @@ impl<'a> Frame<'_, 'a> {
             return Ok(value.clone());
         }
         let Item::Const(constant) = item.get() else { return self.session.run(item, None) };
-        // Each finds those that it names evaluated, so that long chains do not recurse.
-        for next in constants_below(db, constant).into_iter().chain([constant]) {
+        // The constants below are evaluated first, so that long chains do not recurse.
+        let known = |below: Const<'a>| self.session.constants.contains_key(&below.key(db));
+        for next in constants_below(db, constant, &known).into_iter().chain([constant]) {
             let key = next.key(db);
-            if self.session.constants.contains_key(&key) {
-                continue;
-            }
-            self.poll(id)?;
             let next = Sound::of(db, Item::Const(next));
             let next = next.ok_or_else(|| {
                 self.fail(id, HostError::ty(format!("the constant `{}` is gone", key.name)))
@@ -332,7 +335,7 @@ impl<'a> Frame<'_, 'a> {
         value.cloned().ok_or_else(|| self.fail(id, HostError::ty("this name means nothing here")))
     }
 
-    /// `load("x.safetensors")["w"]`.
+    /// Evaluates `load("x.safetensors")["w"]`.
     fn tensor_of(&mut self, id: ExprId, archive: &Archive, args: &[ExprId]) -> EvalResult<Value> {
         let &[arg] = args else {
             let count = args.len();

@@ -1,8 +1,11 @@
 //! The host side of the language: tensors on the CPU, reference arithmetic, files, and (in `eval`) the evaluation of
 //! test, bench and `main` bodies against a [`Device`](device::Device).
 //!
-//! It knows no flags, no terminal and no GPU. Start at [`Tensor`] for data and at [`compare::assert_close`] for how
-//! results are judged.
+//! Invariant: the crate runs no kernel: every launch goes to a [`Device`](device::Device). It knows no flags, no terminal and
+//! no GPU.
+//!
+//! Start at [`Tensor`] for data and at [`compare::assert_close`] for the
+//! comparison of results.
 
 pub mod archive;
 pub mod arith;
@@ -21,6 +24,7 @@ pub mod pattern;
 pub mod random;
 pub mod reduce;
 pub mod show;
+mod stretch;
 pub mod tensor;
 pub mod value;
 

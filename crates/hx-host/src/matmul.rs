@@ -1,9 +1,8 @@
 //! `@`: matrix products with NumPy's rules for vectors and batches.
 //!
-//! Every product is summed in the order of k, in blocks of fixed size, whatever the number of threads.
+//! Every product is summed in the order of k, in blocks of fixed size, so the result does not depend on the number of threads.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
+use hx_base::interrupt::{Flag, look};
 use rayon::prelude::*;
 
 use crate::dense::{
@@ -11,15 +10,15 @@ use crate::dense::{
 };
 use crate::error::{HostError, HostResult};
 
-/// Rows and columns of a register tile, and the depth after which it is written back.
+/// The rows and columns of a register tile, and the depth after which it is written back.
 const ROWS: usize = 4;
 const COLS: usize = 4;
 const DEPTH: usize = 512;
-/// Rows that one task computes.
+/// The number of rows that one task computes.
 const TASK_ROWS: usize = 32;
 
-/// `a @ b`. Once `stop` is true it gives up soon, and what it has so far means nothing.
-pub fn matmul(a: &Dense, b: &Dense, stop: &AtomicBool) -> HostResult<Dense> {
+/// Evaluates `a @ b`.
+pub fn matmul(a: &Dense, b: &Dense) -> HostResult<Dense> {
     let fail = || {
         HostError::shape(format!(
             "`@` cannot multiply shapes {} and {}",
@@ -30,7 +29,7 @@ pub fn matmul(a: &Dense, b: &Dense, stop: &AtomicBool) -> HostResult<Dense> {
     if a.shape.is_empty() || b.shape.is_empty() {
         return Err(fail().note("scalars multiply with `*`"));
     }
-    // A vector on the left is a row, on the right a column; the dimension of extent 1 is dropped again.
+    // A vector on the left is a row, on the right a column. Its dimension of extent 1 is dropped from the result.
     let row = a.shape.len() == 1;
     let column = b.shape.len() == 1;
     let left = if row { vec![1, a.shape[0]] } else { a.shape.clone() };
@@ -53,24 +52,24 @@ pub fn matmul(a: &Dense, b: &Dense, stop: &AtomicBool) -> HostResult<Dense> {
         let mut out = vec![0.0; pairs.len() * m * n];
         if m * n > 0 {
             for (c, &(i, j)) in out.chunks_mut(m * n).zip(&pairs) {
-                product(c, &x[i..i + m * k], &y[j..j + k * n], [m, n, k], stop);
+                product(c, &x[i..i + m * k], &y[j..j + k * n], [m, n, k]);
             }
         }
         Numbers::Float(out)
     } else {
         let (x, y) = (a.data.clone().into_ints(), b.data.clone().into_ints());
-        Numbers::Int(int_products(&x.unwrap_or_default(), &y.unwrap_or_default(), &pairs, [m, n, k], stop)?)
+        Numbers::Int(int_products(&x.unwrap_or_default(), &y.unwrap_or_default(), &pairs, [m, n, k])?)
     };
     Ok(Dense { shape, data })
 }
 
-/// Leading dimensions, then the last two.
+/// Splits a shape into its leading dimensions and the last two.
 fn split(shape: &[usize]) -> (&[usize], usize, usize) {
     let (batch, last) = shape.split_at(shape.len() - 2);
     (batch, last[0], last[1])
 }
 
-/// Where each pair of matrices of the batch begins.
+/// Returns the offsets of each pair of matrices of the batch.
 fn pair_offsets(
     a: &[usize],
     b: &[usize],
@@ -89,15 +88,12 @@ fn int_products(
     y: &[i64],
     pairs: &[(usize, usize)],
     [m, n, k]: [usize; 3],
-    stop: &AtomicBool,
 ) -> HostResult<Vec<i64>> {
     let mut out = Vec::with_capacity(pairs.len() * m * n);
     for &(i0, j0) in pairs {
         for i in 0..m {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(out);
-            }
             for j in 0..n {
+                look();
                 let dot = (0..k).try_fold(0i64, |sum, p| {
                     sum.checked_add(x[i0 + i * k + p].checked_mul(y[j0 + p * n + j])?)
                 });
@@ -108,17 +104,18 @@ fn int_products(
     Ok(out)
 }
 
-/// `c = a · b` for row-major matrices of m×k and k×n; `c` starts as zeros.
-fn product(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3], stop: &AtomicBool) {
+/// Computes `c = a · b` for row-major matrices of m×k and k×n; `c` starts as zeros.
+fn product(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3]) {
     if k == 0 {
         return;
     }
+    let flag = Flag::current();
     let panels = pack(b, n, k);
     let task = |(block, c): (usize, &mut [f64])| {
         let first = block * TASK_ROWS;
         let rows = c.len() / n;
         for start in (0..k).step_by(DEPTH) {
-            if stop.load(Ordering::Relaxed) {
+            if flag.is_raised() {
                 return;
             }
             let depth = DEPTH.min(k - start);
@@ -136,13 +133,16 @@ fn product(c: &mut [f64], a: &[f64], b: &[f64], [m, n, k]: [usize; 3], stop: &At
     } else {
         c.par_chunks_mut(TASK_ROWS * n).enumerate().for_each(task);
     }
+    // Tasks that see the flag return early, without a result: unwind here instead of returning their sums.
+    look();
 }
 
-/// `b` in panels of [`COLS`] columns, each row-major, the last filled up with zeros.
+/// Packs `b` in panels of [`COLS`] columns, each row-major; the last is filled with zeros.
 fn pack(b: &[f64], n: usize, k: usize) -> Vec<f64> {
     let count = n.div_ceil(COLS);
     let mut panels = vec![0.0; count * k * COLS];
     for (p, panel) in panels.chunks_exact_mut(k * COLS).enumerate() {
+        look();
         let from = p * COLS;
         let width = COLS.min(n - from);
         for (row, out) in panel.chunks_exact_mut(COLS).enumerate() {
@@ -152,7 +152,7 @@ fn pack(b: &[f64], n: usize, k: usize) -> Vec<f64> {
     panels
 }
 
-/// The product of [`ROWS`] rows of `a`, beginning at `row`, with a panel; rows past the end repeat the last.
+/// Computes the product of [`ROWS`] rows of `a`, from `row` on, with a panel. Rows past the end repeat the last row.
 fn register_tile(a: &[f64], panel: &[f64], [row, m, k, start]: [usize; 4]) -> [[f64; COLS]; ROWS] {
     let depth = panel.len() / COLS;
     let line = |r: usize| &a[(row + r).min(m - 1) * k + start..][..depth];

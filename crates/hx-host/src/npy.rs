@@ -1,13 +1,13 @@
 //! NumPy's `.npy` files.
 //!
-//! Reading accepts either byte order and either element order, format versions 1 to 3, and every element type that both
-//! sides have; it never trusts the header's sizes before the bytes are there. Writing makes version 1.0, little endian,
-//! row-major. `bf16`, `tf32`, the 8-bit floats and sub-byte types have no NumPy type and are refused.
+//! Reading accepts both byte orders, both element orders, format versions 1 to 3, and every element type that NumPy and the
+//! host share. It checks the header's sizes against the bytes present before it uses them. Writing produces version 1.0, little
+//! endian, row-major. `bf16`, `tf32`, the 8-bit floats and sub-byte types have no NumPy type and are refused.
 
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use hx_base::{codes, open_regular_file};
+use hx_base::{codes, open_regular_file, replace_file};
 use hx_dtype::DType;
 
 use crate::dense::{for_each_offset, row_major, show_shape, stored_count};
@@ -15,10 +15,10 @@ use crate::error::{HostError, HostResult};
 use crate::tensor::HostTensor;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Header length after which a file is taken for broken; NumPy's own limit is 10 000 characters.
+/// The header length above which a file is rejected as broken; NumPy's own limit is 10 000 characters.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Reads a file.
+/// Reads an `.npy` file.
 pub fn load(path: &Path) -> HostResult<HostTensor> {
     let bytes = read(path).map_err(|e| cannot("read", path, &e))?;
     decode(&bytes).map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })
@@ -30,14 +30,14 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file; one that exists is replaced.
+/// Writes a file, and replaces an existing one.
 pub fn save(path: &Path, tensor: &HostTensor) -> HostResult<()> {
     let bytes = encode(tensor)
         .map_err(|e| HostError { message: format!("`{}`: {}", path.display(), e.message), ..e })?;
-    std::fs::write(path, bytes).map_err(|e| cannot("write", path, &e))
+    replace_file(path, &bytes).map_err(|e| cannot("write", path, &e))
 }
 
-/// What the system said of a file, under the code that stands for it.
+/// Converts an error of the system to a host error with the matching code.
 pub(crate) fn cannot(what: &str, path: &Path, e: &io::Error) -> HostError {
     let (code, reason) = match e.kind() {
         io::ErrorKind::NotFound if what == "read" => (&codes::FILE_NOT_FOUND, "no such file".to_owned()),
@@ -49,7 +49,7 @@ pub(crate) fn cannot(what: &str, path: &Path, e: &io::Error) -> HostError {
     HostError::new(code, format!("cannot {what} `{}`: {reason}", path.display()))
 }
 
-/// The bytes of an `.npy` file.
+/// Encodes a tensor as an `.npy` file.
 pub fn encode(tensor: &HostTensor) -> HostResult<Vec<u8>> {
     let dtype = tensor.dtype;
     let code = match dtype {
@@ -75,7 +75,7 @@ pub fn encode(tensor: &HostTensor) -> HostResult<Vec<u8>> {
     let shape = dims.join(" ");
     let shape = if tensor.shape.len() == 1 { &shape } else { shape.trim_end_matches(',') };
     let mut header = format!("{{'descr': '{code}', 'fortran_order': False, 'shape': ({shape}), }}");
-    // The data begins at a multiple of 64 bytes.
+    // The format aligns the data to 64 bytes.
     while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
     }
@@ -92,14 +92,14 @@ pub fn encode(tensor: &HostTensor) -> HostResult<Vec<u8>> {
     Ok(out)
 }
 
-/// What an `.npy` header says.
+/// The contents of an `.npy` header.
 struct Header {
     descr: String,
     fortran: bool,
     shape: Vec<usize>,
 }
 
-/// Reads the bytes of an `.npy` file.
+/// Decodes the bytes of an `.npy` file.
 pub fn decode(bytes: &[u8]) -> HostResult<HostTensor> {
     let (header, data) = split_header(bytes)?;
     let (dtype, big_endian) = element_type(&header.descr)?;
@@ -162,7 +162,7 @@ fn split_header(bytes: &[u8]) -> HostResult<(Header, &[u8])> {
     Ok((header, data))
 }
 
-/// The element type of a NumPy type code, and whether its bytes are big endian.
+/// Returns the element type of a NumPy type code, and whether its bytes are big endian.
 fn element_type(descr: &str) -> HostResult<(DType, bool)> {
     let (order, kind) = descr.split_at_checked(1).unwrap_or((descr, ""));
     let big_endian = order == ">";
@@ -198,7 +198,7 @@ fn element_type(descr: &str) -> HostResult<(DType, bool)> {
     Ok((dtype, big_endian))
 }
 
-/// Reads `{'descr': '<f2', 'fortran_order': False, 'shape': (3, 4), }`, which is a Python literal.
+/// Parses `{'descr': '<f2', 'fortran_order': False, 'shape': (3, 4), }`, which is a Python literal.
 struct HeaderParser<'a> {
     rest: &'a str,
 }
@@ -283,7 +283,7 @@ impl<'a> HeaderParser<'a> {
             let digits = self.rest.chars().take_while(char::is_ascii_digit).count();
             let (number, rest) = self.rest.split_at(digits);
             dims.push(number.parse().map_err(|_| "the shape holds something that is no extent".to_owned())?);
-            // Python 2 wrote long integers with a suffix.
+            // Python 2 wrote long integers with the suffix `L`.
             self.rest = rest.strip_prefix('L').unwrap_or(rest);
             if !self.eat(",") {
                 self.expect(")")?;

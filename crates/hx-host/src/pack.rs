@@ -1,29 +1,32 @@
-//! `pack` and `unpack`: the elements of a tensor in the order of a block layout, as a kernel parameter `w: T[n, k] : L` has them.
+//! `pack` and `unpack`: reorder the elements of a tensor to a block layout, as a kernel parameter `w: T[n, k] : L` expects.
 
 use hx_dtype::{load, packed_bytes, store};
 use hx_layout::Layout;
 
 use crate::dense::show_shape;
 use crate::error::{HostError, HostResult};
+use crate::stretch::for_each;
 use crate::tensor::{HostTensor, Tensor};
 
-/// A tensor of the same shape whose memory has the elements in blocks: within each as `block` says, blocks in row-major order.
+/// Returns a tensor of the same shape whose memory holds the elements in blocks: within each block in the order of `block`, and
+/// the blocks in row-major order.
 ///
 /// # Errors
-/// When the block has not a mode for each dimension, leaves places empty or uses one twice, or does not divide the shape.
+/// If `block` does not have one mode for each dimension, leaves places empty, uses a place twice, or does not divide the shape.
 pub fn pack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
     moved(x, block, |element, place| (element, place))
 }
 
-/// The inverse of [`pack`].
+/// Reverts [`pack`].
 ///
 /// # Errors
-/// As [`pack`].
+/// If [`pack`] would fail.
 pub fn unpack(x: &Tensor, block: &Layout) -> HostResult<Tensor> {
     moved(x, block, |element, place| (place, element))
 }
 
-/// `ends` gives the positions to read and to write, from that of an element in row-major order and its place.
+/// Moves the elements. `ends` maps the row-major position of an element and its place in the blocks to the positions to read
+/// and to write.
 fn moved(x: &Tensor, block: &Layout, ends: impl Fn(usize, usize) -> (usize, usize)) -> HostResult<Tensor> {
     let source = x.to_host();
     let sizes = fitting(&source.shape, block)?;
@@ -31,7 +34,7 @@ fn moved(x: &Tensor, block: &Layout, ends: impl Fn(usize, usize) -> (usize, usiz
     let blocks: Vec<usize> = source.shape.iter().zip(&sizes).map(|(n, size)| n / size).collect();
     let mut data = vec![0; packed_bytes(source.dtype, source.len())];
     let mut at = vec![0; source.shape.len()];
-    for element in 0..source.len() {
+    for_each(0..source.len(), |element| {
         let mut rest = element;
         for (c, n) in at.iter_mut().zip(&source.shape).rev() {
             *c = rest % n;
@@ -43,11 +46,11 @@ fn moved(x: &Tensor, block: &Layout, ends: impl Fn(usize, usize) -> (usize, usiz
             at.iter().zip(&sizes).zip(&blocks).fold(0, |number, ((c, size), n)| number * n + c / size);
         let (from, to) = ends(element, number * block.size() as usize + inside as usize);
         store(source.dtype, &mut data, to, load(source.dtype, &source.data, from));
-    }
+    });
     Ok(Tensor::from_host(HostTensor { data, ..source }))
 }
 
-/// The extents of a block that fits a shape.
+/// Returns the extents of a block. Fails if the block does not fit the shape.
 fn fitting(shape: &[usize], block: &Layout) -> HostResult<Vec<usize>> {
     let sizes: Vec<usize> = block.modes().iter().map(|mode| mode.size() as usize).collect();
     if sizes.len() != shape.len() {

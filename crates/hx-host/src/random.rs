@@ -1,21 +1,24 @@
-//! Random numbers and other fresh tensors.
+//! Random tensors and other new tensors.
 //!
-//! Numbers come from ChaCha8 and arithmetic that is the same everywhere, so a seed names the same tensor on every
-//! platform. A number does not depend on the element type but for its rounding.
+//! Numbers come from ChaCha8 and platform-independent arithmetic, so a seed gives the same tensor on every platform. The
+//! element type affects a number only through rounding.
 
+use hx_base::interrupt::look;
 use hx_dtype::{DType, packed_bytes, store};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::dense::{Dense, Numbers, element_count, stored_count};
 use crate::error::{HostError, HostResult};
-use crate::tensor::{HostTensor, encode};
+use crate::show::show_bits;
+use crate::stretch::{STRETCH, generate};
+use crate::tensor::{HostTensor, encode, held_int};
 
-/// Where the numbers of one call come from.
+/// The source of the numbers of one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seed {
     pub seed: u64,
-    /// Distinguishes calls under one seed: 0 where the call names its own seed.
+    /// Distinguishes calls under one seed; 0 if the call names its own seed.
     pub stream: u64,
 }
 
@@ -29,12 +32,12 @@ impl Seed {
     }
 }
 
-/// Uniform in [0, 1), a multiple of 2^-53.
+/// Draws a uniform number in [0, 1), a multiple of 2^-53.
 fn unit(generator: &mut ChaCha8Rng) -> f64 {
     (generator.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// Standard normal numbers of a float type.
+/// Draws standard normal numbers of a float type.
 pub fn randn(dtype: DType, shape: &[usize], seed: Seed) -> HostResult<HostTensor> {
     if !dtype.is_float() {
         return Err(HostError::ty(format!("`randn` makes floats, and {dtype} is none"))
@@ -44,7 +47,10 @@ pub fn randn(dtype: DType, shape: &[usize], seed: Seed) -> HostResult<HostTensor
     let mut generator = seed.generator();
     let mut values = Vec::with_capacity(count + 1);
     while values.len() < count {
-        // Marsaglia's polar method: two independent normal numbers from a point in the unit disc.
+        if values.len().is_multiple_of(STRETCH) {
+            look();
+        }
+        // Marsaglia's polar method gives two independent normal numbers for a point in the unit disc.
         let (u, v) = (2.0 * unit(&mut generator) - 1.0, 2.0 * unit(&mut generator) - 1.0);
         let s = u * u + v * v;
         if s > 0.0 && s < 1.0 {
@@ -57,47 +63,60 @@ pub fn randn(dtype: DType, shape: &[usize], seed: Seed) -> HostResult<HostTensor
     Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values) }))
 }
 
-/// Uniform numbers in [low, high): real ones for floats, whole ones for integers.
+/// Draws uniform numbers in [low, high): real ones for floats, whole ones for integers.
 pub fn uniform(dtype: DType, shape: &[usize], low: f64, high: f64, seed: Seed) -> HostResult<HostTensor> {
     if !(low.is_finite() && high.is_finite() && low < high) {
         return Err(HostError::call(format!(
             "`uniform` needs finite bounds with low < high, and has {low} and {high}"
         )));
     }
+    if dtype.is_int() && (low < dtype.min_value() || high > dtype.max_value() + 1.0) {
+        return Err(HostError::arithmetic(format!(
+            "found the bounds {low} and {high}, and `{dtype}` holds {} to {}",
+            show_bits(dtype, dtype.encode(dtype.min_value())),
+            show_bits(dtype, dtype.encode(dtype.max_value()))
+        )));
+    }
     let count = element_count(shape)?;
     let mut generator = seed.generator();
     let float = dtype.is_float();
-    let values = (0..count).map(|_| {
+    let values = generate(count, |_| {
         let x = low + (high - low) * unit(&mut generator);
         if float { x } else { x.floor() }
     });
-    Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values.collect()) }))
+    Ok(encode(dtype, Dense { shape: shape.to_vec(), data: Numbers::Float(values) }))
 }
 
-/// Every element `value`.
+/// Makes a tensor whose elements all are `value`.
 pub fn full(dtype: DType, shape: &[usize], value: f64) -> HostResult<HostTensor> {
     full_bits(dtype, shape, dtype.encode(value))
 }
 
-/// Every element of these bits.
+/// Makes a tensor whose elements all have these bits.
 pub fn full_bits(dtype: DType, shape: &[usize], bits: u64) -> HostResult<HostTensor> {
     let count = stored_count(dtype, shape)?;
-    // A whole number of bytes that repeats: one element, or as many as a byte holds.
+    // The unit is a whole number of bytes that repeats: one element, or several if a byte holds several.
     let period = (8 / dtype.bits() as usize).max(1);
     let mut unit = vec![0; packed_bytes(dtype, period)];
     (0..period).for_each(|i| store(dtype, &mut unit, i, bits));
-    let data = unit.iter().copied().cycle().take(packed_bytes(dtype, count)).collect();
+    let bytes = packed_bytes(dtype, count);
+    let mut data = unit.repeat(bytes.div_ceil(unit.len()));
+    data.truncate(bytes);
     Ok(HostTensor { dtype, shape: shape.to_vec(), data })
 }
 
-/// `start, start + 1, …` below `end`.
+/// Makes the tensor `start, start + 1, …` below `end`.
 pub fn arange(dtype: DType, start: i64, end: i64) -> HostResult<HostTensor> {
     let count = usize::try_from(end.saturating_sub(start).max(0)).unwrap_or(usize::MAX);
     element_count(&[count])?;
+    if dtype.is_int() && count > 0 {
+        held_int(dtype, start)?;
+        held_int(dtype, end - 1)?;
+    }
     Ok(encode(dtype, Dense { shape: vec![count], data: Numbers::Int((start..end.max(start)).collect()) }))
 }
 
-/// The n×m matrix with ones on its diagonal.
+/// Makes the n×m matrix with ones on its diagonal.
 pub fn eye(dtype: DType, n: usize, m: usize) -> HostResult<HostTensor> {
     let count = element_count(&[n, m])?;
     let mut values = vec![0.0; count];

@@ -1,10 +1,13 @@
 //! Reductions over axes, and running sums.
 //!
-//! The order of additions is fixed, so that a result does not depend on the machine or on the number of threads.
+//! The order of additions is fixed, so a result depends neither on the machine nor on the number of threads.
+
+use hx_base::interrupt::look;
 
 use crate::arith::max_or_nan;
 use crate::dense::{Class, Dense, Numbers, show_shape};
 use crate::error::{HostError, HostResult};
+use crate::stretch::{STRETCH, map};
 
 /// A reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +22,7 @@ pub enum Reduction {
 }
 
 impl Reduction {
-    /// The reduction of that name.
+    /// Finds the reduction of that name.
     pub fn by_name(name: &str) -> Option<Reduction> {
         Some(match name {
             "sum" => Reduction::Sum,
@@ -33,7 +36,7 @@ impl Reduction {
         })
     }
 
-    /// How it is written.
+    /// Returns the name of the reduction as it is written.
     pub fn name(self) -> &'static str {
         match self {
             Reduction::Sum => "sum",
@@ -47,7 +50,7 @@ impl Reduction {
     }
 }
 
-/// An axis as written, counted from the end where negative, as a dimension.
+/// Converts an axis to a dimension. A negative axis counts from the end.
 pub fn axis_of(axis: i64, rank: usize) -> HostResult<usize> {
     let from_end = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(from_end)
@@ -56,7 +59,7 @@ pub fn axis_of(axis: i64, rank: usize) -> HostResult<usize> {
         .ok_or_else(|| HostError::index(format!("axis {axis} does not exist in a tensor of rank {rank}")))
 }
 
-/// Reduces over `axes`, or over everything; `keep` leaves the reduced dimensions with extent 1.
+/// Reduces over `axes`, or over all axes if `None`. With `keep`, the reduced dimensions stay with extent 1.
 pub fn reduce(op: Reduction, a: &Dense, axes: Option<&[usize]>, keep: bool) -> HostResult<Dense> {
     let rank = a.shape.len();
     let mut axes: Vec<usize> = axes.map_or_else(|| (0..rank).collect(), <[usize]>::to_vec);
@@ -91,7 +94,7 @@ pub fn reduce(op: Reduction, a: &Dense, axes: Option<&[usize]>, keep: bool) -> H
     Ok(Dense { shape, data })
 }
 
-/// The numbers in the class in which `op` works.
+/// Converts the numbers to the class in which `op` works.
 fn prepare(op: Reduction, data: Numbers) -> HostResult<Numbers> {
     match op {
         Reduction::Any | Reduction::All if data.class() != Class::Bool => {
@@ -125,7 +128,7 @@ fn along(op: Reduction, data: &Numbers, outer: usize, n: usize, inner: usize) ->
                 Reduction::Prod => (1, i64::checked_mul),
                 _ => (0, i64::checked_add),
             };
-            let wide: Vec<Option<i64>> = v.iter().map(|&x| Some(x)).collect();
+            let wide = map(v, Some);
             let sums = fold(&wide, outer, n, inner, Some(start), |a, b| f(a?, b?));
             let sums: Option<Vec<i64>> = sums.into_iter().collect();
             let sums = sums.ok_or_else(|| HostError::arithmetic(format!("`{}` overflows i64", op.name())))?;
@@ -138,12 +141,18 @@ fn along(op: Reduction, data: &Numbers, outer: usize, n: usize, inner: usize) ->
     })
 }
 
-/// Folds the middle of the extents `[outer, n, inner]`, in order.
+/// Folds the middle one of the extents `[outer, n, inner]`, in order.
 fn fold<T: Copy>(v: &[T], outer: usize, n: usize, inner: usize, start: T, f: impl Fn(T, T) -> T) -> Vec<T> {
     let mut out = vec![start; outer * inner];
+    let mut looked = 0;
     for o in 0..outer {
         let sums = &mut out[o * inner..(o + 1) * inner];
         for k in 0..n {
+            looked += inner;
+            if looked >= STRETCH {
+                looked = 0;
+                look();
+            }
             let row = &v[(o * n + k) * inner..][..inner];
             for (sum, &x) in sums.iter_mut().zip(row) {
                 *sum = f(*sum, x);
@@ -153,16 +162,19 @@ fn fold<T: Copy>(v: &[T], outer: usize, n: usize, inner: usize, start: T, f: imp
     out
 }
 
-/// A sum whose error grows with the logarithm of the length.
+/// Sums pairwise: the error grows with the logarithm of the length.
 fn pairwise_sum(v: &[f64]) -> f64 {
     if v.len() <= 64 {
         return v.iter().sum::<f64>() + 0.0;
+    }
+    if v.len() >= STRETCH {
+        look();
     }
     let (left, right) = v.split_at(v.len() / 2);
     pairwise_sum(left) + pairwise_sum(right)
 }
 
-/// The inclusive running sum along an axis.
+/// Returns the inclusive running sum along an axis.
 pub fn cumsum(a: &Dense, axis: usize) -> HostResult<Dense> {
     let n = a.shape[axis];
     let inner: usize = a.shape[axis + 1..].iter().product();
@@ -180,6 +192,9 @@ pub fn cumsum(a: &Dense, axis: usize) -> HostResult<Dense> {
 fn scan<T: Copy>(v: &[T], n: usize, inner: usize, f: impl Fn(T, T) -> Option<T>) -> Option<Vec<T>> {
     let mut out = v.to_vec();
     for i in inner..v.len() {
+        if i.is_multiple_of(STRETCH) {
+            look();
+        }
         if n > 0 && !(i / inner).is_multiple_of(n) {
             out[i] = f(out[i - inner], v[i])?;
         }

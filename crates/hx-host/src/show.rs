@@ -1,18 +1,18 @@
-//! Numbers and tensors as text.
+//! Formats numbers and tensors.
 //!
-//! A number prints with the fewest digits that name it in its type; a large tensor is abbreviated.
+//! A number is written with the fewest digits that identify it in its type. Large tensors are abbreviated.
 
 use hx_dtype::DType;
 
 use crate::dense::{Class, element_count, show_shape};
 use crate::tensor::{Tensor, is_poison};
 
-/// Elements shown at each end of a dimension that is cut.
+/// The number of elements shown at each end of an abbreviated dimension.
 const EDGE: usize = 3;
-/// A tensor with more elements than this is cut.
+/// Tensors with more elements than this are abbreviated.
 const WHOLE: usize = 64;
 
-/// The shortest decimal form that rounds back to `x` in `dtype`; at most 9 digits for `f64`.
+/// Returns the shortest decimal form that rounds back to `x` in `dtype`; at most 9 digits for `f64`.
 pub fn show_number(dtype: DType, x: f64) -> String {
     if x.is_nan() {
         return "nan".to_owned();
@@ -41,7 +41,7 @@ pub fn show_number(dtype: DType, x: f64) -> String {
     format!("{mantissa}e{exponent}")
 }
 
-/// One stored element.
+/// Formats one stored element.
 pub fn show_bits(dtype: DType, bits: u64) -> String {
     match Class::of(dtype) {
         Class::Bool => (bits & 0xff != 0).to_string(),
@@ -51,12 +51,12 @@ pub fn show_bits(dtype: DType, bits: u64) -> String {
     }
 }
 
-/// `f16[100, 72]` and the elements, with a word on NaN, infinities and memory never written.
+/// Formats a tensor: `f16[100, 72]`, a remark on NaN, infinities and memory never written, and the elements.
 pub fn show_tensor(tensor: &Tensor) -> String {
     show_tensor_at(tensor, "")
 }
 
-/// The same with a word behind the shape on where the tensor is.
+/// Formats a tensor like [`show_tensor`], with `place` after the shape. A tensor without dimensions is shown as a number.
 pub fn show_tensor_at(tensor: &Tensor, place: &str) -> String {
     let (dtype, shape) = (tensor.dtype(), tensor.shape());
     let mut out = format!("{dtype}{}{place}", show_shape(shape));
@@ -64,6 +64,9 @@ pub fn show_tensor_at(tensor: &Tensor, place: &str) -> String {
         return out + " (too large to look at)";
     }
     let bits = tensor.bits();
+    if let ([], &[number]) = (shape, bits.as_slice()) {
+        return show_bits(dtype, number);
+    }
     if let Some(remark) = remark(dtype, &bits) {
         out += &format!("  ({remark})");
     }
@@ -79,7 +82,7 @@ pub fn show_tensor_at(tensor: &Tensor, place: &str) -> String {
     out
 }
 
-/// How many elements are out of the ordinary.
+/// Counts the exceptional elements, such as NaN, infinities and memory never written.
 fn remark(dtype: DType, bits: &[u64]) -> Option<String> {
     let poison = bits.iter().filter(|&&b| is_poison(dtype, b)).count();
     let mut parts = Vec::new();
@@ -99,7 +102,7 @@ fn remark(dtype: DType, bits: &[u64]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// The positions along one dimension that are shown, with `None` for the gap.
+/// Returns the positions along one dimension that are shown, with `None` for the gap.
 fn positions(extent: usize, cut: bool) -> Vec<Option<usize>> {
     if cut && extent > 2 * EDGE + 1 {
         let start = (0..EDGE).map(Some);
@@ -109,7 +112,7 @@ fn positions(extent: usize, cut: bool) -> Vec<Option<usize>> {
     }
 }
 
-/// Row-major indices of the elements that are shown.
+/// Returns the row-major indices of the elements that are shown.
 fn shown(shape: &[usize], cut: bool) -> Vec<usize> {
     let mut indices = vec![0];
     for &extent in shape {
@@ -138,7 +141,7 @@ fn write_level(
             if inner.is_empty() {
                 out.push(' ');
             } else {
-                // Matrices of a stack are set apart by blank lines, as NumPy does.
+                // Blank lines separate the matrices of a stack, as in NumPy.
                 out.push_str(&"\n".repeat(inner.len()));
                 out.push_str(&" ".repeat(depth + 1));
             }

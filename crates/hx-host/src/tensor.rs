@@ -1,8 +1,8 @@
-//! Host tensors: packed bytes as a GPU reads them, and views into them.
+//! Host tensors: packed bytes in the format of a GPU, and views of them.
 //!
-//! [`HostTensor`] is the plain, owned form that files and devices exchange. [`Tensor`] is what a host program holds:
-//! a rectangular, possibly strided view of a shared buffer, so that a slice passed to a kernel is written in place.
-//! Arithmetic is not here: it happens on [`Dense`] numbers.
+//! [`HostTensor`] is the plain, owned form that files and devices exchange. [`Tensor`] is the value of a host program: a
+//! rectangular, possibly strided view of a shared buffer, so that a kernel writes a slice in place. Arithmetic works on
+//! [`Dense`] numbers instead.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,44 +14,52 @@ use crate::dense::{
 };
 use crate::error::{HostError, HostResult};
 use crate::memory::Held;
+use crate::stretch::{for_each, map};
 
-/// The byte with which fresh memory of non-float types is filled.
+/// The byte that fills new memory of non-float types.
 const POISON_BYTE: u8 = 0xcd;
 
 /// A whole tensor in row-major order, packed as in GPU memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostTensor {
     pub dtype: DType,
-    /// Extents in elements.
+    /// The extents in elements.
     pub shape: Vec<usize>,
-    /// [`hx_dtype::packed_bytes`] of the element count.
+    /// The elements, packed to [`hx_dtype::packed_bytes`] bytes.
     pub data: Vec<u8>,
 }
 
 impl HostTensor {
-    /// A tensor whose every element is the poison that marks memory never written.
+    /// Makes a tensor whose elements all hold the pattern of memory never written.
     ///
-    /// Fails where the shape does not fit an address space.
+    /// Fails if the machine has no room for the shape.
     pub fn poisoned(dtype: DType, shape: &[usize]) -> HostResult<HostTensor> {
         let count = stored_count(dtype, shape)?;
         let byte = if dtype.is_float() { 0xff } else { POISON_BYTE };
         Ok(HostTensor { dtype, shape: shape.to_vec(), data: vec![byte; packed_bytes(dtype, count)] })
     }
 
-    /// Number of elements.
+    /// Makes a tensor of these elements, in row-major order.
+    pub(crate) fn of_bits(dtype: DType, shape: &[usize], bits: &[u64]) -> HostTensor {
+        let mut data = vec![0; packed_bytes(dtype, bits.len())];
+        for_each(0..bits.len(), |i| store(dtype, &mut data, i, bits[i]));
+        HostTensor { dtype, shape: shape.to_vec(), data }
+    }
+
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// True for no elements.
+    /// Reports whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// True for the bits that fresh memory holds: a NaN no computation makes, or `0xcd` bytes.
+/// Reports whether these bits are the pattern of new memory: a NaN that no computation produces, or `0xcd` bytes.
 ///
-/// Below a byte every pattern is an ordinary value, so the answer is false.
+/// Returns false for types below 8 bits, in which every pattern is an ordinary value.
 pub fn is_poison(dtype: DType, bits: u64) -> bool {
     if dtype.bits() < 8 {
         false
@@ -62,10 +70,15 @@ pub fn is_poison(dtype: DType, bits: u64) -> bool {
     }
 }
 
-/// The bits of an integer in a type, saturated to its range; floats round to nearest.
+/// Decodes an element of an integer type.
+pub(crate) fn integer(dtype: DType, bits: u64) -> i128 {
+    if dtype.is_signed_int() { i128::from(dtype.sign_extend(bits)) } else { i128::from(bits & dtype.mask()) }
+}
+
+/// Encodes an integer, saturated to the range of an integer type. Float types round to nearest.
 pub fn encode_int(dtype: DType, x: i64) -> u64 {
     match Class::of(dtype) {
-        Class::Float => dtype.encode(x as f64),
+        Class::Float => encode_as_float(dtype, i128::from(x)),
         Class::Bool => u64::from(x != 0),
         Class::Int if dtype == DType::U64 => x.max(0) as u64,
         Class::Int if dtype.is_signed_int() => {
@@ -76,8 +89,37 @@ pub fn encode_int(dtype: DType, x: i64) -> u64 {
     }
 }
 
-/// The bits of a converted float: rounded to nearest even where the type has fractions, else cut toward zero and kept within the range
-/// of the type; NaN becomes 0.
+/// Encodes an integer in a float type, rounded once to nearest even.
+fn encode_as_float(dtype: DType, x: i128) -> u64 {
+    if dtype == DType::F64 {
+        return dtype.encode(x as f64);
+    }
+    // Two roundings, first to `f64` and then to the type, could go wrong: the first may land exactly between two numbers of the
+    // type although the integer does not. The first step therefore rounds to odd: it sets the last kept bit if any nonzero bit
+    // was cut.
+    let (size, digits) = (x.unsigned_abs(), f64::MANTISSA_DIGITS);
+    let cut = (u128::BITS - size.leading_zeros()).saturating_sub(digits);
+    let kept = size >> cut;
+    let kept = kept | u128::from(kept << cut != size);
+    let wide = kept as f64 * (1u128 << cut) as f64;
+    dtype.encode(if x < 0 { -wide } else { wide })
+}
+
+/// Encodes an integer in an integer type that can hold it.
+///
+/// # Errors
+/// If the type cannot hold the integer. Only `cast` wraps.
+pub(crate) fn held_int(dtype: DType, x: i64) -> HostResult<u64> {
+    let bits = convert_int(dtype, x);
+    if integer(dtype, bits) == i128::from(x) {
+        return Ok(bits);
+    }
+    Err(HostError::arithmetic(format!("found {x}, which `{dtype}` cannot hold"))
+        .help(format!("`cast({x}, {dtype})` wraps it")))
+}
+
+/// Converts a float to the bits of a type. Float types round to nearest even. Integer types cut toward zero and saturate to
+/// their range; NaN becomes 0.
 pub fn convert_float(dtype: DType, x: f64) -> u64 {
     match Class::of(dtype) {
         Class::Float => dtype.encode(x),
@@ -87,21 +129,35 @@ pub fn convert_float(dtype: DType, x: f64) -> u64 {
     }
 }
 
-/// The bits of a converted integer: between integers it wraps.
+/// Converts an integer to the bits of a type; it wraps in integer types.
 pub fn convert_int(dtype: DType, x: i64) -> u64 {
+    convert_integer(dtype, i128::from(x))
+}
+
+fn convert_integer(dtype: DType, x: i128) -> u64 {
     match Class::of(dtype) {
         Class::Int => (x as u64) & dtype.mask(),
-        Class::Float | Class::Bool => encode_int(dtype, x),
+        Class::Float => encode_as_float(dtype, x),
+        Class::Bool => u64::from(x != 0),
     }
 }
 
-/// Memory that views share.
+/// Converts an element from one type to another, like kernels do.
+fn convert_bits(from: DType, to: DType, bits: u64) -> u64 {
+    match Class::of(from) {
+        Class::Float => convert_float(to, from.decode(bits)),
+        Class::Int => convert_integer(to, integer(from, bits)),
+        Class::Bool => convert_integer(to, i128::from(bits & 0xff != 0)),
+    }
+}
+
+/// A buffer that views share.
 #[derive(Debug)]
 struct Buffer {
     dtype: DType,
-    /// Distinguishes buffers, so that overlapping arguments can be found.
+    /// The identity of the buffer, by which overlapping arguments are found.
     id: u64,
-    /// Copied at a write while someone else holds the content, too.
+    /// The contents. A write copies them first while a [`Saved`] still shares them.
     bytes: RwLock<Arc<Vec<u8>>>,
     _held: Held,
 }
@@ -119,17 +175,17 @@ impl Buffer {
     }
 }
 
-/// The content of a buffer at some time, for whoever may want it back.
+/// The contents of a buffer at one time, from which they can be restored.
 #[derive(Debug)]
 pub(crate) struct Saved {
     dtype: DType,
     bytes: Arc<Vec<u8>>,
-    /// The buffer that the views of the content share once there is one.
+    /// The new buffer that restored views share, made with the first of them.
     buffer: Option<Arc<Buffer>>,
 }
 
 impl Saved {
-    /// A view of the saved content, shaped as that one.
+    /// Returns a view of the saved contents with the shape, strides and offset of `like`.
     pub(crate) fn view(&mut self, like: &Tensor) -> Tensor {
         let Saved { dtype, bytes, buffer } = self;
         let buffer = buffer.get_or_insert_with(|| Buffer::new(*dtype, Arc::clone(bytes)));
@@ -139,7 +195,7 @@ impl Saved {
 
 /// A view of a host buffer.
 ///
-/// Cloning shares the buffer. Strides and offset count elements and are never negative.
+/// A clone shares the buffer. Strides and offset count elements and are never negative.
 #[derive(Clone, Debug)]
 pub struct Tensor {
     buffer: Arc<Buffer>,
@@ -149,14 +205,14 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor over memory of its own.
+    /// Makes a tensor with a new buffer.
     pub fn from_host(host: HostTensor) -> Tensor {
         let strides = row_major(&host.shape);
         let buffer = Buffer::new(host.dtype, Arc::new(host.data));
         Tensor { buffer, shape: host.shape, strides, offset: 0 }
     }
 
-    /// Computed numbers, stored as `f64`, `i64` or `bool`.
+    /// Makes a tensor of computed numbers, stored as `f64`, `i64` or `bool`.
     pub fn from_dense(dense: Dense) -> Tensor {
         let dtype = dense.data.class().dtype();
         Tensor::from_host(encode(dtype, dense))
@@ -166,43 +222,43 @@ impl Tensor {
         self.buffer.dtype
     }
 
-    /// Extents in elements.
+    /// Returns the extents in elements.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Distance between neighbours of each dimension, in elements of the buffer.
+    /// Returns the distance between neighbours in each dimension, in elements of the buffer.
     pub fn strides(&self) -> &[usize] {
         &self.strides
     }
 
-    /// Position of the first element in the buffer, in elements.
+    /// Returns the position of the first element in the buffer, in elements.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Which buffer this looks into; equal for views of one buffer.
+    /// Returns the identity of the buffer; views of one buffer have equal identities.
     pub fn buffer_id(&self) -> u64 {
         self.buffer.id
     }
 
-    /// True where both look at the same elements in the same order.
+    /// Reports whether both views cover the same elements in the same order.
     pub fn is_same_view(&self, other: &Tensor) -> bool {
         let view = |t: &Tensor| (t.buffer_id(), t.offset);
         view(self) == view(other) && self.shape == other.shape && self.strides == other.strides
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// True for no elements.
+    /// Reports whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
 
-    /// Elements of the buffer from the first that this covers to one past the last.
+    /// Returns the range of the buffer's elements from the first that this view covers to one past the last.
     pub fn span(&self) -> std::ops::Range<usize> {
         if self.is_empty() {
             return self.offset..self.offset;
@@ -211,22 +267,22 @@ impl Tensor {
         self.offset..self.offset + reach + 1
     }
 
-    /// True where the elements lie one after the other in row-major order.
+    /// Reports whether the elements are consecutive in row-major order.
     pub fn is_contiguous(&self) -> bool {
         let packed = row_major(&self.shape);
         let mut dims = self.shape.iter().zip(self.strides.iter().zip(&packed));
         self.is_empty() || dims.all(|(&n, (s, p))| n == 1 || s == p)
     }
 
-    /// Bytes of the covered span, starting at its first element.
+    /// Returns the bytes of [`Tensor::span`].
     ///
-    /// Fails where a sub-byte element type makes the span start inside a byte.
+    /// Fails if a sub-byte element type makes the span start inside a byte.
     pub fn span_bytes(&self) -> HostResult<Vec<u8>> {
         let range = self.byte_range()?;
         Ok(self.read(|bytes| bytes[range].to_vec()))
     }
 
-    /// Replaces the bytes of the covered span by `data`, which has as many.
+    /// Replaces the bytes of [`Tensor::span`] by `data`, which must have as many.
     pub fn write_span_bytes(&self, data: &[u8]) -> HostResult<()> {
         let range = self.byte_range()?;
         if range.len() != data.len() {
@@ -249,7 +305,7 @@ impl Tensor {
         Ok(start..start + packed_bytes(dtype, span.len()))
     }
 
-    /// The stored bits of every element, in row-major order.
+    /// Returns the stored bits of every element, in row-major order.
     pub fn bits(&self) -> Vec<u64> {
         let dtype = self.dtype();
         let mut out = Vec::with_capacity(self.len());
@@ -257,9 +313,9 @@ impl Tensor {
         out
     }
 
-    /// The elements as numbers: floats as `f64`, integers as `i64`.
+    /// Returns the elements as numbers: floats as `f64`, integers as `i64`.
     ///
-    /// Fails on a `u64` above the range of `i64`, and where the machine has no room for them.
+    /// Fails on a `u64` above the range of `i64`, and if the machine has no room for the numbers.
     pub fn numbers(&self) -> HostResult<Numbers> {
         let dtype = self.dtype();
         let count = element_count(&self.shape)?;
@@ -295,12 +351,12 @@ impl Tensor {
         })
     }
 
-    /// The elements as computed numbers with their shape.
+    /// Returns the elements as computed numbers, with their shape.
     pub fn dense(&self) -> HostResult<Dense> {
         Ok(Dense { shape: self.shape.clone(), data: self.numbers()? })
     }
 
-    /// A row-major copy.
+    /// Makes a row-major copy.
     pub fn to_host(&self) -> HostTensor {
         let dtype = self.dtype();
         let width = dtype.bits() as usize;
@@ -322,23 +378,19 @@ impl Tensor {
         HostTensor { dtype, shape: self.shape.clone(), data }
     }
 
-    /// A tensor of its own with every element converted to `dtype`, as kernels convert ([`convert_float`], [`convert_int`]).
+    /// Makes a tensor with every element converted to `dtype`, like kernels do ([`convert_float`], [`convert_int`]).
     pub fn cast(&self, dtype: DType) -> HostResult<Tensor> {
         if dtype == self.dtype() {
             return Ok(Tensor::from_host(self.to_host()));
         }
-        let dense = self.dense()?;
-        let bits: Vec<u64> = match dense.data {
-            Numbers::Float(v) => v.into_iter().map(|x| convert_float(dtype, x)).collect(),
-            Numbers::Int(v) => v.into_iter().map(|x| convert_int(dtype, x)).collect(),
-            Numbers::Bool(v) => v.into_iter().map(|x| convert_int(dtype, i64::from(x))).collect(),
-        };
-        let mut data = vec![0; packed_bytes(dtype, bits.len())];
-        bits.into_iter().enumerate().for_each(|(i, bits)| store(dtype, &mut data, i, bits));
-        Ok(Tensor::from_host(HostTensor { dtype, shape: dense.shape, data }))
+        let from = self.dtype();
+        stored_count(dtype, &self.shape)?;
+        let bits = map(&self.bits(), |bits| convert_bits(from, dtype, bits));
+        Ok(Tensor::from_host(HostTensor::of_bits(dtype, &self.shape, &bits)))
     }
 
-    /// Writes computed numbers of a shape that broadcasts to this one, rounded to the element type.
+    /// Writes computed numbers whose shape broadcasts to this one. Floats are rounded to the element type. An integer that the
+    /// element type cannot hold is an error.
     pub fn assign(&self, value: &Dense) -> HostResult<()> {
         if crate::dense::broadcast_shape(&value.shape, &self.shape).as_deref() != Some(&self.shape) {
             return Err(HostError::shape(format!(
@@ -348,7 +400,10 @@ impl Tensor {
             )));
         }
         let dtype = self.dtype();
-        let bits = encode_all(dtype, value.broadcast_to(&self.shape));
+        if let (Numbers::Int(v), Class::Int) = (&value.data, Class::of(dtype)) {
+            v.iter().try_for_each(|x| held_int(dtype, *x).map(drop))?;
+        }
+        let bits = encode_all(dtype, &value.broadcast_to(&self.shape));
         let mut next = 0;
         self.write(|bytes| {
             self.offsets(|i| {
@@ -359,7 +414,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// Replaces every element by those of `data`, packed in row-major order as [`Tensor::to_host`] gives them.
+    /// Replaces all elements by `data`, packed in row-major order as [`Tensor::to_host`] returns it.
     pub fn write_packed(&self, data: &[u8]) -> HostResult<()> {
         let (dtype, wanted) = (self.dtype(), packed_bytes(self.dtype(), self.len()));
         if data.len() != wanted {
@@ -375,14 +430,14 @@ impl Tensor {
         Ok(())
     }
 
-    /// True where an element of this view lies at the same place as one of the other.
+    /// Reports whether the views share an element.
     pub fn overlaps(&self, other: &Tensor) -> bool {
         let (a, b) = (self.span(), other.span());
         let shared = a.start.max(b.start)..a.end.min(b.end);
         if self.buffer_id() != other.buffer_id() || shared.is_empty() {
             return false;
         }
-        // Two interleaved views share a span and no element.
+        // Two interleaved views share a span but no element.
         let mut mine = vec![false; shared.len()];
         self.offsets(|i| {
             if shared.contains(&i) {
@@ -394,7 +449,7 @@ impl Tensor {
         both
     }
 
-    /// The view with its dimensions in another order; `order` holds each dimension once.
+    /// Returns the view with its dimensions reordered. `order` contains each dimension once.
     pub fn permute(&self, order: &[usize]) -> HostResult<Tensor> {
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
@@ -412,7 +467,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The view with its last two dimensions swapped.
+    /// Returns the view with its last two dimensions swapped.
     pub fn transposed(&self) -> HostResult<Tensor> {
         let rank = self.shape.len();
         if rank < 2 {
@@ -427,7 +482,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The same elements in row-major order under another shape: a view where they are contiguous, else a copy.
+    /// Returns the same elements in row-major order with another shape: a view if they are contiguous, otherwise a copy.
     pub fn reshape(&self, shape: &[usize]) -> HostResult<Tensor> {
         if element_count(shape)? != self.len() {
             return Err(HostError::shape(format!(
@@ -444,7 +499,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// A view built from this one's parts; the caller keeps it inside of the buffer.
+    /// Makes a view of the same buffer. The caller ensures that it stays inside of the buffer.
     pub(crate) fn with_view(&self, shape: Vec<usize>, strides: Vec<usize>, offset: usize) -> Tensor {
         Tensor { buffer: Arc::clone(&self.buffer), shape, strides, offset }
     }
@@ -453,7 +508,7 @@ impl Tensor {
         for_each_offset(&self.shape, &self.strides, self.offset, f);
     }
 
-    // A panic while the lock was held cannot leave bytes half-valid, so a poisoned lock is taken as it is.
+    // A panic while the lock is held cannot leave the bytes invalid, so a poisoned lock is used as it is.
     fn read<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
         f(&self.buffer.bytes.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -463,36 +518,30 @@ impl Tensor {
         f(Arc::make_mut(&mut *bytes).as_mut_slice())
     }
 
-    /// The content of the whole buffer as it is now.
+    /// Saves the contents of the whole buffer.
     pub(crate) fn save(&self) -> Saved {
         let bytes = self.buffer.bytes.read().unwrap_or_else(PoisonError::into_inner);
         Saved { dtype: self.dtype(), bytes: Arc::clone(&bytes), buffer: None }
     }
 }
 
-/// Computed numbers rounded and packed.
+/// Rounds and packs computed numbers.
 pub(crate) fn encode(dtype: DType, dense: Dense) -> HostTensor {
     let count = dense.data.len();
     let mut data = vec![0; packed_bytes(dtype, count)];
+    let mut put = |i: usize, bits: u64| store(dtype, &mut data, i, bits);
     match dense.data {
-        Numbers::Float(v) => {
-            for (i, &x) in v.iter().enumerate() {
-                store(dtype, &mut data, i, dtype.encode(x));
-            }
-        }
-        other => {
-            for (i, bits) in encode_all(dtype, other).into_iter().enumerate() {
-                store(dtype, &mut data, i, bits);
-            }
-        }
+        Numbers::Float(v) => for_each(0..count, |i| put(i, dtype.encode(v[i]))),
+        Numbers::Int(v) => for_each(0..count, |i| put(i, encode_int(dtype, v[i]))),
+        Numbers::Bool(v) => for_each(0..count, |i| put(i, encode_int(dtype, i64::from(v[i])))),
     }
     HostTensor { dtype, shape: dense.shape, data }
 }
 
-fn encode_all(dtype: DType, numbers: Numbers) -> Vec<u64> {
+fn encode_all(dtype: DType, numbers: &Numbers) -> Vec<u64> {
     match numbers {
-        Numbers::Float(v) => v.into_iter().map(|x| dtype.encode(x)).collect(),
-        Numbers::Int(v) => v.into_iter().map(|x| encode_int(dtype, x)).collect(),
-        Numbers::Bool(v) => v.into_iter().map(|x| encode_int(dtype, i64::from(x))).collect(),
+        Numbers::Float(v) => map(v, |x| dtype.encode(x)),
+        Numbers::Int(v) => map(v, |x| encode_int(dtype, x)),
+        Numbers::Bool(v) => map(v, |x| encode_int(dtype, i64::from(x))),
     }
 }

@@ -4,6 +4,7 @@ mod archives;
 mod arithmetic;
 mod benches;
 mod comparison;
+mod edges;
 mod evaluation;
 mod files;
 mod layouts;
@@ -26,7 +27,7 @@ fn tensor(dtype: DType, shape: &[usize], values: &[f64]) -> Tensor {
     Tensor::from_host(encode(dtype, floats(shape, values)))
 }
 
-/// `0, 1, 2, …` in row-major order.
+/// Makes the tensor `0, 1, 2, …` in row-major order.
 fn counting(dtype: DType, shape: &[usize]) -> Tensor {
     let values: Vec<f64> = (0..shape.iter().product::<usize>()).map(|i| i as f64).collect();
     tensor(dtype, shape, &values)

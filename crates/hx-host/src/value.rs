@@ -10,24 +10,29 @@ use crate::dense::{Class, Dense, Numbers};
 use crate::error::{HostError, HostResult};
 use crate::eval::Closure;
 use crate::show::show_tensor;
-use crate::tensor::Tensor;
+use crate::tensor::{HostTensor, Tensor, integer};
 
-/// What a host expression evaluates to.
+/// The largest number of parts of a tuple or list, including those of nested ones. A copy of that many takes a few milliseconds.
+const MAX_PARTS: usize = 1 << 18;
+/// The largest number of bytes of a string.
+const MAX_TEXT: usize = 16 << 20;
+
+/// The value of a host expression.
 #[derive(Clone, Debug)]
 pub enum Value {
-    /// What a statement leaves: `()`.
+    /// `()`: the value of a statement.
     Unit,
     Bool(bool),
     Int(i64),
     Float(f64),
     Str(String),
     DType(DType),
-    /// A view of a host tensor; copies of the value share memory.
+    /// A view of a host tensor; clones share its memory.
     Tensor(Tensor),
     Tuple(Vec<Value>),
     /// `[a, b]`.
     List(Vec<Value>),
-    /// `start..end`, whole numbers.
+    /// `start..end` of whole numbers.
     Range(i64, i64),
     /// A layout of any kind, a swizzle or a tiler.
     Layout(Box<hx_layout::expr::Value>),
@@ -37,12 +42,12 @@ pub enum Value {
     Archive(Arc<Archive>),
     /// `auto`.
     Auto,
-    /// `_`, a mode that a tiler keeps.
+    /// `_`: a mode that a tiler keeps.
     Wildcard,
 }
 
 impl Value {
-    /// What kind of value it is, with its article.
+    /// Describes the kind of the value, with its article.
     pub fn kind(&self) -> String {
         match self {
             Value::Unit => "nothing".to_owned(),
@@ -63,36 +68,49 @@ impl Value {
         }
     }
 
-    /// Refuses a tuple or list whose parts, counted one by one, are more than the memory limit has room for.
+    /// Refuses a tuple or list with too many parts, including those of nested ones, because each copy of the value copies them
+    /// all.
     pub(crate) fn claim_parts(&self) -> HostResult<()> {
-        fn count(value: &Value, left: &mut u64) -> bool {
+        fn count(value: &Value, left: &mut usize) -> bool {
             match value {
-                Value::Tuple(parts) | Value::List(parts) => parts.iter().all(|part| count(part, left)),
-                _ => {
-                    *left = left.saturating_sub(size_of::<Value>() as u64);
-                    *left > 0
+                Value::Tuple(parts) | Value::List(parts) if !parts.is_empty() => {
+                    parts.iter().all(|part| count(part, left))
                 }
+                _ => match left.checked_sub(1) {
+                    Some(rest) => {
+                        *left = rest;
+                        true
+                    }
+                    None => false,
+                },
             }
         }
-        // Most are small, and need no look at what else there is.
-        if count(self, &mut (1 << 20)) {
-            return Ok(());
-        }
-        let limit = crate::memory::limit();
-        let mut left = limit;
-        if !count(self, &mut left) {
-            let message = format!(
-                "found a tuple or list that takes more than the limit of {}",
-                limits::byte_text(limit)
-            );
-            return Err(
-                HostError::new(&codes::MEMORY_LIMIT, message).help("`--memory SIZE` changes the limit")
-            );
-        }
-        crate::memory::claim(usize::try_from(limit - left).ok(), || "a tuple or list".to_owned())
+        let most = most_parts();
+        if count(self, &mut { most }) { Ok(()) } else { Err(too_many(most)) }
     }
 
-    /// The same value over other tensors.
+    /// Refuses `count` parts before they are made, if they are too many.
+    pub(crate) fn claim_count(count: usize) -> HostResult<()> {
+        let most = most_parts();
+        if count <= most { Ok(()) } else { Err(too_many(most)) }
+    }
+
+    /// Joins two strings, and refuses a result that is too long.
+    pub(crate) fn joined(a: &str, b: &str) -> HostResult<Value> {
+        let bytes = a.len().saturating_add(b.len());
+        if bytes > MAX_TEXT {
+            let message = format!(
+                "found a string of {}, wanted at most {}",
+                limits::byte_text(bytes as u64),
+                limits::byte_text(MAX_TEXT as u64)
+            );
+            return Err(HostError::new(&codes::MEMORY_LIMIT, message).help("`print` it in pieces"));
+        }
+        crate::memory::claim(Some(bytes), || "a string".to_owned())?;
+        Ok(Value::Str([a, b].concat()))
+    }
+
+    /// Returns the value with its tensors replaced.
     pub(crate) fn map_tensors(&self, map: &mut dyn FnMut(&Tensor) -> Tensor) -> Value {
         match self {
             Value::Tensor(t) => Value::Tensor(map(t)),
@@ -103,7 +121,7 @@ impl Value {
         }
     }
 
-    /// As a number or tensor of numbers; nested lists of numbers are tensors.
+    /// Converts to a number or tensor of numbers; nested lists of numbers become tensors.
     pub fn dense(&self) -> HostResult<Dense> {
         match self {
             Value::Bool(b) => Ok(Dense::scalar(Numbers::Bool(vec![*b]))),
@@ -115,7 +133,7 @@ impl Value {
         }
     }
 
-    /// As a tensor; a number becomes one without dimensions.
+    /// Converts to a tensor; a number becomes a tensor without dimensions.
     pub fn tensor(&self) -> HostResult<Tensor> {
         match self {
             Value::Tensor(t) => Ok(t.clone()),
@@ -123,7 +141,7 @@ impl Value {
         }
     }
 
-    /// A computed array as a value: one without dimensions is a plain number.
+    /// Converts a computed array to a value; an array without dimensions becomes a plain number.
     pub fn from_dense(dense: Dense) -> Value {
         if !dense.shape.is_empty() {
             return Value::Tensor(Tensor::from_dense(dense));
@@ -135,16 +153,28 @@ impl Value {
         }
     }
 
-    /// A view as a value: one without dimensions is a plain number.
-    pub fn from_view(tensor: Tensor) -> HostResult<Value> {
-        if tensor.shape().is_empty() {
-            Ok(Value::from_dense(tensor.dense()?))
-        } else {
-            Ok(Value::Tensor(tensor))
+    /// Converts a view to a value; a view without dimensions becomes a number.
+    pub fn from_view(tensor: Tensor) -> Value {
+        match (tensor.shape(), tensor.bits().as_slice()) {
+            ([], &[bits]) => Value::from_bits(tensor.dtype(), bits),
+            _ => Value::Tensor(tensor),
         }
     }
 
-    /// As a whole number.
+    /// Converts one element to a value: a plain number if that can hold it, otherwise (a `u64` of 2⁶³ or more) a tensor without
+    /// dimensions.
+    pub(crate) fn from_bits(dtype: DType, bits: u64) -> Value {
+        match Class::of(dtype) {
+            Class::Float => Value::Float(dtype.decode(bits)),
+            Class::Bool => Value::Bool(bits & 0xff != 0),
+            Class::Int => match i64::try_from(integer(dtype, bits)) {
+                Ok(plain) => Value::Int(plain),
+                Err(_) => Value::Tensor(Tensor::from_host(HostTensor::of_bits(dtype, &[], &[bits]))),
+            },
+        }
+    }
+
+    /// Returns the value as a whole number.
     pub fn int(&self) -> HostResult<i64> {
         match self {
             Value::Int(i) => Ok(*i),
@@ -152,7 +182,7 @@ impl Value {
         }
     }
 
-    /// As a real number; integers convert.
+    /// Returns the value as a real number; integers convert.
     pub fn float(&self) -> HostResult<f64> {
         match self {
             Value::Int(i) => Ok(*i as f64),
@@ -161,7 +191,7 @@ impl Value {
         }
     }
 
-    /// As a string.
+    /// Returns the value as a string.
     pub fn str(&self) -> HostResult<&str> {
         match self {
             Value::Str(s) => Ok(s),
@@ -169,7 +199,7 @@ impl Value {
         }
     }
 
-    /// As an element type.
+    /// Returns the value as an element type.
     pub fn dtype(&self) -> HostResult<DType> {
         match self {
             Value::DType(d) => Ok(*d),
@@ -179,7 +209,7 @@ impl Value {
         }
     }
 
-    /// As extents: an integer, or a tuple or list of them.
+    /// Returns the value as extents: an integer, or a tuple or list of integers.
     pub fn shape(&self) -> HostResult<Vec<usize>> {
         match self {
             Value::Int(_) => Ok(vec![extent(self)?]),
@@ -190,7 +220,7 @@ impl Value {
         }
     }
 
-    /// As a string of the language for messages: short, on one line.
+    /// Formats the value for messages: short and on one line.
     pub fn brief(&self) -> String {
         match self {
             Value::Tensor(t) => format!("{}{}", t.dtype(), crate::dense::show_shape(t.shape())),
@@ -199,6 +229,21 @@ impl Value {
             Value::List(v) => enclose("[", v, "]", Value::brief),
             other => other.to_string(),
         }
+    }
+}
+
+/// Returns the largest number of parts of a tuple or list: at most [`MAX_PARTS`], and at most what the memory limit has room for.
+fn most_parts() -> usize {
+    let room = usize::try_from(crate::memory::limit()).unwrap_or(usize::MAX) / size_of::<Value>();
+    MAX_PARTS.min(room)
+}
+
+fn too_many(most: usize) -> HostError {
+    let message = format!("found a tuple or list of more than {most} parts, wanted at most so many");
+    let error = HostError::new(&codes::MEMORY_LIMIT, message);
+    match most {
+        MAX_PARTS => error.help("a tensor has room for more: `zeros(f64, [1000000])`"),
+        _ => error.help("`--memory SIZE` changes the limit"),
     }
 }
 
@@ -213,7 +258,7 @@ fn enclose(open: &str, items: &[Value], close: &str, show: impl Fn(&Value) -> St
     format!("{open}{}{comma}{close}", shown.join(", "))
 }
 
-/// `print` shows values this way; strings without quotes.
+/// Formats the value as `print` does, with strings unquoted.
 impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = match self {
@@ -238,7 +283,7 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// A list of numbers or of equally shaped lists as one array with a new first dimension.
+/// Stacks numbers, or lists of equal shape, into one array with a new first dimension.
 fn stack(items: &[Value]) -> HostResult<Dense> {
     let parts = items.iter().map(Value::dense).collect::<HostResult<Vec<_>>>()?;
     let Some(first) = parts.first() else {

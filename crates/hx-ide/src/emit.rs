@@ -1,4 +1,4 @@
-//! The stages of a kernel as text, with the lines of the source that each line comes from.
+//! The stages of a kernel as text, with the source line that each line of the text comes from.
 
 use hx_base::{SourceFile, TextSize, line_index};
 use hx_compile::{
@@ -9,42 +9,54 @@ use hx_hir::{Item, Kernel, file_items, signature_source_map};
 
 use crate::{Cancellable, Shown, catch, kernel};
 
-/// Which kernel, and which of its instances.
+/// Selects a kernel, and one of its instances.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wanted {
     pub kernel: Option<String>,
-    /// Otherwise the kernel around this offset, or the first.
+    /// Without a name: selects the kernel around this offset; without an offset, the file's first.
     pub at: Option<TextSize>,
-    /// Otherwise the instance that is shown.
+    /// Compile-time arguments of the instance; `None` selects the instance that is shown.
     pub args: Option<std::collections::BTreeMap<String, String>>,
 }
 
-/// A stage of one kernel.
+/// The text of a stage of one kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StageText {
     pub kernel: String,
     pub text: String,
-    /// Pairs of lines from 0: one of the text, and the line of the file that it comes from. In the order of the text.
+    /// Pairs of a line of the text and the line of the file that it comes from, both from 0, in text order.
     pub lines: Vec<(u32, u32)>,
 }
 
-/// The CUDA text of one kernel with its line marks, for the CUDA compiler.
+/// The CUDA text of a kernel with its `#line` marks, as the CUDA compiler gets it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CudaText {
     pub kernel: String,
-    /// Name of the kernel in the compiled code.
+    /// The kernel's symbol in the compiled code.
     pub symbol: String,
     pub text: String,
-    /// `sm_90a`
+    /// The architecture, for example `sm_90a`.
     pub arch: String,
-    /// Line of the file, from 0, that line 1 of the marks is.
+    /// The line of the file, from 0, that the marks call line 1.
     pub first_line: u32,
 }
 
-/// A stage that needs no CUDA compiler. CUDA text comes without its line marks, which are in `lines`.
+impl CudaText {
+    pub(crate) fn of(db: &dyn Db, kernel: Kernel<'_>, source: &CudaSource, shown: &Shown) -> CudaText {
+        CudaText {
+            kernel: kernel.name(db).to_string(),
+            symbol: source.symbol.clone(),
+            text: source.text.clone(),
+            arch: shown.arch.name().to_owned(),
+            first_line: header_line(db, kernel),
+        }
+    }
+}
+
+/// Returns the text of a stage that needs no CUDA compiler. The `#line` marks of CUDA text are removed; `lines` replaces them.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn. Inside, why there is no text.
+/// If a newer text is waiting, or the client withdrew the request. The inner error says why there is no text.
 pub fn emit(
     db: &dyn Db,
     file: SourceFile,
@@ -60,17 +72,17 @@ pub fn emit(
             let (text, lines) = without_marks(&source.text, header_line(db, kernel));
             return Ok(StageText { kernel: name, text, lines });
         }
-        // Constraints without a solution are shown as far as they were built.
+        // If the constraints have no solution, show the constraints that were built.
         let built = || (stage == Emit::Constraints).then(|| built_constraints(db, instance)).flatten();
         let text = emit_stage(db, instance, stage).ok().or_else(built).ok_or_else(|| errors_of(&name))?;
         Ok(StageText { kernel: name, text, lines: Vec::new() })
     })
 }
 
-/// The CUDA text as the compiler gets it.
+/// Returns the CUDA text as the compiler gets it.
 ///
 /// # Errors
-/// As [`emit`].
+/// Like [`emit`].
 pub fn cuda(
     db: &dyn Db,
     file: SourceFile,
@@ -81,39 +93,27 @@ pub fn cuda(
         let (kernel, instance) = chosen(db, file, wanted, shown)?;
         let name = kernel.name(db).to_string();
         let source = buildable(db, instance).ok_or_else(|| errors_of(&name))?;
-        Ok(CudaText {
-            kernel: name,
-            symbol: source.symbol.clone(),
-            text: source.text.clone(),
-            arch: shown.arch.name().to_owned(),
-            first_line: header_line(db, kernel),
-        })
+        Ok(CudaText::of(db, kernel, source, shown))
     })
 }
 
-/// The CUDA texts of the kernels of a file that have one, as shown.
+/// Returns the CUDA texts of the file's kernels, in the instances that are shown. Kernels with errors have none.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn cuda_texts(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<Vec<CudaText>> {
     catch(|| {
         let mut texts = Vec::new();
         for kernel in file_items(db, file).kernels().filter(|kernel| crate::solved::is_whole(db, *kernel)) {
             let Some(instance) = shown.instance(db, kernel) else { continue };
             let Some(source) = buildable(db, instance) else { continue };
-            texts.push(CudaText {
-                kernel: kernel.name(db).to_string(),
-                symbol: source.symbol.clone(),
-                text: source.text.clone(),
-                arch: shown.arch.name().to_owned(),
-                first_line: header_line(db, kernel),
-            });
+            texts.push(CudaText::of(db, kernel, source, shown));
         }
         texts
     })
 }
 
-/// The CUDA text of an instance without errors: one with a race has a text, but is not compiled.
+/// Returns the CUDA text of an instance if it has no errors. An instance with a race has a text, but it must not be compiled.
 fn buildable<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<&'db CudaSource> {
     let source = cuda_source(db, instance).as_ref().ok()?;
     instance_errors(db, instance).is_empty().then_some(source)
@@ -145,7 +145,7 @@ fn chosen<'db>(
     Ok((kernel, instance.ok_or_else(|| format!("`{name}` {open}"))?))
 }
 
-/// The line of the word `kernel`, from 0. Marks count from it.
+/// Returns the line of the keyword `kernel`, from 0. The `#line` marks count from it.
 fn header_line(db: &dyn Db, kernel: Kernel<'_>) -> u32 {
     let header =
         signature_source_map(db, Item::Kernel(kernel)).map(|map| map.header.start()).unwrap_or_default();
@@ -153,7 +153,7 @@ fn header_line(db: &dyn Db, kernel: Kernel<'_>) -> u32 {
     index.try_line_col(header + kernel.offset(db)).map_or(0, |at| at.line)
 }
 
-/// A text without its `#line` marks, and which line of the file each line comes from.
+/// Removes the `#line` marks from a text. Returns the text, and for each line the line of the file that it comes from.
 fn without_marks(marked: &str, first_line: u32) -> (String, Vec<(u32, u32)>) {
     let (mut text, mut lines, mut at) = (String::new(), Vec::new(), None);
     let mut emitted = 0;

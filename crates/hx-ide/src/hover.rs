@@ -1,4 +1,4 @@
-//! What a person is told of the thing under the pointer.
+//! Hovers: facts about the name, operation or number under the pointer.
 
 use base64::Engine as _;
 use hx_base::{SourceFile, TextRange, TextSize};
@@ -14,6 +14,7 @@ use hx_tile::TensorId;
 
 use crate::anchor::Anchors;
 use crate::callable::{callable, callee_of};
+use crate::costs::Reported;
 use crate::last_good::LastGood;
 use crate::layout::{ReasonStep, chain, describe, drawings};
 use crate::names::{Def, definition_of, occurrence_at};
@@ -21,21 +22,21 @@ use crate::semantic_tokens::place_of;
 use crate::solved::Solved;
 use crate::{Cancellable, Shown, catch, docs};
 
-/// The part of a layout that is drawn in a hover: more is for a view of its own.
+/// The size of the part of a layout that a hover draws. A separate view shows larger drawings.
 const ROWS: usize = 16;
 const COLS: usize = 8;
 
-/// How drawings are shown.
+/// The form of drawings in hovers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum DrawingStyle {
-    /// An image in the text, as a data address.
+    /// An SVG image in the text, as a data URL.
     Svg,
     #[default]
     Unicode,
     None,
 }
 
-/// What is told, and of which range.
+/// The text of a hover, and the range that it describes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Hover {
     pub range: TextRange,
@@ -43,20 +44,21 @@ pub struct Hover {
     pub text: String,
 }
 
-/// What is known of the name, operation or number at an offset.
+/// Returns the known facts about the name, operation or number at an offset.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn hover(
     db: &dyn Db,
     file: SourceFile,
     at: TextSize,
     shown: &Shown,
     style: DrawingStyle,
+    reported: Reported<'_>,
     last_good: &LastGood,
 ) -> Cancellable<Option<Hover>> {
     catch(|| {
-        let cx = Hovering { db, file, at, shown, style, last_good };
+        let cx = Hovering { db, file, at, shown, style, reported, last_good };
         match occurrence_at(db, file, at) {
             Some(found) => Some(Hover { range: found.range, text: cx.name(&found.def, found.range)? }),
             None => cx.token(),
@@ -64,19 +66,21 @@ pub fn hover(
     })
 }
 
-/// What a path stands for to a file, as hovers tell it: of a built-in name with a meaning of its own on each side, both.
+/// Describes what a path means in a file, as hovers do. A built-in name that exists on host and device gets both descriptions.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn explain_name(
     db: &dyn Db,
     file: SourceFile,
     path: &str,
     shown: &Shown,
+    reported: Reported<'_>,
     last_good: &LastGood,
 ) -> Cancellable<Vec<String>> {
     catch(|| {
-        let cx = Hovering { db, file, at: TextSize::new(0), shown, style: DrawingStyle::None, last_good };
+        let (at, style) = (TextSize::new(0), DrawingStyle::None);
+        let cx = Hovering { db, file, at, shown, style, reported, last_good };
         let nowhere = TextRange::empty(TextSize::new(0));
         let segments = path.split("::").map(|word| Name::new(word.trim())).collect();
         let defs = match resolve_path(db, file, &Path { segments }) {
@@ -97,6 +101,7 @@ struct Hovering<'a> {
     at: TextSize,
     shown: &'a Shown,
     style: DrawingStyle,
+    reported: Reported<'a>,
     last_good: &'a LastGood,
 }
 
@@ -195,10 +200,9 @@ impl<'a> Hovering<'a> {
             out.push_str(&format!("\n{docs}\n"));
         }
         if let Item::Kernel(kernel) = item {
-            // What a file of the standard library costs is for its own hover.
-            if let Some(costs) = crate::costs::of_kernel(self.db, kernel, self.shown, &|_| None) {
+            if let Some(costs) = crate::costs::of_kernel(self.db, kernel, self.shown, self.reported) {
                 let args: Vec<String> = costs.args.iter().map(|(n, v)| format!("`{n} = {v}`")).collect();
-                out.push_str(&format!("\n---\n\n{} threads · {}", costs.threads, costs.summary()));
+                out.push_str(&format!("\n---\n\n{} threads · {}", costs.resources.threads, costs.resources));
                 let assumed = "all dimensions and strides multiples of 16";
                 let args = if args.is_empty() { String::new() } else { format!("{}, ", args.join(", ")) };
                 out.push_str(&format!("\n\n*{}, assuming {args}{assumed}*", costs.arch));
@@ -211,7 +215,7 @@ impl<'a> Hovering<'a> {
         Some(out)
     }
 
-    /// The layouts of a local's tensors, and why.
+    /// Formats the layouts of a local's tensors, and their reasons.
     fn tensor(&self, item: Item<'a>, binding: TextRange) -> Option<String> {
         let Item::Kernel(kernel) = item else { return None };
         let Some(solved) = Solved::of(self.db, kernel, self.shown) else {
@@ -237,7 +241,7 @@ impl<'a> Hovering<'a> {
         let tensor = solved.tensor(id);
         let (layout, alias) = (solved.layout(id)?, solved.alias(id)?);
         let mut out = format!("\n**{alias}** · `{}{:?}`\n\n```\n{layout}\n```\n", tensor.dtype, tensor.shape);
-        // Before the words: an editor shows the first lines of a hover, and the rest to who scrolls.
+        // Put the drawing before the text: editors show the first lines of a hover, and the rest only after scrolling.
         if let Some(drawing) = drawings(solved, id).into_iter().next() {
             out.push_str(&self.drawing(&drawing.drawing));
         }
@@ -260,7 +264,7 @@ impl<'a> Hovering<'a> {
         Some(out)
     }
 
-    /// A drawing, or its first rows and columns.
+    /// Formats a drawing, cropped to its first rows and columns.
     fn drawing(&self, drawing: &Drawing) -> String {
         let cropped = crop(drawing);
         match self.style {
@@ -273,7 +277,7 @@ impl<'a> Hovering<'a> {
         }
     }
 
-    /// What the call became whose name is at a range.
+    /// Describes the operations that a call became. `range` is the name of the callee.
     fn operations(&self, range: TextRange) -> Option<String> {
         let around = |item: &&Item<'_>| item_range(self.db, **item).contains_range(range);
         let item = *file_items(self.db, self.file).items.iter().find(around)?;
@@ -296,7 +300,7 @@ impl<'a> Hovering<'a> {
         (!told.is_empty()).then(|| format!("\n\n---\n{}", told.concat()))
     }
 
-    /// A number, a keyword, or the type of an expression.
+    /// Describes a number, a keyword, or the type of an expression.
     fn token(&self) -> Option<Hover> {
         let root = hx_base::parse(self.db, self.file).syntax_node();
         let token = root.token_at_offset(self.at.min(root.text_range().end())).right_biased()?;
@@ -308,7 +312,7 @@ impl<'a> Hovering<'a> {
         if matches!(token.kind(), SyntaxKind::WHITESPACE | SyntaxKind::COMMENT) {
             return None;
         }
-        // The smallest expression around it that has a type.
+        // Find the smallest expression around the token that has a type.
         let around = |item: &&Item<'_>| item_range(self.db, **item).contains_range(range);
         let item = *file_items(self.db, self.file).items.iter().find(around)?;
         let (types, map) = (infer_body(self.db, item), body_source_map(self.db, item)?);
@@ -323,7 +327,7 @@ impl<'a> Hovering<'a> {
     }
 }
 
-/// The parameters of a kernel are in global memory, and their layout is given.
+/// Explains the layout of a kernel's parameter: it is in global memory, and its strides determine the layout.
 fn given_layout(ty: Option<&Ty>) -> &'static str {
     match ty {
         Some(Ty::Tensor(_)) => "; its layout is given by its strides",
@@ -347,7 +351,7 @@ fn crop(drawing: &Drawing) -> Drawing {
     }
 }
 
-/// A tree of reasons as a nested list.
+/// Formats a tree of reasons as a nested list.
 fn reasons(step: &ReasonStep, depth: usize, out: &mut String) {
     let indent = "  ".repeat(depth);
     if depth == 0 {
@@ -359,7 +363,7 @@ fn reasons(step: &ReasonStep, depth: usize, out: &mut String) {
     step.from.iter().for_each(|below| reasons(below, depth + 1, out));
 }
 
-/// What an element type is.
+/// Describes an element type.
 fn about(dtype: DType) -> String {
     let bits = dtype.bits();
     let what = if dtype == DType::Bool {
@@ -383,7 +387,7 @@ fn about_kind(kind: Kind) -> &'static str {
     }
 }
 
-/// What a keyword begins.
+/// Describes the construct that a keyword begins.
 fn keyword(token: &SyntaxToken) -> Option<&'static str> {
     Some(match token.text() {
         "kernel" => "A kernel: a block of threads runs its body for each element of its `grid`.",
@@ -409,13 +413,13 @@ fn keyword(token: &SyntaxToken) -> Option<&'static str> {
     })
 }
 
-/// Where the code at an offset runs, by the item around it; nothing between items.
+/// Returns where the code at an offset runs, which the item around it determines. `None` between items.
 pub(crate) fn place_at(db: &dyn Db, file: SourceFile, at: TextSize) -> Option<hx_hir::Place> {
     let root = hx_base::parse(db, file).syntax_node();
     let inside = |item: &&Item<'_>| {
         let Some(node) = crate::names::item_node(db, &root, **item) else { return false };
         let range = crate::symbols::code_range(&node);
-        // Behind a closing brace the item has ended; what is half-typed goes on.
+        // At a closing brace the item ends; a half-typed item without one includes its end offset.
         let closed = node.last_token().is_some_and(|token| token.kind() == SyntaxKind::R_BRACE);
         range.start() < at && (at < range.end() || at == range.end() && !closed)
     };

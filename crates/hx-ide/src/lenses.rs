@@ -1,4 +1,4 @@
-//! What an editor offers above an item: run, show, costs.
+//! Code lenses above items: run, show, costs.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use hx_hir::{Expr, Item, ItemKind, Resolution, body_names, body_of, body_source_
 
 use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken};
 
-use crate::costs::{Costs, of_kernel};
+use crate::costs::{Costs, Reported, of_kernel};
 use crate::last_good::LastGood;
 use crate::names::item_heading;
 use crate::solved::is_whole;
 use crate::{Cancellable, Shown, catch};
 
-/// What a lens does.
+/// The action of a lens.
 #[derive(Clone, PartialEq, Debug)]
 pub enum LensAction {
-    /// Run the test of that title; the filter finds it on the command line.
+    /// Runs the test of that title; `filter` selects it on the command line.
     Test {
         name: String,
         filter: String,
@@ -27,19 +27,19 @@ pub enum LensAction {
         name: String,
         filter: String,
     },
-    /// Run `main`.
+    /// Runs `main`.
     Run,
-    /// Show a stage: `cuda`, `ptx` or `sass`.
+    /// Shows a stage: `cuda`, `ptx` or `sass`.
     Show {
         kernel: String,
         stage: &'static str,
     },
     Costs(Box<Costs>),
-    /// Another instance than the default one is shown; go back to that.
+    /// Returns to the default instance; offered while another instance is shown.
     ShowDefault {
         kernel: String,
     },
-    /// Show the instance of a kernel that a launch names, with its compile-time arguments as they are written.
+    /// Shows the instance that a launch names, with its compile-time arguments as they are written.
     ShowInstance {
         file: SourceFile,
         kernel: String,
@@ -47,18 +47,18 @@ pub enum LensAction {
     },
 }
 
-/// An action at a place.
+/// An action above an item.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lens {
-    /// The name, title or keyword of the item.
+    /// The range of the item's name, title or keyword.
     pub range: TextRange,
     pub action: LensAction,
-    /// Its item has errors; this is what held before them.
+    /// The item has errors: the lens shows the state before them.
     pub stale: bool,
 }
 
 impl Lens {
-    /// What is written.
+    /// Returns the text of the lens.
     pub fn title(&self) -> String {
         match &self.action {
             LensAction::Test { .. } => "▶ Run test".to_owned(),
@@ -68,8 +68,8 @@ impl Lens {
                 "cuda" => "CUDA".to_owned(),
                 other => other.to_uppercase(),
             },
-            LensAction::Costs(costs) if self.stale => format!("~ {}", costs.summary()),
-            LensAction::Costs(costs) => costs.summary(),
+            LensAction::Costs(costs) if self.stale => format!("~ {}", costs.resources),
+            LensAction::Costs(costs) => costs.resources.to_string(),
             LensAction::ShowDefault { .. } => "Show the default instance".to_owned(),
             LensAction::ShowInstance { kernel, args, .. } => {
                 let args: Vec<String> =
@@ -80,47 +80,17 @@ impl Lens {
     }
 }
 
-impl Costs {
-    /// `8 KiB shared · 96 registers · 5 blocks a multiprocessor (registers)`, or before the CUDA compiler has said how many
-    /// registers there are, `8 KiB shared · about 72 registers (estimated) · at most 14 blocks a multiprocessor`.
-    pub fn summary(&self) -> String {
-        let Costs { blocks, registers, .. } = self;
-        let shared = bytes(self.shared_bytes);
-        let plural = if *blocks == 1 { "" } else { "s" };
-        match self.limited_by {
-            Some(limit) => {
-                format!(
-                    "{shared} shared · {registers} registers · {blocks} block{plural} a multiprocessor ({limit})"
-                )
-            }
-            None => format!(
-                "{shared} shared · about {registers} registers (estimated) · at most {blocks} block{plural} a multiprocessor"
-            ),
-        }
-    }
-}
-
-fn bytes(count: u32) -> String {
-    if count >= 1024 && count.is_multiple_of(1024) {
-        return format!("{} KiB", count / 1024);
-    }
-    if count >= 10 * 1024 {
-        return format!("{:.1} KiB", f64::from(count) / 1024.0);
-    }
-    format!("{count} B")
-}
-
-/// The lenses of a file, in the order of the text. Without `costs` nothing is solved. Kernels with errors have those from before
-/// them, marked as stale, so that the text does not jump while a line is half-typed.
+/// Returns the lenses of a file, in text order. Without `costs` no kernel is solved. Kernels with errors keep their lenses from
+/// before the errors, marked as stale, so that the text does not jump while a line is half-typed.
 ///
 /// # Errors
-/// When a newer text is waiting, or the question was withdrawn.
+/// If a newer text is waiting, or the client withdrew the request.
 pub fn lenses(
     db: &dyn Db,
     file: SourceFile,
     shown: &Shown,
     costs: bool,
-    measured: &dyn Fn(&str) -> Option<u32>,
+    reported: Reported<'_>,
     last_good: &LastGood,
 ) -> Cancellable<Vec<Lens>> {
     catch(|| {
@@ -132,7 +102,7 @@ pub fn lenses(
             let key = item.key(db);
             let old = before.iter().position(|(known, _)| *known == key).map(|at| before.remove(at).1);
             let Some(range) = item_heading(db, &root, item) else { continue };
-            let (actions, stale) = of_item(db, item, shown, costs, measured, old.unwrap_or_default());
+            let (actions, stale) = of_item(db, item, shown, costs, reported, old.unwrap_or_default());
             lenses.extend(actions.iter().map(|action| Lens { range, action: action.clone(), stale }));
             kept.push((key, actions));
             if item.kind() != ItemKind::Kernel {
@@ -140,7 +110,8 @@ pub fn lenses(
             }
         }
         if !parsed.is_ok() {
-            // What is half-typed may have swallowed the items behind it, or its own header.
+            // A syntax error may hide the items after it, or the header of its own item. So place the earlier lenses at their
+            // headings.
             let headings = if before.is_empty() { Vec::new() } else { headings(&root) };
             for (key, actions) in before {
                 let same = |(kind, name, _): &&Heading| *kind == key.kind && *name == key.name.as_str();
@@ -161,17 +132,17 @@ pub fn lenses(
     })
 }
 
-/// What stands above the name of an item, and whether it is from before the item had errors.
+/// Returns the lenses above an item, and whether they are stale.
 fn of_item(
     db: &dyn Db,
     item: Item<'_>,
     shown: &Shown,
     costs: bool,
-    measured: &dyn Fn(&str) -> Option<u32>,
+    reported: Reported<'_>,
     before: Vec<LensAction>,
 ) -> (Vec<LensAction>, bool) {
     let name = item.name(db).to_string();
-    // Several items of one title are numbered from the second on.
+    // Items with the same title are numbered from the second on.
     let nth = item.key(db).nth;
     let number = if nth > 0 { format!("#{}", nth + 1) } else { String::new() };
     let filter = hx_base::printable(&format!("::{name}{number}")).into_owned();
@@ -191,7 +162,7 @@ fn of_item(
         actions.push(LensAction::ShowDefault { kernel: name.clone() });
     }
     let whole = is_whole(db, kernel) && shown.instance(db, kernel).is_some();
-    let found = if whole && costs { of_kernel(db, kernel, shown, measured) } else { None };
+    let found = if whole && costs { of_kernel(db, kernel, shown, reported) } else { None };
     let stale = !whole || (costs && found.is_none());
     let of_before = before.into_iter().filter(|action| match action {
         LensAction::Costs(_) => costs && stale,
@@ -207,10 +178,10 @@ fn of_item(
     (actions, stale)
 }
 
-/// What an item is, its name or title, and where that is written.
+/// The kind of an item, its name or title, and the range of that.
 type Heading = (ItemKind, String, TextRange);
 
-/// Whatever looks like the beginning of an item, in a tree that may not have it as one.
+/// Returns every place that looks like the beginning of an item. The tree may not contain it as an item.
 fn headings(root: &SyntaxNode) -> Vec<Heading> {
     let tokens = root.descendants_with_tokens().filter_map(|it| it.into_token());
     let tokens: Vec<SyntaxToken> = tokens.filter(|token| !token.kind().is_trivia()).collect();
@@ -233,7 +204,7 @@ fn headings(root: &SyntaxNode) -> Vec<Heading> {
     found
 }
 
-/// The launches of host code that name compile-time arguments, each value a literal.
+/// Returns lenses for launches in host code that have compile-time arguments. Every argument must be a literal.
 fn launches(db: &dyn Db, item: Item<'_>) -> Vec<Lens> {
     let (body, names) = (body_of(db, item), body_names(db, item));
     let Some(map) = body_source_map(db, item) else { return Vec::new() };

@@ -1,9 +1,13 @@
-//! What an editor or the prompt asks of the compiler, answered as plain data.
+//! Answers the questions of editors and of the prompt as plain data.
 //!
-//! Every function takes the database, a file and an offset or range in bytes, and returns structs of strings and offsets;
-//! nothing here knows a protocol, a terminal or a disk. Texts may be half-typed: each answer is the best there is.
-//! A write to the database cancels readers; here that becomes a [`Cancelled`] error, and nowhere above.
-//! Start at [`inlay_hints`] and [`hover`]; what a name means is in `names.rs`, what a kernel was given in `solved.rs`.
+//! Every function takes the database, a file and an offset or range in bytes, and returns structs of strings and offsets.
+//! Texts may be half-typed: each answer is the best for that text. A write to the database cancels readers. Functions
+//! here return that as a [`Cancelled`] error, so no caller has to catch it.
+//!
+//! Invariant: the crate knows no protocol, no terminal and no disk.
+//!
+//! Start at [`inlay_hints`] and [`hover`]. `names.rs` resolves names to definitions, `solved.rs` holds a kernel's
+//! solution.
 
 mod actions;
 mod anchor;
@@ -38,13 +42,13 @@ pub use callable::{SignatureHelp, signature_help};
 pub use calls::{Call, CallItem, incoming_calls, outgoing_calls, prepare_calls};
 pub use cancel::{Cancellable, Cancelled, catch};
 pub use completion::{Completion, CompletionKind, completion_docs, completions};
-pub use costs::{Costs, costs};
+pub use costs::{Costs, Reported, costs};
 pub use emit::{CudaText, StageText, Wanted, cuda, cuda_texts, emit};
 pub use format::{TextChange, format, format_on_type};
 pub use hints::{HintKind, HintPart, InlayHint, inlay_hints};
 pub use hover::{DrawingStyle, Hover, explain_name, hover};
 pub use hx_base::{Applicability, Diagnostic, Edit, FileKind, Fix, Label, Severity, SourceFile};
-pub use hx_compile::Emit;
+pub use hx_compile::{Emit, Registers, Resources};
 pub use hx_syntax::{TextRange, TextSize};
 pub use kernel::instance;
 pub use last_good::LastGood;
@@ -63,14 +67,14 @@ use hx_compile::Db;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct FileRange {
     pub file: SourceFile,
-    /// Bytes.
+    /// Byte offsets.
     pub range: TextRange,
 }
 
-/// Everything that is wrong with a file, as `hx check` says it.
+/// Returns all diagnostics of a file, as `hx check` reports them.
 ///
 /// # Errors
-/// When a newer text is waiting.
+/// If a newer text is waiting.
 pub fn diagnostics(db: &dyn Db, file: SourceFile, shown: &Shown) -> Cancellable<Vec<Diagnostic>> {
     catch(|| hx_compile::check_file(db, file, shown.arch).clone())
 }

@@ -1,4 +1,5 @@
-//! The bounds of evaluation at compile time, counted in steps and parts, so that they are the same on every machine.
+//! Bounds on evaluation at compile time. They count steps and parts, not time or bytes, so that every machine reaches them at
+//! the same place.
 
 use hx_base::codes;
 use hx_hir::{ExprId, MAX_PARTS, MAX_TERMS};
@@ -9,15 +10,14 @@ use crate::cx::Cx;
 use crate::error::Lower;
 use crate::value::{ExprTuple, Value};
 
-/// One kernel is lowered in at most this many steps; a step is the evaluation of one expression. The kernels of `std` take fewer
-/// than a thousand.
+/// The largest number of steps that lowering one kernel may take; a step is the evaluation of one expression.
 pub(crate) const MAX_STEPS: u32 = 1 << 18;
 
 impl Cx<'_> {
-    /// Counts the evaluation of an expression.
+    /// Counts the evaluation of one expression.
     ///
     /// # Errors
-    /// If the lowering has taken [`MAX_STEPS`] already, or has reached another bound: it goes no further then.
+    /// If the lowering has already taken [`MAX_STEPS`] steps or reached another bound. Nothing more is evaluated then.
     pub(crate) fn step(&mut self, id: ExprId) -> Lower<()> {
         if let Some(reported) = self.bound_reached {
             return Err(reported);
@@ -33,7 +33,7 @@ impl Cx<'_> {
         )
     }
 
-    /// Refuses a value that is too large to compute with.
+    /// Refuses a value of more than [`MAX_PARTS`] parts.
     pub(crate) fn bounded(&mut self, id: ExprId, value: Value) -> Lower<Value> {
         if !larger(&value, &mut { MAX_PARTS }) {
             return Ok(value);
@@ -47,7 +47,7 @@ impl Cx<'_> {
         self.stop(id, message, help)
     }
 
-    /// Refuses arithmetic on symbolic integers that are too long.
+    /// Refuses arithmetic on symbolic integers if an operand has more than [`MAX_TERMS`] terms and factors.
     pub(crate) fn short(&mut self, id: ExprId, a: &Expr, b: &Expr) -> Lower<()> {
         if !a.is_larger_than(MAX_TERMS) && !b.is_larger_than(MAX_TERMS) {
             return Ok(());
@@ -58,7 +58,8 @@ impl Cx<'_> {
         self.stop(id, message, "pass the value to the kernel as an argument")
     }
 
-    /// Reports the bound that was reached, once: whoever doubles its work has doubled the places that report it.
+    /// Reports that a bound was reached, once per lowering. A program that reaches a bound usually reaches it at very many
+    /// expressions, so the later ones return the first report.
     fn stop<T>(&mut self, id: ExprId, message: String, help: &str) -> Lower<T> {
         if let Some(reported) = self.bound_reached {
             return Err(reported);
@@ -70,9 +71,11 @@ impl Cx<'_> {
     }
 }
 
-/// Takes the parts of the value from `left`, and answers whether they are more.
+/// Subtracts the number of parts of `value` from `left`. Returns whether `value` has more parts than `left` held.
 fn larger(value: &Value, left: &mut usize) -> bool {
     match value {
+        // An empty tuple takes memory too.
+        Value::Tuple(parts) | Value::Array(parts) if parts.is_empty() => taken(left),
         Value::Tuple(parts) | Value::Array(parts) => parts.iter().any(|part| larger(part, left)),
         Value::Layout(layout) => entries(&layout.shape, left),
         Value::Scalar(scalar) => nodes(scalar, left),
@@ -93,6 +96,7 @@ fn taken(left: &mut usize) -> bool {
 fn entries(tuple: &ExprTuple, left: &mut usize) -> bool {
     match tuple {
         ExprTuple::Leaf(_) => taken(left),
+        ExprTuple::Tuple(parts) if parts.is_empty() => taken(left),
         ExprTuple::Tuple(parts) => parts.iter().any(|part| entries(part, left)),
     }
 }

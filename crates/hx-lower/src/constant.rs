@@ -1,22 +1,20 @@
-//! The values of constants: each is evaluated once, however often kernels and other constants name it.
+//! The values of constants. Each constant is evaluated once, even if many kernels and constants name it.
 
 use std::collections::BTreeMap;
 
-use hx_base::codes;
-use hx_hir::{Const, Db, ExprId, Item, ItemKey, Sound, constants_first};
+use hx_base::{SourceFile, codes};
+use hx_hir::{Const, Db, ExprId, Item, ItemKey, Sound, Step, standing, steps_below};
 
 use crate::cx::{Cx, Frame};
 use crate::error::{At, Lower, LowerError, Reported};
 use crate::value::Value;
 
-/// The value of a constant. It depends on no kernel: no tensors, no dimensions.
+/// Returns the value of a constant. The value depends on no kernel, so it has no tensors and no dimensions.
 #[salsa::tracked]
 pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Result<Value, Vec<LowerError>> {
-    // A constant that needs itself is not sound.
+    // `Sound::of` refuses a constant that depends on itself.
     let Some(sound) = Sound::of(db, constant) else { return Err(Vec::new()) };
-    for below in constants_first(db, constant) {
-        let _ = constant_value(db, below);
-    }
+    values_of_strips(db, constant.file(db), standing(db, constant.into()).strips_below());
     let mut cx = Cx::new(db);
     let body = sound.body(db);
     cx.frames.push(Frame {
@@ -50,8 +48,23 @@ pub(crate) fn constant_value<'db>(db: &'db dyn Db, constant: Const<'db>) -> Resu
     }
 }
 
+/// Evaluates the constants in the first `strips` strips of a file, so that long chains do not overflow the call stack (see
+/// [`steps_below`]).
+#[salsa::tracked(returns(copy))]
+fn values_of_strips(db: &dyn Db, file: SourceFile, strips: u32) {
+    for step in steps_below(db, file, strips) {
+        match step {
+            Step::Strips(first) => values_of_strips(db, file, first),
+            Step::Item(Item::Const(constant)) => {
+                let _ = constant_value(db, constant);
+            }
+            Step::Item(_) => {}
+        }
+    }
+}
+
 impl Cx<'_> {
-    /// The value of a constant where it is named.
+    /// Returns the value of a constant that the expression `at` names.
     pub(crate) fn const_value(&mut self, at: ExprId, key: &ItemKey) -> Lower<Value> {
         let used = self.frame().item.used(self.db, key);
         let Some(Item::Const(constant)) = used.map(Sound::get) else { return self.meaningless(at) };
@@ -59,7 +72,7 @@ impl Cx<'_> {
             Ok(value) => Ok(value.clone()),
             Err(errors) if errors.is_empty() => self.meaningless(at),
             Err(errors) => {
-                // Its own place says enough: the constants in between only pass it on.
+                // The errors already carry the place of the failing constant, so the constants in between add no label.
                 for error in errors {
                     if !self.errors.contains(error) {
                         self.errors.push(error.clone());

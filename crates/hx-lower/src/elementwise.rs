@@ -1,7 +1,7 @@
-//! Elementwise expressions: a tree over register tensors, kept until something takes it as a tensor.
+//! Elementwise expressions. Each is a tree over register tensors that is kept until an operation needs a tensor.
 //!
-//! So `a * b + c` is one operation and has no tensors in between. Literals take the type of what they meet; two element types
-//! that meet are an error.
+//! For that reason `a * b + c` is one operation without intermediate tensors. A literal takes the element type of the other
+//! operand; two different element types are an error.
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
@@ -13,7 +13,7 @@ use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
 use crate::value::{Tensor, Value};
 
-/// An elementwise expression that no tensor holds yet.
+/// An elementwise expression that is not yet stored in a tensor.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Lazy {
     pub(crate) shape: Vec<i64>,
@@ -29,15 +29,15 @@ impl Lazy {
 
 const BEYOND: &str = "`inf` is infinity, and `cast(x, T)` rounds to what the type has";
 
-/// An operand with its place.
+/// An operand with the expression that it comes from.
 pub(crate) type Operand = (ExprId, Value);
 
-/// Whether a value takes part in elementwise expressions rather than in integer arithmetic.
+/// Reports whether arithmetic on this value is elementwise rather than integer arithmetic.
 pub(crate) fn is_elementwise(value: &Value) -> bool {
     matches!(value, Value::Tensor(_) | Value::Lazy(_) | Value::Scalar(_))
 }
 
-/// The operator of a comparison, and whether its operands change places.
+/// Returns the operator for a comparison, and whether its operands must be swapped.
 pub(crate) fn comparison(op: CmpOp) -> (Operator, bool) {
     match op {
         CmpOp::Eq => (Operator::Eq, false),
@@ -50,7 +50,7 @@ pub(crate) fn comparison(op: CmpOp) -> (Operator, bool) {
 }
 
 impl Cx<'_> {
-    /// Applies an operator to operands of which at least one is a tensor or a run-time number.
+    /// Applies an operator to operands, at least one of which is a tensor or a run-time number.
     pub(crate) fn apply(&mut self, id: ExprId, operator: Operator, operands: Vec<Operand>) -> Lower<Value> {
         if let Some(whole) = self.whole_apply(id, operator, &operands)? {
             return Ok(whole);
@@ -59,7 +59,7 @@ impl Cx<'_> {
         for (at, value) in operands {
             parts.push((at, self.lazy_operand(at, value)?));
         }
-        // The condition of `where` has a type of its own.
+        // The condition of `where` does not take part in the common element type.
         let typed = usize::from(operator == Operator::Select);
         let known = parts[typed..].iter().find_map(|(at, v)| Some((*at, dtype_of(v)?)));
         let Some((first, dtype)) = known else {
@@ -122,7 +122,7 @@ impl Cx<'_> {
         Err(self.report(error))
     }
 
-    /// The shape of two operands: extents agree, or one of them is 1.
+    /// Broadcasts two operands to a common shape: in each dimension the extents must be equal, or one of them is 1.
     fn joined(
         &mut self,
         id: ExprId,
@@ -146,7 +146,7 @@ impl Cx<'_> {
         Ok((x_at, Lazy { shape, ..x }))
     }
 
-    /// A tensor as an expression of itself; anything else stays what it is.
+    /// Wraps a register tensor as an elementwise expression; returns any other value unchanged.
     fn lazy_operand(&mut self, at: ExprId, value: Value) -> Lower<Value> {
         let Value::Tensor(t) = value else { return Ok(value) };
         if !t.is_register() {
@@ -161,7 +161,7 @@ impl Cx<'_> {
         Ok(Value::Lazy(Lazy { shape, inputs: vec![id], value: Scalar::Input { index: 0, dtype: t.dtype } }))
     }
 
-    /// An operand as an expression of the wanted type; its shape is empty if it is the same for all elements.
+    /// Converts an operand to an expression of the type `wanted`. Its shape is empty if all elements have the same value.
     fn typed_operand(&mut self, at: ExprId, value: Value, wanted: DType, other: ExprId) -> Lower<Lazy> {
         let uniform = |value| Lazy { shape: Vec::new(), inputs: Vec::new(), value };
         let found = match value {
@@ -191,7 +191,7 @@ impl Cx<'_> {
         if dtype.holds(x) { Ok(Scalar::constant(x, dtype)) } else { self.out_of_range(at, x, dtype) }
     }
 
-    /// A number that the type has not, not even rounded.
+    /// Reports a number outside the range of the type, which rounding cannot bring into it.
     pub(crate) fn out_of_range<T>(&mut self, at: ExprId, x: f64, dtype: DType) -> Lower<T> {
         let message = format!("found `{x:?}`, which `{dtype}` cannot hold");
         let error = self.error(&codes::LITERAL_OUT_OF_RANGE, at, message);
@@ -212,7 +212,7 @@ impl Cx<'_> {
         }
     }
 
-    /// A conversion of every element, or of a run-time number.
+    /// Converts every element, or a run-time number, to another type.
     pub(crate) fn cast_lazy(value: Value, to: DType) -> Value {
         match value {
             Value::Lazy(lazy) => Value::Lazy(Lazy { value: lazy.value.cast(to), ..lazy }),
@@ -221,7 +221,7 @@ impl Cx<'_> {
         }
     }
 
-    /// A run-time integer as a number of another type.
+    /// Converts a run-time integer to a number of another type.
     pub(crate) fn cast_integer(&self, value: Expr, to: DType) -> Value {
         let small = |x: Option<i64>| x.is_some_and(|x| i32::try_from(x).is_ok());
         let (low, high) = self.facts.range(&value);
@@ -229,7 +229,7 @@ impl Cx<'_> {
         Value::Scalar(Scalar::Integer { value, dtype }.cast(to))
     }
 
-    /// `index(t, axis)`: the coordinate of each element.
+    /// Evaluates `index(t, axis)`: the coordinate of each element along `axis`.
     pub(crate) fn coordinates(&mut self, t: ExprId, axis: ExprId) -> Lower<Value> {
         let shape = match self.eval(t)? {
             Value::Lazy(lazy) => lazy.shape,
@@ -252,7 +252,7 @@ impl Cx<'_> {
             }
         };
         let axis = self.axis(axis, shape.len())?;
-        // Along an extent of 1 the coordinate is 0, also when the extent is stretched later.
+        // Along an extent of 1 the coordinate is 0. It must stay 0 when broadcasting stretches that extent later.
         let value = match shape[axis] {
             1 => Scalar::Integer { value: Expr::default(), dtype: DType::I32 },
             _ => Scalar::Index { axis },
@@ -260,7 +260,7 @@ impl Cx<'_> {
         Ok(Value::Lazy(Lazy { shape, inputs: Vec::new(), value }))
     }
 
-    /// An axis of a tensor of that rank.
+    /// Evaluates an axis and checks that it is below `rank`.
     pub(crate) fn axis(&mut self, id: ExprId, rank: usize) -> Lower<usize> {
         let axis = self.const_int(id, "the axis")?;
         match usize::try_from(axis).ok().filter(|a| *a < rank) {
@@ -272,7 +272,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The expression as a new register tensor.
+    /// Stores the expression in a new register tensor.
     pub(crate) fn materialize(&mut self, at: ExprId, lazy: Lazy, hint: Option<&str>) -> Tensor {
         let dtype = lazy.value.dtype();
         let (dst, tensor) = self.new_register(hint.unwrap_or("value"), dtype, lazy.shape, at);
@@ -284,7 +284,7 @@ impl Cx<'_> {
     pub(crate) fn assign_lazy(&mut self, place: ExprId, dst: &Tensor, at: ExprId, value: Value) -> Lower<()> {
         let lazy = match value {
             Value::Lazy(lazy) => lazy,
-            // A number for all elements.
+            // The number is assigned to all elements.
             scalar => {
                 let value = self.typed_operand(at, scalar, dst.dtype, place)?;
                 let Some((_, shape)) = self.register_of(dst) else {
@@ -308,12 +308,13 @@ impl Cx<'_> {
         }
     }
 
-    /// Where the statements that are emitted now begin, for [`Cx::unwritten`].
+    /// Returns the position in the current block, to be passed to [`Cx::unwritten`] later.
     pub(crate) fn mark(&self) -> usize {
         self.blocks.last().map_or(0, Vec::len)
     }
 
-    /// An expression holds tensors by name: nothing may write them before it is used.
+    /// Refuses a value if a statement emitted after `mark` writes one of its tensors. An unevaluated expression refers to its
+    /// tensors, so a write before its use would change the result.
     pub(crate) fn unwritten(&mut self, at: ExprId, value: &Value, mark: usize) -> Lower<()> {
         let held: Vec<TensorId> = match value {
             Value::Lazy(lazy) => lazy.inputs.clone(),
@@ -330,29 +331,12 @@ impl Cx<'_> {
 
 fn writes(stmts: &[Stmt], id: TensorId) -> bool {
     stmts.iter().any(|stmt| match stmt {
-        Stmt::Op(op) => match &op.kind {
-            OpKind::Fill { dst, .. }
-            | OpKind::Cast { dst, .. }
-            | OpKind::Rearrange { dst, .. }
-            | OpKind::Reduce { dst, .. } => *dst == id,
-            OpKind::Copy { dst, .. } => dst.register() == Some(id),
-            OpKind::Gemm { c, .. } => *c == id,
-            OpKind::Map(map) => map.dst == id,
-            OpKind::Slice { dst, .. } => *dst == id,
-            OpKind::Scan { dst, .. } => dst.contains(&id),
-            _ => false,
-        },
-        Stmt::For { body, .. } | Stmt::While { body, .. } => writes(body, id),
-        Stmt::If { then, otherwise, .. } => writes(then, id) || writes(otherwise, id),
-        Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::LoadScalar { .. }
-        | Stmt::LetNumber { .. }
-        | Stmt::AssignNumber { .. } => false,
+        Stmt::Op(op) => op.kind.writes(id),
+        control => control.bodies().any(|body| writes(body, id)),
     })
 }
 
-/// An operator on constants as its result.
+/// Evaluates an operator whose arguments are all constants; returns any other expression unchanged.
 fn folded(value: Scalar) -> Scalar {
     let Scalar::Apply { operator, dtype, args } = &value else { return value };
     let bits: Option<Vec<u64>> = args
@@ -368,13 +352,13 @@ fn folded(value: Scalar) -> Scalar {
     }
 }
 
-/// Whether a number is known to be 0.
+/// Reports whether a number is known to be 0.
 fn is_zero(value: &Value) -> bool {
     value.whole().is_some_and(|whole| whole.value.is_zero())
         || matches!(value, Value::Scalar(Scalar::Const { bits: 0, .. }))
 }
 
-/// The element type that an operand fixes; literals and integers fix none.
+/// Returns the element type that an operand fixes. Literals and untyped integers fix none.
 fn dtype_of(value: &Value) -> Option<DType> {
     match value {
         Value::Lazy(lazy) => Some(lazy.value.dtype()),
@@ -384,7 +368,7 @@ fn dtype_of(value: &Value) -> Option<DType> {
     }
 }
 
-/// The expression with its inputs counted in a common list.
+/// Renumbers the inputs of the expression so that they index the common list `inputs`, which grows as needed.
 fn renumber(lazy: &Lazy, inputs: &mut Vec<TensorId>) -> Scalar {
     lazy.value.map_leaves(&mut |leaf| match leaf {
         Scalar::Input { index, dtype } => {
@@ -399,7 +383,7 @@ fn renumber(lazy: &Lazy, inputs: &mut Vec<TensorId>) -> Scalar {
     })
 }
 
-/// A condition on block-uniform integers as a truth value for each element.
+/// Converts a condition on block-uniform integers to a truth value for each element.
 pub(crate) fn condition(cond: &Cond) -> Scalar {
     let integer = |x: &Expr| Scalar::Integer { value: x.clone(), dtype: DType::I64 };
     let all = |conds: &[Cond], operator| {

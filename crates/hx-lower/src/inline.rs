@@ -1,4 +1,4 @@
-//! Tile functions, inlined where they are called.
+//! Inlining of tile functions at their calls.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::value::{Tensor, Value};
 use crate::whole::{Whole, width};
 
 impl<'db> Cx<'db> {
-    /// A call of a tile function: its body in the place of the call.
+    /// Inlines a call of a tile function: evaluates the body in place of the call.
     pub(crate) fn inline(
         &mut self,
         id: ExprId,
@@ -25,8 +25,10 @@ impl<'db> Cx<'db> {
         generics: &'db [GenericArg],
         args: &'db [Arg],
     ) -> Lower<Value> {
+        // A recursive function has an error and is not sound. Without this check, a recursive function that slipped through
+        // would be inlined forever.
         if self.frames.iter().any(|f| f.key == *key) {
-            return self.fail(&codes::RECURSION, callee, format!("the function `{}` calls itself", key.name));
+            return self.meaningless(callee);
         }
         let used = self.frame().item.used(self.db, key);
         let Some(function) = used.and_then(Sound::function) else { return self.meaningless(id) };
@@ -93,7 +95,8 @@ impl<'db> Cx<'db> {
         Ok(given)
     }
 
-    /// With the function's frame in place: binds what the arguments fix, checks them, and runs the body.
+    /// Binds the parameters that the arguments determine, checks the arguments, and runs the body. The function's frame must be
+    /// the innermost one.
     fn enter_function(
         &mut self,
         sig: &'db FnSignature,
@@ -147,8 +150,8 @@ impl<'db> Cx<'db> {
         self.number_as(body.root, value, dtype)
     }
 
-    /// What a parameter's type leaves open is bound by its argument: dimensions, and compile-time parameters that are an element
-    /// type or a whole dimension.
+    /// Binds the parts that a parameter's type leaves open to those of its argument: dimensions, and compile-time parameters
+    /// that are an element type or a whole dimension.
     fn bind_dims(&mut self, ty: TypeRefId, value: &Value) {
         let store = self.store();
         let Value::Tensor(t) = value else { return };
@@ -174,7 +177,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// The argument as the body sees it, if it fits the parameter's type.
+    /// Checks the argument against the parameter's type and returns it as the body sees it.
     fn check_arg(&mut self, at: ExprId, ty: TypeRefId, value: &Value, name: &str) -> Lower<Value> {
         let store = self.store();
         let TypeRef::Named { space, mutable, shape, .. } = &store[ty] else { return Ok(value.clone()) };
@@ -188,7 +191,7 @@ impl<'db> Cx<'db> {
         };
         let Some(shape) = shape else {
             return match (value, wanted) {
-                // A function of numbers works on every element.
+                // A function of numbers applied to a register tensor works on every element.
                 (Value::Tensor(t), Some(wanted)) if t.is_register() && t.dtype == wanted => Ok(value.clone()),
                 (Value::Tensor(t), Some(wanted)) if t.is_register() => {
                     let message =
@@ -238,7 +241,7 @@ impl<'db> Cx<'db> {
         Ok(Value::Tensor(Tensor { mutable: *mutable, fresh: false, ..t.clone() }))
     }
 
-    /// A whole number for a parameter of a type, as [`Cx::number_as`] but reported at the argument.
+    /// Converts a whole number to the parameter's type, like [`Cx::number_as`], but reports errors at the argument.
     fn number_argument(&mut self, at: ExprId, value: &Value, wanted: DType, name: &str) -> Lower<Value> {
         let Some(Whole { value, dtype }) = value.whole() else { return Ok(value.clone()) };
         let fits = match (dtype, width(wanted)) {
@@ -264,7 +267,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// Reports at an argument of the call, which is in the frame below.
+    /// Reports an error at an argument of the call. The call is in the frame below the innermost one.
     fn arg_error<T>(&mut self, at: ExprId, code: &'static hx_base::Code, message: String) -> Lower<T> {
         let below = self.frames.len().checked_sub(2).and_then(|i| self.frames.get(i));
         let Some(caller) = below else { return Err(Reported(())) };

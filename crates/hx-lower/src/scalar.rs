@@ -1,4 +1,4 @@
-//! Numbers, truth values and names: what needs no tensor.
+//! Numbers, truth values and names: the expressions that need no tensor.
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
@@ -6,25 +6,27 @@ use hx_hir::{
     ArithOp, BinaryOp, Block, CmpOp, Expr as HirExpr, ExprId, ItemKey, Literal, LogicOp, Path, Resolution,
     UnaryOp,
 };
-use hx_index::{Atom, CmpOp as IndexCmp, Cond, Expr};
+use hx_index::{CmpOp as IndexCmp, Cond, Expr};
 
 use crate::cx::Cx;
 use crate::elementwise::{Operand, comparison, is_elementwise};
 use crate::error::{Lower, Reported};
 use crate::value::{ExprTuple, SymLayout, Value};
+use crate::whole::Whole;
 
 impl<'db> Cx<'db> {
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub(crate) fn eval(&mut self, id: ExprId) -> Lower<Value> {
         self.eval_named(id, None)
     }
 
-    /// The value of an expression that a `let` of this name takes.
+    /// Evaluates an expression whose value a `let` binds to the name `hint`.
     pub(crate) fn eval_named(&mut self, id: ExprId, hint: Option<&str>) -> Lower<Value> {
         self.step(id)?;
         let store = self.store();
         let flow = matches!(store[id], HirExpr::Block(_) | HirExpr::If { .. });
-        // Operands of an open expression are values already: nothing may be assigned to before it is done.
+        // While an expression is open, its earlier operands are already evaluated, so nothing inside may assign. Blocks and
+        // branches have no operands.
         self.frame_mut().operands += usize::from(!flow);
         let value = self.eval_inner(id, hint);
         self.frame_mut().operands -= usize::from(!flow);
@@ -47,7 +49,7 @@ impl<'db> Cx<'db> {
             HirExpr::Field { base, name } => self.field(id, *base, name)?,
             HirExpr::Index { base, args } => self.index(id, *base, args)?,
             HirExpr::Tuple(fields) => {
-                // Labels of a layout's modes are for readers.
+                // The labels of a layout's modes are for readers and have no effect.
                 Value::Tuple(fields.iter().map(|f| self.eval(f.value)).collect::<Lower<_>>()?)
             }
             HirExpr::Array(parts) => Value::Array(parts.iter().map(|p| self.eval(*p)).collect::<Lower<_>>()?),
@@ -69,10 +71,10 @@ impl<'db> Cx<'db> {
         })
     }
 
-    /// Runs the statements of a block; its value is that of its tail.
+    /// Runs the statements of a block and returns the value of its tail.
     pub(crate) fn block(&mut self, block: &'db Block, hint: Option<&str>) -> Lower<Value> {
         for &stmt in &block.stmts {
-            // Each statement fails alone, so that one run finds as much as it can.
+            // A failing statement does not stop the next one, so that one run finds as many errors as possible.
             self.failed |= self.stmt(stmt).is_err();
         }
         match block.tail {
@@ -125,7 +127,7 @@ impl<'db> Cx<'db> {
         })
     }
 
-    /// With one axis it is an integer, otherwise one integer for each axis.
+    /// Returns an integer for a grid of one axis, otherwise an array with one integer for each axis.
     fn block_idx(&self) -> Value {
         let axis = |i: usize| Value::Int(Expr::symbol(hx_index::Symbol::BlockIdx(i as u8)));
         if self.grid_rank == 1 { axis(0) } else { Value::Array((0..self.grid_rank).map(axis).collect()) }
@@ -172,7 +174,7 @@ impl<'db> Cx<'db> {
         self.plain(id, op, (lhs, a), (rhs, b))
     }
 
-    /// `a op b` on numbers.
+    /// Evaluates `a op b` on numbers.
     pub(crate) fn arithmetic(&mut self, id: ExprId, op: ArithOp, a: Operand, b: Operand) -> Lower<Value> {
         let op = BinaryOp::Arith(op);
         if is_elementwise(&a.1) || is_elementwise(&b.1) {
@@ -181,7 +183,7 @@ impl<'db> Cx<'db> {
         self.plain(id, op, a, b)
     }
 
-    /// An operator between values of compile time and integers.
+    /// Applies an operator to compile-time values and integers.
     fn plain(&mut self, id: ExprId, op: BinaryOp, (_, a): Operand, (rhs, b): Operand) -> Lower<Value> {
         match (op, &a, &b) {
             (BinaryOp::Compose, Value::Swizzle(swizzle), Value::Layout(layout))
@@ -215,7 +217,7 @@ impl<'db> Cx<'db> {
         self.fail(&codes::NO_SUCH_OPERATION, id, message)
     }
 
-    /// An operator between operands of which at least one is a tensor or a run-time number.
+    /// Applies an operator to operands, at least one of which is a tensor or a run-time number.
     pub(crate) fn elementwise(&mut self, id: ExprId, op: BinaryOp, a: Operand, b: Operand) -> Lower<Value> {
         let operator = match op {
             BinaryOp::Arith(ArithOp::Add) => Operator::Add,
@@ -239,7 +241,7 @@ impl<'db> Cx<'db> {
     fn logic(&mut self, id: ExprId, op: LogicOp, lhs: ExprId, rhs: ExprId) -> Lower<Value> {
         let a = self.eval(lhs)?;
         let mark = self.mark();
-        // As usual the right side is looked at only where it matters.
+        // The right side is evaluated only if the left side does not decide the result.
         match (op, &a) {
             (LogicOp::And, Value::Bool(Cond::False)) | (LogicOp::Or, Value::Bool(Cond::True)) => {
                 return Ok(a);
@@ -301,7 +303,7 @@ impl<'db> Cx<'db> {
         })
     }
 
-    /// `swizzle<bits, base, shift>`.
+    /// Evaluates `swizzle<bits, base, shift>`.
     fn swizzle(&mut self, id: ExprId) -> Lower<Value> {
         let store = self.store();
         let HirExpr::Path { generics, .. } = &store[id] else { return Ok(Value::Error) };
@@ -327,7 +329,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// `x ∘ y` of layouts whose integers are known.
+    /// Evaluates `x ∘ y` for layouts whose integers are known.
     fn compose(&mut self, id: ExprId, x: &SymLayout, y: &SymLayout) -> Lower<Value> {
         let (Some(outer), Some(inner)) = (x.to_layout(), y.to_layout()) else {
             return self.fail(
@@ -373,7 +375,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// The value of an expression that has to be an integer.
+    /// Evaluates an expression that must be an integer.
     pub(crate) fn int(&mut self, id: ExprId) -> Lower<Expr> {
         let value = self.eval(id)?;
         match self.as_integer(id, value)? {
@@ -384,19 +386,47 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// The bound of a range, a 64-bit integer: the sum that is written there does not wrap.
+    /// Evaluates the bound of a range, a 64-bit integer. A sum in a bound does not wrap, and its constants need not fit the
+    /// type of the other operands.
     fn bound(&mut self, id: ExprId) -> Lower<Expr> {
-        let value = self.int(id)?;
-        match (&self.store()[id], value.as_atom()) {
-            (
-                HirExpr::Binary { op: BinaryOp::Arith(ArithOp::Add | ArithOp::Sub), .. },
-                Some(Atom::Wrap(sum, _)),
-            ) => Ok(sum.simplify(&self.facts)),
-            _ => Ok(value),
-        }
+        Ok(self.sum(id)?.value)
     }
 
-    /// The value of an expression that has to be an integer known at compile time.
+    /// Evaluates a sum of whole numbers of one type as an unbounded integer.
+    fn sum(&mut self, id: ExprId) -> Lower<Whole> {
+        let (op, lhs, rhs) = match &self.store()[id] {
+            HirExpr::Binary { op: BinaryOp::Arith(op @ (ArithOp::Add | ArithOp::Sub)), lhs, rhs } => {
+                (*op, *lhs, *rhs)
+            }
+            _ => {
+                let value = self.eval(id)?;
+                if let Some(whole) = value.whole() {
+                    return Ok(whole);
+                }
+                return match self.as_integer(id, value)? {
+                    Value::Int(value) => Ok(Whole { value, dtype: None }),
+                    other => {
+                        let message = format!("found {}, wanted an integer", other.what());
+                        self.fail(&codes::TYPE_MISMATCH, id, message)
+                    }
+                };
+            }
+        };
+        let (a, b) = (self.sum(lhs)?, self.sum(rhs)?);
+        if let (Some(first), Some(second)) = (a.dtype, b.dtype)
+            && first != second
+        {
+            return self.mixed_numbers(rhs, second, lhs, first);
+        }
+        self.short(id, &a.value, &b.value)?;
+        let value = match op {
+            ArithOp::Sub => a.value - b.value,
+            _ => a.value + b.value,
+        };
+        Ok(Whole { value: value.simplify(&self.facts), dtype: a.dtype.or(b.dtype) })
+    }
+
+    /// Evaluates an expression that must be an integer known at compile time.
     pub(crate) fn const_int(&mut self, id: ExprId, what: &str) -> Lower<i64> {
         let value = self.int(id)?;
         match value.as_const() {
@@ -408,7 +438,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// The value of an expression that has to be a truth value.
+    /// Evaluates an expression that must be a truth value.
     pub(crate) fn cond(&mut self, id: ExprId) -> Lower<Cond> {
         match self.eval(id)? {
             Value::Bool(x) => Ok(x),
@@ -429,7 +459,7 @@ impl<'db> Cx<'db> {
         }
     }
 
-    /// The values of an array or tuple of integers; one integer stands for itself.
+    /// Evaluates an array or tuple of integers; a single integer counts as an array of one.
     pub(crate) fn ints(&mut self, id: ExprId) -> Lower<Vec<Expr>> {
         let parts = match self.eval(id)? {
             Value::Array(parts) | Value::Tuple(parts) => parts,
@@ -448,7 +478,8 @@ impl<'db> Cx<'db> {
         Ok(out)
     }
 
-    /// The integers of an array as [`Cx::ints`], and the expression of each where the array is written out.
+    /// Returns the expression of each integer that [`Cx::ints`] returns, if `id` is written as an array or tuple; otherwise an
+    /// empty list.
     pub(crate) fn element_exprs(&self, id: ExprId) -> Vec<ExprId> {
         match &self.store()[id] {
             HirExpr::Array(parts) => parts.clone(),
@@ -480,7 +511,7 @@ fn checked(op: ArithOp, x: i64, y: i64) -> Option<i64> {
     }
 }
 
-/// A number as a float: integers adapt.
+/// Converts a float or a known integer to a float.
 fn as_float(value: &Value) -> Option<f64> {
     match value {
         Value::Float(x) => Some(*x),

@@ -1,21 +1,24 @@
-//! A database for the tests of this crate, and the drawing of diagnostics as carets.
+//! A database for the tests of this crate, and the drawing of diagnostics with carets.
 
+use hx_base::testing::EventLog;
 use hx_base::{Diagnostic, SourceFile, Workspace};
 
 #[salsa::db]
 #[derive(Clone)]
 pub(crate) struct TestDb {
     storage: salsa::Storage<Self>,
+    pub log: EventLog,
 }
 
 impl TestDb {
     pub(crate) fn new() -> TestDb {
-        let db = TestDb { storage: salsa::Storage::new(None) };
+        let log = EventLog::default();
+        let db = TestDb { storage: salsa::Storage::new(Some(log.callback())), log };
         Workspace::new(&db, Vec::new());
         db
     }
 
-    /// A database of one file, `a.hx`.
+    /// Makes a database of one file, `a.hx`.
     pub(crate) fn with_file(text: &str) -> (TestDb, SourceFile) {
         let mut db = TestDb::new();
         let file = db.add("a.hx", text);
@@ -46,7 +49,7 @@ impl hx_base::Db for TestDb {
 #[salsa::db]
 impl hx_hir::Db for TestDb {}
 
-/// The diagnostics below the lines that they are about: `^^^` for the primary place, `---` for others.
+/// Draws each diagnostic below the line that it is about: `^^^` marks the primary place, `---` the others.
 pub(crate) fn draw(db: &TestDb, diagnostics: &[Diagnostic]) -> String {
     let mut out = String::new();
     for d in diagnostics {

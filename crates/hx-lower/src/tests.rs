@@ -5,6 +5,7 @@ mod debug;
 mod errors;
 mod moves;
 mod programs;
+mod ranges;
 
 use hx_base::Diagnostic;
 use hx_hir::{Sound, file_items, reached_errors};
@@ -27,7 +28,8 @@ fn check_instance(text: &str, args: &[(&str, CtValue)], facts: &LaunchFacts, exp
         assert!(syntax.is_empty(), "{}", draw(&db, &syntax));
         let Some(kernel) = file_items(&db, file).kernels().last() else { break };
         let Some(sound) = Sound::of(&db, kernel) else {
-            // What is refused before is shown first. Without these lines, the others show what lowering says.
+            // The items that lowering refuses have diagnostics of their own, which are shown first. The loop then blanks their
+            // lines, so that the rest of the text reaches lowering.
             let found = reached_errors(&db, kernel.into());
             actual += &draw(&db, found);
             text = without_lines(&text, found.iter().map(|found| found.primary.range));
@@ -46,7 +48,7 @@ fn check_instance(text: &str, args: &[(&str, CtValue)], facts: &LaunchFacts, exp
     expect.assert_eq(&actual);
 }
 
-/// The text with empty lines in the place of those in which the ranges begin.
+/// Returns the text with each line blanked in which one of the ranges begins.
 fn without_lines(text: &str, ranges: impl Iterator<Item = hx_base::TextRange>) -> String {
     let starts: Vec<usize> = ranges.map(|range| usize::from(range.start())).collect();
     let (mut out, mut at) = (String::new(), 0);
@@ -61,7 +63,7 @@ fn without_lines(text: &str, ranges: impl Iterator<Item = hx_base::TextRange>) -
     out
 }
 
-/// Whether the last kernel of the text has a tile program with its default arguments.
+/// Reports whether the last kernel of the text has a tile program with its default arguments.
 fn lowered(text: &str) -> bool {
     let (db, file) = TestDb::with_file(text);
     let kernel = file_items(&db, file).kernels().last().expect("the text has a kernel");

@@ -1,11 +1,13 @@
-//! Whole numbers of the block.
+//! Whole numbers that are the same for all threads of a block.
 //!
-//! Dimensions, block indices, loop counters and literals are 64-bit integers without a type of their own. A parameter, a number read
-//! from a tensor, a `cast` and an annotated `let` have an element type, and arithmetic between them wraps as that of its tensors does.
-//! Such a number is an expression of integers all the same: where a result may leave the range of its type, the expression says
-//! that it wraps ([`hx_index::Atom::Wrap`]), so that nothing is proven of it as of an unbounded integer.
+//! Dimensions, block indices, loop counters and literals are 64-bit integers without an element type. A parameter, a number
+//! read from a tensor, a `cast` and an annotated `let` have an element type, and arithmetic on them wraps like that of tensors
+//! of this type.
 //!
-//! Numbers of type `u64` do not fit the expressions, and stay elementwise values.
+//! A typed number is still an expression of integers. If a result may leave the range of its type, the expression says that it
+//! wraps ([`hx_index::Atom::Wrap`]), so that no proof treats it as an unbounded integer.
+//!
+//! Numbers of type `u64` do not fit these expressions and stay elementwise values.
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
@@ -17,11 +19,11 @@ use crate::cx::Cx;
 use crate::error::Lower;
 use crate::value::Value;
 
-/// A whole number of the block.
+/// A whole number that is the same for all threads of a block.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Whole {
     pub(crate) value: Expr,
-    /// Nothing for a dimension, a counter or a literal.
+    /// The element type; `None` for a dimension, a counter or a literal.
     pub(crate) dtype: Option<DType>,
 }
 
@@ -39,7 +41,7 @@ impl Whole {
 }
 
 impl Value {
-    /// The whole number, if the value is one that expressions of integers can hold.
+    /// Returns the whole number, if the value is one that integer expressions can hold.
     pub(crate) fn whole(&self) -> Option<Whole> {
         match self {
             Value::Int(value) => Some(Whole { value: value.clone(), dtype: None }),
@@ -54,19 +56,19 @@ impl Value {
         }
     }
 
-    /// The value with a typed whole number as the integer that it is.
+    /// Replaces a typed whole number by an integer without a type; returns any other value unchanged.
     pub(crate) fn widened(self) -> Value {
         self.whole().map_or(self, |whole| Value::Int(whole.value))
     }
 }
 
-/// How expressions of integers hold numbers of a type; nothing for `u64` and for what is no integer.
+/// Returns the width at which integer expressions hold numbers of a type; `None` for `u64` and for types that are no integers.
 pub(crate) fn width(dtype: DType) -> Option<Width> {
     (dtype.is_int() && dtype != DType::U64)
         .then(|| Width { bits: dtype.bits(), signed: dtype.is_signed_int() })
 }
 
-/// States the range of a symbol of that type.
+/// States the range of a symbol of this type.
 pub(crate) fn state_range(facts: &mut Facts, symbol: hx_index::Symbol, dtype: DType) {
     if let Some(width) = width(dtype).filter(|width| width.bits < 64) {
         let (low, high) = width.range();
@@ -76,8 +78,8 @@ pub(crate) fn state_range(facts: &mut Facts, symbol: hx_index::Symbol, dtype: DT
 }
 
 impl Cx<'_> {
-    /// Applies an operator to whole numbers of which at least one has a type; nothing if another operand is none, or the operator is
-    /// left to elementwise expressions.
+    /// Applies an operator to whole numbers, at least one of which has a type. Returns `None` if an operand is no whole number,
+    /// or if elementwise expressions handle the operator.
     pub(crate) fn whole_apply(
         &mut self,
         id: ExprId,
@@ -115,8 +117,8 @@ impl Cx<'_> {
         Ok(Some(Whole { value, dtype }.into_value()))
     }
 
-    /// The type in which whole numbers meet: that of those that have one, to which constants adapt. A dimension or counter makes it a
-    /// 64-bit integer, which loses nothing.
+    /// Returns the common type of whole numbers: that of the typed ones, to which constants adapt. If a dimension or counter is
+    /// among them, the result is a 64-bit integer without a type, which loses nothing.
     pub(crate) fn common_type(&mut self, at: &[ExprId], wholes: &[Whole]) -> Lower<Option<DType>> {
         let first = wholes.iter().zip(at).find_map(|(w, at)| Some((w.dtype?, *at)));
         let Some((dtype, first)) = first else { return Ok(None) };
@@ -133,7 +135,13 @@ impl Cx<'_> {
         Ok(common)
     }
 
-    fn mixed_numbers<T>(&mut self, at: ExprId, found: DType, other: ExprId, wanted: DType) -> Lower<T> {
+    pub(crate) fn mixed_numbers<T>(
+        &mut self,
+        at: ExprId,
+        found: DType,
+        other: ExprId,
+        wanted: DType,
+    ) -> Lower<T> {
         let message = format!("found a number of type `{found}`, wanted `{wanted}`");
         let error = self
             .error(&codes::DTYPE_MISMATCH, at, message)
@@ -156,7 +164,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The result as an unbounded integer.
+    /// Returns the result as an unbounded integer.
     fn exact(&self, operator: Operator, a: &Expr, b: &Expr) -> Expr {
         let facts = &self.facts;
         match operator {
@@ -172,7 +180,7 @@ impl Cx<'_> {
         }
     }
 
-    /// The result in the range of the type.
+    /// Returns the result in the range of the type.
     fn wrapping(&self, operator: Operator, a: &Expr, b: &Expr, width: Width) -> Expr {
         if let (Some(x), Some(y)) = (a.as_const(), b.as_const()) {
             return Expr::constant(width.wrap(match operator {
@@ -188,9 +196,9 @@ impl Cx<'_> {
             }));
         }
         match operator {
-            // Both are one of the operands, or between 0 and one of them.
+            // The result is one of the operands, or lies between 0 and one of them, so it cannot wrap.
             Operator::Min | Operator::Max | Operator::Rem => self.exact(operator, a, b),
-            // Only the quotient of the least number by -1 leaves the range.
+            // Division leaves the range only for the least number divided by -1.
             Operator::Div => {
                 let ((least, _), (low, high)) = (self.facts.range(a), self.facts.range(b));
                 let stays = !width.signed
@@ -205,7 +213,8 @@ impl Cx<'_> {
                 a.maximum(&negative, &self.facts)
             }
             _ => {
-                // Coefficients of canonical sums do not wrap: large ones stay inside of their operand.
+                // Canonical sums do not wrap their coefficients. An operand with a large coefficient or constant stays a
+                // separate atom, so that it is not merged into the sum.
                 let [a, b] = [a, b].map(|x| {
                     let large = x.terms().any(|(m, c)| !m.is_empty() && c.unsigned_abs() >= 1 << 30);
                     let apart =
@@ -217,7 +226,7 @@ impl Cx<'_> {
         }
     }
 
-    /// `cast(x, T)` of a whole number.
+    /// Lowers `cast(x, T)` of a whole number.
     pub(crate) fn cast_whole(&self, whole: Whole, to: DType) -> Value {
         match width(to) {
             Some(width) => Whole::typed(whole.value.wrap(width, &self.facts), to).into_value(),
@@ -229,8 +238,8 @@ impl Cx<'_> {
         }
     }
 
-    /// A number where an integer of that type is written for it: a constant has to fit, and an integer of 64 bits that provably does
-    /// needs no `cast`.
+    /// Converts a number where an integer of type `dtype` is expected. A constant must fit the type. A 64-bit integer that
+    /// provably fits needs no `cast`.
     pub(crate) fn number_as(&mut self, at: ExprId, value: Value, dtype: DType) -> Lower<Value> {
         if !dtype.is_int() {
             return Ok(value);
@@ -267,7 +276,7 @@ impl Cx<'_> {
         }
     }
 
-    /// As [`Cx::number_as`], for the type that is written there, if it is one of numbers.
+    /// Converts like [`Cx::number_as`] if the written type `ty` is a number type.
     pub(crate) fn number_of_type(&mut self, at: ExprId, value: Value, ty: TypeRefId) -> Lower<Value> {
         if matches!(&self.store()[ty], hx_hir::TypeRef::Named { shape: None, .. })
             && let Some(dtype) = self.element_type(ty)
@@ -277,7 +286,7 @@ impl Cx<'_> {
         Ok(value)
     }
 
-    /// A whole number of any type as an integer that expressions can mention; anything else stays what it is.
+    /// Converts a whole number of any type to an integer that expressions can mention; returns any other value unchanged.
     pub(crate) fn as_integer(&mut self, at: ExprId, value: Value) -> Lower<Value> {
         match value.widened() {
             Value::Scalar(scalar) if width(scalar.dtype()).is_some() => {

@@ -1,10 +1,10 @@
-//! The device of an evaluation: a machine that is waited for only when the first kernel is launched.
+//! The device of an evaluation. It waits for the machine only at the first launch of a kernel.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use hx_base::interrupt::Until;
 use hx_compile::Db;
 use hx_driver::{Launcher, Machine};
 use hx_hir::Name;
@@ -14,45 +14,43 @@ use hx_host::{HostError, HostResult};
 
 use crate::machines::Machines;
 
-/// How long one launch took on this side, compiling and copies included.
+/// The host time of one launch, including compilation and copies.
 #[derive(Clone, Debug)]
 pub(crate) struct Launched {
     pub kernel: Name,
     pub time: Duration,
 }
 
-/// Opens the machine at the first launch.
+/// A device that opens the machine at the first launch.
 pub(crate) struct LateDevice<'a> {
     db: &'a dyn Db,
     machines: &'a Machines,
     machine: &'a OnceCell<Arc<Machine>>,
-    deadline: Option<Instant>,
-    stop: &'a AtomicBool,
+    until: Until<'a>,
     launcher: Option<Launcher<'a>>,
     pub launches: Vec<Launched>,
 }
 
 impl<'a> LateDevice<'a> {
-    /// `machine` holds the machine as long as it is in use.
+    /// `machine` keeps the machine alive while it is in use.
     pub(crate) fn new(
         db: &'a dyn Db,
         machines: &'a Machines,
         machine: &'a OnceCell<Arc<Machine>>,
-        deadline: Option<Instant>,
-        stop: &'a AtomicBool,
+        until: Until<'a>,
     ) -> LateDevice<'a> {
-        LateDevice { db, machines, machine, deadline, stop, launcher: None, launches: Vec::new() }
+        LateDevice { db, machines, machine, until, launcher: None, launches: Vec::new() }
     }
 
     fn launcher(&mut self) -> Result<&mut Launcher<'a>, LaunchError> {
         if self.launcher.is_none() {
-            let gave_up =
-                || self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|at| Instant::now() >= at);
-            let opened =
-                self.machines.wait(&gave_up).ok_or_else(|| LaunchError::call(HostError::stopped()))?;
+            let opened = self
+                .machines
+                .wait(&|| self.until.is_reached())
+                .ok_or_else(|| LaunchError::call(HostError::stopped()))?;
             let opened = opened.map_err(|error| LaunchError::call(error.0))?;
             let machine: &'a Machine = self.machine.get_or_init(|| opened);
-            self.launcher = Some(Launcher::new(self.db, machine, self.deadline, self.stop));
+            self.launcher = Some(Launcher::new(self.db, machine, self.until));
         }
         self.launcher.as_mut().ok_or_else(|| LaunchError::call(HostError::stopped()))
     }

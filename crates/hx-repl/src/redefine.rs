@@ -1,8 +1,8 @@
-//! What becomes of definitions when one that they use is defined anew.
+//! Updates definitions after a definition that they use is replaced.
 //!
-//! A new definition shadows the old one, and what was accepted before keeps the meaning it had. People who mend a function
-//! mean the kernels that call it, too. So those, and only those, are entered again behind the new definition, as a cell of
-//! their own. Everything else stays as it is, compiled.
+//! A new definition shadows the old one, and accepted code keeps the old meaning. But a person who fixes a function expects the
+//! kernels that call it to use the fix. So the definitions that depend on it, and no others, are entered again after the new
+//! definition, in a separate cell. All other definitions stay compiled.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::screen::Screen;
 use crate::session::{self, Session};
 
 impl Session {
-    /// Enters what depends on a definition that the cell has replaced once more.
+    /// Enters the dependents of definitions that the cell has replaced once more.
     pub(crate) fn carry_along(&mut self, cell: SourceFile, before: Option<Scope>, screen: &mut Screen<'_>) {
         let db = &self.db;
         let redefined: Vec<Name> = file_items(db, cell).named().map(|item| item.name(db).clone()).collect();
@@ -32,7 +32,8 @@ impl Session {
         let path = format!("cell {}", self.cells + 1);
         let file = SourceFile::cell(db, path, text.join("\n\n"), self.scope);
         let machines = self.machines.clone();
-        let checked = self.work(screen, move |db, _| session::check(db, file, &machines));
+        let deadline = self.deadline();
+        let checked = self.work(screen, deadline, move |db, _| session::check(db, file, &machines));
         let (uses, keeps) = if names.len() == 1 { ("uses", "keeps") } else { ("use", "keep") };
         match checked {
             Ok(Ok(_)) => {
@@ -54,7 +55,7 @@ impl Session {
     }
 }
 
-/// `` `k` `` or `test "t"`.
+/// Formats `` `k` `` or `test "t"`.
 fn called(key: &ItemKey) -> String {
     match key.kind {
         ItemKind::Test | ItemKind::Bench => format!("{} {:?}", key.kind.word(), key.name),
@@ -68,8 +69,8 @@ fn text_of<'db>(db: &'db dyn Db, key: &ItemKey) -> Option<&'db str> {
     Some(key.file.text(db).get(std::ops::Range::<usize>::from(range))?.trim())
 }
 
-/// The definitions of earlier cells that are still seen and lead to an old meaning of one of the names, directly or through
-/// others, in their order. Files that were loaded know nothing of cells.
+/// Returns the visible definitions of earlier cells that depend on an old meaning of one of the names, directly or indirectly, in
+/// order. Loaded files cannot depend on cells.
 fn dependents(db: &dyn Db, before: Option<Scope>, cell: SourceFile, redefined: &[Name]) -> Vec<ItemKey> {
     let scratch = SourceFile::cell(db, "entry", "", before);
     let meaning = |name: &Name| match resolve_path(db, scratch, &Path::from_name(name.clone())) {
@@ -99,10 +100,10 @@ fn dependents(db: &dyn Db, before: Option<Scope>, cell: SourceFile, redefined: &
     found.into_iter().map(|at| seen[at].key(db)).collect()
 }
 
-/// The definitions of cells before that no later one hides, oldest first.
+/// Returns the definitions of earlier cells that no later one shadows, oldest first.
 fn seen_items<'db>(db: &'db dyn Db, before: Option<Scope>, cell: SourceFile) -> Vec<Item<'db>> {
     let identity = |item: &Item<'db>| {
-        // Constants, functions and kernels share their names.
+        // Constants, functions and kernels share one namespace.
         let kind = match item.kind() {
             ItemKind::Const | ItemKind::Function | ItemKind::Kernel => ItemKind::Kernel,
             other => other,
@@ -125,7 +126,7 @@ fn seen_items<'db>(db: &'db dyn Db, before: Option<Scope>, cell: SourceFile) -> 
     out
 }
 
-/// The items that the names of an item mean.
+/// Returns the items that an item's names refer to.
 fn used_items<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<ItemKey> {
     let of = |names: &Names| {
         let all = names.exprs.values().chain(names.types.values());

@@ -1,7 +1,7 @@
-//! A session: the cells that were accepted, the values that they left, and the machine.
+//! A session: the accepted cells, the values of their bindings, and the machine.
 //!
-//! An accepted cell is a file of the database that never changes; the next one sees its names through a chain of scopes. A
-//! cell that is refused or fails leaves no trace but its message.
+//! An accepted cell is a file of the database that never changes; the next cell sees its names through a chain of scopes. A
+//! refused or failed cell has no effect except its message.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use hx_base::interrupt::Until;
 use hx_base::{Diagnostic, Scope, SourceFile, codes};
 use hx_driver::Setup;
 use hx_hir::{Item, Name, Path, PathTarget, Sound, file_items, reached_errors, resolve_path};
 use hx_host::Value;
 use hx_host::device::LaunchReport;
-use hx_host::eval::{Environment, Options, Session as Evaluation, Surroundings};
+use hx_host::eval::{Environment, EvalError, Options, Session as Evaluation, Surroundings};
 use hx_workspace::Database;
 
 use crate::commands;
@@ -24,31 +25,31 @@ use crate::screen::Screen;
 use crate::show;
 use crate::work::{self, Inside, NoResult, Said};
 
-/// What a session is started with.
+/// The configuration of a session.
 #[derive(Debug)]
 pub struct Config {
     pub setup: Setup,
-    /// How long one entry may take.
+    /// Time limit of one entry.
     pub timeout: Option<Duration>,
-    /// What random functions start from where a call names no seed.
+    /// The seed of random functions, for calls that name none.
     pub seed: u64,
-    /// Becomes true at Ctrl-C; whoever reads entries sets it back.
+    /// Set by Ctrl-C. The reader of entries resets it.
     pub interrupt: &'static AtomicBool,
-    /// Writes a report about the last panic, and tells where it is.
+    /// Writes a report about the last panic, and returns lines that name its place.
     pub report_bug: fn() -> Vec<String>,
 }
 
-/// What became of an entry. A worse one is greater.
+/// The result of an entry, ordered from good to bad.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Outcome {
     Good,
-    /// The environment lacks what was required.
+    /// The environment lacks something that the entry needs.
     Environment,
-    /// The entry is bad.
+    /// The entry has an error.
     Failed,
-    /// It was stopped by Ctrl-C.
+    /// Ctrl-C stopped the entry.
     Interrupted,
-    /// The session is over.
+    /// The session ends.
     Quit,
 }
 
@@ -56,45 +57,45 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Session {
     pub(crate) db: Database,
-    /// What the next cell sees.
+    /// The names that the next cell sees.
     pub(crate) scope: Option<Scope>,
     pub(crate) environment: Environment,
     pub(crate) machines: Machines,
     pub(crate) config: Config,
-    /// Cells that were accepted so far, for their names.
+    /// Number of accepted cells; it numbers the next cell.
     pub(crate) cells: usize,
-    /// The same in order, for `:save`.
+    /// The accepted texts in order, for `:save`.
     pub(crate) texts: Vec<SourceFile>,
-    /// Those of them that left a value, which `_` then meant.
+    /// The cells that left a value, which `_` then referred to.
     pub(crate) left_values: BTreeSet<SourceFile>,
-    /// Files that were loaded, for `:reload`.
+    /// Loaded files, for `:reload`.
     pub(crate) loaded: Vec<String>,
-    /// The machine that was told last.
+    /// The machine that was announced last.
     pub(crate) announced: Option<String>,
-    /// The entry that is being typed, and after which cells it stands.
+    /// The entry that is being typed, as a cell with the scope before it.
     typing: Option<(Option<Scope>, SourceFile)>,
-    /// Work that was left behind and may still hold a handle of the database.
+    /// Abandoned work, which may still hold a handle of the database.
     left_behind: Vec<Weak<()>>,
 }
 
-/// What evaluating a cell came to.
+/// The result of the evaluation of a cell.
 enum Ran {
-    /// The text is wrong.
+    /// The text has errors, so nothing ran.
     Refused(Vec<Diagnostic>),
-    /// It ended early.
-    Failed(Vec<Diagnostic>),
+    /// The cell ended early. The places of the error are resolved later, so that this does not count towards the time limit.
+    Failed(EvalError),
     Done(Box<Evaluated>),
 }
 
 struct Evaluated {
     warnings: Vec<Diagnostic>,
-    /// Nothing for a cell without statements.
+    /// `None` for a cell without statements.
     value: Option<Value>,
     environment: Environment,
     times: Times,
 }
 
-/// How long the parts of an evaluation took.
+/// The times of the parts of an evaluation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Times {
     pub check: Duration,
@@ -102,7 +103,7 @@ pub(crate) struct Times {
     pub launches: Vec<Launched>,
 }
 
-/// Everything that an evaluation needs besides the database; it moves to the thread of the evaluation.
+/// The inputs of an evaluation besides the database. They move to the evaluation's thread.
 struct Job {
     file: SourceFile,
     environment: Environment,
@@ -113,7 +114,7 @@ struct Job {
 }
 
 impl Session {
-    /// A session over a database, which may hold files already.
+    /// Makes a session over a database, which may already hold files.
     pub fn new(db: Database, config: Config) -> Session {
         let machines = Machines::open(config.setup.clone());
         let environment = Environment::default();
@@ -134,7 +135,7 @@ impl Session {
         }
     }
 
-    /// Takes one entry: a cell, a `:command`, or `?name`.
+    /// Runs an entry: a cell, a `:command`, or `?name`.
     pub fn enter(&mut self, text: &str, screen: &mut Screen<'_>) -> Outcome {
         let entry = text.trim();
         match (entry.strip_prefix(':'), entry.strip_prefix('?')) {
@@ -144,7 +145,7 @@ impl Session {
         }
     }
 
-    /// Evaluates a cell and accepts it, if nothing is wrong with it. Gives how long it took.
+    /// Evaluates a cell, and accepts it if it has no errors. Returns its times.
     pub(crate) fn cell(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<Times, Outcome> {
         let path = format!("cell {}", self.cells + 1);
         let file = SourceFile::cell(&self.db, path, text.trim_end(), self.scope);
@@ -165,7 +166,7 @@ impl Session {
         Ok(done.times)
     }
 
-    /// The value of an expression, which leaves nothing behind.
+    /// Returns the value of an expression, without any lasting effect.
     pub(crate) fn value_of(&mut self, text: &str, screen: &mut Screen<'_>) -> Result<Value, Outcome> {
         let file = SourceFile::cell(&self.db, "entry", text.trim(), self.scope);
         let checkpoint = self.environment.checkpoint();
@@ -184,7 +185,7 @@ impl Session {
         self.texts.push(file);
     }
 
-    /// Runs a cell on a thread of its own. Where it fails, everything is as it was, and what is wrong has been told.
+    /// Runs a cell on its own thread. If it fails, reports why and restores the state before it.
     fn evaluate(&mut self, file: SourceFile, screen: &mut Screen<'_>) -> Result<Box<Evaluated>, Outcome> {
         let checkpoint = self.environment.checkpoint();
         let job = Job {
@@ -195,18 +196,19 @@ impl Session {
             deadline: self.deadline(),
             announced: self.announced.clone(),
         };
-        let outcome = match self.work(screen, move |db, inside| evaluate(db, inside, job)) {
+        let outcome = match self.work(screen, job.deadline, move |db, inside| evaluate(db, inside, job)) {
             Ok(Ran::Done(done)) => return Ok(done),
             Ok(Ran::Refused(found)) => {
                 screen.diagnostics(&self.db, &found);
                 return Err(outcome_of(&found));
             }
-            // Whoever pressed Ctrl-C knows why it stopped.
+            // After Ctrl-C the user knows why the cell stopped: do not report its errors.
             Ok(Ran::Failed(_)) if self.config.interrupt.load(Ordering::Relaxed) => {
                 screen.interrupted();
                 Outcome::Interrupted
             }
-            Ok(Ran::Failed(found)) => {
+            Ok(Ran::Failed(error)) => {
+                let found = error.diagnostics(&self.db);
                 screen.diagnostics(&self.db, &found);
                 outcome_of(&found)
             }
@@ -217,17 +219,17 @@ impl Session {
         Err(outcome)
     }
 
-    /// What is given to an evaluation that begins now.
+    /// Returns the options of an evaluation that begins now.
     pub(crate) fn options(&self) -> Options {
         Options { seed: self.config.seed, ..Options::default() }
     }
 
-    /// When an evaluation that begins now has to be over.
+    /// Returns the deadline of an evaluation that begins now.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.config.timeout.map(|limit| Instant::now() + limit)
     }
 
-    /// The setup with the target of the machine at hand: what is shown is what runs.
+    /// Returns the setup with the target of the open machine, so that the shown code is the code that runs.
     pub(crate) fn setup(&self) -> Setup {
         let mut setup = self.machines.setup().clone();
         if let Some(Ok(machine)) = self.machines.known() {
@@ -236,22 +238,23 @@ impl Session {
         setup
     }
 
-    /// What a path means to the next cell.
+    /// Returns the meaning of a path for the next cell.
     pub(crate) fn lookup(&self, path: &str) -> Option<PathTarget<'_>> {
         let segments = path.split("::").map(|word| Name::new(word.trim())).collect();
         resolve_path(&self.db, self.scratch(), &Path { segments })
     }
 
-    /// An empty cell after all others, for what is asked in passing.
+    /// Returns an empty cell after all others, as a scope for queries.
     pub(crate) fn scratch(&self) -> SourceFile {
         SourceFile::cell(&self.db, "entry", "", self.scope)
     }
 
-    /// The text that is being typed as a cell after all others.
+    /// Returns a cell after all others with the text that is being typed.
     pub(crate) fn typed(&mut self, text: &str) -> SourceFile {
         self.left_behind.retain(|work| work.strong_count() > 0);
         let known = self.typing.filter(|(scope, _)| *scope == self.scope).map(|(_, file)| file);
-        // A text is replaced only where nobody else has a handle: whoever types does not wait.
+        // Replace the text only if no abandoned work has a handle of the database: otherwise the write, and the typing user,
+        // would wait.
         let file = match known.filter(|_| self.left_behind.is_empty()) {
             Some(file) => {
                 if file.text(&self.db) != text {
@@ -265,15 +268,22 @@ impl Session {
         file
     }
 
-    /// The files of the session, cells and loaded ones, newest first.
+    /// Reports whether abandoned work still runs.
+    #[cfg(test)]
+    pub(crate) fn is_anything_left(&self) -> bool {
+        self.left_behind.iter().any(|work| work.strong_count() > 0)
+    }
+
+    /// Returns the files of the session (cells and loaded files), newest first.
     pub(crate) fn files(&self) -> Vec<SourceFile> {
         Scope::files(&self.db, self.scope).collect()
     }
 
-    /// Runs work that may be given up; why there is no result is told.
+    /// Runs work that the user can abandon, and that is abandoned after its deadline. If it has no result, reports why.
     pub(crate) fn work<T: Send + 'static>(
         &mut self,
         screen: &mut Screen<'_>,
+        deadline: Option<Instant>,
         work: impl FnOnce(&Database, &Inside) -> T + Send + 'static,
     ) -> Result<T, Outcome> {
         let interrupt = self.config.interrupt;
@@ -289,11 +299,16 @@ impl Session {
         };
         let running = Arc::new(());
         self.left_behind.push(Arc::downgrade(&running));
-        match work::run(db, interrupt, running, &mut heard, work) {
+        match work::run(db, interrupt, deadline, running, &mut heard, work) {
             Ok(result) => Ok(result),
             Err(NoResult::Interrupted) => {
                 screen.interrupted();
                 Err(Outcome::Interrupted)
+            }
+            Err(NoResult::OutOfTime) => {
+                let help = ["`:set timeout SECONDS` changes the limit".to_owned()];
+                screen.report(&codes::TIME_LIMIT, "the entry did not end within the time limit", &[], &help);
+                Err(Outcome::Failed)
             }
             Err(NoResult::Panicked(reason)) => {
                 let mut notes = vec![reason];
@@ -305,7 +320,7 @@ impl Session {
         }
     }
 
-    /// After something went wrong: a worker that died with it is started again.
+    /// Restarts a worker that died during failed work.
     pub(crate) fn revive(&mut self, screen: &mut Screen<'_>) {
         if let Some(Ok(machine)) = self.machines.known()
             && machine.lost_its_worker()
@@ -316,7 +331,7 @@ impl Session {
     }
 }
 
-/// Nothing but the machine is at fault, or the entry is.
+/// Returns `Environment` if every error is the machine's, otherwise `Failed`.
 pub(crate) fn outcome_of(found: &[Diagnostic]) -> Outcome {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
     if errors.peek().is_some() && errors.all(|d| hx_driver::is_environmental(d.code)) {
@@ -343,8 +358,9 @@ fn evaluate(db: &Database, inside: &Inside, job: Job) -> Ran {
     };
     let machine = OnceCell::new();
     let start = Instant::now();
-    let mut device = LateDevice::new(db, &job.machines, &machine, job.deadline, &inside.stop);
-    let mut live = Live { inside, deadline: job.deadline, announced: job.announced, machines: &job.machines };
+    let until = Until { stop: &inside.stop, deadline: job.deadline };
+    let mut device = LateDevice::new(db, &job.machines, &machine, until);
+    let mut live = Live { inside, announced: job.announced, machines: &job.machines };
     let mut evaluation = Evaluation::new(db, &mut device, &mut live, job.options);
     match evaluation.run_cell(sound, &mut environment) {
         Ok(value) => {
@@ -352,11 +368,11 @@ fn evaluate(db: &Database, inside: &Inside, job: Job) -> Ran {
             times.launches = device.launches;
             Ran::Done(Box::new(Evaluated { warnings: found, value: Some(value), environment, times }))
         }
-        Err(error) => Ran::Failed(error.diagnostics(db)),
+        Err(error) => Ran::Failed(error),
     }
 }
 
-/// What is wrong with a cell: errors keep it from being accepted, warnings do not.
+/// Returns the warnings of a cell, or its errors, which keep it from being accepted.
 pub(crate) fn check(
     db: &Database,
     file: SourceFile,
@@ -364,7 +380,7 @@ pub(crate) fn check(
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let syntax = hx_base::syntax_diagnostics(db, file);
     if syntax.iter().any(Diagnostic::is_error) {
-        // What a broken text seems to mean only hides what is wrong with it.
+        // Report only syntax errors: errors of names and types in such a text would mislead.
         return Err(syntax.clone());
     }
     let arch = match machines.known() {
@@ -378,10 +394,9 @@ pub(crate) fn check(
     if found.iter().any(Diagnostic::is_error) { Err(found) } else { Ok(found) }
 }
 
-/// What a program prints, as it prints it.
+/// Forwards the prints of a program while it runs.
 pub(crate) struct Live<'a> {
     pub inside: &'a Inside,
-    pub deadline: Option<Instant>,
     pub announced: Option<String>,
     pub machines: &'a Machines,
 }
@@ -403,9 +418,5 @@ impl Surroundings for Live<'_> {
 
     fn unjudged(&mut self, reason: &str) {
         self.inside.say(Said::Remark(format!("an assertion was skipped: {reason}")));
-    }
-
-    fn stopped(&self) -> bool {
-        self.inside.stopped() || self.deadline.is_some_and(|at| Instant::now() >= at)
     }
 }

@@ -1,7 +1,8 @@
-//! Sessions from the inside: what an entry makes the compiler do.
+//! White-box tests of sessions: the compiler queries that an entry runs.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 use hx_base::testing::{EventLog, MemorySystem};
@@ -16,7 +17,7 @@ use crate::{Config, Outcome, Screen, Session, Style};
 
 static INTERRUPT: AtomicBool = AtomicBool::new(false);
 
-/// A session on the simulator, and the log of its queries.
+/// A session on the simulator, with the log of its queries.
 struct Logged {
     session: Session,
     log: EventLog,
@@ -24,6 +25,10 @@ struct Logged {
 
 impl Logged {
     fn new() -> Logged {
+        Logged::with(None, &INTERRUPT)
+    }
+
+    fn with(timeout: Option<Duration>, interrupt: &'static AtomicBool) -> Logged {
         let log = EventLog::default();
         let system = Arc::new(MemorySystem::new(Vec::<(&str, &str)>::new()));
         let db = Database::with_events(system, Some(log.callback()));
@@ -34,21 +39,26 @@ impl Logged {
             search: SearchEnv::default(),
             cache: None,
         };
-        let config = Config { setup, timeout: None, seed: 0, interrupt: &INTERRUPT, report_bug: Vec::new };
+        let config = Config { setup, timeout, seed: 0, interrupt, report_bug: Vec::new };
         Logged { session: Session::new(db, config), log }
     }
 
-    /// What an entry shows.
+    /// Enters an entry and returns its output.
     fn enter(&mut self, text: &str) -> String {
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        let mut screen = Screen::new(&mut out, &mut err, Style::default());
-        let outcome = self.session.enter(text, &mut screen);
-        let said = String::from_utf8([err, out].concat()).expect("text");
+        let (outcome, said) = self.ended(text);
         assert_eq!(outcome, Outcome::Good, "{text}\n{said}");
         said
     }
 
-    /// How often the stages of a kernel ran since the last call.
+    /// Enters an entry, and returns its outcome and output.
+    fn ended(&mut self, text: &str) -> (Outcome, String) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut screen = Screen::new(&mut out, &mut err, Style::default());
+        let outcome = self.session.enter(text, &mut screen);
+        (outcome, String::from_utf8([err, out].concat()).expect("text"))
+    }
+
+    /// Returns how many times each stage of a kernel ran since the last call.
     fn stages(&self) -> String {
         let counts = self.log.take_counts();
         let is_stage = |line: &&str| {
@@ -58,7 +68,7 @@ impl Logged {
     }
 }
 
-/// Enters everything but the last, and tells which stages the last one ran.
+/// Enters all entries, and compares the stages that the last one ran.
 fn check(entries: &[&str], expect: Expect) {
     let mut session = Logged::new();
     let (last, before) = entries.split_last().expect("an entry");
@@ -87,7 +97,7 @@ fn a_definition_that_nobody_uses_compiles_nothing() {
     );
 }
 
-/// The kernel that uses the function is checked again at once; the other is not.
+/// Only the kernel that uses the function is checked again, at once.
 #[test]
 fn a_redefinition_compiles_what_depends_on_it() {
     let entries = [F, K, OTHER, DATA, "k(a, c); other(a, c)", "fn f(x: f32) -> f32 { x * 3.0 }"];
@@ -107,7 +117,7 @@ fn a_redefinition_compiles_what_depends_on_it() {
     assert_eq!(session.enter("k(a, c); c[0]"), "3.0\n");
 }
 
-/// What an entry says of a redefinition.
+/// Checks the message about a redefinition.
 #[test]
 fn a_redefinition_tells_who_uses_it() {
     let mut session = Logged::new();
@@ -119,7 +129,7 @@ fn a_redefinition_tells_who_uses_it() {
     assert!(said.ends_with("`k` keeps the definition from before, as the new one does not fit\n"), "{said}");
 }
 
-/// What the last word of a line may become, the whole lines.
+/// Returns the line with each possible completion of its last word.
 fn completed(session: &mut Session, line: &str) -> Vec<String> {
     match session.complete(line, line.len()) {
         Completion::Words(start, words) => {
@@ -142,10 +152,10 @@ fn words_fit_their_place() {
     check("weights.me", &["weights.mean"]);
     check("weights.sh", &["weights.shape"]);
     check("let q = 1; q + wei", &["let q = 1; q + weights"]);
-    // The arguments of what is called, as in an editor.
+    // Named arguments of the callee complete, as in an editor.
     check("assert_close(weights, weights, ul", &["assert_close(weights, weights, ulp:"]);
     check("use std::matmul::matm", &["use std::matmul::matmul"]);
-    // In a kernel what a kernel may say, at the prompt what host code may.
+    // In a kernel device names complete, at the prompt host names.
     check(
         "kernel k(a: f32[m]) grid [1] threads 32 {\n    let r = regis",
         &["kernel k(a: f32[m]) grid [1] threads 32 {\n    let r = register_tensor"],
@@ -163,7 +173,7 @@ fn words_fit_their_place() {
     check(":load ke", &["FILE"]);
     check("let w = load(\"we", &["FILE"]);
     check("let é = 1; é.ran", &["let é = 1; é.rank"]);
-    // Half of something is no reason to fall silent, or over.
+    // Unfinished and broken text must neither hide completions nor panic.
     check("kernel k(a: f32[m]) gri", &["kernel k(a: f32[m]) grid"]);
     check(")) } wei", &[")) } weights"]);
 }
@@ -178,10 +188,10 @@ fn colours_are_those_of_meanings() {
     check("let x = 1", "^[35mlet^[0m x = ^[36m1^[0m");
     check(":type f16", "^[35m:type^[0m ^[33mf16^[0m");
     check("randn(f16, [64])", "^[34mrandn^[0m(^[33mf16^[0m, [^[36m64^[0m])");
-    // A value that is called as a function of the language is a value.
+    // A value that shadows a function is coloured as a value.
     check("let exp = weights; exp", "^[35mlet^[0m exp = weights; exp");
     check(":load exp.hx", "^[35m:load^[0m exp.hx");
-    // Only escapes are added.
+    // The text without escapes must be unchanged.
     for text in ["/* open\nand on", "\"tab", ":", ":layout x", "let é = 'x'", "x // hm\n", "kernel k(", "§ 1"]
     {
         let mut plain = String::new();
@@ -195,7 +205,7 @@ fn colours_are_those_of_meanings() {
     }
 }
 
-/// Every key makes another text: they are one file of the database, not one each.
+/// Every key changes the text, but the database must keep a single file for it.
 #[test]
 fn typing_makes_one_file() {
     let mut it = Logged::new();
@@ -206,4 +216,58 @@ fn typing_makes_one_file() {
     let second = it.session.typed("a");
     assert_ne!(second, first, "it sees the new cell");
     assert_eq!(it.session.typed("a + 1"), second);
+}
+
+/// Slow entries: one on the host, one in queries, one in the cases of a test.
+fn slow() -> [String; 3] {
+    let statements = "acc = exp(acc) * 1.5 + load(c);\n".repeat(4000);
+    let kernel = format!(
+        "kernel slow(c: mut f32[32]) grid [1] threads 32 {{\nlet acc = load(c);\n{statements}copy(acc, c);\n}}"
+    );
+    ["randn(f64, [10000, 10000])".to_owned(), kernel, ":run never".to_owned()]
+}
+
+/// Calls `begin`, enters a slow entry, and checks that none of its work continues afterwards.
+fn ends(session: &mut Logged, entry: &str, begin: &dyn Fn()) -> (Outcome, String) {
+    begin();
+    let ended = session.ended(entry);
+    let start = Instant::now();
+    while session.session.is_anything_left() {
+        assert!(start.elapsed() < Duration::from_secs(20), "{} goes on", &entry[..9]);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    ended
+}
+
+#[test]
+fn ctrl_c_ends_work_of_every_kind_and_not_the_session() {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let mut session = Logged::with(None, &STOP);
+    session.enter("let kept = 7");
+    session.enter("test \"never\" for x in [randn(f64, [10000, 10000])] { }");
+    for entry in slow() {
+        let (outcome, said) = ends(&mut session, &entry, &|| {
+            std::thread::spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                STOP.store(true, Ordering::Relaxed);
+            });
+        });
+        assert_eq!(outcome, Outcome::Interrupted, "{}: {said}", &entry[..9]);
+        STOP.store(false, Ordering::Relaxed);
+        assert_eq!(session.enter("kept"), "7\n", "{}", &entry[..9]);
+    }
+}
+
+#[test]
+fn the_time_limit_ends_work_of_every_kind_and_not_the_session() {
+    static NEVER: AtomicBool = AtomicBool::new(false);
+    let mut session = Logged::with(Some(Duration::from_millis(300)), &NEVER);
+    session.enter("let kept = 7");
+    session.enter("test \"never\" for x in [randn(f64, [10000, 10000])] { }");
+    for entry in slow() {
+        let (outcome, said) = ends(&mut session, &entry, &|| {});
+        assert_eq!(outcome, Outcome::Failed, "{}: {said}", &entry[..9]);
+        assert!(said.contains("HX0613"), "{}: {said}", &entry[..9]);
+        assert_eq!(session.enter("kept"), "7\n", "{}", &entry[..9]);
+    }
 }

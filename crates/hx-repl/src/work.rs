@@ -1,8 +1,8 @@
-//! Work that can be given up: it runs on a thread of its own, and the prompt waits for it only as long as it is wanted.
+//! Work that the user can abandon: it runs on its own thread, and the prompt waits until Ctrl-C or the deadline.
 //!
-//! Stopping takes three steps. The work's stop flag and its database's token are set, which ends kernels, host code and
-//! queries at their next look. What does not look within [`PATIENCE`] is left behind: it runs to its end on values and a
-//! database handle that nobody else has, and what it says is no longer heard.
+//! The work ends at Ctrl-C and at its deadline ([`Until`]): kernels, host code and queries end when they next check it. Work that
+//! does not end within [`PATIENCE`] after Ctrl-C, or within [`LATENESS`] after its deadline, is abandoned: it runs to its end on
+//! values and a database handle that nobody else has, and its messages are dropped.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,30 +11,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use hx_base::interrupt::{Ended, Until};
 use hx_workspace::Database;
-use salsa::Database as _;
 
-/// Expressions nest, and the passes of the compiler follow them.
+/// Stack of the evaluation, because the compiler's passes recurse into nested expressions.
 const STACK: usize = 256 << 20;
-/// How often the prompt looks for Ctrl-C.
+/// Interval at which the prompt checks for Ctrl-C.
 const POLL: Duration = Duration::from_millis(5);
-/// How long work that was asked to stop is waited for. With what comes before and after it, less than 100 ms.
+/// Time to wait for work after Ctrl-C. With the steps before and after, a stop takes less than 100 ms.
 const PATIENCE: Duration = Duration::from_millis(60);
+/// Time to wait for work after its deadline. It is longer, because nobody has pressed a key and waits for a reaction.
+const LATENESS: Duration = Duration::from_secs(1);
 
-/// What work says before it ends.
+/// A message from running work.
 #[derive(Debug)]
 pub(crate) enum Said {
     /// A line that the program printed.
     Printed(String),
-    /// A line for people.
+    /// A line for the user.
     Remark(String),
-    /// The machine that runs kernels, when it is another than was told before.
+    /// The machine that runs kernels, if it differs from the one announced before.
     Machine(String),
-    /// Findings that end nothing.
+    /// Diagnostics that do not end the work.
     Found(Vec<hx_base::Diagnostic>),
 }
 
-/// What work is given.
+/// The handles that work gets: its stop flag, and the channel for its messages.
 #[derive(Debug)]
 pub(crate) struct Inside {
     pub stop: Arc<AtomicBool>,
@@ -43,7 +45,7 @@ pub(crate) struct Inside {
 
 impl Inside {
     pub(crate) fn say(&self, said: Said) {
-        // Nobody listens to work that was left behind.
+        // Nobody listens to abandoned work, so ignore the failure.
         let _ = self.say.send(said);
     }
 
@@ -52,38 +54,42 @@ impl Inside {
     }
 }
 
-/// Why work has no result.
+/// The reason why work has no result.
 #[derive(Debug)]
 pub(crate) enum NoResult {
-    /// It was told to stop; what it had done is gone with it.
+    /// The work was stopped; its effects are discarded.
     Interrupted,
-    /// It panicked, which is a bug.
+    /// The deadline ended the work; its effects are discarded.
+    OutOfTime,
+    /// The work panicked, which is a bug.
     Panicked(String),
 }
 
-/// Runs work on a snapshot of the database. `heard` takes what it says as it says it. The work is stopped when `interrupt`
-/// becomes true. `running` is held as long as the work has its snapshot.
+/// Runs work on a snapshot of the database. `heard` receives its messages while it runs. The work ends at its deadline, or when
+/// `interrupt` becomes true. The work keeps `running` alive as long as it has its snapshot.
 pub(crate) fn run<T: Send + 'static>(
     db: &Database,
     interrupt: &AtomicBool,
+    deadline: Option<Instant>,
     running: Arc<()>,
     heard: &mut dyn FnMut(Said),
     work: impl FnOnce(&Database, &Inside) -> T + Send + 'static,
 ) -> Result<T, NoResult> {
     let snapshot = db.clone();
-    let token = snapshot.cancellation_token();
     let stop = Arc::new(AtomicBool::new(false));
     let (say, said) = channel();
     let (done, result) = channel();
     let inside = Inside { stop: Arc::clone(&stop), say };
     let body = move || {
-        let guarded = || salsa::Cancelled::catch(AssertUnwindSafe(|| work(&snapshot, &inside)));
+        let until = Until { stop: &inside.stop, deadline };
+        let guarded = || until.run(&snapshot, |db| work(db, &inside));
         let outcome = match catch_unwind(AssertUnwindSafe(guarded)) {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(_)) => Err(NoResult::Interrupted),
+            Ok(Err(Ended)) if inside.stopped() => Err(NoResult::Interrupted),
+            Ok(Err(Ended)) => Err(NoResult::OutOfTime),
             Err(panic) => Err(NoResult::Panicked(panic_text(&*panic))),
         };
-        // The handle goes before the answer: whoever writes to the database next must not wait for it.
+        // Release the database handle before sending the result: otherwise the next write to the database could wait for it.
         drop(snapshot);
         drop(running);
         drop(inside);
@@ -99,7 +105,7 @@ pub(crate) fn run<T: Send + 'static>(
         match result.recv_timeout(POLL) {
             Ok(outcome) => {
                 drain(&said, heard);
-                // What came too late to be stopped has happened.
+                // The work ended before the stop reached it: its result counts.
                 return outcome;
             }
             Err(RecvTimeoutError::Disconnected) => {
@@ -110,9 +116,9 @@ pub(crate) fn run<T: Send + 'static>(
         match asked {
             None if interrupt.load(Ordering::Relaxed) => {
                 stop.store(true, Ordering::Relaxed);
-                token.cancel();
                 asked = Some(Instant::now());
             }
+            None if deadline.is_some_and(|at| at.elapsed() >= LATENESS) => return Err(NoResult::OutOfTime),
             Some(at) if at.elapsed() >= PATIENCE => return Err(NoResult::Interrupted),
             _ => {}
         }

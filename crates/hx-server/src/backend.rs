@@ -1,5 +1,5 @@
-//! The protocol's side: every method forwards to the main loop before it first waits, so that the order of the client's
-//! messages is kept, and then waits for nothing but its own answer.
+//! Handlers of the protocol. Every method forwards its message to the main loop before its first wait, which keeps the order of
+//! the client's messages. After that it waits only for its own answer.
 
 use std::collections::BTreeMap;
 use std::str::FromStr as _;
@@ -24,12 +24,12 @@ use crate::state::{Shared, Snapshot, file_at};
 use crate::task::{CancelSlot, Handled, internal, invalid, task};
 use crate::{Config, handlers, protocol, questions};
 
-/// What the protocol's handlers hold: the way to the main loop.
+/// The state of the protocol's handlers: the channel to the main loop, the client, and the CUDA compiler.
 pub(crate) struct Backend {
     events: mpsc::Sender<Event>,
     client: ToClient,
     compiler: CudaCompiler,
-    /// The client said `shutdown`.
+    /// True once the client has sent `shutdown`.
     stopped: Arc<AtomicBool>,
 }
 
@@ -46,7 +46,7 @@ impl Drop for Backend {
 }
 
 impl Backend {
-    /// Starts the main loop on a thread of its own.
+    /// Starts the main loop on its own thread.
     pub(crate) fn new(client: Client, config: Config, stopped: Arc<AtomicBool>) -> Backend {
         let (sender, messages) = channel::unbounded_channel();
         tokio::spawn(outgoing::forward(client, messages));
@@ -67,12 +67,12 @@ impl Backend {
         Backend { events, client: to_client, compiler, stopped }
     }
 
-    /// A change, applied in the order of the messages.
+    /// Sends a change to the main loop, which applies changes in the order of the messages.
     fn write(&self, name: &'static str, change: impl FnOnce(&mut Writer) + Send + 'static) {
         let _ = self.events.send(Event::Write(name, Box::new(change)));
     }
 
-    /// A change that is waited for.
+    /// Sends a change to the main loop and waits for its result.
     fn write_and_wait<T, F>(
         &self,
         name: &'static str,
@@ -89,16 +89,16 @@ impl Backend {
         async move { receiver.await.unwrap_or_else(|_| Err(internal(format!("{name} failed")))) }
     }
 
-    /// Asks the CUDA compiler for the registers of the kernels of a file, where there is a compiler.
+    /// Asks the CUDA compiler, if there is one, for the registers of the kernels of a file, and then refreshes the lenses.
     async fn measure(&self, uri: Uri) {
-        let texts = self.read(questions::REGISTERS, uri, handlers::unmeasured);
-        let Ok(Some((measured, texts, search))) = texts.await else { return };
+        let unreported = self.read(questions::REGISTERS, uri, handlers::unreported);
+        let Ok(Some(unreported)) = unreported.await else { return };
         let (compiler, client) = (self.compiler.clone(), self.client.clone());
         tokio::task::spawn_blocking(move || {
-            for text in &texts {
-                match compiler.registers(text, &search) {
-                    Some(registers) => measured.put(&text.text, registers),
-                    // What fails for one fails for all.
+            for text in &unreported.texts {
+                match compiler.registers(text, &unreported.toolchain) {
+                    Some(registers) => unreported.reports.put(text, registers),
+                    // A failure, for example a missing worker, affects all texts: stop at the first.
                     None => break,
                 }
             }
@@ -106,7 +106,7 @@ impl Backend {
         });
     }
 
-    /// A question for a reader.
+    /// Sends a question to a reader and waits for the answer.
     fn read<P, R>(
         &self,
         question: Question,
@@ -123,7 +123,7 @@ impl Backend {
     }
 }
 
-/// The requests of our own.
+/// Requests that the standard protocol does not have.
 impl Backend {
     pub(crate) async fn layout(&self, params: protocol::LayoutParams) -> Result<Option<protocol::Layout>> {
         self.read(questions::LAYOUT, params, handlers::layout).await
@@ -139,11 +139,11 @@ impl Backend {
     pub(crate) async fn emit(&self, params: protocol::EmitParams) -> Result<protocol::Emitted> {
         match self.read(questions::EMIT, params, handlers::emit).await? {
             handlers::Emission::Done(emitted) => Ok(emitted),
-            handlers::Emission::Compile { cuda, stage, search } => {
+            handlers::Emission::Compile { cuda, stage, toolchain } => {
                 let (slot, compiler) = (CancelSlot::default(), self.compiler.clone());
-                // A client that cancels drops this future, and with it the compile.
+                // If the client cancels, the protocol drops this future, and the guard cancels the compile.
                 let _guard = slot.guard();
-                let work = move || compiler.emit(&cuda, &stage, &search, &slot);
+                let work = move || compiler.emit(&cuda, &stage, &toolchain, &slot);
                 let emitted = tokio::task::spawn_blocking(work).await;
                 emitted.map_err(|error| internal(error.to_string()))?.map_err(internal)
             }
@@ -211,7 +211,7 @@ impl LanguageServer for Backend {
     async fn did_save(&self, params: DidSaveTextDocumentParams) {
         let params_uri = params.text_document.uri.clone();
         self.write("textDocument/didSave", move |writer| {
-            // A new `use` may name files that nobody has read yet.
+            // A new `use` may name files that have not been read yet.
             writer.db.load_uses(&path_of(&params.text_document.uri));
             writer.diagnose_all();
             writer.refresh();
@@ -421,7 +421,7 @@ fn initialize(writer: &mut Writer, client: settings::Client, params: &Initialize
     }
 }
 
-/// Takes the user's settings; what makes no sense is told, and the old ones stay.
+/// Applies the user's settings. Invalid settings are reported, and the old ones stay in force.
 fn configure(writer: &mut Writer, value: &serde_json::Value) {
     match Options::parse(value) {
         Ok(options) => writer.shared.options = Arc::new(options),
@@ -476,7 +476,7 @@ fn remove(writer: &mut Writer, file: SourceFile, path: &str) {
 fn open(writer: &mut Writer, uri: Uri, version: i32, text: &str) {
     let path = path_of(&uri);
     let file = match writer.shared.std.file(&writer.db, &path) {
-        // The standard library is in the binary: an editor may look at it, and changes nothing.
+        // The standard library is part of the binary: an editor may show its files but cannot change them.
         Some(file) => file,
         None => {
             let file = writer.db.set_overlay(&path, text);
@@ -493,7 +493,7 @@ fn open(writer: &mut Writer, uri: Uri, version: i32, text: &str) {
     let documents = Arc::make_mut(&mut writer.shared.documents);
     let known = documents.remove(&path);
     if let Some(known) = &known {
-        // The text that comes with it is the client's whole text, so nothing is lost.
+        // The message carries the client's whole text, so the reopened document loses nothing.
         let text = format!("`{path}` was opened again, as version {version} after {}", known.version);
         writer.client.error(text);
     }
@@ -510,7 +510,7 @@ fn change(writer: &mut Writer, params: &DidChangeTextDocumentParams) {
         return writer.client.error(format!("`{path}` was changed and is not open"));
     };
     if version <= document.version {
-        // Its ranges are those of another text.
+        // The ranges of the change refer to a different text.
         let text =
             format!("`{path}` went from version {} to {version}: the change is ignored", document.version);
         return writer.client.error(text);
@@ -597,7 +597,7 @@ fn pick(writer: &mut Writer, wanted: &protocol::InstanceParams) -> Result<Option
 }
 
 impl Writer {
-    /// Says that a file cannot be read, at its beginning.
+    /// Reports that a file cannot be read, with a diagnostic at its beginning.
     fn unreadable(&self, error: &hx_workspace::OpenError) {
         let Some(uri) = Uri::from_file_path(&error.path)
             .or_else(|| Uri::from_str(&format!("file://{}", error.path)).ok())

@@ -1,8 +1,7 @@
-//! The CUDA compiler, reached through the worker process: PTX, machine code, and the registers of kernels. Runs outside of
-//! any snapshot, so that a slow compile keeps no edit waiting.
+//! Calls the CUDA compiler through the worker process: PTX, machine code, and the registers of kernels. A compile holds no
+//! snapshot, so a slow one delays no edit.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -10,56 +9,105 @@ use std::time::{Duration, Instant};
 use hx_ide::CudaText;
 use hx_worker::toolkit::SearchEnv;
 use hx_worker::{
-    Cache, CompileError, CompileJob, Compiled, Compiler, Limits, Want, WorkerClient, disassemble,
+    Cache, CompileError, CompileJob, Compiled, Compiler, CompilerId, Limits, Want, WorkerClient, disassemble,
 };
 
 use crate::protocol::{Emitted, LinePair};
 use crate::task::CancelSlot;
 
-/// How long a user waits for code: for the worker to be free, to start, and to compile, and for the disassembler.
+/// Time limit of a request for code. It includes the wait for the worker, its start, the compile, and the disassembler.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// How often somebody who waits for the worker looks whether it is free.
+/// Interval at which a waiting request checks whether the worker is free.
 const POLL: Duration = Duration::from_millis(5);
 
-/// The most texts whose registers are remembered.
-const MOST_MEASURED: usize = 4096;
+/// The maximal number of texts whose registers are remembered.
+const MOST_SEEN: usize = 4096;
 
-/// The registers that the compiler reported, by the text that it compiled.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Measured(Arc<Mutex<BTreeMap<u64, u32>>>);
+/// The search paths of a file's CUDA compiler, and the cache for its output.
+#[derive(Debug, Clone)]
+pub(crate) struct Toolchain {
+    pub(crate) search: SearchEnv,
+    pub(crate) cache: Option<Cache>,
+}
 
-impl Measured {
-    pub(crate) fn get(&self, text: &str) -> Option<u32> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key(text)).copied()
+impl Toolchain {
+    fn compiler(&self) -> Compiler {
+        Compiler::new(&self.search, self.cache.clone())
     }
 
-    pub(crate) fn put(&self, text: &str, registers: u32) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_MEASURED {
+    /// Reports whether the CUDA compiler was found.
+    pub(crate) fn has_compiler(&self) -> bool {
+        self.compiler().nvrtc().is_ok()
+    }
+}
+
+/// The registers that ptxas reported for texts that this process compiled or found in the cache.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Seen(Arc<Mutex<BTreeMap<String, u32>>>);
+
+/// Returns registers without compiling: from this process's memory, or from the cache on disk. Loads and starts nothing, so it is
+/// cheap enough for every opened file.
+#[derive(Debug, Clone)]
+pub(crate) struct Reports {
+    seen: Seen,
+    compiler: Compiler,
+    fingerprint: Option<CompilerId>,
+}
+
+impl Seen {
+    /// Returns the reports for a toolchain.
+    pub(crate) fn reports(&self, toolchain: &Toolchain) -> Reports {
+        let compiler = toolchain.compiler();
+        Reports { seen: self.clone(), fingerprint: compiler.fingerprint(), compiler }
+    }
+}
+
+impl Reports {
+    pub(crate) fn get(&self, cuda: &CudaText) -> Option<u32> {
+        let key = self.key(cuda);
+        if let Some(known) = key.as_ref().and_then(|key| self.known().get(key).copied()) {
+            return Some(known);
+        }
+        let registers = self.compiler.cached(&job(cuda, Want::Cubin))?.kernel(&cuda.symbol)?.registers;
+        self.put(cuda, registers);
+        Some(registers)
+    }
+
+    pub(crate) fn put(&self, cuda: &CudaText, registers: u32) {
+        let Some(key) = self.key(cuda) else { return };
+        let mut known = self.known();
+        if known.len() >= MOST_SEEN {
             known.clear();
         }
-        known.insert(key(text), registers);
+        known.insert(key, registers);
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<String, u32>> {
+        self.seen.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the key of a text, made of text, architecture, options and compiler. Without a compiler there is no key: nothing
+    /// is remembered, and the disk cache is read each time.
+    fn key(&self, cuda: &CudaText) -> Option<String> {
+        Some(Cache::key(&job(cuda, Want::Cubin), self.fingerprint.as_ref()?))
     }
 }
 
-fn key(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    hasher.finish()
+fn job(cuda: &CudaText, want: Want) -> CompileJob {
+    CompileJob { want, ..CompileJob::of_kernel(cuda.text.clone(), &cuda.symbol, cuda.arch.clone()) }
 }
 
-/// The worker process, one compile at a time.
+/// The worker process. It runs one compile at a time.
 #[derive(Debug, Clone)]
 pub(crate) struct CudaCompiler {
     worker: Arc<Mutex<WorkerClient>>,
-    /// Users who wait for the worker. Measuring, for which nobody waits, lets them go first.
+    /// Number of users who wait for the worker. Measuring registers lets them go first, because nobody waits for it.
     users: Arc<AtomicUsize>,
-    cache: Option<Cache>,
     limit: Duration,
 }
 
-/// A user who waits, while this lives.
+/// Counts a waiting user for as long as this value lives.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
@@ -78,20 +126,15 @@ impl Drop for Waiting<'_> {
 impl CudaCompiler {
     pub(crate) fn new(config: &crate::Config) -> CudaCompiler {
         let worker = WorkerClient::new(config.worker.clone());
-        CudaCompiler {
-            worker: Arc::new(Mutex::new(worker)),
-            users: Arc::default(),
-            cache: config.cache.clone(),
-            limit: LIMIT,
-        }
+        CudaCompiler { worker: Arc::new(Mutex::new(worker)), users: Arc::default(), limit: LIMIT }
     }
 
-    /// PTX or disassembled machine code of a text.
+    /// Returns the PTX or the disassembled machine code of a text.
     pub(crate) fn emit(
         &self,
         cuda: &CudaText,
         stage: &str,
-        search: &SearchEnv,
+        toolchain: &Toolchain,
         cancel: &CancelSlot,
     ) -> Result<Emitted, String> {
         let want = if stage == "ptx" { Want::Ptx } else { Want::Cubin };
@@ -99,18 +142,18 @@ impl CudaCompiler {
         let waiting = Waiting::begin(&self.users);
         let mut worker = self.worker(&|| self.give_up(start, cancel))?;
         drop(waiting);
-        let (compiled, warnings) = self.compile(&mut worker, cuda, want, search, start, cancel)?;
+        let (compiled, warnings) = self.compile(&mut worker, cuda, want, toolchain, start, cancel)?;
         drop(worker);
         let (text, lines) = if stage == "ptx" {
-            // The text ends with a zero byte, as C strings do.
+            // NVRTC ends the PTX text with a zero byte, as C strings do.
             let text = String::from_utf8_lossy(&compiled.code).trim_end_matches('\0').to_owned();
             let lines = ptx_lines(&text);
             (text, lines)
         } else {
             let left = self.limit.saturating_sub(start.elapsed());
             let limits = Limits { deadline: left, cancelled: &|| cancel.is_cancelled() };
-            let listing =
-                disassemble(search, &compiled.code, &limits).map_err(|absence| absence.to_string())?;
+            let listing = disassemble(&toolchain.search, &compiled.code, &limits)
+                .map_err(|absence| absence.to_string())?;
             let first = listing.preface().len();
             let numbered = (first as u32..).zip(&listing.lines);
             let lines = numbered.filter_map(|(number, line)| Some((number, line.source?))).collect();
@@ -130,19 +173,18 @@ impl CudaCompiler {
         })
     }
 
-    /// The registers of a thread, as the compiler reports them.
-    pub(crate) fn registers(&self, cuda: &CudaText, search: &SearchEnv) -> Option<u32> {
+    /// Returns the registers per thread, as the compiler reports them.
+    pub(crate) fn registers(&self, cuda: &CudaText, toolchain: &Toolchain) -> Option<u32> {
         while self.users.load(Ordering::SeqCst) > 0 {
             std::thread::sleep(POLL);
         }
         let (start, cancel) = (Instant::now(), CancelSlot::default());
         let mut worker = self.worker(&|| self.give_up(start, &cancel)).ok()?;
-        let compiled = self.compile(&mut worker, cuda, Want::Cubin, search, start, &cancel);
-        let kernels = compiled.ok()?.0.kernels;
-        kernels.iter().find(|kernel| kernel.symbol == cuda.symbol).map(|kernel| kernel.registers)
+        let (compiled, _) = self.compile(&mut worker, cuda, Want::Cubin, toolchain, start, &cancel).ok()?;
+        compiled.kernel(&cuda.symbol).map(|kernel| kernel.registers)
     }
 
-    /// Why somebody who has waited since `start` waits no longer.
+    /// Returns a reason to give up for a request that has waited since `start`, or `None` if it should continue to wait.
     fn give_up(&self, start: Instant, cancel: &CancelSlot) -> Option<String> {
         if cancel.is_cancelled() {
             return Some("the request was withdrawn".to_owned());
@@ -151,7 +193,7 @@ impl CudaCompiler {
         late.then(|| format!("the CUDA compiler was busy for {} s", self.limit.as_secs_f64()))
     }
 
-    /// The worker, once it is free.
+    /// Waits until the worker is free, and locks it.
     fn worker(&self, give_up: &dyn Fn() -> Option<String>) -> Result<MutexGuard<'_, WorkerClient>, String> {
         loop {
             match self.worker.try_lock() {
@@ -171,16 +213,14 @@ impl CudaCompiler {
         worker: &mut WorkerClient,
         cuda: &CudaText,
         want: Want,
-        search: &SearchEnv,
+        toolchain: &Toolchain,
         start: Instant,
         cancel: &CancelSlot,
     ) -> Result<(Compiled, Vec<String>), String> {
-        let name = format!("{}.cu", cuda.symbol);
-        let job = CompileJob { want, ..CompileJob::new(cuda.text.clone(), name, cuda.arch.clone()) };
-        let compiler = Compiler::new(search, self.cache.clone());
+        let compiler = toolchain.compiler();
         let left = self.limit.saturating_sub(start.elapsed());
         let limits = Limits { deadline: left, cancelled: &|| cancel.is_cancelled() };
-        match compiler.compile(worker, &job, &limits) {
+        match compiler.compile(worker, &job(cuda, want), &limits) {
             Ok(outcome) => {
                 Ok((outcome.compiled, outcome.cache_warnings.iter().map(ToString::to_string).collect()))
             }
@@ -196,7 +236,7 @@ impl CudaCompiler {
     }
 }
 
-/// Of PTX with `.loc FILE LINE COLUMN` marks: the line of each instruction, from 1.
+/// Returns pairs of a PTX line (from 0) with an instruction and its source line (from 1), from `.loc FILE LINE COLUMN` marks.
 fn ptx_lines(text: &str) -> Vec<(u32, u32)> {
     let mut at = None;
     let mut lines = Vec::new();
@@ -205,7 +245,7 @@ fn ptx_lines(text: &str) -> Vec<(u32, u32)> {
         if let Some(rest) = line.strip_prefix(".loc") {
             at = rest.split_whitespace().nth(1).and_then(|line| line.parse().ok());
         } else if let Some(source) = at.filter(|_| line.contains(';') && !line.starts_with(['.', '/'])) {
-            // What inline assembly puts in braces ends with one.
+            // Instructions of inline assembly in braces end with `;` as well.
             lines.push((number as u32, source));
         }
     }
@@ -223,11 +263,11 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(300);
 
-    /// A compiler whose worker is a script.
-    fn scripted(script: &str) -> (CudaCompiler, SearchEnv, CudaText) {
+    /// Returns a compiler whose worker is a shell script.
+    fn scripted(script: &str) -> (CudaCompiler, Toolchain, CudaText) {
         let command = WorkerCommand::new("/bin/sh").arg("-c").arg(OsString::from(script));
         let compiler = CudaCompiler { limit: LIMIT, ..CudaCompiler::new(&crate::Config::new(command)) };
-        // Any file will do: the worker that would load it is a script.
+        // The path needs to exist, but is never loaded: the script replaces the worker that would load it.
         let library = std::env::current_exe().expect("a test is a file");
         let search = SearchEnv { nvrtc: Some(library), ..SearchEnv::default() };
         let cuda = CudaText {
@@ -237,14 +277,14 @@ mod tests {
             arch: "sm_90a".to_owned(),
             first_line: 0,
         };
-        (compiler, search, cuda)
+        (compiler, Toolchain { search, cache: None }, cuda)
     }
 
     fn check(script: &str, expected: Expect) {
-        let (compiler, search, cuda) = scripted(script);
+        let (compiler, toolchain, cuda) = scripted(script);
         let start = Instant::now();
         for stage in ["ptx", "sass"] {
-            let emitted = compiler.emit(&cuda, stage, &search, &CancelSlot::default());
+            let emitted = compiler.emit(&cuda, stage, &toolchain, &CancelSlot::default());
             expected.assert_eq(&emitted.map_or_else(|error| error, |emitted| emitted.text));
         }
         assert!(start.elapsed() < 10 * LIMIT, "{:?}", start.elapsed());
@@ -262,13 +302,13 @@ mod tests {
 
     #[test]
     fn a_worker_that_is_busy_keeps_nobody_longer_than_the_deadline() {
-        let (compiler, search, cuda) = scripted("exec sleep 60");
+        let (compiler, toolchain, cuda) = scripted("exec sleep 60");
         let held = compiler.worker(&|| None).expect("it is free");
-        let emitted = compiler.emit(&cuda, "ptx", &search, &CancelSlot::default());
+        let emitted = compiler.emit(&cuda, "ptx", &toolchain, &CancelSlot::default());
         expect!["the CUDA compiler was busy for 0.3 s"].assert_eq(&emitted.err().unwrap_or_default());
         let withdrawn = CancelSlot::default();
         withdrawn.cancel();
-        let emitted = compiler.emit(&cuda, "ptx", &search, &withdrawn);
+        let emitted = compiler.emit(&cuda, "ptx", &toolchain, &withdrawn);
         expect!["the request was withdrawn"].assert_eq(&emitted.err().unwrap_or_default());
         drop(held);
     }

@@ -1,4 +1,4 @@
-//! From the protocol's types to ours: positions become offsets.
+//! Converts the protocol's types to ours: positions become offsets.
 
 use hx_base::{LineCol, LineIndex, SourceFile, TextRange, TextSize, WideEncoding, WideLineCol, line_index};
 use hx_workspace::Database;
@@ -6,7 +6,7 @@ use tower_lsp::ls_types::{Position, Range, TextDocumentContentChangeEvent};
 
 use crate::settings::Encoding;
 
-/// Positions in one text, both ways. A position that the text does not have becomes the nearest before it.
+/// Converts positions of one text in both directions. A position beyond the text becomes the nearest one before it.
 #[derive(Clone, Copy)]
 pub(crate) struct Positions<'a> {
     text: &'a str,
@@ -61,13 +61,13 @@ impl<'a> Positions<'a> {
         Range { start: self.position(range.start()), end: self.position(range.end()) }
     }
 
-    /// Columns that a range of one line takes.
+    /// Returns the width in columns of a range in one line.
     pub(crate) fn width(&self, range: TextRange) -> u32 {
         let (start, end) = (self.position(range.start()), self.position(range.end()));
         end.character.saturating_sub(start.character)
     }
 
-    /// The parts of a range that lie on one line each, without line ends.
+    /// Splits a range at line ends. The parts exclude the line ends, and empty parts are dropped.
     pub(crate) fn by_line(&self, range: TextRange) -> Vec<TextRange> {
         let parts = self.lines.lines(range);
         let trimmed = parts.map(|part| {
@@ -78,7 +78,7 @@ impl<'a> Positions<'a> {
     }
 }
 
-/// A text after the changes of a notification, in their order.
+/// Applies the changes of a notification to a text, in order.
 pub(crate) fn changed(text: &str, changes: &[TextDocumentContentChangeEvent], encoding: Encoding) -> String {
     let mut text = text.to_owned();
     for change in changes {
@@ -94,10 +94,11 @@ pub(crate) fn changed(text: &str, changes: &[TextDocumentContentChangeEvent], en
     text
 }
 
-/// Where a text begins to be another one.
+/// Returns the offset of the first character in which two texts differ.
 pub(crate) fn first_difference(before: &str, after: &str) -> TextSize {
     let same = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
-    TextSize::new(before.floor_char_boundary(same) as u32)
+    let start = (0..=same).rev().find(|at| before.is_char_boundary(*at)).unwrap_or(0);
+    TextSize::new(start as u32)
 }
 
 #[cfg(test)]
@@ -149,7 +150,7 @@ mod tests {
         check("abc", "abc", 3);
         check("abc", "ab", 2);
         check("", "a", 0);
-        // The first byte is the same, the character is not.
+        // Both characters begin with the same byte, but they differ.
         check("a∘", "a∙", 1);
     }
 

@@ -1,4 +1,4 @@
-//! What each question does: find the file, convert, ask `hx-ide`, convert back.
+//! Handlers of questions: each finds the file, converts the parameters, asks `hx-ide`, and converts the answer.
 
 mod capabilities;
 mod code;
@@ -11,7 +11,7 @@ use tower_lsp::ls_types::Uri;
 
 pub(crate) use capabilities::capabilities;
 pub(crate) use code::{
-    Emission, costs, emit, explain_layout, layout, server_status, syntax_tree, unmeasured,
+    Emission, costs, emit, explain_layout, layout, server_status, syntax_tree, unreported,
 };
 pub(crate) use drawn::{diagnostic, inlay_hint, inlay_hint_resolve, workspace_diagnostic};
 pub(crate) use language::{
@@ -26,12 +26,12 @@ pub(crate) use text::{
 use crate::state::Snapshot;
 use crate::task::{Handled, invalid};
 
-/// The file of an address, or an answer that there is none.
+/// Returns the file of a URI, or the error that the server does not know it.
 fn known(snapshot: &Snapshot, uri: &Uri) -> Result<SourceFile, tower_lsp::jsonrpc::Error> {
     snapshot.file(uri).ok_or_else(|| invalid(format!("`{}` is not known to the server", uri.as_str())))
 }
 
-/// Answers a question about a file, or that the file is not known.
+/// Answers a question about a file, or returns an error if the server does not know the file.
 fn with_file<T>(snapshot: &Snapshot, uri: &Uri, answer: impl FnOnce(SourceFile) -> Handled<T>) -> Handled<T> {
     match known(snapshot, uri) {
         Ok(file) => answer(file),

@@ -1,4 +1,4 @@
-//! The requests that the protocol does not have. Their meaning is in `book/src/contributing/protocol.md`.
+//! Requests that the standard protocol does not have. `book/src/contributing/protocol.md` documents them.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(crate) const SHOW_INSTANCE: &str = "hx.showInstance";
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LayoutParams {
     pub(crate) text_document: TextDocumentIdentifier,
-    /// On the name of a tensor.
+    /// A position on the name of a tensor.
     pub(crate) position: Position,
 }
 
@@ -20,7 +20,7 @@ pub(crate) struct LayoutParams {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Layout {
     pub(crate) kernel: String,
-    /// One for each tensor that the name stands for.
+    /// A tensor for each binding that the name means.
     pub(crate) tensors: Vec<Tensor>,
 }
 
@@ -32,12 +32,12 @@ pub(crate) struct Tensor {
     pub(crate) space: String,
     pub(crate) dtype: String,
     pub(crate) shape: Vec<i64>,
-    /// As in a hint.
+    /// The short name that hints show.
     pub(crate) alias: String,
-    /// `shape : stride`, with a swizzle before it.
+    /// `shape : stride`, preceded by the swizzle if there is one.
     pub(crate) layout: String,
     pub(crate) reason: String,
-    /// The operation that forced it.
+    /// The place of the operation that forced the layout.
     pub(crate) forced_by: Option<Location>,
     pub(crate) drawings: Vec<Drawing>,
 }
@@ -59,7 +59,7 @@ pub(crate) struct Explanation {
     pub(crate) steps: Vec<Step>,
 }
 
-/// One thing that was decided, and below it what it follows from.
+/// A decision, and the decisions that it follows from.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Step {
@@ -73,12 +73,12 @@ pub(crate) struct Step {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EmitParams {
     pub(crate) text_document: TextDocumentIdentifier,
-    /// The kernel by name; otherwise the one at the position, or the first.
+    /// The kernel's name; without it, the kernel at the position, or the file's first.
     pub(crate) kernel: Option<String>,
     pub(crate) position: Option<Position>,
     /// `tile`, `constraints`, `layouts`, `thread`, `cuda`, `ptx` or `sass`.
     pub(crate) stage: String,
-    /// Compile-time arguments; otherwise the instance that is shown.
+    /// Compile-time arguments; without them, the instance that is shown.
     pub(crate) args: Option<BTreeMap<String, String>>,
 }
 
@@ -87,12 +87,12 @@ pub(crate) struct EmitParams {
 pub(crate) struct Emitted {
     pub(crate) kernel: String,
     pub(crate) stage: String,
-    /// What an editor should colour it as: `cuda-cpp`, `ptx`, `sass` or `hx`.
+    /// The language for an editor's colours: `cuda-cpp`, `ptx`, `sass` or `hx`.
     pub(crate) language: String,
     pub(crate) text: String,
-    /// Pairs of lines from 0, in the order of the emitted ones: one of the text above, and the line of the file that it comes from.
+    /// Pairs of a line of the text above and the line of the file that it comes from, both from 0, ordered by the text's lines.
     pub(crate) lines: Vec<LinePair>,
-    /// What should be told besides.
+    /// Further messages for the user.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) struct LinePair {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CostsParams {
     pub(crate) text_document: TextDocumentIdentifier,
-    /// All kernels of the file if left out.
+    /// The kernel's name; without it, all kernels of the file.
     pub(crate) kernel: Option<String>,
 }
 
@@ -117,15 +117,18 @@ pub(crate) struct Costs {
     pub(crate) range: Range,
     pub(crate) target: String,
     pub(crate) args: BTreeMap<String, String>,
+    /// The text of the lens.
+    pub(crate) summary: String,
     pub(crate) threads: u32,
-    /// Bytes of a block.
+    /// Shared memory of a block, in bytes.
     pub(crate) shared_bytes: u32,
-    /// 32-bit registers of a thread.
+    /// 32-bit registers per thread.
     pub(crate) registers: u32,
-    /// The registers are an estimate, not what the CUDA compiler said.
+    /// The registers are an estimate, because no compile of this text is known.
     pub(crate) estimated: bool,
-    pub(crate) blocks_per_multiprocessor: u32,
-    /// `registers`, `shared memory`, `threads` or `blocks`; nothing while the registers are estimated.
+    /// `None` while the registers are estimated.
+    pub(crate) blocks_per_multiprocessor: Option<u32>,
+    /// `registers`, `shared memory`, `threads` or `blocks`; `None` while the registers are estimated.
     pub(crate) limited_by: Option<String>,
 }
 
@@ -141,13 +144,13 @@ pub(crate) struct SyntaxTreeParams {
 pub(crate) struct Status {
     pub(crate) version: String,
     pub(crate) target: String,
-    /// Files that are open in the client, and files of the user that are known.
+    /// Number of documents that are open in the client; `files` counts all known files of the user.
     pub(crate) open_documents: usize,
     pub(crate) files: usize,
-    /// Kernels whose last good layouts are kept.
+    /// Number of kernels whose last good layouts are kept.
     pub(crate) kept_kernels: usize,
     pub(crate) projects: Vec<String>,
-    /// Where the CUDA compiler is, or why there is none.
+    /// The path of the CUDA compiler, or the reason why it is missing.
     pub(crate) nvrtc: String,
 }
 
@@ -157,6 +160,6 @@ pub(crate) struct Status {
 pub(crate) struct InstanceParams {
     pub(crate) text_document: TextDocumentIdentifier,
     pub(crate) kernel: String,
-    /// Compile-time arguments as written, as in `{"BM": "128"}`; without any, the default instance.
+    /// Compile-time arguments as written, as in `{"BM": "128"}`; without any, the default instance is shown.
     pub(crate) args: Option<BTreeMap<String, String>>,
 }

@@ -1,31 +1,34 @@
-//! What the writer owns, and what readers get of it.
+//! The state of the writer, and the snapshots of it that readers get.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use hx_base::{Db as _, FileKind, SourceFile};
 use hx_ide::{LastGood, Picked, Shown};
 use hx_target::Arch;
+use hx_worker::Cache;
+use hx_worker::toolkit::SearchEnv;
 use hx_workspace::{Database, Manifest};
 use tower_lsp::ls_types::{SemanticToken, Uri};
 
 use crate::Config;
-use crate::compile::Measured;
+use crate::compile::{Reports, Seen, Toolchain};
 use crate::files::{Documents, StdFolder, path_of, uri_of};
 use crate::from_proto::Positions;
 use crate::settings::{Client, Drawings, Options};
 
-/// The architecture that is shown where nothing names one.
+/// The architecture that is shown if no setting names one.
 const DEFAULT_TARGET: Arch = Arch::Sm90a;
 
-/// Everything that an answer depends on, as it was at one moment. A write to the database waits until all are gone.
+/// The state at one moment, which determines every answer. A write to the database waits until all snapshots are dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Snapshot {
     pub(crate) db: Database,
     pub(crate) shared: Shared,
 }
 
-/// What snapshots share with the writer beside the database; each part is replaced, never changed.
+/// The state that snapshots share with the writer, besides the database. The writer replaces its parts and never modifies them.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
@@ -33,16 +36,16 @@ pub(crate) struct Shared {
     pub(crate) options: Arc<Options>,
     pub(crate) documents: Arc<Documents>,
     pub(crate) picked: Arc<Vec<Picked>>,
-    /// The projects that were opened, by their folders.
+    /// The open projects, by folder.
     pub(crate) projects: Arc<BTreeMap<String, Manifest>>,
     pub(crate) last_good: Arc<LastGood>,
     pub(crate) std: Arc<StdFolder>,
-    /// What the CUDA compiler said of texts that it compiled.
-    pub(crate) measured: Measured,
+    /// Registers that ptxas reported for compiled texts.
+    pub(crate) seen: Seen,
     pub(crate) tokens: Arc<Mutex<SentTokens>>,
 }
 
-/// The semantic tokens that were sent last for each address, and the number under which.
+/// The semantic tokens that were sent last for each URI, with their id.
 #[derive(Debug, Default)]
 pub(crate) struct SentTokens {
     pub(crate) next: u64,
@@ -60,14 +63,14 @@ impl Shared {
             picked: Arc::default(),
             projects: Arc::default(),
             last_good: Arc::default(),
-            measured: Measured::default(),
+            seen: Seen::default(),
             tokens: Arc::default(),
         }
     }
 }
 
 impl Snapshot {
-    /// The file of an address.
+    /// Returns the file of a URI.
     pub(crate) fn file(&self, uri: &Uri) -> Option<SourceFile> {
         file_at(&self.db, &self.shared, &path_of(uri))
     }
@@ -76,12 +79,12 @@ impl Snapshot {
         uri_of(&self.db, &self.shared.documents, &self.shared.std, file)
     }
 
-    /// Positions in a file as the client counts them.
+    /// Converts positions of a file in the client's encoding.
     pub(crate) fn positions(&self, file: SourceFile) -> Positions<'_> {
         Positions::new(&self.db, file, self.shared.client.encoding)
     }
 
-    /// The instances that are shown in a file.
+    /// Returns the instances that are shown in a file.
     pub(crate) fn shown(&self, file: SourceFile) -> Shown {
         Shown { arch: self.arch(file), picked: self.shared.picked.to_vec() }
     }
@@ -93,7 +96,7 @@ impl Snapshot {
         self.manifest(file).and_then(|manifest| manifest.target).unwrap_or(DEFAULT_TARGET)
     }
 
-    /// The project of a file: the innermost whose folder it is in.
+    /// Returns the project of a file: the innermost project whose folder contains it.
     pub(crate) fn manifest(&self, file: SourceFile) -> Option<&Manifest> {
         let path = self.db.path_on_disk(file)?;
         let around =
@@ -103,12 +106,28 @@ impl Snapshot {
         around.max_by_key(|(root, _)| root.len()).map(|(_, manifest)| manifest)
     }
 
+    /// Returns the CUDA compiler and the cache of a file's project. Loads nothing.
+    pub(crate) fn toolchain(&self, file: Option<SourceFile>) -> Toolchain {
+        let manifest = file.and_then(|file| self.manifest(file));
+        let mut search = SearchEnv::of_process();
+        let set = self.shared.options.nvrtc.as_deref().filter(|path| !path.is_empty()).map(Into::into);
+        search.nvrtc = set.or(search.nvrtc).or_else(|| manifest?.nvrtc.clone());
+        search.untrusted = manifest.filter(|m| !m.trusted).map(|m| PathBuf::from(&m.root));
+        let folder = manifest.and_then(|m| m.cache.clone());
+        Toolchain { search, cache: Cache::chosen(self.shared.config.cache.clone(), folder) }
+    }
+
+    /// Returns reports of the registers of a file's kernels. They never compile.
+    pub(crate) fn reports(&self, file: SourceFile) -> Reports {
+        self.shared.seen.reports(&self.toolchain(Some(file)))
+    }
+
     pub(crate) fn drawings(&self) -> Drawings {
         self.shared.options.drawings.unwrap_or(self.shared.client.drawings)
     }
 }
 
-/// The file at an absolute path.
+/// Returns the file at an absolute path.
 pub(crate) fn file_at(db: &Database, shared: &Shared, path: &str) -> Option<SourceFile> {
     if let Some(document) = shared.documents.get(path) {
         return Some(document.file);
@@ -116,7 +135,7 @@ pub(crate) fn file_at(db: &Database, shared: &Shared, path: &str) -> Option<Sour
     shared.std.file(db, path).or_else(|| db.file(path).filter(|file| file.kind(db) == FileKind::Workspace))
 }
 
-/// Every file of the user that is known.
+/// Returns every known file of the user.
 pub(crate) fn user_files(db: &Database) -> Vec<SourceFile> {
     let files = db.workspace().files(db);
     files.iter().copied().filter(|file| file.kind(db) == FileKind::Workspace).collect()

@@ -1,22 +1,24 @@
-//! Bank conflicts of shared memory and sectors of global memory, for one request of a warp.
+//! Counts bank conflicts of shared memory and sectors of global memory, for one request of a warp.
 //!
-//! Shared memory serves a warp in phases of 128 bytes: a quarter of the warp at a time for 16 bytes a lane, a half for 8. In a phase
-//! each bank gives one 4-byte word in a cycle; lanes that want the same word share it.
+//! Shared memory serves a warp in phases of 128 bytes: a quarter of the warp at a time for 16 bytes a lane, a half for 8. In one
+//! cycle of a phase, each bank delivers one 4-byte word; lanes that read the same word share it.
 
-use hx_target::{BANK_BYTES, WARP, WAVEFRONT_BYTES};
+use hx_target::{BANK_BYTES, SECTOR_BYTES, WARP, WAVEFRONT_BYTES};
 
 /// Bytes of a sector of global memory.
-pub(crate) const SECTOR: i64 = 32;
+const SECTOR: i64 = SECTOR_BYTES as i64;
 
-/// Splits the addresses of threads, in their order, into those of each group of `lanes` threads.
+/// Splits the addresses of threads, sorted by thread, into one slice for each group of `lanes` threads.
 pub(crate) fn requests(addresses: &[(usize, i64)], lanes: usize) -> impl Iterator<Item = &[(usize, i64)]> {
     addresses.chunk_by(move |a, b| a.0 / lanes == b.0 / lanes)
 }
 
-/// Cycles that a request takes, and the number of its phases. `lanes` holds the byte address of each lane that takes part, with its
-/// position in the warp (or among the lanes whose address counts); `access` is the number of bytes at each address.
+/// Returns the cycles that a request takes, and the number of its phases. `lanes` holds the byte address of each participating
+/// lane, with the lane's position in the warp (or among the lanes whose address counts). `access` is the number of bytes at each
+/// address.
 pub(crate) fn wavefronts(lanes: &[(usize, i64)], access: usize) -> (u64, u64) {
-    // An aligned access of several words takes as many neighbouring banks, so that whole accesses conflict or do not.
+    // An aligned access of several words occupies as many neighbouring banks. Two such accesses therefore conflict in all their
+    // banks or in none.
     let unit = access.max(BANK_BYTES as usize);
     let units = (WAVEFRONT_BYTES as usize / unit).max(1);
     let (mut total, mut phases) = (0, 0);
@@ -31,10 +33,10 @@ pub(crate) fn wavefronts(lanes: &[(usize, i64)], access: usize) -> (u64, u64) {
     (total, phases)
 }
 
-/// The most distinct units that share their banks.
+/// Returns the largest number of distinct units that map to the same banks.
 fn degree(lanes: &[(usize, i64)], unit: i64, units: usize) -> u64 {
     const NONE: u8 = u8::MAX;
-    // For each group of banks a list of the distinct units seen there.
+    // For each group of banks, a linked list of the distinct units seen there.
     let mut head = [NONE; WARP as usize];
     let mut next = [NONE; WARP as usize];
     let mut depth = [0u64; WARP as usize];
@@ -56,7 +58,8 @@ fn degree(lanes: &[(usize, i64)], unit: i64, units: usize) -> u64 {
     most
 }
 
-/// Distinct sectors of a request, and the fewest that could hold its distinct bytes. `scratch` is sorted in place.
+/// Returns the number of distinct sectors of a request, and the fewest sectors that could hold its distinct bytes. Sorts
+/// `scratch`.
 pub(crate) fn sectors(scratch: &mut [i64], access: usize) -> (u64, u64) {
     if !scratch.is_sorted() {
         scratch.sort_unstable();
@@ -80,7 +83,7 @@ pub(crate) fn sectors(scratch: &mut [i64], access: usize) -> (u64, u64) {
     )
 }
 
-/// Addresses that occur before in the list. `scratch` is sorted in place.
+/// Returns the number of addresses that occur earlier in the list. Sorts `scratch`.
 pub(crate) fn repeated(scratch: &mut [i64]) -> u64 {
     if scratch.windows(2).all(|w| w[0] < w[1]) {
         return 0;

@@ -1,4 +1,4 @@
-//! Thread program to [`Code`]: what can be wrong in the program alone is found here, before any block runs.
+//! Compiles a thread program to [`Code`]. Every error that depends on the program alone is reported here, before any block runs.
 
 mod elementwise;
 mod instruction;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hx_dtype::DType;
 use hx_index::{Cond, EvalError, Expr, Symbol};
-use hx_thread::{Address, Body, Memory, Param, RegId, Registers, Stmt, ThreadProgram};
+use hx_thread::{Address, Body, Memory, Param, RegId, Registers, Stmt, ThreadProgram, assigned};
 
 use crate::code::{
     Array, Code, Exchange, Fill, LoadIndex, LoadInteger, Mem, Product, Put, Regs, SetNumber, Shared, Site,
@@ -17,7 +17,8 @@ use crate::code::{
 use crate::error::{Fault, SimError};
 use crate::formula::{Binding, Compiler, Formula, Test};
 
-/// Compiles `program` for a launch with these symbols and numbers by name.
+/// Compiles `program` for one launch. `symbols` and `numbers` hold the values of its symbols and of its numeric parameters by
+/// name.
 pub(crate) fn compile(
     program: &ThreadProgram,
     symbols: &BTreeMap<Symbol, i64>,
@@ -35,8 +36,7 @@ pub(crate) fn compile(
     }
     let index: Vec<i64> = (0..i64::from(program.threads)).collect();
     scope.insert(Symbol::Thread, Local::new(Binding::Table(index.into())));
-    let mut changing = BTreeSet::new();
-    assigned(&program.body, &mut changing);
+    let changing = assigned(&program.body);
     let mut c = Compilation {
         program,
         numbers,
@@ -97,7 +97,7 @@ fn shared_buffers(program: &ThreadProgram) -> Result<Vec<Shared>, SimError> {
 #[derive(Clone, Debug)]
 struct Local {
     binding: Binding,
-    /// Known once the loops that are unrolled are.
+    /// The value is known once the enclosing unrolled loops are expanded.
     fixed: bool,
     /// [`Stmt::Assign`] may change it.
     changes: bool,
@@ -106,24 +106,6 @@ struct Local {
 impl Local {
     fn new(binding: Binding) -> Local {
         Local { binding, fixed: false, changes: false }
-    }
-}
-
-/// Every local integer that some statement changes.
-fn assigned(body: &Body, out: &mut BTreeSet<Symbol>) {
-    for stmt in body {
-        match stmt {
-            Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } => {
-                out.insert(var.clone());
-            }
-            Stmt::Group(g) => assigned(&g.body, out),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => assigned(body, out),
-            Stmt::If { then, otherwise, .. } => {
-                assigned(then, out);
-                assigned(otherwise, out);
-            }
-            _ => {}
-        }
     }
 }
 
@@ -139,9 +121,9 @@ struct Compilation<'a> {
     lanes: u32,
     granule: usize,
     asynchronous: bool,
-    /// The entry whose elements are handed out here.
+    /// The log entry whose elements the current statements record.
     logging: Option<usize>,
-    /// By row and elements of a lane: a row moves elements of several widths.
+    /// Keyed by row and by the number of elements a lane holds, because one row moves elements of several widths.
     exchanges: BTreeMap<(String, i64), Arc<Exchange>>,
     products: BTreeMap<String, Arc<Product>>,
 }
@@ -182,7 +164,7 @@ impl<'a> Compilation<'a> {
     }
 
     fn body(&mut self, body: &'a Body) -> Result<Vec<Step>, SimError> {
-        // Names go out of scope with the body, and may hide outer ones meanwhile.
+        // Names go out of scope at the end of the body. Until then they may hide outer names, which are restored below.
         let mut hidden: Vec<(Symbol, Option<Local>)> = Vec::new();
         let steps = self.statements(body, &mut hidden);
         for (symbol, local) in hidden.into_iter().rev() {
@@ -207,7 +189,7 @@ impl<'a> Compilation<'a> {
                     self.site = self.sites.len() as SiteId;
                     let site = Site { op: Some(g.op), origin: Some(g.origin), title: g.title.clone() };
                     self.sites.push(site);
-                    // A group orders and names statements; it opens a scope of its own.
+                    // A group attributes statements to an operation; it also opens a scope.
                     out.extend(self.body(&g.body)?);
                     self.site = outer;
                 }
@@ -476,7 +458,7 @@ impl<'a> Compilation<'a> {
         Ok(Regs { array: array as usize, base, offsets: r.offsets.iter().map(|o| *o as usize).collect() })
     }
 
-    /// Registers that an instruction writes.
+    /// Resolves registers that an instruction writes. No register may occur twice.
     fn written(&self, r: &Registers) -> Result<Regs, SimError> {
         let regs = self.regs(r)?;
         let mut seen = BTreeSet::new();

@@ -1,9 +1,9 @@
-//! A report as text: one line for each operation.
+//! Formats a report as text, one line for each operation.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use hx_thread::{Body, Stmt, ThreadProgram};
+use hx_thread::{Body, Stmt, ThreadProgram, visit};
 use hx_tile::OpId;
 
 use crate::report::{Counters, Report};
@@ -12,12 +12,12 @@ const HEAD: [&str; 9] =
     ["op", "instructions", "bytes", "redundant", "sectors", "ideal", "wavefronts", "ideal", "operation"];
 
 impl Report {
-    /// The report as a table with a line for each tile operation in the order of the program, then what belongs to none, the sum,
-    /// and remarks. `program` is the one that ran; it gives the operations' titles. Counts of 0 are left blank. The text ends
-    /// with a line break.
+    /// Returns the report as a table: a line for each tile operation in the order of the program, a line for statements outside
+    /// of operations, the sum, and remarks. `program` is the program that ran; it supplies the titles of the operations. Counts
+    /// of 0 are left blank. The text ends with a line break.
     ///
-    /// Sectors and wavefronts stand beside the fewest that would do: more sectors are accesses that do not lie side by side or are
-    /// not aligned, more wavefronts are bank conflicts.
+    /// Sectors and wavefronts are followed by their ideal numbers. More sectors than the ideal mean uncoalesced or unaligned
+    /// accesses; more wavefronts mean bank conflicts.
     pub fn table(&self, program: &ThreadProgram) -> String {
         let mut titles = Vec::new();
         operations(&program.body, &mut titles);
@@ -25,7 +25,7 @@ impl Report {
         let mut rows = vec![HEAD.map(String::from)];
         let mut total = self.other;
         for (op, title) in &titles {
-            // An operation that occurs twice in the program has its counts in one line.
+            // An operation that occurs twice in the program has one line with all its counts.
             if let Some(counters) = rest.remove(op) {
                 total += counters;
                 rows.push(row(&format!("#{}", op.0), &counters, title));
@@ -64,22 +64,13 @@ impl Report {
     }
 }
 
-/// The operations of a program with their titles, each once.
+/// Collects the operations of a program with their titles.
 fn operations<'p>(body: &'p Body, out: &mut Vec<(OpId, &'p str)>) {
-    for stmt in body {
-        match stmt {
-            Stmt::Group(g) => {
-                out.push((g.op, &g.title));
-                operations(&g.body, out);
-            }
-            Stmt::For { body, .. } | Stmt::While { body, .. } => operations(body, out),
-            Stmt::If { then, otherwise, .. } => {
-                operations(then, out);
-                operations(otherwise, out);
-            }
-            _ => {}
+    visit(body, &mut |stmt| {
+        if let Stmt::Group(group) = stmt {
+            out.push((group.op, &group.title));
         }
-    }
+    });
 }
 
 fn row(op: &str, c: &Counters, title: &str) -> [String; 9] {
@@ -97,7 +88,7 @@ fn row(op: &str, c: &Counters, title: &str) -> [String; 9] {
     ]
 }
 
-/// Exact below 10 KiB, else with one decimal.
+/// Formats a number of bytes: exact below 10 KiB, else with one decimal.
 fn bytes(n: u64) -> String {
     if n == 0 {
         return String::new();
@@ -114,7 +105,7 @@ fn bytes(n: u64) -> String {
     if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
 }
 
-/// Numbers to the right, titles to the left.
+/// Aligns numbers to the right and titles to the left.
 fn aligned(rows: &[[String; 9]]) -> String {
     let mut widths: BTreeMap<usize, usize> = BTreeMap::new();
     for row in rows {

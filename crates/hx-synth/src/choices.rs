@@ -1,4 +1,4 @@
-//! The instruction of every operation, once the layouts are known.
+//! Chooses the instruction of every operation, once the layouts are known.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,12 @@ use crate::access::{Transfer, global};
 use crate::anchor::gemm::{Gemm, Tiling, unfit_matrix_instructions};
 use crate::constraints::{Layouts, broadcast};
 use crate::convertible::is_convertible;
+use crate::cx::Cx;
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
-use crate::search::Cx;
 use crate::{component, cost, parts, reduce, route, shared};
 
-/// Bytes to which scratch memory is placed.
-const SHARED_ALIGN: u32 = 128;
-
-/// The positions that the instructions of a gemm read, given the layouts its tensors ended up with.
+/// Returns the positions that the instructions of a gemm read, given the final layouts of its tensors.
 pub(crate) fn gemm(
     cx: &Cx<'_, '_>,
     gemm: &Gemm<'_>,
@@ -56,7 +53,7 @@ pub(crate) fn gemm(
     })
 }
 
-/// The sides of the instruction that a gemm's constraints speak of.
+/// Returns the sides of the instruction to which a gemm's constraints refer.
 pub(crate) fn gemm_demand(gemm: &Gemm<'_>, tiling: &Tiling) -> Demand {
     let row = &tiling.row;
     let fragment = |name: &str, f: &hx_target::Fragment| format!("p_{name} = {}", f.layout);
@@ -70,7 +67,7 @@ pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
         let Some(transfer) = Transfer::of(op).filter(|t| t.shared().is_none()) else { continue };
         let info = program.tensor(transfer.register);
         let (access, text) =
-            global::best(program, &transfer, &known[transfer.register].tv, info.dtype, arch)?;
+            global::best((program, cx.pool), &transfer, &known[transfer.register].tv, info.dtype, arch)?;
         solution.constraints.push(copy_demand(op.id, access.row));
         let choice = access.to_choice(Reason { text, from: vec![] }).map_err(|e| too_large(e.to_string()))?;
         solution.choices.insert(op.id, Choice::Copy(choice));
@@ -78,7 +75,7 @@ pub(crate) fn global(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
     Ok(())
 }
 
-/// The sides of the instruction that a copy's constraint speaks of.
+/// Returns the sides of the instruction to which a copy's constraint refers.
 fn copy_demand(op: hx_tile::OpId, row: &hx_target::CopyRow) -> Demand {
     let sides = match (&row.memory, &row.register) {
         (Some(p), Some(q)) => format!(": p = {p}, q = {q}"),
@@ -95,7 +92,7 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
         let values = known[dst].tv.values();
         let table = cx.pool.positions(&known[src].tv, &known[dst].tv).unwrap_or_default();
         let identity: Vec<i64> = (0..values).collect();
-        // The positions of both sides, so many at once.
+        // The positions of both sides, for instructions that convert `step` values.
         let layouts = |step: i64| {
             let side = |table: &[i64]| layout_of_table(&[step, values / step], table);
             Some((side(&table)?, side(&identity)?))
@@ -109,7 +106,7 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
             values % n == 0 && table.chunks(n as usize).all(dense) && layouts(n).is_some()
         };
         let row = catalogue().converts_of(s.dtype, d.dtype, arch).filter(fits).max_by_key(|r| r.values);
-        // What has no row is converted in C++; 8-bit floats, which C++ does not know, by way of f32.
+        // A conversion without a row is written in C++. C++ has no 8-bit floats, so these are converted by way of f32.
         if row.is_none()
             && s.dtype != d.dtype
             && !(is_convertible(s.dtype, arch) && is_convertible(d.dtype, arch))
@@ -139,21 +136,34 @@ pub(crate) fn convert(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution)
     Ok(())
 }
 
-/// The accesses to shared memory, and what exchanges hold up.
+/// The accesses to shared memory, and the cycles that exchanges stall the block.
 pub(crate) struct Uses<'p> {
     of: BTreeMap<TensorId, Vec<shared::Use<'p>>>,
     held_up: BTreeMap<OpId, f64>,
 }
 
 impl Uses<'_> {
-    /// The least cycles of all of them, whatever the layouts are; 0 where nobody set a limit.
+    /// Returns a lower bound on the cycles of all uses under any layouts, or 0 if there is no limit.
     pub(crate) fn least_cycles(&self, cx: &Cx<'_, '_>, limit: f64) -> Result<f64, Failure> {
         let least = |(tensor, uses): (&TensorId, &Vec<_>)| shared::least_cycles(cx, *tensor, uses);
         if limit.is_finite() { self.of.iter().map(least).sum() } else { Ok(0.0) }
     }
+
+    /// Records lower bounds on the cycles of the exchanges through shared memory in the pool.
+    pub(crate) fn note_exchanges(&self, cx: &Cx<'_, '_>, known: &Layouts) -> Result<(), Failure> {
+        for (op, trips) in cx.program().ops(component::UNKNOWN_TRIPS) {
+            let OpKind::Rearrange { dst, src, through: Some(tensor) } = op.kind else { continue };
+            let Some(uses) = self.of.get(&tensor) else { continue };
+            let least = shared::least_cycles(cx, tensor, uses)?;
+            let exchange = route::exchange_of(cx, known, [dst, src], trips);
+            cx.pool.exchanges.borrow_mut().insert(exchange, least);
+        }
+        Ok(())
+    }
 }
 
-/// Collects the accesses to shared memory. The search has counted each as if no other one had a say in the layout: that is taken back.
+/// Collects the accesses to shared memory. The search has counted each access as if it alone determined the layout: subtracts
+/// these cycles from the solution's cost.
 pub(crate) fn uses<'p>(
     cx: &Cx<'_, 'p>,
     known: &Layouts,
@@ -191,7 +201,8 @@ pub(crate) fn uses<'p>(
     Ok(Uses { of: uses, held_up })
 }
 
-/// The layouts of shared memory with the instructions of their accesses. False where all that takes `limit` cycles or more.
+/// Solves the layouts of shared memory with the instructions of their accesses. Returns false if the solution takes `limit`
+/// cycles or more.
 pub(crate) fn shared(
     cx: &Cx<'_, '_>,
     known: &Layouts,
@@ -200,7 +211,7 @@ pub(crate) fn shared(
     solution: &mut Solution,
 ) -> Result<bool, Failure> {
     let program = cx.program();
-    // What the buffers take at least that are not laid out yet.
+    // Lower bound on the cycles of the buffers without a layout so far.
     let mut open = uses.least_cycles(cx, limit)?;
     let Uses { of: uses, held_up } = uses;
     let mut items = Vec::new();
@@ -259,7 +270,7 @@ pub(crate) fn shared(
     Ok(true)
 }
 
-/// The store of an exchange comes first, then its load.
+/// Adds one access of an exchange to the solution: the first call adds its store, the second its load.
 fn exchanged(
     cx: &Cx<'_, '_>,
     known: &Layouts,
@@ -280,7 +291,7 @@ fn exchanged(
     solution.choices.insert(op, Choice::Rearrange(RearrangeChoice { route, cycles, reason }));
 }
 
-/// Whether the block has as much shared memory as the solution asks for.
+/// Checks that the block has the shared memory that the solution needs.
 pub(crate) fn fits(program: &TileProgram, arch: Arch, solution: &Solution) -> Result<(), Failure> {
     let limit = arch.limits().shared_bytes;
     if solution.shared_bytes > limit {
@@ -329,10 +340,10 @@ pub(crate) fn map(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> 
 
 pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
     let (program, arch) = (cx.program(), cx.arch);
-    let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
+    let offset = solution.shared_bytes.next_multiple_of(shared::ALIGN);
     for (op, _) in program.ops(1.0) {
         let OpKind::Reduce { dst, src, axis, .. } = op.kind else { continue };
-        // Scratch memory: each reduction begins with a barrier, so all of them take turns in one place.
+        // Each reduction begins with a barrier, so all reductions share one place for scratch memory.
         let choice = reduce::choice(program, op, [dst, src], axis, known, offset, arch)?;
         if let Some(across) = &choice.across {
             solution.shared_bytes = solution.shared_bytes.max(offset + across.bytes);
@@ -345,7 +356,7 @@ pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) 
 pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
     let (program, arch) = (cx.program(), cx.arch);
     for (op, _) in program.ops(1.0) {
-        let offset = solution.shared_bytes.next_multiple_of(SHARED_ALIGN);
+        let offset = solution.shared_bytes.next_multiple_of(shared::ALIGN);
         let choice = match &op.kind {
             OpKind::Slice { dst, src } => {
                 let choice = parts::slice(program, op, *dst, src, known, offset)?;
@@ -361,7 +372,22 @@ pub(crate) fn parts(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -
                 }
                 Choice::Scan(choice)
             }
-            _ => continue,
+            OpKind::Fill { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::AtomicAdd { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => continue,
         };
         solution.choices.insert(op.id, choice);
     }

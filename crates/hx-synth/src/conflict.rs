@@ -1,8 +1,8 @@
-//! Which demands of a program without layouts cannot live together, and what would mend it.
+//! Finds which demands of a program without layouts contradict each other, and which changes repair the program.
 //!
-//! The solver says where it gave up. Here the program is solved again with demands left out, until those remain that have no
-//! solution while every smaller set of them has one. A repair is offered only after the repaired program was solved. Nothing
-//! here knows how the solver works, so it stays right when that changes. Start at [`explain`].
+//! The solver reports only the place where it gave up. This module solves the program again without some of the demands, until
+//! the remaining set has no solution while every smaller set has one. A repair is offered only after the repaired program was
+//! solved. The module relies on the solver's results only, so it stays correct when the solver changes. Start at [`explain`].
 
 mod repair;
 
@@ -15,52 +15,53 @@ pub use repair::Repair;
 
 use crate::failure::{Failure, FailureKind};
 
-/// Programs that are solved to find the conflict of one, at most.
+/// Limit on the programs that are solved to find the conflict of one program.
 const BUDGET: usize = 96;
-/// Branches that their searches look at, all together: those of a program that is searched to the end, some times over.
+/// Limit on the branches of all these searches together: four exhausted searches.
 const BRANCHES: usize = 4 * crate::search::ALL;
 
-/// Something of a program that asks for layouts, and that can be left out.
+/// A demand of a program on layouts, which can be left out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Claim {
-    /// The layout that the user gave a tensor.
+    /// The layout to which the user pinned a tensor.
     Pin(TensorId),
-    /// The arrangement of warps that the user gave a gemm.
+    /// The arrangement of warps to which the user pinned a gemm.
     Warps(OpId),
-    /// What an operation asks of the tensors that it takes.
+    /// The constraints of an operation on its tensors.
     Operation(OpId),
 }
 
-/// Demands that cannot live together.
+/// Demands that have no common solution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Conflict {
     /// In the order of the text.
     pub claims: Vec<Claim>,
-    /// Without any one of the claims the others have a solution. False only where looking for it took too long.
+    /// True if leaving out any one of the claims makes the others solvable. False if the budget ended before this was known, or
+    /// if a tensor is too large.
     pub minimal: bool,
-    /// The claims without which the whole program has a solution, each solved; nothing where looking for them took too long. A program with
-    /// several conflicts may have none.
+    /// The claims whose removal makes the whole program solvable, each verified by solving. `None` if the budget ended first. The
+    /// list can be empty: a program with several conflicts needs several removals.
     pub enough: Option<Vec<Claim>>,
-    /// What the solver says of these claims alone.
+    /// The failure that the solver reports for these claims alone.
     pub failure: Failure,
-    /// What mends the program: each was solved.
+    /// Changes that make the program solvable, each verified by solving.
     pub repairs: Vec<Repair>,
 }
 
-/// The conflict of a program that has no solution; nothing if it has one, or if `cancelled` returned true.
+/// Explains why a program has no solution. Returns `None` if it has one, or if `cancelled` returned true.
 pub fn explain(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Option<Conflict> {
     let mut tries = Tries { arch, cancelled, left: BUDGET, branches: BRANCHES };
     let mut failure = tries.failure(program)?;
     let mut claims = claims(program);
     let all = claims.clone();
-    // Most often the conflict is near where the solver gave up, and a small program is solved much faster.
+    // Try the claims near the failure first: they usually contain the conflict, and a small program is solved much faster.
     let near = near(program, &claims, &failure);
     if near.len() < claims.len() && tries.failure(&restricted(program, &near)).is_some() {
         claims = near;
     }
     let minimal = !is_size(&failure) && {
         let minimal = shrink(program, &mut claims, &mut tries);
-        // What is left may fail for another reason than the whole did.
+        // The remaining claims may fail for another reason than the whole program did.
         failure = tries.failure(&restricted(program, &claims)).unwrap_or(failure);
         minimal
     };
@@ -72,7 +73,7 @@ pub fn explain(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
     (!cancelled()).then_some(Conflict { claims, minimal, enough, failure, repairs })
 }
 
-/// Those of the claims without which the program has a solution; nothing where the tries do not suffice to know.
+/// Returns the claims whose removal makes the program solvable, or `None` if the budget does not suffice to try them all.
 fn enough(
     program: &TileProgram,
     all: &[Claim],
@@ -92,12 +93,12 @@ fn enough(
     Some(enough)
 }
 
-/// What is too large is so whatever anybody demands.
+/// Reports whether a tensor is too large: no choice of claims changes that.
 fn is_size(failure: &Failure) -> bool {
     matches!(failure.kind, FailureKind::Resource | FailureKind::Registers)
 }
 
-/// Solving, so many times.
+/// The budget of programs to solve and of branches to search.
 struct Tries<'a> {
     arch: Arch,
     cancelled: &'a dyn Fn() -> bool,
@@ -119,7 +120,7 @@ impl Tries<'_> {
     }
 }
 
-/// Everything of a program that asks for layouts.
+/// Returns all claims of a program.
 fn claims(program: &TileProgram) -> Vec<Claim> {
     let is_pinned = |id: &TensorId| match &program.tensor(*id).kind {
         TensorKind::Register { pinned } => pinned.is_some(),
@@ -132,13 +133,26 @@ fn claims(program: &TileProgram) -> Vec<Claim> {
             OpKind::Gemm { warps: Some(_), .. } => {
                 claims.extend([Claim::Operation(op.id), Claim::Warps(op.id)]);
             }
-            _ => claims.push(Claim::Operation(op.id)),
+            OpKind::Fill { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::CopyAsync { .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
+            | OpKind::AtomicAdd { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => claims.push(Claim::Operation(op.id)),
         }
     }
     claims
 }
 
-/// The claims on the tensors that a failure names, and on those that their operations take besides.
+/// Returns the claims on the tensors that a failure names, and on the tensors that share an operation with them.
 fn near(program: &TileProgram, claims: &[Claim], failure: &Failure) -> Vec<Claim> {
     let mut tensors: BTreeSet<TensorId> = failure.parts.iter().filter_map(|part| part.tensor).collect();
     let named = failure.op.into_iter().chain(failure.parts.iter().filter_map(|part| part.op));
@@ -155,8 +169,8 @@ fn near(program: &TileProgram, claims: &[Claim], failure: &Failure) -> Vec<Claim
     claims.iter().copied().filter(is_near).collect()
 }
 
-/// Leaves out claims as long as the rest has no solution: first many at once, at last one by one. True if nothing more could
-/// be left out.
+/// Leaves out claims as long as the rest has no solution: half of them at once at first, single claims at last. Returns true if
+/// no further claim can be left out, false if the budget ended or the caller cancelled.
 fn shrink(program: &TileProgram, claims: &mut Vec<Claim>, tries: &mut Tries<'_>) -> bool {
     let mut size = claims.len().div_ceil(2);
     loop {
@@ -181,7 +195,7 @@ fn shrink(program: &TileProgram, claims: &mut Vec<Claim>, tries: &mut Tries<'_>)
     }
 }
 
-/// The program with these claims only.
+/// Returns the program with only these claims.
 pub fn restricted(program: &TileProgram, claims: &[Claim]) -> TileProgram {
     let claims: BTreeSet<Claim> = claims.iter().copied().collect();
     let mut program = program.clone();

@@ -1,5 +1,5 @@
-//! Element types that a target cannot compute with: operators on types without rows of their own go through f32, and 8-bit floats
-//! have no conversion to it on older architectures.
+//! Finds element types that a target cannot compute with. Operators on types without rows of their own compute in f32, and older
+//! architectures lack the conversion between 8-bit floats and f32.
 
 use hx_dtype::DType;
 use hx_target::{Arch, catalogue};
@@ -7,7 +7,7 @@ use hx_tile::{OpKind, Scalar, TileProgram};
 
 use crate::failure::{Failure, FailureKind};
 
-/// Whether elements of this type can be computed with on the target.
+/// Reports whether the target can compute with elements of this type.
 pub fn is_convertible(dtype: DType, arch: Arch) -> bool {
     let row = |from, to| catalogue().converts_of(from, to, arch).any(|row| row.values == 1);
     let narrow = dtype.is_float() && dtype.bits() <= 8;
@@ -17,7 +17,7 @@ pub fn is_convertible(dtype: DType, arch: Arch) -> bool {
 /// Checks the expressions and reductions of a program.
 ///
 /// # Errors
-/// At the first operation that computes with a type which the target cannot convert.
+/// `NoInstruction` at the first operation that computes with a type which the target cannot convert.
 pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
     for (op, _) in program.ops(1.0) {
         let found = match &op.kind {
@@ -25,7 +25,23 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
             OpKind::Reduce { src, .. } => {
                 Some(program.tensor(*src).dtype).filter(|dtype| !is_convertible(*dtype, arch))
             }
-            _ => None,
+            // These compute nothing or, as products and scans do, with rows of their own types.
+            OpKind::Fill { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::Rearrange { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
+            | OpKind::AtomicAdd { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => None,
         };
         let Some(dtype) = found else { continue };
         let message =
@@ -36,7 +52,7 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A type that the expression computes with and the target cannot convert.
+/// Returns a type that the expression computes with and that the target cannot convert.
 fn inconvertible(value: &Scalar, arch: Arch) -> Option<DType> {
     let lacks = |dtype: DType| (!is_convertible(dtype, arch)).then_some(dtype);
     match value {

@@ -1,60 +1,63 @@
-//! One attempt at a program, and its family: the solutions in which one component takes another leaf than its cheapest.
+//! An attempt at a program, and its family: the solutions in which one component uses another leaf than its cheapest.
 //!
-//! Components are searched one by one, as if each access to shared memory alone decided on the layout of its memory. What a leaf costs is
-//! therefore the least that a solution with it costs; where accesses that share a memory pay for it, or values change hands, a
-//! solution with another leaf may be cheaper. Both the choice ([`Solver::bettered_in_family`]) and the list of candidates
-//! ([`Solver::others`]) look at the same family, so the list has nothing that the choice did not consider.
+//! Components are searched one by one, as if each access to shared memory alone determined the layout of its memory. The cost of
+//! a leaf is therefore a lower bound on the cost of a solution with it. If accesses that share a memory interfere, or values move
+//! between threads, a solution with another leaf may be cheaper. The choice ([`Solver::bettered_in_family`]) and the list of
+//! candidates ([`Solver::others`]) search the same family, so the list contains no solution that the choice did not consider.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use hx_tile::{Choice, Edits, Move, OpId, Reason, Solution, TensorKind, TileProgram};
+use hx_tile::{
+    Choice, Edits, Move, OpId, OpKind, RearrangeChoice, Reason, Solution, TensorKind, TileProgram,
+};
 
-use crate::component::{Component, components};
+use crate::component::{Component, UNKNOWN_TRIPS, components};
 use crate::constraints::{Known, Layouts, System};
+use crate::cx::Cx;
 use crate::failure::{Blocked, Failure, FailureKind};
-use crate::search::{Conflicts, Cx, Found, Leaf, Wanted, freeing, search};
+use crate::search::{Conflicts, Found, Leaf, Wanted, freeing, search};
 use crate::solve::{CANDIDATES, Solver};
-use crate::{choices, pinned, route};
+use crate::{choices, cost, pinned, route};
 
-/// Leaves of a component that are kept.
+/// Limit on the leaves that are kept for a component.
 const LEAVES: usize = CANDIDATES;
-/// Branches that the search for them looks at, in each component.
+/// Limit on the branches that the search for these leaves visits, in each component.
 const BRANCHES: usize = 1024;
-/// Solutions of a family that are made to find a cheaper one.
+/// Limit on the solutions of a family that are built to find a cheaper one.
 const TRIES: u64 = 96;
-/// Addresses that the layouts of shared memory for them may look at.
+/// Limit on the addresses that are counted for the shared layouts of these solutions.
 const ADDRESSES: u64 = 16_000_000;
 
-/// What all solutions of a family share.
+/// The state that all solutions of a family share.
 pub(crate) struct Ground<'s, 'p> {
     solver: &'s Solver<'s>,
     still: &'s BTreeSet<OpId>,
     cx: Cx<'s, 'p>,
     edits: Edits,
-    /// The layouts that the user pinned, with what follows from them.
+    /// The layouts that the user pinned, with the layouts that follow from them.
     start: Layouts,
     pub(crate) components: Vec<Component<'p>>,
 }
 
-/// What became of an attempt to make a solution of leaves.
+/// The result of building a solution from leaves.
 pub(crate) enum Made {
     Solution(Box<Solution>),
-    /// It cannot be as cheap as was asked for.
+    /// The solution cannot cost less than the limit.
     Dearer,
 }
 
-/// A family, and what of it is looked at.
+/// A family, and the part of it that is searched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Family<'a> {
     pub(crate) moves: &'a [Move],
     pub(crate) still: &'a BTreeSet<OpId>,
-    /// No copies in which lanes exchange.
+    /// Excludes collective copies.
     pub(crate) single: bool,
 }
 
 impl<'s> Solver<'s> {
-    /// Does something with the constraints and components of a program with these moves.
+    /// Calls `body` with the constraints and components of the program after the family's moves.
     pub(crate) fn on_ground<R>(
         &self,
         family: Family<'_>,
@@ -71,7 +74,7 @@ impl<'s> Solver<'s> {
         body(&Ground { solver: self, still: family.still, cx, edits, start, components })
     }
 
-    /// The cheapest solution of the families of `best`, with and without copies in which lanes exchange, or `best` itself.
+    /// Returns the cheapest solution of the families of `best`, with and without collective copies, or `best` itself.
     pub(crate) fn bettered_in_family(&self, mut best: Solution, still: &BTreeSet<OpId>) -> Solution {
         let moves = best.edits.moves.clone();
         let mut tries = TRIES;
@@ -79,7 +82,7 @@ impl<'s> Solver<'s> {
             if best.strain <= 0.0 || single && !self.has_collective() {
                 break;
             }
-            // A family without a solution changes nothing.
+            // An error means that this family has no solution: keep `best`.
             let family = Family { moves: &moves, still, single };
             let ended = self.on_ground(family, |ground| ground.better(&mut best, &mut tries));
             self.ended[usize::from(single)].set(ended.unwrap_or(f64::INFINITY));
@@ -87,11 +90,11 @@ impl<'s> Solver<'s> {
         best
     }
 
-    /// The solutions of the families of `best`, each with one other leaf, until there are as many as are listed. Without those that its
-    /// budget kept the choice from: they are counted as unexplored.
+    /// Returns solutions of the families of `best`, each with one other leaf, up to the limit of the list. Solutions that the
+    /// budget kept the choice from trying are left out: they are counted as unexplored.
     ///
     /// # Errors
-    /// Where the caller cancelled.
+    /// `Cancelled` if the caller cancelled.
     pub(crate) fn others(&self, best: &Solution, still: &BTreeSet<OpId>) -> Result<Vec<Solution>, Failure> {
         let moves = best.edits.moves.clone();
         let mut others: Vec<Solution> = Vec::new();
@@ -120,7 +123,7 @@ impl<'p> Ground<'_, 'p> {
         (self.solver.cancelled)()
     }
 
-    /// The leaves of a component.
+    /// Returns the leaves of a component.
     pub(crate) fn search(&self, component: &Component<'p>, wanted: Wanted) -> Result<Found<'p>, Blocked> {
         if self.is_cancelled() {
             return Err(Failure::cancelled().into());
@@ -128,14 +131,14 @@ impl<'p> Ground<'_, 'p> {
         search(&self.cx, component, self.start.clone(), wanted)
     }
 
-    /// The leaves of every component that take less than `within` cycles more than its cheapest, cheapest first.
+    /// Returns, for every component, the leaves within `within` cycles of its cheapest, cheapest first.
     fn leaves(&self, within: f64) -> Result<Vec<Vec<Leaf<'p>>>, Blocked> {
         let wanted = Wanted { keep: LEAVES, within, ..Wanted::one(Conflicts::Leave).branches(BRANCHES) };
         self.components.iter().map(|component| Ok(self.search(component, wanted)?.leaves)).collect()
     }
 
-    /// Looks for a cheaper solution than `best`, the most promising ones first, until the least that the next one costs is more. Returns
-    /// the least cycles of the first one that was not looked at any more.
+    /// Searches for a cheaper solution than `best`, in the order of the lower bounds, until a bound reaches the best cost.
+    /// Returns the lowest bound of the solutions that the budget excluded.
     fn better(&self, best: &mut Solution, tries: &mut u64) -> Result<f64, Blocked> {
         let leaves = self.leaves(best.strain)?;
         let firsts: Vec<&Leaf<'p>> = leaves.iter().filter_map(|leaves| leaves.first()).collect();
@@ -147,30 +150,44 @@ impl<'p> Ground<'_, 'p> {
         }
         picks.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
         let before = self.solver.pool.looked.get();
-        for (i, (least, component, leaf)) in picks.iter().enumerate() {
-            if *least >= best.cost || self.is_cancelled() {
+        let mut ended = f64::INFINITY;
+        for (least, component, leaf) in picks {
+            if least >= best.cost || self.is_cancelled() {
                 break;
             }
-            if *tries == 0 || self.solver.pool.looked.get() - before > ADDRESSES {
-                best.unexplored += (picks.len() - i) as u64;
-                return Ok(*least);
-            }
             let mut picked = firsts.clone();
-            picked[*component] = &leaves[*component][*leaf];
+            picked[component] = &leaves[component][leaf];
+            if *tries == 0 || self.solver.pool.looked.get() - before > ADDRESSES {
+                // Count only the solutions that may be cheaper as unexplored.
+                if self.may_take_less(&picked, best.cost) {
+                    best.unexplored += 1;
+                    ended = ended.min(least);
+                }
+                continue;
+            }
             let made = self.solution(&picked, best.cost);
             *tries -= u64::from(!matches!(made, Ok(Made::Dearer)));
-            // What only rounding makes cheaper is not.
+            // Ignore improvements within rounding errors.
             if let Ok(Made::Solution(made)) = made
                 && made.cost < best.cost * (1.0 - 1e-9)
             {
                 *best = Solution { unexplored: best.unexplored, ..*made };
             }
         }
-        Ok(f64::INFINITY)
+        Ok(ended)
     }
 
-    /// Adds what differs from `best` and from each other. Solutions that take `ended` cycles at least, and perhaps fewer than `best`, are
-    /// those that the choice did not look at any more.
+    /// Reports whether a solution with one leaf of each component may take less than `limit` cycles, from bounds that need no
+    /// solution.
+    fn may_take_less(&self, leaves: &[&Leaf<'p>], limit: f64) -> bool {
+        let known = self.known(leaves);
+        let cost: f64 = leaves.iter().map(|leaf| leaf.cost).sum();
+        let least = self.least(&known, &route::routes(&self.cx, &known), limit);
+        least.is_ok_and(|least| cost + least < limit)
+    }
+
+    /// Adds the solutions that differ from `best` and from each other. Skips solutions with a lower bound of at least `ended`
+    /// that may be cheaper than `best`: the choice did not try them.
     fn list(&self, best: &Solution, ended: f64, others: &mut Vec<Solution>) -> Result<(), Blocked> {
         let leaves = self.leaves(f64::INFINITY)?;
         let firsts: Vec<&Leaf<'p>> = leaves.iter().filter_map(|leaves| leaves.first()).collect();
@@ -189,8 +206,8 @@ impl<'p> Ground<'_, 'p> {
                 }
                 let mut picked = firsts.clone();
                 picked[component] = leaf;
-                // Layouts that leave a register tensor no room in a thread are nobody's candidates; others fit nothing else, such as
-                // shared memory.
+                // Skip leaves with a register tensor that exceeds the registers of a thread. Other limits, such as the size of
+                // shared memory, are checked when the solution is built.
                 if !self.has_room(&picked) {
                     continue;
                 }
@@ -203,7 +220,7 @@ impl<'p> Ground<'_, 'p> {
         Ok(())
     }
 
-    /// The layouts of a leaf of each component.
+    /// Returns the layouts of one leaf of each component.
     fn known(&self, leaves: &[&Leaf<'p>]) -> Layouts {
         let mut known = self.start.clone();
         for (component, leaf) in self.components.iter().zip(leaves) {
@@ -216,7 +233,7 @@ impl<'p> Ground<'_, 'p> {
         known
     }
 
-    /// Whether each register tensor alone has room in a thread.
+    /// Reports whether each register tensor alone fits the registers of a thread.
     fn has_room(&self, leaves: &[&Leaf<'p>]) -> bool {
         let most = i64::from(self.solver.arch.limits().registers_per_thread);
         self.known(leaves).iter().all(|(tensor, known)| {
@@ -224,10 +241,10 @@ impl<'p> Ground<'_, 'p> {
         })
     }
 
-    /// The solution with a leaf of each component, unless it takes `limit` cycles or more whatever the layouts of shared memory.
+    /// Returns the solution with one leaf of each component, or `Dearer` if it takes at least `limit` cycles.
     ///
     /// # Errors
-    /// What stands against it, with the moves that might help.
+    /// The failure of the solution, with the moves that might repair it.
     pub(crate) fn solution(&self, leaves: &[&Leaf<'p>], limit: f64) -> Result<Made, Blocked> {
         let mut solution = Solution { constraints: self.cx.system.demands(), ..Solution::default() };
         let made = self.made(leaves, limit, &mut solution);
@@ -238,7 +255,32 @@ impl<'p> Ground<'_, 'p> {
         Ok(if made? { Made::Solution(Box::new(solution)) } else { Made::Dearer })
     }
 
-    /// The same; a solution that fails is left as far as it was built. False where it is too dear.
+    /// Returns a lower bound on the cycles of a solution besides those of its leaves, for any layouts of shared memory. The bound
+    /// needs no program with exchanges, so it is computed before that program is built.
+    fn least(
+        &self,
+        known: &Layouts,
+        routes: &BTreeMap<OpId, Option<RearrangeChoice>>,
+        limit: f64,
+    ) -> Result<f64, Failure> {
+        let cx = &self.cx;
+        let mut moved: f64 = routes.values().flatten().map(|choice| choice.cycles).sum();
+        for (op, trips) in cx.program().ops(UNKNOWN_TRIPS) {
+            let OpKind::Rearrange { dst, src, .. } = op.kind else { continue };
+            if let Some(None) = routes.get(&op.id) {
+                let exchange = route::exchange_of(cx, known, [dst, src], trips);
+                let accesses = cx.pool.exchanges.borrow().get(&exchange).copied().unwrap_or(0.0);
+                moved += trips * cost::held_up(cx.program(), cx.drain) + accesses;
+            }
+        }
+        // Take back the cycles that the search counted for each access alone.
+        let mut corrected = Solution::default();
+        let uses = choices::uses(cx, known, &mut corrected)?;
+        Ok(moved + corrected.cost + uses.least_cycles(cx, limit)?)
+    }
+
+    /// Builds the [`Ground::solution`] in place, so that a failed one keeps the parts that were built. Returns false if it is too
+    /// expensive.
     fn made(&self, leaves: &[&Leaf<'p>], limit: f64, solution: &mut Solution) -> Result<bool, Blocked> {
         let (solver, cx) = (self.solver, &self.cx);
         let known = self.known(leaves);
@@ -253,8 +295,12 @@ impl<'p> Ground<'_, 'p> {
         let least = solution.cost;
         solution.steps = cx.steps.get();
         let routes = route::routes(cx, &known);
+        if limit.is_finite() && least + self.least(&known, &routes, limit)? >= limit {
+            return Ok(false);
+        }
+        solver.pool.made.set(solver.pool.made.get() + 1);
         let mut edits = self.edits.clone();
-        // What has no cheaper way goes through shared memory.
+        // Rearrangements without a cheaper way move through shared memory.
         edits.exchanges = routes.iter().filter(|(_, route)| route.is_none()).map(|(op, _)| *op).collect();
         let whole = edits.apply(solver.program);
         let system = System::of(&whole, self.still);
@@ -263,8 +309,11 @@ impl<'p> Ground<'_, 'p> {
             solution.cost += choice.cycles;
             solution.choices.insert(op, Choice::Rearrange(choice));
         }
-        // What takes least to find out comes first.
+        // Check the bounds that are cheapest to compute first.
         let uses = choices::uses(&cx, &known, solution)?;
+        if limit.is_finite() {
+            uses.note_exchanges(&cx, &known)?;
+        }
         if solution.cost + uses.least_cycles(&cx, limit)? >= limit {
             return Ok(false);
         }
@@ -291,7 +340,7 @@ impl<'p> Ground<'_, 'p> {
             let distribution = distribution.map_err(|e| choices::too_large(e.to_string()))?;
             solution.registers.insert(tensor, distribution);
         }
-        // The constraint first, then the instruction chosen for it.
+        // The sort is stable: the constraint stays before the instruction chosen for it.
         solution.constraints.sort_by_key(|d| d.op);
         solution.edits = edits;
         solution.strain = solution.cost - least;
@@ -299,7 +348,7 @@ impl<'p> Ground<'_, 'p> {
     }
 }
 
-/// Solutions of which nothing that runs differs.
+/// Reports whether the generated code of two solutions is the same.
 fn alike(a: &Solution, b: &Solution) -> bool {
     let registers = |s: &Solution| -> Vec<_> { s.registers.values().map(|d| d.layout.clone()).collect() };
     let shared =
@@ -317,7 +366,7 @@ fn alike(a: &Solution, b: &Solution) -> bool {
     registers(a) == registers(b) && shared(a) == shared(b) && rows(a) == rows(b)
 }
 
-/// The layouts that the user pinned, with what follows from them.
+/// Returns the layouts that the user pinned, with the layouts that follow from them.
 fn pins(cx: &Cx<'_, '_>) -> Result<Layouts, Blocked> {
     let program = cx.program();
     let mut start = Layouts::new(program.tensors.len());

@@ -1,10 +1,13 @@
-//! Synthesis: a layout for every tensor and an instruction for every operation of a tile program.
+//! Synthesizes a layout for every tensor and selects an instruction for every operation of a tile program.
 //!
-//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V): operations become constraints ([`constraints`]); register
-//! tensors that constraints tie together form components ([`component`]); the search gives each component its anchors, gemms or the
-//! copies that move most ([`search`], [`anchor`]), and the rest follows from the constraints by a work-list; accesses to shared
-//! memory make layout constraints that are unified, filled and swizzled ([`shared`]).
-//! Instructions are rows of the catalogue; none is known by name. The crate knows nothing of incremental queries or CUDA text.
+//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V). Operations become constraints ([`constraints`]).
+//! Register tensors that constraints tie together form components ([`component`]). The search anchors each component at
+//! its gemms or at the copies that move most ([`search`], [`anchor`]); a work-list derives the remaining layouts from the
+//! constraints. Accesses to shared memory become layout constraints, which are unified, filled and swizzled ([`shared`]).
+//!
+//! Invariant: the crate sees a tile program and rows of the catalogue, and knows no instruction by name. It knows no
+//! text, no query and no thread program.
+//!
 //! Start at [`solve`].
 
 mod access;
@@ -15,6 +18,8 @@ mod conflict;
 mod constraints;
 mod convertible;
 mod cost;
+mod cx;
+mod cycles;
 mod distribution;
 mod failure;
 mod family;

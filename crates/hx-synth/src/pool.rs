@@ -1,4 +1,4 @@
-//! Layouts that were met in one run of the solver, each kept once, with what was computed of them.
+//! The pool: keeps each layout of one run of the solver once, with the results computed from it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -6,12 +6,19 @@ use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_target::CopyRow;
+use hx_tile::{OpId, Route};
 
 use crate::access::Access;
+use crate::access::global::Alignment;
 use crate::distribution::{Tv, layout_of_table};
 use crate::shared;
 
-/// Equal layouts are the same `Rc`, so that comparing and looking up cost nothing. Nothing is ever dropped before the pool is.
+/// Interns layouts: equal layouts are the same `Rc`, so comparisons and lookups are cheap. The pool keeps every layout until it
+/// is dropped.
+///
+/// A pool belongs to one program. Attempts add redistributions, and tensors of the same shape and type, to the program. They
+/// never change an operation's view of a memory, so results that depend on an operation and the layouts of its tensors hold for
+/// all attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     layouts: RefCell<HashSet<Rc<Tv>>>,
@@ -19,21 +26,42 @@ pub(crate) struct Pool {
     positions: RefCell<HashMap<[LayoutKey; 2], Option<Rc<[i64]>>>>,
     accesses: RefCell<HashMap<Moved, Rc<[Access]>>>,
     regular: RefCell<HashMap<[LayoutKey; 2], bool>>,
-    /// What was found for shared tensors with the same accesses, whatever else is in the program.
+    alignments: RefCell<HashMap<OpId, Rc<Alignment>>>,
+    pub(crate) costs: RefCell<HashMap<CostOf, f64>>,
+    pub(crate) ideals: RefCell<HashMap<(OpId, LayoutKey, bool), f64>>,
+    pub(crate) routes: RefCell<HashMap<RouteOf, Option<(Route, f64)>>>,
+    /// Lower bounds on the cycles of accesses in exchanges through shared memory, as far as they were computed.
+    pub(crate) exchanges: RefCell<HashMap<ExchangeOf, f64>>,
+    pub(crate) measured: RefCell<HashMap<shared::MeasuredOf, Rc<shared::Measured>>>,
+    /// The solutions of shared tensors, which depend on a tensor's accesses only and not on the rest of the program.
     pub(crate) buffers: RefCell<shared::Known>,
-    /// Addresses that were looked at for layouts of shared memory.
+    /// Addresses that were counted for layouts of shared memory.
     pub(crate) looked: Cell<u64>,
-    /// Branches looked at, in all attempts of the run.
+    /// Solutions that were started because the bound from their layouts alone did not rule them out.
+    pub(crate) made: Cell<usize>,
+    /// Branches searched, in all attempts of the run.
     pub(crate) branches: Cell<usize>,
 }
 
-/// A layout with the extents of what is moved of it, its element type, and the row that moves it.
+/// A layout with the extents of the tile that is moved, its element type, and the row that moves it.
 type Moved = (LayoutKey, Vec<i64>, DType, *const CopyRow);
 
-/// A layout, the axes that are collapsed, and whether its values keep their number.
+/// The inputs of the cycles of one execution: an operation, the layouts of its tensors, whether collective copies are excluded
+/// and, if warps may meet in the operation, the bits of the cycles that an exchange through shared memory stalls the block.
+pub(crate) type CostOf = (OpId, Vec<LayoutKey>, bool, u64);
+
+/// A route between two layouts: the element type, the number of elements, and the bits of the cycles that an exchange through
+/// shared memory stalls the block.
+pub(crate) type RouteOf = ([LayoutKey; 2], DType, i64, u64);
+
+/// An exchange through shared memory between two layouts: the element type, the number of elements, the bits of the trip count,
+/// and whether collective copies are excluded.
+pub(crate) type ExchangeOf = ([LayoutKey; 2], DType, i64, u64, bool);
+
+/// A layout, the axes that are collapsed, and whether the values keep their number.
 type Projection = (LayoutKey, Vec<usize>, bool);
 
-/// Stands for a layout of the pool.
+/// Identifies a layout of the pool.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct LayoutKey(usize);
 
@@ -52,12 +80,12 @@ impl Pool {
         kept
     }
 
-    /// [`Tv::project`]
+    /// Returns [`Tv::project`].
     pub(crate) fn project(&self, tv: &Rc<Tv>, axes: &[usize]) -> Rc<Tv> {
         self.projected(tv, axes, false)
     }
 
-    /// [`Tv::project_values`]
+    /// Returns [`Tv::project_values`].
     pub(crate) fn project_values(&self, tv: &Rc<Tv>, axes: &[usize]) -> Rc<Tv> {
         if axes.is_empty() { tv.clone() } else { self.projected(tv, axes, true) }
     }
@@ -72,7 +100,7 @@ impl Pool {
         made
     }
 
-    /// The ways in which a row moves a tile of elements that is held in a layout, made once.
+    /// Returns the ways in which a row moves a tile of elements held in a layout, computed once.
     pub(crate) fn accesses(
         &self,
         tv: &Rc<Tv>,
@@ -90,7 +118,17 @@ impl Pool {
         made
     }
 
-    /// [`Tv::positions_of`]
+    /// Returns the limits on the width of an operation's accesses to global memory, computed once.
+    pub(crate) fn alignment(&self, op: OpId, find: impl FnOnce() -> Alignment) -> Rc<Alignment> {
+        if let Some(known) = self.alignments.borrow().get(&op) {
+            return known.clone();
+        }
+        let found = Rc::new(find());
+        self.alignments.borrow_mut().insert(op, found.clone());
+        found
+    }
+
+    /// Returns [`Tv::positions_of`].
     pub(crate) fn positions(&self, held: &Rc<Tv>, wanted: &Rc<Tv>) -> Option<Rc<[i64]>> {
         let pair = [key(held), key(wanted)];
         if let Some(known) = self.positions.borrow().get(&pair) {
@@ -101,7 +139,8 @@ impl Pool {
         found
     }
 
-    /// Whether every thread of `held` has what `wanted` asks for, at positions that are a layout over its values.
+    /// Reports whether every thread of `held` has the elements of `wanted`, at positions that a layout over `wanted`'s values
+    /// describes.
     pub(crate) fn reads(&self, held: &Rc<Tv>, wanted: &Rc<Tv>) -> bool {
         let pair = [key(held), key(wanted)];
         if pair[0] == pair[1] {

@@ -1,19 +1,22 @@
-//! How the values of a rearrangement get to their threads: they are there already, lanes of a warp exchange them, or they go through
-//! shared memory. The cheapest way is taken.
+//! Chooses how the values of a rearrangement reach their threads: each thread has them already, lanes of a warp exchange them, or
+//! they move through shared memory. The cheapest way wins.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use hx_dtype::DType;
 use hx_layout::Layout;
 use hx_target::{ExchangeRow, Reach, WARP, catalogue};
-use hx_tile::{Lanes, OpId, OpKind, RearrangeChoice, Reason, Route, TensorId};
+use hx_tile::{Lanes, OpId, OpKind, RearrangeChoice, Reason, Route, Tensor, TensorId};
 
 use crate::constraints::Layouts;
 use crate::cost;
+use crate::cx::Cx;
 use crate::distribution::{Tv, layout_of_table};
-use crate::search::Cx;
+use crate::pool::{ExchangeOf, key};
 
-/// The rearrangements of a program, each with the way that avoids shared memory, if there is one and it is cheaper.
+/// Returns the rearrangements of a program, each with the way that avoids shared memory, or `None` if there is no such way or it
+/// costs more.
 pub(crate) fn routes(cx: &Cx<'_, '_>, known: &Layouts) -> BTreeMap<OpId, Option<RearrangeChoice>> {
     let mut out = BTreeMap::new();
     for (op, trips) in cx.program().ops(crate::component::UNKNOWN_TRIPS) {
@@ -32,7 +35,19 @@ pub(crate) fn routes(cx: &Cx<'_, '_>, known: &Layouts) -> BTreeMap<OpId, Option<
     out
 }
 
-/// What the two ends of a rearrangement are.
+/// Returns the pool's key of an exchange through shared memory.
+pub(crate) fn exchange_of(
+    cx: &Cx<'_, '_>,
+    known: &Layouts,
+    [dst, src]: [TensorId; 2],
+    trips: f64,
+) -> ExchangeOf {
+    let tensor = cx.program().tensor(src);
+    let ends = [src, dst].map(|tensor| key(&known[tensor].tv));
+    (ends, tensor.dtype, tensor.size(), trips.to_bits(), cx.single)
+}
+
+/// Describes the layouts of the two ends of a rearrangement.
 pub(crate) fn differs(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> String {
     let (held, wanted) = (&known[src], &known[dst]);
     format!(
@@ -45,9 +60,19 @@ pub(crate) fn differs(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2
     )
 }
 
-/// The cheapest way that avoids shared memory, with the cycles of one execution; nothing if shared memory is cheaper.
+/// Returns the cheapest way that avoids shared memory, with the cycles of one execution, or `None` if shared memory is cheaper.
 fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option<(Route, f64)> {
-    let (held, wanted) = (&known[src].tv, &known[dst].tv);
+    let (held, wanted, tensor) = (&known[src].tv, &known[dst].tv, cx.program().tensor(src));
+    let route = ([key(held), key(wanted)], tensor.dtype, tensor.size(), cx.drain.to_bits());
+    if let Some(known) = cx.pool.routes.borrow().get(&route) {
+        return known.clone();
+    }
+    let found = found(cx, [held, wanted], tensor);
+    cx.pool.routes.borrow_mut().insert(route, found.clone());
+    found
+}
+
+fn found(cx: &Cx<'_, '_>, [held, wanted]: [&Rc<Tv>; 2], tensor: &Tensor) -> Option<(Route, f64)> {
     if let Some(table) = cx.pool.positions(held, wanted) {
         let layout = layout_of_table(&[table.len() as i64], &table);
         return Some((layout.map_or_else(|| Route::Renamed(table.to_vec()), Route::Within), 0.0));
@@ -56,7 +81,6 @@ fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option
     if !program.threads.is_multiple_of(WARP) || held.threads() != wanted.threads() {
         return None;
     }
-    let tensor = program.tensor(src);
     let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
     let shared = cost::exchange(program, bytes) + cx.drain + cost::shared_latency(cx.arch);
     let ends = Ends::of(held, wanted);
@@ -74,7 +98,7 @@ fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option
     ways.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, cycles)| *cycles < shared)
 }
 
-/// Instructions of each warp, and choices between what they gave.
+/// Returns the exchange instructions of each warp, and the selects among their results.
 fn steps(lanes: &Lanes, row: &ExchangeRow, dtype: DType) -> (i64, i64) {
     let threads = &lanes.position[0];
     let apart: BTreeSet<i64> = (0..threads.size()).map(|t| threads.eval(t)).collect();
@@ -83,13 +107,13 @@ fn steps(lanes: &Lanes, row: &ExchangeRow, dtype: DType) -> (i64, i64) {
     (values / lanes.together * apart * registers, values * (apart - 1))
 }
 
-/// The elements of both ends as numbers, alike for both.
+/// The elements of both ends as numbers, with the same numbering for both.
 struct Ends {
     held: [Vec<i64>; 2],
     wanted: [Vec<i64>; 2],
 }
 
-/// A lane of the own warp, and a position there.
+/// A lane of the thread's own warp, and a position in that lane.
 type Place = (i64, i64);
 
 impl Ends {
@@ -98,7 +122,7 @@ impl Ends {
         Ends { held: held.elements(&radix), wanted: wanted.elements(&radix) }
     }
 
-    /// One source position for each instruction, as a layout of `[value, instruction]`, and the number of instructions.
+    /// Returns the source position of each instruction, as a layout of `[value, instruction]`, and the number of instructions.
     fn matrices(&self, row: &ExchangeRow, dtype: DType) -> Option<(Layout, i64)> {
         let sources = row.sources()?;
         let (each, warp) = (sources.len(), WARP as usize);
@@ -125,7 +149,8 @@ impl Ends {
         Some((Layout::concat(&[Layout::flat(&[(each as i64, 1)]).ok()?, words]).ok()?, count))
     }
 
-    /// Where each thread finds each value within its warp, if that is a sum of two layouts.
+    /// Returns the place of each value of each thread within its warp, if it is the sum of a layout over threads and one over
+    /// values.
     fn lanes(&self, row: &ExchangeRow, dtype: DType) -> Option<Lanes> {
         let [threads, values] = [self.wanted[0].len(), self.wanted[1].len()];
         let places = self.places()?;
@@ -155,7 +180,7 @@ impl Ends {
         let together = values as i64 % fills == 0
             && by_value.chunks(fills as usize).all(side_by_side)
             && by_thread.iter().all(|(_, position)| position % fills == 0);
-        // Narrower elements are not chosen between one by one.
+        // Selects work on numbers of at least 16 bits, so narrower elements and booleans must move as whole words.
         if !together && (dtype.bits() < 16 || dtype == DType::Bool) {
             return None;
         }
@@ -164,8 +189,8 @@ impl Ends {
         Some(Lanes { row: row.name.clone(), together, lane, position })
     }
 
-    /// The places of all values, thread by thread; nothing if one is in another warp. Of several the first position has it, and of
-    /// lanes the lowest.
+    /// Returns the places of all values, thread by thread, or `None` if one lies in another warp. If several places hold an
+    /// element, the first position wins, then the lowest lane.
     fn places(&self) -> Option<Vec<Place>> {
         let warp = WARP as usize;
         let ([held_threads, held_values], [threads, values]) = (&self.held, &self.wanted);

@@ -1,98 +1,52 @@
-//! The search: which instruction and arrangement each gemm gets and how copies are dealt. Depth-first, with what is decided so far as
-//! a bound; the rest follows from the constraints.
+//! The search: chooses instruction and arrangement of each gemm, and how copies are dealt. It is depth-first branch and bound on
+//! the cycles; the constraints determine the other layouts.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use hx_target::Arch;
 use hx_tile::{Move, Op, OpId, OpKind, Reason, TensorId, TileMode, TileProgram};
 
-use crate::access::{Transfer, global};
+use crate::access::Transfer;
 use crate::anchor::copy::{coalesced, deal_plain};
 use crate::anchor::gemm::{Gemm, Tiling, tilings};
 use crate::component::Component;
-use crate::constraints::{Known, Layouts, System};
+use crate::constraints::{Known, Layouts};
+use crate::cost;
+use crate::cx::Cx;
 use crate::distribution::Tv;
 use crate::failure::{Blocked, Failure, FailureKind};
-use crate::pool::{LayoutKey, Pool, key};
-use crate::size::Together;
-use crate::{cost, parts, reduce, shared};
 
-/// What every part of one run of the solver reads.
-pub(crate) struct Cx<'s, 'p> {
-    pub(crate) system: &'s System<'p>,
-    pub(crate) arch: Arch,
-    pub(crate) pool: &'s Pool,
-    pub(crate) cancelled: &'s dyn Fn() -> bool,
-    /// No copies in which lanes exchange.
-    pub(crate) single: bool,
-    /// What changes hands already.
-    moved: Vec<Move>,
-    /// Branches and layouts looked at.
-    pub(crate) steps: Cell<u64>,
-    /// Cycles of operations under layouts that were met before.
-    costs: RefCell<HashMap<(OpId, Vec<LayoutKey>), f64>>,
-    together: Together,
-    /// Cycles that an exchange through shared memory holds up.
-    pub(crate) drain: f64,
-}
-
-/// One complete choice for a component.
+/// A complete choice for a component.
 #[derive(Clone, Debug)]
 pub(crate) struct Leaf<'p> {
     pub(crate) layouts: Layouts,
     pub(crate) tilings: Vec<(Gemm<'p>, Rc<Tiling>)>,
-    /// What has to change hands between threads for it; nothing unless conflicts are mended.
+    /// The moves of values between threads that the choice needs; empty unless conflicts are mended.
     pub(crate) moves: Vec<Move>,
-    /// Estimated cycles, with every access to shared memory free of conflicts.
+    /// Estimated cycles, with every access to shared memory free of bank conflicts.
     pub(crate) cost: f64,
 }
 
-/// What becomes of a branch in which layouts conflict.
+/// The treatment of a branch in which layouts conflict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Conflicts {
-    /// It is left.
+    /// Prunes the branch.
     Leave,
-    /// Values change hands, which costs what it costs. Only what the user pinned stays where it is.
+    /// Moves values between threads and adds the cost of the moves. Pinned tensors keep their layouts.
     Mend,
 }
 
-/// Branches of one component that are looked at.
+/// Limit on the branches of one component.
 const BUDGET: usize = 4096;
-/// Branches of one run, in all components of all attempts. Where they are used up, no more attempts are made than it takes to have a
-/// solution, each with few branches.
+/// Limit on the branches of one run, in all components of all attempts. Beyond it, only the attempts that a solution needs are
+/// made, each with few branches.
 pub(crate) const ALL: usize = 4 * BUDGET;
-/// Branches after which a component counts as one without a choice that needs no moves, or as one whose moves are few enough.
+/// Branches after which a search with moves stops if it has a leaf. A search without moves or a leaf stops after twice as many.
 const FEW: usize = 256;
 
-impl<'s, 'p> Cx<'s, 'p> {
-    pub(crate) fn new(
-        system: &'s System<'p>,
-        arch: Arch,
-        pool: &'s Pool,
-        cancelled: &'s dyn Fn() -> bool,
-    ) -> Cx<'s, 'p> {
-        let together = Together::of(system.program);
-        let (steps, costs) = (Cell::new(0), RefCell::default());
-        let drain = cost::drain(system.program, arch, together.registers(system.program));
-        Cx { system, arch, pool, cancelled, single: false, moved: Vec::new(), steps, costs, together, drain }
-    }
-
-    pub(crate) fn single(self, single: bool) -> Cx<'s, 'p> {
-        Cx { single, ..self }
-    }
-
-    /// The program has these moves.
-    pub(crate) fn after(self, moves: &[Move]) -> Cx<'s, 'p> {
-        Cx { moved: moves.to_vec(), ..self }
-    }
-
-    pub(crate) fn program(&self) -> &'p TileProgram {
-        self.system.program
-    }
-
-    /// Cycles of all executions of the operations whose layouts are all known, and of the moves.
+impl<'p> Cx<'_, 'p> {
+    /// Returns the cycles of all executions of the operations with known layouts, and of the moves.
     fn cost(&self, component: &Component<'p>, branch: &Branch<'p>) -> Result<f64, Failure> {
         let mut cost = branch.moves.iter().map(|m| self.move_cost(component, *m)).sum();
         let mut paid = branch.paid.borrow_mut();
@@ -109,7 +63,7 @@ impl<'s, 'p> Cx<'s, 'p> {
         Ok(cost)
     }
 
-    /// Cycles of one execution of an operation, once its layouts are known: no branch from here on changes them.
+    /// Returns the cycles of one execution of an operation with known layouts. No deeper branch changes them.
     fn paid(&self, op: &'p Op, branch: &Branch<'p>) -> Result<Option<f64>, Failure> {
         if let OpKind::Gemm { .. } = &op.kind {
             let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
@@ -118,25 +72,7 @@ impl<'s, 'p> Cx<'s, 'p> {
         self.cycles(op, &branch.known)
     }
 
-    /// Cycles of one execution of an operation without matrix instructions, if its layouts are known.
-    fn cycles(&self, op: &'p Op, known: &Layouts) -> Result<Option<f64>, Failure> {
-        let layouts: Option<Vec<LayoutKey>> =
-            op.kind.registers().iter().map(|t| known.get(*t).map(|k| key(&k.tv))).collect();
-        let Some(layouts) = layouts else { return Ok(None) };
-        let entry = (op.id, layouts);
-        let met = self.costs.borrow().get(&entry).copied();
-        let cycles = match met {
-            Some(cycles) => cycles,
-            None => {
-                let cycles = self.cost_of(op, known)?;
-                self.costs.borrow_mut().insert(entry, cycles);
-                cycles
-            }
-        };
-        Ok(Some(cycles))
-    }
-
-    /// A tiling of a gemm that runs so often, with the loads of operands that nothing else takes.
+    /// Returns a tiling of a gemm with trip count `trips`, with the cost of the loads of operands that no other operation uses.
     fn way(&self, gemm: &Gemm<'p>, trips: f64, own_loads: &[(&'p Op, f64)], tiling: Tiling) -> Way {
         let mut known = Layouts::new(self.program().tensors.len());
         for (tensor, tv) in [(gemm.a, &tiling.a), (gemm.b, &tiling.b)] {
@@ -152,7 +88,7 @@ impl<'s, 'p> Cx<'s, 'p> {
         Way { tiling: Rc::new(tiling), cycles, loads }
     }
 
-    /// The least cycles that moving an operand takes.
+    /// Returns a lower bound on the cycles of moving an operand.
     fn move_cost(&self, component: &Component<'p>, m: Move) -> f64 {
         let Some((op, trips)) = component.ops.iter().find(|(op, _)| op.id == m.at) else {
             return f64::INFINITY;
@@ -163,53 +99,10 @@ impl<'s, 'p> Cx<'s, 'p> {
         let times = if m.after && op.kind.updates(m.operand) { 2.0 } else { 1.0 };
         times * trips * cost::exchange(self.program(), bytes)
     }
-
-    /// Cycles of one execution of an operation without matrix instructions.
-    fn cost_of(&self, op: &'p Op, known: &Layouts) -> Result<f64, Failure> {
-        let (program, op_id) = (self.program(), op.id);
-        Ok(match &op.kind {
-            OpKind::Copy { .. } | OpKind::AtomicAdd { .. } => {
-                let Some(transfer) = Transfer::of(op) else { return Ok(0.0) };
-                let dtype = program.tensor(transfer.register).dtype;
-                let tv = &known[transfer.register].tv;
-                match transfer.shared() {
-                    None => {
-                        let (access, _) = global::best(program, &transfer, tv, dtype, self.arch)?;
-                        cost::global(program, transfer.memory, &access)
-                    }
-                    Some(tensor) => {
-                        let used = shared::Use::register(program, transfer, tv.clone(), 1.0);
-                        shared::ideal(self, tensor, &used)?
-                    }
-                }
-            }
-            OpKind::Cast { dst, src } => {
-                let [from, to] = [*src, *dst].map(|t| program.tensor(t).dtype);
-                cost::cast(program, [from, to], known[*dst].tv.values(), self.arch)
-            }
-            OpKind::Map(map) => cost::map(program, &map.value, known[map.dst].tv.values()),
-            OpKind::Reduce { dst, src, axis, .. } => {
-                let (d, s) = (&known[*dst].tv, &known[*src].tv);
-                let steps = reduce::steps(program, s, *axis, self.arch);
-                let across = (!steps.digits.is_empty()).then_some(self.drain);
-                cost::reduce(program, s.values(), d.values(), steps.lanes.len(), across)
-            }
-            OpKind::Scan { dst, src: _, axis, op } => {
-                let Some(first) = dst.first() else { return Ok(0.0) };
-                let tv = &known[*first].tv;
-                let Some(levels) = parts::levels(program, tv, *axis, self.arch) else {
-                    let message = "the axis of the scan is dealt to threads in no regular order";
-                    return Err(Failure::new(FailureKind::Conflict, message).at(op_id));
-                };
-                op.iter().map(|value| cost::scan(program, value, tv.values(), &levels, self.drain)).sum()
-            }
-            _ => 0.0,
-        })
-    }
 }
 
-/// The moves that give an operation tensors of its own, where no instruction takes the layouts that they have. Elements narrower than a
-/// byte, which do not change hands one by one, have the layout of another tensor, and that one moves.
+/// Returns the moves that free an operation without an instruction for its layouts from the layouts of other operations. Elements
+/// narrower than a byte cannot move one by one, so the wider tensors from which their layouts follow move instead.
 pub(crate) fn freeing(program: &TileProgram, known: &Layouts, op: &Op) -> Vec<Move> {
     let is_narrow = |tensor: &TensorId| program.tensor(*tensor).dtype.bits() < 8;
     let registers = op.kind.registers();
@@ -236,20 +129,20 @@ pub(crate) fn freeing(program: &TileProgram, known: &Layouts, op: &Op) -> Vec<Mo
     moves
 }
 
-/// What a search looks for.
+/// The goal and the limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
-    /// So many leaves at most.
+    /// Limit on the number of leaves.
     pub(crate) keep: usize,
-    /// Leaves that take less than so many cycles more than the cheapest.
+    /// Limit on the cycles of a leaf beyond the cheapest one.
     pub(crate) within: f64,
     pub(crate) conflicts: Conflicts,
-    /// Branches to look at; nothing for what is left of the whole run.
+    /// Limit on the branches; `None` for the remaining branches of the run.
     pub(crate) branches: Option<usize>,
 }
 
 impl Wanted {
-    /// The cheapest leaf.
+    /// Wants the cheapest leaf only.
     pub(crate) fn one(conflicts: Conflicts) -> Wanted {
         Wanted { keep: 1, within: f64::INFINITY, conflicts, branches: None }
     }
@@ -259,11 +152,11 @@ impl Wanted {
     }
 }
 
-/// Finds the cheapest choices for a component that are wanted, cheapest first; of equal ones the first in the order of the
-/// catalogue, and of arrangements, stays first.
+/// Returns the cheapest choices for a component, cheapest first. Of equally cheap ones, the first in the order of the catalogue
+/// and of the arrangements comes first.
 ///
 /// # Errors
-/// The first thing that stood in the way, if there is no choice at all.
+/// The first failure that the search met, if there is no choice at all.
 pub(crate) fn search<'p>(
     cx: &Cx<'_, 'p>,
     component: &Component<'p>,
@@ -277,16 +170,16 @@ pub(crate) fn search<'p>(
     for (op, trips) in component.gemms() {
         let Some(gemm) = Gemm::of(program, op) else { continue };
         let tilings = tilings(program, &gemm, cx.arch, cx.pool, packed)?;
-        // Where conflicts are mended, a product may get other tensors than those that are loaded.
+        // If conflicts are mended, moves may give the gemm other tensors than the loaded ones, so their loads bound nothing.
         let own =
             if conflicts == Conflicts::Leave { component.own_loads(program, &gemm) } else { Vec::new() };
         let mut found: Vec<Way> = tilings.into_iter().map(|t| cx.way(&gemm, trips, &own, t)).collect();
-        // The first leaf is then as good as the bound foresees; of equal ways the one with the fewest cycles of its own comes first.
+        // The first leaf is then as cheap as its bound. Of equal bounds, the fewest cycles of the gemm itself come first.
         found.sort_by(|a, b| a.bound().total_cmp(&b.bound()).then(a.cycles.total_cmp(&b.cycles)));
         gemms.push(gemm);
         ways.push(found);
     }
-    // Where an operand cannot be loaded in any way, the search says why.
+    // If no way can load an operand the bound is infinite: use 0 instead, so that the search runs and reports the reason.
     let cheapest = |ways: &Vec<Way>| ways.first().map(Way::bound).filter(|b| b.is_finite()).unwrap_or(0.0);
     let mut least: Vec<f64> = ways.iter().map(cheapest).collect();
     for i in (1..least.len()).rev() {
@@ -327,30 +220,30 @@ pub(crate) fn search<'p>(
     Ok(Found { leaves: search.leaves, left: search.left, moves })
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
 pub(crate) struct Found<'p> {
     /// Cheapest first, at least one.
     pub(crate) leaves: Vec<Leaf<'p>>,
-    /// Branches that the budget left alone.
+    /// Branches that the budget left unexplored.
     pub(crate) left: u64,
-    /// Moves that would mend branches which failed and may be cheaper than the first leaf, even with what the move costs.
+    /// Moves that would repair a failed branch and, with the cost of the move, may lead to a cheaper leaf than the first.
     pub(crate) moves: BTreeSet<Move>,
 }
 
-/// What is decided so far.
+/// The decisions so far.
 #[derive(Clone, Debug, Default)]
 struct Branch<'p> {
     known: Layouts,
-    /// The gemms that have their tiling, in the order of the text.
+    /// The gemms with a tiling, in the order of the text.
     chosen: Vec<(Gemm<'p>, Rc<Tiling>)>,
-    /// What changes hands.
+    /// The moves between threads.
     moves: Vec<Move>,
     /// The constraints that the moves cut.
     cut: BTreeSet<usize>,
-    /// The operations that work on tensors of their own only, which have no layouts yet.
+    /// The operations whose tensors the moves made independent; these tensors have no layouts yet.
     freed: BTreeSet<OpId>,
-    /// Of each operation of the component the cycles of one execution, as far as they follow.
+    /// Cycles of one execution of each operation of the component, as far as its layouts are known.
     paid: RefCell<Vec<Option<f64>>>,
 }
 
@@ -362,12 +255,12 @@ impl Branch<'_> {
     }
 }
 
-/// One tiling of a gemm.
+/// A tiling of a gemm.
 struct Way {
     tiling: Rc<Tiling>,
     /// Cycles of all executions.
     cycles: f64,
-    /// Cycles of all loads of operands that nothing but the gemm takes; infinite where no instruction can load one so.
+    /// Cycles of all loads of operands that only the gemm uses; infinite if no instruction can load one in this layout.
     loads: f64,
 }
 
@@ -377,47 +270,47 @@ impl Way {
     }
 }
 
-/// Depth-first: the gemms in the order of the text, then anchors for what they do not reach.
+/// Depth-first search over the gemms in the order of the text, then over anchors for the tensors that no gemm reaches.
 struct Search<'s, 'c, 'p> {
     cx: &'s Cx<'c, 'p>,
     component: &'s Component<'p>,
     conflicts: Conflicts,
     gemms: Vec<Gemm<'p>>,
-    /// For each gemm its tilings, cheapest first.
+    /// The tilings of each gemm, cheapest first.
     ways: Vec<Vec<Way>>,
-    /// The least cycles of the gemms from each one on, with the loads of operands that nothing else touches.
+    /// Lower bounds on the cycles of the gemms from each one on, with the loads of operands that only they use.
     least: Vec<f64>,
     keep: usize,
     within: f64,
     leaves: Vec<Leaf<'p>>,
     branches: usize,
-    /// Branches that were left for the whole run when the search began.
+    /// Limit on the branches: those wanted, or those that remained for the run when the search began.
     most: usize,
     left: u64,
     failure: Option<Failure>,
-    /// What might have mended the branches that failed, each with the least cycles of such a branch.
+    /// Moves that might have repaired failed branches, each with the lowest bound of such a branch.
     moves: BTreeMap<Move, f64>,
 }
 
 impl<'p> Search<'_, '_, 'p> {
-    /// Notes a move that would mend a branch of at least these cycles.
+    /// Records a move that would repair a branch with this lower bound.
     fn might(&mut self, m: Move, bound: f64) {
         let least = self.moves.entry(m).or_insert(f64::INFINITY);
         *least = least.min(bound);
     }
 
-    /// Whether a branch of which this much is decided can still be among the kept.
+    /// Reports whether a leaf of at least `bound` cycles can still be kept.
     fn promises(&self, bound: f64) -> bool {
         let is_kept = self.leaves.len() < self.keep || self.leaves.last().is_some_and(|w| bound < w.cost);
         is_kept && self.leaves.first().is_none_or(|best| bound < best.cost + self.within)
     }
 
-    /// Whether enough branches were looked at. Without moves there may be no choice at all, however long one looks; where conflicts
-    /// are mended there is one, unless what the user pinned stands against it.
+    /// Reports whether the budget is spent. Without moves there may be no choice at all, so the search soon gives up. With moves
+    /// there is one, unless the user's pins exclude it.
     fn is_over(&self) -> bool {
         let most = match (self.conflicts, self.leaves.is_empty()) {
             (Conflicts::Leave, true) => 2 * FEW,
-            // What is left of the whole run; the last attempts have a few branches.
+            // The remainder of the run; the last attempts have a few branches each.
             (Conflicts::Leave, false) => BUDGET.min(FEW.max(self.most)),
             (Conflicts::Mend, true) => BUDGET,
             (Conflicts::Mend, false) => FEW,
@@ -445,7 +338,7 @@ impl<'p> Search<'_, '_, 'p> {
                 let reason = Reason { text, from: vec![op] };
                 next.known.set(tensor, Rc::new(Known { tv: self.cx.pool.keep(tv), reason, pin: None }));
                 self.enter(next, &[tensor])?;
-                // Where several threads hold the same, dealing it to them may be cheaper.
+                // If several threads hold the same elements, dealing the elements to them may be cheaper.
                 if self.leaves.len() > found && !repeats {
                     return Ok(());
                 }
@@ -464,7 +357,7 @@ impl<'p> Search<'_, '_, 'p> {
         Ok(())
     }
 
-    /// Goes on where the constraints hold, or are mended, and the cost may be among the least.
+    /// Continues if the constraints hold, or are mended, and the cost bound is below that of the kept leaves.
     fn enter(&mut self, mut branch: Branch<'p>, changed: &[TensorId]) -> Result<(), Failure> {
         if self.is_over() {
             self.left += 1;
@@ -501,7 +394,8 @@ impl<'p> Search<'_, '_, 'p> {
         self.settle(branch)
     }
 
-    /// Goes on where every operation has an instruction, or gets tensors for which it has one, and the cost may be among the least.
+    /// Continues if every operation has an instruction, or moves give it tensors for which it has one, and the cost bound allows
+    /// it.
     fn settle(&mut self, mut branch: Branch<'p>) -> Result<(), Failure> {
         loop {
             match self.cx.cost(self.component, &branch) {
@@ -534,7 +428,7 @@ impl<'p> Search<'_, '_, 'p> {
                 return Ok(());
             }
             let way = &self.ways[at][i];
-            // It would be left as soon as it is entered.
+            // Skip a way that would be pruned as soon as it is entered.
             if !self.promises(so_far + way.bound() + self.least[at + 1]) {
                 continue;
             }
@@ -545,7 +439,7 @@ impl<'p> Search<'_, '_, 'p> {
             let mut next = branch.clone();
             let (mut changed, mut stand) = (Vec::new(), Vec::new());
             for (operand, (tensor, tv, what)) in operands.into_iter().enumerate() {
-                // One tensor may be both operands.
+                // A and B may be the same tensor, which then has its layout already.
                 if let Some(known) = next.known.get(tensor) {
                     if !tiling.reads(pool, &known.tv, tv, operand) {
                         stand.push(operand);
@@ -576,8 +470,8 @@ impl<'p> Search<'_, '_, 'p> {
         Ok(())
     }
 
-    /// The moves that would free an operand of a gemm: the operand itself, but for the accumulator, which stays where it is; or
-    /// the tensor at the operation that its layout follows from.
+    /// Returns the moves that would free an operand of a gemm: a move of the operand, except for the accumulator, which stays;
+    /// and a move of the tensor at the operation from which its layout follows.
     fn apart(&self, gemm: &Gemm<'_>, operand: usize, known: &Layouts) -> Vec<Move> {
         let mut moves = Vec::new();
         if operand > 0 {
@@ -608,7 +502,7 @@ impl<'p> Search<'_, '_, 'p> {
         failure.help("`rearrange` moves a tensor to another layout")
     }
 
-    /// Anchors what no gemm reaches, in the ways that a copy can be dealt.
+    /// Anchors the tensors that no gemm reaches: branches over the ways in which a copy can be dealt.
     fn anchor(&mut self, missing: TensorId, branch: Branch<'p>) -> Result<(), Failure> {
         let (tensor, mut ways, reason) = self.anchor_copy(missing, &branch.known);
         ways.extend(self.as_reduced(tensor, &branch.known).filter(|tv| !ways.contains(tv)));
@@ -625,12 +519,12 @@ impl<'p> Search<'_, '_, 'p> {
         Ok(())
     }
 
-    /// As the result of its reduction, if that has a layout, with the whole axis in each thread.
+    /// Returns the layout of the tensor's reduction, if known, with the whole axis in each thread.
     fn as_reduced(&self, tensor: TensorId, known: &Layouts) -> Option<Tv> {
         let program = self.cx.program();
-        let (result, axis) = self.component.ops.iter().find_map(|(op, _)| match op.kind {
-            OpKind::Reduce { dst, src, axis, .. } if src == tensor => Some((known.get(dst)?, axis)),
-            _ => None,
+        let (result, axis) = self.component.ops.iter().find_map(|(op, _)| {
+            let OpKind::Reduce { dst, src, axis, .. } = op.kind else { return None };
+            if src == tensor { Some((known.get(dst)?, axis)) } else { None }
         })?;
         let shape = &program.tensor(tensor).shape;
         let mut along = vec![0; shape.len()];
@@ -639,7 +533,7 @@ impl<'p> Search<'_, '_, 'p> {
         Some(Tv::covering(shape, result.tv.thread.clone(), value.collect()))
     }
 
-    /// The copy that moves most bytes among those of tensors without a layout; global memory before shared.
+    /// Returns the copy that moves most bytes among those of tensors without a layout; global memory comes before shared.
     fn anchor_copy(&self, missing: TensorId, known: &Layouts) -> (TensorId, Vec<Tv>, Reason) {
         let program = self.cx.program();
         let unknown = self.component.copies().filter_map(|(op, trips)| Some((Transfer::of(op)?, trips)));
@@ -649,7 +543,7 @@ impl<'p> Search<'_, '_, 'p> {
             let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) * trips;
             (t.shared().is_none(), bytes)
         };
-        // The first of equal weight wins.
+        // Of equal weights the first wins.
         let mut heaviest: Option<(Transfer<'_>, (bool, f64))> = None;
         for (transfer, trips) in unknown {
             let w = weight(&transfer, trips);
@@ -660,16 +554,16 @@ impl<'p> Search<'_, '_, 'p> {
         match heaviest {
             Some((transfer, _)) => {
                 let dtype = program.tensor(transfer.register).dtype;
-                // Elements narrower than a byte, at whatever end of the component, come in whole bytes.
+                // If the component moves elements narrower than a byte, vectors must cover whole bytes of them.
                 let narrow = |(op, _)| {
                     let bits = program.tensor(Transfer::of(op)?.register).dtype.bits();
                     Some(i64::from((8 / bits).max(1)))
                 };
                 let least = self.component.copies().filter_map(narrow).max().unwrap_or(1);
-                let (ways, text) = coalesced(program, &transfer, dtype, self.cx.arch, least);
+                let (ways, text) = coalesced((program, self.cx.pool), &transfer, dtype, self.cx.arch, least);
                 (transfer.register, ways, Reason { text, from: vec![transfer.op.id] })
             }
-            // Never moved: any layout does, best the one with the whole extent.
+            // These tensors are never copied, so any layout works. Anchor the largest one: the others follow from it.
             None => {
                 let unknown = self.component.tensors.iter().filter(|t| known.get(**t).is_none());
                 let largest = unknown.max_by_key(|t| (program.tensor(**t).size(), std::cmp::Reverse(**t)));

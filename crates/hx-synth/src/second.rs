@@ -1,4 +1,5 @@
-//! A second buffer in place of one that too many accesses share: the same writes go to both, and some of the reads to the second.
+//! Adds a second buffer beside a shared tensor with too many accesses: both receive the same writes, and some reads use the
+//! second.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +8,19 @@ use hx_tile::{Base, Op, OpId, OpKind, Solution, Stmt, Tensor, TensorId, TensorKi
 
 use crate::solve;
 
-/// A program with a second buffer, which was solved.
+/// A solved program with a second buffer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Second {
-    /// What the first buffer is written by, and the second one as well.
+    /// The writes of the first buffer, which the second buffer receives as well.
     pub writes: Vec<OpId>,
-    /// The reads that take the second one.
+    /// The reads that use the second buffer.
     pub reads: Vec<OpId>,
     /// Estimated cycles of a block.
     pub cost: f64,
 }
 
-/// Gives the narrowed reads of a shared tensor a buffer of their own, and solves the program; nothing where that is no cheaper than the
-/// solution, or where an access is none that can be written a second time.
+/// Moves the narrowed reads of a shared tensor to a buffer of their own and solves the program. Returns `None` if the result is
+/// not cheaper than `solution`, or if an access cannot be repeated: an atomic addition, for example.
 pub fn second_buffer(
     program: &TileProgram,
     solution: &Solution,
@@ -54,19 +55,20 @@ pub fn second_buffer(
     (cost < solution.cost).then_some(Second { writes, reads, cost })
 }
 
-/// What an operation does with a shared tensor.
+/// How an operation uses a shared tensor.
 enum Access {
     Read,
     Write,
 }
 
-/// Nothing for an operation that does not touch the tensor, or does something else with it.
+/// Returns `None` if the operation does not copy to or from the tensor in a way that can be repeated.
 fn access(op: &Op, tensor: TensorId) -> Option<Access> {
     let is_it = |view: &View| view.base == Base::Shared(tensor) && view.rows.is_none();
-    match &op.kind {
-        OpKind::Copy { src, dst } if is_it(src) && dst.register().is_some() => Some(Access::Read),
-        OpKind::Copy { dst, .. } | OpKind::CopyAsync { dst, .. } if is_it(dst) => Some(Access::Write),
-        _ => None,
+    let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst }) = &op.kind else { return None };
+    if is_it(dst) {
+        Some(Access::Write)
+    } else {
+        (is_it(src) && dst.register().is_some()).then_some(Access::Read)
     }
 }
 
@@ -76,19 +78,14 @@ struct Change<'a> {
     reads: &'a [OpId],
 }
 
-/// Repeats every write for the second buffer, and lets the reads take it.
+/// Repeats every write for the second buffer, and redirects the reads to it.
 fn change(body: &mut Vec<Stmt>, how: &Change<'_>, next: &mut u32) {
     let mut out = Vec::with_capacity(body.len());
     for mut stmt in body.drain(..) {
         let mut again = None;
         match &mut stmt {
             Stmt::Op(op) => again = changed(op, how, next),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => change(body, how, next),
-            Stmt::If { then, otherwise, .. } => {
-                change(then, how, next);
-                change(otherwise, how, next);
-            }
-            _ => {}
+            control => control.bodies_mut().for_each(|body| change(body, how, next)),
         }
         out.push(stmt);
         out.extend(again.map(Stmt::Op));
@@ -96,7 +93,7 @@ fn change(body: &mut Vec<Stmt>, how: &Change<'_>, next: &mut u32) {
     *body = out;
 }
 
-/// Changes a read, or says how a write is repeated.
+/// Redirects a read in place, or returns the repetition of a write.
 fn changed(op: &mut Op, how: &Change<'_>, next: &mut u32) -> Option<Op> {
     match access(op, how.tensor)? {
         Access::Read => {

@@ -1,4 +1,4 @@
-//! Tensors that are too large for any device are refused before the search, which enumerates them.
+//! Rejects tensors that are too large for any device before the search, which enumerates their elements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,17 @@ use crate::component::UNKNOWN_TRIPS;
 use crate::cost;
 use crate::failure::{Failure, FailureKind};
 
-/// Bytes of one register tensor in one thread: twice the 255 registers that a thread can have, so nothing that runs well is
-/// refused.
+/// Limit on the bytes of one register tensor in one thread: twice the 255 registers that a thread can have, so no program that
+/// runs well is rejected.
 const THREAD_BYTES: i64 = 2 << 10;
 
 const REGISTER_BYTES: i64 = 4;
 
-/// So many times a block's shared memory is searched, for a message that counts all tensors.
+/// Shared tensors of up to this many times a block's shared memory are still solved, so that the final message can count all
+/// tensors.
 const SHARED_TIMES: i64 = 16;
 
-/// Refuses a program with a tensor of such a size.
+/// Rejects a program with a tensor beyond these limits.
 pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
     for id in program.tensor_ids() {
         let tensor = program.tensor(id);
@@ -55,8 +56,8 @@ fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) ->
         .help("a smaller tile or more threads"))
 }
 
-/// What threads hold at once, each with how often: the tensors that are held across an operation, and each tensor as a whole, but for those
-/// that are loaded for gemms only: parts of them are, as they are needed.
+/// Sets of tensors that threads hold at once, each with its trip count: the tensors that are live across an operation, and each
+/// tensor alone. A tensor that is only loaded for gemms is not counted alone: its parts are loaded as they are needed.
 #[derive(Debug)]
 pub(crate) struct Together(Vec<(f64, Vec<TensorId>)>);
 
@@ -69,7 +70,22 @@ impl Together {
         let is_part = |op: &Op, tensor: &TensorId| match &op.kind {
             OpKind::Copy { src, .. } => src.register() != Some(*tensor),
             OpKind::Gemm { c, .. } => c != tensor,
-            _ => false,
+            OpKind::Fill { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
+            | OpKind::AtomicAdd { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => false,
         };
         let mut whole = BTreeSet::new();
         for (op, _) in ops {
@@ -79,7 +95,7 @@ impl Together {
         Together(held)
     }
 
-    /// Registers of a thread that tensors take at the worst place, were each dealt evenly.
+    /// Returns the registers of a thread at the place with the most, if each tensor is dealt evenly.
     pub(crate) fn registers(&self, program: &TileProgram) -> i64 {
         let threads = i64::from(program.threads.max(1));
         let registers =
@@ -87,7 +103,7 @@ impl Together {
         self.0.iter().map(|(_, held)| held.iter().map(registers).sum()).max().unwrap_or(0)
     }
 
-    /// Cycles of what threads have no registers for, at the worst place; `values` says how many elements of a tensor each thread holds.
+    /// Returns the cycles of spills at the worst place. `values` returns how many elements of a tensor each thread holds.
     pub(crate) fn spills(
         &self,
         program: &TileProgram,
@@ -104,10 +120,10 @@ impl Together {
     }
 }
 
-/// Registers of a thread that are left for addresses and counters, at least.
+/// Least number of registers of a thread that must remain for addresses and counters.
 pub const SPARE_REGISTERS: i64 = 16;
 
-/// Whether each register tensor, dealt evenly, fits the registers of a thread and leaves some to what is computed with it.
+/// Reports whether each register tensor, dealt evenly, fits the registers of a thread and leaves [`SPARE_REGISTERS`].
 pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
     let most = most_registers(program, arch) - SPARE_REGISTERS;
     program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| tensor.is_register()).all(|tensor| {
@@ -115,7 +131,7 @@ pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
     })
 }
 
-/// Registers that a thread can have in a block of so many threads.
+/// Returns the registers that a thread can have in a block of this program's threads.
 fn most_registers(program: &TileProgram, arch: Arch) -> i64 {
     let limits = arch.limits();
     i64::from(limits.registers_per_thread)
@@ -141,7 +157,7 @@ fn shared(id: TensorId, tensor: &Tensor, arch: Arch) -> Result<(), Failure> {
         .help("smaller tiles or fewer stages"))
 }
 
-/// The bytes of a tensor, if they can be counted.
+/// Returns the bytes of a tensor, or `None` if their number overflows.
 fn bytes(tensor: &Tensor) -> Option<i64> {
     let elements = tensor.shape.iter().try_fold(1i64, |product, extent| product.checked_mul(*extent))?;
     Some(elements.checked_mul(i64::from(tensor.dtype.bits()))? / 8)

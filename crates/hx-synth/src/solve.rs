@@ -1,4 +1,4 @@
-//! The whole way: constraints, components, search, redistributions, shared memory, choices.
+//! Runs all stages: constraints, components, search, redistributions, shared memory, choices.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -17,12 +17,12 @@ use crate::{convertible, size};
 /// Finds layouts and instructions for a program, the same ones every time.
 ///
 /// # Errors
-/// A [`Failure`] that says what conflicts or lacks an instruction, or that `cancelled` returned true.
+/// A [`Failure`] that says which demands conflict or which instruction is missing, or that `cancelled` returned true.
 pub fn solve(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Result<Solution, Failure> {
     counted(program, arch, cancelled).0
 }
 
-/// The same, with the branches that were looked at.
+/// Returns what [`solve`] returns, and the number of branches that were searched.
 pub(crate) fn counted(
     program: &TileProgram,
     arch: Arch,
@@ -35,8 +35,8 @@ pub(crate) fn counted(
     (found.map(|(best, _)| best), pool.branches.get())
 }
 
-/// The constraints of a program that has no solution, in the order of its text: what its operations demand, and of the instructions that
-/// were looked for what was found before the search failed.
+/// Returns the constraints of a program without a solution, in the order of its text: those of its operations, and those of the
+/// instructions that were found before the search failed.
 pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Vec<Demand> {
     if size::check(program, arch).and_then(|()| convertible::check(program, arch)).is_err() {
         return System::of(program, &BTreeSet::new()).demands();
@@ -49,8 +49,8 @@ pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
     }
 }
 
-/// All solutions that differ in what runs: the choices for each component of the program, with and without collective copies; at most
-/// [`CANDIDATES`] besides the first. The first is what [`solve`] finds, the others are ordered by their cost.
+/// Returns all solutions that differ in the generated code: the choices for each component of the program, with and without
+/// collective copies. The first is the solution of [`solve`]. At most [`CANDIDATES`] others follow, in the order of their cost.
 ///
 /// # Errors
 /// As [`solve`].
@@ -60,6 +60,7 @@ pub fn candidates(
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Vec<Solution>, Failure> {
     size::check(program, arch)?;
+    convertible::check(program, arch)?;
     let pool = Pool::default();
     let solver = Solver::new(program, arch, &pool, cancelled);
     let (best, still) = solver.solve()?;
@@ -68,18 +69,18 @@ pub fn candidates(
     Ok(std::iter::once(best).chain(others).collect())
 }
 
-/// Candidates of one program besides the chosen one: where [`candidates`] gives as many, there may be more.
+/// Limit on the candidates of one program besides the chosen one. If [`candidates`] returns as many, there may be more.
 pub const CANDIDATES: usize = 64;
 
-/// What became of an attempt.
+/// The result of an attempt.
 enum Attempt {
     Solution(Box<Solution>, BTreeSet<Move>),
-    /// A solution takes these moves besides.
+    /// No solution without these additional moves.
     Needs(Vec<Move>),
 }
 
 impl Solver<'_> {
-    /// The best solution, with the rearrangements that move nothing in it.
+    /// Returns the best solution, and the rearrangements that move nothing in it.
     pub(crate) fn solve(&self) -> Result<(Solution, BTreeSet<OpId>), Failure> {
         let mut tries = TRIES;
         let (mut best, mut still) = self.first(&mut tries).map_err(|blocked| blocked.failure)?;
@@ -89,7 +90,7 @@ impl Solver<'_> {
             return Err(Failure::cancelled());
         }
         let before = still.len();
-        // A rearrangement whose target is free may cost nothing: where it stays is tried one by one.
+        // A rearrangement whose target is free may cost nothing if values stay in place. Try this for each of them.
         for (op, _) in self.program.ops(1.0) {
             let OpKind::Rearrange { dst, .. } = op.kind else { continue };
             if self.is_free(dst) && still.insert(op.id) {
@@ -104,7 +105,7 @@ impl Solver<'_> {
                 }
             }
         }
-        // The family of the rearrangements that stay is another one.
+        // Keeping rearrangements in place changes the constraints and so the family; search the new family.
         if still.len() > before {
             best = self.bettered_in_family(best, &still);
         }
@@ -116,18 +117,16 @@ impl Solver<'_> {
 }
 
 impl Solver<'_> {
-    /// A solution in which all rearrangements may move values. Elements narrower than a byte do not change hands one by one: if there is
-    /// none, those rearrangements whose target is free keep them where they are.
+    /// Returns a solution in which all rearrangements may move values. Elements narrower than a byte cannot move between threads
+    /// one by one. If there is no solution, rearrangements of such elements with a free target keep their values in place.
     fn first(&self, tries: &mut usize) -> Result<(Solution, BTreeSet<OpId>), Blocked> {
         let blocked = match self.mended(&BTreeSet::new(), tries) {
             Ok(found) => return Ok((found, BTreeSet::new())),
             Err(blocked) => blocked,
         };
-        let narrow = |(op, _): (&Op, f64)| match op.kind {
-            OpKind::Rearrange { dst, .. } if self.is_free(dst) => {
-                (self.program.tensor(dst).dtype.bits() < 8).then_some(op.id)
-            }
-            _ => None,
+        let narrow = |(op, _): (&Op, f64)| {
+            let OpKind::Rearrange { dst, .. } = op.kind else { return None };
+            (self.is_free(dst) && self.program.tensor(dst).dtype.bits() < 8).then_some(op.id)
         };
         let still: BTreeSet<OpId> = self.program.ops(1.0).into_iter().filter_map(narrow).collect();
         if still.is_empty() || blocked.failure.kind == FailureKind::Cancelled {
@@ -140,7 +139,7 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether some copy to or from shared memory may be one in which lanes exchange.
+    /// Reports whether a collective copy may serve some access to shared memory. An exchange adds such accesses.
     pub(crate) fn has_collective(&self) -> bool {
         let rows =
             || catalogue().copies.iter().filter(|row| row.is_collective() && row.arch <= self.arch.number());
@@ -154,15 +153,15 @@ impl Solver<'_> {
             })
     }
 
-    /// Whether a register tensor may have any layout.
+    /// Reports whether a register tensor may have any layout.
     fn is_free(&self, tensor: TensorId) -> bool {
         matches!(self.program.tensor(tensor).kind, TensorKind::Register { pinned: None })
     }
 }
 
-/// Solutions that are tried with redistributions.
+/// Limit on the attempts with redistributions.
 const TRIES: usize = 32;
-/// Redistributions of one solution.
+/// Limit on the redistributions of one solution.
 const DEPTH: usize = 4;
 
 pub(crate) struct Solver<'s> {
@@ -170,9 +169,10 @@ pub(crate) struct Solver<'s> {
     pub(crate) arch: Arch,
     pub(crate) pool: &'s Pool,
     pub(crate) cancelled: &'s dyn Fn() -> bool,
-    /// The constraints of the last attempt that failed, as far as it got.
+    /// The constraints of the last attempt that failed, as far as they were built.
     pub(crate) built: RefCell<Vec<Demand>>,
-    /// The least cycles of what the choice did not look at any more, of the family with collective copies and of the one without.
+    /// Lower bounds on the cycles of the solutions that the choice skipped, for the family with collective copies and for the one
+    /// without.
     pub(crate) ended: [Cell<f64>; 2],
 }
 
@@ -189,7 +189,7 @@ impl<'s> Solver<'s> {
 }
 
 impl Solver<'_> {
-    /// The cheapest solution that is found: without moves, or where layouts conflict with few.
+    /// Returns the cheapest solution found: without moves or, if layouts conflict, with few.
     fn mended(&self, still: &BTreeSet<OpId>, tries: &mut usize) -> Result<Solution, Blocked> {
         let blocked = match self.attempt(&[], still) {
             Ok((solution, ways)) => {
@@ -202,7 +202,8 @@ impl Solver<'_> {
             return Err(blocked);
         }
         let Some(mut best) = self.exchanged(still)? else { return Err(blocked) };
-        // Fewer moves, or at other places, may do. What is not tried any more is left unexplored.
+        // Search for a solution with fewer moves, or with moves at other places. Moves beyond the budget are counted as
+        // unexplored.
         let mut level: Vec<(Vec<Move>, BTreeSet<Move>)> = vec![(Vec::new(), blocked.moves)];
         for _ in 0..best.edits.moves.len().min(DEPTH) {
             let open = |(moves, ways): &(Vec<Move>, BTreeSet<Move>)| {
@@ -241,14 +242,15 @@ impl Solver<'_> {
         Ok(best)
     }
 
-    /// Whether threads have too few registers for a solution.
+    /// Reports whether threads have too few registers for a solution.
     fn spills(&self, solution: &Solution) -> bool {
         let program = solution.program(self.program);
         let values = |tensor| Some(solution.registers.get(&tensor)?.layout.mode(1).size());
         Together::of(&program).spills(&program, self.arch, &values) > 0.0
     }
 
-    /// Where layouts without conflicts leave too much to each thread, values may rather change hands at several places at once.
+    /// Returns the cheaper of `best`, which spills, and a solution with moves at several places at once. The layouts of a
+    /// solution without conflicts may leave too many elements in each thread.
     fn spread(&self, best: Solution, still: &BTreeSet<OpId>) -> Result<Solution, Blocked> {
         match self.exchanged(still) {
             Ok(Some(other)) if other.cost < best.cost => Ok(other),
@@ -257,15 +259,15 @@ impl Solver<'_> {
         }
     }
 
-    /// Whether one more attempt with redistributions is made.
+    /// Reports whether the budget allows one more attempt with redistributions, and counts it.
     fn may_try(&self, tries: &mut usize) -> bool {
         let may = *tries > 0 && self.pool.branches.get() < ALL;
         *tries = tries.saturating_sub(1);
         may
     }
 
-    /// A solution in which values change hands wherever layouts conflict: there is one, unless what the user pinned or the size of
-    /// shared memory stands against it.
+    /// Returns a solution with a move wherever layouts conflict. It exists unless the user's pins or the size of shared memory
+    /// exclude it.
     fn exchanged(&self, still: &BTreeSet<OpId>) -> Result<Option<Solution>, Blocked> {
         let mut moves: Vec<Move> = Vec::new();
         loop {
@@ -287,7 +289,7 @@ impl Solver<'_> {
         }
     }
 
-    /// A solution that needs no move may still be dearer than one with a move, as where it does without matrix instructions.
+    /// Tries a move in a solution that needs none: it may be cheaper, for example if it makes matrix instructions usable.
     fn bettered(
         &self,
         mut best: Solution,
@@ -311,16 +313,16 @@ impl Solver<'_> {
         best
     }
 
-    /// The cheapest solution with just these moves, and the moves that may lead to a cheaper one.
+    /// Returns the cheapest solution with exactly these moves, and the moves that may lead to a cheaper one.
     fn attempt(&self, moves: &[Move], still: &BTreeSet<OpId>) -> Result<(Solution, BTreeSet<Move>), Blocked> {
         match self.attempt_with(moves, still, Conflicts::Leave)? {
             Attempt::Solution(solution, ways) => Ok((*solution, ways)),
-            // Where conflicts are left, no leaf needs a move.
+            // `Conflicts::Leave` drops branches with conflicts, so no leaf has moves.
             Attempt::Needs(_) => Err(Failure::new(FailureKind::Conflict, "no layout was found").into()),
         }
     }
 
-    /// A solution of the best leaf of every component.
+    /// Returns a solution made of the best leaf of every component.
     fn attempt_with(
         &self,
         moves: &[Move],

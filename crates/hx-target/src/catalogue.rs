@@ -1,4 +1,4 @@
-//! The rows of the catalogue and how they are found.
+//! The rows of the catalogue, and the functions that find them.
 
 use std::sync::LazyLock;
 
@@ -6,9 +6,9 @@ use hx_dtype::{DType, Operator};
 use hx_layout::Layout;
 use serde::Deserialize;
 
-use crate::Arch;
+use crate::{Arch, WARP};
 
-/// Where a tensor lives.
+/// The memory in which a tensor lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Space {
@@ -34,11 +34,11 @@ pub struct CopyRow {
     pub name: String,
     pub from: Space,
     pub to: Space,
-    /// Lanes that execute one instruction together.
+    /// The number of lanes that execute one instruction together.
     pub threads: u32,
     /// The element type, if the instruction adds to memory instead of writing it.
     pub adds: Option<DType>,
-    /// Width of the elements that `memory` and `register` count, for a collective instruction.
+    /// The width of the elements that `memory` and `register` count. Only collective instructions have it.
     pub element_bits: Option<u32>,
     /// Bytes moved for each lane.
     pub bytes: u32,
@@ -58,16 +58,16 @@ pub struct CopyRow {
     pub issue: f64,
     /// Cycles until the result can be used.
     pub latency: f64,
-    /// The oldest architecture that has it.
+    /// The oldest architecture that has the instruction.
     pub arch: u32,
     /// PTX with `{r}` for the registers and `{a}` for the address.
     pub ptx: String,
 }
 
-/// A copy row read for one element type.
+/// A copy row for one element type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CopyAtom {
-    /// (lane, value) → element of the instruction's tile, in memory; values are contiguous from the lane's address on.
+    /// (lane, value) → element of the instruction's tile, in memory. Values are contiguous, beginning at the lane's address.
     pub memory: Layout,
     /// (lane, value) → element of the instruction's tile, in registers.
     pub register: Layout,
@@ -78,7 +78,7 @@ pub struct CopyAtom {
 }
 
 impl CopyRow {
-    /// The memory end: `from` of a load, `to` of a store or of an asynchronous copy.
+    /// Returns the memory side: `from` of a load, `to` of a store or of an asynchronous copy.
     pub fn memory_space(&self) -> Space {
         if self.to == Space::Register { self.from } else { self.to }
     }
@@ -87,22 +87,23 @@ impl CopyRow {
         self.to == Space::Register
     }
 
-    /// Lanes exchange data: what a lane addresses is not what it holds.
+    /// Reports whether lanes exchange data: a lane then holds other elements than those at its address.
     pub fn is_collective(&self) -> bool {
         self.threads > 1
     }
 
-    /// Lanes that execute one instruction, and how many of them, the first, have an address that counts.
-    pub fn addressing(&self) -> (i64, i64) {
-        (i64::from(self.threads), i64::from(self.threads * self.bytes / self.access))
+    /// Returns the number of lanes that execute one instruction, and how many of them, counted from the first, supply an
+    /// address that counts.
+    pub fn addressing(&self) -> (u32, u32) {
+        (self.threads, self.threads * self.bytes / self.access)
     }
 
-    /// Moves from memory to memory, past the registers.
+    /// Reports whether the row moves data from memory to memory without registers.
     pub fn is_async(&self) -> bool {
         self.from != Space::Register && self.to != Space::Register
     }
 
-    /// The row for elements of `dtype`, or nothing if they do not fit it.
+    /// Returns the row for elements of `dtype`; `None` if they do not fit it.
     pub fn atom(&self, dtype: DType) -> Option<CopyAtom> {
         let bits = dtype.bits();
         match (&self.memory, &self.register, self.element_bits) {
@@ -111,7 +112,8 @@ impl CopyRow {
                 if packed == 0 || element % bits != 0 {
                     return None;
                 }
-                // Lanes address rows of the instruction's tile, and column follows column.
+                // Each lane addresses a row of the instruction's tile. The tile is column-major, so the step from value to
+                // value is the number of rows.
                 let rows = memory.mode(1).leaves().first()?.1;
                 Some(CopyAtom {
                     memory: split_columns(memory, rows, packed)?,
@@ -133,8 +135,9 @@ impl CopyRow {
     }
 }
 
-/// A thread-value layout over a column-major tile of `rows` rows, each element read as `packed` narrower ones that lie side by side
-/// along the columns: `(row, col)` becomes `(row, packed · col + j)`, and each lane's values start with the `packed` of its first.
+/// Splits each element of a thread-value layout over a column-major tile of `rows` rows into `packed` narrower elements that
+/// are neighbours along the columns: `(row, col)` becomes `(row, packed · col + j)`. Each lane's values begin with the
+/// `packed` parts of its first element.
 fn split_columns(layout: &Layout, rows: i64, packed: i64) -> Option<Layout> {
     if packed == 1 {
         return Some(layout.clone());
@@ -149,7 +152,7 @@ fn split_columns(layout: &Layout, rows: i64, packed: i64) -> Option<Layout> {
     Layout::concat(&[lanes.ok()?, values.ok()?]).ok()
 }
 
-/// One operand of a matrix product: its element type and who holds what.
+/// An operand of a matrix product: its element type, and the lane that holds each element.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fragment {
@@ -161,7 +164,7 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// Elements that each lane holds.
+    /// Returns the number of elements that each lane holds.
     pub fn values(&self) -> i64 {
         self.layout.mode(1).size()
     }
@@ -185,6 +188,24 @@ pub struct GemmRow {
     pub ptx: String,
 }
 
+impl GemmRow {
+    /// Returns the numbers of warps along M and N of its tile that execute one instruction; `[1, 1]` for a row of one warp
+    /// or less.
+    pub fn warps(&self) -> [i64; 2] {
+        let rows = self.shape[0].max(1);
+        let warps = i64::from(self.threads.div_ceil(WARP));
+        let first = |warp: i64| self.c.layout.mode(0).eval(warp * i64::from(WARP));
+        let starts: Vec<i64> = (0..warps).map(first).collect();
+        let distinct = |of: &dyn Fn(i64) -> i64| {
+            let mut found: Vec<i64> = starts.iter().map(|at| of(*at)).collect();
+            found.sort_unstable();
+            found.dedup();
+            found.len() as i64
+        };
+        [distinct(&|at| at % rows), distinct(&|at| at / rows)]
+    }
+}
+
 /// An instruction that converts consecutive elements of one thread.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -192,12 +213,12 @@ pub struct ConvertRow {
     pub name: String,
     pub from: DType,
     pub to: DType,
-    /// Elements converted at once.
+    /// The number of elements converted at once.
     pub values: u32,
-    /// Elements that one source operand holds, the first in its lowest bits.
+    /// The number of elements in one source operand, the first in its lowest bits.
     #[serde(default = "one")]
     pub together: u32,
-    /// The number in the source of each element of the destination; in order where it is empty.
+    /// For each element of the destination its number in the source. If empty, the order is the same.
     #[serde(default)]
     pub order: Vec<u32>,
     pub issue: f64,
@@ -208,28 +229,29 @@ pub struct ConvertRow {
 }
 
 impl ConvertRow {
-    /// The number in the source of an element of the destination.
+    /// Returns the number in the source of an element of the destination.
     pub fn source(&self, element: i64) -> i64 {
         usize::try_from(element).ok().and_then(|i| self.order.get(i)).map_or(element, |at| i64::from(*at))
     }
 
-    /// Elements that one destination operand holds: those of a 32-bit word, or what there is if it is less.
+    /// Returns the number of elements in one destination operand: as many as fill a 32-bit word, or all of them if they do
+    /// not fill one.
     pub fn each(&self) -> u32 {
         (32 / self.to.bits()).clamp(1, self.values.max(1))
     }
 }
 
-/// Which lane an exchange reads.
+/// The lane that an exchange reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
-    /// The one whose number differs by a mask.
+    /// The lane whose number differs by a mask.
     Xor,
-    /// The one so many lanes below; where there is none, its own.
+    /// The lane a given distance below. A lane without such a lane reads its own value.
     Up,
-    /// The one of that number.
+    /// The lane with a given number.
     Lane,
-    /// For each value the one that holds the same element of a tile.
+    /// For each value, the lane that holds the same element of a tile.
     Tile,
 }
 
@@ -241,7 +263,7 @@ pub struct ExchangeRow {
     pub reach: Reach,
     /// Bits of the register.
     pub bits: u32,
-    /// (lane, value) → element of the instruction's tile, as lanes hold it before and as they get it.
+    /// (lane, value) → element of the instruction's tile: `held` before the exchange, `given` after it.
     #[serde(default, deserialize_with = "optional_layout")]
     pub held: Option<Layout>,
     #[serde(default, deserialize_with = "optional_layout")]
@@ -254,8 +276,8 @@ pub struct ExchangeRow {
 }
 
 impl ExchangeRow {
-    /// For each value of each lane, the lane that has it and its number there: `sources()[value][lane]`. Nothing but for
-    /// [`Reach::Tile`].
+    /// Returns for each value of each lane the lane that has it and its number there: `sources()[value][lane]`. Returns
+    /// `None` unless the row is of [`Reach::Tile`].
     pub fn sources(&self) -> Option<Vec<Vec<(i64, i64)>>> {
         let (held, given) = (self.held.as_ref()?, self.given.as_ref()?);
         let (lanes, values) = (given.mode(0).size(), given.mode(1).size());
@@ -280,16 +302,16 @@ fn one() -> u32 {
     1
 }
 
-/// How an operator on one element is written, or on several that lie side by side in a word.
+/// The code of an operator on one element, or on several that are packed in a word.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComputeRow {
-    /// The operator, as its variant is named.
+    /// The name of the operator's variant.
     pub operator: String,
-    /// Type of the operands.
+    /// The type of the operands.
     #[serde(rename = "type")]
     pub dtype: DType,
-    /// Elements that each operand holds.
+    /// The number of elements in each operand.
     #[serde(default = "one")]
     pub values: u32,
     /// A C++ expression with `{s0}`, `{s1}`, `{s2}`.
@@ -300,7 +322,7 @@ pub struct ComputeRow {
     pub latency: f64,
 }
 
-/// All rows, widest and fastest first within each kind.
+/// All rows. Within each kind the widest and fastest come first.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Catalogue {
@@ -318,11 +340,11 @@ pub struct Catalogue {
     pub computes: Vec<ComputeRow>,
 }
 
-/// The built-in catalogue.
+/// Returns the built-in catalogue.
 pub fn catalogue() -> &'static Catalogue {
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
         let parse = |text: &str| -> Catalogue {
-            // The files are part of the program and read in every test.
+            // The files are part of the program, and every test reads them.
             toml::from_str(text).unwrap_or_else(|e| panic!("the built-in catalogue is malformed: {e}"))
         };
         Catalogue {
@@ -353,52 +375,53 @@ impl Catalogue {
         self.exchanges.iter().find(|r| r.name == name)
     }
 
-    /// The exchange of registers of this width by a mask.
+    /// Returns the instruction that exchanges registers of this width between lanes whose numbers differ by a mask.
     pub fn exchange_of(&self, bits: u32, arch: Arch) -> Option<&ExchangeRow> {
         self.exchanges.iter().find(|r| r.reach == Reach::Xor && r.bits == bits && r.arch <= arch.number())
     }
 
-    /// The exchanges of this reach, in the order of the catalogue.
+    /// Returns the exchanges of this reach, in the order of the catalogue.
     pub fn exchanges_by(&self, reach: Reach, arch: Arch) -> impl Iterator<Item = &ExchangeRow> {
         self.exchanges.iter().filter(move |r| r.reach == reach && r.arch <= arch.number())
     }
 
-    /// `commit` or `wait`.
+    /// Returns the row of `commit` or `wait`.
     pub fn group(&self, name: &str) -> Option<&GroupRow> {
         self.groups.iter().find(|r| r.name == name)
     }
 
-    /// How an operator on operands of this type is written; nothing where the type has no row of its own.
+    /// Returns the row of an operator on operands of this type; `None` if the type has no row of its own.
     pub fn compute(&self, operator: Operator, dtype: DType) -> Option<&ComputeRow> {
         let name = format!("{operator:?}");
         self.computes.iter().find(|r| r.dtype == dtype && r.operator == name && r.values == 1)
     }
 
-    /// How an operator on several elements at once is written.
+    /// Returns the row of an operator on several elements at once.
     pub fn compute_packed(&self, operator: Operator, dtype: DType) -> Option<&ComputeRow> {
         let name = format!("{operator:?}");
         self.computes.iter().find(|r| r.dtype == dtype && r.operator == name && r.values > 1)
     }
 
-    /// Copies between two memories, in the order of the catalogue: widest first.
+    /// Returns the copies between two memories, in the order of the catalogue: widest first.
     pub fn copies_between(&self, from: Space, to: Space, arch: Arch) -> impl Iterator<Item = &CopyRow> {
         let plain = self.copies.iter().filter(|r| r.adds.is_none());
         plain.filter(move |r| r.from == from && r.to == to && r.arch <= arch.number())
     }
 
-    /// Instructions that add elements of this type to global memory, in the order of the catalogue: widest first.
+    /// Returns the instructions that add elements of this type to global memory, in the order of the catalogue: widest
+    /// first.
     pub fn adds_of(&self, dtype: DType, arch: Arch) -> impl Iterator<Item = &CopyRow> {
         self.copies.iter().filter(move |r| r.adds == Some(dtype) && r.arch <= arch.number())
     }
 
-    /// Matrix products of these element types.
+    /// Returns the matrix products of these element types.
     pub fn gemms_of(&self, a: DType, b: DType, c: DType, arch: Arch) -> impl Iterator<Item = &GemmRow> {
         self.gemms
             .iter()
             .filter(move |r| r.a.dtype == a && r.b.dtype == b && r.c.dtype == c && r.arch <= arch.number())
     }
 
-    /// Conversions, those of most values at once first.
+    /// Returns the conversions, those of the most values at once first.
     pub fn converts_of(&self, from: DType, to: DType, arch: Arch) -> impl Iterator<Item = &ConvertRow> {
         self.converts.iter().filter(move |r| r.from == from && r.to == to && r.arch <= arch.number())
     }

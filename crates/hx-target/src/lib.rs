@@ -1,7 +1,12 @@
-//! What the hardware offers: the instruction catalogue, what a multiprocessor costs besides, and the limits of each architecture, as data.
+//! The hardware as data: the instruction catalogue, the other costs of a multiprocessor, and the limits of each
+//! architecture.
 //!
-//! An instruction is a row of `catalogue/*.toml`; the solver, the verifier, the simulator and the emitter read rows and know no
-//! instruction by name. The crate knows nothing of programs or of solving. Start at [`Catalogue`].
+//! An instruction is a row of `catalogue/*.toml`. The solver, the verifier, the simulator and the emitter read rows and
+//! know no instruction by name.
+//!
+//! Invariant: the crate knows no program and no solver, and library code names an instruction in `catalogue/` only.
+//!
+//! Start at [`Catalogue`].
 
 mod arch;
 mod catalogue;
@@ -16,11 +21,21 @@ pub use catalogue::{
 };
 pub use machine::{Machine, machine};
 
-/// Shared memory has 32 banks of 4 bytes, and serves 128 bytes in one wavefront.
+/// The number of banks of shared memory. Each is 4 bytes wide, so one wavefront serves 128 bytes.
 pub const BANKS: u32 = 32;
-/// Bytes of one bank's word.
+/// Bytes of a word of a bank.
 pub const BANK_BYTES: u32 = 4;
-/// Bytes that one wavefront of shared memory moves at most.
+/// The most bytes that one wavefront of shared memory moves.
 pub const WAVEFRONT_BYTES: u32 = BANKS * BANK_BYTES;
 /// Lanes of a warp.
 pub const WARP: u32 = 32;
+/// Bytes of a register.
+pub const REGISTER_BYTES: u32 = 4;
+/// The number of partitions of a multiprocessor, each with a scheduler and a matrix unit.
+pub const PARTITIONS: u32 = 4;
+/// Bytes of a sector, the unit of traffic of global memory.
+pub const SECTOR_BYTES: u32 = 32;
+/// Bytes of a line of the cache.
+pub const LINE_BYTES: u32 = 128;
+/// Bytes of the largest block that the hardware itself swizzles, by bits of the address (PTX ISA, "Matrix descriptor").
+pub const SWIZZLE_BLOCK_BYTES: u32 = 1024;

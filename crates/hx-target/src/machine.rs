@@ -1,37 +1,44 @@
-//! What a multiprocessor costs besides its instructions.
+//! Costs of a multiprocessor besides its instructions.
 
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// The numbers of `catalogue/machine.toml`, where each says what it is from; in cycles but for [`Machine::global_bytes`].
+/// The numbers of `catalogue/machine.toml`, which says how each was obtained. Numbers without another unit are in cycles.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// A barrier of the block.
+    /// A barrier of the block: the part that does not depend on the number of warps.
     pub barrier: f64,
-    /// The barrier of the block for each warp.
+    /// A barrier of the block: the part for each warp.
     pub barrier_warp: f64,
-    /// What an exchange through shared memory holds up where a multiprocessor holds one block.
+    /// The delay by an exchange through shared memory if a multiprocessor holds only one block, so that no other work
+    /// overlaps with it.
     pub drain: f64,
-    /// From the store of a partial result to shared memory until other warps have it.
+    /// From the store of a partial result to shared memory until other warps have it: the part that does not depend on the
+    /// results.
     pub meeting: f64,
-    /// The same for each result.
+    /// From the store of a partial result until other warps have it: the part for each result.
     pub meeting_value: f64,
-    /// A further line of shared memory that a phase of an asynchronous copy writes to.
+    /// Each further line of shared memory that a phase of an asynchronous copy writes to.
     pub further_line: f64,
     /// Bytes that a multiprocessor moves from and to the L2 cache in a cycle.
     pub global_bytes: f64,
-    /// What an access to shared memory takes besides its wavefronts.
+    /// The issue slot of an access to shared memory, in addition to its wavefronts.
     pub issue_slot: f64,
     /// An operator on elements that are converted to f32 and back.
     pub converted_issue: f64,
+    /// The number of threads of a multiprocessor that hide the latency of global memory if nothing else is computed
+    /// meanwhile.
+    pub memory_bound_threads: u32,
+    /// The number of 32-bit words of a thread's largest tensor up to which `memory_bound_threads` threads do not spill.
+    pub memory_bound_words: i64,
 }
 
-/// The built-in numbers.
+/// Returns the built-in numbers.
 pub fn machine() -> &'static Machine {
     static MACHINE: LazyLock<Machine> = LazyLock::new(|| {
-        // The file is part of the program and read in every test.
+        // The file is part of the program, and every test reads it.
         toml::from_str(include_str!("../catalogue/machine.toml"))
             .unwrap_or_else(|e| panic!("the built-in numbers of the machine are malformed: {e}"))
     });

@@ -1,16 +1,23 @@
-//! The thread program: what every thread of a block does, instruction by instruction, with registers and addresses spelled out.
+//! The thread program: the code of every thread of a block, instruction by instruction, with registers and addresses
+//! spelled out.
 //!
-//! It is the pivot of the compiler: the simulator and the CUDA emitter are two readings of it. Control flow is uniform over the
-//! block; a collective instruction is executed by all its lanes. Names of instructions are rows of the catalogue of `hx-target`.
-//! The crate knows nothing of incremental queries, CUDA text or devices. Start at [`ThreadProgram`]; [`lower`] makes one.
+//! It is the pivot of the compiler: the simulator and the CUDA emitter both read it. Control flow is uniform over the
+//! block. All lanes execute a collective instruction. Names of instructions are rows of the catalogue of `hx-target`.
+//!
+//! Invariant: the crate knows no source text, no query, no CUDA text and no device.
+//!
+//! Start at [`ThreadProgram`]; [`lower`] makes one.
 
 mod clock;
+mod effects;
 mod log;
 mod lower;
 mod program;
 mod text;
+mod walk;
 
 pub use clock::{Clock, warp_of};
+pub use effects::Touch;
 pub use log::{
     FAILURE_SHIFTS, Failed, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind,
     LogPlan, LogValue, Printed, areas_word, assertion_word, failure_key, record_bytes,
@@ -21,3 +28,4 @@ pub use program::{
     Put, RegId, RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
 };
 pub use text::emit_thread;
+pub use walk::{assigned, visit};

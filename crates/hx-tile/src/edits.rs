@@ -1,51 +1,53 @@
-//! What a solution adds to a program: values that change hands where layouts cannot agree.
+//! The operations that a solution adds to a program: they move values between threads where layouts cannot agree.
 
 use std::borrow::Cow;
 
 use crate::{Op, OpId, OpKind, Solution, Stmt, Tensor, TensorId, TensorKind, TileProgram};
 
-/// The redistributions of a solution. A program with none is left as it is.
+/// The redistributions of a solution. A solution without any leaves the program as it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Edits {
     pub moves: Vec<Move>,
-    /// Rearrangements, the program's own and those of the moves, that go through shared memory.
+    /// Rearrangements that go through shared memory: the program's own and those of the moves.
     pub exchanges: Vec<OpId>,
 }
 
-/// An operation works on a tensor of its own instead of one of its operands: values are moved to it before, or from it after; both
-/// where the operation updates it.
+/// Gives an operation a tensor of its own in place of one of its operands. Values are moved to that tensor before the
+/// operation, or from it after the operation; both if the operation updates the operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Move {
     pub at: OpId,
-    /// Position in [`OpKind::registers`].
+    /// The position in [`OpKind::registers`].
     pub operand: usize,
-    /// The operand is a result: it is moved after the operation.
+    /// Whether the operand is a result, which is moved after the operation.
     pub after: bool,
 }
 
 impl Move {
-    /// The move of an operand, by its position in [`OpKind::registers`].
+    /// Returns the move of an operand, given its position in [`OpKind::registers`].
     pub fn of(op: &Op, operand: usize) -> Move {
         Move { at: op.id, operand, after: operand < op.kind.results() }
     }
 }
 
 impl Edits {
-    /// Which of the moves an operation of the edited program is.
+    /// Returns the number of the move that an operation of the edited program makes, if it makes one.
     pub fn number_of(&self, program: &TileProgram, op: OpId) -> Option<usize> {
         let number = op.0.checked_sub(first_op(program))? as usize;
         (number < self.moves.len()).then_some(number)
     }
 
-    /// The program with its redistributions as operations. New tensors and operations are numbered after those of the program: the
-    /// tensor of each move, then the shared tensor of each exchange; the operations of each move.
+    /// Returns the program with its redistributions as operations. New tensors and operations have numbers after those of
+    /// the program. The tensors are those of the moves, then the shared tensor of each exchange. The operations are those of
+    /// the moves.
     pub fn apply<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
         if self.moves.is_empty() && self.exchanges.is_empty() {
             return Cow::Borrowed(program);
         }
         let mut edited = program.clone();
         let first_op = first_op(program);
-        // One operation for each move, then those that bring what is updated.
+        // Each move has one operation. The operations that copy updated operands to their new tensors are numbered after
+        // these.
         let mut next_op = first_op + self.moves.len() as u32;
         for (m, own) in self.moves.iter().zip(first_op..) {
             let tensor = TensorId(edited.tensors.len() as u32);
@@ -91,18 +93,18 @@ impl Edits {
 }
 
 impl Solution {
-    /// The program that the solution is for: with its redistributions as operations.
+    /// Returns the program that the solution is for, with its redistributions as operations.
     pub fn program<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
         self.edits.apply(program)
     }
 }
 
-/// The number of the first operation that is not the program's.
+/// Returns the first number that no operation of the program has.
 fn first_op(program: &TileProgram) -> u32 {
     1 + program.ops(1.0).iter().map(|(op, _)| op.id.0).max().unwrap_or(0)
 }
 
-/// Puts the moves beside their operation, which takes the new tensor.
+/// Inserts the moves before and after their operation, and gives the operation the new tensor.
 fn insert(stmts: &mut Vec<Stmt>, m: &Move, tensor: TensorId, before: Option<Stmt>, after: Option<Stmt>) {
     let is_there = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.id == m.at);
     if let Some(at) = stmts.iter().position(is_there)
@@ -113,17 +115,8 @@ fn insert(stmts: &mut Vec<Stmt>, m: &Move, tensor: TensorId, before: Option<Stmt
         before.into_iter().for_each(|stmt| stmts.insert(at, stmt));
         return;
     }
-    for stmt in stmts {
-        match stmt {
-            Stmt::For { body, .. } | Stmt::While { body, .. } => {
-                insert(body, m, tensor, before.clone(), after.clone());
-            }
-            Stmt::If { then, otherwise, .. } => {
-                insert(then, m, tensor, before.clone(), after.clone());
-                insert(otherwise, m, tensor, before.clone(), after.clone());
-            }
-            _ => {}
-        }
+    for body in stmts.iter_mut().flat_map(Stmt::bodies_mut) {
+        insert(body, m, tensor, before.clone(), after.clone());
     }
 }
 
@@ -131,16 +124,7 @@ fn each_op(stmts: &mut [Stmt], f: &mut dyn FnMut(&mut Op)) {
     for stmt in stmts {
         match stmt {
             Stmt::Op(op) => f(op),
-            Stmt::For { body, .. } | Stmt::While { body, .. } => each_op(body, f),
-            Stmt::If { then, otherwise, .. } => {
-                each_op(then, f);
-                each_op(otherwise, f);
-            }
-            Stmt::Let { .. }
-            | Stmt::Assign { .. }
-            | Stmt::LoadScalar { .. }
-            | Stmt::LetNumber { .. }
-            | Stmt::AssignNumber { .. } => {}
+            control => control.bodies_mut().for_each(|body| each_op(body, f)),
         }
     }
 }

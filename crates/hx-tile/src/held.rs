@@ -1,4 +1,4 @@
-//! Which register tensors a thread holds at the same time, by the order of the text.
+//! Finds the register tensors that a thread holds at the same time, in program order.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,41 @@ use crate::{Op, OpKind, Stmt, TensorId, TileProgram};
 /// Bits of a register.
 const REGISTER_BITS: i64 = 32;
 
-/// Registers that so many elements of a tensor take.
+/// Returns the number of registers that `values` elements of a tensor take.
 pub fn registers_of(program: &TileProgram, tensor: TensorId, values: i64) -> i64 {
     let bits = values.saturating_mul(i64::from(program.tensor(tensor).dtype.bits()));
     bits.saturating_add(REGISTER_BITS - 1) / REGISTER_BITS
 }
 
-/// The operations across which tensors are held: those at which a block multiplies, reduces or waits. Others are computed value by
-/// value, so that what they take need not be there as a whole.
+/// The operations across which tensors are held: those at which a block multiplies, reduces or waits. Other operations are
+/// computed value by value, so their tensors need not be in registers as a whole.
 #[derive(Debug)]
 pub struct Held<'p> {
-    /// In the order of the text, each with the tensors that are there before it and after it, and what it adds to.
+    /// The operations in program order, each with the tensors that are live both before and after it, and its accumulator.
     pub across: Vec<(&'p Op, Vec<TensorId>)>,
 }
 
 impl<'p> Held<'p> {
-    /// What the operations of a program hold.
+    /// Finds the tensors that are held across the operations of a program.
     pub fn of(program: &'p TileProgram) -> Held<'p> {
-        let mut uses = Uses::default();
-        uses.body(&program.body);
-        let Uses { ops, spans } = uses;
+        let Lives { ops, spans } = Lives::of(program);
         let across = ops.into_iter().enumerate().filter_map(|(at, op)| {
             let accumulator = match op.kind {
                 OpKind::Gemm { c, .. } => Some(c),
                 OpKind::Sync | OpKind::SyncWarp | OpKind::Wait { .. } | OpKind::Reduce { .. } => None,
-                _ => return None,
+                OpKind::Fill { .. }
+                | OpKind::Copy { .. }
+                | OpKind::Cast { .. }
+                | OpKind::CopyAsync { .. }
+                | OpKind::Commit
+                | OpKind::Map(_)
+                | OpKind::Rearrange { .. }
+                | OpKind::Slice { .. }
+                | OpKind::ReadNumber { .. }
+                | OpKind::Scan { .. }
+                | OpKind::AtomicAdd { .. }
+                | OpKind::Print { .. }
+                | OpKind::Assert { .. } => return None,
             };
             let is_held = |(tensor, (first, last)): (&TensorId, &(usize, usize))| {
                 (*first < at && at < *last || accumulator == Some(*tensor)).then_some(*tensor)
@@ -42,14 +52,23 @@ impl<'p> Held<'p> {
     }
 }
 
-/// Operations in the order of the text, and from which to which of them each register tensor is held.
-#[derive(Default)]
-struct Uses<'p> {
-    ops: Vec<&'p Op>,
-    spans: BTreeMap<TensorId, (usize, usize)>,
+/// The operations in program order, and the first and the last of them that needs each register tensor.
+#[derive(Debug, Default)]
+pub struct Lives<'p> {
+    pub ops: Vec<&'p Op>,
+    /// Positions in `ops`. A tensor from before a loop that the loop uses lives to the loop's end, one past its last
+    /// operation.
+    pub spans: BTreeMap<TensorId, (usize, usize)>,
 }
 
-impl<'p> Uses<'p> {
+impl<'p> Lives<'p> {
+    /// Returns the lives of a program's register tensors.
+    pub fn of(program: &'p TileProgram) -> Lives<'p> {
+        let mut lives = Lives::default();
+        lives.body(&program.body);
+        lives
+    }
+
     fn body(&mut self, body: &'p [Stmt]) {
         for stmt in body {
             match stmt {
@@ -74,7 +93,7 @@ impl<'p> Uses<'p> {
         }
     }
 
-    /// What was there before a loop and is used in it is held to its end.
+    /// Extends the life of every tensor from before the loop that the loop uses to the end of the loop.
     fn repeated(&mut self, body: &'p [Stmt]) {
         let start = self.ops.len();
         self.body(body);

@@ -1,12 +1,17 @@
 //! The tile program of one kernel instance, and the solution of its layouts: plain data, with a text form of each.
 //!
-//! A tile program says what moves and what is computed, tile by tile, with every shape known and every dimension symbolic.
-//! A solution gives each register tensor its thread-value layout, each shared tensor its memory layout, and each operation its
-//! instruction, with reasons. The crate knows nothing of syntax, of incremental queries or of how a solution is found.
+//! A tile program lists the moves and computations of a kernel, tile by tile. The extents of tiles are known, the
+//! dimensions of parameters are symbolic. A solution assigns each register tensor a thread-value layout, each shared
+//! tensor a memory layout and each operation an instruction, with reasons.
+//!
+//! Invariant: programs and solutions are plain data that name origins by number. The crate knows no syntax, no query, no
+//! catalogue and no solver.
+//!
 //! Start at [`TileProgram`], then [`Solution`].
 
 mod block;
 mod edits;
+mod effects;
 mod elementwise;
 mod held;
 mod modes;
@@ -16,8 +21,9 @@ mod text;
 mod view;
 
 pub use edits::{Edits, Move};
+pub use effects::{Access, Completion, Effects, Mode, Order, Proxy, Region};
 pub use elementwise::{Map, Scalar};
-pub use held::{Held, registers_of};
+pub use held::{Held, Lives, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use program::{
     GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Requirement, Stmt, Tensor, TensorId, TensorKind,

@@ -6,7 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
-use crate::{Base, Map, Scalar, View};
+use crate::{Base, Map, Mode, Scalar, View};
 
 /// A register or shared tensor of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -16,29 +16,30 @@ pub struct TensorId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ParamId(pub u32);
 
-/// An operation, numbered in the order of the text.
+/// An operation, numbered in program order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct OpId(pub u32);
 
-/// What in the source an operation or tensor comes from. Only its maker can turn it into a place.
+/// The piece of the source that an operation or a tensor comes from. Only the maker of the program can turn it into a
+/// position.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Origin(pub u32);
 
-/// One instance of a kernel: compile-time parameters replaced, run-time dimensions symbolic.
+/// An instance of a kernel: compile-time parameters are replaced by their values, run-time dimensions are symbolic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TileProgram {
     /// The kernel's name.
     pub name: String,
     pub params: Vec<Param>,
-    /// What holds of every symbol: `where` clauses, launch facts, ranges of block indices and counters.
+    /// The facts about all symbols: `where` clauses, launch facts, ranges of block indices and counters.
     pub facts: Facts,
-    /// Blocks along each axis, at most three.
+    /// The number of blocks along each axis, at most three axes.
     pub grid: Vec<GridAxis>,
-    /// Threads of a block.
+    /// The number of threads of a block.
     pub threads: u32,
-    /// What a launch must satisfy.
+    /// The conditions that a launch must satisfy.
     pub requires: Vec<Requirement>,
-    /// Indexed by [`TensorId`].
+    /// The tensors, indexed by [`TensorId`].
     pub tensors: Vec<Tensor>,
     pub body: Vec<Stmt>,
 }
@@ -72,12 +73,12 @@ pub struct TensorParam {
     pub mutable: bool,
     /// Extent of each dimension, in elements.
     pub shape: Vec<Expr>,
-    /// Stride of each dimension, in elements; those of row-major order where there is a block.
+    /// Stride of each dimension, in elements. With a block, these are the strides of row-major order.
     pub stride: Vec<Expr>,
-    /// Where the elements of a block lie, one top-level mode for each dimension. Its repetitions lie in row-major order, and extents are
-    /// multiples of the block's.
+    /// The layout of the elements within a block, one top-level mode for each dimension. Blocks follow each other in
+    /// row-major order, and extents are multiples of the block's extents.
     pub block: Option<Layout>,
-    /// Bytes to which the pointer is known to be aligned.
+    /// The known alignment of the pointer, in bytes.
     pub align: u32,
 }
 
@@ -85,7 +86,7 @@ pub struct TensorParam {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Requirement {
     pub cond: Cond,
-    /// As written.
+    /// The condition as written in the source.
     pub text: String,
 }
 
@@ -101,7 +102,7 @@ pub struct Tensor {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TensorKind {
-    /// Held in registers, element by thread; `pinned` is the user's thread-value layout.
+    /// Held in registers, distributed over the threads; `pinned` is the user's thread-value layout.
     Register { pinned: Option<Layout> },
     /// Held in shared memory; `pinned` is the user's memory layout, with its swizzle.
     Shared { pinned: Option<ComposedLayout> },
@@ -110,7 +111,7 @@ pub enum TensorKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stmt {
     Op(Op),
-    /// `for var in start..end`; the facts know the range of `var`.
+    /// Runs `for var in start..end`. The facts know the range of `var`.
     For {
         var: Symbol,
         start: Expr,
@@ -128,7 +129,7 @@ pub enum Stmt {
         cond: Cond,
         body: Vec<Stmt>,
     },
-    /// A block-uniform integer that an [`Stmt::Assign`] changes later; other integers are replaced by their values.
+    /// Defines a block-uniform integer that an [`Stmt::Assign`] changes later. Other integers are replaced by their values.
     Let {
         var: Symbol,
         value: Expr,
@@ -137,12 +138,12 @@ pub enum Stmt {
         var: Symbol,
         value: Expr,
     },
-    /// A block-uniform number read from an element of a global tensor; the view has no modes.
+    /// Reads a block-uniform number from an element of a global tensor. The view has no modes.
     LoadScalar {
         var: Symbol,
         src: View,
     },
-    /// A block-uniform number that is no expression of integers; a truth value is 1 or 0 where it is used as an integer.
+    /// Defines a block-uniform number that is not an expression of integers. As an integer, a truth value is 1 or 0.
     LetNumber {
         var: Symbol,
         value: Scalar,
@@ -162,45 +163,47 @@ pub struct Op {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum OpKind {
-    /// Every element becomes `value`.
+    /// Sets every element to `value`.
     Fill { dst: TensorId, value: f64 },
     /// Moves a tile between a memory and registers; one side is a whole register tensor.
     Copy { src: View, dst: View },
-    /// `c[m, n] += a[m, k] · b[n, k]`, all in registers.
+    /// Computes `c[m, n] += a[m, k] · b[n, k]`, all in registers.
     Gemm { c: TensorId, a: TensorId, b: TensorId, warps: Option<[i64; 3]> },
-    /// Elementwise conversion; between equal types it is a plain move.
+    /// Converts each element. Between equal types it is a plain move.
     Cast { dst: TensorId, src: TensorId },
-    /// Block barrier.
+    /// Waits for all threads of the block.
     Sync,
-    /// Barrier of each warp on its own.
+    /// Waits for all threads of the warp.
     SyncWarp,
-    /// Moves a tile from global to shared memory without waiting for it; joins the current group.
+    /// Starts to move a tile from global to shared memory and does not wait for it. The copy joins the current group.
     CopyAsync { src: View, dst: View },
     /// Closes the current group of asynchronous copies.
     Commit,
     /// Waits until at most `groups` of the thread's groups are in flight.
     Wait { groups: u32 },
-    /// An elementwise expression.
+    /// Evaluates an elementwise expression.
     Map(Map),
-    /// The same elements in other threads. Where the layouts of both ask for it they change hands in the shared tensor `through`,
-    /// which only a solution names.
+    /// Moves the same elements to other threads. If the two layouts require it, the elements pass through the shared tensor
+    /// `through`, which only a solution names.
     Rearrange { dst: TensorId, src: TensorId, through: Option<TensorId> },
-    /// `dst` has extent 1 along `axis`: all elements of `src` along it, combined by an associative and commutative operator.
+    /// Combines all elements of `src` along `axis` by an associative and commutative operator. `dst` has extent 1 along
+    /// `axis`.
     Reduce { dst: TensorId, src: TensorId, axis: usize, operator: Operator },
-    /// `dst` is what a view of a register tensor shows: some of its modes reordered, cut, dropped or added.
+    /// Sets `dst` to the elements of a view of a register tensor. The view may reorder, cut, drop or add modes.
     Slice { dst: TensorId, src: View },
-    /// The only element of a register tensor that every thread holds becomes a number of the block, in scope until the end of the
-    /// statements around.
+    /// Reads the only element of a register tensor, which every thread holds, into a number of the block. The number is in
+    /// scope until the end of the enclosing statements.
     ReadNumber { var: Symbol, src: TensorId },
-    /// Inclusive scan of tensors of one shape along an axis by an associative operator on tuples: `op[i]` is its component `i`, where
-    /// inputs `0..n` are what comes before and `n..2n` what comes after.
+    /// Scans tensors of one shape along an axis, inclusively, by an associative operator on tuples. `op[i]` is component `i`
+    /// of the operator; its inputs `0..n` are the earlier operand, its inputs `n..2n` the later one.
     Scan { dst: Vec<TensorId>, src: Vec<TensorId>, axis: usize, op: Vec<Scalar> },
-    /// Every element of a register tensor is added to its element of a global view, at once for all threads of the grid.
+    /// Adds every element of a register tensor to its element of a global view, atomically for all threads of the grid.
     AtomicAdd { src: TensorId, dst: View },
-    /// Tells the host a text and the elements of a register tensor after it, or the text alone.
+    /// Sends a text to the host, followed by the elements of a register tensor if there is one.
     Print { text: String, src: Option<TensorId>, uniform: bool },
-    /// Every element of a `bool` tensor should hold; where one does not, the launch fails when it has ended. `uniform`, as of a
-    /// print: the only element is a number or truth value of the block and no tensor of the source.
+    /// Requires that every element of a `bool` tensor is true; otherwise the launch fails after it has ended. `uniform`
+    /// means, here and for a print, that the only element is a number or truth value of the block and not a tensor of the
+    /// source.
     Assert { cond: TensorId, message: String, uniform: bool },
 }
 
@@ -216,7 +219,7 @@ impl TileProgram {
         &self.params[id.0 as usize]
     }
 
-    /// The parameter as a tensor; a view never refers to another kind.
+    /// Returns the parameter as a tensor. A view never refers to a parameter of another kind.
     pub fn tensor_param(&self, id: ParamId) -> Option<&TensorParam> {
         match self.param(id) {
             Param::Tensor(t) => Some(t),
@@ -228,15 +231,15 @@ impl TileProgram {
         (0..self.tensors.len() as u32).map(TensorId)
     }
 
-    /// Every operation in the order of the text, with how often it runs in a launch relative to the body: the product of the trip
-    /// counts around it, a symbolic count taken as `unknown_trips`.
+    /// Returns every operation in program order, with its number of executions relative to the body: the product of the trip
+    /// counts around it. A symbolic trip count counts as `unknown_trips`.
     pub fn ops(&self, unknown_trips: f64) -> Vec<(&Op, f64)> {
         let mut out = Vec::new();
         collect(&self.body, 1.0, unknown_trips, &mut out);
         out
     }
 
-    /// The warps of a product into `c` as they are written: along M and N, and along the batch where it is one of a batch.
+    /// Formats the warps of a product into `c` as in the source: along M and N, and along the batch if the product has one.
     pub fn warps_text(&self, c: TensorId, [m, n, batch]: [i64; 3]) -> String {
         if self.tensor(c).shape.len() > 2 { format!("[{m}, {n}, {batch}]") } else { format!("[{m}, {n}]") }
     }
@@ -247,7 +250,37 @@ impl TileProgram {
 }
 
 impl Stmt {
-    /// The operations of the statement, in the order of the text.
+    /// Returns the bodies inside the statement: the body of a loop, the two branches of a condition.
+    pub fn bodies(&self) -> impl Iterator<Item = &[Stmt]> + use<'_> {
+        let bodies: [Option<&[Stmt]>; 2] = match self {
+            Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
+            Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+            Stmt::Op(_)
+            | Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadScalar { .. }
+            | Stmt::LetNumber { .. }
+            | Stmt::AssignNumber { .. } => [None, None],
+        };
+        bodies.into_iter().flatten()
+    }
+
+    /// Returns [`Stmt::bodies`] to change them.
+    pub fn bodies_mut(&mut self) -> impl Iterator<Item = &mut Vec<Stmt>> + use<'_> {
+        let bodies = match self {
+            Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
+            Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+            Stmt::Op(_)
+            | Stmt::Let { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadScalar { .. }
+            | Stmt::LetNumber { .. }
+            | Stmt::AssignNumber { .. } => [None, None],
+        };
+        bodies.into_iter().flatten()
+    }
+
+    /// Returns the operations of the statement, in program order.
     pub fn ops(&self) -> impl Iterator<Item = &Op> {
         let mut out = Vec::new();
         collect(std::slice::from_ref(self), 1.0, 1.0, &mut out);
@@ -258,13 +291,7 @@ impl Stmt {
 fn find(stmts: &[Stmt], id: OpId) -> Option<&Op> {
     stmts.iter().find_map(|stmt| match stmt {
         Stmt::Op(op) => (op.id == id).then_some(op),
-        Stmt::For { body, .. } | Stmt::While { body, .. } => find(body, id),
-        Stmt::If { then, otherwise, .. } => find(then, id).or_else(|| find(otherwise, id)),
-        Stmt::Let { .. }
-        | Stmt::Assign { .. }
-        | Stmt::LoadScalar { .. }
-        | Stmt::LetNumber { .. }
-        | Stmt::AssignNumber { .. } => None,
+        control => control.bodies().find_map(|body| find(body, id)),
     })
 }
 
@@ -291,7 +318,7 @@ fn collect<'a>(stmts: &'a [Stmt], trips: f64, unknown: f64, out: &mut Vec<(&'a O
 }
 
 impl Tensor {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn size(&self) -> i64 {
         self.shape.iter().product()
     }
@@ -302,7 +329,7 @@ impl Tensor {
 }
 
 impl OpKind {
-    /// Puts another register tensor in the place of the operand at this position of [`OpKind::registers`].
+    /// Replaces the operand at this position of [`OpKind::registers`] by another register tensor.
     pub fn replace(&mut self, operand: usize, with: TensorId) {
         let view = |view: &mut View| {
             if let Base::Register(tensor) = &mut view.base {
@@ -339,7 +366,7 @@ impl OpKind {
         }
     }
 
-    /// The word of the language for it.
+    /// Returns the word of the language for the operation.
     pub fn name(&self) -> &'static str {
         match self {
             OpKind::Fill { .. } => "fill",
@@ -363,59 +390,37 @@ impl OpKind {
         }
     }
 
-    /// How many of [`OpKind::registers`], from the first on, it writes.
+    /// Returns how many of [`OpKind::registers`] the operation writes. These come first.
     pub fn results(&self) -> usize {
-        match self {
-            OpKind::Fill { .. }
-            | OpKind::Gemm { .. }
-            | OpKind::Cast { .. }
-            | OpKind::Map(_)
-            | OpKind::Rearrange { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Slice { .. } => 1,
-            OpKind::Copy { src, .. } => usize::from(src.register().is_none()),
-            OpKind::Scan { dst, .. } => dst.len(),
-            _ => 0,
-        }
+        self.of_registers().take_while(|(_, mode)| mode.writes()).count()
     }
 
-    /// Whether it reads what it writes at this position of [`OpKind::registers`].
+    /// Reports whether the operation also reads the tensor that it writes at this position of [`OpKind::registers`].
     pub fn updates(&self, operand: usize) -> bool {
-        matches!(self, OpKind::Gemm { .. }) && operand == 0
+        self.of_registers().nth(operand).is_some_and(|(_, mode)| mode == Mode::Update)
     }
 
-    /// The register tensors that take part, in the order of the operands.
-    pub fn registers(&self) -> Vec<TensorId> {
-        match self {
-            OpKind::Fill { dst, .. } => vec![*dst],
-            OpKind::Copy { src, dst } => src.register().or(dst.register()).into_iter().collect(),
-            OpKind::Gemm { c, a, b, .. } => vec![*c, *a, *b],
-            OpKind::Cast { dst, src } => vec![*dst, *src],
-            OpKind::Map(map) => std::iter::once(map.dst).chain(map.inputs.iter().copied()).collect(),
-            OpKind::Rearrange { dst, src, .. } | OpKind::Reduce { dst, src, .. } => vec![*dst, *src],
-            OpKind::Slice { dst, src } => std::iter::once(*dst).chain(src.register()).collect(),
-            OpKind::ReadNumber { src, .. } => vec![*src],
-            OpKind::Scan { dst, src, .. } => dst.iter().chain(src).copied().collect(),
-            OpKind::AtomicAdd { src, .. } => vec![*src],
-            OpKind::Print { src, .. } => src.iter().copied().collect(),
-            OpKind::Assert { cond, .. } => vec![*cond],
-            OpKind::Sync
-            | OpKind::SyncWarp
-            | OpKind::CopyAsync { .. }
-            | OpKind::Commit
-            | OpKind::Wait { .. } => Vec::new(),
-        }
+    /// Reports whether the operation writes a register tensor.
+    pub fn writes(&self, tensor: TensorId) -> bool {
+        self.of_registers().any(|(written, mode)| written == tensor && mode.writes())
     }
-    /// The register and shared tensors that it reads or writes.
+
+    /// Returns the register tensors of the operation, in the order of the operands.
+    pub fn registers(&self) -> Vec<TensorId> {
+        self.of_registers().map(|(tensor, _)| tensor).collect()
+    }
+
+    fn of_registers(&self) -> impl Iterator<Item = (TensorId, Mode)> {
+        let accesses = self.effects().accesses.into_iter();
+        accesses.filter_map(|access| Some((access.register()?, access.mode))).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Returns the register and shared tensors that the operation reads or writes, including tables that select rows.
     pub fn tensors(&self) -> BTreeSet<TensorId> {
-        let mut tensors: BTreeSet<TensorId> = self.registers().into_iter().collect();
-        if let OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } = self {
-            for view in [src, dst] {
-                if let Base::Shared(tensor) | Base::Register(tensor) = view.base {
-                    tensors.insert(tensor);
-                }
-            }
-        }
-        tensors
+        let of = |base| match base {
+            Base::Register(tensor) | Base::Shared(tensor) => Some(tensor),
+            Base::Global(_) => None,
+        };
+        self.effects().accesses.iter().filter_map(|access| of(access.base())).collect()
     }
 }

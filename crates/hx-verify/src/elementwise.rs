@@ -1,11 +1,12 @@
-//! Expressions and reductions: every thread has the operands it works on, and every element is combined once.
+//! Checks expressions and reductions: every thread holds the operands it works on, and every element is combined once.
 
+use hx_target::WARP;
 use hx_tile::{Map, MapChoice, ReduceChoice, TensorId};
 
 use crate::{Check, Checked};
 
 impl Check<'_> {
-    /// At each position of the result, each input is at the position that the choice names.
+    /// Checks that each input has the element of each position of the result at the position that the choice names.
     pub(crate) fn map(&self, map: &Map, choice: &MapChoice) -> Checked {
         let d = self.held(map.dst)?;
         if choice.inputs.len() != map.inputs.len() {
@@ -37,7 +38,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Combines on paper: sets of elements instead of numbers. After all steps, every thread's results hold every element once.
+    /// Checks a reduction with sets of elements instead of numbers. After all steps, every result of every thread must
+    /// contain every element once.
     pub(crate) fn reduce(&self, [dst, src]: [TensorId; 2], axis: usize, choice: &ReduceChoice) -> Checked {
         let (d, s) = (self.held(dst)?, self.held(src)?);
         let (shape, name) = (&self.program.tensor(src).shape, &self.program.tensor(dst).name);
@@ -64,7 +66,8 @@ impl Check<'_> {
             let before = sums.clone();
             for t in 0..threads {
                 let other = t ^ *mask as usize;
-                if other / 32 != t / 32 || other >= threads {
+                let warp_of = |thread: usize| thread / WARP as usize;
+                if warp_of(other) != warp_of(t) || other >= threads {
                     return Err(format!("lane {t} exchanges with {other}, outside of its warp"));
                 }
                 for v in 0..values {
@@ -90,7 +93,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Threads that differ in the digits alone put their parts together.
+    /// Combines the parts of threads that differ in these digits only.
     fn meet(&self, d: &crate::Held<'_>, digits: &[(i64, i64)], sums: &mut [Vec<u16>]) -> Checked {
         let before = sums.to_vec();
         let values = d.values as usize;
@@ -111,7 +114,7 @@ impl Check<'_> {
     }
 }
 
-/// All thread numbers with any digits on top of a base.
+/// Returns all thread numbers that have `base` with any values of these digits added.
 fn others(base: i64, digits: &[(i64, i64)]) -> Vec<i64> {
     digits.iter().fold(vec![base], |all, (unit, extent)| {
         all.iter().flat_map(|t| (0..*extent).map(move |i| t + i * unit)).collect()

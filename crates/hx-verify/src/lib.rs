@@ -1,8 +1,12 @@
-//! Checks a solution by enumeration, whatever way it was found.
+//! Checks a solution by enumeration, independently of how it was found.
 //!
-//! Every statement of the paper's constraints is read as an equation between functions and evaluated at every thread and value:
-//! coverage, injectivity of shared layouts, what each instruction moves or multiplies, alignment, overlap of buffers.
-//! The crate shares no code with the solver and does not depend on it. Start at [`verify`].
+//! Every statement of the paper's constraints is read as an equation between functions and evaluated for every thread and
+//! value: coverage, injectivity of shared layouts, the elements that each instruction moves or multiplies, alignment,
+//! overlap of buffers.
+//!
+//! Invariant: the crate does not depend on the solver. They share only the crates below both.
+//!
+//! Start at [`verify`].
 
 mod copy;
 mod elementwise;
@@ -21,10 +25,10 @@ use hx_tile::{
     TileProgram, View, coordinate,
 };
 
-/// A statement that does not hold.
+/// A constraint that a solution violates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Where it shows, if at an operation.
+    /// The operation that it concerns, if it concerns one.
     pub op: Option<OpId>,
     pub message: String,
 }
@@ -38,12 +42,13 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Everything in the solution that does not hold, at most one violation for each tensor and operation; empty for a right solution.
+/// Returns the violations of a solution: at most one for each tensor and operation, and one for the overlap of buffers. A
+/// correct solution has none.
 pub fn verify(program: &TileProgram, solution: &Solution, arch: Arch) -> Vec<Violation> {
     verify_polled(program, solution, arch, &|| ())
 }
 
-/// The same, with polls for each tensor, operation and part of a large one; a poll may unwind.
+/// As [`verify`], with polls for each tensor, operation and part of a large operation. A poll may unwind.
 pub fn verify_polled(
     program: &TileProgram,
     solution: &Solution,
@@ -67,7 +72,7 @@ pub fn verify_polled(
                 OpKind::Fill { .. } | OpKind::Sync | OpKind::SyncWarp | OpKind::Commit | OpKind::Wait { .. },
                 _,
             ) => Ok(()),
-            // They read each element wherever it is held.
+            // They read each element in the thread that holds it, whatever the layout.
             (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
             (OpKind::CopyAsync { src, dst }, Some(Choice::Copy(c))) => check.copy_async(src, dst, c),
             (OpKind::Map(map), Some(Choice::Map(m))) => check.map(map, m),
@@ -86,14 +91,26 @@ pub fn verify_polled(
             }
             (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => check.gemm([*c, *a, *b], g),
             (OpKind::Cast { dst, src }, Some(Choice::Convert(c))) => check.convert(*dst, *src, c),
-            _ => Err("no instruction was chosen".into()),
+            (
+                OpKind::Copy { .. }
+                | OpKind::Gemm { .. }
+                | OpKind::Cast { .. }
+                | OpKind::CopyAsync { .. }
+                | OpKind::Map(_)
+                | OpKind::Rearrange { .. }
+                | OpKind::Reduce { .. }
+                | OpKind::Slice { .. }
+                | OpKind::Scan { .. }
+                | OpKind::AtomicAdd { .. },
+                _,
+            ) => Err("no instruction was chosen".into()),
         };
         out.extend(result.err().map(|message| Violation { op: Some(op.id), message }));
     }
     out
 }
 
-/// A statement holds, or the first place where it does not.
+/// The result of a check: an error describes the first place where it fails.
 type Checked = Result<(), String>;
 
 struct Check<'p> {
@@ -103,7 +120,7 @@ struct Check<'p> {
     poll: &'p dyn Fn(),
 }
 
-/// A thread-value layout as a table.
+/// The thread-value layout of a register tensor, with its sizes.
 struct Held<'p> {
     distribution: &'p Distribution,
     threads: i64,
@@ -111,7 +128,7 @@ struct Held<'p> {
 }
 
 impl Held<'_> {
-    /// Index in the distribution's tile of what a thread holds at a position.
+    /// Returns the index, in the distribution's tile, of the element that a thread holds at a position.
     fn index(&self, thread: i64, position: i64) -> i64 {
         self.distribution.layout.eval(thread + self.threads * position)
     }
@@ -144,7 +161,8 @@ impl<'p> Check<'p> {
         at.iter().zip(&self.program.tensor(tensor).shape).all(|(c, extent)| c < extent)
     }
 
-    /// Every thread finds its values among its own, or all of them go through a shared tensor: what is written there is what is read.
+    /// Checks that every thread gets its values: from its own registers, from other lanes, or through a shared tensor, where
+    /// it must read what was written.
     fn rearrange(
         &self,
         [dst, src]: [TensorId; 2],
@@ -179,8 +197,8 @@ impl<'p> Check<'p> {
         }
     }
 
-    /// Every position of the destination is converted once, from the position of its element in the source, which may hold others
-    /// besides.
+    /// Checks that every position of the destination is converted once, from the position of its element in the source. The
+    /// source may hold other elements, too.
     fn convert(&self, dst: TensorId, src: TensorId, choice: &ConvertChoice) -> Checked {
         let (d, s) = (self.held(dst)?, self.held(src)?);
         let converted = [choice.src.size(), choice.dst.size()];
@@ -211,10 +229,10 @@ impl<'p> Check<'p> {
     }
 }
 
-/// Where a view leads, with every dimension and counter taken as 0.
+/// The coordinates that a view refers to, with every dimension and counter taken as 0.
 struct Walk {
     start: Vec<i64>,
-    /// The dimension that each mode of the view walks along, and how far at each step.
+    /// For each mode of the view, the dimension that it walks and the distance of one step.
     steps: Vec<(usize, i64)>,
 }
 
@@ -224,7 +242,7 @@ impl Walk {
         Walk { start: view.offsets.iter().map(at_zero).collect(), steps: steps.collect() }
     }
 
-    /// The coordinate in the tensor of a coordinate of the view.
+    /// Returns the coordinate in the tensor of a coordinate of the view.
     fn coordinate(&self, at: &[i64]) -> Vec<i64> {
         let mut out = self.start.clone();
         for ((dim, step), c) in self.steps.iter().zip(at) {
@@ -234,7 +252,7 @@ impl Walk {
     }
 }
 
-/// The value of an expression with every dimension and counter taken as 0.
+/// Returns the value of an expression with every dimension and counter taken as 0.
 fn at_zero(expr: &Expr) -> i64 {
     expr.eval(&|_: &Symbol| Some(0)).unwrap_or(0)
 }

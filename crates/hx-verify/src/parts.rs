@@ -1,13 +1,15 @@
-//! Parts of register tensors and scans: every thread gets what it should have, every digit of the axis is done once.
+//! Checks parts of register tensors, and scans: every thread gets the right elements, and every digit of the axis is done
+//! once.
 
 use hx_tile::{ScanChoice, ScanLevel, SliceChoice, TensorId, View};
 
 use crate::{Check, Checked, Held, Walk};
 
-const WARP: i64 = 32;
+const WARP: i64 = hx_target::WARP as i64;
 
 impl Check<'_> {
-    /// Each thread finds every element of the part, in its own registers, in another lane's, or in shared memory.
+    /// Checks that each thread finds every element of the part: in its own registers, in another lane's, or in shared
+    /// memory.
     pub(crate) fn slice(&self, dst: TensorId, src: &View, choice: &SliceChoice) -> Checked {
         let id = src.register().ok_or("not a part of a register tensor")?;
         let (d, s) = (self.held(dst)?, self.held(id)?);
@@ -48,7 +50,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Every thread has the only element.
+    /// Checks that every thread holds the only element.
     pub(crate) fn read_number(&self, src: TensorId) -> Checked {
         let s = self.held(src)?;
         let missing = (0..s.threads).find(|t| s.coordinate(*t, 0).iter().any(|c| *c != 0));
@@ -58,8 +60,8 @@ impl Check<'_> {
         }
     }
 
-    /// The levels are the digits of the coordinate along the axis: together they count it, each moves only along it, and every tensor is
-    /// held alike.
+    /// Checks that the levels are the digits of the coordinate along the axis: together they count it, and each moves along
+    /// it only. All tensors must have the same layout.
     pub(crate) fn scan(
         &self,
         (dst, src): (&[TensorId], &[TensorId]),
@@ -140,7 +142,8 @@ impl Check<'_> {
         self.moves_along(held, axis, choice)
     }
 
-    /// A digit of threads changes nothing but the coordinate along the axis, so that threads that differ in it hold one row.
+    /// Checks that a digit of threads changes only the coordinate along the axis, so that threads that differ in it hold the
+    /// same row.
     fn moves_along(&self, held: &Held<'_>, axis: usize, choice: &ScanChoice) -> Checked {
         for level in &choice.levels {
             let (ScanLevel::Lanes { unit, extent, .. } | ScanLevel::Across { unit, extent, .. }) = *level

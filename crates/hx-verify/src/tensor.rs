@@ -1,4 +1,4 @@
-//! Coverage of register tensors; injectivity, pins and placement of shared ones.
+//! Checks the coverage of register tensors, and the injectivity, pins and placement of shared tensors.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ impl Check<'_> {
         }
     }
 
-    /// Every element is held by some thread, none twice by one thread, and a pin is kept.
+    /// Checks that some thread holds every element, that no thread holds an element twice, and that a pin is kept.
     fn register(&self, tensor: TensorId) -> Checked {
         let info = self.program.tensor(tensor);
         let held = self.held(tensor)?;
@@ -57,7 +57,7 @@ impl Check<'_> {
         }
     }
 
-    /// No two elements share a place, all lie in the buffer, and a pin is kept.
+    /// Checks that no two elements share a place, that all lie in the buffer, and that a pin is kept.
     fn shared(&self, tensor: TensorId) -> Checked {
         let info = self.program.tensor(tensor);
         let place =
@@ -92,7 +92,8 @@ impl Check<'_> {
         }
     }
 
-    /// Buffers keep apart, or take turns with a written barrier in between, and stay within what the block asks for and may have.
+    /// Checks that buffers overlap only if a barrier of the source separates their uses, and that they fit the block's
+    /// shared memory and the limit of the hardware.
     pub(crate) fn overlap(&self) -> Checked {
         let total = self.solution.shared_bytes;
         let limit = self.arch.limits().shared_bytes;
@@ -118,15 +119,15 @@ impl Check<'_> {
         }
     }
 
-    /// After the last use of the one, and when nothing is on its way to it any more, a barrier comes that every thread meets, and only
-    /// then the first use of the other.
+    /// Reports whether `other` takes the place of `one`: after the last use of `one`, and when no copy to it is in flight
+    /// any more, every thread meets a barrier, and only then comes the first use of `other`.
     fn take_turns(&self, one: TensorId, other: TensorId) -> bool {
         let (mut used, mut arriving, mut parted) = (false, false, false);
         for stmt in &self.program.body {
             let mut ops = Vec::new();
             flat(stmt, &mut ops);
             if ops.iter().any(|op| uses_shared(&op.kind, other)) {
-                // The other comes: by then the first must be done with.
+                // This is the first use of `other`, so `one` must be finished.
                 if !used {
                     return false;
                 }
@@ -137,17 +138,19 @@ impl Check<'_> {
                 let arrives = |op: &&Op| matches!(op.kind, OpKind::CopyAsync { .. });
                 arriving |= ops.iter().copied().filter(arrives).any(|op| uses_shared(&op.kind, one));
             }
-            match stmt {
-                Stmt::Op(Op { kind: OpKind::Wait { groups: 0 }, .. }) => arriving = false,
-                Stmt::Op(Op { kind: OpKind::Sync, .. }) if used && !arriving => parted = true,
-                _ => {}
+            // Only barriers and waits that every thread meets count: statements of the kernel's own body.
+            let Stmt::Op(op) = stmt else { continue };
+            if op.kind == (OpKind::Wait { groups: 0 }) {
+                arriving = false;
+            } else if op.kind == OpKind::Sync && used && !arriving {
+                parted = true;
             }
         }
-        // The other is never used.
+        // `other` is never used.
         true
     }
 
-    /// Whether a tensor is used in a statement of the body or after it.
+    /// Reports whether a tensor is used in the statement `from` of the body or after it.
     fn used_from(&self, tensor: TensorId, from: &Stmt) -> bool {
         let later = self.program.body.iter().skip_while(|stmt| !std::ptr::eq(*stmt, from));
         let mut ops = Vec::new();
@@ -159,9 +162,7 @@ impl Check<'_> {
 fn flat<'p>(stmt: &'p Stmt, out: &mut Vec<&'p Op>) {
     match stmt {
         Stmt::Op(op) => out.push(op),
-        Stmt::For { body, .. } | Stmt::While { body, .. } => body.iter().for_each(|s| flat(s, out)),
-        Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).for_each(|s| flat(s, out)),
-        _ => {}
+        control => control.bodies().flatten().for_each(|s| flat(s, out)),
     }
 }
 
@@ -175,6 +176,19 @@ fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
         OpKind::Slice { src, .. } => is(src),
         OpKind::AtomicAdd { dst, .. } => is(dst),
         OpKind::Rearrange { through, .. } => *through == Some(tensor),
-        _ => false,
+        // These operations access registers only, or nothing.
+        OpKind::Fill { .. }
+        | OpKind::Gemm { .. }
+        | OpKind::Cast { .. }
+        | OpKind::Sync
+        | OpKind::SyncWarp
+        | OpKind::Commit
+        | OpKind::Wait { .. }
+        | OpKind::Map(_)
+        | OpKind::Reduce { .. }
+        | OpKind::ReadNumber { .. }
+        | OpKind::Scan { .. }
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => false,
     }
 }

@@ -1,12 +1,11 @@
 //! The cache of compiled kernels on disk.
 //!
-//! An entry is a file named by the hash of everything that its content depends on: the text, its name, the
-//! architecture, the options, the content of the compiler's libraries and the version of this format.
-//! An entry carries the hash of its content, so a torn or rotten file is noticed, removed and compiled anew.
-//! Files appear by renaming a finished temporary file, so readers and interrupted writers cannot meet.
-//! Machine code from the cache runs as it is. So an entry counts only where nobody but the user could have written it: links
-//! are not followed, and what others own or may write is not used.
-//! A cache that cannot be written is a warning and never a failure.
+//! An entry is a file named by the hash of everything on which its content depends: the text, its name, the architecture, the
+//! options, the content of the compiler's libraries, and the version of this format. An entry contains the hash of its content,
+//! so a truncated or corrupt file is noticed, removed and compiled anew. An entry appears by renaming a finished temporary file,
+//! so readers never see the file of an interrupted writer. Machine code from the cache runs unchecked. Therefore an entry is used
+//! only if no other user could have written it: links are not followed, and files that others own or may write are not used. A
+//! cache that cannot be written causes a warning, never a failure.
 //!
 //! [`compilers`] remembers the hashes of compiler libraries, so that a hit needs neither the library nor a worker.
 
@@ -17,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::folders::variable;
 use crate::frame::Frame;
 use crate::log;
 use crate::own_files;
@@ -25,37 +25,38 @@ use crate::protocol::{CompileJob, Compiled, Want};
 mod compilers;
 
 pub use compilers::CompilerId;
+pub(crate) use compilers::fingerprint;
 
-/// Changes with the content of the key or of an entry.
+/// Must change when the key or the content of an entry changes.
 const FORMAT: u32 = 2;
 
 /// A folder of compiled kernels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     dir: PathBuf,
-    /// The user's folder that remembers the hashes of compilers.
+    /// The user's folder in which the hashes of compilers are remembered.
     memory: Option<PathBuf>,
 }
 
-/// What the cache has for a key.
+/// The result of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
     /// The entry.
     Hit(Box<Compiled>),
-    /// None.
+    /// There is no entry.
     Miss,
-    /// One that is damaged; it was removed.
+    /// The entry is damaged and was removed, or it cannot be read.
     Damaged(CacheWarning),
-    /// One that somebody else may have written; it was left alone.
+    /// Another user may have written the entry. It was not touched.
     Foreign(CacheWarning),
 }
 
-/// Something that the cache could not do; the result is right all the same.
+/// A failed operation of the cache. The result of the compile is still correct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheWarning {
     /// The file or folder.
     pub path: PathBuf,
-    /// What happened, in lower case and without a final stop.
+    /// The reason, in lower case and without a final stop.
     pub reason: String,
 }
 
@@ -65,12 +66,12 @@ impl fmt::Display for CacheWarning {
     }
 }
 
-/// What is cached, counted.
+/// The number and the size of the cached kernels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CacheSize {
-    /// Entries.
+    /// Number of entries.
     pub entries: usize,
-    /// Their bytes.
+    /// Number of bytes in all entries.
     pub bytes: u64,
 }
 
@@ -84,29 +85,39 @@ struct EntryHeader {
 }
 
 impl Cache {
-    /// The cache in `dir`, a folder of the user's that need not exist yet.
+    /// Opens the cache in `dir`, a folder of the user that need not exist yet.
     pub fn open(dir: impl Into<PathBuf>) -> Cache {
         let dir = dir.into();
         Cache { memory: Some(dir.clone()), dir }
     }
 
-    /// The cache of a project, in a folder that may have come with it; what is remembered of compilers is in `memory`, which
-    /// is the user's.
+    /// Opens the cache of a project, in a folder that may have come with it. `memory` is a folder of the user, in which the
+    /// hashes of compilers are remembered.
     pub fn of_project(dir: impl Into<PathBuf>, memory: Option<PathBuf>) -> Cache {
         Cache { dir: dir.into(), memory }
     }
 
-    /// Its folder.
+    /// Chooses the cache of a command: the folder that a project names, unless `HX_CACHE_DIR` is set; else the user's.
+    pub fn chosen(user: Option<Cache>, project: Option<PathBuf>) -> Option<Cache> {
+        match project {
+            Some(folder) if variable("HX_CACHE_DIR").is_none() => {
+                Some(Cache::of_project(folder, user.map(|cache| cache.dir)))
+            }
+            _ => user,
+        }
+    }
+
+    /// Returns the folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The key of a job under a compiler: 64 hexadecimal digits.
+    /// Returns the key of a job under a compiler: 64 hexadecimal digits.
     pub fn key(job: &CompileJob, compiler: &CompilerId) -> String {
         let CompileJob { source, file_name, arch, options, want } = job;
         let mut hasher = blake3::Hasher::new();
         let mut add = |part: &[u8]| {
-            // Each part with its length, so that no two lists of parts read the same.
+            // Each part is preceded by its length, so that different lists of parts never hash the same bytes.
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         };
@@ -134,7 +145,8 @@ impl Cache {
                 return match error.kind() {
                     io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Lookup::Miss,
                     io::ErrorKind::InvalidData => Lookup::Foreign(warning(path, "is not used", &error)),
-                    // A folder in the way, no permission: as good as no entry, but worth a word.
+                    // The entry cannot be read, for example because a folder is in its place. It is missing, but the user is
+                    // warned.
                     _ => Lookup::Damaged(warning(path, "cannot be read", &error)),
                 };
             }
@@ -142,7 +154,7 @@ impl Cache {
         match decode_entry(key, &bytes) {
             Ok(compiled) => Lookup::Hit(Box::new(compiled)),
             Err(reason) => {
-                // Removing is a courtesy; the next write replaces the entry anyway.
+                // An error here is ignored, because the next write replaces the entry anyway.
                 let _ = fs::remove_file(&path);
                 let reason = format!("the entry is damaged ({reason}) and was dropped");
                 Lookup::Damaged(CacheWarning { path, reason })
@@ -150,7 +162,7 @@ impl Cache {
         }
     }
 
-    /// The bytes of an entry that nobody else could have written: it, its folder and the cache's are the user's own.
+    /// Reads an entry that no other user could have written: the file, its folder and the cache's folder are the user's own.
     fn read_entry(&self, path: &Path) -> io::Result<Vec<u8>> {
         let bytes = own_files::read(path)?;
         self.check_folders(path)?;
@@ -159,7 +171,7 @@ impl Cache {
 
     fn check_folders(&self, entry: &Path) -> io::Result<()> {
         let refused = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
-        // The cache itself may be behind a link that the user made; nothing in it is.
+        // The cache's folder may be behind a link that the user made. Links inside of the cache are refused.
         own_files::check_owner(&fs::metadata(&self.dir)?)
             .map_err(|reason| refused(format!("of the cache's folder: {reason}")))?;
         let folder = entry.parent().map(fs::symlink_metadata).transpose()?;
@@ -203,8 +215,8 @@ impl Cache {
         size
     }
 
-    /// Removes every entry, what writers left half done, and what is remembered of compilers; returns what was removed.
-    /// Whatever else lies there stays, and no link is followed.
+    /// Removes every entry, the files of interrupted writers, and the remembered hashes of compilers. Returns what was removed.
+    /// All other files in the cache's folder stay, and no link is followed.
     pub fn clear(&self) -> Result<CacheSize, CacheWarning> {
         let mut removed = CacheSize::default();
         let remove =
@@ -218,20 +230,20 @@ impl Cache {
             for path in files_in(&folder).filter(|path| own_files::is_draft(path)) {
                 remove(path)?;
             }
-            // Only an empty folder goes.
+            // This removes the folder only if it is empty.
             let _ = fs::remove_dir(&folder);
         }
         let _ = fs::remove_file(self.dir.join(compilers::FILE));
         Ok(removed)
     }
 
-    /// Entries have two levels, so that no folder grows without bound.
+    /// Returns the path of an entry. Entries have two levels, so that no folder grows without bound.
     fn entry_path(&self, key: &str) -> PathBuf {
         let (front, rest) = key.split_at(key.len().min(2));
         self.dir.join(front).join(format!("{rest}.kernel"))
     }
 
-    /// The folders of entries, ordered: two hexadecimal digits, and no links.
+    /// Returns the folders of entries, ordered. Their names are two hexadecimal digits; links are skipped.
     fn folders(&self) -> Vec<PathBuf> {
         let is_ours = |entry: &fs::DirEntry| {
             entry.file_type().is_ok_and(|kind| kind.is_dir())
@@ -248,7 +260,7 @@ impl Cache {
     }
 }
 
-/// The entries of a folder, ordered, each with its size.
+/// Returns the entries of a folder, ordered, each with its size.
 fn entries_in(folder: &Path) -> Vec<(PathBuf, u64)> {
     let is_entry = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str());
@@ -261,18 +273,18 @@ fn entries_in(folder: &Path) -> Vec<(PathBuf, u64)> {
     found
 }
 
-/// The files of a folder that are no links.
+/// Yields the files of a folder that are not links.
 fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path())
 }
 
-/// Whether a name is so many hexadecimal digits, as hashes are written here.
+/// Reports whether a name consists of `digits` lower-case hexadecimal digits.
 fn is_hash(name: &str, digits: usize) -> bool {
     name.len() == digits && name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
-/// The hash of the rest, then a frame with the header and the code.
+/// Encodes an entry: the hash of the rest, then a frame with the header and the code.
 fn encode_entry(header: &EntryHeader, code: &[u8]) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     Frame::new(header, vec![code.to_vec()]).map_err(io::Error::other)?.write_to(&mut content)?;

@@ -1,14 +1,15 @@
 //! The client: typed requests with a deadline, and a fresh worker after each death.
 //!
-//! A request that crashes the worker, or that does not end in time, becomes a [`WorkerError`]; the next request starts
-//! a new worker. Device buffers do not survive that, which [`WorkerError::LostBuffer`] says.
-//! The client does not retry by itself: what crashed once tends to crash again, and the caller decides.
+//! A request that crashes the worker, or that does not end in time, becomes a [`WorkerError`]; the next request starts a new
+//! worker. Device buffers are lost with their worker; using one is a [`WorkerError::LostBuffer`]. The client never retries: a
+//! request that crashed once tends to crash again, so the caller decides.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::WorkerError;
 use crate::frame::Frame;
+use crate::limits::{Budget, Limits};
 use crate::log;
 use crate::process::{FAREWELL, Process, WaitError, WorkerCommand};
 use crate::protocol::{
@@ -16,58 +17,8 @@ use crate::protocol::{
     Reply, ReplyEnvelope, Request, RequestEnvelope, Want, WireArg,
 };
 
-/// How long a dying worker may take to be gone before it is killed.
+/// The time after which a dying worker is killed.
 const DEATH: Duration = Duration::from_secs(2);
-
-/// How long a request may take, and how to give it up earlier.
-#[derive(Clone, Copy)]
-pub struct Limits<'a> {
-    /// The time for the whole request, the start of a worker included.
-    pub deadline: Duration,
-    /// Polled while waiting; true stops the worker.
-    pub cancelled: &'a dyn Fn() -> bool,
-}
-
-impl std::fmt::Debug for Limits<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Limits").field("deadline", &self.deadline).finish_non_exhaustive()
-    }
-}
-
-impl Limits<'static> {
-    /// A deadline without cancellation.
-    pub fn within(deadline: Duration) -> Limits<'static> {
-        Limits { deadline, cancelled: &|| false }
-    }
-}
-
-/// The limits of a request that has begun.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Budget<'a> {
-    limits: Limits<'a>,
-    start: Instant,
-}
-
-impl<'a> Budget<'a> {
-    pub(crate) fn of(limits: &Limits<'a>) -> Budget<'a> {
-        Budget { limits: *limits, start: Instant::now() }
-    }
-
-    /// The time left; zero when it is up.
-    pub(crate) fn left(&self) -> Duration {
-        self.limits.deadline.saturating_sub(self.start.elapsed())
-    }
-
-    /// The time for the whole request.
-    pub(crate) fn deadline(&self) -> Duration {
-        self.limits.deadline
-    }
-
-    /// Whether the caller gave up.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        (self.limits.cancelled)()
-    }
-}
 
 /// Device memory that lives as long as its worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +29,7 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -87,18 +38,18 @@ impl Buffer {
 /// A kernel parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arg<'a> {
-    /// A pointer to fresh device memory that holds `data`; its content comes back when `writable`.
+    /// A pointer to fresh device memory that holds `data`. Its content is read back if `writable`.
     Buffer {
         /// The bytes.
         data: &'a [u8],
         /// Whether the kernel may write it.
         writable: bool,
     },
-    /// A pointer into device memory allocated before.
+    /// A pointer into an existing allocation.
     Resident {
         /// The allocation.
         buffer: Buffer,
-        /// Bytes from its start.
+        /// Offset from its start, in bytes.
         offset: u64,
     },
     /// Parameter bytes by value, little endian.
@@ -106,22 +57,22 @@ pub enum Arg<'a> {
 }
 
 impl Arg<'_> {
-    /// A 32-bit integer by value.
+    /// Makes a 32-bit integer argument.
     pub fn i32(value: i32) -> Self {
         Arg::Value(value.to_le_bytes().to_vec())
     }
 
-    /// A 64-bit integer by value.
+    /// Makes a 64-bit integer argument.
     pub fn i64(value: i64) -> Self {
         Arg::Value(value.to_le_bytes().to_vec())
     }
 
-    /// An f32 by value.
+    /// Makes an f32 argument.
     pub fn f32(value: f32) -> Self {
         Arg::Value(value.to_le_bytes().to_vec())
     }
 
-    /// An f64 by value.
+    /// Makes an f64 argument.
     pub fn f64(value: f64) -> Self {
         Arg::Value(value.to_le_bytes().to_vec())
     }
@@ -132,15 +83,15 @@ impl Arg<'_> {
 pub struct Launch<'a> {
     /// Ordinal of the device.
     pub device: u32,
-    /// The machine code; sent to each worker once.
+    /// The machine code. Each worker receives it once.
     pub cubin: &'a [u8],
-    /// Name of the kernel in it.
+    /// Name of the kernel in the machine code.
     pub symbol: &'a str,
-    /// Blocks in x, y, z.
+    /// Number of blocks in x, y, z.
     pub grid: [u32; 3],
-    /// Blocks of a cluster in x, y, z; `[1, 1, 1]` for none.
+    /// Number of blocks of a cluster in x, y, z; `[1, 1, 1]` for none.
     pub cluster: [u32; 3],
-    /// Threads of a block.
+    /// Number of threads of a block.
     pub threads: u32,
     /// Dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
@@ -148,24 +99,24 @@ pub struct Launch<'a> {
     pub args: Vec<Arg<'a>>,
 }
 
-/// What a launch left behind.
+/// The results of a launch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LaunchResult {
-    /// The content of each writable buffer, by the position of its argument.
+    /// The content of each writable buffer, keyed by the position of its argument.
     pub outputs: BTreeMap<usize, Vec<u8>>,
     /// Time on the device, in milliseconds.
     pub gpu_ms: f32,
 }
 
-/// The bytes of a request, and where in them new machine code lies.
+/// The bytes of a request, and the positions of new machine code in them.
 #[derive(Debug, Default)]
 pub(crate) struct Parcel {
     pub(crate) blobs: Vec<Vec<u8>>,
-    /// By device and hash.
+    /// Keyed by device and hash.
     pub(crate) modules: BTreeMap<(u32, String), Blob>,
 }
 
-/// The owner of a worker process.
+/// Owns a worker process.
 #[derive(Debug)]
 pub struct WorkerClient {
     command: WorkerCommand,
@@ -173,7 +124,7 @@ pub struct WorkerClient {
     starts: u64,
 }
 
-/// One life of the worker, and what it knows already.
+/// The state of one worker process, including the modules and libraries that it holds.
 #[derive(Debug)]
 struct Session {
     process: Process,
@@ -184,34 +135,34 @@ struct Session {
 }
 
 impl WorkerClient {
-    /// A client; the process starts with the first request.
+    /// Makes a client. The process starts with the first request.
     pub fn new(command: WorkerCommand) -> WorkerClient {
         WorkerClient { command, session: None, starts: 0 }
     }
 
-    /// How many workers were started so far.
+    /// Returns how many workers were started so far.
     pub fn starts(&self) -> u64 {
         self.starts
     }
 
-    /// True while a worker is there. It may have died since the last answer.
+    /// Reports whether a worker was started. It may have died since its last answer.
     pub fn is_running(&self) -> bool {
         self.session.is_some()
     }
 
-    /// Ends the worker and waits until it is gone; the next request starts a new one.
+    /// Ends the worker and waits until it is gone. The next request starts a new one.
     pub fn stop(&mut self) {
         if let Some(mut session) = self.session.take() {
             session.process.end(FAREWELL);
         }
     }
 
-    /// Starts the worker now instead of with the first request.
+    /// Starts the worker now instead of at the first request.
     pub fn start(&mut self, limits: &Limits<'_>) -> Result<(), WorkerError> {
         self.session(&Budget::of(limits)).map(|_| ())
     }
 
-    /// What the machine has.
+    /// Probes the machine: driver, devices, compiler library.
     pub fn probe(
         &mut self,
         nvrtc: Option<&NvrtcFiles>,
@@ -229,12 +180,12 @@ impl WorkerClient {
         }
     }
 
-    /// Makes the context of a device ready.
+    /// Creates the context of a device.
     pub fn warm(&mut self, device: u32, limits: &Limits<'_>) -> Result<(), WorkerError> {
         self.done("starting the device", Request::Warm { device }, Vec::new(), limits)
     }
 
-    /// Compiles, without any cache; see [`crate::Compiler`] for the cache.
+    /// Compiles without a cache. [`crate::Compiler`] compiles through the cache.
     pub fn compile(
         &mut self,
         nvrtc: &NvrtcFiles,
@@ -255,7 +206,7 @@ impl WorkerClient {
         }
     }
 
-    /// Runs a kernel once and brings its writable buffers back.
+    /// Runs a kernel once and reads its writable buffers back.
     pub fn launch(&mut self, launch: &Launch<'_>, limits: &Limits<'_>) -> Result<LaunchResult, WorkerError> {
         let during = format!("running `{}`", launch.symbol);
         let budget = Budget::of(limits);
@@ -323,7 +274,7 @@ impl WorkerClient {
         }
     }
 
-    /// Gives the buffer back; one that was lost with its worker is fine.
+    /// Frees the buffer. A buffer that was lost with its worker is no error.
     pub fn free(&mut self, buffer: Buffer, limits: &Limits<'_>) -> Result<(), WorkerError> {
         match self.live(buffer) {
             Ok(buffer) => self.done("freeing device memory", Request::Free { buffer }, Vec::new(), limits),
@@ -344,7 +295,7 @@ impl WorkerClient {
         }
     }
 
-    /// A launch as it travels; its bytes go into the parcel, machine code only where the worker has not had it.
+    /// Encodes a launch. Its bytes go into the parcel; machine code only if the worker does not have it yet.
     pub(crate) fn launch_request(
         &mut self,
         launch: &Launch<'_>,
@@ -396,7 +347,7 @@ impl WorkerClient {
         }
     }
 
-    /// The worker's name of a buffer, if its worker still lives.
+    /// Returns the worker's id of a buffer, if that worker still lives.
     pub(crate) fn live(&self, buffer: Buffer) -> Result<u64, WorkerError> {
         match &self.session {
             Some(session) if session.number == buffer.session => Ok(buffer.id),
@@ -404,7 +355,7 @@ impl WorkerClient {
         }
     }
 
-    /// A process can hold one compiler library only: two of them share names. A change of it needs a new process.
+    /// Stops the worker if it holds another compiler library. Two of them share names, so a process can hold only one.
     fn keep_one_nvrtc(&mut self, wanted: Option<&NvrtcFiles>) {
         let held = self.session.as_ref().and_then(|session| session.nvrtc.as_ref());
         if held.is_some() && wanted.is_some() && held != wanted {
@@ -464,7 +415,7 @@ impl WorkerClient {
             Ok(reply) => Ok((reply, frame.blobs)),
             Err(error) => {
                 if matches!(&error, RemoteError::Cuda(fault) if fault.sticky) {
-                    // The context is lost with a sticky error; only a new process gets a new one for certain.
+                    // A sticky error loses the context. Only a new process is certain to get a new one.
                     if let Some(mut session) = self.session.take() {
                         session.process.end(DEATH);
                     }
@@ -474,7 +425,7 @@ impl WorkerClient {
         }
     }
 
-    /// Waits for a frame; every failure ends the worker.
+    /// Waits for a frame. Every failure ends the worker.
     fn wait(&mut self, during: &str, budget: &Budget<'_>) -> Result<Frame, WorkerError> {
         let Some(session) = &self.session else {
             return Err(WorkerError::Protocol {
@@ -495,7 +446,7 @@ impl WorkerClient {
             }
             WaitError::Deadline => {
                 session.process.end(Duration::ZERO);
-                WorkerError::Deadline { during, after: budget.limits.deadline }
+                WorkerError::Deadline { during, after: budget.deadline() }
             }
             WaitError::Cancelled => {
                 session.process.end(Duration::ZERO);
@@ -518,7 +469,7 @@ impl WorkerClient {
         self.protocol(during, &format!("an answer of another kind, `{name}`"))
     }
 
-    /// A protocol error: the worker is of no more use.
+    /// Ends the worker after a protocol error, and returns the error.
     fn protocol(&mut self, during: &str, reason: &str) -> WorkerError {
         self.session = None;
         WorkerError::Protocol { during: during.to_owned(), reason: reason.to_owned() }

@@ -1,6 +1,6 @@
-//! Machine code to text, by running `nvdisasm`.
+//! Disassembles machine code by running `nvdisasm`.
 //!
-//! The program reads a file, so the cubin passes through a temporary one.
+//! The program reads a file, so the cubin is written to a temporary one.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,16 +9,16 @@ use std::process::Command;
 
 use tempfile::NamedTempFile;
 
-use crate::client::{Budget, Limits};
+use crate::limits::{Budget, Limits};
 use crate::process::output_within;
 use crate::protocol::{Absence, Component};
 use crate::toolkit::{SearchEnv, find_nvdisasm};
 
-/// The instructions of a cubin, each with the registers that are live there and the source line that it comes from.
+/// The instructions of a cubin, each with the number of live registers and the source line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
     pub lines: Vec<ListedLine>,
-    /// Why the registers are left out, if they are: `nvdisasm` gives up on kernels that use all there are.
+    /// The reason why register counts are missing, if they are: `nvdisasm` fails on kernels that use all registers.
     pub without_registers: Option<String>,
 }
 
@@ -26,21 +26,21 @@ pub struct Listing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedLine {
     pub text: String,
-    /// General registers of a thread that hold a value after the instruction.
+    /// The number of general registers of a thread that are live after the instruction.
     pub live: Option<u32>,
-    /// The line that the `#line` marks of the CUDA text name, of instructions only.
+    /// The line according to the `#line` marks of the CUDA text. Only instructions have one.
     pub source: Option<u32>,
 }
 
 impl Listing {
-    /// The listing with the live registers before the instructions. Its lines are the listing's, after [`Listing::preface`].
+    /// Returns the listing with the live registers before the instructions: [`Listing::preface`], then the lines.
     pub fn text(&self) -> String {
         let mut text = self.preface().concat();
         self.lines.iter().for_each(|line| text.push_str(&line.with_registers()));
         text
     }
 
-    /// The lines before the instructions.
+    /// Returns the lines before the instructions.
     pub fn preface(&self) -> Vec<String> {
         match &self.without_registers {
             Some(reason) => vec![format!("// without the live registers: {reason}\n")],
@@ -52,7 +52,7 @@ impl Listing {
 }
 
 impl ListedLine {
-    /// The line behind its registers.
+    /// Returns the line with its register count before it.
     pub fn with_registers(&self) -> String {
         let live = self.live.map_or_else(String::new, |live| live.to_string());
         match address_of(&self.text) {
@@ -62,20 +62,21 @@ impl ListedLine {
     }
 }
 
-/// Disassembles a cubin with the `nvdisasm` that `env` leads to.
+/// Disassembles a cubin with the `nvdisasm` that `env` finds.
 ///
 /// # Errors
-/// Without the program, where it refuses the code, or where it does not end within the limits.
+/// If the program is missing, refuses the code, or does not end within the limits.
 pub fn disassemble(env: &SearchEnv, cubin: &[u8], limits: &Limits<'_>) -> Result<Listing, Absence> {
     let budget = Budget::of(limits);
     let program = find_nvdisasm(env)?;
     let file = temporary(cubin).map_err(|error| failed(&program, &error.to_string()))?;
-    // It prints source lines or live registers, never both.
+    // `nvdisasm` prints source lines or live registers, never both, so it runs twice.
     let marked = run(&program, &file, &["-c", "-g"], &budget).map_err(|reason| failed(&program, &reason))?;
     Ok(listing(&marked, run(&program, &file, &["-c", "-plr", "-lrm", "count"], &budget)))
 }
 
-/// A file with a random name, made exclusively: a name that somebody else put there first is not followed.
+/// Makes a temporary file with a random name. It is created exclusively, so a file or link that another user puts at the name is
+/// not followed.
 fn temporary(bytes: &[u8]) -> std::io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix("hx-").suffix(".cubin").tempfile()?;
     file.write_all(bytes)?;
@@ -89,7 +90,7 @@ fn run(
     budget: &Budget<'_>,
 ) -> Result<String, String> {
     let mut command = Command::new(program);
-    // The current folder may be that of a project, which is none of its business.
+    // The current folder may be that of a project, whose files must not influence the program.
     command.args(options).arg(cubin.path()).current_dir(std::env::temp_dir());
     let output = output_within(&mut command, budget)?;
     if output.status.success() {
@@ -101,7 +102,7 @@ fn run(
     Err(reason.replace(&cubin.path().display().to_string(), "cubin").trim().to_owned())
 }
 
-/// A text with `//## File "…", line N` marks, and the same code with counts in a table behind it.
+/// Merges a text with `//## File "…", line N` marks and the same code with counts in a table after each instruction.
 fn listing(marked: &str, counted: Result<String, String>) -> Listing {
     let (counts, without_registers) = match counted {
         Ok(text) => (live_registers(&text), None),
@@ -111,7 +112,7 @@ fn listing(marked: &str, counted: Result<String, String>) -> Listing {
     let (mut section, mut source) = (String::new(), None);
     for line in marked.lines() {
         if let Some(mark) = line.trim_start().strip_prefix("//## File") {
-            // Of inlined code the last line is the one of the call.
+            // For inlined code, the last line in the mark is that of the call.
             let digits =
                 mark.rsplit_once("line ").map(|(_, rest)| rest.chars().take_while(char::is_ascii_digit));
             source = digits.and_then(|digits| digits.collect::<String>().parse().ok());
@@ -131,8 +132,7 @@ fn listing(marked: &str, counted: Result<String, String>) -> Listing {
     Listing { lines, without_registers }
 }
 
-/// A line without the room that `nvdisasm` leaves: `/*00a0*/ @!P0 INSTRUCTION ;`, with predicates and instructions each in a
-/// column.
+/// Compacts a line: `/*00a0*/ @!P0 INSTRUCTION ;`, with predicates and instructions each in a column.
 fn narrow(line: &str) -> String {
     let Some((address, rest)) = address_of(line).and(line.trim().split_once("*/")) else {
         return line.trim_end().to_owned();
@@ -145,7 +145,7 @@ fn narrow(line: &str) -> String {
     format!("{address}*/ {predicate:<5} {instruction}")
 }
 
-/// The first column of the table behind each instruction, by section and address.
+/// Returns the first column of the table after each instruction, keyed by section and address.
 fn live_registers(counted: &str) -> BTreeMap<(String, u64), u32> {
     let mut section = String::new();
     let mut counts = BTreeMap::new();
@@ -155,7 +155,7 @@ fn live_registers(counted: &str) -> BTreeMap<(String, u64), u32> {
         }
         let Some((address, (_, table))) = address_of(line).zip(line.rsplit_once("// |")) else { continue };
         let first = table.split('|').next().unwrap_or_default().trim();
-        // An empty field says that none is live.
+        // An empty field means that no register is live.
         if let Some(count) = if first.is_empty() { Some(0) } else { first.parse().ok() } {
             counts.insert((section.clone(), address), count);
         }
@@ -163,12 +163,12 @@ fn live_registers(counted: &str) -> BTreeMap<(String, u64), u32> {
     counts
 }
 
-/// `.text.name` of `.section .text.name,"ax",@progbits`.
+/// Returns `.text.name` of `.section .text.name,"ax",@progbits`.
 fn section_of(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix(".section")?.trim_start().split(',').next()
 }
 
-/// The number in `/*00a0*/ INSTRUCTION ;`.
+/// Returns the number in `/*00a0*/ INSTRUCTION ;`.
 fn address_of(line: &str) -> Option<u64> {
     let (digits, _) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     u64::from_str_radix(digits, 16).ok()
@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// A program that is stopped, or that never ends, is given up.
+    /// A program that is stopped, or that never ends, is killed at the deadline.
     #[cfg(unix)]
     #[test]
     fn a_disassembler_that_hangs_is_given_up() {

@@ -1,13 +1,13 @@
 //! The protocol and the client of the worker process.
 //!
-//! Compiling CUDA text and running kernels happen in a child process (`hx worker`), so that a fault, a hang or a
-//! crash there is an error value here and costs nobody their session.
-//! This crate holds everything that the caller's side needs: the messages ([`protocol`]), the framing of them
-//! ([`frame`]), the process with its deadlines ([`WorkerClient`]), the search for the compiler library ([`toolkit`]) in
-//! what the user [trusts](trust) or [fetched](mod@fetch), the cache of compiled kernels ([`Cache`]) and the reading of
-//! compiler logs ([`log`]).
+//! CUDA text is compiled and kernels run in a child process (`hx worker`), so that a fault, a hang or a crash there is an
+//! error value here and does not end the session. This crate is the caller's side: the messages ([`protocol`]) and their
+//! framing ([`frame`]), the process with its deadlines ([`WorkerClient`]), the search for the compiler library
+//! ([`toolkit`]) in folders that the user [trusts](trust) or [fetched](mod@fetch), the cache of compiled kernels
+//! ([`Cache`]), and the parser of compiler logs ([`log`]).
 //!
-//! It knows no CUDA call (those are in `hx-runtime`, inside the worker) and nothing of how CUDA text comes about.
+//! Invariant: the crate makes no CUDA call (those are in `hx-runtime`, inside the worker) and uses no other crate of
+//! ours. It does not know how CUDA text is generated.
 //!
 //! Start at [`WorkerClient`], or at [`Compiler`] for compiling through the cache.
 
@@ -19,6 +19,7 @@ mod error;
 pub mod fetch;
 pub mod folders;
 pub mod frame;
+mod limits;
 pub mod log;
 pub mod own_files;
 mod process;
@@ -28,10 +29,11 @@ pub mod toolkit;
 pub mod trust;
 
 pub use cache::{Cache, CacheSize, CacheWarning, CompilerId, Lookup};
-pub use client::{Arg, Buffer, Launch, LaunchResult, Limits, WorkerClient};
+pub use client::{Arg, Buffer, Launch, LaunchResult, WorkerClient};
 pub use compiler::{CompileError, Compiler, Outcome};
 pub use disasm::{ListedLine, Listing, disassemble};
 pub use error::WorkerError;
+pub use limits::Limits;
 pub use process::WorkerCommand;
 pub use protocol::{
     Absence, CompileJob, Compiled, Component, CudaFault, DeviceInfo, DriverInfo, Element, NvrtcInfo,

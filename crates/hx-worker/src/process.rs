@@ -1,8 +1,8 @@
-//! One run of the worker process: its pipes, its threads, its end.
+//! A run of the worker process: its pipes, its threads, its end.
 //!
-//! Reading, writing and the collecting of standard error each have a thread, so that the caller never blocks longer
-//! than it wants to: a worker that reads nothing or says nothing runs into the deadline, not into a full pipe.
-//! This module knows frames and no messages.
+//! Reading, writing and the collection of standard error each have a thread, so that the caller never blocks longer than its
+//! deadline. If a worker reads nothing or writes nothing, the request ends at the deadline instead of blocking on a full pipe.
+//! This module knows frames, not messages.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -14,17 +14,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::client::Budget;
 use crate::frame::{Frame, FrameError};
+use crate::limits::Budget;
 
-/// How often a waiting client asks whether it was cancelled.
+/// The interval at which a waiting client checks for cancellation.
 const POLL: Duration = Duration::from_millis(5);
-/// How long an idle worker may take to give its devices back; under compute-sanitizer that takes seconds.
+/// The time that an idle worker may take to release its devices. Under compute-sanitizer that takes seconds.
 pub(crate) const FAREWELL: Duration = Duration::from_secs(10);
-/// How much of the worker's standard error is kept.
+/// The number of bytes of the worker's standard error that are kept.
 const STDERR_TAIL: usize = 8 << 10;
 
-/// How to start a worker.
+/// The command that starts a worker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkerCommand {
     /// The executable.
@@ -36,7 +36,7 @@ pub struct WorkerCommand {
 }
 
 impl WorkerCommand {
-    /// A command without arguments.
+    /// Makes a command without arguments.
     pub fn new(program: impl Into<PathBuf>) -> WorkerCommand {
         WorkerCommand { program: program.into(), args: Vec::new(), env: Vec::new() }
     }
@@ -54,7 +54,7 @@ impl WorkerCommand {
     }
 }
 
-/// Why waiting for a frame ended without one.
+/// The reason why waiting for a frame ended without one.
 #[derive(Debug)]
 pub(crate) enum WaitError {
     Closed,
@@ -77,12 +77,12 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn spawn(command: &WorkerCommand) -> Result<Process, String> {
         let mut builder = Command::new(program_path(&command.program)?);
-        // Compiled code records the folder that the compiler ran in; it must not depend on where `hx` was started.
+        // Compiled code records the compiler's current folder, which must not depend on where `hx` was started.
         #[cfg(unix)]
         builder.current_dir("/");
         builder.args(&command.args).envs(command.env.iter().map(|(name, value)| (name, value)));
         builder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Its own process group: Ctrl-C at a prompt is for the prompt, which decides what becomes of the worker.
+        // The worker gets its own process group: Ctrl-C at a prompt must reach the prompt only, which decides about the worker.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut builder, 0);
         let mut child = builder.spawn().map_err(|error| error.to_string())?;
@@ -93,7 +93,7 @@ impl Process {
         };
         let (outgoing, to_write) = channel::<Frame>();
         thread::spawn(move || {
-            // A failed write means that the worker is gone; the reading side reports that, with the exit status.
+            // A failed write means that the worker is gone. The reading side reports that, with the exit status.
             while let Ok(frame) = to_write.recv() {
                 if frame.write_to(&mut stdin).is_err() {
                     break;
@@ -124,10 +124,10 @@ impl Process {
         })
     }
 
-    /// Queues a frame; never blocks.
+    /// Queues a frame. Never blocks.
     pub(crate) fn send(&self, frame: Frame) {
         if let Some(outgoing) = &self.outgoing {
-            // The thread is gone only when the worker is, which the next wait reports.
+            // The writing thread ends only with the worker, which the next wait reports.
             let _ = outgoing.send(frame);
         }
     }
@@ -151,7 +151,7 @@ impl Process {
         }
     }
 
-    /// Ends the worker: asks by closing its input, then kills. Returns how it ended.
+    /// Ends the worker: closes its input, and kills it if it does not end in time. Returns how it ended.
     pub(crate) fn end(&mut self, patience: Duration) -> String {
         self.outgoing = None;
         let start = Instant::now();
@@ -169,10 +169,10 @@ impl Process {
         status.map_or_else(|| "it could not be waited for".to_owned(), describe)
     }
 
-    /// The last lines of standard error; call after [`Process::end`].
+    /// Returns the last lines of standard error. Call it after [`Process::end`].
     pub(crate) fn stderr_tail(&mut self) -> String {
         if let Some(thread) = self.stderr_thread.take() {
-            // A grandchild may hold the pipe open, so the thread is not waited for without bound.
+            // The wait is bounded, because a grandchild may keep the pipe open.
             let start = Instant::now();
             while !thread.is_finished() && start.elapsed() < Duration::from_millis(200) {
                 thread::sleep(Duration::from_millis(2));
@@ -192,10 +192,10 @@ impl Drop for Process {
     }
 }
 
-/// Runs a program to its end and gives what it wrote; one that takes longer than the budget is killed.
+/// Runs a program to its end and returns its output. The program is killed if it exceeds the budget.
 ///
 /// # Errors
-/// The reason, where it cannot be started, does not end in time, or is not wanted any more.
+/// The reason, if it cannot be started, does not end in time, or is cancelled.
 pub(crate) fn output_within(command: &mut Command, budget: &Budget<'_>) -> Result<Output, String> {
     let mut child = command
         .stdin(Stdio::null())
@@ -204,7 +204,7 @@ pub(crate) fn output_within(command: &mut Command, budget: &Budget<'_>) -> Resul
         .spawn()
         .map_err(|error| error.to_string())?;
     let (deliver, written) = channel();
-    // A full pipe would keep it from ending, so both are read meanwhile.
+    // A full pipe would keep the program from ending, so both pipes are read while it runs.
     let pipes: [Option<Box<dyn Read + Send>>; 2] = [
         child.stdout.take().map(|pipe| Box::new(pipe) as _),
         child.stderr.take().map(|pipe| Box::new(pipe) as _),
@@ -213,7 +213,7 @@ pub(crate) fn output_within(command: &mut Command, budget: &Budget<'_>) -> Resul
         let deliver = deliver.clone();
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What was read before an error is what there is.
+            // If reading fails, the bytes read so far are the output.
             let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
             let _ = deliver.send((index, bytes));
         });
@@ -245,7 +245,7 @@ pub(crate) fn output_within(command: &mut Command, budget: &Budget<'_>) -> Resul
     Ok(Output { status, stdout, stderr })
 }
 
-/// A path to a program stays right when the worker runs in another folder; a bare name is for PATH.
+/// Makes a path to a program absolute, so that it stays valid in the worker's folder. A bare name stays for the lookup on PATH.
 fn program_path(program: &Path) -> Result<PathBuf, String> {
     if program.components().count() > 1 {
         return std::path::absolute(program).map_err(|error| error.to_string());

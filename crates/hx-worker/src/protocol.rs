@@ -1,9 +1,8 @@
 //! The messages between the client and the worker.
 //!
-//! Plain data with serde; bytes travel as blobs of the frame and are named by their number in it ([`Blob`]).
-//! The worker answers every request with exactly one reply that carries the request's number; before the first
-//! request it says [`Hello`].
-//! This module knows neither pipes nor CUDA.
+//! Messages are plain data with serde. Bytes travel as blobs of the frame; messages refer to them by number ([`Blob`]). The
+//! worker answers every request with exactly one reply, which carries the request's number. Before the first request it sends
+//! [`Hello`]. This module knows neither pipes nor CUDA.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::log::{CompilerWarning, KernelResources};
 
-/// Changes with every incompatible change of the messages.
+/// Must change with every incompatible change of the messages.
 pub const PROTOCOL_VERSION: u32 = 2;
 
 /// The number of a blob in its frame.
@@ -29,9 +28,9 @@ pub struct Hello {
 /// A request with its number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RequestEnvelope {
-    /// Counted up by the client.
+    /// The number, which the client counts up.
     pub id: u64,
-    /// What is asked.
+    /// The request.
     pub request: Request,
 }
 
@@ -40,16 +39,16 @@ pub struct RequestEnvelope {
 pub struct ReplyEnvelope {
     /// The number of the request.
     pub id: u64,
-    /// What came of it.
+    /// The result.
     pub reply: Result<Reply, RemoteError>,
 }
 
-/// What a client can ask.
+/// The requests of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Request {
-    /// What is there: driver, devices, the compiler library.
+    /// Report the driver, the devices and the compiler library.
     Probe { nvrtc: Option<NvrtcFiles> },
-    /// Make the context of a device, so that the first launch need not.
+    /// Create the context of a device, so that the first launch need not.
     Warm { device: u32 },
     /// Compile CUDA text.
     Compile { nvrtc: NvrtcFiles, job: CompileJob },
@@ -57,7 +56,7 @@ pub enum Request {
     Launch(LaunchRequest),
     /// Run steps once, in order.
     Run { device: u32, steps: Vec<Step> },
-    /// Run several works many times in turn and report the time of each run.
+    /// Run several works many times, interleaved, and report the time of each run.
     Time { device: u32, works: Vec<Work>, plan: TimePlan },
     /// Allocate device memory, zeroed.
     Alloc { device: u32, bytes: u64 },
@@ -67,45 +66,45 @@ pub enum Request {
     Fill { buffer: u64, pattern: Blob },
     /// Read from an allocation.
     Download { buffer: u64, offset: u64, bytes: u64 },
-    /// Give an allocation back.
+    /// Free an allocation.
     Free { buffer: u64 },
 }
 
-/// What a worker answers; each variant belongs to the request of the like name.
+/// The answers of a worker. Each variant answers the request of the corresponding name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Reply {
-    /// To `Probe`.
+    /// Answers `Probe`.
     Probe(Box<ProbeReport>),
-    /// To `Warm`, `Run`, `Upload`, `Fill` and `Free`.
+    /// Answers `Warm`, `Run`, `Upload`, `Fill` and `Free`.
     Done,
-    /// To `Compile`; the code is blob 0.
+    /// Answers `Compile`. The code is blob 0.
     Compiled { log: String, nvrtc_version: (u32, u32) },
-    /// To `Launch`: the blob of each argument that was writable, and the time on the device.
+    /// Answers `Launch`: the blob of each writable argument, and the time on the device.
     Launched { outputs: BTreeMap<usize, Blob>, gpu_ms: f32 },
-    /// To `Time`: milliseconds of each repeat, for each work in order.
+    /// Answers `Time`: the milliseconds of each reported run, for each work in order.
     Timed { gpu_ms: Vec<Vec<f32>> },
-    /// To `Alloc`.
+    /// Answers `Alloc`.
     Allocated { buffer: u64 },
-    /// To `Download`; the bytes are blob 0.
+    /// Answers `Download`. The bytes are blob 0.
     Downloaded,
 }
 
-/// A kernel launch as it travels.
+/// A kernel launch in its serialized form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LaunchRequest {
     /// Ordinal of the device.
     pub device: u32,
-    /// blake3 of the cubin, in hexadecimal digits.
+    /// The blake3 hash of the cubin, in hexadecimal digits.
     pub module: String,
-    /// The cubin itself, when this worker has not had it yet.
+    /// The cubin itself, if this worker does not have it yet.
     pub cubin: Option<Blob>,
     /// Name of the kernel in the cubin.
     pub symbol: String,
-    /// Blocks in x, y, z.
+    /// Number of blocks in x, y, z.
     pub grid: [u32; 3],
-    /// Blocks of a cluster in x, y, z; `[1, 1, 1]` launches without clusters.
+    /// Number of blocks of a cluster in x, y, z; `[1, 1, 1]` launches without clusters.
     pub cluster: [u32; 3],
-    /// Threads of a block.
+    /// Number of threads of a block.
     pub threads: u32,
     /// Dynamic shared memory of a block, in bytes.
     pub shared_bytes: u32,
@@ -113,10 +112,10 @@ pub struct LaunchRequest {
     pub args: Vec<WireArg>,
 }
 
-/// A kernel parameter as it travels.
+/// A kernel parameter in its serialized form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum WireArg {
-    /// A pointer to fresh device memory holding the blob; written back when `writable`.
+    /// A pointer to fresh device memory that holds the blob. The content is sent back if `writable`.
     Buffer { data: Blob, writable: bool },
     /// A pointer into an allocation.
     Resident { buffer: u64, offset: u64 },
@@ -124,7 +123,7 @@ pub enum WireArg {
     Value { bytes: Vec<u8> },
 }
 
-/// One thing to do on the device.
+/// An operation on the device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Step {
     /// Run a kernel.
@@ -135,14 +134,14 @@ pub enum Step {
     Copy { from: u64, to: u64, bytes: u64 },
 }
 
-/// What is timed as one: its steps follow each other, and their time is one number.
+/// A unit of timing: its steps run one after another, and their total time is one number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Work {
-    /// The same steps over different memory; repeats take them in turn. At least one.
+    /// At least one list of the same steps, each on different memory. Successive runs use them in turn.
     pub variants: Vec<Vec<Step>>,
 }
 
-/// `c[m, n] = a[m, k] · b[k, n]`, accumulated in f32.
+/// The product `c[m, n] = a[m, k] · b[k, n]`, accumulated in f32.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GemmRequest {
     /// The library, found by [`crate::toolkit::find_cublaslt`].
@@ -166,15 +165,15 @@ pub struct GemmRequest {
 pub struct WireMatrix {
     /// The allocation.
     pub buffer: u64,
-    /// Bytes from its start.
+    /// Offset from its start, in bytes.
     pub offset: u64,
-    /// What it holds.
+    /// The element type.
     pub element: Element,
-    /// Elements from a row to the next, and from a column to the next; one of them is 1.
+    /// Distance in elements from a row to the next, and from a column to the next. One of them is 1.
     pub strides: [u64; 2],
 }
 
-/// Element types that the vendor's matrix product is asked for.
+/// The element types that the vendor's matrix product supports here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Element {
     /// IEEE half precision.
@@ -186,7 +185,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(self) -> u64 {
         match self {
             Element::F16 | Element::Bf16 => 2,
@@ -195,20 +194,20 @@ impl Element {
     }
 }
 
-/// How often timed works run.
+/// The number of runs of timed works.
 ///
-/// A round is one run of every work. Rounds interleave the works, so that clocks and temperature weigh on all alike.
+/// A round is one run of every work. Rounds interleave the works, so that clocks and temperature affect all of them alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimePlan {
-    /// At least so many rounds are not reported.
+    /// The minimal number of unreported rounds.
     pub warmup: u32,
-    /// Unreported rounds go on for at least so many milliseconds, until the clocks are up.
+    /// The minimal time of unreported rounds, in milliseconds, which lets the clocks rise.
     pub warmup_ms: u32,
-    /// At most so many rounds are reported.
+    /// The maximal number of reported rounds.
     pub repeats: u32,
-    /// Fewer rounds are reported where they would take longer than so many milliseconds, but at least five.
+    /// The time limit of reported rounds, in milliseconds. It reduces their number, but to no less than five.
     pub budget_ms: u32,
-    /// Empty the L2 cache before each reported run.
+    /// Whether to empty the L2 cache before each reported run.
     pub flush_l2: bool,
 }
 
@@ -219,7 +218,7 @@ impl Default for TimePlan {
 }
 
 impl TimePlan {
-    /// The reported rounds where one round takes so many milliseconds.
+    /// Returns the number of reported rounds if one round takes `round_ms` milliseconds.
     pub fn rounds(&self, round_ms: f64) -> u32 {
         const FEWEST: u32 = 5;
         let affordable = f64::from(self.budget_ms) / round_ms.max(1e-6);
@@ -233,16 +232,16 @@ impl TimePlan {
 pub struct NvrtcFiles {
     /// The library.
     pub library: PathBuf,
-    /// Its companion with the built-in definitions, which has to be loaded first.
+    /// Its companion with the built-in definitions, which must be loaded first.
     pub builtins: Option<PathBuf>,
 }
 
-/// What code is wanted.
+/// The kind of code to produce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Want {
     /// Machine code for exactly one architecture.
     Cubin,
-    /// The assembly text in front of it.
+    /// PTX, the assembly text from which machine code is made.
     Ptx,
 }
 
@@ -251,7 +250,7 @@ pub enum Want {
 pub struct CompileJob {
     /// The text.
     pub source: String,
-    /// The name in the compiler's messages.
+    /// The file name in the compiler's messages.
     pub file_name: String,
     /// The real architecture, as in `sm_90a`.
     pub arch: String,
@@ -262,11 +261,17 @@ pub struct CompileJob {
 }
 
 impl CompileJob {
-    /// The options that the project compiles with: a resource report, line tables, and no contraction of `a * b + c`
-    /// behind the simulator's back.
+    /// The options of every compile: a resource report, line tables, and no contraction of `a * b + c`, which the simulator would
+    /// not reproduce.
     pub const OPTIONS: [&str; 3] = ["--ptxas-options=-v", "-lineinfo", "--fmad=false"];
 
-    /// A job for a cubin with [`CompileJob::OPTIONS`].
+    /// Makes the job for the machine code of a kernel's text. All code that compiles kernels must make its jobs here, so that a
+    /// kernel that one command cached is a hit for the others.
+    pub fn of_kernel(source: impl Into<String>, symbol: &str, arch: impl Into<String>) -> CompileJob {
+        CompileJob::new(source, format!("{symbol}.cu"), arch)
+    }
+
+    /// Makes a job for a cubin with [`CompileJob::OPTIONS`].
     pub fn new(
         source: impl Into<String>,
         file_name: impl Into<String>,
@@ -282,23 +287,30 @@ impl CompileJob {
     }
 }
 
-/// Compiled code with what the compiler said.
+/// Compiled code with the output of the compiler.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Compiled {
     /// Cubin bytes or PTX text.
     pub code: Vec<u8>,
-    /// The compiler's log, as it came.
+    /// The compiler's log, unchanged.
     pub log: String,
-    /// Registers, spills and memory of each kernel, from the log; empty for PTX.
+    /// Registers, spills and memory of each kernel, from the log. Empty for PTX.
     pub kernels: Vec<KernelResources>,
-    /// Warnings in the log, the notes on lost performance (`C75xx`) among them.
+    /// Warnings in the log, including the notes on lost performance (`C75xx`).
     pub warnings: Vec<CompilerWarning>,
     /// Major and minor version of the compiler library.
     pub nvrtc_version: (u32, u32),
 }
 
+impl Compiled {
+    /// Returns the resources of a kernel, as the assembler reported them. PTX has none.
+    pub fn kernel(&self, symbol: &str) -> Option<&KernelResources> {
+        self.kernels.iter().find(|kernel| kernel.symbol == symbol)
+    }
+}
+
 impl fmt::Debug for Compiled {
-    /// Without the code itself, of which only the size says anything to a reader.
+    /// Formats everything but the code itself, of which only the size is shown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Compiled { code, log, kernels, warnings, nvrtc_version } = self;
         f.debug_struct("Compiled")
@@ -311,7 +323,7 @@ impl fmt::Debug for Compiled {
     }
 }
 
-/// What a machine has; each absence is a value with its reason.
+/// The parts of a machine. An absent part is a value with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeReport {
     /// The driver.
@@ -329,7 +341,7 @@ pub struct DriverInfo {
     pub cuda_version: (u32, u32),
 }
 
-/// One GPU.
+/// A GPU.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// Ordinal, counted from 0.
@@ -344,15 +356,15 @@ pub struct DeviceInfo {
     pub memory_bytes: u64,
     /// L2 cache in bytes.
     pub l2_bytes: u64,
-    /// The most shared memory of one block, in bytes, with the opt-in that a launch makes.
+    /// The largest shared memory of a block, in bytes, with the opt-in that a launch makes.
     pub shared_bytes_per_block: u32,
 }
 
 impl DeviceInfo {
-    /// The architecture name that a kernel must be compiled for: `sm_90a` for 9.0, `sm_80` for 8.0.
+    /// Returns the architecture for which a kernel must be compiled: `sm_90a` for 9.0, `sm_80` for 8.0.
     pub fn arch(&self) -> String {
         let (major, minor) = self.capability;
-        // From 9.0 on, the matrix instructions exist only in the architecture-specific set.
+        // From 9.0 on, the architecture-specific set is necessary: only it has the matrix instructions.
         let suffix = if major >= 9 { "a" } else { "" };
         format!("sm_{major}{minor}{suffix}")
     }
@@ -363,7 +375,7 @@ impl DeviceInfo {
 pub struct NvrtcInfo {
     /// Major and minor version.
     pub version: (u32, u32),
-    /// The file it was loaded from.
+    /// The file from which it was loaded.
     pub library: PathBuf,
 }
 
@@ -394,21 +406,21 @@ impl fmt::Display for Component {
     }
 }
 
-/// A part that is missing, and why.
+/// A missing part, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absence {
-    /// What is missing.
+    /// The missing part.
     pub component: Component,
-    /// Why, in lower case and without a final stop.
+    /// The reason, in lower case and without a final stop.
     pub reason: String,
-    /// Where it was looked for, in order.
+    /// The places that were searched, in order.
     pub looked_in: Vec<String>,
-    /// What would help, in the same form.
+    /// Advice, in the same form.
     pub help: Option<String>,
 }
 
 impl Absence {
-    /// An absence with nothing but its reason.
+    /// Makes an absence with only its reason.
     pub fn new(component: Component, reason: impl Into<String>) -> Absence {
         Absence { component, reason: reason.into(), looked_in: Vec::new(), help: None }
     }
@@ -425,15 +437,15 @@ impl std::error::Error for Absence {}
 /// An error of the CUDA driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CudaFault {
-    /// What the worker was doing.
+    /// The worker's operation.
     pub during: String,
     /// The driver's code.
     pub code: u32,
-    /// The driver's name of it.
+    /// The driver's name for the code.
     pub name: String,
-    /// The driver's text for it.
+    /// The driver's text for the code.
     pub text: String,
-    /// True when the context is lost with it, so that the worker has to be restarted.
+    /// Whether the error loses the context, so that the worker must be restarted.
     pub sticky: bool,
 }
 
@@ -443,16 +455,16 @@ impl fmt::Display for CudaFault {
     }
 }
 
-/// An error that the worker reports and survives, unless a fault is sticky.
+/// An error that the worker reports. The worker survives it, unless a fault is sticky.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum RemoteError {
-    /// Something that the request needs is missing.
+    /// A part that the request needs is missing.
     #[error("{0}")]
     Absent(Absence),
     /// The compiler refused the text.
     #[error("the CUDA compiler refused the text ({status})")]
     Refused {
-        /// The compiler's name of the failure.
+        /// The compiler's name for the failure.
         status: String,
         /// Its log.
         log: String,
@@ -463,14 +475,14 @@ pub enum RemoteError {
     /// A library of the vendor refused a call.
     #[error("{library} failed while {during}: {status}")]
     Library {
-        /// Its name.
+        /// The library's name.
         library: String,
-        /// What it was asked to do.
+        /// The operation.
         during: String,
-        /// Its name of the failure.
+        /// The library's name for the failure.
         status: String,
     },
-    /// The request makes no sense: an unknown buffer, a blob that is not there, a limit passed.
+    /// The request is invalid: an unknown buffer, a missing blob, an exceeded limit.
     #[error("{0}")]
     BadRequest(String),
 }

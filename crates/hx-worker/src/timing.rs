@@ -1,14 +1,15 @@
-//! Timing on the device: what is run, how often, and what the samples say.
+//! Times work on the device, and evaluates the samples.
 //!
-//! The samples come back whole; medians and quantiles are taken here.
+//! The worker returns all samples; medians and quantiles are computed here.
 
 use std::path::PathBuf;
 
-use crate::client::{Budget, Buffer, Launch, Limits, Parcel, WorkerClient};
+use crate::client::{Buffer, Launch, Parcel, WorkerClient};
 use crate::error::WorkerError;
+use crate::limits::{Budget, Limits};
 use crate::protocol::{self, Element, GemmRequest, Reply, Request, TimePlan, WireMatrix};
 
-/// One thing to do on the device.
+/// An operation on the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step<'a> {
     /// Run a kernel.
@@ -17,23 +18,23 @@ pub enum Step<'a> {
     Gemm(Gemm),
     /// Copy the first `bytes` bytes of an allocation to another.
     Copy {
-        /// What is read.
+        /// The source.
         from: Buffer,
-        /// What is written.
+        /// The destination.
         to: Buffer,
-        /// How much, at most the size of either.
+        /// The number of bytes, at most the size of either.
         bytes: u64,
     },
 }
 
-/// What is timed as one: the same steps, over different memory where repeats are to find none of it in a cache.
+/// A unit of timing: the same steps, on different memory if runs must not find their data in a cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Work<'a> {
-    /// At least one; repeats take them in turn.
+    /// At least one. Successive runs use them in turn.
     pub variants: Vec<Vec<Step<'a>>>,
 }
 
-/// `c[m, n] = a[m, k] · b[k, n]` by the vendor's library, accumulated in f32.
+/// The product `c[m, n] = a[m, k] · b[k, n]` by the vendor's library, accumulated in f32.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gemm {
     /// The library, found by [`crate::toolkit::find_cublaslt`].
@@ -57,28 +58,28 @@ pub struct Gemm {
 pub struct Matrix {
     /// The allocation.
     pub buffer: Buffer,
-    /// Bytes from its start.
+    /// Offset from its start, in bytes.
     pub offset: u64,
-    /// What it holds.
+    /// The element type.
     pub element: Element,
-    /// Elements from a row to the next, and from a column to the next; one of them is 1.
+    /// Distance in elements from a row to the next, and from a column to the next. One of them is 1.
     pub strides: [u64; 2],
 }
 
-/// Times of a work that ran repeatedly, in milliseconds and in order.
+/// The times of a work's runs, in milliseconds and in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timing {
-    /// One entry for each reported run.
+    /// An entry for each reported run.
     pub gpu_ms: Vec<f32>,
 }
 
 impl Timing {
-    /// The time that half of the runs stayed below, in milliseconds; nothing without runs.
+    /// Returns the median of the runs, in milliseconds; `None` without runs.
     pub fn median(&self) -> Option<f64> {
         self.quantile(0.5)
     }
 
-    /// The time that the share `q` of the runs stayed below, in milliseconds, interpolated between neighbours.
+    /// Returns the quantile `q` of the runs, in milliseconds, interpolated between neighbours.
     pub fn quantile(&self, q: f64) -> Option<f64> {
         let mut sorted: Vec<f64> = self.gpu_ms.iter().map(|ms| f64::from(*ms)).collect();
         sorted.sort_by(f64::total_cmp);
@@ -106,7 +107,7 @@ impl WorkerClient {
         }
     }
 
-    /// Runs works repeatedly and in turn; one timing for each. Buffers keep what the runs left in them.
+    /// Runs works repeatedly and interleaved. Returns one timing for each. Buffers keep the content of the last runs.
     pub fn time(
         &mut self,
         device: u32,
@@ -132,7 +133,7 @@ impl WorkerClient {
         }
     }
 
-    /// Fills the buffer with repetitions of `pattern`, of which the last may be cut. An empty pattern is refused.
+    /// Fills the buffer with repetitions of `pattern`; the last may be cut off. An empty pattern is an error.
     pub fn fill(&mut self, buffer: Buffer, pattern: &[u8], limits: &Limits<'_>) -> Result<(), WorkerError> {
         let buffer = self.live(buffer)?;
         let request = Request::Fill { buffer, pattern: 0 };
@@ -172,7 +173,7 @@ impl WorkerClient {
     }
 }
 
-/// What a request does, for its errors.
+/// Returns the name of an operation, for its errors.
 fn during(verb: &str, steps: &[Step<'_>]) -> String {
     match steps.first() {
         Some(Step::Launch(launch)) => format!("{verb} `{}`", launch.symbol),

@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: rules of the workspace that no compiler checks.
+//! `cargo xtask tidy`: checks rules of the workspace that no compiler checks.
 //!
-//! [`rows`] holds the direction of dependency as data and compares it with every `Cargo.toml`; [`text`] looks at the
-//! text of every file. Neither knows how a file is found; that is here.
+//! [`rows`] has the allowed dependencies as data and compares them with every `Cargo.toml`. [`text`] checks the text of every
+//! file, and [`arms`] the syntax of Rust files. This file finds the files for all of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,15 +10,16 @@ use std::path::Path;
 
 use crate::{root, say};
 
+mod arms;
 mod rows;
 mod text;
 
-/// A broken rule.
+/// A violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Finding {
-    /// Below the root of the workspace, with forward slashes.
+    /// Path below the workspace's root, with forward slashes.
     path: String,
-    /// Counted from 1; 0 for the file as a whole.
+    /// Line from 1; 0 for the whole file.
     line: usize,
     message: String,
 }
@@ -32,10 +33,10 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Folders that are not the project's text: build outputs, version control, packages of other people.
+/// Folders that are not part of the project's text: build outputs, version control, third-party packages.
 const SKIPPED: &[&str] = &["target", ".git", "node_modules", "dist", ".vscode-test"];
 
-/// Checks the workspace; fails when a rule is broken.
+/// Checks the workspace, and fails if a rule is violated.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if let Some(arg) = args.first() {
         return Err(format!("`{arg}` is not understood, there are no arguments"));
@@ -63,12 +64,13 @@ fn findings(root: &Path) -> Result<Vec<Finding>, String> {
     let mut findings = rows::check(&manifests);
     for (path, text) in &files {
         findings.extend(text::check(path, text));
+        findings.extend(arms::check(path, text));
     }
     findings.sort();
     Ok(findings)
 }
 
-/// Reads every text file below `folder`; files that are no UTF-8 are no text.
+/// Reads every text file below `folder`. Files that are not UTF-8 are skipped.
 fn collect(root: &Path, folder: &str, files: &mut BTreeMap<String, String>) -> Result<(), String> {
     let here = root.join(folder);
     let entries = fs::read_dir(&here).map_err(|error| format!("cannot read {}: {error}", here.display()))?;

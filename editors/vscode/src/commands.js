@@ -81,7 +81,7 @@ async function showCosts(server, argument) {
   const items = kernels.map((it) => ({
     label: it.kernel,
     description: `${it.target}, ${it.threads} threads`,
-    detail: `${it.sharedBytes} B shared, ${it.estimated ? `about ${it.registers} registers (estimated), at most ${it.blocksPerMultiprocessor} blocks per multiprocessor` : `${it.registers} registers, ${it.blocksPerMultiprocessor} blocks per multiprocessor, limited by ${it.limitedBy}`}`,
+    detail: it.summary,
   }));
   await vscode.window.showQuickPick(items, { placeHolder: 'Costs of the kernels of this file' });
 }

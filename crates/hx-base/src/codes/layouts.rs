@@ -1,5 +1,7 @@
 //! HX03xx: layouts.
 
+use crate::Status;
+
 family! {
     /// No choice of layouts satisfies all that the program demands. The message names the smallest set of operations that
     /// cannot live together, what each of them demands in `shape : stride` form, and where the demands meet: without any one of
@@ -40,10 +42,9 @@ family! {
     /// through shared memory. The cost is part of the solution's cost. Write `rearrange(t, auto)` to say that it is meant.
     REDISTRIBUTION = "HX0305", "redistribution", Warning, "values change hands between threads";
 
-    /// Shown by `hx layout why`, not reported.
     /// The access moves fewer than 16 bytes a thread, and the message says why: the alignment of the pointer, the
     /// divisibility of a dimension, or the layout on the other side.
-    NARROW_ACCESS = "HX0306", "narrow-access", Note, "a narrow memory access";
+    NARROW_ACCESS = "HX0306", "narrow-access", Note, "a narrow memory access", Status::Shown { by: "hx layout why" };
 
     /// The search for layouts stopped short of what was wanted. Either it stopped at its budget: the solution is valid, and a cheaper
     /// one may exist among the candidates that the message counts. Or it found no layout of a shared tensor in which all accesses are

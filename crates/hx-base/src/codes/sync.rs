@@ -1,5 +1,7 @@
 //! HX04xx: synchronization.
 
+use crate::Status;
+
 family! {
     /// Two threads touch the same element of a shared tensor, at least one of them writes, and nothing orders the two.
     /// Layouts are known, so this is decided by looking at every pair of threads, not guessed.
@@ -46,16 +48,13 @@ family! {
     /// ```
     MISSING_WAIT = "HX0403", "missing-wait", Error, "a copy is used before it was waited for";
 
-    /// Not reported yet.
     /// Nothing that can still happen lets this wait go on: the kernel would hang. Every `acquire` needs a `release` by the
     /// consumers, every `wait` a copy that signals the stage.
-    ENDLESS_WAIT = "HX0404", "endless-wait", Error, "a wait can never be satisfied";
+    ENDLESS_WAIT = "HX0404", "endless-wait", Error, "a wait can never be satisfied", Status::Reserved;
 
-    /// Not reported yet.
     /// Data written by ordinary stores is read by the asynchronous proxy (or the other way round) with no fence between.
-    MISSING_FENCE = "HX0405", "missing-fence", Error, "two proxies meet without a fence";
+    MISSING_FENCE = "HX0405", "missing-fence", Error, "two proxies meet without a fence", Status::Reserved;
 
-    /// Not reported yet.
     /// Between `gemm_async` and the `gemm_wait` that completes it, its operands belong to it, on every target.
     ///
     /// ```text
@@ -63,15 +62,14 @@ family! {
     /// gemm_wait(0);
     /// copy(cast(acc, f16), sc);
     /// ```
-    OPERAND_IN_FLIGHT = "HX0406", "operand-in-flight", Error, "an operand is touched while its gemm runs";
+    OPERAND_IN_FLIGHT = "HX0406", "operand-in-flight", Error, "an operand is touched while its gemm runs", Status::Reserved;
 
     /// A barrier stands where not all of its threads come by, so those that do would wait for ever.
     DIVERGENT_BARRIER = "HX0407", "divergent-barrier", Error, "not all threads reach a barrier";
 
-    /// Not reported yet.
     /// A copy that signals a pipeline stage stands under a condition: when it is skipped, the stage never fills.
     /// Copy always and let bounds make the tile empty, or acquire the stage under the same condition.
-    CONDITIONAL_SIGNAL = "HX0408", "conditional-signal", Error, "a signalled copy stands under a condition";
+    CONDITIONAL_SIGNAL = "HX0408", "conditional-signal", Error, "a signalled copy stands under a condition", Status::Reserved;
 
     /// A copy is begun, and the kernel ends before anything waits for it: nobody can rely on its data. `commit()` closes its
     /// group, and `wait(n)` waits until at most `n` groups are in flight. A copy whose data nobody reads is not needed.

@@ -1,5 +1,7 @@
 //! HX05xx: targets and resources.
 
+use crate::Status;
+
 family! {
     /// The kernel's shared tensors need more memory than a block may have on the target. The message lists each with its
     /// size. Use smaller tiles or fewer stages; tensors whose uses are separated by a `sync()` share their place.
@@ -23,10 +25,9 @@ family! {
     /// what any thread has, is refused.
     TOO_MANY_REGISTERS = "HX0503", "too-many-registers", Warning, "a thread needs too many registers";
 
-    /// Not reported yet.
     /// The program uses something that the chosen target does not have. The message names the first target that has it;
     /// `--target` chooses another.
-    NEEDS_TARGET = "HX0504", "needs-target", Error, "the target cannot do this";
+    NEEDS_TARGET = "HX0504", "needs-target", Error, "the target cannot do this", Status::Reserved;
 
     /// The name is none of the targets: `sm_80`, `sm_89`, `sm_90a`.
     UNKNOWN_TARGET = "HX0505", "unknown-target", Error, "there is no such target";
@@ -44,17 +45,14 @@ family! {
     /// ```
     BAD_THREAD_COUNT = "HX0506", "bad-thread-count", Error, "the number of threads is no multiple of 32";
 
-    /// Not reported yet.
     /// The assembler reported that values of the kernel were spilled to local memory. The kernel is right, and slower
     /// than it looks.
-    SPILLS = "HX0507", "spills", Warning, "registers were spilled";
+    SPILLS = "HX0507", "spills", Warning, "registers were spilled", Status::Reserved;
 
-    /// Not reported yet.
     /// A cluster has at most 8 blocks, and the grid is a multiple of it in each dimension.
-    BAD_CLUSTER = "HX0508", "bad-cluster", Error, "the cluster is too large or does not divide the grid";
+    BAD_CLUSTER = "HX0508", "bad-cluster", Error, "the cluster is too large or does not divide the grid", Status::Reserved;
 
-    /// Not reported yet.
     /// NVRTC refused the CUDA text that the compiler wrote. This is an error of the compiler; its log is shown with the
     /// lines of the kernel. Please report it.
-    NVRTC_REFUSED = "HX0509", "nvrtc-refused", Error, "the CUDA compiler refused the generated text";
+    NVRTC_REFUSED = "HX0509", "nvrtc-refused", Error, "the CUDA compiler refused the generated text", Status::Reserved;
 }

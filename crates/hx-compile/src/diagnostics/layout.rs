@@ -1,4 +1,4 @@
-//! Layouts that do not exist, and layouts that are wrong.
+//! Diagnostics about layouts that do not exist, and about layouts that are wrong.
 
 use hx_base::{Applicability, Diagnostic, Fix, Severity, codes};
 use hx_dtype::DType;
@@ -11,15 +11,15 @@ use super::{Places, repair};
 use crate::unsolved::{claim_name, claim_text, conflict, other_values};
 use crate::{Db, Instance, solution, tile_program, violations};
 
-/// The solver's failure: the place where it shows, and the other operations with what each demands. Nothing for a
-/// cancelled search, which is no finding.
+/// Returns the diagnostic of a failure of the solver: the place where it shows, and the other operations with their demands.
+/// Returns `None` for a cancelled search, which is no finding.
 pub(super) fn failure(
     places: &Places<'_>,
     lowered: Option<&Lowered>,
     failure: &Failure,
 ) -> Option<Diagnostic> {
     let conflict = lowered.and_then(|_| conflict(places.db, places.instance).as_ref());
-    // What the claims alone fail with: the rest of the program has no part in it.
+    // Report the failure of the conflicting claims alone: the rest of the program has no part in it.
     let failure = conflict.map_or(failure, |conflict| &conflict.failure);
     let code = match failure.kind {
         FailureKind::Conflict => &codes::LAYOUT_CONFLICT,
@@ -45,7 +45,7 @@ pub(super) fn failure(
         .or_else(|| place(failure.op, None))
         .or_else(|| failure.parts.iter().find_map(|part| place(part.op, part.tensor)))
         .unwrap_or_else(|| places.kernel());
-    // Whatever the level of the code, a kernel without a solution does not run.
+    // A kernel without a solution does not run, so this is an error whatever the level of the code.
     let found = Diagnostic::new(code, file, range, failure.message.clone());
     let mut found = found.with_severity(Severity::Error);
     let told = |part: &Part| conflict.is_some_and(|conflict| is_told(conflict, part));
@@ -70,7 +70,7 @@ pub(super) fn failure(
     if let (Some(lowered), FailureKind::NoInstruction) = (lowered, failure.kind) {
         found = found_instructions(places, lowered, failure, warps.is_none(), found);
     }
-    // Advice that nobody tried is no help beside repairs that were.
+    // If there are repairs that were solved, advice that nobody tried is no help.
     if found.fixes.is_empty() {
         let told = found.notes.clone();
         found.help.extend(failure.help.iter().filter(|help| !told.contains(help)).cloned());
@@ -78,7 +78,7 @@ pub(super) fn failure(
     Some(found)
 }
 
-/// Values that change hands although nobody wrote it, with what it takes.
+/// Returns a diagnostic for each redistribution that the source does not contain, with its cost.
 pub(super) fn redistributions(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -106,7 +106,7 @@ pub(super) fn redistributions(
         let at = places.origin(lowered, op.origin);
         let (file, range) = at.unwrap_or_else(|| places.kernel());
         let held = &program.tensor(src).name;
-        // What the compiler added has a name that nobody wrote.
+        // The compiler has named a tensor that it added, so show the name in the source instead.
         let is_added = src.0 as usize >= lowered.program.tensors.len();
         let name = held.strip_suffix("_moved").filter(|_| is_added).unwrap_or(held);
         let message = format!("`{name}` changes hands between threads here, {way}");
@@ -125,7 +125,7 @@ pub(super) fn redistributions(
     found
 }
 
-/// The text says that the values of a move change hands: it then runs as it does without.
+/// Returns the fix that writes a move out in the source. The program then runs as it does without the fix.
 fn said(places: &Places<'_>, lowered: &Lowered, solution: &Solution, moved: OpId) -> Option<Fix> {
     let which = solution.edits.number_of(&lowered.program, moved)?;
     let at = *solution.edits.moves.get(which)?;
@@ -138,7 +138,8 @@ fn said(places: &Places<'_>, lowered: &Lowered, solution: &Solution, moved: OpId
     Some(Fix { title, edits: vec![edit], applicability: Applicability::Verified })
 }
 
-/// Whether an instance with a redistribution written out has a solution that is no dearer and has one redistribution less.
+/// Reports whether an instance with a redistribution written out has a solution that costs no more and has fewer
+/// redistributions.
 #[salsa::tracked]
 fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> bool {
     let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else { return false };
@@ -152,7 +153,7 @@ fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> b
     again.is_ok_and(|again| again.cost <= found.cost && again.edits.moves.len() < found.edits.moves.len())
 }
 
-/// Products of types that have matrix instructions, none of which fits.
+/// Returns a diagnostic for each product whose types have matrix instructions of which none fits.
 pub(super) fn scalar_products(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -174,7 +175,7 @@ pub(super) fn scalar_products(
     found
 }
 
-/// A search that stopped at its budget.
+/// Returns a diagnostic if the search stopped at its budget.
 pub(super) fn stopped(places: &Places<'_>, solution: &Solution) -> Option<Diagnostic> {
     let message = hx_tile::unexplored_text(solution)?;
     let (file, range) = places.kernel();
@@ -182,14 +183,14 @@ pub(super) fn stopped(places: &Places<'_>, solution: &Solution) -> Option<Diagno
     Some(found.help("a pinned layout, or `warps:` of a `gemm`, leaves less to search"))
 }
 
-/// Whether a demand of the conflict says more than what the solver says of its place.
+/// Reports whether the conflict has a demand for this part of the failure. That demand says more than the solver's text.
 fn is_told(conflict: &Conflict, part: &Part) -> bool {
     let pinned = part.tensor.is_some_and(|tensor| conflict.claims.contains(&Claim::Pin(tensor)));
     let claimed = part.op.is_some_and(|op| conflict.claims.contains(&Claim::Operation(op)));
     pinned || claimed && part.tensor.is_none()
 }
 
-/// What came near, or what there is instead.
+/// Adds the instructions that almost fit, or else those that exist.
 fn found_instructions(
     places: &Places<'_>,
     lowered: &Lowered,
@@ -199,13 +200,13 @@ fn found_instructions(
 ) -> Diagnostic {
     let is_gemm = |op: OpId| matches!(lowered.program.op(op).map(|op| &op.kind), Some(OpKind::Gemm { .. }));
     if !failure.op.is_some_and(is_gemm) {
-        // The first line is the cause, what follows is advice.
+        // The first line is the cause, the other lines are advice.
         return match failure.help.first() {
             Some(cause) if !found.fixes.is_empty() => found.note(cause.clone()),
             _ => found,
         };
     }
-    // What came near, but for the warps, which have a demand of their own.
+    // Add the instructions that almost fit, except for the warps, which have a demand of their own.
     for near in failure.help.iter().filter(|near| !near.starts_with("`warps:")) {
         found = found.note(near.clone());
     }
@@ -230,9 +231,9 @@ fn found_instructions(
     found
 }
 
-/// Products of element types as text, those that differ in an operand only together: `{i8, u8} · {i8, u8} → i32`.
+/// Formats products of element types. Products that differ in one operand only are combined: `{i8, u8} · {i8, u8} → i32`.
 fn products(types: impl Iterator<Item = [DType; 3]>) -> String {
-    // For each first operand and sum the second operands.
+    // For each first operand and sum, the second operands.
     let mut seconds: Vec<([DType; 2], Vec<DType>)> = Vec::new();
     for [a, b, c] in types {
         match seconds.iter_mut().find(|(key, _)| *key == [a, c]) {
@@ -256,15 +257,13 @@ fn products(types: impl Iterator<Item = [DType; 3]>) -> String {
     groups.iter().map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// The element types of a gemm's operands and of its accumulator.
+/// Returns the element types of a gemm's operands and of its accumulator.
 fn gemm_types(program: &TileProgram, op: OpId) -> Option<[DType; 3]> {
-    match program.op(op)?.kind {
-        OpKind::Gemm { a, b, c, .. } => Some([a, b, c].map(|tensor| program.tensor(tensor).dtype)),
-        _ => None,
-    }
+    let OpKind::Gemm { a, b, c, .. } = program.op(op)?.kind else { return None };
+    Some([a, b, c].map(|tensor| program.tensor(tensor).dtype))
 }
 
-/// What a `cast` does, where that and no layout is the matter.
+/// Describes the conversion of a `cast`, for a failure that concerns the types and not a layout.
 fn conversion(program: &TileProgram, claim: Claim) -> Option<String> {
     let Claim::Operation(op) = claim else { return None };
     let OpKind::Cast { dst, src } = program.op(op)?.kind else { return None };
@@ -272,9 +271,9 @@ fn conversion(program: &TileProgram, claim: Claim) -> Option<String> {
     Some(format!("converts `{}` from `{}` to `{}`", src.name, src.dtype, dst.dtype))
 }
 
-/// Every demand of the conflict at its own place.
+/// Adds every demand of the conflict at its own place.
 fn demands(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut found: Diagnostic) -> Diagnostic {
-    // Warps that do not fit say all that there is to say of their gemm.
+    // If the warps of a gemm do not fit, its other demands add nothing.
     let is_told = |claim: &&Claim| match claim {
         Claim::Operation(op) => !conflict.claims.contains(&Claim::Warps(*op)),
         _ => true,
@@ -322,7 +321,7 @@ fn demands(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut foun
     }
 }
 
-/// What was solved after a change, as edits.
+/// Adds the repairs that were solved, as edits or as advice.
 fn repairs(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut found: Diagnostic) -> Diagnostic {
     for repair in &conflict.repairs {
         if let Some(fix) = repair::fix(places, lowered, repair) {
@@ -343,7 +342,7 @@ fn repairs(places: &Places<'_>, lowered: &Lowered, conflict: &Conflict, mut foun
     found
 }
 
-/// What the independent checker says against a solution. It enumerates, so here it is asked in debug builds only.
+/// Returns what the independent verifier finds wrong in a solution. It enumerates, so this runs it in debug builds only.
 pub(super) fn unsound(places: &Places<'_>, lowered: &Lowered) -> Vec<Diagnostic> {
     if !cfg!(debug_assertions) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Races on shared memory, copies that nothing waited for, and barriers that order nothing.
+//! Diagnostics about races on shared memory, copies without a wait, and barriers that order nothing.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use hx_lower::Lowered;
 use hx_tile::{OpId, OpKind, SharedLayout, Solution, TensorId, TileProgram};
 
 use super::Places;
-use crate::sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
+use hx_sync::{Findings, Hazard, Mend, Remedy, Run, Touch, Unwaited};
 
 /// Turns the findings of [`synchronization`](crate::synchronization) into diagnostics with places and fixes.
 pub(super) fn findings(
@@ -81,10 +81,10 @@ fn hazard(places: &Places<'_>, lowered: &Lowered, solution: &Solution, hazard: &
     }
 }
 
-/// Places of hazards that go with another, at most.
+/// The most places that are shown of hazards with the same remedy.
 const SHOWN: usize = 3;
 
-/// The hazards that go with another.
+/// Describes the other hazards that the same remedy removes.
 fn others(program: &TileProgram, hazards: &[(TensorId, Touch)]) -> String {
     let names: BTreeSet<&str> = hazards.iter().map(|(t, _)| program.tensor(*t).name.as_str()).collect();
     let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
@@ -95,7 +95,7 @@ fn others(program: &TileProgram, hazards: &[(TensorId, Touch)]) -> String {
     format!("{pairs} to {} will be ordered by the same", names.join(", "))
 }
 
-/// For which launches something was found.
+/// Describes the launches for which a hazard was found.
 fn supposed(run: Run) -> String {
     let mut so = Vec::new();
     if run.ends {
@@ -111,7 +111,7 @@ fn supposed(run: Run) -> String {
     format!("this is so {}", so.join(" and "))
 }
 
-/// A `commit` after a copy.
+/// Returns the fix that inserts a `commit` after a copy.
 fn commit(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
     let copy = statement_of(places, lowered, op)?;
     let file = places.kernel().0;
@@ -121,7 +121,7 @@ fn commit(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
     Some(Fix { title, edits: vec![edit], applicability: Applicability::Verified })
 }
 
-/// A `commit` moved behind the condition that it stands under.
+/// Returns the fix that moves a `commit` behind the condition that contains it.
 fn commit_after(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix> {
     let commit = statement_of(places, lowered, op)?;
     let around = places.statement_around(commit)?;
@@ -134,7 +134,7 @@ fn commit_after(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Fix>
     Some(Fix { title, edits: vec![removed, added], applicability: Applicability::Verified })
 }
 
-/// The number of groups that a `wait` lets stay in flight.
+/// Returns the fix that changes the number of groups that a `wait` leaves in flight.
 fn other_wait(places: &Places<'_>, lowered: &Lowered, op: OpId, groups: u32) -> Option<Fix> {
     let (file, range) = places.op(lowered, op)?;
     let text = file.text(places.db);
@@ -151,7 +151,7 @@ fn verb(touch: Touch) -> &'static str {
     if touch.write { "written" } else { "read" }
 }
 
-/// The element as the program indexes it.
+/// Returns the coordinate of the element, as the program indexes it.
 fn coordinate(program: &TileProgram, solution: &Solution, hazard: &Hazard) -> Option<String> {
     let SharedLayout { layout, swizzle, .. } = solution.shared.get(&hazard.tensor)?;
     let tensor = program.tensor(hazard.tensor);
@@ -164,7 +164,8 @@ fn coordinate(program: &TileProgram, solution: &Solution, hazard: &Hazard) -> Op
     Some(parts.join(", "))
 }
 
-/// Statements on lines of their own before the statement of an operation, if that stands in the kernel itself.
+/// Returns the fix that inserts statements, on lines of their own, before the statement of an operation; `None` if that is
+/// not in the kernel itself.
 fn insert(places: &Places<'_>, lowered: &Lowered, mend: Mend) -> Option<Fix> {
     let stmt = statement_of(places, lowered, mend.before)?;
     let wait = mend.wait.map(|groups| format!("wait({groups})"));
@@ -175,7 +176,7 @@ fn insert(places: &Places<'_>, lowered: &Lowered, mend: Mend) -> Option<Fix> {
     Some(Fix { title: format!("insert {title}"), edits, applicability: Applicability::Verified })
 }
 
-/// Calls on lines of their own before a statement of the kernel.
+/// Returns the edit that inserts calls, on lines of their own, before a statement of the kernel.
 pub(super) fn lines_before(places: &Places<'_>, stmt: TextRange, calls: &[String]) -> Option<Edit> {
     let (file, range) = (places.kernel().0, TextRange::empty(stmt.start()));
     let indent = indentation(places, file, range)?;
@@ -202,7 +203,7 @@ fn idle_wait(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<Diagnos
     Some(removable(places, lowered, op, found))
 }
 
-/// What is wrong with an operation that could as well not be there.
+/// Adds the fix that removes an operation.
 fn removable(places: &Places<'_>, lowered: &Lowered, op: OpId, found: Diagnostic) -> Diagnostic {
     let Some(stmt) = statement_of(places, lowered, op) else { return found };
     found.fix("remove it", whole_line(places, places.kernel().0, stmt), "", Applicability::Verified)
@@ -250,12 +251,12 @@ fn unwritten(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, op: OpId)
     found.help(format!("`copy` into `{name}`, or `fill` it, before it is read"))
 }
 
-/// The statement of an operation in its file, if it stands in the kernel's own body.
+/// Returns the statement of an operation in its file, if it is in the kernel's own body.
 pub(super) fn statement_of(places: &Places<'_>, lowered: &Lowered, op: OpId) -> Option<TextRange> {
     places.statement(places.own(lowered, lowered.program.op(op)?.origin)?)
 }
 
-/// What stands before a range in its line, if that is nothing but space.
+/// Returns the text before a range in its line, if it is only space.
 fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) -> Option<&'db str> {
     let before = &file.text(places.db)[..usize::from(range.start())];
     let line = before.rfind('\n').map_or(0, |at| at + 1);
@@ -263,13 +264,13 @@ fn indentation<'db>(places: &Places<'db>, file: SourceFile, range: TextRange) ->
     indent.chars().all(char::is_whitespace).then_some(indent)
 }
 
-/// The range with the space before it, and the line break if it begins its line.
+/// Extends a range by the space before it, and by the line break if it begins its line.
 fn with_space_before(places: &Places<'_>, file: SourceFile, range: TextRange) -> TextRange {
     let before = &file.text(places.db)[..usize::from(range.start())];
     TextRange::new((before.trim_end().len() as u32).into(), range.end())
 }
 
-/// The range with the indentation before it and the line break after it, if it fills its lines.
+/// Extends a range by the indentation before it and the line break after it, if it fills its lines.
 fn whole_line(places: &Places<'_>, file: SourceFile, range: TextRange) -> TextRange {
     let text = file.text(places.db);
     let (start, end) = (usize::from(range.start()), usize::from(range.end()));

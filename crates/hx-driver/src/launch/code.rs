@@ -1,7 +1,7 @@
-//! What tests assert about the code of a kernel: its instructions, bank conflicts, spills and the width of its accesses.
+//! Answers questions that tests ask about a kernel's code: its instructions, bank conflicts, spills and access widths.
 //!
-//! Layouts and instructions are the compiler's own choices and known without a GPU; spills are what the CUDA compiler
-//! reports, so without it they are unknown, which is an answer of its own.
+//! Layouts and instructions are the compiler's own choices, so they are known without a GPU. Spills come from the CUDA compiler's
+//! report: without that compiler the answer is [`CodeAnswer::Unknown`].
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,16 @@ use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
 use hx_target::catalogue;
 use hx_tile::{Base, Choice, CopyChoice, OpId, OpKind, RearrangeChoice, Route, Solution, TileProgram, View};
-use hx_worker::log::kernel_resources;
 
 use super::instance::Checked;
 use super::{Launcher, cuda_text, stopped_at};
 use crate::machine::{Cuda, Machine};
 
-/// The instance that a launcher launched last, and what it counted.
+/// The instance of the last launch, and the simulator's count for it.
 #[derive(Clone, Copy)]
 pub(super) struct Launched<'a> {
     pub checked: Checked<'a>,
-    /// Wavefronts of shared memory beyond the fewest, as the simulator counted them.
+    /// Shared-memory wavefronts beyond the minimum, as the simulator counted them.
     pub extra_wavefronts: Option<u64>,
 }
 
@@ -41,7 +40,8 @@ impl<'a> Launcher<'a> {
             CodeQuestion::Conflicts => {
                 let conflicts = copies(solved).filter_map(|c| c.conflicts);
                 let planned: u64 = conflicts.map(|c| c.wavefronts.saturating_sub(c.ideal)).sum();
-                // What the plan has no count for, such as partial results of a reduction, the simulator has seen.
+                // The plan does not count every access, for example partial results of a reduction. Use the simulator's count
+                // then.
                 let extra = if planned > 0 { planned } else { last.extra_wavefronts.unwrap_or(0) };
                 Ok(CodeAnswer::Int(i64::try_from(extra).unwrap_or(i64::MAX)))
             }
@@ -51,13 +51,13 @@ impl<'a> Launcher<'a> {
         }
     }
 
-    /// Bytes that each thread stores and loads because registers ran out.
+    /// Returns the bytes that each thread stores and loads because registers were spilled.
     fn spills(&self, source: &CudaSource) -> HostResult<CodeAnswer> {
         let cuda: &Cuda = match self.machine {
             Machine::Gpu(gpu) => &gpu.cuda,
             Machine::CompileOnly(cuda) => cuda,
             Machine::Simulator { compiler: Some(compiler), .. } => compiler.get(),
-            Machine::Simulator { compiler: None, .. } => {
+            Machine::Simulator { compiler: None, .. } | Machine::TextOnly(_) => {
                 return Ok(CodeAnswer::Unknown("the CUDA compiler is not used here".to_owned()));
             }
         };
@@ -69,8 +69,7 @@ impl<'a> Launcher<'a> {
                 return if absent { Ok(CodeAnswer::Unknown(error.message)) } else { Err(error) };
             }
         };
-        let kernels = kernel_resources(&compiled.log);
-        Ok(match kernels.iter().find(|k| k.symbol == source.symbol) {
+        Ok(match compiled.kernel(&source.symbol) {
             Some(found) => {
                 CodeAnswer::Int(i64::from(found.spill_store_bytes) + i64::from(found.spill_load_bytes))
             }
@@ -79,7 +78,7 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// Every copy of a solution, those between threads with both of their ends.
+/// Returns every copy of a solution. A rearrangement through shared memory contributes its store and its load.
 fn copies(solution: &Solution) -> impl Iterator<Item = &CopyChoice> {
     solution.choices.values().flat_map(|choice| match choice {
         Choice::Copy(copy) => vec![copy],
@@ -88,7 +87,7 @@ fn copies(solution: &Solution) -> impl Iterator<Item = &CopyChoice> {
     })
 }
 
-/// Whether the dotted parts of `asked` are the first parts of the name.
+/// Reports whether the dotted components of `asked` are the first components of `name`.
 fn begins(name: &str, asked: &str) -> bool {
     name.strip_prefix(asked).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -116,7 +115,7 @@ fn uses(asked: &str, solution: &Solution, source: &CudaSource) -> HostResult<Cod
     Ok(CodeAnswer::Bool(found))
 }
 
-/// Every row of the catalogue, by its own name and by its instructions.
+/// Returns the name of every row of the catalogue, and the instructions that each row emits.
 fn known_names() -> BTreeSet<String> {
     let all = catalogue();
     let mut known = BTreeSet::new();
@@ -135,7 +134,7 @@ fn known_names() -> BTreeSet<String> {
     known
 }
 
-/// The instructions in the inline assembly of a CUDA text.
+/// Returns the instructions in the inline assembly of a CUDA text.
 fn opcodes(text: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     for part in text.split("asm").skip(1) {
@@ -143,7 +142,7 @@ fn opcodes(text: &str) -> BTreeSet<&str> {
         else {
             continue;
         };
-        // Neighbouring literals are one text; the operands begin at a colon outside of them.
+        // Adjacent string literals form one text. The operands begin at a colon after the last literal.
         let mut rest = inside.trim_start();
         while let Some(literal) = rest.strip_prefix('"') {
             let Some((ptx, after)) = literal.split_once('"') else { break };
@@ -154,7 +153,7 @@ fn opcodes(text: &str) -> BTreeSet<&str> {
     found
 }
 
-/// The first word of each statement of a PTX text, past braces, guards and declarations.
+/// Returns the first word of each statement of a PTX text, after braces and guards. Declarations are skipped.
 fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
     ptx.split([';', '\n']).filter_map(|statement| {
         let mut words = statement.split(|c: char| c.is_whitespace() || c == '{' || c == '}' || c == '\\');
@@ -164,7 +163,7 @@ fn instructions(ptx: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How many tensors the solution moves between threads; what stays in its thread is not moved.
+/// Counts the tensors that the solution moves between threads. A tensor whose elements stay in their threads does not count.
 fn redistributions(program: &TileProgram, solution: &Solution) -> CodeAnswer {
     let between_threads = |(op, choice): &(&OpId, &Choice)| {
         let Choice::Rearrange(RearrangeChoice { route, .. }) = choice else { return false };
@@ -174,7 +173,7 @@ fn redistributions(program: &TileProgram, solution: &Solution) -> CodeAnswer {
     CodeAnswer::Int(solution.choices.iter().filter(between_threads).count() as i64)
 }
 
-/// The fewest bytes that an access to the tensor covers, over all copies that move it.
+/// Returns the width in bytes of the narrowest access to the tensor, over all copies that move it.
 fn bytes_per_access(name: &str, program: &TileProgram, solution: &Solution) -> HostResult<CodeAnswer> {
     let name_of = |view: &View| match view.base {
         Base::Global(param) => program.tensor_param(param).map_or("", |p| p.name.as_str()),

@@ -1,4 +1,4 @@
-//! A launch on a GPU: compiled in the worker through the cache, run there, its failures told apart.
+//! Launches a kernel on a GPU: compiles it in the worker through the cache, runs it there, and classifies failures.
 
 use std::time::{Duration, Instant};
 
@@ -9,21 +9,20 @@ use hx_host::HostError;
 use hx_host::device::LaunchError;
 use hx_index::Symbol;
 use hx_thread::{LogContents, LogPlan};
-use hx_worker::{
-    Absence, Arg, CompileError, CompileJob, Compiled, Component, Launch, Limits, RemoteError, WorkerError,
-};
+use hx_worker::{Arg, CompileError, CompileJob, Compiled, Launch, Limits, RemoteError, WorkerError};
 
 use super::instance::Checked;
 use super::{Bound, BoundParam, BoundTensor, Launcher, stopped_at};
+use crate::absence::absence_error;
 use crate::machine::{Cuda, Gpu};
 
-/// How long a launch may take where nothing else limits it.
+/// Time limit of a launch that has no other limit.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(600);
-/// The driver's code for memory that does not suffice.
+/// The CUDA driver's code for insufficient memory.
 const OUT_OF_MEMORY: u32 = 2;
 
 impl<'a> Launcher<'a> {
-    /// Runs the kernel and writes its results back; gives what it printed.
+    /// Runs the kernel and writes its results back. Returns the lines that it printed.
     pub(super) fn run_on_gpu(
         &self,
         gpu: &Gpu,
@@ -34,7 +33,7 @@ impl<'a> Launcher<'a> {
         let source = cuda_text(db, checked)?;
         let grid = grid_of(source, bound)?;
         if grid.contains(&0) {
-            // Nothing runs, as on the simulator; the driver would refuse an empty grid.
+            // An empty grid runs nothing, as on the simulator. The driver would refuse it.
             return Ok(Vec::new());
         }
         let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
@@ -86,9 +85,9 @@ impl<'a> Launcher<'a> {
         Ok(printed)
     }
 
-    /// The machine code of a kernel, from the cache or from the compiler.
+    /// Returns the machine code of a kernel, from the cache or from the compiler.
     pub(super) fn compile(&self, cuda: &Cuda, source: &CudaSource) -> Result<Compiled, LaunchError> {
-        let job = CompileJob::new(source.text.clone(), format!("{}.cu", source.symbol), self.arch.name());
+        let job = CompileJob::of_kernel(source.text.clone(), &source.symbol, self.arch.name());
         let cancelled = || self.stopped();
         let outcome = cuda.compiler.compile(&mut cuda.worker(), &job, &self.limits(&cancelled));
         let outcome = outcome.map_err(|e| self.compile_error(e))?;
@@ -97,7 +96,8 @@ impl<'a> Launcher<'a> {
     }
 
     pub(super) fn limits<'l>(&self, cancelled: &'l dyn Fn() -> bool) -> Limits<'l> {
-        let left = self.deadline.map_or(DEFAULT_LIMIT, |at| at.saturating_duration_since(Instant::now()));
+        let left =
+            self.until.deadline.map_or(DEFAULT_LIMIT, |at| at.saturating_duration_since(Instant::now()));
         Limits { deadline: left, cancelled }
     }
 
@@ -143,34 +143,17 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// The CUDA text of an instance, or what keeps it from having one.
+/// Returns the CUDA text of an instance, or the errors that prevent it.
 pub(super) fn cuda_text<'db>(db: &'db dyn Db, checked: Checked<'db>) -> Result<&'db CudaSource, LaunchError> {
     let instance = checked.get();
     cuda_source(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))
-}
-
-/// An absence as an error, under the code that stands for it.
-pub fn absence_error(absence: &Absence) -> HostError {
-    let code: &'static Code = match absence.component {
-        Component::Nvrtc | Component::Disassembler => &codes::MISSING_NVRTC,
-        Component::Driver | Component::Device => &codes::NO_GPU,
-        Component::Cublas => &codes::MISSING_CUBLAS,
-    };
-    let mut error = HostError::new(code, absence.to_string());
-    if !absence.looked_in.is_empty() {
-        error = error.note(format!("looked in {}", absence.looked_in.join("; ")));
-    }
-    match &absence.help {
-        Some(help) => error.help(help.clone()),
-        None => error,
-    }
 }
 
 pub(super) fn internal(message: String) -> LaunchError {
     LaunchError::call(HostError::new(&codes::INTERNAL_ERROR, message))
 }
 
-/// The blocks of a launch along x, y and z.
+/// Returns the number of blocks of a launch along x, y and z.
 pub(super) fn grid_of(source: &CudaSource, bound: &Bound) -> Result<[u32; 3], LaunchError> {
     let lookup = |s: &Symbol| bound.symbols.get(s).copied();
     let mut grid = [1u32; 3];
@@ -182,15 +165,15 @@ pub(super) fn grid_of(source: &CudaSource, bound: &Bound) -> Result<[u32; 3], La
     Ok(grid)
 }
 
-/// An argument that lies in memory.
+/// A kernel argument that is an address in device memory.
 pub(super) enum Memory<'t> {
     /// A tensor, by position.
     Tensor(usize, &'t BoundTensor),
-    /// A buffer for prints and assertions, of at least so many bytes.
+    /// A buffer for prints and assertions, of at least that many bytes.
     Log(u64),
 }
 
-/// The kernel's arguments in the order in which it takes them; `memory` gives those that are addresses.
+/// Returns the kernel's arguments in the order in which it takes them. `memory` supplies the addresses.
 pub(super) fn arguments<'b>(
     params: &[LaunchParam],
     bound: &Bound,

@@ -1,4 +1,4 @@
-//! The instance of a launch, and what only the instance can check: computed shapes and `where` clauses.
+//! Chooses the instance of a launch, and checks what only the instance knows: computed shapes and `where` clauses.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,41 @@ use hx_target::Arch;
 use super::bind::{Header, Prepared};
 use super::{Bound, BoundParam, BoundTensor, stopped_at};
 
-/// An instance in which the static checks found no error. No other is run or compiled, on any machine.
+/// An instance in which the static checks found no error. Launches run and compile only such instances, on every machine.
 #[derive(Clone, Copy)]
 pub(super) struct Checked<'db>(Instance<'db>);
 
 impl<'db> Checked<'db> {
-    /// Runs the checks that `hx check` runs, once for each instance of the database.
+    /// Checks an instance as `hx check` does. The database caches the result for each instance.
     pub(super) fn new(db: &'db dyn Db, instance: Instance<'db>) -> Result<Checked<'db>, LaunchError> {
         let errors = instance_errors(db, instance);
         if errors.is_empty() { Ok(Checked(instance)) } else { Err(LaunchError::Found(errors.clone())) }
     }
 
-    /// The instance.
+    /// Returns the checked instance.
     pub(super) fn get(self) -> Instance<'db> {
         self.0
     }
 }
 
-/// The instance that a launch needs, with the launch's symbols bound.
+/// Formats an instance as `path::kernel<BM = 64, T = f16> k % 8`: all compile-time arguments, and the divisors of dimensions and
+/// strides that are below the maximum.
+pub(super) fn shown<'db>(db: &'db dyn Db, checked: Checked<'db>) -> String {
+    let instance = checked.get();
+    let kernel = instance.kernel(db);
+    let args = tile_program(db, instance).as_ref().map(|lowered| &lowered.args);
+    let args: Vec<_> = args.into_iter().flatten().map(|(name, value)| format!("{name} = {value}")).collect();
+    let mut out = format!("{}::{}<{}>", kernel.file(db).path(db), kernel.name(db), args.join(", "));
+    for (name, divisor) in instance.facts(db).dims.iter().filter(|(_, d)| **d < LaunchFacts::MAX) {
+        out += &format!(" {name} % {divisor}");
+    }
+    match instance.candidate(db) {
+        0 => out,
+        number => format!("{out} candidate {number}"),
+    }
+}
+
+/// Returns the instance that a launch needs, and the values of the launch's symbols.
 pub(super) fn choose<'db>(
     db: &'db dyn Db,
     kernel: Kernel<'db>,
@@ -66,18 +83,19 @@ pub(super) fn choose<'db>(
     Ok((Checked::new(db, instance)?, Bound { symbols, params: prepared.params }))
 }
 
-/// What the launch is specialized on. Tensors go into fresh memory, so pointers are aligned as far as facts go.
+/// Returns the facts that the launch is specialized on. Tensors are copied to fresh memory, so every pointer has the maximal
+/// alignment.
 fn facts(prepared: &Prepared) -> LaunchFacts {
     let dims: BTreeMap<_, _> =
         prepared.dims.iter().map(|(name, value)| (name.clone(), LaunchFacts::divisor_of(*value))).collect();
     if dims.values().all(|d| *d == LaunchFacts::MAX) {
-        // The same instance as the one that `hx check` solves.
+        // Use the facts of the default instance, so that the launch shares the solution that `hx check` has found.
         return LaunchFacts::all_16();
     }
     LaunchFacts { dims, ..LaunchFacts::all_16() }
 }
 
-/// Compares the argument with shapes that are computed, as `f16[BM * 2]`.
+/// Compares the argument's extents with computed ones, as in `f16[BM * 2]`.
 fn extents(
     header: &Header<'_>,
     index: usize,
@@ -102,7 +120,7 @@ fn extents(
     Ok(())
 }
 
-/// The `where` clauses with the values of this launch.
+/// Checks the `where` clauses with the values of this launch.
 fn requirements(
     header: &Header<'_>,
     lowered: &Lowered,
@@ -139,10 +157,10 @@ fn requirements(
     Ok(())
 }
 
-/// The most blocks along each axis of a grid.
+/// The maximal number of blocks along each axis of a grid.
 const GRID_LIMITS: [i64; 3] = [(1 << 31) - 1, 65535, 65535];
 
-/// The numbers of blocks along the axes of the grid, which may be 0.
+/// Checks the number of blocks along each axis of the grid. Zero blocks are allowed.
 fn blocks(header: &Header<'_>, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64>) -> Result<(), HostError> {
     let lookup = &|s: &Symbol| symbols.get(s).copied();
     for (axis, (declared, limit)) in lowered.program.grid.iter().zip(GRID_LIMITS).enumerate() {
@@ -177,7 +195,7 @@ fn blocks(header: &Header<'_>, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64
     Ok(())
 }
 
-/// The values of a comparison's sides.
+/// Returns the values of both sides of a comparison.
 fn sides(cond: &Cond, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Option<(i64, i64)> {
     match cond {
         Cond::Cmp(_, a, b) => Some((a.eval(lookup).ok()?, b.eval(lookup).ok()?)),
@@ -185,7 +203,7 @@ fn sides(cond: &Cond, lookup: &dyn Fn(&Symbol) -> Option<i64>) -> Option<(i64, i
     }
 }
 
-/// ` with k = 20, BK = 16`: the names in a text that have values, each once; nothing if none has.
+/// Formats ` with k = 20, BK = 16`: each name in the text that has a value, once. Returns an empty text if no name has one.
 fn with_values(text: &str, lowered: &Lowered, symbols: &BTreeMap<Symbol, i64>) -> String {
     let mut seen = Vec::new();
     let mut out = Vec::new();

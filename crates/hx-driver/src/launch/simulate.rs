@@ -1,4 +1,4 @@
-//! A launch on the simulator, and its faults as diagnostics.
+//! Launches a kernel on the simulator, and converts its faults to diagnostics.
 
 use hx_base::{Code, Diagnostic, SourceFile, TextRange, codes};
 use hx_compile::{Instance, thread_program, tile_program};
@@ -13,10 +13,11 @@ use hx_tile::Origin;
 use super::instance::Checked;
 use super::{Bound, BoundParam, Launcher, stopped_at};
 
-/// Tensors go into memory of their own, which a GPU's driver aligns at least so; sectors are counted as they are there.
+/// Alignment in bytes of each tensor's memory. A GPU's driver aligns allocations at least as much, so the sectors that the
+/// simulator counts are those of a GPU.
 const ALLOCATION_ALIGN: u32 = 256;
 
-/// What a launch left besides its results.
+/// The output of a launch besides its results.
 pub(super) struct Simulated {
     pub report: Report,
     /// The report as text.
@@ -30,11 +31,8 @@ impl<'a> Launcher<'a> {
         let (db, instance) = (self.db, checked.get());
         let program = thread_program(db, instance).as_ref().map_err(|stop| stopped_at(db, instance, stop))?;
         let mut arguments = bound.params.iter().map(argument).collect::<Result<Vec<_>, _>>()?;
-        let (stop, deadline) = (self.stop, self.deadline);
-        let cancel = move || {
-            stop.load(std::sync::atomic::Ordering::Relaxed)
-                || deadline.is_some_and(|at| std::time::Instant::now() >= at)
-        };
+        let until = self.until;
+        let cancel = move || until.is_reached();
         let config = Config { cancel: &cancel, ..Config::default() };
         let mut log = LogContents::default();
         let ran = hx_sim::run_with_log(program, &bound.symbols, &mut arguments, &config, &mut log);
@@ -74,7 +72,7 @@ impl<'a> Launcher<'a> {
             | Fault::SourceInFlight { .. }
             | Fault::CopyInFlight { .. } => &codes::RACE,
             Fault::NoProgress { .. } => &codes::DEADLOCK,
-            _ => &codes::INTERNAL_ERROR,
+            Fault::Malformed(_) | Fault::Eval(EvalError::Unbound(_)) => &codes::INTERNAL_ERROR,
         };
         let place = error.place.as_deref();
         let at = place.and_then(|p| self.origin(instance, p.origin?));
@@ -99,7 +97,7 @@ impl<'a> Launcher<'a> {
         LaunchError::Found(vec![found])
     }
 
-    /// The place of an operation.
+    /// Returns the place of an operation in the text.
     pub(super) fn origin(&self, instance: Instance<'a>, origin: Origin) -> Option<(SourceFile, TextRange)> {
         let lowered = tile_program(self.db, instance).as_ref().ok()?;
         lowered.origins.get(origin.0 as usize)?.place.range(self.db)
@@ -112,7 +110,7 @@ impl<'a> Launcher<'a> {
     }
 }
 
-/// The access that a race is with: its place, and what it does there.
+/// Returns the access that a race conflicts with: its place and a description.
 fn earlier_access(fault: &Fault) -> Option<(Option<Origin>, String)> {
     match fault {
         Fault::SharedRace { earlier, .. } | Fault::GlobalRace { earlier, .. } => {

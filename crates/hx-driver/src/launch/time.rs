@@ -1,7 +1,7 @@
-//! Timing on a GPU: every tensor is uploaded once and stays there, works run in turn, and the samples come back.
+//! Times works on a GPU: uploads every tensor once, runs the works in turns, and returns the samples.
 //!
-//! Views of one buffer with the same extent of elements share device memory (`b` and `b.T` do); views that merely overlap
-//! get memory of their own, which is of no consequence for the time.
+//! Views of one buffer that span the same elements share device memory (`b` and `b.T` do). Views that overlap otherwise get
+//! separate memory; this does not affect the time.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -14,18 +14,19 @@ use hx_host::device::{LaunchError, LaunchRequest};
 use hx_host::{HostError, HostResult, Tensor};
 use hx_worker::{Arg, Buffer, Compiled, Element, Gemm, Launch, Matrix, TimePlan, Work};
 
-use super::cuda::{Memory as Place, absence_error, arguments, cuda_text, grid_of, internal};
+use super::cuda::{Memory as Place, arguments, cuda_text, grid_of, internal};
 use super::{Bound, BoundTensor, Launcher, bind, find_kernel, instance};
+use crate::absence::absence_error;
 use crate::machine::Gpu;
 
-/// Bytes of the numbers that a copied buffer repeats.
+/// Size in bytes of the pattern that fills the buffers of timed copies.
 const PATTERN_BYTES: usize = 1 << 20;
 
-/// How kernels are timed.
+/// Options of the timing of kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
     pub plan: TimePlan,
-    /// Copies of every tensor that repeated runs take in turn; 1 uses the same memory always.
+    /// Number of copies of every tensor; repeated runs cycle through them. 1 uses the same memory in every run.
     pub rotate: usize,
 }
 
@@ -35,16 +36,16 @@ impl Default for Timing {
     }
 }
 
-/// Which bytes of which host buffer.
+/// Identifies the bytes of a host buffer that device memory holds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Content {
     /// All elements from the first to past the last.
     Span { buffer: u64, start: usize, end: usize },
-    /// The elements of a view one after the other.
+    /// The elements of a view, packed.
     Packed { buffer: u64, offset: usize, shape: Vec<usize>, strides: Vec<usize> },
-    /// One side of a copy, by the position of its work and step.
+    /// The source or destination of a timed copy, by the positions of its work and step.
     Scratch { work: usize, step: usize, written: bool },
-    /// What kernels print, which nobody reads.
+    /// The log of kernel prints. Nobody reads it in timed runs.
     Log { bytes: u64 },
 }
 
@@ -68,7 +69,7 @@ impl Content {
     }
 }
 
-/// A launch that lacks only its memory.
+/// A launch that is complete except for its device memory.
 struct Planned<'db> {
     source: &'db CudaSource,
     compiled: Compiled,
@@ -76,7 +77,7 @@ struct Planned<'db> {
     bound: Bound,
 }
 
-/// Device memory by content and variant, given back by [`Launcher::release`].
+/// Device memory by content and variant, freed by [`Launcher::release`].
 #[derive(Default)]
 struct Memory {
     buffers: BTreeMap<(Content, usize), Buffer>,
@@ -139,7 +140,7 @@ impl<'a> Launcher<'a> {
         let timings = gpu.cuda.worker().time(gpu.info.ordinal, &wire, self.timing.plan, &limits);
         let timings = timings.map_err(|e| self.worker_error(&e))?;
         let times = timings.iter().map(|timing| {
-            // Nanoseconds are finer than the events tell, and shorter to write.
+            // Round to nanoseconds: this is finer than the resolution of the events, and short to write.
             let us = |ms: f64| (ms * 1e6).round() / 1e3;
             let quantile = |q| timing.quantile(q).map(us);
             let samples = timing.gpu_ms.iter().map(|ms| us(f64::from(*ms))).collect();
@@ -150,7 +151,7 @@ impl<'a> Launcher<'a> {
         times.ok_or_else(|| internal("the worker timed nothing".to_owned()))
     }
 
-    /// The product once; its result goes to the host.
+    /// Runs the product once and writes its result back to the host.
     pub(super) fn multiply(&self, gpu: &Gpu, request: &GemmRequest) -> Result<(), LaunchError> {
         let mut memory = Memory::default();
         let run = |memory: &mut Memory| {
@@ -182,7 +183,7 @@ impl<'a> Launcher<'a> {
         Ok(Planned { source, compiled, grid, bound })
     }
 
-    /// A launch over memory that stays.
+    /// Returns a launch over device memory that stays allocated between runs.
     fn resident<'p>(
         &self,
         gpu: &Gpu,
@@ -196,7 +197,7 @@ impl<'a> Launcher<'a> {
                 Place::Tensor(_, tensor) => {
                     self.upload(gpu, Content::of(tensor), variant, memory, || tensor.bytes())
                 }
-                // Only the counts: the run before the timed ones has shown the rest.
+                // The log only needs room for its counts: the run before the timed ones has reported the prints.
                 Place::Log(bytes) => {
                     let zeros = || Ok(vec![0; bytes as usize]);
                     self.upload(gpu, Content::Log { bytes }, variant, memory, zeros)
@@ -253,7 +254,7 @@ impl<'a> Launcher<'a> {
         })
     }
 
-    /// The memory of that content, uploaded at its first use.
+    /// Returns the memory of that content. The first use allocates and uploads it.
     fn upload(
         &self,
         gpu: &Gpu,
@@ -276,7 +277,8 @@ impl<'a> Launcher<'a> {
         Ok(buffer)
     }
 
-    /// Memory of so many bytes that hold no two equal stretches nearby: copies of zeros might be faster than others.
+    /// Allocates `bytes` bytes and fills them with a pattern that looks random. Copies of zeros might be faster than other
+    /// copies.
     fn scratch(
         &self,
         gpu: &Gpu,
@@ -294,7 +296,7 @@ impl<'a> Launcher<'a> {
         Ok(buffer)
     }
 
-    /// Gives memory back. A worker that died has done so already.
+    /// Frees device memory. If the worker died, its memory is already free.
     fn release(&self, gpu: &Gpu, memory: Memory) -> Result<(), LaunchError> {
         let cancelled = || self.stopped();
         let limits = self.limits(&cancelled);
@@ -315,7 +317,7 @@ fn element(dtype: DType) -> HostResult<Element> {
     }
 }
 
-/// The strides of a matrix, whose rows or columns have to be contiguous.
+/// Returns the strides of a matrix, or an error unless its rows or columns are contiguous.
 fn strides(tensor: &Tensor) -> HostResult<[u64; 2]> {
     match (tensor.shape(), tensor.strides()) {
         (&[rows, columns], &[down, across]) if down == 1 || across == 1 || rows == 1 || columns == 1 => {
@@ -330,7 +332,7 @@ fn strides(tensor: &Tensor) -> HostResult<[u64; 2]> {
     }
 }
 
-/// Bytes that look random and are the same everywhere (xorshift).
+/// Returns bytes that look random and are the same on every machine (xorshift).
 fn pattern() -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let mut bytes = Vec::with_capacity(PATTERN_BYTES);

@@ -1,4 +1,4 @@
-//! Benches: their cases, and their results as files. The clock is made up, as no test needs a GPU.
+//! Benches: their cases, and their results as files. A made-up clock replaces the GPU, so the tests need none.
 
 use std::sync::atomic::AtomicBool;
 
@@ -13,10 +13,10 @@ use crate::{BenchFile, BenchOptions, Filter, Roofs, changes, list_benches, run_b
 
 const KERNEL: &str = "kernel k<B = 1>(x: f32[n]) grid [1] threads 32 { }\n";
 
-/// Every step takes this many microseconds, give or take one; its candidates take one more each.
+/// A device on which every step takes this many microseconds ± 1. Each further candidate takes one more.
 struct Clock(f64);
 
-/// How many candidates a kernel has here: as many as its name has letters.
+/// Returns the number of candidates that a kernel has here: the number of letters of its name.
 fn count(request: &LaunchRequest) -> u32 {
     request.kernel.name.len() as u32
 }
@@ -48,10 +48,10 @@ impl Device for Clock {
     }
 }
 
-/// The groups of the first bench of a text.
+/// Times the first bench of a text and returns its groups.
 fn timed(text: &str, micros: f64) -> Vec<Group> {
     let (db, file) = open(text);
-    let listing = list_benches(&db, &[file], &Filter::default());
+    let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
     let item = listing.cases[0].test.find(&db).expect("a bench");
     let item = hx_hir::Sound::of(&db, item).expect("no errors");
     let (mut lines, mut device) = (Vec::<String>::new(), Clock(micros));
@@ -219,7 +219,7 @@ fn what_changed_between_two_files() {
     );
 }
 
-/// Adds one to every element of the first argument; its third candidate does not launch.
+/// A device that adds one to every element of the first argument. Its third candidate does not launch.
 struct Adder(Clock);
 
 impl Device for Adder {
@@ -250,8 +250,8 @@ impl Device for Adder {
     }
 }
 
-/// Launches are made again for each candidate, from what they began with; statements run once. A kernel that has fewer candidates than
-/// another of the block stays as it is.
+/// For each candidate the launches repeat with the initial tensors, while the other statements run once. A kernel with fewer
+/// candidates than another kernel of the block keeps the compiler's choice.
 #[test]
 fn candidates_are_measures_of_their_own() {
     let text = "kernel ab(x: mut f32[n]) grid [1] threads 32 { }
@@ -266,7 +266,7 @@ bench \"b\" {
 }
 ";
     let (db, file) = open(text);
-    let listing = list_benches(&db, &[file], &Filter::default());
+    let listing = list_benches(&db, &[file], &Filter::default(), crate::Each::unlimited());
     let item = listing.cases[0].test.find(&db).expect("a bench");
     let item = hx_hir::Sound::of(&db, item).expect("no errors");
     let (mut lines, mut device) = (Vec::<String>::new(), Adder(Clock(10.0)));
@@ -307,7 +307,7 @@ fn benches_have_cases_and_need_a_gpu() {
     );
     let (db, file) = open(&text);
     let filter = Filter { names: vec!["[2]".to_owned()], ..Filter::default() };
-    let listing = list_benches(&db, &[file], &filter);
+    let listing = list_benches(&db, &[file], &filter, crate::Each::unlimited());
     let names: Vec<&str> = listing.cases.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["t.hx::b[2]"]);
     let mut out = String::new();

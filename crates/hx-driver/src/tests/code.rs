@@ -1,7 +1,5 @@
 //! Assertions on the code of a kernel, and the table of a launch.
 
-use std::sync::atomic::AtomicBool;
-
 use expect_test::expect;
 use hx_host::device::LaunchReport;
 use hx_host::eval::{Options, Surroundings};
@@ -92,7 +90,7 @@ test "conflicts" {{
     );
 }
 
-/// Collects tables.
+/// Collects the tables of launches.
 #[derive(Default)]
 struct Tables(String);
 
@@ -110,8 +108,9 @@ fn the_simulator_tells_what_it_counted() {
         "{KERNELS}\nmain {{ let x = arange(f32, [64, 64]); let y = empty(f32, [64, 64]); flip(x, y); flip<L = (64, 64) : (64, 1)>(x, y); }}\n"
     );
     let (db, file) = open(&text);
-    let (mut tables, stop) = (Tables::default(), AtomicBool::new(false));
-    let outcome = run_main(&db, file, &SIMULATOR, Options::default(), &mut tables, &stop, None);
+    let mut tables = Tables::default();
+    let outcome =
+        run_main(&db, file, &SIMULATOR, Options::default(), &mut tables, crate::Each::unlimited().begins());
     assert!(matches!(outcome, RunOutcome::Finished), "{outcome:?}");
     expect![[r#"
         flip

@@ -78,7 +78,7 @@ fn element_types_and_dimensions_are_inferred() {
     with_kernels(
         r#"
 test "strided" for t in [f16, i32, u8] {
-    let x = arange(t, [64, 64]);
+    let x = cast(arange(i32, [64, 64]), t);
     let y = zeros(t, [64, 100]);
     strided(x[.., ..32], y[.., 8..40]);
     assert_eq(x[.., ..32], y[.., 8..40]);
@@ -95,10 +95,10 @@ test "whole dimension" { let x = randn(f32, [20, 64]); let y = empty(f32, [16, 6
     );
 }
 
-/// A body for one failing launch, with `x` and `y` of 16×16.
+/// Checks a test body in which one launch fails; `x` and `y` are 16×16.
 fn refused(body: &str, want: Expect) {
     let head = "let x = ones(f32, [16, 16]); let y = empty(f32, [16, 16]);";
-    // Using both keeps warnings out of the picture.
+    // The assertion uses both tensors, so that no warning about unused names appears.
     with_kernels(&format!("test \"t\" {{ {head} {body} assert(x.rank + y.rank == 4); }}"), want);
 }
 
@@ -453,7 +453,7 @@ test "packed wrongly" { let x = zeros(u4, [18, 32]); pack(x, (4, 32) : (32, 1));
     );
 }
 
-/// A row of packed elements that ends in the middle of a byte: what the kernel needs of a launch is offered as a requirement.
+/// A row of packed elements may end in the middle of a byte. The diagnostic suggests the requirement that excludes this.
 #[test]
 fn a_launch_that_parts_a_byte_is_told_what_to_require() {
     check(

@@ -1,9 +1,10 @@
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use expect_test::{Expect, expect};
 
 use super::{SIMULATOR, check, open};
-use crate::{DeviceChoice, Filter, list_tests, parse_override};
+use crate::{DeviceChoice, Each, Filter, TestOptions, list_tests, parse_override};
 
 const TESTS: &str = r#"
 test "plain" { }
@@ -14,7 +15,7 @@ test "plain" { }
 
 fn names(filter: &Filter, want: Expect) {
     let (db, file) = open(TESTS);
-    let listing = list_tests(&db, &[file], filter);
+    let listing = list_tests(&db, &[file], filter, Each::unlimited());
     let text: String = listing.cases.iter().map(|c| format!("{}\n", c.name)).collect();
     want.assert_eq(&text);
 }
@@ -89,7 +90,7 @@ fn errors_break_the_tests_they_are_in() {
 fn a_loop_without_end_meets_the_limit() {
     use std::sync::atomic::AtomicBool;
     let (db, file) = open("test \"loop\" { while true { } }");
-    let listing = list_tests(&db, &[file], &Filter::default());
+    let listing = list_tests(&db, &[file], &Filter::default(), Each::unlimited());
     let options = crate::TestOptions { seed: 0, timeout: Some(Duration::from_millis(50)), jobs: 1 };
     let start = Instant::now();
     crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
@@ -113,4 +114,38 @@ fn devices_and_overrides_are_read() {
     assert_eq!(set("x=0.5"), "x = 0.5");
     assert_eq!(set("BM"), "found `BM`, expected `NAME=VALUE`");
     assert_eq!(set("a b=1"), "`a b` is no name of a compile-time parameter");
+}
+
+/// A tensor that takes minutes to fill.
+const SLOW: &str = "randn(f64, [10000, 10000])";
+
+#[test]
+fn the_time_limit_covers_the_cases_of_a_test_and_what_it_computes() {
+    let text = format!(
+        "test \"cases\" for x in [{SLOW}] {{ print(1); }}\ntest \"body\" {{ let x = {SLOW}; }}\ntest \"good\" {{ }}\n"
+    );
+    let (db, file) = super::open(&text);
+    let limit = Some(Duration::from_millis(300));
+    let listing = list_tests(&db, &[file], &Filter::default(), Each { limit, ..Each::unlimited() });
+    let mut out = super::show(&db, &listing.diagnostics);
+    listing.broken.iter().for_each(|name| out += &format!("{name}: broken\n"));
+    let options = TestOptions { seed: 0, timeout: limit, jobs: 1 };
+    crate::run_tests(&db, &listing.cases, &SIMULATOR, &options, &AtomicBool::new(false), |report| {
+        out += &format!("{}: ", report.case.name);
+        match report.verdict {
+            crate::Verdict::Failed(found) => out += &super::show(&db, &found),
+            other => out += &format!("{other:?}\n"),
+        }
+    });
+    expect![[r#"
+        HX0613 `randn(f64, [10000, 10000])`: stopped here, before the end
+          help: `--timeout SECONDS` changes the limit
+        HX0106 `x`: nothing uses `x`
+        HX0106 `x`: nothing uses `x`
+        t.hx::cases: broken
+        t.hx::body: HX0613 `randn(f64, [10000, 10000])`: stopped here, before the end
+          help: `--timeout SECONDS` changes the limit
+        t.hx::good: Passed
+    "#]]
+    .assert_eq(&out);
 }

@@ -1,4 +1,4 @@
-//! What kernels print and assert, from the text of a kernel to the lines and findings of a test.
+//! Prints and assertions of kernels: from the kernel's text to the lines and diagnostics of a test.
 
 use expect_test::{Expect, expect};
 
@@ -175,9 +175,9 @@ fn what_finds_no_room_is_told() {
     let main = r#"main { let x = ones(f32, 600); let y = zeros(f32, 600); large(x, y); assert_eq(x, y); }"#;
     let (db, file) = super::open(&format!("{KERNELS}{main}"));
     let mut lines: Vec<String> = Vec::new();
-    let stop = std::sync::atomic::AtomicBool::new(false);
     let options = hx_host::eval::Options::default();
-    let outcome = crate::run_main(&db, file, &super::SIMULATOR, options, &mut lines, &stop, None);
+    let outcome =
+        crate::run_main(&db, file, &super::SIMULATOR, options, &mut lines, crate::Each::unlimited().begins());
     assert!(matches!(outcome, crate::RunOutcome::Finished), "{outcome:?}");
     let blocks: Vec<&String> = lines.iter().filter(|l| l.contains("block_idx")).collect();
     let last = lines.last().cloned().unwrap_or_default();

@@ -1,58 +1,22 @@
-//! Lists between brackets, and the predicates of a `where`.
+//! Lays out lists between brackets, and the predicates of a `where`.
 
 use hx_syntax::{
-    Direction, NodeOrToken, SyntaxElement,
+    NodeOrToken, SyntaxElement,
     SyntaxKind::{self, *},
     SyntaxNode, SyntaxToken, T,
 };
 
 use super::{element, elements, node};
+use crate::commas::is_optional_comma;
 use crate::writer::{Sep, Writer, first_token};
 
-/// More literals than this share lines instead of taking one each.
+/// The number of elements above which literals share lines instead of taking one each.
 const MANY: usize = 8;
 
-/// Whether a comma is there only because its list takes several lines, or was left behind by its author: the last of a
-/// list, but for a tuple of one, and the last of the predicates of a `where`.
-pub(crate) fn is_optional_comma(token: &SyntaxToken) -> bool {
-    if token.kind() != T![,] {
-        return false;
-    }
-    let Some(list) = token.parent() else { return false };
-    let next = token.siblings_with_tokens(Direction::Next).skip(1).find(|it| !it.kind().is_trivia());
-    match list.kind() {
-        // After an open range the next clause would be read as its end.
-        WHERE_CLAUSE => next.is_none() && !is_after_open_range(token),
-        PARAM_LIST | ARG_LIST | ARRAY_EXPR | ARRAY_PAT | INDEX_LIST | SHAPE | GENERIC_PARAM_LIST
-        | GENERIC_ARG_LIST | USE_TREE_LIST => next.is_some_and(|it| it.as_token().is_some()),
-        TUPLE_EXPR | TUPLE_PAT | TUPLE_TYPE => {
-            next.is_some_and(|it| it.as_token().is_some()) && !is_tuple_of_one(&list)
-        }
-        _ => false,
-    }
-}
-
-fn is_after_open_range(comma: &SyntaxToken) -> bool {
-    let mut before = comma.siblings_with_tokens(Direction::Prev).skip(1);
-    let last =
-        before.find(|it| !it.kind().is_trivia()).and_then(|it| it.as_node().and_then(|it| it.last_token()));
-    last.is_some_and(|it| it.kind() == T![..])
-}
-
-/// `(8,)` needs its comma; `(warp: 8)` is a tuple without one.
-fn is_tuple_of_one(list: &SyntaxNode) -> bool {
-    let mut fields = list.children();
-    let (Some(only), None) = (fields.next(), fields.next()) else { return false };
-    match list.kind() {
-        TUPLE_EXPR => !elements(&only).iter().any(|it| it.kind() == T![:]),
-        kind => matches!(kind, TUPLE_PAT | TUPLE_TYPE),
-    }
-}
-
-/// An element, and the comma behind it unless that comma is optional.
+/// An element, and the comma after it unless that comma is optional.
 type Entry = (SyntaxElement, Option<SyntaxToken>);
 
-/// The elements of a list in order, and the brackets.
+/// The elements of a list in order, and its brackets.
 struct Parts {
     open: Option<SyntaxToken>,
     entries: Vec<Entry>,
@@ -79,7 +43,7 @@ fn parts(list: &SyntaxNode, (open, close): (SyntaxKind, SyntaxKind)) -> Parts {
     parts
 }
 
-/// `(a, b)` on one line, or an element a line with a comma behind each.
+/// Prints `(a, b)` on one line, or each element on a line with a comma after it.
 pub(super) fn list(w: &mut Writer, it: &SyntaxNode, brackets: (SyntaxKind, SyntaxKind)) {
     let Parts { open, entries, close } = parts(it, brackets);
     let has_comments = close.as_ref().is_some_and(|close| w.has_comments_before(close));
@@ -132,7 +96,7 @@ fn inside(w: &mut Writer, list: &SyntaxNode, entries: &[Entry]) {
     }
 }
 
-/// Whether the only element brings brackets of its own, which then take the lines: `f([` … `])`.
+/// Reports whether the only element has brackets of its own, which then take the line breaks: `f([` … `])`.
 fn is_hugged(w: &Writer, (child, comma): &Entry) -> bool {
     let Some(child) = child.as_node() else { return false };
     let inner = match child.kind() {
@@ -144,7 +108,7 @@ fn is_hugged(w: &Writer, (child, comma): &Entry) -> bool {
     brings_brackets && comma.is_none() && first_token(child).is_some_and(|it| !w.has_comments_before(&it))
 }
 
-/// `where a, b` on one line, or a predicate a line. No comma ends it.
+/// Prints `where a, b` on one line, or each predicate on a line. No comma ends it.
 pub(super) fn predicates(w: &mut Writer, it: &SyntaxNode) {
     w.open_group(it);
     let all = elements(it);

@@ -1,20 +1,20 @@
-//! Whatever parses is formatted, formatting again changes nothing, and no comment is lost.
+//! Every text that parses is formatted, formatting its result changes nothing, and no comment is lost.
 //!
-//! Programs are taken apart and spaced anew at random, with comments thrown in, because the formatter decides by what is
-//! between the tokens.
+//! The tests take programs apart and space them randomly, with comments added, because the formatter's decisions depend on the
+//! text between the tokens.
 
 use hx_fmt::{FormatError, format};
 use hx_syntax::{SyntaxKind, lex, parse};
 use proptest::prelude::*;
 
-use crate::programs::PROGRAMS;
+use hx_test_support::PROGRAMS;
 
-/// How many inputs each property sees: few by default, `PROPTEST_CASES` for a longer run.
+/// Returns the number of inputs of each property: few by default, `PROPTEST_CASES` for a longer run.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(150)
 }
 
-/// Formats what parses, and says whether it did.
+/// Formats a text that parses and checks the result. Reports whether the text parsed.
 fn check(text: &str) -> Result<bool, TestCaseError> {
     match format(text) {
         Ok(formatted) => {
@@ -50,7 +50,7 @@ fn comments(text: &str) -> Vec<String> {
     comments.map(|(_, text)| text.trim_end().to_owned()).collect()
 }
 
-/// What may be between two tokens.
+/// Generates the text between two tokens.
 fn gap() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         20 => Just(" "),
@@ -68,7 +68,7 @@ fn gap() -> impl Strategy<Value = &'static str> {
     ]
 }
 
-/// A program with other gaps: `every` token in so many gets a random one.
+/// Replaces the gaps of a program: one token in `every` gets one of `gaps` after it.
 fn spaced(program: &str, gaps: &[&str], every: usize) -> String {
     let mut out = String::new();
     let code = tokens(program);
@@ -128,7 +128,7 @@ proptest! {
     }
 }
 
-/// Short programs with every construct of the language.
+/// Short programs that together contain every construct of the language.
 const SNIPPETS: &[&str] = &[
     "use a::b::{c, d as e, f::{g, h}}; use x; const N: int = 4; const T: (f32[M], f32) = y;",
     "#[cold] #[a(1)] fn f<N = 4, T: type, W: layout = (8, N) : (8, 1)>(x: register T[M, N], s: shared mut f16[K]) -> f32[M] where N > 0, M > 0 { x }",

@@ -1,7 +1,9 @@
-//! Names that mean an item of another file which has an error: nothing here can be built with it.
+//! Names that mean an item of another file which has an error, so that nothing here can be built with it.
 //!
-//! The error is reported in its own file, which nobody may be looking at. So the first use in this file says that it is
-//! there, under the code of the error.
+//! The error is reported in its own file, which may not be open. The first use in this file therefore points to it, under the
+//! code of the error.
+
+use std::collections::HashSet;
 
 use hx_base::{Diagnostic, SourceFile, TextRange};
 
@@ -11,20 +13,18 @@ use crate::sound::is_sound;
 use crate::{Db, Expr, Item, ItemKey, Resolution, TypeRef, file_items, reached_errors};
 
 pub(super) fn report(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
-    let mut seen: Vec<ItemKey> = Vec::new();
+    let mut seen: HashSet<ItemKey> = HashSet::new();
     for &item in &file_items(db, file).items {
         for (key, range) in uses_of_other_files(db, item) {
-            if seen.contains(&key) {
-                continue;
-            }
             let used = key.find(db).filter(|used| !is_sound(db, *used));
-            out.extend(used.and_then(|used| diagnostic(db, file, range, used)));
-            seen.push(key);
+            if seen.insert(key) {
+                out.extend(used.and_then(|used| diagnostic(db, file, range, used)));
+            }
         }
     }
 }
 
-/// The items of other files that an item names, each with the places of the name.
+/// Returns the items of other files that an item names, with the places of the names.
 fn uses_of_other_files<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<(ItemKey, TextRange)> {
     let reporters = Reporter::signature(db, item).into_iter().chain([Reporter::body(db, item)]);
     let mut found: Vec<(ItemKey, TextRange)> = reporters.flat_map(|at| named(&at)).collect();
@@ -33,7 +33,7 @@ fn uses_of_other_files<'db>(db: &'db dyn Db, item: Item<'db>) -> Vec<(ItemKey, T
     found
 }
 
-/// The items that the names of a signature or body mean, with the places of the names.
+/// Returns the items that the names of a signature or body mean, with the places of the names.
 fn named(at: &Reporter<'_>) -> Vec<(ItemKey, TextRange)> {
     let (store, names) = at.contents();
     let mut found: Vec<(ItemKey, TextRange)> = Vec::new();
@@ -57,7 +57,9 @@ fn diagnostic<'db>(
     range: TextRange,
     used: Item<'db>,
 ) -> Option<Diagnostic> {
-    let (first, others) = reached_errors(db, used).split_first()?;
+    // Modules may use each other. An error of this file is already reported at its place, so it is left out here.
+    let mut foreign = reached_errors(db, used).iter().filter(|error| error.primary.file != file);
+    let first = foreign.next()?;
     let message = format!(
         "`{}` cannot be used, because of an error in `{}`",
         used.name(db),
@@ -65,7 +67,7 @@ fn diagnostic<'db>(
     );
     let found = Diagnostic::new(first.code, file, range, message);
     let found = found.also(first.primary.file, first.primary.range, first.message.clone());
-    Some(match others.len() {
+    Some(match foreign.count() {
         0 => found,
         1 => found.note("it has one more error"),
         n => found.note(format!("it has {n} more errors")),

@@ -1,4 +1,4 @@
-//! HX01xx of whole items and files: duplicates, imports, attributes, names that nothing uses.
+//! HX01xx of whole items and files: duplicates, imports, attributes, unused names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ fn item_attributes(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Locals, and parameters of functions, that nothing reads.
+/// Reports locals, and parameters of functions, that nothing reads.
 fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     let body = body_of(at.db, at.item);
     let names = body_names(at.db, at.item);
@@ -68,7 +68,7 @@ fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
             Applicability::Maybe,
         )
     };
-    // What a cell binds is there for the cells to come.
+    // Later cells may use the names that a cell binds.
     let lasting = match at.item {
         Item::Cell(_) => top_level_pats(&body.store, body.root),
         _ => Vec::new(),
@@ -100,7 +100,8 @@ fn unused_locals(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Tensor parameters that are marked `mut` and only read. Nothing while anything else is wrong: what is missing may write.
+/// Reports tensor parameters that are marked `mut` but only read. If the item has any error, it reports nothing, because the
+/// faulty part may be the write.
 fn unused_mut(at: &Reporter<'_>, out: &mut Vec<Diagnostic>) {
     let params = match at.item {
         Item::Kernel(it) => &kernel_signature(at.db, it).params,
@@ -136,7 +137,7 @@ pub(super) fn report_file(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnosti
     super::imports::report(db, file, out);
 }
 
-/// The name of an item in its file.
+/// Returns the range of an item's name in its file.
 fn name_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
     let offset = item.offset(db);
     if let Some(range) = signature_source_map(db, item).and_then(|m| m.name) {
@@ -154,8 +155,9 @@ fn name_range<'db>(db: &'db dyn Db, item: Item<'db>) -> TextRange {
 
 fn duplicate_items(db: &dyn Db, file: SourceFile, out: &mut Vec<Diagnostic>) {
     let mut seen: Vec<(Name, TextRange)> = Vec::new();
+    let uses: Vec<_> = file_items(db, file).uses().collect();
     for import in imports(db, file) {
-        let Some(item) = file_items(db, file).uses().nth(import.item) else { continue };
+        let Some(item) = uses.get(import.item) else { continue };
         seen.push((import.name.clone(), import.range + item.offset(db)));
     }
     let named: Vec<(Name, TextRange)> =

@@ -1,9 +1,9 @@
-//! What an edit does not run again.
+//! Tests of the queries that an edit does not run again.
 
 use expect_test::{Expect, expect};
 
 use crate::test_db::TestDb;
-use crate::{file_diagnostics, file_items, infer_body};
+use crate::{Sound, file_diagnostics, file_items, infer_body};
 
 const BEFORE: &str = "
 const TILE = 64;
@@ -17,7 +17,7 @@ kernel second(a: f16[m]) grid [1] threads 32 {
 }
 ";
 
-/// Infers everything, makes the edit, infers everything again and shows what ran.
+/// Infers everything, makes the edit, infers everything again and checks which queries ran.
 fn check_edit(from: &str, to: &str, expect: Expect) {
     assert!(BEFORE.contains(from));
     let (mut db, file) = TestDb::with_file(BEFORE);
@@ -142,12 +142,77 @@ fn a_constant_runs_again_alone() {
     expect![[r#"
         body_names × 1
         body_of × 1
+        constant_type × 1
         file_diagnostics × 1
         file_items × 1
         infer_body × 1
         item_diagnostics × 1
         lowered_const × 1
         parse × 1
+        types_of_strips × 1
+        whole_file × 1
+    "#]]
+    .assert_eq(&db.log().take_counts());
+}
+
+/// Counts the queries that find the types of a file and the soundness of its items, and the calls between queries.
+fn work(text: &str) -> [usize; 2] {
+    let (db, file) = TestDb::with_file(text);
+    file_diagnostics(&db, file);
+    for &item in &file_items(&db, file).items {
+        assert!(Sound::of(&db, item).is_some());
+    }
+    [db.log().take().len(), db.log().take_checks()]
+}
+
+#[test]
+fn twice_the_constants_are_twice_the_work() {
+    let lines = |n: usize, line: &dyn Fn(usize) -> String| (0..n).map(line).collect::<String>();
+    let texts: [(&str, &dyn Fn(usize) -> String); 5] = [
+        ("a chain", &|n| {
+            format!("const A0 = 1;\n{}", lines(n, &|i| format!("const A{} = A{i} + 1;\n", i + 1)))
+        }),
+        ("a reversed chain", &|n| {
+            format!("{}const A{n} = 1;\n", lines(n, &|i| format!("const A{i} = A{} + 1;\n", i + 1)))
+        }),
+        ("two constants each", &|n| {
+            let line = |i: usize| format!("const A{i} = A{} + 0 * A{};\n", i + 2, i + 1);
+            format!("{}const A{n} = 1;\nconst A{} = 1;\n", lines(n, &line), n + 1)
+        }),
+        ("all on one", &|n| format!("{}const B = 1;\n", lines(n, &|i| format!("const A{i} = B + 1;\n")))),
+        ("through functions", &|n| {
+            let line = |i: usize| format!("const A{i} = f{i}();\nfn f{i}() -> i64 {{ A{} + 1 }}\n", i + 1);
+            format!("{}const A{n} = 1;\n", lines(n, &line))
+        }),
+    ];
+    for (name, text) in texts {
+        let (half, whole) = (work(&text(400)), work(&text(800)));
+        for (half, whole) in half.into_iter().zip(whole) {
+            assert!(whole * 10 <= half * 22, "{name}: {half} for 400 constants, {whole} for 800");
+        }
+    }
+}
+
+#[test]
+fn a_call_more_leaves_functions_that_are_on_no_circle() {
+    let text = "fn f(n: i32) -> i32 {\n    n\n}\nfn g(n: i32) -> i32 {\n    f(n)\n}\nfn h(n: i32) -> i32 {\n    g(n)\n}\n";
+    let (mut db, file) = TestDb::with_file(text);
+    file_diagnostics(&db, file);
+    db.log().take();
+    file.update_text(&mut db, text.replace("g(n)\n", "g(n) + f(n)\n"));
+    file_diagnostics(&db, file);
+    expect![[r#"
+        body_names × 1
+        body_of × 1
+        constants_of × 1
+        file_diagnostics × 1
+        file_items × 1
+        fn_signature × 1
+        infer_body × 1
+        item_diagnostics × 3
+        lowered_fn × 1
+        parse × 1
+        syntax_diagnostics × 1
         whole_file × 1
     "#]]
     .assert_eq(&db.log().take_counts());

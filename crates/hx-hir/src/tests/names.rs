@@ -1,6 +1,7 @@
 use expect_test::expect;
 
 use super::{check, check_files, kernel};
+use crate::test_db::TestDb;
 
 #[test]
 fn an_unknown_name_gets_its_nearest_neighbour() {
@@ -223,7 +224,7 @@ kernel k(a: mut f32[m], b: mut f32[m], c: mut f32[m], unused: mut f32[m]) grid [
               fix: remove `mut` (`mut ` → ``)
         "#]],
     );
-    // Something else is wrong, so what is missing may be the write.
+    // The item has another error, so the faulty part may be the write.
     check(
         "kernel k(a: mut f32[m]) grid [1] threads 32 { copy(load(tile(a, [32])[.., 0]), b); }\n",
         expect![[r#"
@@ -388,6 +389,124 @@ fn a_constant_cannot_need_itself() {
 }
 
 #[test]
+fn a_function_cannot_call_itself() {
+    // No item calls these functions: a circle is reported at its own text.
+    check(
+        "fn f(n: i32) -> i32 {\n    f(n - 1)\n}\n",
+        expect![[r#"
+            error[HX0108]: `f` calls itself
+                  f(n - 1)
+                  ^
+              help: a `fn` is inlined where it is called, so it cannot call itself: a loop can repeat its work
+        "#]],
+    );
+    check(
+        "fn f(n: i32) -> i32 {\n    g(n)\n}\nfn g(n: i32) -> i32 {\n    h(n) + h(1)\n}\nfn h(n: i32) -> i32 {\n    f(n)\n}\n\
+         fn outside(n: i32) -> i32 {\n    f(n)\n}\n",
+        expect![[r#"
+            error[HX0108]: `f` calls itself by way of `g`, `h`
+                  g(n)
+                  ^ `f` calls `g` here
+                  h(n) + h(1)
+                  - `g` calls `h` here
+                  f(n)
+                  - `h` calls `f` here
+              help: a `fn` is inlined where it is called, so it cannot call itself: a loop can repeat its work
+            error[HX0108]: `g` calls itself by way of `h`, `f`
+                  h(n) + h(1)
+                  ^ `g` calls `h` here
+                  f(n)
+                  - `h` calls `f` here
+                  g(n)
+                  - `f` calls `g` here
+              help: a `fn` is inlined where it is called, so it cannot call itself: a loop can repeat its work
+            error[HX0108]: `g` calls itself by way of `h`, `f`
+                  h(n) + h(1)
+                         ^ `g` calls `h` here
+                  f(n)
+                  - `h` calls `f` here
+                  g(n)
+                  - `f` calls `g` here
+              help: a `fn` is inlined where it is called, so it cannot call itself: a loop can repeat its work
+            error[HX0108]: `h` calls itself by way of `f`, `g`
+                  f(n)
+                  ^ `h` calls `f` here
+                  g(n)
+                  - `f` calls `g` here
+                  h(n) + h(1)
+                  - `g` calls `h` here
+              help: a `fn` is inlined where it is called, so it cannot call itself: a loop can repeat its work
+        "#]],
+    );
+    check_files(
+        &[
+            ("b.hx", "use a::f;\nfn g(n: i32) -> i32 {\n    f(n)\n}\n"),
+            ("a.hx", "use b::g;\nfn f(n: i32) -> i32 {\n    g(n)\n}\n"),
+        ],
+        expect![[r#"
+            error[HX0108]: `f` calls itself by way of `g`
+                  g(n)
+                  ^ `f` calls `g` here
+              b.hx:     f(n)
+                        - `g` calls `f` here
+              help: a `fn` is inlined where it is called, so it cannot call itself: a loop can repeat its work
+            error[HX0108]: `g` cannot be used, because of an error in `b.hx`
+                  g(n)
+                  ^
+              b.hx:     f(n)
+                        - `g` calls itself by way of `f`
+        "#]],
+    );
+    // A circle through a signature, and a circle through a constant, which reports it.
+    check(
+        "fn f(x: f32[g(4)]) -> i32 {\n    1\n}\nfn g(n: i32) -> i32 {\n    f(n)\n}\n",
+        expect![[r#"
+            warning[HX0106]: nothing uses `x`
+              fn f(x: f32[g(4)]) -> i32 {
+                   ^
+              fix: rename it to `_x` (`x` → `_x`)
+            error[HX0108]: `f` calls itself by way of `g`
+              fn f(x: f32[g(4)]) -> i32 {
+                          ^ `f` calls `g` here
+                  f(n)
+                  - `g` calls `f` here
+              help: a `fn` is inlined where it is called, so it cannot call itself: a loop can repeat its work
+            error[HX0108]: `g` calls itself by way of `f`
+                  f(n)
+                  ^ `g` calls `f` here
+              fn f(x: f32[g(4)]) -> i32 {
+                          - `f` calls `g` here
+              help: a `fn` is inlined where it is called, so it cannot call itself: a loop can repeat its work
+            error[HX0203]: found an integer, wanted a tensor
+                  f(n)
+                    ^
+        "#]],
+    );
+    check(
+        "const A = f(1);\nfn f(n: i32) -> i32 {\n    n + A\n}\n",
+        expect![[r#"
+            error[HX0108]: `A` needs itself
+                  n + A
+                      ^
+        "#]],
+    );
+    // A function that is called twice is not on a circle.
+    check("fn f(n: i32) -> i32 {\n    g(n) + g(g(n))\n}\nfn g(n: i32) -> i32 {\n    n\n}\n", expect![[""]]);
+}
+
+/// A large circle is reported without a search of all its functions.
+#[test]
+fn a_large_circle_is_told_in_time() {
+    let count = 1000;
+    let text: String =
+        (0..count).map(|i| format!("fn f{i}(n: i32) -> i32 {{\n    f{}(n)\n}}\n", (i + 1) % count)).collect();
+    let (db, file) = TestDb::with_file(&text);
+    let found = crate::file_diagnostics(&db, file);
+    assert_eq!(found.len(), count);
+    assert!(found.iter().all(|found| found.code.id == "HX0108"), "{found:?}");
+}
+
+#[test]
 fn attributes_are_known() {
     check(
         &format!("#[inline]\n{}", kernel("#[unrol]\nfor i in 0..2 { sync(); }\n#[unroll]\nsync();")),
@@ -431,7 +550,7 @@ fn what_nothing_uses_is_said() {
     );
 }
 
-/// One rule: whatever a file defines, binds or imports hides the built-in of the same name. A method is always the built-in.
+/// A name that a file defines, binds or imports hides the built-in of the same name. A method always means the built-in.
 #[test]
 fn a_definition_hides_the_built_in_of_its_name() {
     check(

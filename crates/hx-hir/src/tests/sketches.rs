@@ -1,4 +1,4 @@
-//! The kernels that the language was designed on have no errors.
+//! Tests that the kernels for which the language was designed have no errors.
 
 use crate::file_diagnostics;
 use crate::test_db::{TestDb, draw};
@@ -19,20 +19,20 @@ fn the_first_page() {
 
 #[test]
 fn attention() {
-    check_clean(include_str!("data/attention.hx"));
+    check_clean(hx_test_support::program("attention"));
 }
 
 #[test]
 fn moe() {
-    check_clean(include_str!("data/moe.hx"));
+    check_clean(hx_test_support::program("moe"));
 }
 
 #[test]
 fn selective_scan() {
-    check_clean(include_str!("data/selective_scan.hx"));
+    check_clean(hx_test_support::program("selective_scan"));
 }
 
 #[test]
 fn w4a16() {
-    check_clean(include_str!("data/w4a16.hx"));
+    check_clean(hx_test_support::program("w4a16"));
 }

@@ -1,4 +1,4 @@
-//! Which items may be built or run, and what keeps the others from it.
+//! Tests of which items are sound, and which errors prevent it.
 
 use expect_test::{Expect, expect};
 use hx_base::SourceFile;
@@ -6,7 +6,7 @@ use hx_base::SourceFile;
 use crate::test_db::{TestDb, draw};
 use crate::{Item, Sound, file_items, item_named, reached_errors};
 
-/// Of each item of the last file whether it is sound, and what else it reaches.
+/// Checks for each item of the last file whether it is sound, and which errors it reaches.
 fn check(files: &[(&str, &str)], expect: Expect) {
     let mut db = TestDb::new();
     let added: Vec<SourceFile> = files.iter().map(|(path, text)| db.add(path, text)).collect();
@@ -81,7 +81,7 @@ kernel d(x: f32[m]) grid [1] threads 32 { let v = 1.0; }
     );
 }
 
-/// What is missing at the end of an item may be found at the beginning of the next.
+/// A syntax error at the end of an item may be found at the beginning of the next item, and belongs to the former.
 #[test]
 fn syntax_errors_belong_to_the_item_that_they_are_in() {
     check_one(
@@ -109,7 +109,7 @@ kernel l(x: mut f32[m]) grid [1] threads 32 { fill(x, f(1.0)); }
     );
 }
 
-/// Text between the items may be the rest of any of them: here a kernel that ends too early.
+/// Text between items may be the rest of any of them: here a kernel that ends too early. Its error breaks all items.
 #[test]
 fn text_that_is_in_no_item_breaks_every_item_of_its_file() {
     let text = "const A = 1;
@@ -171,7 +171,7 @@ main { let x = zeros(f32, 4); k(x); }
     .assert_eq(&draw(&db, crate::file_diagnostics(&db, file)));
 }
 
-/// A name that an import should have brought in may not silently mean a built-in function instead.
+/// If an import leads nowhere, the imported name must not silently mean a built-in function.
 #[test]
 fn an_import_that_leads_nowhere_breaks_what_names_it() {
     check_one(
@@ -214,9 +214,28 @@ fn g(x: i32) -> i32 { f(x) }
 kernel k(x: mut i32[m]) grid [1] threads 32 { fill(x, f(1)); }
 ",
         expect![[r#"
-            fn f: sound
-            fn g: sound
-            kernel k: sound
+            fn f: HX0108 in a.hx, HX0108 in a.hx
+            fn g: HX0108 in a.hx, HX0108 in a.hx
+            kernel k: HX0108 in a.hx, HX0108 in a.hx
+        "#]],
+    );
+}
+
+#[test]
+fn errors_go_round_in_circles() {
+    check_one(
+        "fn f(x: i32) -> i32 { g(x) }
+fn g(x: i32) -> i32 { h(x) + WRONG }
+fn h(x: i32) -> i32 { f(x) }
+fn outside(x: i32) -> i32 { f(x) }
+kernel k(x: mut i32[m]) grid [1] threads 32 { k(x); }
+",
+        expect![[r#"
+            fn f: HX0108 in a.hx, HX0108 in a.hx, HX0101 in a.hx, HX0108 in a.hx
+            fn g: HX0108 in a.hx, HX0108 in a.hx, HX0101 in a.hx, HX0108 in a.hx
+            fn h: HX0108 in a.hx, HX0108 in a.hx, HX0101 in a.hx, HX0108 in a.hx
+            fn outside: HX0108 in a.hx, HX0108 in a.hx, HX0101 in a.hx, HX0108 in a.hx
+            kernel k: HX0104 in a.hx
         "#]],
     );
 }
@@ -226,7 +245,7 @@ kernel k(x: mut f32[m]) grid [1] threads 32 { fill(x, f(1.0)); }
 kernel l(x: mut f32[m]) grid [1] threads 32 { fill(x, 0.0); }
 ";
 
-/// What runs again when `k` is asked for after an edit.
+/// Checks which queries run when `k` is requested again after an edit.
 fn check_edit(from: &str, to: &str, sound: bool, expect: Expect) {
     let (mut db, file) = TestDb::with_file(TEXT);
     let is_sound = |db: &TestDb| {
@@ -293,23 +312,23 @@ fn an_edit_elsewhere_leaves_the_answer() {
         "x + y",
         false,
         expect![[r#"
-        body_names × 1
-        body_of × 1
-        file_items × 1
-        fn_signature × 1
-        has_errors × 1
-        import_named × 1
-        infer_body × 1
-        is_sound × 1
-        item_diagnostics × 1
-        item_named × 1
-        item_names × 1
-        lowered_fn × 1
-        own_errors × 1
-        parse × 1
-        syntax_diagnostics × 1
-        uses × 1
-        whole_file × 1
-    "#]],
+            body_names × 1
+            body_of × 1
+            constants_of × 1
+            file_items × 1
+            fn_signature × 1
+            has_errors × 1
+            import_named × 1
+            infer_body × 1
+            is_sound × 2
+            item_diagnostics × 1
+            item_named × 1
+            item_names × 1
+            lowered_fn × 1
+            own_errors × 1
+            parse × 1
+            syntax_diagnostics × 1
+            whole_file × 1
+        "#]],
     );
 }

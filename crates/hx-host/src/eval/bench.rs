@@ -1,13 +1,14 @@
-//! The statements of a bench: `measure` and `baseline` run their calls once, as any other statement would, and remember
-//! them; complete groups are timed by the device.
+//! The statements of a bench. `measure` and `baseline` run their calls once, like any other statement, and record them. The
+//! device times complete groups.
 //!
-//! A group is some measures followed by some baselines, or the other way round. A statement that goes back to the kind
-//! that a group began with begins the next one, so that a loop over sizes compares like with like.
+//! A group is some measures followed by some baselines, or the reverse. A statement of the kind that began the group, after one
+//! of the other kind, begins the next group. A loop over sizes therefore compares works of the same size.
 //!
-//! Where all candidates are asked for, the launches of a measure's block are made again for each of them, with the same arguments,
-//! and each is a measure of its own. The statements of the block run once.
+//! If all candidates are requested, the launches of a measure's block are repeated for each candidate with the same arguments,
+//! and each repetition is a measure of its own. The other statements of the block run only once.
 
 use hx_base::codes;
+use hx_base::interrupt::look;
 use hx_hir::{Arg, Expr, ExprId, Item, ItemKey, MeasureKind, Name, Resolution, Sound};
 
 use super::{At, EvalError, EvalResult, Frame, Session};
@@ -17,7 +18,7 @@ use crate::error::HostError;
 use crate::tensor::{HostTensor, Tensor};
 use crate::value::Value;
 
-/// Kernels that a label names one by one.
+/// The largest number of kernels that a label names one by one.
 const NAMED_KERNELS: usize = 3;
 
 /// A bench under evaluation.
@@ -27,9 +28,9 @@ pub(super) struct Recording {
     group: Group,
     /// The kind of the group's first statement.
     first: Option<Kind>,
-    /// Where the group's last statement stands, for errors of its timing.
+    /// The last statement of the group, for errors of its timing.
     last: Option<(ItemKey, ExprId)>,
-    /// What the calls of the statement at hand did.
+    /// The calls of the current statement.
     calls: Option<Calls>,
 }
 
@@ -44,15 +45,15 @@ enum Kind {
 struct Calls {
     steps: Vec<Step>,
     outputs: Vec<(Tensor, HostTensor)>,
-    /// For each step the tensors that it wrote, as they were before; nothing where no step is made again.
+    /// For each step, the earlier contents of the tensors that it wrote; empty if steps are not repeated.
     before: Vec<Contents>,
 }
 
-/// Tensors with their elements.
+/// Tensors with their contents.
 type Contents = Vec<(Tensor, HostTensor)>;
 
 impl Calls {
-    /// Remembers what a step wrote; a later step's result replaces an earlier one's.
+    /// Records the contents of a tensor that a step wrote. They replace those of an earlier step.
     fn wrote(&mut self, tensor: &Tensor) {
         self.outputs.retain(|(other, _)| !other.is_same_view(tensor));
         self.outputs.push((tensor.clone(), tensor.to_host()));
@@ -60,7 +61,7 @@ impl Calls {
 }
 
 impl Recording {
-    /// Remembers a launch that a statement made, and what the tensors that it wrote held before.
+    /// Records a launch of a statement, and the earlier contents of the tensors that it wrote.
     pub(super) fn launched(&mut self, request: &LaunchRequest, report: &LaunchReport, mut before: Contents) {
         let Some(calls) = &mut self.calls else { return };
         calls.steps.push(Step::Launch(request.clone()));
@@ -77,7 +78,7 @@ impl Recording {
         calls.before.push(Vec::new());
     }
 
-    /// True where a statement of this kind belongs to the next group.
+    /// Reports whether a statement of this kind begins the next group.
     fn ends_before(&self, kind: Kind) -> bool {
         let other_began = match kind {
             Kind::Measure => !self.group.baselines.is_empty() || !self.group.missing.is_empty(),
@@ -88,7 +89,7 @@ impl Recording {
 }
 
 impl<'a> Session<'a> {
-    /// Runs a bench and times what it measures; one group after the other.
+    /// Runs a bench and times its measures, group by group.
     pub fn bench(&mut self, item: Sound<Item<'a>>, case: Option<Value>) -> EvalResult<Vec<Group>> {
         let key = item.get().key(self.db);
         let whole = |error: HostError| EvalError {
@@ -109,7 +110,7 @@ impl<'a> Session<'a> {
         Ok(recording.done)
     }
 
-    /// What the tensors of a launch hold, if it will be made again with other candidates.
+    /// Returns the contents of a launch's tensors, if the launch will be repeated with other candidates.
     pub(super) fn before(&self, request: &LaunchRequest) -> Contents {
         let recorded = self.recording.as_ref().is_some_and(|recording| recording.calls.is_some());
         if !(recorded && self.options.candidates) {
@@ -122,13 +123,13 @@ impl<'a> Session<'a> {
         tensors.collect()
     }
 
-    /// Makes the calls of a measure once more with another candidate of each kernel that has so many.
+    /// Repeats the calls of a measure with another candidate. A kernel without that candidate runs the compiler's choice.
     fn again(&mut self, calls: &Calls, candidate: u32) -> Result<Calls, LaunchError> {
         let mut again = Calls::default();
         for (step, before) in calls.steps.iter().zip(&calls.before) {
             match step {
                 Step::Launch(request) => {
-                    // What an earlier step of these wrote is what this one goes on with.
+                    // A tensor that an earlier repeated step wrote keeps its contents: this step continues with them.
                     let own =
                         |tensor: &Tensor| again.outputs.iter().any(|(other, _)| other.is_same_view(tensor));
                     for (tensor, content) in before.iter().filter(|(tensor, _)| !own(tensor)) {
@@ -151,7 +152,7 @@ impl<'a> Session<'a> {
         Ok(again)
     }
 
-    /// Times the group at hand, if there is one with measures.
+    /// Times the current group, if it has any statement.
     fn finish_group(&mut self) -> EvalResult<()> {
         let Some(recording) = &mut self.recording else { return Ok(()) };
         recording.first = None;
@@ -177,7 +178,7 @@ impl<'a> Session<'a> {
 }
 
 impl<'a> Frame<'_, 'a> {
-    /// `measure flops x bytes y { … }`.
+    /// Evaluates `measure flops x bytes y { … }`.
     pub(super) fn measure(&mut self, quantities: &[(MeasureKind, ExprId)], block: ExprId) -> EvalResult<()> {
         self.begin(block, Kind::Measure)?;
         let (mut flops, mut bytes) = (None, None);
@@ -210,7 +211,8 @@ impl<'a> Frame<'_, 'a> {
         Ok(())
     }
 
-    /// Adds the other candidates of a measure that was made. What follows sees what the chosen ones left.
+    /// Adds the other candidates of a measure that has run. Afterwards the tensors again hold the results of the compiler's
+    /// choice.
     fn other_candidates(
         &mut self,
         block: ExprId,
@@ -218,7 +220,7 @@ impl<'a> Frame<'_, 'a> {
         work: &dyn Fn(&Calls, Option<u32>) -> Work,
     ) -> EvalResult<()> {
         for candidate in 1..self.candidates(block, &calls.steps)? {
-            self.poll(block)?;
+            look();
             match self.session.again(calls, candidate) {
                 Ok(again) => {
                     let other = work(&again, Some(candidate));
@@ -229,7 +231,7 @@ impl<'a> Frame<'_, 'a> {
                     if error.code == &codes::TIME_LIMIT {
                         return Err(EvalError { found, ..self.fail(block, error) });
                     }
-                    // The others are measured all the same.
+                    // A candidate that fails does not prevent the others from being measured.
                     let error = match found.into_iter().next() {
                         Some(found) => HostError::new(found.code, found.message),
                         None => error,
@@ -246,7 +248,7 @@ impl<'a> Frame<'_, 'a> {
         Ok(())
     }
 
-    /// How many candidates a measure has: the most that one of its kernels has.
+    /// Returns the number of candidates of a measure: the maximum over its kernels.
     fn candidates(&mut self, block: ExprId, steps: &[Step]) -> EvalResult<u32> {
         let mut most = 1;
         for step in steps {
@@ -260,7 +262,7 @@ impl<'a> Frame<'_, 'a> {
         Ok(most)
     }
 
-    /// `baseline cublas::gemm(a, b, c)`, `baseline copy(bytes)`, `baseline kernel(a, b, c)`.
+    /// Evaluates `baseline cublas::gemm(a, b, c)`, `baseline copy(bytes)` or `baseline kernel(a, b, c)`.
     pub(super) fn baseline(&mut self, call: ExprId) -> EvalResult<()> {
         self.begin(call, Kind::Baseline)?;
         if let Some(bytes) = self.copied_bytes(call)? {
@@ -269,7 +271,7 @@ impl<'a> Frame<'_, 'a> {
         }
         let calls = match self.recorded(call) {
             Ok(calls) => calls,
-            // What the machine lacks for a comparison does not keep the kernel from being measured.
+            // A machine without the library can still measure the kernel.
             Err(error) if error.error.code == &codes::MISSING_CUBLAS => {
                 let missing = ("cublas::gemm".to_owned(), *error.error);
                 self.add(call, Kind::Baseline, |group| group.missing.push(missing));
@@ -291,7 +293,7 @@ impl<'a> Frame<'_, 'a> {
         Ok(())
     }
 
-    /// Times the group so far where this statement begins the next.
+    /// Times the current group if this statement begins the next one.
     fn begin(&mut self, at: ExprId, kind: Kind) -> EvalResult<()> {
         let Some(recording) = &self.session.recording else {
             let error = HostError::unsupported("kernels are timed by `hx bench` only");
@@ -312,7 +314,7 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    /// Evaluates an expression and gives what its calls did.
+    /// Evaluates an expression and returns the calls that it made.
     fn recorded(&mut self, id: ExprId) -> EvalResult<Calls> {
         if let Some(recording) = &mut self.session.recording {
             recording.calls = Some(Calls::default());
@@ -322,7 +324,7 @@ impl<'a> Frame<'_, 'a> {
         result.map(|_| calls)
     }
 
-    /// The bytes of `copy(n)` or `copy(tensor)`; nothing for another call.
+    /// Returns the bytes of `copy(n)` or `copy(tensor)`; `None` for any other call.
     fn copied_bytes(&mut self, call: ExprId) -> EvalResult<Option<u64>> {
         let body = self.body;
         let Expr::Call { callee, args } = &body.store[call] else { return Ok(None) };
@@ -342,7 +344,7 @@ impl<'a> Frame<'_, 'a> {
         Ok(Some(bytes))
     }
 
-    /// `cublas::gemm(a, b, c)`.
+    /// Evaluates `cublas::gemm(a, b, c)`.
     pub(super) fn gemm(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let mut bound = self.args("cublas::gemm", None, args)?;
         let mut tensor = |name: &str| bound.required(name).and_then(|v| v.tensor());
@@ -359,7 +361,6 @@ impl<'a> Frame<'_, 'a> {
             );
         }
         let request = self.at(id, GemmRequest::new(a, b, c))?;
-        self.poll(id)?;
         self.session.device.gemm(&request).map_err(|error| {
             let (error, found) = error.into_parts();
             EvalError { found, ..self.fail(id, error) }
@@ -371,7 +372,7 @@ impl<'a> Frame<'_, 'a> {
     }
 }
 
-/// The tensors that a launch wrote.
+/// Returns the tensors that a launch wrote.
 fn written<'r>(request: &'r LaunchRequest, report: &'r LaunchReport) -> impl Iterator<Item = &'r Tensor> {
     report.written.iter().filter_map(|arg| match request.args.get(*arg).map(|arg| &arg.value) {
         Some(Value::Tensor(tensor)) => Some(tensor),
@@ -379,7 +380,7 @@ fn written<'r>(request: &'r LaunchRequest, report: &'r LaunchReport) -> impl Ite
     })
 }
 
-/// `matmul<BM = 128, BK = 32>`, of several steps joined.
+/// Returns the label of the steps, such as `matmul<BM = 128, BK = 32>`; the labels of several steps are joined.
 fn label(steps: &[Step]) -> String {
     let one = |step: &Step| match step {
         Step::Launch(request) if request.generics.is_empty() => request.kernel.name.to_string(),

@@ -1,4 +1,4 @@
-//! The built-in functions of the host, by name; most are methods of tensors too.
+//! The built-in functions of the host, by name. Most are also methods of tensors.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,17 +11,18 @@ use super::{Session, layouts};
 use crate::archive::{self, Archive};
 use crate::arith::{self, Binary, Unary, floor_div};
 use crate::compare::{Tolerance, assert_close, assert_equal};
-use crate::dense::{Class, Dense, Numbers, element_count};
+use crate::dense::{Dense, Numbers, element_count};
 use crate::device::{CodeAnswer, CodeQuestion};
 use crate::error::{HostError, HostResult};
 use crate::npy;
 use crate::pack::{pack, unpack};
 use crate::random::{self, Seed};
 use crate::reduce::{Reduction, axis_of, cumsum, reduce};
-use crate::tensor::{HostTensor, Tensor, convert_float, convert_int};
+use crate::stretch::generate;
+use crate::tensor::{HostTensor, Tensor, convert_float, convert_int, held_int};
 use crate::value::Value;
 
-/// Functions that are called on a tensor as well, as in `x.sum(axis: 1)`.
+/// Reports whether a function can also be called on a tensor, as in `x.sum(axis: 1)`.
 pub fn is_method(name: &str) -> bool {
     Reduction::by_name(name).is_some()
         || Unary::by_name(name).is_some()
@@ -71,7 +72,7 @@ pub(super) fn function(session: &mut Session<'_>, name: &str, args: &mut Args) -
     Ok(value)
 }
 
-/// What is known of the code of the kernel that was launched last.
+/// Answers a question about the code of the kernel that was launched last.
 fn code(session: &mut Session<'_>, name: &str, args: &mut Args) -> HostResult<Value> {
     let question = match name {
         "uses" => CodeQuestion::Uses(args.required("instruction")?.str()?.to_owned()),
@@ -91,7 +92,7 @@ fn code(session: &mut Session<'_>, name: &str, args: &mut Args) -> HostResult<Va
     }
 }
 
-/// Functions that depend on their arguments alone.
+/// Calls a function whose result depends only on its arguments.
 fn computed(name: &str, args: &mut Args) -> HostResult<Value> {
     match name {
         "cast" => {
@@ -173,7 +174,7 @@ fn computed(name: &str, args: &mut Args) -> HostResult<Value> {
     }
 }
 
-/// `sum(x)`, `x.max(axis: 1, keepdims: true)`, and `max(a, b)` of two values.
+/// Evaluates `sum(x)`, `x.max(axis: 1, keepdims: true)`, or `max(a, b)` of two values.
 fn reduction(op: Reduction, args: &mut Args) -> HostResult<Value> {
     let x = args.required(if matches!(op, Reduction::Max | Reduction::Min) { "a" } else { "t" })?;
     if let (Reduction::Max | Reduction::Min, Some(y)) = (op, args.optional("b")) {
@@ -204,22 +205,18 @@ fn softmax(x: &Dense, axis: usize) -> HostResult<Value> {
 }
 
 fn fma(a: &Dense, b: &Dense, c: &Dense) -> HostResult<Value> {
-    // The product decides the shape of `a` and `b`, the sum that of all three; only the values are computed anew.
+    // The shape of the result is that of `a * b + c`. The values come from `fma`, which rounds once.
     let shape = arith::binary(Binary::Add, &arith::binary(Binary::Mul, a, b)?, c)?.shape;
     let floats = |d: &Dense| d.broadcast_to(&shape).into_floats();
     let (x, y, z) = (floats(a), floats(b), floats(c));
-    let values = x.iter().zip(y.iter().zip(&z)).map(|(x, (y, z))| libm::fma(*x, *y, *z)).collect();
+    let values = generate(x.len(), |i| libm::fma(x[i], y[i], z[i]));
     Ok(Value::from_dense(Dense { shape, data: Numbers::Float(values) }))
 }
 
-/// A tensor or list becomes a tensor of `dtype`, a number one that the type can hold, as kernels convert.
+/// Converts a value to `dtype`, like kernels do. A tensor or list becomes a tensor; a number becomes a number that the type can
+/// hold.
 fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
-    let number = |bits: u64| match Class::of(dtype) {
-        Class::Float => Value::Float(dtype.decode(bits)),
-        Class::Int if dtype.is_signed_int() => Value::Int(dtype.sign_extend(bits)),
-        Class::Int => Value::Int(bits as i64),
-        Class::Bool => Value::Bool(bits != 0),
-    };
+    let number = |bits: u64| Value::from_bits(dtype, bits);
     match x {
         Value::Float(x) => Ok(number(convert_float(dtype, *x))),
         Value::Int(i) => Ok(number(convert_int(dtype, *i))),
@@ -257,7 +254,7 @@ fn fresh(name: &str, args: &mut Args) -> HostResult<Value> {
         "ones" => random::full(dtype, &shape, 1.0)?,
         "empty" => HostTensor::poisoned(dtype, &shape)?,
         "full" => match args.required("x")? {
-            Value::Int(x) if dtype.is_int() => random::full_bits(dtype, &shape, whole(dtype, x)?)?,
+            Value::Int(x) if dtype.is_int() => random::full_bits(dtype, &shape, held_int(dtype, x)?)?,
             x => random::full(dtype, &shape, x.float()?)?,
         },
         "eye" => match shape[..] {
@@ -273,17 +270,6 @@ fn fresh(name: &str, args: &mut Args) -> HostResult<Value> {
     Ok(Value::Tensor(Tensor::from_host(host)))
 }
 
-/// The bits of a whole number that the type can hold.
-pub(super) fn whole(dtype: DType, x: i64) -> HostResult<u64> {
-    let bits = convert_int(dtype, x);
-    let held = if dtype.is_signed_int() { dtype.sign_extend(bits) } else { bits as i64 };
-    if held != x || x < 0 && !dtype.is_signed_int() {
-        return Err(HostError::arithmetic(format!("found {x}, which `{dtype}` cannot hold"))
-            .help(format!("`cast({x}, {dtype})` wraps it")));
-    }
-    Ok(bits)
-}
-
 fn load(path: &str) -> HostResult<Value> {
     if path.ends_with(".safetensors") {
         return Ok(Value::Archive(Arc::new(Archive::open(Path::new(path))?)));
@@ -291,7 +277,7 @@ fn load(path: &str) -> HostResult<Value> {
     Ok(Value::Tensor(Tensor::from_host(npy::load(Path::new(path))?)))
 }
 
-/// One tensor into an `.npy` file, or `[("w", w), ("b", b)]` into a `.safetensors` file.
+/// Writes one tensor to an `.npy` file, or `[("w", w), ("b", b)]` to a `.safetensors` file.
 fn save(path: &str, value: &Value) -> HostResult<()> {
     let file = Path::new(path);
     if !path.ends_with(".safetensors") {
@@ -325,7 +311,7 @@ fn equal(x: &Value, y: &Value) -> HostResult<Value> {
         .note(format!("expected {}", y.brief())))
 }
 
-/// Extents with at most one `-1`, which becomes what is left.
+/// Returns the extents of a reshape. At most one extent may be `-1`, which stands for the remaining elements.
 fn reshape_target(shape: &Value, count: usize) -> HostResult<Vec<usize>> {
     let (Value::Tuple(dims) | Value::List(dims)) = shape else { return shape.shape() };
     let dims = dims.iter().map(Value::int).collect::<HostResult<Vec<i64>>>()?;

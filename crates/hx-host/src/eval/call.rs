@@ -1,4 +1,4 @@
-//! Calls: of built-in functions, of kernels, and of methods.
+//! Calls of built-in functions, kernels and methods.
 
 use hx_base::codes;
 use hx_hir::{Arg, BuiltinId, Expr, ExprId, Item, ItemKey, ItemKind, Name, Resolution, body_source_map};
@@ -9,7 +9,7 @@ use crate::device::{LaunchArg, LaunchError, LaunchPlace, LaunchRequest};
 use crate::error::{HostError, HostResult};
 use crate::value::Value;
 
-/// The arguments of one call, handed out in the order of the parameters.
+/// The arguments of one call, taken in the order of the parameters.
 #[derive(Debug)]
 pub(super) struct Args {
     function: String,
@@ -18,30 +18,30 @@ pub(super) struct Args {
 }
 
 impl Args {
-    /// The next argument by position, else the one of that name.
+    /// Takes the next positional argument, or else the one of that name.
     pub(super) fn optional(&mut self, name: &str) -> Option<Value> {
         self.positional.pop_front().or_else(|| self.named(name))
     }
 
-    /// The same where it may not be left out.
+    /// Takes an argument like [`Args::optional`], and fails if it is missing.
     pub(super) fn required(&mut self, name: &str) -> HostResult<Value> {
         let missing = || HostError::call(format!("`{}` lacks its argument `{name}`", self.function));
         let error = missing();
         self.optional(name).ok_or(error)
     }
 
-    /// The argument of that name.
+    /// Takes the argument of that name.
     pub(super) fn named(&mut self, name: &str) -> Option<Value> {
         let at = self.named.iter().position(|(n, _)| n == name)?;
         Some(self.named.remove(at).1)
     }
 
-    /// All arguments by position.
+    /// Takes all positional arguments.
     pub(super) fn rest(&mut self) -> Vec<Value> {
         std::mem::take(&mut self.positional).into()
     }
 
-    /// Refuses what nothing asked for.
+    /// Refuses arguments that were not taken.
     pub(super) fn finish(&self) -> HostResult<()> {
         if let Some((name, _)) = self.named.first() {
             return Err(HostError::call(format!("`{}` has no argument `{name}:` here", self.function)));
@@ -102,7 +102,7 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    /// A value in the place of a function: layouts take coordinates.
+    /// Calls a value instead of a function: a layout is applied to coordinates.
     fn applied(&mut self, id: ExprId, callee: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let called = self.expr(callee)?;
         let Value::Layout(layout) = &called else {
@@ -116,7 +116,7 @@ impl<'a> Frame<'_, 'a> {
     fn builtin(&mut self, id: ExprId, builtin: BuiltinId, args: &[Arg]) -> EvalResult<Value> {
         let result = self.called(id, builtin.name(), args);
         match &result {
-            // An assertion about what nobody here knows neither holds nor fails.
+            // An assertion about a fact that is unknown on this device neither holds nor fails.
             Err(e) if e.error.code == &codes::UNKNOWN_FACT && builtin.name().starts_with("assert") => {
                 self.session.surroundings.unjudged(&e.error.message);
                 Ok(Value::Unit)
@@ -190,7 +190,6 @@ impl<'a> Frame<'_, 'a> {
             let temporary = !self.is_place(arg.value);
             values.push(LaunchArg { name: arg.name.clone(), value, temporary });
         }
-        self.poll(id)?;
         let request = LaunchRequest { kernel, generics, args: values, candidate: None };
         let before = self.session.before(&request);
         let mut launched = self.session.device.launch(&request);
@@ -221,7 +220,7 @@ impl<'a> Frame<'_, 'a> {
                 let error = HostError::ty(format!("the kernel `{}` failed", request.kernel.name));
                 Err(EvalError { found, ..self.fail(id, error) })
             }
-            // Unpacked above.
+            // `After` was unpacked above.
             Err(error @ LaunchError::After { .. }) => {
                 let (error, found) = error.into_parts();
                 Err(EvalError { found, ..self.fail(id, error) })
@@ -229,7 +228,7 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    /// True for a variable or a part of one: something that is still there after a kernel wrote it.
+    /// Reports whether the expression is a variable or a part of one, so that a kernel's writes to it remain visible.
     pub(super) fn is_place(&self, id: ExprId) -> bool {
         match &self.body.store[id] {
             Expr::Path { .. } => true,
@@ -239,7 +238,7 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    /// `assert(condition, "message")`; a comparison that fails shows both sides.
+    /// Evaluates `assert(condition, "message")`. If a comparison fails, the message shows both sides.
     fn assert(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
         let [condition, rest @ ..] = args else {
             return Err(self.fail(id, HostError::call("`assert` lacks its condition")));
@@ -288,7 +287,7 @@ impl<'a> Frame<'_, 'a> {
         Err(self.fail(condition.value, error))
     }
 
-    /// The source of an expression, for the message of a failed assertion.
+    /// Returns the source of an expression, for the message of a failed assertion.
     fn text(&self, id: ExprId) -> String {
         let db = self.session.db;
         let source = || {

@@ -1,6 +1,6 @@
-//! Closures, and the functions of the host that take one: `reduce` and `scan` along an axis.
+//! Closures, and the host functions that take one: `reduce` and `scan` along an axis.
 //!
-//! An operator is called on whole slices, and works on them as the host's arithmetic does, element by element.
+//! An operator is called on whole slices and works on them element by element, like the host's arithmetic.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::reduce::axis_of;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-/// A closure with what it saw where it was written.
+/// A closure with the locals that were visible where it was written.
 #[derive(Clone, Debug)]
 pub struct Closure {
     key: ItemKey,
@@ -25,7 +25,7 @@ pub struct Closure {
 }
 
 impl Closure {
-    /// The same closure, having seen other tensors.
+    /// Returns the closure with its captured tensors replaced.
     pub(crate) fn map_tensors(&self, map: &mut dyn FnMut(&Tensor) -> Tensor) -> Closure {
         let locals = self.locals.iter().map(|(pat, value)| (pat, value.map_tensors(map))).collect();
         Closure { locals, ..self.clone() }
@@ -40,7 +40,7 @@ impl Frame<'_, '_> {
 }
 
 impl Session<'_> {
-    /// The closure's value for these arguments.
+    /// Calls a closure with these arguments.
     pub(super) fn apply(&mut self, closure: &Closure, args: Vec<Value>) -> EvalResult<Value> {
         let db = self.db;
         let gone = |what: String| EvalError {
@@ -65,7 +65,6 @@ impl Session<'_> {
             locals: closure.locals.clone(),
             session: self,
         };
-        frame.poll(closure.body)?;
         for (pat, value) in closure.params.iter().zip(args) {
             frame.bind(*pat, value)?;
         }
@@ -73,11 +72,11 @@ impl Session<'_> {
     }
 }
 
-/// What a call of `reduce` or `scan` was given.
+/// The arguments of a call of `reduce` or `scan`.
 struct Along {
-    /// The tensors that move together.
+    /// The tensors that are combined together.
     tensors: Vec<Tensor>,
-    /// They were a tuple, so the operator takes and gives tuples.
+    /// Whether they were given as a tuple. The operator then takes and returns tuples.
     tuple: bool,
     axis: usize,
     extent: usize,
@@ -107,23 +106,23 @@ impl Along {
         Ok(Along { tensors, tuple, axis, extent, op })
     }
 
-    /// The slice at a position of the axis, as the operator takes it.
+    /// Returns the slice at a position of the axis, in the form that the operator takes.
     fn slice(&self, at: usize) -> HostResult<Value> {
         let mut indices = vec![Index::Range(None, None); self.axis];
         indices.push(Index::At(at as i64));
-        let slice = |t: &Tensor| t.index(&indices).and_then(Value::from_view);
+        let slice = |t: &Tensor| t.index(&indices).map(Value::from_view);
         if self.tuple {
             return self.tensors.iter().map(slice).collect::<HostResult<_>>().map(Value::Tuple);
         }
         slice(&self.tensors[0])
     }
 
-    /// The slices one after the other along the axis again.
+    /// Joins slices along the axis.
     fn stack(&self, slices: Vec<Value>) -> HostResult<Value> {
         let one = |slices: Vec<Value>| {
             let stacked = Tensor::from_dense(Value::List(slices).dense()?);
             let rank = stacked.shape().len();
-            // The new dimension comes first and belongs to where the axis was.
+            // Stacking puts the new dimension first; the permutation moves it to the axis.
             let mut order: Vec<usize> = (1..rank).collect();
             order.insert(self.axis.min(order.len()), 0);
             Ok(Value::Tensor(Tensor::from_host(stacked.permute(&order)?.to_host())))
@@ -146,7 +145,7 @@ impl Along {
     }
 }
 
-/// `reduce(t, axis: 1, op: |a, b| …)`: the axis goes away. `scan`: every prefix, the axis stays.
+/// Evaluates `reduce(t, axis: 1, op: |a, b| …)`, which removes the axis, or `scan`, which keeps it and returns every prefix.
 pub(super) fn along(session: &mut Session<'_>, name: &str, args: &mut Args) -> Result<Value, Failure> {
     let along = Along::new(args)?;
     args.finish()?;
@@ -164,7 +163,7 @@ pub(super) fn along(session: &mut Session<'_>, name: &str, args: &mut Args) -> R
     Ok(if name == "scan" { along.stack(prefixes)? } else { sum })
 }
 
-/// An error of the call, or one inside the closure, which has a place of its own.
+/// An error of the call itself, or one inside the closure, which has a place of its own.
 pub(super) enum Failure {
     Call(HostError),
     Inside(Box<EvalError>),

@@ -1,8 +1,5 @@
 //! Operators, fields and indices on values.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
 use hx_hir::{ArithOp, BinaryOp, CmpOp, ExprId, LogicOp, UnaryOp};
 
 use super::{EvalResult, Frame};
@@ -11,59 +8,23 @@ use crate::dense::show_shape;
 use crate::error::{HostError, HostResult};
 use crate::index::Index;
 use crate::matmul::matmul;
-use crate::memory::claim;
 use crate::value::Value;
-
-/// Products of tensors with fewer pairs of elements than this take no time worth stopping in.
-const SHORT: usize = 1 << 24;
-/// How often a product looks whether it should stop.
-const POLL: Duration = Duration::from_millis(10);
 
 impl Frame<'_, '_> {
     pub(super) fn binary(&mut self, id: ExprId, op: BinaryOp, lhs: ExprId, rhs: ExprId) -> EvalResult<Value> {
         let left = self.expr(lhs)?;
-        // Of one bool the right side may not matter; of the masks of tensors it always does.
+        // A bool on the left may decide the result alone. A tensor of bools never does, so the right side is always evaluated.
         if let (BinaryOp::Logic(logic), Value::Bool(left)) = (op, &left)
             && *left == (logic == LogicOp::Or)
         {
             return Ok(Value::Bool(*left));
         }
         let right = self.expr(rhs)?;
-        if op == BinaryOp::Arith(ArithOp::MatMul) {
-            return self.product(id, &left, &right);
-        }
         self.at(id, binary(op, &left, &right))
-    }
-
-    /// `a @ b`, which takes long enough to be stopped on the way.
-    fn product(&mut self, id: ExprId, a: &Value, b: &Value) -> EvalResult<Value> {
-        let (x, y) = self.at(id, operands("@", a, b))?;
-        let (stop, done) = (AtomicBool::new(false), AtomicBool::new(false));
-        if x.data.len().saturating_mul(y.data.len()) < SHORT {
-            return self.at(id, matmul(&x, &y, &stop).map(Value::from_dense));
-        }
-        let here = std::thread::current();
-        let product = std::thread::scope(|scope| {
-            let working = scope.spawn(|| {
-                let product = matmul(&x, &y, &stop);
-                done.store(true, Ordering::Release);
-                here.unpark();
-                product
-            });
-            while !done.load(Ordering::Acquire) && !working.is_finished() {
-                if self.session.surroundings.stopped() {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                std::thread::park_timeout(POLL);
-            }
-            working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        self.poll(id)?;
-        self.at(id, product.map(Value::from_dense))
     }
 }
 
-/// `a op b`.
+/// Evaluates `a op b`.
 pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
     let elementwise = |op: Binary| {
         let (x, y) = operands(op.symbol(), a, b)?;
@@ -75,15 +36,15 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
             None => elementwise(comparison(cmp)),
         },
         BinaryOp::Arith(ArithOp::Add) => match (a, b) {
-            (Value::Str(x), Value::Str(y)) => {
-                claim(x.len().checked_add(y.len()), || "a string".to_owned())?;
-                Ok(Value::Str(format!("{x}{y}")))
-            }
+            (Value::Str(x), Value::Str(y)) => Value::joined(x, y),
             (Value::Str(_), other) | (other, Value::Str(_)) => {
                 Err(HostError::ty(format!("`+` cannot join a string and {}", other.kind()))
                     .help("`print` shows several values, separated by spaces"))
             }
-            (Value::Tuple(x), Value::Tuple(y)) => Ok(Value::Tuple([x.as_slice(), y].concat())),
+            (Value::Tuple(x), Value::Tuple(y)) => {
+                let value = Value::Tuple([x.as_slice(), y].concat());
+                value.claim_parts().map(|()| value)
+            }
             _ => elementwise(Binary::Add),
         },
         BinaryOp::Arith(ArithOp::Sub) => elementwise(Binary::Sub),
@@ -92,7 +53,7 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
         BinaryOp::Arith(ArithOp::Rem) => elementwise(Binary::Rem),
         BinaryOp::Arith(ArithOp::MatMul) => {
             let (x, y) = operands("@", a, b)?;
-            matmul(&x, &y, &AtomicBool::new(false)).map(Value::from_dense)
+            matmul(&x, &y).map(Value::from_dense)
         }
         BinaryOp::Compose => super::layouts::compose(a, b),
         BinaryOp::Logic(LogicOp::And) => elementwise(Binary::And),
@@ -107,7 +68,7 @@ fn operands(op: &str, a: &Value, b: &Value) -> HostResult<(crate::Dense, crate::
     if !numeric(a) && !numeric(b) {
         return Err(not_numbers(()));
     }
-    // A list next to a number or tensor is a tensor itself, as in NumPy.
+    // A list next to a number or tensor is converted to a tensor, as in NumPy.
     let convert = |v: &Value| match v {
         Value::Tensor(t) => t.dense(),
         Value::List(_) => v.dense(),
@@ -128,7 +89,7 @@ fn comparison(op: CmpOp) -> Binary {
     }
 }
 
-/// `==` and `!=` of values that are no numbers; nothing where the elementwise comparison is meant.
+/// Evaluates `==` and `!=` of values that are not numbers; returns `None` if the comparison is elementwise.
 fn equality(op: CmpOp, a: &Value, b: &Value) -> Option<HostResult<Value>> {
     let tensor = |v: &Value| matches!(v, Value::Tensor(_));
     if tensor(a) || tensor(b) || !matches!(op, CmpOp::Eq | CmpOp::Ne) {
@@ -141,7 +102,7 @@ fn equality(op: CmpOp, a: &Value, b: &Value) -> Option<HostResult<Value>> {
     Some(same(a, b).map(|equal| Value::Bool(equal == (op == CmpOp::Eq))))
 }
 
-/// Whether two values are equal as a whole; tensors by shape and elements.
+/// Reports whether two values are equal as a whole. Tensors are compared by shape and elements.
 pub(super) fn same(a: &Value, b: &Value) -> HostResult<bool> {
     Ok(match (a, b) {
         (Value::Unit, Value::Unit) | (Value::Auto, Value::Auto) | (Value::Wildcard, Value::Wildcard) => true,
@@ -178,7 +139,7 @@ pub(super) fn unary(op: UnaryOp, value: &Value) -> HostResult<Value> {
     }
 }
 
-/// What a tensor answers to behind a dot without a call, each with what it is.
+/// The fields of a tensor, each with a description.
 pub const TENSOR_FIELDS: [(&str, &str); 5] = [
     ("T", "the last two modes swapped"),
     ("shape", "the extents"),
@@ -187,7 +148,7 @@ pub const TENSOR_FIELDS: [(&str, &str); 5] = [
     ("size", "the number of elements"),
 ];
 
-/// The same for a layout.
+/// The fields of a layout, each with a description.
 pub const LAYOUT_FIELDS: [(&str, &str); 5] = [
     ("shape", "the extents"),
     ("stride", "the steps of the index"),
@@ -196,7 +157,7 @@ pub const LAYOUT_FIELDS: [(&str, &str); 5] = [
     ("rank", "the number of modes"),
 ];
 
-/// `base.name`.
+/// Evaluates `base.name`.
 pub(super) fn field(base: &Value, name: &str) -> HostResult<Value> {
     let ints = |dims: &[usize]| Value::Tuple(dims.iter().map(|&d| Value::Int(d as i64)).collect());
     match (base, name) {
@@ -217,10 +178,10 @@ pub(super) fn field(base: &Value, name: &str) -> HostResult<Value> {
     }
 }
 
-/// `base[indices]`.
+/// Evaluates `base[indices]`.
 pub(super) fn index(base: &Value, indices: &[Index]) -> HostResult<Value> {
     match (base, indices) {
-        (Value::Tensor(t), _) => t.index(indices).and_then(Value::from_view),
+        (Value::Tensor(t), _) => t.index(indices).map(Value::from_view),
         (Value::List(values) | Value::Tuple(values), [Index::At(i)]) => {
             let count = values.len();
             let at = if *i < 0 { i.checked_add_unsigned(count as u64) } else { Some(*i) };

@@ -6,13 +6,12 @@ use super::{At, EvalError, EvalResult, Frame, operators};
 use crate::dense::show_shape;
 use crate::error::HostError;
 use crate::index::Index;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, held_int};
 use crate::value::Value;
 
 impl Frame<'_, '_> {
     pub(super) fn block(&mut self, id: ExprId, block: &Block) -> EvalResult<Value> {
         for stmt in &block.stmts {
-            self.poll(id)?;
             self.stmt(id, *stmt)?;
         }
         block.tail.map_or(Ok(Value::Unit), |tail| self.expr(tail))
@@ -28,7 +27,7 @@ impl Frame<'_, '_> {
                     (ty.and_then(|ty| self.names.types.get(ty)), &value)
                     && dtype.is_int()
                 {
-                    self.at(at, super::builtins::whole(*dtype, *x))?;
+                    self.at(at, held_int(*dtype, *x))?;
                 }
                 self.bind(*pat, value)
             }
@@ -37,7 +36,6 @@ impl Frame<'_, '_> {
             StmtKind::For { pat, iterable, body } => self.for_loop(*pat, *iterable, *body),
             StmtKind::While { condition, body } => {
                 while self.condition(*condition)? {
-                    self.poll(*condition)?;
                     self.expr(*body)?;
                 }
                 Ok(())
@@ -71,7 +69,7 @@ impl Frame<'_, '_> {
             }
             Value::Tensor(t) if !t.shape().is_empty() => {
                 for i in 0..t.shape()[0] {
-                    let row = t.index(&[Index::At(i as i64)]).and_then(Value::from_view);
+                    let row = t.index(&[Index::At(i as i64)]).map(Value::from_view);
                     let row = self.at(iterable, row)?;
                     self.round(pat, row, body)?;
                 }
@@ -86,12 +84,11 @@ impl Frame<'_, '_> {
     }
 
     fn round(&mut self, pat: PatId, value: Value, body: ExprId) -> EvalResult<()> {
-        self.poll(body)?;
         self.bind(pat, value)?;
         self.expr(body).map(drop)
     }
 
-    /// Gives the names of a pattern their values.
+    /// Binds the names of a pattern to their values.
     pub(super) fn bind(&mut self, pat: PatId, value: Value) -> EvalResult<()> {
         let body = self.body;
         match &body.store[pat] {
@@ -121,7 +118,7 @@ impl Frame<'_, '_> {
         }
     }
 
-    /// `x = e` gives a variable another value; `x[i] = e` writes into a tensor.
+    /// Evaluates `x = e`, which assigns to a variable, and `x[i] = e`, which writes into a tensor.
     fn assign(&mut self, place: ExprId, op: Option<ArithOp>, value: ExprId) -> EvalResult<()> {
         let body = self.body;
         let mut new = self.expr(value)?;

@@ -14,9 +14,9 @@ fn check(result: HostResult<Dense>, want: Expect) {
     want.assert_eq(&text);
 }
 
-/// A product that nobody stops.
+/// Computes a product that is never stopped.
 fn matmul(a: &Dense, b: &Dense) -> HostResult<Dense> {
-    crate::matmul::matmul(a, b, &false.into())
+    crate::matmul::matmul(a, b)
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Benches: text in, what was timed and compared out. The device's clock is made up.
+//! Tests of benches: text in, timed and compared works out. The device has a fake clock.
 
 use expect_test::{Expect, expect};
 use hx_base::codes;
@@ -10,10 +10,10 @@ use crate::device::{Device, LaunchError, LaunchReport, LaunchRequest};
 use crate::error::{HostError, HostResult};
 use crate::eval::{Options, Session};
 
-/// Runs `scale` as the evaluator's tests do; a launch takes 10 µs, a product 5, a copy 2.
+/// A device that runs `scale` like that of the evaluator's tests. A launch takes 10 µs, a product 5 µs, a copy 2 µs.
 struct Clock {
     has_library: bool,
-    /// Added to products, as an error.
+    /// An error that is added to products.
     off: f64,
 }
 
@@ -28,7 +28,7 @@ impl Device for Clock {
             return Err(LaunchError::call(HostError::new(&codes::MISSING_CUBLAS, "it is not there")));
         }
         let run = || -> Result<(), HostError> {
-            let mut product = crate::matmul::matmul(&request.a.dense()?, &request.b.dense()?, &false.into())?;
+            let mut product = crate::matmul::matmul(&request.a.dense()?, &request.b.dense()?)?;
             let values = product.data.into_floats().into_iter().map(|v| v + self.off).collect();
             product.data = crate::Numbers::Float(values);
             request.c.assign(&product)
@@ -54,7 +54,7 @@ impl Device for Clock {
     }
 }
 
-/// Compiles and runs nothing, as `hx bench --no-run` does.
+/// A device that compiles and runs nothing, like `hx bench --no-run`.
 struct Compiler;
 
 impl Device for Compiler {
@@ -130,7 +130,7 @@ fn check(text: &str, want: Expect) {
     check_on(Clock { has_library: true, off: 0.0 }, text, want);
 }
 
-/// What nobody ran has no results to compare.
+/// Works that were only compiled have no results to compare.
 #[test]
 fn a_bench_that_is_only_compiled() {
     check_on(

@@ -1,4 +1,4 @@
-//! The evaluator: text in, printed lines or the error with its place out.
+//! Tests of the evaluator: text in, printed lines or the error with its place out.
 
 use expect_test::{Expect, expect};
 use hx_base::testing::EventLog;
@@ -14,6 +14,7 @@ use crate::value::Value;
 #[derive(Clone)]
 pub(super) struct TestDb {
     storage: salsa::Storage<Self>,
+    log: EventLog,
 }
 
 #[salsa::db]
@@ -30,14 +31,15 @@ impl hx_base::Db for TestDb {
 impl hx_hir::Db for TestDb {}
 
 pub(super) fn database(text: &str) -> (TestDb, SourceFile) {
-    let mut db = TestDb { storage: salsa::Storage::new(Some(EventLog::default().callback())) };
+    let log = EventLog::default();
+    let mut db = TestDb { storage: salsa::Storage::new(Some(log.callback())), log };
     let workspace = Workspace::new(&db, Vec::new());
     let file = SourceFile::workspace(&db, "test.hx", text);
     workspace.add_files(&mut db, [file]);
     (db, file)
 }
 
-/// Knows one kernel, `scale<BY>(x, y)`: y = x · BY.
+/// A device that knows one kernel, `scale<BY>(x, y)`: y = x · BY.
 pub(super) struct Scaler;
 
 impl Device for Scaler {
@@ -88,7 +90,7 @@ fn show_diagnostics(text: &str, found: &[Diagnostic]) -> String {
     out
 }
 
-/// Runs the first test or `main` of the text.
+/// Runs the first test, bench or `main` of the text and checks its output.
 fn check(text: &str, want: Expect) {
     let (db, file) = database(text);
     let wanted = |item: &&Item<'_>| matches!(item, Item::Test(_) | Item::Main(_) | Item::Bench(_));
@@ -216,7 +218,7 @@ fn every_built_in_of_the_host_is_evaluated_or_says_that_it_is_not() {
     for id in hx_hir::builtins() {
         let builtin = id.get();
         let known = matches!(builtin.place, hx_hir::Place::Host | hx_hir::Place::Both);
-        // Values and baselines are no functions to call like this.
+        // Values and baselines cannot be called like functions.
         let later = ["cublas::gemm", "swizzle", "auto", "args"];
         if !known || later.contains(&builtin.name) {
             continue;
@@ -468,8 +470,7 @@ fn files_of_tensors() {
         "#
         ),
         expect![[r#"
-            ["n", "w", "b"] 3 15.0 i64[]
-            7 f8e4m3[2]
+            ["n", "w", "b"] 3 15.0 7 f8e4m3[2]
             [0.5, 2.0]
             n i64 ()
             w bf16 (2, 3)
@@ -491,7 +492,7 @@ fn files_of_tensors() {
     );
 }
 
-/// Counts assertions that were not judged.
+/// Collects the printed lines, and the reasons of assertions that were not checked.
 #[derive(Default)]
 struct Unjudged(Vec<String>);
 
@@ -563,4 +564,27 @@ fn long_chains_of_constants_have_values() {
             1000 576460752303423488
         "#]],
     );
+}
+
+#[test]
+fn twice_the_constants_are_twice_the_work() {
+    // The program names every constant, and each constant names the two that follow it.
+    let work = |n: usize| {
+        let line = |i: usize| format!("const A{i} = A{} + 0 * A{};\n", i + 2, i + 1);
+        let items = (0..n).map(line).collect::<String>();
+        let names: String = (0..n).map(|i| format!("print(A{i});\n")).collect();
+        let text = format!("{items}const A{n} = 1;\nconst A{} = 2;\nmain {{ {names} }}", n + 1);
+        let (db, file) = database(&text);
+        let main = Item::Main(file_items(&db, file).main().expect("a main"));
+        let main = Sound::of(&db, main).expect("no errors");
+        let (mut lines, mut device) = (Vec::new(), Scaler);
+        let mut session = Session::new(&db, &mut device, &mut lines, Options::default());
+        db.log.take();
+        db.log.take_checks();
+        assert!(session.run(main, None).is_ok());
+        [db.log.take().len(), db.log.take_checks()]
+    };
+    for (half, whole) in work(400).into_iter().zip(work(800)) {
+        assert!(whole * 10 <= half * 22, "{half} for 400 constants, {whole} for 800");
+    }
 }

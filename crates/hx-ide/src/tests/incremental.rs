@@ -1,4 +1,4 @@
-//! What an edit does not run again.
+//! Checks which queries an edit does not run again.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ kernel second(a: f16[m, n], c: mut f16[m, n]) grid [1] threads 128 {
 }
 ";
 
-/// Asks for hints and diagnostics before and after an edit; gives which stages ran again, and how often.
+/// Asks for hints and diagnostics before and after an edit. Returns the stages that ran again, with their counts.
 fn ran_again(from: &str, to: &str) -> String {
     let log = EventLog::default();
     let system = Arc::new(MemorySystem::new([("/k.hx", TWO)]));
@@ -58,4 +58,28 @@ fn an_edited_kernel_is_solved_alone() {
 fn blanks_and_comments_solve_nothing() {
     assert_eq!(ran_again("kernel first", "// a comment\nkernel first"), "");
     assert_eq!(ran_again("    let r", "        let r"), "");
+}
+
+/// A finished compile changes what is shown, but runs no query again.
+#[test]
+fn a_compile_runs_nothing_again() {
+    let log = EventLog::default();
+    let system = Arc::new(MemorySystem::new([("/k.hx", TWO)]));
+    let mut db = Database::with_events(system, Some(log.callback()));
+    let file = db.set_overlay("/k.hx", TWO);
+    let kept = LastGood::default();
+    let lenses = |reported: crate::Reported<'_>| {
+        let lenses = crate::lenses(&db, file, &shown(), true, reported, &kept).expect("nothing is written");
+        lenses.iter().map(|lens| lens.title() + "\n").collect::<String>()
+    };
+    let before = lenses(&|_| None);
+    assert_eq!(before.matches("(estimated)").count(), 2, "{before}");
+    log.take();
+    let after = lenses(&|cuda| (cuda.kernel == "first").then_some(40));
+    assert_eq!(log.take_counts(), "");
+    assert_eq!(
+        (after.matches("40 registers (ptxas)").count(), after.matches("(estimated)").count()),
+        (1, 1),
+        "{after}"
+    );
 }

@@ -8,7 +8,8 @@ use crate::{DrawingStyle, LastGood};
 
 fn check_hover(text: &str, expected: Expect) {
     let ask = |db: &Database, file, at| {
-        let hover = crate::hover(db, file, at, &shown(), DrawingStyle::Unicode, &LastGood::default())?;
+        let kept = LastGood::default();
+        let hover = crate::hover(db, file, at, &shown(), DrawingStyle::Unicode, &|_| None, &kept)?;
         Ok(hover.map_or("nothing".to_owned(), |h| format!("{}\n{}", named(db, file, h.range), h.text)))
     };
     check_at(text, ask, expected);
@@ -19,7 +20,7 @@ fn hints_stay_with_what_they_belong_to() {
     let (mut db, file) = with_text(MATMUL);
     let kept = LastGood::default();
     let whole = hints(&db, file, &kept);
-    // A line above, a statement that is half-typed: the hints move along, and are stale.
+    // Add a line above and a half-typed statement: the hints move with the text, and become stale.
     let broken = MATMUL.replace("    fill(rc, 0.0);", "    let half = ;\n    fill(rc, 0.0);");
     db.set_overlay("/k.hx", &broken);
     let stale = hints(&db, file, &kept);
@@ -192,21 +193,21 @@ fn a_kernel_and_its_costs() {
     check_hover(
         &MATMUL.replace("kernel matmul", "kernel mat$0mul"),
         expect![[r#"
-        k.hx:2:8 matmul
-        ```hx
-        kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
-            where k % BK == 0
-            grid [cdiv(m, BM), cdiv(n, BN)]
-            threads 128
-        ```
+            k.hx:2:8 matmul
+            ```hx
+            kernel matmul<BM = 64, BN = 64, BK = 16>(a: f16[m, k], b: f16[n, k], c: mut f16[m, n])
+                where k % BK == 0
+                grid [cdiv(m, BM), cdiv(n, BN)]
+                threads 128
+            ```
 
-        c[m, n] = a[m, k] · b[n, k]ᵀ, one output tile per block (Fig. 15 of the CGO paper).
+            c[m, n] = a[m, k] · b[n, k]ᵀ, one output tile per block (Fig. 15 of the CGO paper).
 
-        ---
+            ---
 
-        128 threads · 8 KiB shared · about 72 registers (estimated) · at most 16 blocks a multiprocessor
+            128 threads · 8 KiB shared · about 64 registers (estimated)
 
-        *sm_90a, assuming `BK = 16`, `BM = 64`, `BN = 64`, all dimensions and strides multiples of 16*"#]],
+            *sm_90a, assuming `BK = 16`, `BM = 64`, `BN = 64`, all dimensions and strides multiples of 16*"#]],
     );
 }
 
@@ -327,17 +328,40 @@ fn layouts_with_drawings_and_reasons() {
     .assert_eq(&text);
 }
 
+/// Every display uses ptxas's register count if a compile of the text is known. An estimate never leads to a conclusion.
 #[test]
-fn costs_are_estimated_until_the_compiler_has_spoken() {
+fn registers_are_estimated_until_ptxas_has_spoken() {
     let (db, file) = with_text(MATMUL);
-    let of = |measured: &dyn Fn(&str) -> Option<u32>| {
-        let costs = crate::costs(&db, file, None, &shown(), measured).expect("nothing is written");
-        costs.map(|costs| costs.iter().map(crate::Costs::summary).collect::<Vec<_>>().join("\n"))
+    let at = hx_base::TextSize::try_from(MATMUL.find("matmul<").expect("its name")).expect("it is short");
+    let of = |reported: crate::Reported<'_>| {
+        let kept = LastGood::default();
+        let costs = crate::costs(&db, file, None, &shown(), reported).expect("nothing is written");
+        let costs =
+            costs.expect("there are kernels").iter().map(|c| c.resources.to_string()).collect::<Vec<_>>();
+        let lenses = crate::lenses(&db, file, &shown(), true, reported, &kept).expect("nothing is written");
+        let hover = crate::hover(&db, file, at, &shown(), DrawingStyle::None, reported, &kept);
+        let hover = hover.expect("nothing is written").expect("a kernel has a hover").text;
+        let told = hover.lines().find(|line| line.contains(" registers ")).unwrap_or_default();
+        let named = crate::explain_name(&db, file, "matmul", &shown(), reported, &kept);
+        let named = named.expect("nothing is written").concat();
+        assert!(named.contains(told), "{named}");
+        format!("{}\n{}\n{told}\n", costs.join("\n"), lenses[0].title())
     };
-    expect!["8 KiB shared · about 72 registers (estimated) · at most 16 blocks a multiprocessor"]
-        .assert_eq(&of(&|_| None).unwrap_or_default());
-    expect!["8 KiB shared · 80 registers · 6 blocks a multiprocessor (registers)"]
-        .assert_eq(&of(&|_| Some(80)).unwrap_or_default());
+    expect![[r#"
+        8 KiB shared · about 64 registers (estimated)
+        8 KiB shared · about 64 registers (estimated)
+        128 threads · 8 KiB shared · about 64 registers (estimated)
+    "#]]
+    .assert_eq(&of(&|_| None));
+    expect![[r#"
+        8 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
+        8 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
+        128 threads · 8 KiB shared · 80 registers (ptxas) · 6 blocks a multiprocessor (registers)
+    "#]]
+    .assert_eq(&of(&|cuda| {
+        assert!(cuda.text.contains(&cuda.symbol) && cuda.arch == "sm_90a");
+        Some(80)
+    }));
     let none = crate::costs(&db, file, Some("matmull"), &shown(), &|_| None).expect("nothing is written");
     assert_eq!(
         none.map(|_| ()),
@@ -351,28 +375,28 @@ fn lenses_stand_above_what_they_run() {
     let (db, file) = with_text(&text);
     let lenses = lenses(&db, file, &LastGood::default());
     expect![[r#"
-        2:8 8 KiB shared · about 72 registers (estimated) · at most 16 blocks a multiprocessor
+        2:8 8 KiB shared · about 64 registers (estimated)
         2:8 CUDA
         2:8 PTX
         2:8 SASS
         27:6 ▶ Run test
         35:7 ▶ Bench
-        37:44 Show matmul<BK = 32, BM = 128, BN = 128>
-        41:1 ▶ Run
-        42:6 ▶ Run test
-        42:16 Show matmul<BM = 32, BN = 32>
+        39:44 Show matmul<BK = 32, BM = 128, BN = 128>
+        43:1 ▶ Run
+        44:6 ▶ Run test
+        44:16 Show matmul<BM = 32, BN = 32>
     "#]]
     .assert_eq(&lenses);
 }
 
-/// The lenses of a text, after they were asked for of another one.
+/// Formats the lenses of a text; `kept` holds the lenses from earlier texts.
 fn lenses(db: &Database, file: hx_base::SourceFile, kept: &LastGood) -> String {
     let lenses = crate::lenses(db, file, &shown(), true, &|_| None, kept).expect("nothing is written");
     let line = |lens: &crate::Lens| format!("{} {}\n", place(db, file, lens.range.start()), lens.title());
     lenses.iter().map(line).collect()
 }
 
-/// While a line is half-typed, each item keeps as many lenses as it had, wherever it is now.
+/// While a line is half-typed, each item keeps its number of lenses, wherever the item moves.
 #[test]
 fn lenses_stay_while_a_line_is_half_typed() {
     let second = MATMUL.replace("kernel matmul", "kernel second").replace("matmul", "second");
@@ -414,14 +438,14 @@ fn lenses_stay_while_a_line_is_half_typed() {
     }
     db.set_overlay("/k.hx", &text);
     assert_eq!(lenses(&db, file, &kept), whole);
-    // What is gone for good is forgotten.
+    // Items that were removed from a text that parses are forgotten.
     db.set_overlay("/k.hx", "const A = 1;\n");
     assert_eq!(lenses(&db, file, &kept), "");
     db.set_overlay("/k.hx", "kernel matmul(");
     assert_eq!(lenses(&db, file, &kept), "");
 }
 
-/// Constraints are shown as far as they were built where there is no solution; other stages are not there.
+/// Constraints without a solution are shown as far as they were built. The other stages have no text then.
 #[test]
 fn constraints_without_a_solution_are_shown() {
     let text = "kernel apart(x: f16[m, n]) grid [1] threads 64 {
@@ -450,7 +474,7 @@ fn stages_know_their_lines() {
     let emitted = crate::emit(&db, file, &crate::Wanted::default(), crate::Emit::Cuda, &shown());
     let emitted = emitted.expect("nothing is written").expect("it has CUDA text");
     assert!(!emitted.text.contains("#line"));
-    // Each line of the source that an operation stands on, with the first line of CUDA text that it became.
+    // Collect each source line that has an operation, with the first line of CUDA text that comes from it.
     let source: Vec<&str> = MATMUL.lines().collect();
     let text: Vec<&str> = emitted.text.lines().collect();
     let mut seen = Vec::new();

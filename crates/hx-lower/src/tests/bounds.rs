@@ -2,9 +2,13 @@
 
 use expect_test::expect;
 
-use super::{check, lowered};
+use hx_hir::{Sound, file_items};
 
-/// A kernel that stores this many threads' worth of nothing, after some items.
+use super::{check, lowered};
+use crate::test_db::TestDb;
+use crate::{CtArgs, LaunchFacts, lower};
+
+/// Returns a kernel whose thread count is the expression `threads`, preceded by `items`.
 fn with_threads(items: &str, threads: &str) -> String {
     format!(
         "{items}kernel probe(c: mut f32[32]) grid [1] threads {threads} {{ let v = load(c); copy(v, c); }}\n"
@@ -17,6 +21,45 @@ fn a_constant_is_evaluated_once_however_often_it_is_named() {
     assert!(lowered(&with_threads(&format!("const A0 = 1;\n{doubled}"), "A59 / A54")));
     let chain: String = (1..2000).rev().map(|i| format!("const B{i} = B{} + 1;\n", i - 1)).collect();
     assert!(lowered(&with_threads(&format!("{chain}const B0 = 1;\n"), "B1999 - 1968")));
+}
+
+#[test]
+fn twice_the_constants_are_twice_the_work() {
+    // Each constant names the two that follow it.
+    let work = |n: usize| {
+        let line = |i: usize| format!("const A{i} = A{} + 0 * A{};\n", i + 2, i + 1);
+        let items =
+            (0..n).map(line).collect::<String>() + &format!("const A{n} = 1;\nconst A{} = 32;\n", n + 1);
+        let (db, file) = TestDb::with_file(&with_threads(&items, "A1"));
+        let kernel = file_items(&db, file).kernels().last().expect("the text has a kernel");
+        let kernel = Sound::of(&db, kernel).expect("the kernel has no errors");
+        db.log.take();
+        db.log.take_checks();
+        assert!(lower(&db, kernel, &CtArgs::default(), &LaunchFacts::all_16()).is_ok());
+        [db.log.take().len(), db.log.take_checks()]
+    };
+    for (half, whole) in work(400).into_iter().zip(work(800)) {
+        assert!(whole * 10 <= half * 22, "{half} for 400 constants, {whole} for 800");
+    }
+}
+
+#[test]
+fn empty_tuples_count_as_parts() {
+    let items: String = (1..40).map(|i| format!("const T{i} = (T{}, T{});\n", i - 1, i - 1)).collect();
+    check(
+        &with_threads(&format!("const T0 = ();\n{items}const L = T39 : T39;\n"), "32 + 0 * L.size"),
+        expect![[r#"
+            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+              const T15 = (T14, T14);
+                          ^^^^^^^^^^
+            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+              const T30 = (T29, T29);
+                          ^^^^^^^^^^
+            error[HX0213]: a layout has nothing called `size`
+              kernel probe(c: mut f32[32]) grid [1] threads 32 + 0 * L.size { let v = load(c); copy(v, c); }
+                                                                       ^^^^
+        "#]],
+    );
 }
 
 #[test]

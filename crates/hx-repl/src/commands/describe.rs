@@ -60,7 +60,7 @@ pub(super) fn type_of(session: &mut Session, text: &str, screen: &mut Screen<'_>
     }
 }
 
-/// What a name is: a value, an item, a built-in name, a type, a command or a code.
+/// Explains a name: a value, an item, a built-in name, a type, a command or a diagnostic code.
 pub(super) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outcome {
     if name.is_empty() {
         return help(session, "", screen);
@@ -73,10 +73,13 @@ pub(super) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>
         screen.result(&text);
         return Outcome::Good;
     }
-    let (file, path, target) = (session.scratch(), name.to_owned(), session.setup().target);
-    let told = session.work(screen, move |db, _| {
-        let shown = hx_ide::Shown::new(target);
-        hx_ide::explain_name(db, file, &path, &shown, &hx_ide::LastGood::default())
+    let (file, path, setup) = (session.scratch(), name.to_owned(), session.setup().clone());
+    let deadline = session.deadline();
+    let told = session.work(screen, deadline, move |db, _| {
+        let shown = hx_ide::Shown::new(setup.target);
+        let reported =
+            |cuda: &hx_ide::CudaText| setup.reported_registers(&cuda.text, &cuda.symbol, &cuda.arch);
+        hx_ide::explain_name(db, file, &path, &shown, &reported, &hx_ide::LastGood::default())
     });
     let told = match told {
         Ok(told) => told.unwrap_or_default(),
@@ -102,7 +105,7 @@ pub(super) fn explain(session: &mut Session, name: &str, screen: &mut Screen<'_>
     Outcome::Failed
 }
 
-/// Markdown as a terminal shows it: code as it is, words without their marks.
+/// Converts Markdown to plain text for a terminal: code stays as it is, other text loses its markup.
 fn plain(markdown: &str) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut code = false;
@@ -124,7 +127,7 @@ fn plain(markdown: &str) -> String {
     out.join("\n").trim_end().to_owned()
 }
 
-/// An item up to its body.
+/// Returns the text of an item up to its body, without comments.
 fn header(session: &Session, item: Item<'_>) -> String {
     let db = &session.db;
     let header = signature_source_map(db, item).map(|map| map.header + item.offset(db));

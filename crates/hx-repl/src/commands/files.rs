@@ -1,5 +1,6 @@
 //! `:load`, `:reload` and `:save`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -24,11 +25,18 @@ pub(super) fn load(session: &mut Session, path: &str, screen: &mut Screen<'_>) -
             return Outcome::Failed;
         }
     };
-    let found = front(session, &opened.files);
-    if found.iter().any(Diagnostic::is_error) {
-        screen.diagnostics(&session.db, &found);
+    let found = front(session, opened.files.clone(), screen);
+    let refused = match found {
+        Ok(found) if found.iter().any(Diagnostic::is_error) => {
+            screen.diagnostics(&session.db, &found);
+            Some(Outcome::Failed)
+        }
+        Ok(_) => None,
+        Err(outcome) => Some(outcome),
+    };
+    if let Some(outcome) = refused {
         screen.remark("nothing was loaded");
-        return Outcome::Failed;
+        return outcome;
     }
     let mut names: Vec<String> = Vec::new();
     for &file in &opened.files {
@@ -47,13 +55,20 @@ pub(super) fn load(session: &mut Session, path: &str, screen: &mut Screen<'_>) -
     Outcome::Good
 }
 
-/// What is wrong with files before their kernels are solved, which happens when they are used.
-fn front(session: &Session, files: &[SourceFile]) -> Vec<Diagnostic> {
-    files.iter().flat_map(|&file| hx_driver::front_diagnostics(&session.db, file)).collect()
+/// Returns the diagnostics of files before their kernels are solved. Kernels are solved at their first use.
+fn front(
+    session: &mut Session,
+    files: Vec<SourceFile>,
+    screen: &mut Screen<'_>,
+) -> Result<Vec<Diagnostic>, Outcome> {
+    let deadline = session.deadline();
+    session.work(screen, deadline, move |db, _| {
+        files.into_iter().flat_map(|file| hx_driver::front_diagnostics(db, file)).collect()
+    })
 }
 
 pub(super) fn reload(session: &mut Session, _: &str, screen: &mut Screen<'_>) -> Outcome {
-    // Files that were loaded because others use them change, too.
+    // Reload every file of the user, including those that were loaded because another file uses them.
     let files: Vec<(String, SourceFile)> = session
         .db
         .user_files()
@@ -65,9 +80,13 @@ pub(super) fn reload(session: &mut Session, _: &str, screen: &mut Screen<'_>) ->
         return Outcome::Failed;
     }
     let before: Vec<String> = files.iter().map(|(_, file)| file.text(&session.db).to_owned()).collect();
-    // A file that could not be loaded is nobody's.
-    let is_good = |file: &SourceFile| !front(session, &[*file]).iter().any(Diagnostic::is_error);
-    let good: Vec<SourceFile> = files.iter().map(|(_, file)| *file).filter(is_good).collect();
+    // Remember which files are free of errors now.
+    let all = files.iter().map(|(_, file)| *file).collect();
+    let bad: BTreeSet<SourceFile> = match front(session, all, screen) {
+        Ok(found) => found.iter().filter(|f| f.is_error()).map(|f| f.primary.file).collect(),
+        Err(outcome) => return outcome,
+    };
+    let good = files.iter().map(|(_, file)| *file).filter(|file| !bad.contains(file)).collect();
     let mut unread = Vec::new();
     for (path, _) in &files {
         if session.db.system().is_file(path) {
@@ -77,9 +96,16 @@ pub(super) fn reload(session: &mut Session, _: &str, screen: &mut Screen<'_>) ->
             }
         }
     }
-    let found = front(session, &good);
-    if found.iter().any(Diagnostic::is_error) || !unread.is_empty() {
-        screen.diagnostics(&session.db, &found);
+    let found = front(session, good, screen);
+    let refused = found.as_ref().map_or_else(
+        |outcome| Some(*outcome),
+        |found| {
+            let is_bad = found.iter().any(Diagnostic::is_error) || !unread.is_empty();
+            is_bad.then_some(Outcome::Failed)
+        },
+    );
+    if let Some(outcome) = refused {
+        screen.diagnostics(&session.db, &found.unwrap_or_default());
         for error in &unread {
             screen.report(error.code(), &error.to_string(), &[], &[]);
         }
@@ -87,7 +113,7 @@ pub(super) fn reload(session: &mut Session, _: &str, screen: &mut Screen<'_>) ->
             session.db.set_overlay(path, text);
         }
         screen.remark("the session goes on with the files as they were");
-        return Outcome::Failed;
+        return outcome;
     }
     let changed =
         files.iter().zip(&before).filter(|((_, file), text)| file.text(&session.db) != text.as_str());
@@ -115,15 +141,15 @@ pub(super) fn save_over(session: &mut Session, path: &str, screen: &mut Screen<'
         return Outcome::Failed;
     }
     let (text, missing) = session_text(session, Path::new(path));
-    // The formatter refuses a text with errors, which is no reason to lose it.
+    // The formatter refuses a text with errors: save it unformatted then.
     let text = hx_fmt::format(&text).unwrap_or(text);
-    match std::fs::write(path, text) {
+    match hx_base::replace_file(Path::new(path), text.as_bytes()) {
         Ok(()) => {
             screen.remark(&format!("wrote {path}"));
             for sentence in &missing {
                 screen.usage(sentence);
             }
-            // The file lacks what the session had.
+            // Some items of the session are missing from the file, so the command fails.
             if missing.is_empty() { Outcome::Good } else { Outcome::Failed }
         }
         Err(error) => {
@@ -133,7 +159,8 @@ pub(super) fn save_over(session: &mut Session, path: &str, screen: &mut Screen<'
     }
 }
 
-/// The items as they are seen last, and the statements in their order as `main`, for a file at a path; and what it lacks.
+/// Returns the session as the text of a file at `path`: the latest version of each item, and all statements in order as `main`.
+/// Also returns sentences about items that the file lacks.
 fn session_text(session: &Session, path: &Path) -> (String, Vec<String>) {
     let db = &session.db;
     let mut out = String::new();
@@ -167,7 +194,7 @@ fn session_text(session: &Session, path: &Path) -> (String, Vec<String>) {
     (out, uses.missing)
 }
 
-/// A path without links in its folders; the file itself may not be there yet.
+/// Resolves the links in the folders of a path. The file itself need not exist.
 fn absolute(path: &Path) -> PathBuf {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder));
@@ -182,18 +209,19 @@ fn item_text(session: &Session, item: Item<'_>) -> String {
     if closed || text.ends_with(';') { text.to_owned() } else { format!("{text};") }
 }
 
-/// What the last cell with a value left, which later cells call `_`.
+/// The value of the last cell, which later cells call `_`.
 struct Left {
-    /// Its place among the statements.
+    /// Index of its statement.
     at: usize,
     text: String,
-    /// Whether the statement prints it.
+    /// True if the statement prints the value.
     shown: bool,
-    /// The local that holds it, once a cell has used it.
+    /// The local that holds the value, once a cell has used it.
     name: Option<String>,
 }
 
-/// The statements of all cells, each closed; what was only looked at is printed, and what `_` stood for gets a name.
+/// Returns the statements of all cells, each terminated. An expression whose value the prompt showed is printed, and a value that
+/// `_` refers to gets a name.
 fn statements(session: &Session) -> Vec<String> {
     let db = &session.db;
     let mut out: Vec<String> = Vec::new();
@@ -230,7 +258,7 @@ fn statements(session: &Session) -> Vec<String> {
     out
 }
 
-/// The places where `_` means the last value: anywhere but in a tuple, where it keeps a mode.
+/// Returns the places where `_` means the last value. In a tuple `_` keeps a mode instead.
 fn last_values(node: &SyntaxNode) -> impl Iterator<Item = TextRange> {
     let wildcards = node.descendants().filter(|inner| inner.kind() == SyntaxKind::WILDCARD_EXPR);
     let in_tuple = |node: &SyntaxNode| {
@@ -240,7 +268,7 @@ fn last_values(node: &SyntaxNode) -> impl Iterator<Item = TextRange> {
     wildcards.filter(move |node| !in_tuple(node)).map(|node| node.text_range())
 }
 
-/// The text of a node with a name in the place of the last value.
+/// Returns the text of a node, in which `name` replaces the last value.
 fn with_last(node: &SyntaxNode, name: Option<&str>) -> String {
     let mut text = node.text().to_string();
     if let Some(name) = name {
@@ -253,7 +281,7 @@ fn with_last(node: &SyntaxNode, name: Option<&str>) -> String {
     text.trim().to_owned()
 }
 
-/// A name for a value that no text of the session has.
+/// Returns a name that occurs in no text of the session.
 fn fresh_name(session: &Session, written: &[String]) -> String {
     let texts = session.texts.iter().map(|file| file.text(&session.db));
     let texts: Vec<&str> = texts.chain(written.iter().map(String::as_str)).collect();

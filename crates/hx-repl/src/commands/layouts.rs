@@ -14,7 +14,7 @@ use crate::draw;
 use crate::screen::{Screen, Style};
 use crate::session::{Outcome, Session, outcome_of};
 
-/// What a command about layouts came to: its text, or why there is none.
+/// The text of a command about layouts, or the reason why there is none.
 type Answer = Result<String, EmitError>;
 
 pub(super) fn layout(session: &mut Session, text: &str, screen: &mut Screen<'_>) -> Outcome {
@@ -91,10 +91,11 @@ pub(super) fn emit(session: &mut Session, text: &str, screen: &mut Screen<'_>) -
     let (setup, overrides) = (session.setup(), request.overrides);
     let shown = move |db: &Database| -> Result<(String, Vec<Diagnostic>), EmitError> {
         let emitted = hx_driver::emit(db, kernel.file, Some(&kernel.name), &overrides, kind, &setup)?;
-        // Of kernels with one name in a file the first is meant everywhere.
+        // If a file has several kernels of one name, every command takes the first.
         Ok(emitted.into_iter().next().map(|e| (e.text, e.errors)).unwrap_or_default())
     };
-    match session.work(screen, move |db, _| shown(db)) {
+    let deadline = session.deadline();
+    match session.work(screen, deadline, move |db, _| shown(db)) {
         Ok(Ok((text, found))) if !found.is_empty() => {
             screen.result(&text);
             told(session, Ok(Err(EmitError::Found(found))), screen)
@@ -103,7 +104,7 @@ pub(super) fn emit(session: &mut Session, text: &str, screen: &mut Screen<'_>) -
     }
 }
 
-/// The layout that an expression has as its value.
+/// Draws the layout that is the value of an expression.
 fn drawn_value(session: &mut Session, text: &str, style: Style, screen: &mut Screen<'_>) -> Outcome {
     let value = match session.value_of(text, screen) {
         Ok(value) => value,
@@ -124,7 +125,8 @@ fn drawn_value(session: &mut Session, text: &str, style: Style, screen: &mut Scr
     }
 }
 
-/// Answers from the first kernel that has the tensor; `whole` where a kernel and no tensor was named.
+/// Answers from the first kernel that has the tensor. The last argument of `answer` is true if the user named a kernel without a
+/// tensor.
 fn of_tensor(
     session: &mut Session,
     meant: Vec<Meant>,
@@ -147,7 +149,8 @@ fn of_tensor(
         }
         Err(EmitError::Usage(missing.unwrap_or_else(|| "there is no kernel yet".to_owned())))
     };
-    let answer = session.work(screen, move |db, _| work(db));
+    let deadline = session.deadline();
+    let answer = session.work(screen, deadline, move |db, _| work(db));
     told(session, answer, screen)
 }
 
@@ -186,7 +189,7 @@ fn told(session: &Session, answer: Result<Answer, Outcome>, screen: &mut Screen<
     }
 }
 
-/// The layouts of a kernel, a line each with its reason below.
+/// Lists the layouts of a kernel, one line each, with the reason below.
 fn listing(solved: &Solved<'_>, tensors: &[TensorId]) -> String {
     let line = |id: &TensorId| {
         let (text, reason) = layout_text(solved.program(), solved.solution(), *id)?;
@@ -197,7 +200,7 @@ fn listing(solved: &Solved<'_>, tensors: &[TensorId]) -> String {
     format!("{}\nshared memory: {bytes} B", lines.join("\n"))
 }
 
-/// One tensor: registers as threads and values, shared memory as offsets coloured by bank.
+/// Draws one tensor: registers as threads and values, shared memory as offsets coloured by bank.
 fn drawing(solved: &Solved<'_>, id: TensorId, style: Style) -> String {
     let (program, solution) = (solved.program(), solved.solution());
     let Some((title, _)) = layout_text(program, solution, id) else { return String::new() };
@@ -217,7 +220,7 @@ fn drawing(solved: &Solved<'_>, id: TensorId, style: Style) -> String {
     }
 }
 
-/// Rows are the first dimension, columns all others; a single dimension is broken into rows.
+/// Draws a distribution. The first dimension becomes rows and all others columns; a single dimension is split into rows.
 fn threads(layout: &Layout, tile: &[i64]) -> Result<Drawing, String> {
     let (rows, cols) = match tile {
         [] => (1, 1),
@@ -233,7 +236,7 @@ fn threads(layout: &Layout, tile: &[i64]) -> Result<Drawing, String> {
     Ok(Drawing { rows: count / width, cols: width, row_step: count / width, col_step: width, ..drawing })
 }
 
-/// Offsets in elements, with the colours of the banks that they fall into.
+/// Draws offsets in elements, coloured by the banks that they fall into.
 fn banks(composed: &ComposedLayout, bits: i64) -> Result<Drawing, String> {
     let mut memory = Drawing::memory(composed).map_err(|e| e.to_string())?;
     let banks = Drawing::banks(composed, bits).map_err(|e| e.to_string())?;

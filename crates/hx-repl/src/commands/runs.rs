@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hx_base::SourceFile;
+use hx_base::interrupt::Until;
+use hx_base::{Diagnostic, SourceFile};
 use hx_driver::{
-    BenchFile, BenchOptions, Case, Filter, Listing, Machine, Roofs, RunOutcome, TestOptions, Told, Verdict,
-    list_benches, list_tests, run_benches, run_main, run_tests,
+    BenchFile, BenchOptions, Case, Each, Filter, Listing, Machine, Roofs, RunOutcome, TestOptions, Told,
+    Verdict, list_benches, list_tests, run_benches, run_main, run_tests,
 };
 use hx_hir::{Name, file_items};
 use hx_host::HostError;
@@ -19,10 +20,12 @@ use crate::screen::Screen;
 use crate::session::{Live, Outcome, Session, outcome_of};
 use crate::work::{Inside, Said};
 
-/// What running came to on the thread of the evaluation.
+/// The result of a run on the evaluation's thread.
 enum Ran {
     Done(Outcome),
     NoMachine(HostError),
+    /// There is nothing to run, for this reason.
+    Nothing(String),
     Stopped,
 }
 
@@ -43,8 +46,9 @@ fn main_of(session: &mut Session, file: SourceFile, screen: &mut Screen<'_>) -> 
             Ok(machine) => machine,
             Err(ran) => return ran,
         };
-        let mut live = Live { inside, deadline, announced, machines: &machines };
-        match run_main(db, file, &machine, options, &mut live, &inside.stop, deadline) {
+        let mut live = Live { inside, announced, machines: &machines };
+        let until = Until { stop: &inside.stop, deadline };
+        match run_main(db, file, &machine, options, &mut live, until) {
             RunOutcome::Finished => Ran::Done(Outcome::Good),
             RunOutcome::Refused(found) | RunOutcome::Failed(found) => {
                 let outcome = outcome_of(&found);
@@ -53,25 +57,25 @@ fn main_of(session: &mut Session, file: SourceFile, screen: &mut Screen<'_>) -> 
             }
         }
     };
-    let ran = session.work(screen, work);
+    // No common deadline: files, lists of cases and cases each have their own time limit.
+    let ran = session.work(screen, None, work);
     ended(session, ran, screen)
 }
 
 fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut Screen<'_>) -> Outcome {
     let filter = Filter { names: names(name), ..Filter::default() };
-    let listing = newest(&session.db, list_tests(&session.db, &files, &filter));
-    if listing.cases.is_empty() {
-        let text = if name.is_empty() {
-            "there is no `main` and no test to run".to_owned()
-        } else {
-            format!("no test has `{name}` in its title")
-        };
-        screen.usage(&text);
-        return Outcome::Failed;
-    }
+    let none = match name {
+        "" => "there is no `main` and no test to run".to_owned(),
+        name => format!("no test has `{name}` in its title"),
+    };
     let options = TestOptions { seed: session.config.seed, timeout: session.config.timeout, jobs: 1 };
     let machines = session.machines.clone();
     let work = move |db: &Database, inside: &Inside| {
+        let each = Each { stop: &inside.stop, limit: options.timeout };
+        let listing = newest(list_tests(db, &files, &filter, each));
+        if listing.cases.is_empty() {
+            return without_cases(listing, none, inside);
+        }
         let machine = match opened(&machines, inside) {
             Ok(machine) => machine,
             Err(ran) => return ran,
@@ -98,22 +102,18 @@ fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut
         });
         Ran::Done(outcome)
     };
-    let ran = session.work(screen, work);
+    // No common deadline: files, lists of cases and cases each have their own time limit.
+    let ran = session.work(screen, None, work);
     ended(session, ran, screen)
 }
 
 pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) -> Outcome {
     let filter = Filter { names: names(name), ..Filter::default() };
-    let listing = newest(&session.db, list_benches(&session.db, &session.files(), &filter));
-    if listing.cases.is_empty() {
-        let text = if name.is_empty() {
-            "the session has no bench; `:time` measures one entry".to_owned()
-        } else {
-            format!("no bench has `{name}` in its title")
-        };
-        screen.usage(&text);
-        return Outcome::Failed;
-    }
+    let none = match name {
+        "" => "the session has no bench; `:time` measures one entry".to_owned(),
+        name => format!("no bench has `{name}` in its title"),
+    };
+    let files = session.files();
     let options = BenchOptions {
         seed: session.config.seed,
         timeout: session.config.timeout,
@@ -121,6 +121,11 @@ pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) 
     };
     let machines = session.machines.clone();
     let work = move |db: &Database, inside: &Inside| {
+        let each = Each { stop: &inside.stop, limit: options.timeout };
+        let listing = newest(list_benches(db, &files, &filter, each));
+        if listing.cases.is_empty() {
+            return without_cases(listing, none, inside);
+        }
         let machine = match opened(&machines, inside) {
             Ok(machine) => machine,
             Err(ran) => return ran,
@@ -154,7 +159,8 @@ pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) 
         });
         Ran::Done(outcome)
     };
-    let ran = session.work(screen, work);
+    // No common deadline: files, lists of cases and cases each have their own time limit.
+    let ran = session.work(screen, None, work);
     ended(session, ran, screen)
 }
 
@@ -175,7 +181,7 @@ pub(super) fn time(session: &mut Session, text: &str, screen: &mut Screen<'_>) -
     Outcome::Good
 }
 
-/// A line for each kernel, in the order of the first launches.
+/// Returns a line for each kernel, in the order of their first launches.
 fn launches(all: &[Launched]) -> Vec<String> {
     let mut names: Vec<&Name> = Vec::new();
     for launch in all {
@@ -199,7 +205,7 @@ fn launches(all: &[Launched]) -> Vec<String> {
     names.iter().map(line).collect()
 }
 
-/// `12.3 ms`, `4.56 s`.
+/// Formats a time: `12.3 ms`, `4.56 s`.
 pub(super) fn time_text(time: Duration) -> String {
     let ms = time.as_secs_f64() * 1e3;
     match ms {
@@ -214,8 +220,19 @@ fn names(name: &str) -> Vec<String> {
     if name.is_empty() { Vec::new() } else { vec![name.to_owned()] }
 }
 
-/// Of several items with one title the newest counts; the files come newest first.
-fn newest(db: &Database, mut listing: Listing) -> Listing {
+/// Reports why nothing runs: the errors that hide the cases, or else `none`.
+fn without_cases(listing: Listing, none: String, inside: &Inside) -> Ran {
+    let errors: Vec<Diagnostic> = listing.diagnostics.into_iter().filter(Diagnostic::is_error).collect();
+    if listing.broken.is_empty() || errors.is_empty() {
+        return Ran::Nothing(none);
+    }
+    let outcome = outcome_of(&errors);
+    inside.say(Said::Found(errors));
+    Ran::Done(outcome)
+}
+
+/// Keeps the newest of several items with one title. The files come newest first.
+fn newest(mut listing: Listing) -> Listing {
     let mut seen: BTreeSet<(Name, Option<usize>)> = BTreeSet::new();
     let mut owner: Vec<(Name, SourceFile)> = Vec::new();
     listing.cases.retain(|case: &Case| {
@@ -229,7 +246,6 @@ fn newest(db: &Database, mut listing: Listing) -> Listing {
             }
         }
     });
-    let _ = db;
     listing
 }
 
@@ -247,6 +263,10 @@ fn ended(session: &mut Session, ran: Result<Ran, Outcome>, screen: &mut Screen<'
         Ok(Ran::Stopped) => {
             screen.interrupted();
             Outcome::Interrupted
+        }
+        Ok(Ran::Nothing(text)) => {
+            screen.usage(&text);
+            Outcome::Failed
         }
         Ok(Ran::NoMachine(error)) => {
             screen.placeless(&error);

@@ -45,7 +45,7 @@ pub(super) fn target(session: &mut Session, text: &str, screen: &mut Screen<'_>)
     }
 }
 
-/// Opens another machine; where there is none, the one before stays.
+/// Opens another machine. If this fails, the session keeps its machine.
 fn changed(session: &mut Session, setup: Setup, screen: &mut Screen<'_>) -> Outcome {
     let machines = Machines::open(setup);
     let outcome = shown(session, machines.clone(), screen);
@@ -58,7 +58,8 @@ fn changed(session: &mut Session, setup: Setup, screen: &mut Screen<'_>) -> Outc
 }
 
 fn shown(session: &mut Session, machines: Machines, screen: &mut Screen<'_>) -> Outcome {
-    let opened = session.work(screen, move |_, inside| machines.wait(&|| inside.stopped()));
+    let deadline = session.deadline();
+    let opened = session.work(screen, deadline, move |_, inside| machines.wait(&|| inside.stopped()));
     match opened {
         Err(outcome) => outcome,
         Ok(None) => {
@@ -96,7 +97,7 @@ pub(super) fn set(session: &mut Session, text: &str, screen: &mut Screen<'_>) ->
         ["seed", value] => match value.parse() {
             Ok(seed) => {
                 session.config.seed = seed;
-                // The numbers of a seed are the same each time.
+                // Restart the sequence of random numbers, so that a seed always gives the same numbers.
                 session.environment.draws = 0;
                 Outcome::Good
             }

@@ -1,12 +1,9 @@
-//! The requests of our own: layouts, reasons, stages, costs.
+//! Requests that the standard protocol does not have: layouts, reasons, stages, costs.
 
-use std::path::PathBuf;
-
-use hx_ide::{Costs, CudaText, Emit, ReasonStep, TensorLayout, Wanted};
-use hx_worker::toolkit::SearchEnv;
+use hx_ide::{Costs, CudaText, Emit, ReasonStep, Registers, TensorLayout, Wanted};
 
 use super::with_file;
-use crate::compile::Measured;
+use crate::compile::{Reports, Toolchain};
 use crate::protocol;
 use crate::state::{Snapshot, user_files};
 use crate::task::{Handled, invalid};
@@ -80,11 +77,11 @@ fn write_step(step: &ReasonStep, depth: usize, text: &mut String) {
     step.from.iter().for_each(|below| write_step(below, depth + 1, text));
 }
 
-/// What is to be emitted: a text that is there, or one that the CUDA compiler has to make outside of any snapshot.
+/// A finished text, or one that the CUDA compiler has to produce after the snapshot is released.
 #[derive(Debug)]
 pub(crate) enum Emission {
     Done(protocol::Emitted),
-    Compile { cuda: hx_ide::CudaText, stage: String, search: Box<SearchEnv> },
+    Compile { cuda: CudaText, stage: String, toolchain: Box<Toolchain> },
 }
 
 pub(crate) fn emit(snapshot: &Snapshot, params: &protocol::EmitParams) -> Handled<Emission> {
@@ -98,7 +95,7 @@ pub(crate) fn emit(snapshot: &Snapshot, params: &protocol::EmitParams) -> Handle
             return Ok(cuda.map_err(invalid).map(|cuda| Emission::Compile {
                 cuda,
                 stage: stage.to_owned(),
-                search: Box::new(search(snapshot, Some(file))),
+                toolchain: Box::new(snapshot.toolchain(Some(file))),
             }));
         }
         let Some(known) = Emit::ALL.into_iter().find(|known| known.name() == stage) else {
@@ -122,33 +119,24 @@ pub(crate) fn emit(snapshot: &Snapshot, params: &protocol::EmitParams) -> Handle
     })
 }
 
-/// Where the CUDA compiler may be, for a file.
-pub(crate) fn search(snapshot: &Snapshot, file: Option<hx_ide::SourceFile>) -> SearchEnv {
-    let manifest = file.and_then(|file| snapshot.manifest(file));
-    let mut search = SearchEnv::of_process();
-    let set = snapshot.shared.options.nvrtc.as_deref().filter(|path| !path.is_empty()).map(Into::into);
-    search.nvrtc = set.or(search.nvrtc).or_else(|| manifest?.nvrtc.clone());
-    search.untrusted = manifest.filter(|m| !m.trusted).map(|m| PathBuf::from(&m.root));
-    search
-}
-
 pub(crate) fn costs(snapshot: &Snapshot, params: &protocol::CostsParams) -> Handled<Vec<protocol::Costs>> {
     with_file(snapshot, &params.text_document.uri, |file| {
         let positions = snapshot.positions(file);
-        let measured = |text: &str| snapshot.shared.measured.get(text);
-        let costs =
-            hx_ide::costs(&snapshot.db, file, params.kernel.as_deref(), &snapshot.shown(file), &measured)?;
+        let (shown, reports) = (snapshot.shown(file), snapshot.reports(file));
+        let reported = |cuda: &CudaText| reports.get(cuda);
+        let costs = hx_ide::costs(&snapshot.db, file, params.kernel.as_deref(), &shown, &reported)?;
         let converted = |c: Costs| protocol::Costs {
             range: positions.range(c.range),
             kernel: c.kernel,
             target: c.arch.name().to_owned(),
             args: c.args,
-            threads: c.threads,
-            shared_bytes: c.shared_bytes,
-            registers: c.registers,
-            estimated: c.estimated,
-            blocks_per_multiprocessor: c.blocks,
-            limited_by: c.limited_by.map(str::to_owned),
+            summary: c.resources.to_string(),
+            threads: c.resources.threads,
+            shared_bytes: c.resources.shared_bytes,
+            registers: c.resources.registers.count(),
+            estimated: matches!(c.resources.registers, Registers::Estimated(_)),
+            blocks_per_multiprocessor: c.resources.residency.map(|found| found.blocks),
+            limited_by: c.resources.residency.map(|found| found.limited_by.to_owned()),
         };
         Ok(costs.map(|costs| costs.into_iter().map(converted).collect()).map_err(invalid))
     })
@@ -164,7 +152,7 @@ pub(crate) fn syntax_tree(snapshot: &Snapshot, params: &protocol::SyntaxTreePara
 pub(crate) fn server_status(snapshot: &Snapshot, (): &()) -> Handled<protocol::Status> {
     let shared = &snapshot.shared;
     let first = user_files(&snapshot.db).first().copied();
-    let nvrtc = match hx_worker::toolkit::find_nvrtc(&search(snapshot, first)) {
+    let nvrtc = match hx_worker::toolkit::find_nvrtc(&snapshot.toolchain(first).search) {
         Ok(hx_worker::protocol::NvrtcFiles { library, .. }) => library.display().to_string(),
         Err(absence) => absence.to_string(),
     };
@@ -182,18 +170,27 @@ pub(crate) fn server_status(snapshot: &Snapshot, (): &()) -> Handled<protocol::S
     }))
 }
 
-/// The CUDA texts of a file whose registers nobody has asked the compiler for; nothing where there are none, or no compiler.
-type Unmeasured = Option<(Measured, Vec<CudaText>, Box<SearchEnv>)>;
+/// The CUDA texts of a file whose registers are unknown, with the toolchain that can determine them.
+#[derive(Debug)]
+pub(crate) struct Unreported {
+    pub(crate) texts: Vec<CudaText>,
+    pub(crate) reports: Reports,
+    pub(crate) toolchain: Toolchain,
+}
 
-pub(crate) fn unmeasured(snapshot: &Snapshot, uri: &tower_lsp::ls_types::Uri) -> Handled<Unmeasured> {
+/// Returns the texts with unknown registers. `None` if all registers are known, or if there is no compiler.
+pub(crate) fn unreported(
+    snapshot: &Snapshot,
+    uri: &tower_lsp::ls_types::Uri,
+) -> Handled<Option<Box<Unreported>>> {
     with_file(snapshot, uri, |file| {
-        let search = search(snapshot, Some(file));
-        if hx_worker::toolkit::find_nvrtc(&search).is_err() {
+        let toolchain = snapshot.toolchain(Some(file));
+        if !toolchain.has_compiler() {
             return Ok(Ok(None));
         }
-        let measured = &snapshot.shared.measured;
-        let texts = hx_ide::cuda_texts(&snapshot.db, file, &snapshot.shown(file))?;
-        let texts: Vec<CudaText> = texts.into_iter().filter(|t| measured.get(&t.text).is_none()).collect();
-        Ok(Ok((!texts.is_empty()).then(|| (measured.clone(), texts, Box::new(search)))))
+        let reports = snapshot.reports(file);
+        let mut texts = hx_ide::cuda_texts(&snapshot.db, file, &snapshot.shown(file))?;
+        texts.retain(|text| reports.get(text).is_none());
+        Ok(Ok((!texts.is_empty()).then(|| Box::new(Unreported { texts, reports, toolchain }))))
     })
 }

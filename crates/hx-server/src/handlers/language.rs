@@ -1,4 +1,4 @@
-//! What a person asks of a name: hovers, completion, places, names, calls.
+//! Questions about a name: hovers, completion, places, names, calls.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::state::Snapshot;
 use crate::task::{Handled, invalid};
 use crate::to_proto;
 
-/// The most entries of a search for symbols.
+/// The maximal number of results of a search for symbols.
 const MOST_SYMBOLS: usize = 256;
 
 pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option<Hover>> {
@@ -25,7 +25,8 @@ pub(crate) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Handled<Option
         };
         let offset = positions.offset(at.position);
         let (shown, kept) = (snapshot.shown(file), &snapshot.shared.last_good);
-        let found = hx_ide::hover(&snapshot.db, file, offset, &shown, style, kept)?;
+        let reported = |cuda: &hx_ide::CudaText| snapshot.reports(file).get(cuda);
+        let found = hx_ide::hover(&snapshot.db, file, offset, &shown, style, &reported, kept)?;
         Ok(Ok(found.map(|hover| {
             let kind =
                 if snapshot.shared.client.markdown { MarkupKind::Markdown } else { MarkupKind::PlainText };
@@ -45,7 +46,7 @@ pub(crate) fn completion(
     with_file(snapshot, &at.text_document.uri, |file| {
         let positions = snapshot.positions(file);
         let offset = positions.offset(at.position);
-        // Of `name: Type` the colon is typed too, with a blank to come; only `::` asks for something.
+        // A single `:` belongs to `name: Type`, and a space follows: offer nothing. Only `::` requests a completion.
         let typed = params.context.as_ref().and_then(|context| context.trigger_character.as_deref());
         let before = &file.text(&snapshot.db)[..usize::from(offset)];
         if typed == Some(":") && !before.ends_with("::") {
@@ -59,7 +60,7 @@ pub(crate) fn completion(
     })
 }
 
-/// The entry with the docs of the item that it names.
+/// Returns the entry with the docs of the item that it names.
 pub(crate) fn completion_resolve(snapshot: &Snapshot, item: &CompletionItem) -> Handled<CompletionItem> {
     let named = item.data.as_ref().and_then(|d| serde_json::from_value::<(String, String)>(d.clone()).ok());
     let mut item = item.clone();
@@ -148,7 +149,7 @@ pub(crate) fn rename(snapshot: &Snapshot, params: &RenameParams) -> Handled<Opti
     })
 }
 
-/// Edits of any files.
+/// Converts edits, which may span several files.
 pub(super) fn workspace_edit(snapshot: &Snapshot, edits: &[Edit]) -> WorkspaceEdit {
     #[allow(clippy::mutable_key_type, reason = "the type is the protocol's")]
     let mut changes: HashMap<Uri, Vec<TextEdit>> = HashMap::new();

@@ -1,4 +1,4 @@
-//! What concerns the text as a whole: colours, folds, selections, lenses, formatting, fixes.
+//! Questions about the whole text: colours, folds, selections, lenses, formatting, fixes.
 
 use std::sync::PoisonError;
 
@@ -49,7 +49,7 @@ pub(crate) fn legend() -> SemanticTokensLegend {
     }
 }
 
-/// Remembers the tokens of a file, under a number by which the client asks for what changed.
+/// Remembers the tokens of a file under an id. The client sends the id later to get only the changes.
 fn remember(snapshot: &Snapshot, uri: &Uri, data: &[SemanticToken]) -> String {
     let mut known = snapshot.shared.tokens.lock().unwrap_or_else(PoisonError::into_inner);
     known.next += 1;
@@ -96,7 +96,7 @@ pub(crate) fn semantic_tokens_delta(
     })
 }
 
-/// One edit between what both begin and end with; a token is five numbers.
+/// Returns one edit that replaces the tokens between the common prefix and the common suffix. A token has five numbers.
 fn token_edits(before: &[SemanticToken], after: &[SemanticToken]) -> Vec<SemanticTokensEdit> {
     let start = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let tails = before[start..].iter().rev().zip(after[start..].iter().rev());
@@ -169,9 +169,10 @@ pub(crate) fn lenses(snapshot: &Snapshot, params: &CodeLensParams) -> Handled<Op
     with_file(snapshot, uri, |file| {
         let positions = snapshot.positions(file);
         let wanted = snapshot.shared.options.lenses;
-        let measured = |text: &str| snapshot.shared.measured.get(text);
+        let reports = snapshot.reports(file);
+        let reported = |cuda: &hx_ide::CudaText| reports.get(cuda);
         let (shown, kept) = (snapshot.shown(file), &snapshot.shared.last_good);
-        let found = hx_ide::lenses(&snapshot.db, file, &shown, wanted.costs, &measured, kept)?;
+        let found = hx_ide::lenses(&snapshot.db, file, &shown, wanted.costs, &reported, kept)?;
         let lens = |lens: &hx_ide::Lens| {
             let (command, argument) = command(snapshot, uri, &lens.action);
             CodeLens {
@@ -193,7 +194,7 @@ pub(crate) fn lenses(snapshot: &Snapshot, params: &CodeLensParams) -> Handled<Op
     })
 }
 
-/// The command of a lens and its argument, as `book/src/contributing/protocol.md` has them.
+/// Returns the command of a lens and its argument, in the form of `book/src/contributing/protocol.md`.
 fn command(snapshot: &Snapshot, uri: &Uri, action: &LensAction) -> (&'static str, serde_json::Value) {
     match action {
         LensAction::Test { name, filter } => {
@@ -272,7 +273,7 @@ fn not_formatted(error: impl std::fmt::Display) -> tower_lsp::jsonrpc::Error {
     invalid(format!("the file is left as it is: {error}"))
 }
 
-/// The kinds of actions that a client may ask for.
+/// The kinds of actions that a client may request.
 pub(crate) const ACTION_KINDS: [CodeActionKind; 2] =
     [CodeActionKind::QUICKFIX, CodeActionKind::REFACTOR_REWRITE];
 
@@ -281,12 +282,11 @@ fn kind_of(action: &hx_ide::Action) -> CodeActionKind {
     if action.mends.is_some() { fix } else { rewrite }
 }
 
-/// The fixes in a range and what else can be written there. Their edits come with them, or when one is chosen where the client
-/// can ask then.
+/// Returns the fixes and assists of a range. Each carries its edits, unless the client resolves edits when the user chooses one.
 pub(crate) fn actions(snapshot: &Snapshot, params: &CodeActionParams) -> Handled<Option<CodeActionResponse>> {
     let uri = &params.text_document.uri;
     let only = params.context.only.as_ref();
-    // `refactor` asks for `refactor.rewrite` too.
+    // A request for `refactor` includes `refactor.rewrite`.
     let wants = |kind: &CodeActionKind| {
         let below = |asked: &CodeActionKind| {
             let rest = kind.as_str().strip_prefix(asked.as_str());
@@ -325,7 +325,7 @@ struct ActionData {
     title: String,
 }
 
-/// The action with its edits, if the finding is still there.
+/// Returns the action with its edits, if its diagnostic still exists.
 pub(crate) fn action_resolve(snapshot: &Snapshot, action: &CodeAction) -> Handled<CodeAction> {
     let data = action.data.clone().and_then(|data| serde_json::from_value::<ActionData>(data).ok());
     let Some(data) = data else { return Ok(Ok(action.clone())) };

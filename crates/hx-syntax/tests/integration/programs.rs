@@ -1,18 +1,9 @@
-//! Whole programs: no error, and the text comes out as it went in.
+//! Whole programs parse without errors, and their trees hold exactly their texts.
 
 use hx_syntax::parse;
+use hx_test_support::PROGRAMS;
 
 use crate::support;
-
-/// The programs that the language was designed with.
-pub(crate) const PROGRAMS: &[(&str, &str)] = &[
-    ("matmul", include_str!("../programs/matmul.hx")),
-    ("pipeline", include_str!("../programs/pipeline.hx")),
-    ("attention", include_str!("../programs/attention.hx")),
-    ("moe", include_str!("../programs/moe.hx")),
-    ("selective_scan", include_str!("../programs/selective_scan.hx")),
-    ("w4a16", include_str!("../programs/w4a16.hx")),
-];
 
 #[test]
 fn programs_have_no_errors() {

@@ -1,13 +1,13 @@
-//! Whatever the text: the tree holds it, the parser ends, and its errors lie inside the text.
+//! For every text, the tree holds it, the parser ends, and the errors lie inside the text.
 //!
-//! Programs are cut up, shuffled and spliced, because that is what an editor sends while someone types.
+//! The tests cut up, shuffle and splice programs, because an editor sends such texts while someone types.
 
 use hx_syntax::{Parse, TextSize, lex, parse, parse_cell};
 use proptest::prelude::*;
 
-use crate::programs::PROGRAMS;
+use hx_test_support::PROGRAMS;
 
-/// How many inputs each property sees: few by default, `PROPTEST_CASES` for a longer run.
+/// Returns the number of inputs of each property: few by default, `PROPTEST_CASES` for a longer run.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(300)
 }
@@ -32,7 +32,7 @@ fn check(text: &str) {
     hx_syntax::completeness(text);
 }
 
-/// The tokens of a program, as text.
+/// Returns the tokens of a program, as text.
 fn tokens(text: &str) -> Vec<String> {
     let mut rest = text;
     lex(text)
@@ -199,7 +199,7 @@ fn every_prefix_of_a_program_has_a_tree() {
     }
 }
 
-/// Deep and long inputs end early, and whoever walks the tree keeps their stack.
+/// Parsing deep and long inputs ends early, and their trees are shallow enough for recursive walks.
 #[test]
 fn depth_is_bounded() {
     let n = 3_000;

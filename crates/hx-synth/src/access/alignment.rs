@@ -1,39 +1,40 @@
-//! How wide an access may be: what is known of the addresses that it takes, by base, stride and start of the view.
+//! Bounds the width of accesses by the alignment of their addresses: base, strides and start of the view.
 
 use hx_dtype::DType;
-use hx_index::{Facts, gcd};
+use hx_index::{Expr, Facts, Symbol, gcd};
 use hx_tile::View;
 
-/// Elements of the longest access of all, and more.
+/// More elements than any access has.
 const ANY: i64 = 1 << 20;
 
-/// The widest access that all addresses of a view allow.
+/// The widest access that is aligned at all addresses of a view.
 #[derive(Clone, Debug)]
 pub(crate) struct Widest {
-    /// Elements that divide every address, a power of two as the widths of all accesses are.
+    /// Largest power of two that divides every address, in elements. The widths of all accesses are powers of two.
     pub(crate) elements: i64,
     /// The fact that sets the limit.
     pub(crate) limit: String,
 }
 
 impl Widest {
-    /// Nothing is known that limits an access.
+    /// Returns the bound without any limiting fact.
     pub(crate) fn any() -> Widest {
         Widest { elements: ANY, limit: String::new() }
     }
 
-    /// What the alignment of a pointer in bytes allows.
+    /// Returns the bound that the alignment of a pointer, in bytes, sets.
     pub(crate) fn of_pointer(name: &str, align: u32, dtype: DType) -> Widest {
         let elements = i64::from(align) * 8 / i64::from(dtype.bits());
         Widest { elements, limit: format!("`{name}` is known to be aligned to {align} B only") }
     }
 
-    /// Whether an access of so many elements is aligned at every address.
+    /// Reports whether an access of `width` elements is aligned at every address.
     pub(crate) fn allows(&self, width: i64) -> bool {
         self.elements % width == 0
     }
 
-    /// Addresses are multiples of `divisor` elements, or all 0 if that is 0. `limit` says why, given what is left.
+    /// Narrows the bound to addresses that are multiples of `divisor` elements; 0 stands for addresses that are all 0. `limit`
+    /// explains the resulting number of elements.
     pub(crate) fn narrow(&mut self, divisor: i64, limit: impl FnOnce(i64) -> String) {
         let next = gcd(self.elements, divisor);
         if next != self.elements {
@@ -41,12 +42,12 @@ impl Widest {
         }
     }
 
-    /// Narrows by the coordinates at which runs along mode `own` of a view start: the offset of the view in the dimension of that mode,
-    /// and the steps of its other modes there.
+    /// Narrows the bound by the coordinates at which runs along mode `own` of a view start: the view's offset in the dimension of
+    /// that mode, and the steps of its other modes there.
     ///
-    /// The layout of the base keeps every run of `n` elements that starts at a multiple of `n` side by side, so a coordinate is
-    /// enough to tell whether an address is aligned. In an unrolled or rolled loop the offset is the same expression of the counter,
-    /// so one divisor holds for all iterations.
+    /// The layout of the base keeps every run of `n` elements that starts at a multiple of `n` contiguous, so the coordinate
+    /// decides whether an address is aligned. In a rolled or unrolled loop the offset is the same expression of the counter, so
+    /// one divisor holds for all iterations.
     pub(crate) fn narrow_by_start(
         &mut self,
         facts: &Facts,
@@ -56,12 +57,7 @@ impl Widest {
         dtype: DType,
     ) {
         let dim = view.modes[own].dim;
-        let start = &view.offsets[dim];
-        self.narrow(facts.divisor(start), |n| {
-            let known = if start.as_const().is_some() { "" } else { "known to be " };
-            let bytes = amount(n, dtype);
-            format!("the slice of `{name}` starts at `{start}` in dimension {dim}, so addresses are {known}multiples of {bytes} only")
-        });
+        // Report a step before a start that sets the same limit: the step limits every start.
         let others = view.modes.iter().enumerate().filter(|(i, m)| *i != own && m.dim == dim && m.extent > 1);
         for (_, mode) in others {
             let step = &mode.factor;
@@ -70,10 +66,33 @@ impl Widest {
                 format!("the view of `{name}` steps by `{step}` in dimension {dim}, so addresses are multiples of {bytes} only")
             });
         }
+        let start = &view.offsets[dim];
+        self.narrow(facts.divisor(start), |n| {
+            let known = if start.as_const().is_some() { "" } else { "known to be " };
+            let bytes = amount(n, dtype);
+            let because = because_of(facts, start, n);
+            format!("the slice of `{name}` starts at `{start}` in dimension {dim}{because}, so addresses are {known}multiples of {bytes} only")
+        });
     }
 }
 
-/// So many elements as memory: `4 B`, or `4 bits` where they are no whole bytes.
+/// Names, as text, the dimensions and scalars of a start that is known to be a multiple of only `n` elements: those whose larger
+/// divisor would give the start a larger one. The text is empty if there are none.
+pub(super) fn because_of(facts: &Facts, start: &Expr, n: i64) -> String {
+    let helps = |symbol: &Symbol| {
+        let mut known = facts.clone();
+        known.divisible(symbol.clone(), n.saturating_mul(2));
+        matches!(symbol, Symbol::Dim(_) | Symbol::Scalar(_)) && gcd(known.divisor(start), 2 * n) > n
+    };
+    let known = |symbol: Symbol| match facts.divisor(&Expr::symbol(symbol.clone())) {
+        1 => format!("`{symbol}` is not known to be even"),
+        divisor => format!("`{symbol}` is known to be divisible by {divisor} only"),
+    };
+    let causes: Vec<String> = start.symbols().into_iter().filter(helps).map(known).collect();
+    if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) }
+}
+
+/// Returns an amount of memory as text: `4 B`, or `4 bits` if it is not a whole number of bytes.
 pub(crate) fn amount(elements: i64, dtype: DType) -> String {
     match elements.saturating_mul(i64::from(dtype.bits())) {
         bits if bits % 8 == 0 => format!("{} B", bits / 8),
@@ -81,13 +100,13 @@ pub(crate) fn amount(elements: i64, dtype: DType) -> String {
     }
 }
 
-/// Why elements narrower than a byte cannot be moved.
+/// Explains why elements narrower than a byte cannot be moved.
 pub(crate) fn parts_bytes(dtype: DType, why: &str) -> String {
     let whole = 8 / dtype.bits();
     format!("bytes are moved whole, {whole} neighbours from a multiple of {whole} on: {why}")
 }
 
-/// The way out where they cannot.
+/// Suggests a cast to bytes for elements that cannot be moved.
 pub(crate) fn by_way_of_bytes(dtype: DType) -> String {
     format!("bytes can be parted: `cast` to 8 bits first, and back to `{dtype}` last")
 }

@@ -1,28 +1,29 @@
-//! Accesses to global memory: how wide they can be, from strides, offsets and alignment.
+//! Accesses to global memory: bounds their width by strides, offsets and alignment.
 
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, gcd};
 use hx_layout::Layout;
 use hx_target::{Arch, Space, catalogue};
-use hx_tile::{Base, TensorParam, TileProgram, View};
+use hx_tile::{Base, TensorParam, TileProgram, View, ViewMode};
 
-use super::alignment::{Widest, by_way_of_bytes, parts_bytes};
+use super::alignment::{Widest, because_of, by_way_of_bytes, parts_bytes};
 use super::{Access, Run, Transfer, vector};
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
+use crate::pool::Pool;
 
-/// What limits the width of accesses through a view along its contiguous dimension.
+/// The bound on the width of accesses through a view along its contiguous dimension.
 #[derive(Clone, Debug)]
 pub(crate) struct Alignment {
-    /// The elements along a mode of the view that are neighbours in memory, if there is such a mode.
+    /// The elements along a mode of the view that are contiguous in memory, if there is such a mode.
     pub(crate) run: Option<Run>,
-    /// Elements that may be accessed at once.
+    /// Elements that one access may move.
     pub(crate) elements: i64,
-    /// What sets that limit.
+    /// The fact that sets that limit.
     pub(crate) limit: String,
 }
 
-/// The tensor behind a global view.
+/// Returns the tensor parameter of a view of global memory.
 pub(crate) fn param_of<'p>(program: &'p TileProgram, view: &View) -> Option<&'p TensorParam> {
     match view.base {
         Base::Global(p) => program.tensor_param(p),
@@ -30,12 +31,12 @@ pub(crate) fn param_of<'p>(program: &'p TileProgram, view: &View) -> Option<&'p 
     }
 }
 
-/// The stride in memory of each mode of the view, in elements.
+/// Returns the stride in memory of each mode of the view, in elements.
 pub(crate) fn strides(param: &TensorParam, view: &View) -> Vec<Expr> {
     view.modes.iter().map(|m| &m.factor * &param.stride[m.dim]).collect()
 }
 
-/// Which dimension is contiguous, and how many of its elements one access may take at any offset the view reaches.
+/// Returns which dimension is contiguous, and how many of its elements one access may move at every offset of the view.
 pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam) -> Alignment {
     let facts = &program.facts;
     if let Some(block) = &param.block {
@@ -55,7 +56,17 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
         };
     };
     let mut widest = Widest::of_pointer(&param.name, param.align, param.dtype);
-    for (i, stride) in param.stride.iter().enumerate() {
+    // Of several facts that set the same limit, the first is reported. The order is: a stride of the tile, which limits every
+    // start; the start in a dimension with a stride, which a better divisor of the stride could excuse; the start along the
+    // contiguous dimension.
+    let other = |d: usize, mode: &ViewMode| d != dim && mode.extent > 1 && !picked(mode.dim);
+    for (_, stride) in strides.iter().enumerate().filter(|(d, _)| other(*d, &view.modes[*d])) {
+        widest.narrow(facts.divisor(stride), |n| steps(param, stride, n));
+    }
+    let is_unit = |i: &usize| param.stride[*i].as_const() == Some(1);
+    let dims = 0..param.stride.len();
+    for i in dims.clone().filter(|i| !is_unit(i)).chain(dims.filter(is_unit)) {
+        let stride = &param.stride[i];
         if picked(i) {
             widest.narrow(facts.divisor(stride), |n| {
                 format!("rows of `{}` are picked, `{stride}` apart, a multiple of {n}", param.name)
@@ -65,11 +76,7 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
         let start = &view.offsets[i];
         widest.narrow(facts.divisor(&(start * stride)), |n| starts(facts, param, (start, i), n));
     }
-    let others = strides.iter().zip(&view.modes).enumerate();
-    for (stride, _) in others.filter(|(d, (_, mode))| *d != dim && mode.extent > 1).map(|(_, pair)| pair) {
-        widest.narrow(facts.divisor(stride), |n| steps(param, stride, n));
-    }
-    // An access is inside of the bounds as a whole or not at all.
+    // An access must be inside of the bounds as a whole or outside as a whole.
     let along = view.modes[dim].dim;
     let extent = &param.shape[along];
     let ends_inside = {
@@ -86,7 +93,7 @@ pub(crate) fn alignment(program: &TileProgram, view: &View, param: &TensorParam)
     Alignment { run: Some(Run::plain(dim, elements)), elements, limit }
 }
 
-/// What a stride that is a multiple of `n` only does to accesses.
+/// Explains the limit of a stride that is known to be a multiple of `n` only.
 fn steps(param: &TensorParam, stride: &Expr, n: i64) -> String {
     match n {
         1 if stride.as_const().is_some() => format!("the stride `{stride}` of `{}` is odd", param.name),
@@ -95,13 +102,13 @@ fn steps(param: &TensorParam, stride: &Expr, n: i64) -> String {
     }
 }
 
-/// Why a tile starts at a multiple of `n` elements only: its start along a dimension, or the stride of that dimension. A stride that
-/// is a multiple of enough elements would do for any start.
+/// Explains why a tile is known to start at a multiple of `n` elements only: its start along a dimension, or the stride of that
+/// dimension. A stride that is a multiple of more elements would allow any start.
 fn starts(facts: &Facts, param: &TensorParam, (start, dim): (&Expr, usize), n: i64) -> String {
     let stride = &param.stride[dim];
     let starts = format!("the tile starts at `{start}` in dimension {dim} of `{}`", param.name);
     if stride.as_const() == Some(1) {
-        return format!("{starts}, a multiple of {n}");
+        return format!("{starts}, a multiple of {n}{}", because_of(facts, start, n));
     }
     let own = gcd(facts.divisor(stride), n);
     if own == n {
@@ -110,13 +117,14 @@ fn starts(facts: &Facts, param: &TensorParam, (start, dim): (&Expr, usize), n: i
     format!("{}, and {starts}: together a multiple of {n}", steps(param, stride, own))
 }
 
-/// The same for a tensor whose elements lie in blocks: what follows an element is decided within its block.
+/// Returns the [`alignment`] for a tensor whose elements lie in blocks. The neighbours of an element in memory follow from its
+/// block.
 fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) -> Alignment {
     let modes: Vec<Layout> = block.modes().iter().map(Layout::coalesce).collect();
     let run_of = |mode: usize, dim: usize| Run::in_block(mode, &modes[dim].leaves());
-    // Rows that a table picks are no neighbours.
+    // Rows that a table picks are not contiguous.
     let picked = |dim: usize| view.rows.as_ref().is_some_and(|rows| rows.dim == dim);
-    let walks = |m: &hx_tile::ViewMode| m.extent > 1 && m.factor.as_const() == Some(1) && !picked(m.dim);
+    let walks = |m: &ViewMode| m.extent > 1 && m.factor.as_const() == Some(1) && !picked(m.dim);
     let runs = view.modes.iter().enumerate().filter(|(_, m)| walks(m)).map(|(i, m)| run_of(i, m.dim));
     let Some(run) = runs.into_iter().find(|run| run.width() > 1) else {
         let limit =
@@ -135,9 +143,6 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
             narrow(*stride, format!("the blocks `{block}` of `{}` step by {stride}", param.name));
         }
     }
-    let start = &view.offsets[own];
-    let text = format!("the tile starts at `{start}` in dimension {own} of `{}`", param.name);
-    narrow(facts.divisor(start), text);
     for other in view.modes.iter().enumerate().filter(|(d, m)| *d != dim && m.dim == own && m.extent > 1) {
         let step = &other.1.factor;
         narrow(
@@ -145,6 +150,11 @@ fn in_blocks(facts: &Facts, view: &View, param: &TensorParam, block: &Layout) ->
             format!("the tile steps by `{step}` in dimension {own} of `{}`", param.name),
         );
     }
+    let start = &view.offsets[own];
+    widest.narrow(facts.divisor(start), |n| {
+        let because = because_of(facts, start, n);
+        format!("the tile starts at `{start}` in dimension {own} of `{}`{because}", param.name)
+    });
     let Widest { elements, limit } = widest;
     Alignment { run: Some(run), elements, limit }
 }
@@ -153,9 +163,9 @@ fn last_coordinate(view: &View) -> Vec<Expr> {
     view.modes.iter().map(|m| Expr::constant(m.extent - 1)).collect()
 }
 
-/// The widest access to global memory for a register tensor with this layout, and why it is not wider.
+/// Returns the widest access to global memory for a register tensor with this layout, and why it is not wider.
 pub(crate) fn best(
-    program: &TileProgram,
+    (program, pool): (&TileProgram, &Pool),
     transfer: &Transfer<'_>,
     tv: &Tv,
     dtype: DType,
@@ -175,13 +185,13 @@ pub(crate) fn best(
         if transfer.adds() { failure.from_later(arch, can) } else { failure }
     };
     let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
-    let aligned = alignment(program, transfer.memory, param);
+    let aligned = pool.alignment(transfer.op.id, || alignment(program, transfer.memory, param));
     let shape = &program.tensor(transfer.register).shape;
     let (from, to) =
         if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };
     let dim = aligned.run.as_ref().map_or(0, |run| run.dim);
     let held = aligned.run.as_ref().map_or(1, |run| vector::held(tv, run));
-    // A vector may not run over the tensor's own edge in a tile that is larger.
+    // If the tile is larger than the tensor, no vector may cross the tensor's edge.
     let inside = if tv.tile[dim] == shape[dim] { shape[dim] } else { gcd(shape[dim], held) };
     let plain = catalogue().copies_between(from, to, arch).filter(|_| !transfer.adds());
     let sums = catalogue().adds_of(dtype, arch).filter(|_| transfer.adds());
@@ -217,7 +227,7 @@ pub(crate) fn best(
     if dtype.bits() >= 8 {
         return Err(no_row());
     }
-    // What is known of the addresses may do; then it is the layout or the tile that parts the neighbours of a byte.
+    // If the addresses are aligned to whole bytes, the layout or the tile is the cause: it separates elements that share a byte.
     let whole = i64::from(8 / dtype.bits());
     let because = |why: &str| no_row().help(parts_bytes(dtype, why));
     if aligned.elements % whole != 0 {

@@ -1,4 +1,4 @@
-//! How a register tensor with a known layout meets a memory: which instruction, how wide, and why not wider.
+//! Accesses between a register tensor with a known layout and a memory: which instruction, how wide, and why not wider.
 
 pub(crate) mod alignment;
 pub(crate) mod collective;
@@ -38,12 +38,12 @@ impl<'p> Transfer<'p> {
         }
     }
 
-    /// It adds to memory instead of writing it.
+    /// Reports whether the copy adds to memory instead of overwriting it.
     pub(crate) fn adds(&self) -> bool {
         matches!(self.op.kind, OpKind::AtomicAdd { .. })
     }
 
-    /// The shared tensor, if that is the memory.
+    /// Returns the shared tensor, if the memory is one.
     pub(crate) fn shared(&self) -> Option<TensorId> {
         match self.memory.base {
             Base::Shared(t) => Some(t),
@@ -52,20 +52,20 @@ impl<'p> Transfer<'p> {
     }
 }
 
-/// One way to make a copy of one instruction.
+/// A way to implement a copy with one instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {
     pub(crate) row: &'static CopyRow,
     pub(crate) tile: Vec<i64>,
-    /// What threads address, by thread.
+    /// The coordinates that threads address, by thread.
     pub(crate) thread: Vec<TileMode>,
-    /// The elements of one address, as they lie one after the other.
+    /// The elements of one address, in their order in memory.
     pub(crate) run: Run,
     /// Positions in registers of the values of one instruction, as modes.
     pub(crate) values: Vec<(i64, i64)>,
-    /// What successive instructions address, with the strides of their positions.
+    /// The coordinates that successive instructions address, with the strides of their positions.
     pub(crate) issue: Vec<Placed>,
-    /// [`Access::phases`], once they were asked for.
+    /// The cached result of [`Access::phases`].
     pub(crate) phases: OnceCell<i64>,
 }
 
@@ -74,7 +74,7 @@ impl Access {
         self.issue.iter().map(|p| p.mode.extent).product()
     }
 
-    /// The coordinate that `thread` addresses in issue `issue`.
+    /// Returns the coordinate that `thread` addresses in issue `issue`.
     pub(crate) fn coordinate(&self, thread: i64, issue: i64) -> Vec<i64> {
         let mut at = vec![0; self.tile.len()];
         let modes = self.thread.iter().map(|m| (m, true)).chain(self.issue.iter().map(|p| (&p.mode, false)));
@@ -90,7 +90,7 @@ impl Access {
         at
     }
 
-    /// Whether a thread takes part; of threads that address the same element in a store, the lowest does.
+    /// Reports whether a thread takes part in a store. Of the threads that address the same element, only the lowest does.
     pub(crate) fn stores(&self, thread: i64) -> bool {
         let mut rest = thread;
         self.thread.iter().all(|mode| {
@@ -100,19 +100,20 @@ impl Access {
         })
     }
 
-    /// How many lanes one phase takes together: as many as fit a wavefront.
+    /// Returns how many lanes one phase serves together: as many as fill a wavefront.
     pub(crate) fn lanes_per_phase(&self) -> u32 {
         (WAVEFRONT_BYTES / self.row.access).clamp(1, WARP)
     }
 
-    /// Phases of one execution by a block of so many threads, in which some lane addresses an element of a tile of these extents:
-    /// wavefronts without bank conflicts. An access is made for one tile and block, so they are counted once.
+    /// Returns the phases of one execution by a block of `threads` threads in which some lane addresses an element of a tile of
+    /// extents `shape`: the wavefronts without bank conflicts. An access belongs to one tile and block, so the count is cached.
     pub(crate) fn phases(&self, threads: u32, shape: &[i64]) -> i64 {
         *self.phases.get_or_init(|| self.counted_phases(threads, shape))
     }
 
     fn counted_phases(&self, threads: u32, shape: &[i64]) -> i64 {
         let (lanes, addressing) = self.row.addressing();
+        let (lanes, addressing) = (i64::from(lanes), i64::from(addressing));
         let is_load = self.row.to == Space::Register;
         let is_active = |t: i64| t % lanes < addressing && (is_load || self.stores(t));
         let active: Vec<bool> = (0..i64::from(threads)).map(is_active).collect();
@@ -124,7 +125,7 @@ impl Access {
         if self.tile == shape {
             return self.issues() * phases(&active);
         }
-        // A coordinate is what the thread adds and what the issue adds.
+        // A coordinate is the sum of the thread's part and the issue's part.
         let by_thread: Vec<Vec<i64>> = (0..i64::from(threads)).map(|t| self.coordinate(t, 0)).collect();
         let of_issue = |issue: i64| {
             let by_issue = self.coordinate(0, issue);
@@ -136,7 +137,7 @@ impl Access {
         (0..self.issues()).map(of_issue).sum()
     }
 
-    /// The choice of a copy that no register takes part in.
+    /// Returns the choice of a copy that bypasses the registers.
     fn to_memory_choice(&self, reason: Reason) -> Result<CopyChoice, LayoutError> {
         Ok(CopyChoice {
             row: self.row.name.clone(),

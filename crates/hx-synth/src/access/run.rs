@@ -1,31 +1,33 @@
-//! Runs: elements of one dimension that lie one after the other in a memory, in the order in which they lie there.
+//! Runs: elements of one dimension that are contiguous in a memory, in the order of the memory.
 
 use hx_dtype::DType;
 use hx_tile::TileMode;
 
 use crate::distribution::{Placed, Tv, cut};
 
-/// What follows what in memory: steps along one dimension, the first between neighbours. A block of memory may keep the elements of
-/// a dimension in another order than their numbers: in `(2, 4) : (4, 1)` the even ones come first, with the steps `(4, 2), (2, 1)`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The order of elements in memory as steps along one dimension, the first between neighbours. A block of memory may keep the
+/// elements of a dimension out of order: in `(2, 4) : (4, 1)` the even ones come first, with the steps `(4, 2), (2, 1)`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Run {
     pub(crate) dim: usize,
     /// Extents and steps along the dimension.
     pub(crate) steps: Vec<(i64, i64)>,
 }
 
-/// Whether registers hold elements of this type in the order of the memory that they come from: no instruction moves one alone.
+/// Reports whether registers hold elements of this type in the order of their memory: no instruction moves one such element
+/// alone.
 pub(crate) fn is_packed(dtype: DType) -> bool {
     dtype.bits() < 8
 }
 
 impl Run {
-    /// `width` elements in the order of their numbers.
+    /// Returns a run of `width` elements in ascending order.
     pub(crate) fn plain(dim: usize, width: i64) -> Run {
         Run { dim, steps: vec![(width, 1)] }
     }
 
-    /// What follows an element in the blocks of a memory, whose leaves along the dimension have these extents and strides.
+    /// Returns the run of contiguous elements in a blocked memory whose leaves along the dimension have these extents and
+    /// strides.
     pub(crate) fn in_block(dim: usize, leaves: &[(i64, i64)]) -> Run {
         let mut step = 1;
         let mut open: Vec<(i64, i64, i64)> = Vec::new();
@@ -44,7 +46,7 @@ impl Run {
         run
     }
 
-    /// The first values of a thread, if they are `width` neighbours of one dimension, in their order.
+    /// Returns the run of a thread's first `width` values, or `None` if they are not `width` neighbours of one dimension.
     pub(crate) fn leading(tv: &Tv, width: i64) -> Option<Run> {
         let (dim, _) = tv.value.first()?.along()?;
         let along =
@@ -53,7 +55,7 @@ impl Run {
         Run { dim, steps }.first(width)
     }
 
-    /// How far the element number `i` is from the first.
+    /// Returns the distance of element number `i` from the first element, along the dimension.
     pub(crate) fn offset(&self, i: i64) -> i64 {
         let mut rest = i;
         let digit = |(extent, step): &(i64, i64)| {
@@ -68,7 +70,7 @@ impl Run {
         self.steps.iter().map(|(extent, _)| extent).product()
     }
 
-    /// Whether the elements come in the order of their numbers.
+    /// Reports whether the elements are in ascending order.
     pub(crate) fn is_plain(&self) -> bool {
         let mut next = 1;
         self.steps.iter().filter(|(extent, _)| *extent > 1).all(|(extent, step)| {
@@ -78,8 +80,8 @@ impl Run {
         })
     }
 
-    /// The first `width` elements, if they are `width` neighbours of the dimension in whatever order: an access begins at a multiple
-    /// of its width.
+    /// Returns the run of the first `width` elements, or `None` if they are not `width` neighbours of the dimension in some
+    /// order. An access begins at a multiple of its width.
     pub(crate) fn first(&self, width: i64) -> Option<Run> {
         let (mut steps, mut need) = (Vec::new(), width);
         for &(extent, step) in &self.steps {
@@ -100,7 +102,7 @@ impl Run {
         (need == 1 && last + 1 == width).then_some(Run { dim: self.dim, steps })
     }
 
-    /// As modes over a tile of so many dimensions.
+    /// Returns the run as modes over a tile with `rank` dimensions.
     pub(crate) fn modes(&self, rank: usize) -> Vec<TileMode> {
         let mode = |(extent, step): &(i64, i64)| {
             let mut along = vec![0; rank];
@@ -110,7 +112,8 @@ impl Run {
         self.steps.iter().map(mode).collect()
     }
 
-    /// Takes the elements of the run out of the values of a thread, in its order; nothing where a thread does not hold them.
+    /// Removes the elements of the run from the values of a thread and returns them in the run's order. Returns `None` if a
+    /// thread does not hold them.
     pub(crate) fn take(&self, rest: &mut Vec<Placed>) -> Option<Vec<Placed>> {
         let mut out = Vec::new();
         for &(extent, step) in &self.steps {
@@ -135,7 +138,7 @@ impl Run {
         Some(out)
     }
 
-    /// A thread-value layout with the same elements in every thread, of which those of the run come first, in its order.
+    /// Returns a thread-value layout with the same elements in every thread, with the elements of the run first, in its order.
     pub(crate) fn order(&self, tv: &Tv) -> Option<Tv> {
         let mut rest = tv.placed();
         let first = self.take(&mut rest)?;
@@ -145,7 +148,7 @@ impl Run {
     }
 }
 
-/// Takes the mode out of the list that steps so far along the dimension, cut off a finer one where needed.
+/// Removes from the list the mode with step `step` along the dimension, cut off a finer mode where needed.
 fn starting_at(rest: &mut Vec<Placed>, dim: usize, step: i64) -> Option<Placed> {
     let along = |placed: &Placed| {
         let step = placed.mode.along().filter(|(d, _)| *d == dim).map(|(_, own)| own);
@@ -173,7 +176,7 @@ mod tests {
     use crate::distribution::Tv;
     use hx_tile::TileMode;
 
-    /// What a thread holds of 128 elements, of which every fourth 32 are its own.
+    /// Returns a layout of 128 elements in which each thread holds one of four groups of 32.
     fn tv() -> Tv {
         let along = |extent, step| TileMode::new(extent, vec![step]);
         Tv::covering(&[128], vec![along(4, 32)], vec![along(32, 1)])

@@ -1,29 +1,30 @@
-//! The anchor of a component without matrix products: the copy that moves most, coalesced (paper, algorithm 1, lines 14 to 16).
+//! Anchors a component without matrix products at the copy that moves most, coalesced (paper, algorithm 1, lines 14 to 16).
 
 use hx_dtype::DType;
-use hx_target::{Arch, Space, WARP, catalogue};
+use hx_target::{Arch, LINE_BYTES, Space, WARP, catalogue};
 use hx_tile::{TileMode, TileProgram};
 
 use crate::access::alignment::Widest;
 use crate::access::{Run, Transfer, global};
 use crate::anchor::gemm::ceil_div;
 use crate::distribution::{Tv, at_warps};
+use crate::pool::Pool;
 
-/// Bytes that a warp should touch side by side: a full line of the cache.
-const LINE_BYTES: i64 = 128;
-
-/// Layouts in which each thread holds vectors along the contiguous dimension and neighbouring threads hold neighbouring vectors, all
-/// of the same number of instructions; those with more threads along the dimension first. Where the tile allows, vectors have at least
-/// `least` elements. Where the widest leave threads without elements, the widest of which every thread has some come after them.
+/// Returns coalesced layouts of the transfer's register tensor, and the reason to report.
+///
+/// Each thread holds vectors along the contiguous dimension, and neighbouring threads hold neighbouring vectors. The first
+/// layouts use the widest vector; they are the best results of [`deal`], so those with more threads along the dimension come
+/// first. If the widest vector leaves threads idle, layouts of the widest vector that keeps every thread busy follow. Vectors
+/// have at least `least` elements if `least` divides the tile's extent.
 pub(crate) fn coalesced(
-    program: &TileProgram,
+    (program, pool): (&TileProgram, &Pool),
     transfer: &Transfer<'_>,
     dtype: DType,
     arch: Arch,
     least: i64,
 ) -> (Vec<Tv>, String) {
     let shape = &program.tensor(transfer.register).shape;
-    let (run, limit, reason) = contiguous(program, transfer);
+    let (run, limit, reason) = contiguous(program, pool, transfer);
     let dim = run.dim;
     let (from, to) =
         if transfer.is_load { (Space::Global, Space::Register) } else { (Space::Register, Space::Global) };
@@ -47,16 +48,18 @@ pub(crate) fn coalesced(
     (ways, reason)
 }
 
-/// The run to coalesce along, the widest aligned access in elements, and the reason to give.
-fn contiguous(program: &TileProgram, transfer: &Transfer<'_>) -> (Run, i64, String) {
+/// Returns the run to coalesce along, the widest aligned access in elements, and the reason to report.
+fn contiguous(program: &TileProgram, pool: &Pool, transfer: &Transfer<'_>) -> (Run, i64, String) {
     match global::param_of(program, transfer.memory) {
         Some(param) => {
-            let aligned = global::alignment(program, transfer.memory, param);
-            let run = aligned.run.unwrap_or(Run::plain(0, 1));
+            let find = || global::alignment(program, transfer.memory, param);
+            let aligned = pool.alignment(transfer.op.id, find);
+            let run = aligned.run.clone().unwrap_or(Run::plain(0, 1));
             let reason = format!("coalesced along dimension {} of `{}`", run.dim, param.name);
             (run, aligned.elements, reason)
         }
-        // Shared memory takes the order that the registers ask for.
+        // The order of a shared tensor is still free and follows the registers, so any dimension can be contiguous: take the
+        // last.
         None => {
             let (view, dtype) = (transfer.memory, program.tensor(transfer.register).dtype);
             let dim = view.modes.len().saturating_sub(1);
@@ -69,19 +72,22 @@ fn contiguous(program: &TileProgram, transfer: &Transfer<'_>) -> (Run, i64, Stri
     }
 }
 
-/// Elements of the longest run of shared memory.
+/// Length of a run in shared memory, in elements: longer than any vector, because nothing limits the run yet.
 const ANY: i64 = 1 << 20;
 
-/// The best ways to deal runs to the threads, one after the other along their dimension.
+/// Deals runs one after the other along their dimension to `threads` threads, and returns the layouts with the best score, those
+/// with more threads along the dimension first.
 pub(crate) fn deal(shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv> {
     let (dim, width) = (run.dim, run.width());
     let vectors = shape[dim] / width;
     let other: i64 = shape.iter().enumerate().filter(|(d, _)| *d != dim).map(|(_, e)| *e).product();
-    // Instructions for each thread count first, then lines that are only partly used.
+    // Instructions of each thread, weighted by up to 2 if the threads along `dim` cover less than a line of the cache.
     let score = |along: i64| {
         let issues = ceil_div(vectors, along) * ceil_div(other, threads / along);
-        let line = (along * width * bits / 8).min(LINE_BYTES);
-        issues * LINE_BYTES * 2 / (line + LINE_BYTES)
+        // Bytes that neighbouring threads cover, up to a line of the cache.
+        let full = i64::from(LINE_BYTES);
+        let line = (along * width * bits / 8).min(full);
+        issues * full * 2 / (line + full)
     };
     let ways = || (1..=threads).filter(|d| threads % d == 0);
     let best = ways().map(score).min().unwrap_or(0);
@@ -89,8 +95,8 @@ pub(crate) fn deal(shape: &[i64], run: &Run, threads: i64, bits: i64) -> Vec<Tv>
     ways.into_iter().rev().map(|along| dealt(shape, run, threads, along)).collect()
 }
 
-/// Deals runs so that each warp has the elements that it has in `held`; nothing where warps share elements, or where one's elements
-/// are no box.
+/// Deals runs so that each warp holds the elements that it holds in `held`. Returns `None` if warps share elements, or if the
+/// elements of a warp are not a box.
 pub(crate) fn deal_as_held(shape: &[i64], run: &Run, held: &Tv, bits: i64) -> Option<Tv> {
     let warp = i64::from(WARP);
     let (mut lanes, mut warps) = (Vec::new(), Vec::new());
@@ -114,8 +120,8 @@ pub(crate) fn deal_as_held(shape: &[i64], run: &Run, held: &Tv, bits: i64) -> Op
     Some(Tv::covering(shape, own.thread.into_iter().chain(warps).collect(), own.value))
 }
 
-/// Deals runs to `along` threads along `dim`, then to the others along the other dimensions. Threads that the tile does not divide
-/// hold elements outside of it.
+/// Deals runs to `along` threads along the run's dimension, then to the remaining threads along the other dimensions. If the
+/// threads do not divide the tile, some of them hold elements outside of the tensor.
 fn dealt(shape: &[i64], run: &Run, threads: i64, along: i64) -> Tv {
     let (dim, width) = (run.dim, run.width());
     let vectors = shape[dim] / width;
@@ -150,7 +156,7 @@ fn dealt(shape: &[i64], run: &Run, threads: i64, along: i64) -> Tv {
     Tv::covering(shape, thread, value)
 }
 
-/// Any layout: elements dealt one by one.
+/// Deals single elements along the last dimension: a layout that exists for every shape.
 pub(crate) fn deal_plain(shape: &[i64], threads: i64) -> Tv {
     dealt(shape, &Run::plain(shape.len().saturating_sub(1), 1), threads, threads)
 }

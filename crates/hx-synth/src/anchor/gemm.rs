@@ -1,4 +1,4 @@
-//! The anchor of a component with matrix products: instruction and arrangement of warps (paper, algorithm 1, lines 7 to 11).
+//! Anchors a component with matrix products at an instruction and an arrangement of warps (paper, algorithm 1, lines 7 to 11).
 
 use std::rc::Rc;
 
@@ -9,25 +9,26 @@ use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
 use crate::pool::Pool;
 
-/// One way to make a gemm of one instruction.
+/// A way to tile a gemm with one instruction.
 #[derive(Clone, Debug)]
 pub(crate) struct Tiling {
     pub(crate) row: &'static GemmRow,
-    /// Warps (threads, for an instruction of one thread) along M, N and the batch; the others repeat the work.
+    /// Units (groups of `row.threads` threads: a warp, several warps, or one thread) along M, N and the batch. Units beyond these
+    /// repeat the work.
     pub(crate) arrangement: [i64; 3],
-    /// Threads that do the same work.
+    /// Units that compute the same tile; 1 if no work is repeated.
     pub(crate) copies: i64,
-    /// Issues along M, N, K and the batch.
+    /// Instructions of one unit along M, N, K and the batch.
     pub(crate) issues: [i64; 4],
     pub(crate) a: Rc<Tv>,
     pub(crate) b: Rc<Tv>,
     pub(crate) c: Rc<Tv>,
-    /// `a` and `b` with the values in the order in which instructions read them: `[value, m issue, k issue, batch issue]` and
+    /// `a` and `b` with the values in the order in which the instructions read them: `[value, m issue, k issue, batch issue]` and
     /// `[value, n issue, k issue, batch issue]`.
     pub(crate) by_issue: [Rc<Tv>; 2],
 }
 
-/// The tensors of a gemm and its shape.
+/// The tensors and the shape of a gemm.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gemm<'p> {
     pub(crate) op: &'p Op,
@@ -44,12 +45,12 @@ pub(crate) struct Shape {
     pub(crate) m: i64,
     pub(crate) n: i64,
     pub(crate) k: i64,
-    /// Products side by side, where the tensors have a third mode.
+    /// Number of independent products, if the tensors have a third mode.
     pub(crate) batch: Option<i64>,
 }
 
 impl Shape {
-    /// A tile of an operand: its own two extents, and `batch` of the third mode if there is one.
+    /// Returns the shape of an operand's tile: its two own extents, then `batch` if there is a third mode.
     fn tile(&self, extents: [i64; 2], batch: i64) -> Vec<i64> {
         extents.into_iter().chain(self.batch.map(|_| batch)).collect()
     }
@@ -58,7 +59,8 @@ impl Shape {
         TileMode::new(extent, self.tile([0, 0], 0))
     }
 
-    /// `extent` steps of `stride` along a mode. Along a third mode that is not there, there is one step.
+    /// Returns a mode of `extent` steps of `stride` along the tensor's mode `mode`. The strides are 0 if the tensor lacks a third
+    /// mode; the extent is 1 then.
     fn step(&self, extent: i64, mode: usize, stride: i64) -> TileMode {
         let mut strides = self.tile([0, 0], 0);
         if let Some(along) = strides.get_mut(mode) {
@@ -77,11 +79,14 @@ impl<'p> Gemm<'p> {
     }
 }
 
-/// All ways to tile the gemm, in the order of the catalogue and of the arrangement. Where an operand is widened from elements of `packed`
-/// bits, threads may also hold longer runs along K than the instruction's: a sum does not depend on which steps come first.
+/// Returns all ways to tile the gemm, in the order of the catalogue and of the arrangements.
+///
+/// If an operand is widened from elements of `packed` bits, threads may also hold longer runs along K than the instruction's own.
+/// This is correct because a sum does not depend on the order of its steps.
 ///
 /// # Errors
-/// Where no instruction of the target does this product with these threads.
+/// `NoInstruction` if no instruction of the target computes this product with these threads, or if the pinned warps do not divide
+/// the block.
 pub(crate) fn tilings(
     program: &TileProgram,
     gemm: &Gemm<'_>,
@@ -112,7 +117,7 @@ pub(crate) fn tilings(
         let lanes = i64::from(row.threads);
         let units = threads / lanes;
         for arrangement in arrangements(units, batch) {
-            if gemm.pinned.is_some_and(|pin| !arranged(arrangement, pin, lanes)) {
+            if gemm.pinned.is_some_and(|pin| !arranged(arrangement, pin, row)) {
                 continue;
             }
             let made = |run: i64| tile(row, arrangement, units, &gemm.shape, run, pool);
@@ -138,7 +143,8 @@ pub(crate) fn tilings(
     Ok(out)
 }
 
-/// Why an instruction does not do a product of `k` steps with so many threads, whatever the arrangement.
+/// Returns why an instruction cannot compute a product of `k` steps with `threads` threads under any arrangement, or `None` if it
+/// can.
 fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
     let (lanes, steps) = (i64::from(row.threads), row.shape[2]);
     if threads % lanes != 0 {
@@ -150,8 +156,8 @@ fn refusal(row: &GemmRow, k: i64, threads: i64) -> Option<String> {
         .then(|| format!("`{}` takes {steps} steps of K at once, and {k} is no multiple", row.name))
 }
 
-/// Why none of the matrix instructions that there are for the types of a product does it: one reason each. Nothing where there
-/// are none, or where one of them does.
+/// Returns one reason for each matrix instruction of the product's types, if none of them can compute it. Returns an empty list
+/// if the types have no matrix instruction, or if one of them can.
 pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, arch: Arch) -> Vec<String> {
     let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
     let [a, b, c] = [gemm.a, gemm.b, gemm.c].map(|tensor| program.tensor(tensor).dtype);
@@ -160,7 +166,7 @@ pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, arch: Arch) -> 
     refused.collect::<Option<Vec<String>>>().unwrap_or_default()
 }
 
-/// The ways to arrange units along M, N and a batch, in order; those left over repeat the work.
+/// Returns the ways to arrange units along M, N and a batch, in increasing order. Units left over repeat the work.
 pub(crate) fn arrangements(units: i64, batch: Option<i64>) -> impl Iterator<Item = [i64; 3]> {
     divisors(units).flat_map(move |m| {
         divisors(units / m).flat_map(move |n| {
@@ -169,19 +175,22 @@ pub(crate) fn arrangements(units: i64, batch: Option<i64>) -> impl Iterator<Item
     })
 }
 
-/// Whether units of so many lanes are arranged as the user wants the warps: threads that multiply alone stand several along a warp.
-fn arranged(units: [i64; 3], warps: [i64; 3], lanes: i64) -> bool {
-    if lanes >= i64::from(WARP) {
-        units == warps
+/// Reports whether an arrangement of units is the arrangement of warps that the user pinned. A unit of several warps counts as
+/// the arrangement of its warps in the instruction's tile. For an instruction of one thread, several units share a warp, so
+/// multiples match.
+fn arranged([m, n, batch]: [i64; 3], warps: [i64; 3], row: &GemmRow) -> bool {
+    if row.threads >= WARP {
+        let [along_m, along_n] = row.warps();
+        [m * along_m, n * along_n, batch] == warps
     } else {
-        units.iter().zip(warps).all(|(unit, warp)| unit % warp == 0)
+        [m, n, batch].iter().zip(warps).all(|(unit, warp)| unit % warp == 0)
     }
 }
 
 /// Bits of the widest access.
 const ACCESS_BITS: i64 = 128;
 
-/// How many times the instruction's own neighbours along K a thread may hold side by side.
+/// Returns by which factors a thread may lengthen the instruction's own runs of neighbours along K; 1 is always among them.
 fn runs(row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
     let mut out = vec![1];
     let (Some(bits), Some(k_modes)) = (packed, KModes::of(&row.a, [row.shape[0], row.shape[2]])) else {
@@ -198,7 +207,7 @@ fn runs(row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
     out
 }
 
-/// How a fragment of an operand walks along K: neighbours in one register, then threads, then further registers.
+/// The order in which a fragment of an operand walks K: neighbours in one register, then threads, then further registers.
 #[derive(Clone, Copy, Debug)]
 struct KModes {
     neighbours: i64,
@@ -225,8 +234,9 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
     (1..=n).filter(move |d| n % d == 0)
 }
 
-/// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. A row or column of tiles that the
-/// warps do not divide is covered beyond the tensor.
+/// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. If the warps do not divide a
+/// row or column of tiles, the tiling covers more than the tensor. Returns `None` if a fragment's layout is not made of steps
+/// along the tile.
 pub(crate) fn tile(
     row: &'static GemmRow,
     [wm, wn, wl]: [i64; 3],
@@ -260,7 +270,7 @@ pub(crate) fn tile(
         [shape.step(issues[1], 0, i_n * wn), along_batch.clone()],
         (issues[2], run),
     )?;
-    // Issues along N first: two neighbours then are one fragment of the A operand of a following gemm.
+    // Issues along N come first: two neighbours along N then form one fragment of the A operand of a following gemm.
     let c = operand(
         &row.c,
         &shape.tile([im, i_n], 1),
@@ -273,10 +283,10 @@ pub(crate) fn tile(
     Some(Tiling { row, arrangement: [wm, wn, wl], copies, issues, a, b, c, by_issue })
 }
 
-/// The layout of an operand A or B, and the same with the values in the order of the instructions.
+/// Returns the layout of operand A or B, and the same layout with the values in the order in which the instructions read them.
 ///
-/// With `run` above 1, what one thread holds of K comes first and side by side: its neighbours in a register, then its registers of one
-/// instruction, then those of the next.
+/// `steps` are the instructions along K. With `run > 1`, the values that one thread holds along K come first and contiguously:
+/// its neighbours in a register, then its registers of one instruction, then the registers of the next instruction.
 fn factor(
     fragment: &Fragment,
     atom: Vec<i64>,
@@ -333,7 +343,8 @@ fn operand(
 }
 
 impl Tiling {
-    /// The accumulator with the values in the order `[value, m issue, n issue, batch issue]`, in which the instructions read them.
+    /// Returns the accumulator with the values in the order `[value, m issue, n issue, batch issue]` in which the instructions
+    /// read them, and these extents.
     pub(crate) fn c_by_issue(&self) -> (Tv, [i64; 4]) {
         let [m, n, _, batch] = self.issues;
         let [along_m, along_n, along_batch] = [m, n, batch].map(|issues| usize::from(issues > 1));
@@ -344,8 +355,9 @@ impl Tiling {
         (tv, [self.row.c.values(), m, n, batch])
     }
 
-    /// Whether the instructions can read operand C, A or B (0, 1, 2) of this layout, `own` being the one that they are made for: every
-    /// thread has its values, in a regular order.
+    /// Reports whether the instructions can read operand C, A or B (`operand` 0, 1 or 2) from the layout `held`. `own` is the
+    /// layout that the instructions are made for. Every thread must hold the values that it holds in `own`, at positions that a
+    /// layout describes.
     pub(crate) fn reads(&self, pool: &Pool, held: &Rc<Tv>, own: &Rc<Tv>, operand: usize) -> bool {
         if Rc::ptr_eq(held, own) {
             return true;
@@ -367,7 +379,7 @@ impl Tiling {
         }
     }
 
-    /// Instructions that one warp issues.
+    /// Returns the number of instructions that one warp issues.
     pub(crate) fn count(&self) -> i64 {
         self.issues.iter().product()
     }

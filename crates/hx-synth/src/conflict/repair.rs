@@ -1,4 +1,5 @@
-//! Repairs of a program without layouts: small changes that a user can make in the text, each tried before it is offered.
+//! Repairs a program without layouts by small changes that a user can make in the text. Each change is solved before it is
+//! offered.
 
 mod bytes;
 
@@ -6,7 +7,7 @@ use std::collections::BTreeSet;
 
 use hx_index::{Expr, Symbol};
 use hx_layout::{ComposedLayout, IntTuple, Layout};
-use hx_target::{Space, catalogue};
+use hx_target::{Arch, Space, WARP, catalogue};
 use hx_tile::{Base, Op, OpId, OpKind, Origin, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
 use super::{Claim, Tries, unpin};
@@ -15,39 +16,43 @@ use crate::anchor::gemm::arrangements;
 use crate::failure::{Failure, FailureKind};
 use crate::size::fits_registers;
 
-/// Repairs that are offered, at most.
+/// Limit on the repairs that are offered.
 const MOST: usize = 4;
 
-/// Threads of a warp, and of a block at most.
-const THREADS: std::ops::RangeInclusive<i64> = 32..=1024;
+/// Returns the thread counts from one warp to the largest block of any architecture.
+fn thread_counts() -> std::ops::RangeInclusive<i64> {
+    let most = Arch::ALL.map(|arch| arch.limits().threads_per_block).into_iter().max();
+    i64::from(WARP)..=i64::from(most.unwrap_or(WARP))
+}
 
 /// A change of a program that makes it solvable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Repair {
-    /// The operation takes the tensor in this layout, after its values were rearranged.
+    /// Rearranges the tensor to this layout before the operation reads it.
     Rearrange { op: OpId, tensor: TensorId, layout: Layout },
-    /// The asynchronous copy becomes one through registers.
+    /// Replaces the asynchronous copy by one through registers.
     Synchronous(OpId),
-    /// The warps of a gemm are arranged like this.
+    /// Arranges the warps of a gemm like this.
     Warps { op: OpId, warps: [i64; 3] },
-    /// The warps of a gemm are left to the compiler.
+    /// Lets the compiler choose the arrangement of a gemm's warps.
     FreeWarps(OpId),
-    /// The shared tensor is pinned to another layout.
+    /// Pins the shared tensor to another layout.
     Pin { tensor: TensorId, layout: ComposedLayout },
-    /// The layout of the tensor is left to the compiler.
+    /// Lets the compiler choose the layout of the tensor.
     Unpin(TensorId),
-    /// A barrier of the block stands before the outermost statement that the operation is part of: buffers that are used before it
-    /// and buffers that are used behind it take turns in one place.
+    /// Puts a block-wide barrier before the outermost statement that contains the operation. Buffers used only before the barrier
+    /// and buffers used only after it can then share memory.
     Barrier(OpId),
-    /// The block has so many threads.
+    /// Runs the block with this number of threads.
     Threads(u32),
-    /// The shared tensors hold whole bytes for elements that are narrower; values are cast on their way in and out.
+    /// Stores elements narrower than a byte in whole bytes in these shared tensors. Values are cast on their way in and out.
     Bytes(Vec<TensorId>),
-    /// A dimension is a multiple of a number, which a launch has to keep to.
+    /// Requires a dimension to be a multiple of `by`; every launch has to comply.
     Divisible { dim: Symbol, by: i64 },
 }
 
-/// The repairs of the claims that solve the whole program, those that keep most of what the user asked for first.
+/// Returns the repairs of the claims that make the whole program solvable. Those that keep most of what the user wrote come
+/// first.
 pub(super) fn repairs(
     program: &TileProgram,
     claims: &[Claim],
@@ -58,8 +63,9 @@ pub(super) fn repairs(
     let mut candidates = candidates(program, claims);
     if failure.kind == FailureKind::Registers {
         let more = [2, 4, 8, 16, 32].map(|n| i64::from(program.threads) * n);
-        candidates
-            .extend(more.into_iter().filter(|n| THREADS.contains(n)).map(|n| Repair::Threads(n as u32)));
+        candidates.extend(
+            more.into_iter().filter(|n| thread_counts().contains(n)).map(|n| Repair::Threads(n as u32)),
+        );
     }
     if failure.kind == FailureKind::Resource {
         candidates.extend(roomier(program));
@@ -68,11 +74,11 @@ pub(super) fn repairs(
         if found.len() == MOST {
             break;
         }
-        // One arrangement, one layout is enough.
+        // Offer one arrangement, one layout and so on, not several of a kind.
         if found.iter().any(|known| known.replaces(&candidate)) {
             continue;
         }
-        // More threads have to be enough of them.
+        // If registers were short, the repaired program must also fit the registers.
         let fits = |program: &TileProgram| {
             failure.kind != FailureKind::Registers || fits_registers(program, tries.arch)
         };
@@ -85,7 +91,7 @@ pub(super) fn repairs(
 }
 
 impl Repair {
-    /// Whether a repair that was found makes another one needless.
+    /// Reports whether this repair, already found, makes `other` superfluous.
     fn replaces(&self, other: &Repair) -> bool {
         match (self, other) {
             (Repair::Warps { op: a, .. }, Repair::Warps { op: b, .. }) => a == b,
@@ -113,7 +119,7 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
                 out.extend(divisible(program, op));
             }
             Claim::Warps(op) => {
-                let warps = i64::from(program.threads) / 32;
+                let warps = i64::from(program.threads / WARP);
                 let Some(OpKind::Gemm { c, .. }) = program.op(op).map(|op| &op.kind) else { continue };
                 let ways = arrangements(warps, program.tensor(*c).shape.get(2).copied());
                 let mut ways: Vec<_> = ways.filter(|way| way.iter().product::<i64>() == warps).collect();
@@ -133,7 +139,8 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
     out
 }
 
-/// What may take less shared memory: layouts without gaps, and barriers between the uses of buffers.
+/// Returns repairs that may lower the use of shared memory: layouts chosen by the compiler, and barriers between the uses of
+/// buffers.
 fn roomier(program: &TileProgram) -> Vec<Repair> {
     let is_pinned =
         |id: &TensorId| matches!(program.tensor(*id).kind, TensorKind::Shared { pinned: Some(_) });
@@ -149,21 +156,25 @@ fn roomier(program: &TileProgram) -> Vec<Repair> {
     pins.chain(begins.into_iter().skip(1).map(Repair::Barrier)).collect()
 }
 
-/// Dimensions that decide where the elements of an operation begin in global memory, as multiples of what is moved at least.
+/// Returns, as repairs, the dimensions that determine where the operation's elements begin in global memory. Each must be a
+/// multiple of the elements that the narrowest usable instruction moves.
 fn divisible(program: &TileProgram, op: &Op) -> Vec<Repair> {
     let (OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst }) = &op.kind else { return Vec::new() };
-    // What the narrowest instruction moves at once.
+    // Bits that the narrowest instruction moves.
     let asynchronous =
         || catalogue().copies.iter().filter(|row| (row.from, row.to) == (Space::Global, Space::Shared));
-    let least_bits = match op.kind {
-        OpKind::CopyAsync { .. } => 8 * asynchronous().map(|row| row.bytes).min().unwrap_or(1),
-        _ => 8,
-    };
+    let is_asynchronous = matches!(op.kind, OpKind::CopyAsync { .. });
+    let least_bits =
+        if is_asynchronous { 8 * asynchronous().map(|row| row.bytes).min().unwrap_or(1) } else { 8 };
     let mut out = Vec::new();
     for view in [src, dst] {
         let Some(param) = param_of(program, view) else { continue };
         let by = i64::from(least_bits / param.dtype.bits());
-        // Strides that a launch gives have no name in the text.
+        // Every start is a multiple of one element, and of a part of one.
+        if by <= 1 {
+            continue;
+        }
+        // A stride that is known only at launch has no name in the text, so the user cannot write a condition on it.
         let named: BTreeSet<Symbol> = param.shape.iter().flat_map(Expr::symbols).collect();
         let asked = param.stride.iter().chain(&param.shape).flat_map(Expr::symbols);
         for dim in asked.filter(|dim| named.contains(dim)) {
@@ -177,7 +188,7 @@ fn divisible(program: &TileProgram, op: &Op) -> Vec<Repair> {
     out
 }
 
-/// The sources of an operation, moved to a layout that another of its tensors is pinned to.
+/// Returns repairs that rearrange a source of the operation to a layout to which another tensor of the claims is pinned.
 fn rearranged(program: &TileProgram, op: &Op, claims: &[Claim]) -> Vec<Repair> {
     let pinned = claims.iter().filter_map(|claim| match claim {
         Claim::Pin(tensor) => match &program.tensor(*tensor).kind {
@@ -199,18 +210,32 @@ fn rearranged(program: &TileProgram, op: &Op, claims: &[Claim]) -> Vec<Repair> {
     out
 }
 
-/// The register tensors that an operation only reads.
+/// Returns the register tensors that an operation only reads.
 fn sources(op: &Op) -> Vec<TensorId> {
     match &op.kind {
         OpKind::Gemm { a, b, .. } => vec![*a, *b],
         OpKind::Cast { src, .. } => vec![*src],
         OpKind::Map(map) => map.inputs.iter().copied().filter(|input| *input != map.dst).collect(),
         OpKind::Reduce { src, .. } => vec![*src],
-        _ => Vec::new(),
+        OpKind::Fill { .. }
+        | OpKind::Copy { .. }
+        | OpKind::Sync
+        | OpKind::SyncWarp
+        | OpKind::CopyAsync { .. }
+        | OpKind::Commit
+        | OpKind::Wait { .. }
+        | OpKind::Rearrange { .. }
+        | OpKind::Slice { .. }
+        | OpKind::ReadNumber { .. }
+        | OpKind::Scan { .. }
+        | OpKind::AtomicAdd { .. }
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => Vec::new(),
     }
 }
 
-/// The layout of a shared tensor without negative strides, and plain ones of rank 2: rows, columns, and both with some room between.
+/// Returns other layouts to pin a shared tensor to: its own without negative strides and, for rank 2, row-major and column-major,
+/// each with and without padding.
 fn other_pins(program: &TileProgram, tensor: TensorId) -> Vec<Repair> {
     let info = program.tensor(tensor);
     let TensorKind::Shared { pinned: Some(pinned) } = &info.kind else { return Vec::new() };
@@ -225,7 +250,7 @@ fn other_pins(program: &TileProgram, tensor: TensorId) -> Vec<Repair> {
 fn plain_pins(bits: u32, rows: i64, columns: i64, pinned: &ComposedLayout) -> Vec<ComposedLayout> {
     let room = i64::from(128 / bits.max(1));
     let mut strides = [(columns, 1), (1, rows), (columns + room, 1), (1, rows + room)];
-    // Room between rows was left for a reason.
+    // If the pinned layout is padded, try padded layouts first.
     if pinned.layout.cosize() > pinned.layout.size() {
         strides.rotate_left(2);
     }
@@ -234,22 +259,24 @@ fn plain_pins(bits: u32, rows: i64, columns: i64, pinned: &ComposedLayout) -> Ve
     layouts.map(ComposedLayout::plain).collect()
 }
 
-/// The same layout with positive strides.
+/// Returns the layout with the absolute values of its strides.
 fn upward(pinned: &ComposedLayout) -> Option<ComposedLayout> {
     let strides = pinned.layout.stride().map_leaves(|_, stride| IntTuple::Int(stride.saturating_abs()));
     let layout = Layout::new(pinned.layout.shape().clone(), strides).ok()?;
     Some(ComposedLayout::swizzled(pinned.swizzle, layout))
 }
 
-/// As many threads as a pinned thread-value layout has.
+/// Returns a repair that runs the block with as many threads as a pinned thread-value layout has.
 fn other_threads(program: &TileProgram, tensor: TensorId) -> Option<Repair> {
     let TensorKind::Register { pinned: Some(layout) } = &program.tensor(tensor).kind else { return None };
     let threads = layout.mode(0).size();
-    let fits = THREADS.contains(&threads) && threads % 32 == 0 && threads != i64::from(program.threads);
+    let fits = thread_counts().contains(&threads)
+        && threads % i64::from(WARP) == 0
+        && threads != i64::from(program.threads);
     fits.then_some(Repair::Threads(threads as u32))
 }
 
-/// The program after a repair.
+/// Returns the program after a repair, or `None` if the repair does not apply to it.
 pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TileProgram> {
     let mut program = program.clone();
     match repair {
@@ -318,7 +345,7 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
     Some(program)
 }
 
-/// Makes tensors and operations with numbers of their own.
+/// Adds tensors and operations with fresh ids to a program.
 struct Adder<'p> {
     tensors: &'p mut Vec<Tensor>,
     next: u32,
@@ -342,29 +369,24 @@ impl Adder<'_> {
     }
 }
 
-/// Changes an operation and puts statements before it.
+/// Changes the operation `id` with `with`, and inserts the statements that `with` returns before it.
 fn change(body: &mut Vec<Stmt>, id: OpId, with: &mut dyn FnMut(&mut Op) -> Vec<Stmt>) {
     let mut at = 0;
     while at < body.len() {
         match &mut body[at] {
-            Stmt::Op(op) if op.id == id => {
-                let before = with(op);
+            Stmt::Op(op) => {
+                let before = if op.id == id { with(op) } else { Vec::new() };
                 let added = before.len();
                 body.splice(at..at, before);
                 at += added;
             }
-            Stmt::For { body, .. } | Stmt::While { body, .. } => change(body, id, with),
-            Stmt::If { then, otherwise, .. } => {
-                change(then, id, with);
-                change(otherwise, id, with);
-            }
-            _ => {}
+            control => control.bodies_mut().for_each(|body| change(body, id, with)),
         }
         at += 1;
     }
 }
 
-/// The operation reads another tensor.
+/// Replaces the tensor that an operation reads.
 fn replace(op: &mut Op, from: TensorId, to: TensorId) {
     let swap = |tensor: &mut TensorId| {
         if *tensor == from {
@@ -375,6 +397,20 @@ fn replace(op: &mut Op, from: TensorId, to: TensorId) {
         OpKind::Gemm { a, b, .. } => [a, b].into_iter().for_each(swap),
         OpKind::Cast { src, .. } | OpKind::Reduce { src, .. } => swap(src),
         OpKind::Map(map) => map.inputs.iter_mut().for_each(swap),
-        _ => {}
+        // These operations have no [`sources`].
+        OpKind::Fill { .. }
+        | OpKind::Copy { .. }
+        | OpKind::Sync
+        | OpKind::SyncWarp
+        | OpKind::CopyAsync { .. }
+        | OpKind::Commit
+        | OpKind::Wait { .. }
+        | OpKind::Rearrange { .. }
+        | OpKind::Slice { .. }
+        | OpKind::ReadNumber { .. }
+        | OpKind::Scan { .. }
+        | OpKind::AtomicAdd { .. }
+        | OpKind::Print { .. }
+        | OpKind::Assert { .. } => {}
     }
 }

@@ -1,4 +1,5 @@
-//! The order of packed elements in registers: that of the memory they come from, where a word holds them as they lie.
+//! The order of packed elements in registers. It is the order of the memory they come from, since a word holds them as they lie
+//! there.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,9 @@ use hx_tile::{Base, OpKind, TensorId, TileProgram, View};
 
 use crate::access::{Run, global, is_packed};
 
-/// For register tensors of elements narrower than a byte, what lies next to each other in their memory, where that is not the order of
-/// the tile: blocks of the global tensor that they come from, by way of shared memory or not, may have any order.
+/// Returns, for register tensors of elements narrower than a byte, the run of elements that are contiguous in memory, if it
+/// differs from the order of the tile. The elements come from a global tensor, directly or through shared memory, and its blocks
+/// may have any order.
 pub(super) fn orders(program: &TileProgram) -> BTreeMap<TensorId, Run> {
     let mut shared: BTreeMap<TensorId, Run> = BTreeMap::new();
     let mut registers: BTreeMap<TensorId, Run> = BTreeMap::new();
@@ -27,10 +29,25 @@ pub(super) fn orders(program: &TileProgram) -> BTreeMap<TensorId, Run> {
                 };
                 registers.extend(run.map(|run| (register, run)));
             }
-            _ => {}
+            OpKind::Fill { .. }
+            | OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
+            | OpKind::AtomicAdd { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => {}
         }
     }
-    // A tensor that another is assigned to has its order, so that words are moved.
+    // Both sides of a conversion to the same type share the order, so that whole words are moved.
     loop {
         let before = registers.len();
         for (op, _) in program.ops(1.0) {
@@ -53,7 +70,7 @@ fn of_global(program: &TileProgram, view: &View) -> Option<Run> {
     global::alignment(program, view, param).run.filter(|run| !run.is_plain())
 }
 
-/// A run along a dimension of a tensor as one along a mode of its view.
+/// Returns a run along a dimension of a tensor as a run along the mode of its view that walks the dimension.
 fn within(view: &View, run: &Run) -> Option<Run> {
     let walks = |mode: &hx_tile::ViewMode| mode.dim == run.dim && mode.factor.as_const() == Some(1);
     let dim = view.modes.iter().position(walks)?;

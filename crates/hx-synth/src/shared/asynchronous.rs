@@ -1,4 +1,4 @@
-//! Asynchronous copies from global memory: they pass no registers, so which thread moves what is free.
+//! Asynchronous copies from global memory bypass the registers, so the choice of the thread that moves each vector is free.
 
 use hx_dtype::DType;
 use hx_target::{Arch, Space, catalogue};
@@ -10,19 +10,23 @@ use crate::access::{Access, Run, global, vector};
 use crate::anchor::copy::{deal, deal_as_held};
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
+use crate::pool::Pool;
 
-/// Copies from global memory past the registers: any thread may move any vector, so they are dealt as is best for global memory, or to
-/// the warps that read them.
+/// Returns the accesses of a copy from global memory that bypasses the registers. Any thread may move any vector, so the copy is
+/// dealt for the best access to global memory, or to the warps that read the vectors.
+///
+/// # Errors
+/// `NoInstruction` if the addresses are not multiples of the narrowest instruction.
 pub(super) fn accesses(
-    program: &TileProgram,
+    (program, pool): (&TileProgram, &Pool),
     (u, view): (&Use<'_>, &View),
     uses: &[Use<'_>],
     dtype: DType,
     arch: Arch,
 ) -> Result<Vec<Access>, Failure> {
     let Some(param) = global::param_of(program, view) else { return Ok(vec![]) };
-    let aligned = global::alignment(program, view, param);
-    let run = aligned.run.unwrap_or(Run::plain(0, 1));
+    let aligned = pool.alignment(u.op.id, || global::alignment(program, view, param));
+    let run = aligned.run.clone().unwrap_or(Run::plain(0, 1));
     let reader = reader(program, u, uses);
     let mut out = Vec::new();
     let mut narrowest = i64::MAX;
@@ -48,8 +52,8 @@ pub(super) fn accesses(
     Ok(out)
 }
 
-/// The addresses of an asynchronous copy in one of its memories are no multiples of its narrowest instruction, which moves so many
-/// elements.
+/// Returns the failure of an asynchronous copy whose addresses in `memory` are not multiples of `narrowest`, the elements that
+/// its narrowest instruction moves. `known` is the known alignment, `why` its cause.
 pub(super) fn unaligned(
     op: OpId,
     memory: &str,
@@ -71,8 +75,8 @@ pub(super) fn unaligned(
     failure.help(why).help("`copy` goes through registers and takes any alignment")
 }
 
-/// How the tile of an asynchronous copy is held by those who read it, where warps wait for themselves only: each then copies what it
-/// reads.
+/// Returns how the readers hold the tile of an asynchronous copy, if the program synchronizes single warps. Each warp must then
+/// copy what it reads.
 fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
     if !program.ops(1.0).iter().any(|(op, _)| op.kind == OpKind::SyncWarp) {
         return None;
@@ -80,11 +84,12 @@ fn reader(program: &TileProgram, u: &Use<'_>, uses: &[Use<'_>]) -> Option<Tv> {
     uses.iter().filter(|other| other.reads).find_map(|other| held_by(u, other))
 }
 
-/// The tile of a copy as another use of the tensor holds it: all of every mode that the other has an index for.
+/// Returns the tile of a copy as another use of the tensor holds it. Threads hold all of every mode that the other use does not
+/// walk.
 fn held_by(u: &Use<'_>, other: &Use<'_>) -> Option<Tv> {
     let End::Register(tv) = &other.end else { return None };
     let modes = &u.view.modes;
-    // Where each mode of the other stands among those of the copy.
+    // The index, among the modes of the copy, of each mode of the other use.
     let stands = |mode| modes.iter().position(|own| own == mode);
     let places: Vec<usize> = other.view.modes.iter().map(stands).collect::<Option<_>>()?;
     let spread = |mode: &TileMode| {

@@ -1,7 +1,7 @@
-//! Bank conflicts by counting: every phase of every access.
+//! Counts bank conflicts, over every phase of every access.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use hx_layout::{Layout, Swizzle};
 use hx_target::{BANK_BYTES, BANKS, WARP, WAVEFRONT_BYTES};
@@ -9,10 +9,12 @@ use hx_tile::Conflicts;
 
 use crate::access::Access;
 
-/// What the lanes of every instruction of every warp address, as coordinates of the shared tensor: the same for all its layouts.
+/// The coordinates in the shared tensor that the lanes of every instruction of every warp address. They are independent of its
+/// layout.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// For each instruction of each warp its lanes, each with `rank` coordinates; [`IDLE`] first for an idle lane.
+    /// The lanes of each instruction of each warp, with `rank` coordinates each. The first coordinate of an idle lane is
+    /// [`IDLE`].
     lanes: Vec<i64>,
     rank: usize,
     lanes_per_warp: usize,
@@ -21,14 +23,15 @@ pub(crate) struct Places {
     bytes: u32,
 }
 
-/// Phases that stand for all, where there are more.
+/// Limit on the phases of a sample.
 const SAMPLE: usize = 256;
 
-/// In place of the first coordinate of a lane that addresses nothing.
+/// First coordinate of a lane that addresses nothing.
 const IDLE: i64 = i64::MIN;
 
 impl Places {
-    /// `place` writes the coordinate in the shared tensor, of `rank` numbers, of a coordinate of the tile; false where there is none.
+    /// Computes the places of an access. `place` writes the coordinate in the shared tensor, of `rank` numbers, of a coordinate
+    /// of the tile, and returns false if there is none.
     pub(crate) fn of(
         access: &Access,
         threads: u32,
@@ -37,11 +40,12 @@ impl Places {
         place: &dyn Fn(&[i64], &mut [i64]) -> bool,
     ) -> Places {
         let warp = i64::from(WARP.min(threads));
-        // A coordinate is what the thread adds and what the issue adds.
+        // A coordinate is the sum of the thread's part and the issue's part.
         let by_thread: Vec<Vec<i64>> = (0..i64::from(threads)).map(|t| access.coordinate(t, 0)).collect();
         let by_issue: Vec<Vec<i64>> = (0..access.issues()).map(|i| access.coordinate(0, i)).collect();
-        // Of lanes that execute one instruction together, the first address its rows.
+        // Of the lanes that execute one instruction together, the first ones address its rows.
         let (lanes, addressing) = access.row.addressing();
+        let (lanes, addressing) = (i64::from(lanes), i64::from(addressing));
         let addresses = |t: i64| t % lanes < addressing && (is_load || access.stores(t));
         let active: Vec<bool> = (0..i64::from(threads)).map(addresses).collect();
         let mut places = Vec::with_capacity(by_issue.len() * by_thread.len() * rank);
@@ -66,18 +70,18 @@ impl Places {
         Places { lanes: places, rank: rank.max(1), lanes_per_warp: warp as usize, lanes_per_phase, bytes }
     }
 
-    /// The lanes of every phase in which some lane addresses something.
+    /// Returns the lanes of every phase in which some lane addresses an element.
     fn phases(&self) -> impl Iterator<Item = &[i64]> {
         let warps = self.lanes.chunks(self.lanes_per_warp * self.rank);
         let phases = warps.flat_map(|warp| warp.chunks(self.lanes_per_phase * self.rank));
         phases.filter(|phase| phase.chunks(self.rank).any(|at| at[0] != IDLE))
     }
 
-    /// Phases that stand for all, spread over them, with the number of phases that each stands for.
+    /// Returns a sample of phases, spread over all, with the number of phases that each represents.
     pub(crate) fn sample(&self) -> Sample {
         let all: Vec<&[i64]> = self.phases().collect();
         let count = all.len().min(SAMPLE);
-        // Somewhere else in each stretch, as neighbours of a regular step may be alike.
+        // Pick a pseudo-random phase of each stretch: phases at a regular step may be alike.
         let pick = |i: usize| {
             let (from, to) = (i * all.len() / count, (i + 1) * all.len() / count);
             all[from + (i.wrapping_mul(0x9E37_79B9) >> 16) % (to - from)]
@@ -97,134 +101,178 @@ impl Places {
     }
 }
 
-/// Some phases of an access in place of all.
+/// Some phases of an access that represent all.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) places: Places,
-    /// Phases for which each one stands.
+    /// Number of phases that each phase of the sample represents.
     pub(crate) each: f64,
 }
 
-/// Blocks of a swizzle up to so many bytes do not tell phases apart that lie whole blocks from each other.
+/// Bytes of a block. Phases at a distance of whole blocks are equivalent under every swizzle that permutes within blocks.
 const BLOCK_BYTES: i64 = 4096;
 
-/// Lists of numbers, each with how often it occurs, one after the other.
+/// The addresses of phases, deduplicated, sorted and relative to the least. Most phases of an access share a pattern.
 #[derive(Clone, Debug, Default)]
-struct Lists {
+struct Patterns {
+    /// The concatenated patterns.
     numbers: Vec<i64>,
-    /// Where each list ends, and how often it occurs.
-    ends: Vec<(usize, u64)>,
+    /// Begin and end of each pattern in `numbers`.
+    ends: Vec<(usize, usize)>,
+    /// The index of each pattern.
+    known: HashMap<Vec<i64>, u32>,
+    /// Addresses of recent phases, relative to the first lane and in lane order, each with the index of its pattern and its least
+    /// address.
+    recent: Vec<(Vec<i64>, u32, i64)>,
 }
 
-impl Lists {
-    fn push(&mut self, numbers: impl IntoIterator<Item = i64>, count: u64) {
-        self.numbers.extend(numbers);
-        self.ends.push((self.numbers.len(), count));
+/// Number of recent phases that are compared before addresses are sorted.
+const RECENT: usize = 4;
+
+impl Patterns {
+    fn get(&self, pattern: u32) -> &[i64] {
+        let (start, end) = self.ends[pattern as usize];
+        &self.numbers[start..end]
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&[i64], u64)> {
-        let mut start = 0;
-        self.ends.iter().map(move |(end, count)| {
-            let list = &self.numbers[start..*end];
-            start = *end;
-            (list, *count)
-        })
+    /// Returns the pattern of the lanes' addresses, which may be in any order, and the least address. Makes `addresses` relative.
+    fn of(&mut self, addresses: &mut Vec<i64>) -> Option<(u32, i64)> {
+        let first = *addresses.first()?;
+        addresses.iter_mut().for_each(|address| *address -= first);
+        if let Some((_, pattern, least)) = self.recent.iter().find(|(lanes, ..)| lanes == addresses) {
+            return Some((*pattern, first + least));
+        }
+        let lanes = addresses.clone();
+        addresses.sort_unstable();
+        addresses.dedup();
+        let least = addresses[0];
+        addresses.iter_mut().for_each(|address| *address -= least);
+        let pattern = match self.known.get(addresses.as_slice()) {
+            Some(pattern) => *pattern,
+            None => {
+                let start = self.numbers.len();
+                self.numbers.extend_from_slice(addresses);
+                self.ends.push((start, self.numbers.len()));
+                let pattern = self.ends.len() as u32 - 1;
+                self.known.insert(addresses.clone(), pattern);
+                pattern
+            }
+        };
+        if self.recent.len() == RECENT {
+            self.recent.remove(0);
+        }
+        self.recent.push((lanes, pattern, least));
+        Some((pattern, first + least))
     }
 }
 
-/// The addresses of an access under a layout, phase by phase: element offsets before the swizzle, each once.
+/// Equivalent phases: their pattern, their least address and their number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Class {
+    pattern: u32,
+    start: i64,
+    count: u64,
+}
+
+/// The addresses of an access under a layout, phase by phase: element offsets before the swizzle, deduplicated.
 #[derive(Clone, Debug)]
 pub(crate) struct Requests {
-    /// Phases that differ by whole blocks only are one.
-    classes: Lists,
-    /// Every phase on its own, for larger swizzles.
-    every: Lists,
+    patterns: Patterns,
+    /// The phases, grouped by pattern and start within a block.
+    classes: Vec<Class>,
+    /// Every phase on its own, for swizzles larger than a block.
+    every: Vec<Class>,
+    /// Addresses of all phases.
+    addresses: u64,
     /// Elements of a block.
     block: i64,
     bytes: u32,
     element_bits: u32,
-    /// The logarithm of the elements of an access, if it starts at a multiple of them and covers whole words.
+    /// Base-2 logarithm of the elements of an access, if every access is aligned to its elements and covers whole words.
     unit: Option<u32>,
 }
 
 impl Requests {
-    /// Requests for a layout that gets a swizzle which moves whole words only: lanes that address one word count once.
+    /// Computes the requests under a layout for swizzles that move whole words: lanes that address one word count once.
     pub(crate) fn new(places: &Places, layout: &Layout, element_bits: u32) -> Requests {
         let per_word = (BANK_BYTES * 8 / element_bits.min(BANK_BYTES * 8)).max(1);
         let within = if per_word.is_power_of_two() && places.bytes < BANK_BYTES { per_word } else { 1 };
         Requests::made(places, layout, element_bits, within.into())
     }
 
-    /// Requests for a layout with any swizzle, as a pinned one may have.
+    /// Computes the requests under a layout for any swizzle, such as the one of a pinned layout.
     pub(crate) fn exact(places: &Places, layout: &Layout, element_bits: u32) -> Requests {
         Requests::made(places, layout, element_bits, 1)
     }
 
-    /// Of `merged` elements, which lie in one word from a multiple of their number on, only the first is kept.
+    /// Keeps one address for every aligned group of `merged` elements, which share a word.
     fn made(places: &Places, layout: &Layout, element_bits: u32, merged: i64) -> Requests {
         let modes = layout.modes();
-        // Where each coordinate of each dimension lies.
+        // The offset of each coordinate in each dimension.
         let tables: Vec<Vec<i64>> =
             modes.iter().map(|mode| (0..mode.size()).map(|c| mode.eval(c)).collect()).collect();
         let offset = |at: &[i64]| -> i64 {
             at.iter().zip(&tables).map(|(c, table)| table.get(*c as usize).copied().unwrap_or(0)).sum()
         };
         let block = (BLOCK_BYTES * 8 / i64::from(element_bits)).max(1);
-        let mut met: BTreeMap<Vec<i64>, u64> = BTreeMap::new();
-        let mut every = Lists::default();
-        let mut addresses = Vec::new();
+        let mut patterns = Patterns::default();
+        let mut met: HashMap<(u32, i64), u64> = HashMap::new();
+        let (mut every, mut addresses, mut count) = (Vec::new(), Vec::new(), 0);
         for phase in places.phases() {
             addresses.clear();
             let active = phase.chunks(places.rank).filter(|at| at[0] != IDLE);
             addresses.extend(active.map(|at| offset(at) & -merged));
-            addresses.sort_unstable();
-            addresses.dedup();
-            let Some(least) = addresses.first() else { continue };
-            let start = least.div_euclid(block) * block;
-            every.push(addresses.iter().copied(), 1);
-            addresses.iter_mut().for_each(|address| *address -= start);
-            match met.get_mut(&addresses) {
-                Some(count) => *count += 1,
-                None => {
-                    met.insert(addresses.clone(), 1);
-                }
-            }
+            let Some((pattern, start)) = patterns.of(&mut addresses) else { continue };
+            count += patterns.get(pattern).len() as u64;
+            every.push(Class { pattern, start, count: 1 });
+            *met.entry((pattern, start.rem_euclid(block))).or_default() += 1;
         }
-        let mut classes = Lists::default();
-        // Those that occur most first: a count that exceeds its bound is given up early.
-        let mut met: Vec<(Vec<i64>, u64)> = met.into_iter().collect();
-        met.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        met.into_iter().for_each(|(addresses, count)| classes.push(addresses, count));
+        let mut classes: Vec<Class> =
+            met.into_iter().map(|((pattern, start), count)| Class { pattern, start, count }).collect();
+        // Count the most frequent classes first: a count that exceeds its bound then stops early.
+        classes.sort_by(|a, b| {
+            let offsets = |class: &Class| {
+                let start = class.start;
+                patterns.get(class.pattern).iter().map(move |offset| start + offset)
+            };
+            b.count.cmp(&a.count).then_with(|| offsets(a).cmp(offsets(b)))
+        });
+        (patterns.known, patterns.recent) = Default::default();
         let bytes = if merged > 1 { BANK_BYTES } else { places.bytes };
         let elements = i64::from(bytes) * 8 / i64::from(element_bits);
         let whole = bytes % BANK_BYTES == 0
             && elements.count_ones() == 1
-            && every.numbers.iter().all(|offset| offset % elements == 0);
+            && patterns.numbers.iter().all(|offset| offset % elements == 0)
+            && every.iter().all(|class| class.start % elements == 0);
         let unit = whole.then(|| elements.trailing_zeros());
-        Requests { classes, every, block, bytes, element_bits, unit }
+        Requests { patterns, classes, every, addresses: count, block, bytes, element_bits, unit }
     }
 
-    /// Wavefronts under a swizzle, and the least that the number of phases allows.
+    /// Returns the wavefronts under a swizzle, and the least number that the phases allow.
     pub(crate) fn count(&self, swizzle: Swizzle) -> Conflicts {
         let wavefronts = self.at_most(swizzle, f64::INFINITY, &Cell::new(0));
         Conflicts { wavefronts, ideal: self.ideal() }
     }
 
-    /// Wavefronts under a swizzle; or what they are at least, if that is more than `most`. Adds the addresses that were looked at to
-    /// `looked`.
+    /// Returns the wavefronts under a swizzle, or a lower bound on them if they exceed `most`. Adds the addresses that were
+    /// counted to `looked`.
     pub(crate) fn at_most(&self, swizzle: Swizzle, most: f64, looked: &Cell<u64>) -> u64 {
-        let lists = self.lists(swizzle);
-        let mut addresses = 0;
-        // A phase takes one wavefront at least.
+        let (mut addresses, mut offsets) = (0, Vec::new());
+        // A phase takes at least one wavefront.
         let mut sum = self.ideal();
         let whole = self.unit.filter(|unit| swizzle.is_identity() || swizzle.base() >= *unit);
-        for (offsets, count) in lists.iter() {
+        for Class { pattern, start, count } in self.classes(swizzle) {
+            let pattern = self.patterns.get(*pattern);
             let wavefronts = match whole {
-                Some(unit) => accesses_in_one_bank(offsets, swizzle, unit, self.bytes),
-                None => words_in_one_bank(offsets, swizzle, self.bytes, self.element_bits),
+                Some(unit) => accesses_in_one_bank((pattern, *start), swizzle, unit, self.bytes),
+                None => {
+                    offsets.clear();
+                    offsets.extend(pattern.iter().map(|offset| start + offset));
+                    words_in_one_bank(&offsets, swizzle, self.bytes, self.element_bits)
+                }
             };
             sum += count * (wavefronts - 1);
-            addresses += offsets.len() as u64;
+            addresses += pattern.len() as u64;
             if sum as f64 > most {
                 break;
             }
@@ -233,14 +281,15 @@ impl Requests {
         sum
     }
 
-    /// Lines of shared memory that phases touch besides their first: what an asynchronous copy brings is written line by line.
+    /// Returns the lines of shared memory that phases touch beyond their first line. The data of an asynchronous copy is written
+    /// line by line.
     pub(crate) fn further_lines(&self, swizzle: Swizzle) -> u64 {
         let line = i64::from(WAVEFRONT_BYTES) * 8 / i64::from(self.element_bits);
-        let further = |offsets: &[i64]| {
+        let further = |class: &Class| {
             let mut met = [0; WARP as usize];
             let mut count = 0;
-            for offset in offsets {
-                let here = swizzle.apply(*offset).div_euclid(line);
+            for offset in self.patterns.get(class.pattern) {
+                let here = swizzle.apply(class.start + offset).div_euclid(line);
                 if !met[..count].contains(&here) && count < met.len() {
                     met[count] = here;
                     count += 1;
@@ -248,37 +297,38 @@ impl Requests {
             }
             count.saturating_sub(1) as u64
         };
-        self.lists(swizzle).iter().map(|(offsets, count)| count * further(offsets)).sum()
+        self.classes(swizzle).iter().map(|class| class.count * further(class)).sum()
     }
 
-    /// The phases to look at under a swizzle: those that differ by whole blocks only are one where it permutes within blocks.
-    fn lists(&self, swizzle: Swizzle) -> &Lists {
+    /// Returns the phases to count under a swizzle: grouped by their place in a block if the swizzle permutes within blocks.
+    fn classes(&self, swizzle: Swizzle) -> &[Class] {
         let span = 1i64 << (swizzle.bits() + swizzle.base() + swizzle.shift().unsigned_abs());
         if swizzle.is_identity() || self.block % span == 0 { &self.classes } else { &self.every }
     }
 
-    /// Addresses of all phases.
+    /// Returns the number of addresses of all phases.
     pub(crate) fn addresses(&self) -> u64 {
-        self.every.numbers.len() as u64
+        self.addresses
     }
 
-    /// The least wavefronts that the number of phases allows.
+    /// Returns the least wavefronts that the number of phases allows.
     pub(crate) fn ideal(&self) -> u64 {
-        self.every.ends.len() as u64
+        self.every.len() as u64
     }
 }
 
-/// The same as [`words_in_one_bank`] for different accesses of whole words, each at a multiple of its `2^unit` elements, which the
-/// swizzle leaves together: they take banks as one.
+/// Returns [`words_in_one_bank`] for distinct accesses of whole words. Each is aligned to its `2^unit` elements, and the swizzle
+/// does not divide it, so its words occupy banks as a unit. Offsets are relative to `start`.
 #[inline]
-fn accesses_in_one_bank(offsets: &[i64], swizzle: Swizzle, unit: u32, bytes: u32) -> u64 {
+fn accesses_in_one_bank((offsets, start): (&[i64], i64), swizzle: Swizzle, unit: u32, bytes: u32) -> u64 {
     let places = i64::from(BANKS / (bytes / BANK_BYTES).clamp(1, BANKS));
     let mut load = [0u8; BANKS as usize];
     let mut most = 0;
-    // The swizzle written out: this is the innermost loop of the solver.
+    // The swizzle is written out because this is the innermost loop of the solver.
     let (mask, shift) = (swizzle.source_mask(), swizzle.shift());
     let (right, left) = (shift.max(0), (-shift).max(0));
     for offset in offsets {
+        let offset = start + offset;
         let swizzled = offset ^ (((offset & mask) >> right) << left);
         let slot = &mut load[((swizzled >> unit) & (places - 1)) as usize];
         *slot += 1;
@@ -287,7 +337,7 @@ fn accesses_in_one_bank(offsets: &[i64], swizzle: Swizzle, unit: u32, bytes: u32
     most.into()
 }
 
-/// The most different words that lanes ask of one bank: the wavefronts that a phase takes.
+/// Returns the most distinct words of one bank that lanes address: the wavefronts of a phase.
 pub(super) fn words_in_one_bank(offsets: &[i64], swizzle: Swizzle, bytes: u32, element_bits: u32) -> u64 {
     let each = i64::from(bytes.div_ceil(BANK_BYTES));
     let first = |offset: &i64| swizzle.apply(*offset) * i64::from(element_bits) / 8 / i64::from(BANK_BYTES);
@@ -301,7 +351,7 @@ pub(super) fn words_in_one_bank(offsets: &[i64], swizzle: Swizzle, bytes: u32, e
     if firsts.iter().any(|first| first % each != 0) {
         return most_in_a_bank(firsts.iter().flat_map(|first| *first..first + each).collect());
     }
-    // The words of two lanes are all the same or all different.
+    // The accesses are aligned, so two lanes have either all words in common or none.
     firsts.sort_unstable();
     let mut load = [0u8; BANKS as usize];
     let mut last = None;
@@ -313,7 +363,7 @@ pub(super) fn words_in_one_bank(offsets: &[i64], swizzle: Swizzle, bytes: u32, e
     load.into_iter().max().unwrap_or(0).into()
 }
 
-/// The most different words of one bank among any.
+/// Returns the most distinct words of one bank.
 fn most_in_a_bank(mut words: Vec<i64>) -> u64 {
     words.sort_unstable();
     words.dedup();
@@ -328,7 +378,7 @@ fn most_in_a_bank(mut words: Vec<i64>) -> u64 {
 mod tests {
     use super::*;
 
-    /// Accesses of every width under every swizzle: counted as whole accesses, and word by word.
+    /// Counts accesses of every width under every swizzle as whole accesses and word by word; the results must agree.
     #[test]
     fn whole_accesses_take_banks_as_their_words_do() {
         let lanes = |step: i64, rows: i64| (0..32).map(move |lane| lane % rows * step + lane / rows * 8);
@@ -348,7 +398,7 @@ mod tests {
                     for (b, base, shift) in swizzles {
                         let swizzle = Swizzle::new(b, base, shift).unwrap_or_else(|_| Swizzle::identity());
                         assert_eq!(
-                            accesses_in_one_bank(&offsets, swizzle, unit, bytes),
+                            accesses_in_one_bank((&offsets, 0), swizzle, unit, bytes),
                             words_in_one_bank(&offsets, swizzle, bytes, bits),
                             "{offsets:?} {swizzle} {bytes} B of {bits} bits"
                         );
@@ -358,7 +408,7 @@ mod tests {
         }
     }
 
-    /// Words that several lanes share in part are counted one by one.
+    /// Words that several lanes share are counted once, also if the lanes' accesses overlap only in part.
     #[test]
     fn words_are_counted_once() {
         let none = Swizzle::identity();

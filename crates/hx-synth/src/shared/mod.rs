@@ -1,10 +1,11 @@
-//! Layouts of shared memory (paper, section V): constraints of the accesses, unified, filled by cost, swizzled, placed.
+//! Layouts of shared memory (paper, section V): the constraints of the accesses are unified, filled by cost, swizzled and placed.
 
 mod asynchronous;
 mod conflicts;
 mod constraint;
 mod joint;
 mod materialize;
+mod measured;
 mod options;
 mod place;
 mod serve;
@@ -14,13 +15,14 @@ mod swizzle;
 mod vectors;
 
 pub(crate) use constraint::Constraint;
+pub(crate) use measured::{Measured, MeasuredOf};
 pub(crate) use options::{Known, Use, ideal, least, least_cycles, solve};
-pub(crate) use place::{Item, offsets};
+pub(crate) use place::{ALIGN, Item, offsets};
 
 use hx_layout::ComposedLayout;
 use hx_tile::{TensorId, TensorKind, TileProgram};
 
-/// The layout that the user pinned.
+/// Returns the layout to which the user pinned the tensor.
 fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
     match &program.tensor(tensor).kind {
         TensorKind::Shared { pinned } => pinned.as_ref(),

@@ -1,4 +1,4 @@
-//! One shared tensor: which instructions its accesses use, and the layout that serves them all at least cost.
+//! Solves one shared tensor: the instructions of its accesses, and the layout that serves them all at least cost.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -10,17 +10,18 @@ use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{CopyRow, Space, catalogue};
 use hx_tile::{Base, Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
 
-use super::conflicts::{Places, Sample};
+use super::conflicts::Places;
 use super::constraint::Constraint;
 use super::joint::{Joints, joints};
+use super::measured::{Measured, MeasuredOf};
 use super::{asynchronous, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
 use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
+use crate::cx::Cx;
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
 use crate::pool::{LayoutKey, Pool, key};
-use crate::search::Cx;
 
 /// A copy to or from the tensor.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ pub(crate) struct Use<'p> {
 pub(super) enum End<'p> {
     /// A register tensor with its layout.
     Register(Rc<Tv>),
-    /// A view of global memory, of an asynchronous copy.
+    /// The view of global memory that an asynchronous copy reads.
     Global(&'p View),
 }
 
@@ -51,7 +52,7 @@ impl<'p> Use<'p> {
         Use { op: transfer.op, view, shape, reads: transfer.is_load, end, trips }
     }
 
-    /// One end of an exchange between threads.
+    /// Returns one end of an exchange between threads.
     pub(crate) fn exchange(op: &'p Op, view: View, tv: Rc<Tv>, reads: bool, trips: f64) -> Use<'p> {
         Use { op, shape: view.shape(), view: Cow::Owned(view), reads, end: End::Register(tv), trips }
     }
@@ -60,7 +61,7 @@ impl<'p> Use<'p> {
         Use { op, view: Cow::Borrowed(dst), shape: src.shape(), reads: false, end: End::Global(src), trips }
     }
 
-    /// The shared tensor.
+    /// Returns the shared tensor.
     pub(super) fn tensor(&self) -> Option<TensorId> {
         match self.view.base {
             Base::Shared(tensor) => Some(tensor),
@@ -69,7 +70,7 @@ impl<'p> Use<'p> {
     }
 }
 
-/// The answer for one shared tensor.
+/// The solution of one shared tensor.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer {
     pub(crate) layout: Layout,
@@ -78,53 +79,62 @@ pub(crate) struct Buffer {
     /// Bytes of a whole block of the swizzle.
     pub(crate) block: u32,
     pub(crate) constraint: Constraint,
-    /// For each use its access, its constraint, its conflicts and why it is not wider.
+    /// For each use: its access, its constraint, its conflicts, and why it is not wider.
     pub(crate) accesses: Vec<(OpId, Access, Constraint, Conflicts, String)>,
     pub(crate) cost: f64,
-    /// Uses that would have a wider access if there were no others.
+    /// Uses that would have a wider access without the other uses.
     pub(crate) narrowed: Vec<OpId>,
-    /// Choices of instructions, layouts and swizzles that were not looked at any more.
+    /// Choices of instructions, layouts and swizzles that were not tried.
     pub(crate) left: u64,
 }
 
-/// One way for one use.
+/// A candidate access of a use.
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) access: Access,
     pub(super) constraint: Constraint,
     /// Cycles of all executions, without bank conflicts.
     pub(super) cost: f64,
-    /// The part of them that global memory takes, of an asynchronous copy.
+    /// The part of `cost` that an asynchronous copy spends on global memory.
     pub(super) global: f64,
     /// Cycles of one execution without that part.
     pub(super) alone: f64,
-    /// Made when first asked for.
-    places: OnceCell<Places>,
-    sample: OnceCell<Sample>,
+    /// Looked up at the first use.
+    measured: OnceCell<Rc<Measured>>,
 }
 
 impl Candidate {
-    /// What the lanes of all its instructions address.
-    pub(super) fn places(&self, program: &TileProgram, u: &Use<'_>) -> &Places {
-        self.places.get_or_init(|| places(program, u, &self.access))
-    }
-
-    /// Some of them in place of all.
-    pub(super) fn sample(&self, program: &TileProgram, u: &Use<'_>) -> &Sample {
-        self.sample.get_or_init(|| self.places(program, u).sample())
+    /// Returns the addresses of the candidate's lanes.
+    pub(super) fn measured(&self, cx: &Cx<'_, '_>, u: &Use<'_>) -> &Rc<Measured> {
+        self.measured.get_or_init(|| {
+            let make = || Rc::new(Measured::new(places(cx.program(), u, &self.access)));
+            // In an asynchronous copy the assignment of vectors to threads depends on the tensor's other accesses, so the pool
+            // cannot keep it.
+            let End::Register(tv) = &u.end else { return make() };
+            let shape = u.tensor().map(|tensor| cx.program().tensor(tensor).shape.clone());
+            let of = MeasuredOf {
+                op: u.op.id,
+                reads: u.reads,
+                held: key(tv),
+                row: std::ptr::from_ref(self.access.row),
+                run: self.access.run.clone(),
+                shape: shape.unwrap_or_default(),
+            };
+            cx.pool.measured.borrow_mut().entry(of).or_insert_with(make).clone()
+        })
     }
 }
 
-/// An instruction that could serve a use but for its addresses.
+/// An instruction that could serve a use if its addresses were aligned or contiguous.
 #[derive(Debug)]
 struct Barred {
     access: Access,
-    /// What it would ask of the tensor, if some layout could do that.
+    /// Its constraint on the tensor, if some layout can meet it.
     constraint: Option<Constraint>,
     why: String,
 }
 
-/// The instructions for one use.
+/// The instructions of one use.
 #[derive(Debug, Default)]
 pub(super) struct Options {
     /// Cheapest first.
@@ -134,63 +144,58 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// The instruction that moves the fewest neighbours at once.
+    /// Returns the access that moves the fewest contiguous elements.
     fn least(&self) -> Option<&Access> {
         let usable = self.usable.iter().map(|candidate| &candidate.access);
         usable.chain(self.barred.iter().map(|barred| &barred.access)).min_by_key(|access| access.run.width())
     }
 }
 
-/// All that the answer for a shared tensor depends on.
-#[derive(Clone, PartialEq, Debug)]
+/// The inputs of a shared tensor's solution, except for the tensor itself: its uses with the layouts of their register tensors.
+/// An operation determines its view, and an exchange uses the whole tensor.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Question {
     id: TensorId,
-    tensor: Tensor,
     single: bool,
-    uses: Vec<(OpId, View, Vec<i64>, bool, Other, f64)>,
+    /// Operation, direction, layout of the register tensor, and the bits of the trip count.
+    uses: Vec<(OpId, bool, Option<LayoutKey>, u64)>,
 }
 
-/// [`End`], as it is compared.
-#[derive(Clone, PartialEq, Debug)]
-enum Other {
-    Register(LayoutKey),
-    Global(View),
-}
-
-/// What was found for a shared tensor.
+/// The partial or complete solution of a shared tensor.
 #[derive(Debug)]
 struct Asked {
-    /// For each use its instructions.
+    /// The instructions of each use.
     options: Vec<Options>,
     joints: Joints,
-    /// The answer with the steps that it took, once there is one.
+    /// The solution with the steps that it took, once it is known.
     answer: RefCell<Option<(Result<Buffer, Failure>, u64)>>,
-    /// There is none of fewer cycles than these.
+    /// No solution takes fewer cycles than these.
     more_than: Cell<f64>,
 }
 
-/// Answers for shared tensors. Programs that differ in redistributions ask for many of them again.
+/// The solutions of shared tensors, each with its tensor: tensors of exchanges have numbers that other tensors have in other
+/// attempts. Programs that differ only in redistributions share many of them.
 #[derive(Debug, Default)]
-pub(crate) struct Known(Vec<(Question, Result<Rc<Asked>, Failure>)>);
+pub(crate) struct Known(HashMap<Question, Vec<(Tensor, Result<Rc<Asked>, Failure>)>>);
 
 impl Question {
     fn of(cx: &Cx<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
         let asked = |u: &Use<'_>| {
-            let end = match &u.end {
-                End::Register(tv) => Other::Register(key(tv)),
-                End::Global(view) => Other::Global((*view).clone()),
+            let held = match &u.end {
+                End::Register(tv) => Some(key(tv)),
+                End::Global(_) => None,
             };
-            (u.op.id, u.view.clone().into_owned(), u.shape.clone(), u.reads, end, u.trips)
+            (u.op.id, u.reads, held, u.trips.to_bits())
         };
-        let tensor = cx.program().tensor(id).clone();
-        Question { id, tensor, single: cx.single, uses: uses.iter().map(asked).collect() }
+        Question { id, single: cx.single, uses: uses.iter().map(asked).collect() }
     }
 }
 
-/// Solves one shared tensor on its own: tensors that share no access do not interact. Nothing where it takes `limit` cycles or more.
+/// Solves one shared tensor on its own: tensors without a common access do not interact. Returns `None` if the solution takes
+/// `limit` cycles or more.
 ///
 /// # Errors
-/// Where no layout serves all uses.
+/// A [`Failure`] if no layout serves all uses, or if an instruction is missing.
 pub(crate) fn solve(
     cx: &Cx<'_, '_>,
     tensor: TensorId,
@@ -219,31 +224,42 @@ pub(crate) fn solve(
     }
 }
 
-/// The least cycles that the uses of a shared tensor take, whatever its layout: without bank conflicts, but with instructions that can live
-/// together.
+/// Returns a lower bound on the cycles of a shared tensor's uses under any layout: the exact cycles once the solution is known,
+/// otherwise the cycles without bank conflicts of instructions whose constraints unify.
 ///
 /// # Errors
-/// Where no instruction makes one of the copies.
+/// `NoInstruction` if no instruction implements one of the copies.
 pub(crate) fn least_cycles(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<f64, Failure> {
-    let Asked { options, joints, .. } = &*asked(cx, tensor, uses)?;
+    let Asked { options, joints, answer, more_than } = &*asked(cx, tensor, uses)?;
+    if let Some((Ok(buffer), _)) = &*answer.borrow() {
+        return Ok(buffer.cost);
+    }
     let least = joints.all.iter().map(|joint| joint.least).fold(f64::INFINITY, f64::min);
     let alone = |c: &Candidate| c.cost - c.global;
     let each = options.iter().map(|o| o.usable.iter().map(alone).fold(f64::INFINITY, f64::min)).sum();
-    Ok(if pin_of(cx.program(), tensor).is_some() || joints.all.is_empty() { each } else { least })
+    let least = if pin_of(cx.program(), tensor).is_some() || joints.all.is_empty() { each } else { least };
+    Ok(least.max(more_than.get()))
 }
 
-/// The instructions that the uses of a shared tensor have, made once.
+/// Returns the candidate instructions of a shared tensor's uses, computed once.
 fn asked(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Rc<Asked>, Failure> {
-    let question = Question::of(cx, tensor, uses);
-    if let Some((_, known)) = cx.pool.buffers.borrow().0.iter().find(|(q, _)| *q == question) {
-        return known.clone();
+    let (question, info) = (Question::of(cx, tensor, uses), cx.program().tensor(tensor));
+    let known = cx
+        .pool
+        .buffers
+        .borrow()
+        .0
+        .get(&question)
+        .and_then(|all| all.iter().find(|(tensor, _)| tensor == info).map(|(_, known)| known.clone()));
+    if let Some(known) = known {
+        return known;
     }
     let options = uses.iter().map(|u| candidates(cx, tensor, u, uses)).collect::<Result<Vec<_>, _>>();
     let asked = options.map(|options| {
-        let joints = joints(&cx.program().tensor(tensor).shape, &options);
+        let joints = joints(&info.shape, &options);
         Rc::new(Asked { options, joints, answer: RefCell::default(), more_than: Cell::new(0.0) })
     });
-    cx.pool.buffers.borrow_mut().0.push((question, asked.clone()));
+    cx.pool.buffers.borrow_mut().0.entry(question).or_default().push((info.clone(), asked.clone()));
     asked
 }
 
@@ -270,7 +286,7 @@ fn solved(
     Ok(buffer)
 }
 
-/// What each use of a tensor asks of it at least, by the instruction that can do with the fewest neighbours.
+/// Returns, for each use of a tensor, the constraint of its instruction that moves the fewest contiguous elements.
 pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<(OpId, Constraint)> {
     let of = |u: &Use<'_>| {
         let options = candidates(cx, tensor, u, uses).ok()?;
@@ -280,16 +296,20 @@ pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<
     uses.iter().filter_map(of).collect()
 }
 
-/// The least cycles of one execution of a use, whatever the layout of the tensor: those of the fastest instruction that fits. Rows
-/// are tried by the least that they can take.
+/// Returns a lower bound on the cycles of one execution of a use, under any layout of the tensor: those of the fastest
+/// instruction that fits. Rows are tried in the order of their least possible cycles.
 ///
 /// # Errors
-/// Where no instruction makes the copy.
+/// `NoInstruction` if no instruction implements the copy.
 pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result<f64, Failure> {
     let (program, info) = (cx.program(), cx.program().tensor(tensor));
     let dtype = info.dtype;
     let pinned = pin_of(program, tensor).is_some();
     if let End::Register(tv) = &used.end {
+        let entry = (used.op.id, key(tv), cx.single);
+        if let Some(met) = cx.pool.ideals.borrow().get(&entry) {
+            return Ok(*met);
+        }
         let (from, to) = ends(used);
         let mut rows: Vec<(f64, &'static CopyRow)> = catalogue()
             .copies_between(from, to, cx.arch)
@@ -301,11 +321,13 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
         for (_, row) in rows {
             let accesses = row_accesses(cx.pool, used, tv, dtype, row);
-            // What a pinned layout makes of an address is for the tensor's own solution to say.
+            // The tensor's own solution checks the alignment of addresses under a pinned layout.
             let aligned = |a: &Access| pinned || start::bars(program, used, a).is_none();
             let fits = accesses.iter().find(|a| constraint_of(used, a, info).is_ok() && aligned(a));
             if let Some(access) = fits {
-                return Ok(cost::shared_ideal(program, access, &used.shape));
+                let cycles = cost::shared_ideal(program, access, &used.shape);
+                cx.pool.ideals.borrow_mut().insert(entry, cycles);
+                return Ok(cycles);
             }
         }
     }
@@ -313,7 +335,8 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
     Ok(options.usable.first().map_or(0.0, |c| c.cost))
 }
 
-/// Whether a pinned layout is one of the tensor: a mode for each dimension, no place taken twice, and none before the tensor's memory.
+/// Checks that a pinned layout fits the tensor: one mode for each dimension, no place used twice, and none before the tensor's
+/// memory.
 fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result<(), Failure> {
     let info = program.tensor(tensor);
     let extents: Vec<i64> = pin.layout.modes().iter().map(Layout::size).collect();
@@ -335,7 +358,7 @@ fn fits(program: &TileProgram, tensor: TensorId, pin: &ComposedLayout) -> Result
     Err(Failure::new(FailureKind::Pin, message).part(None, Some(tensor), "pinned here"))
 }
 
-/// The coordinate of an element, one number for each mode of the layout.
+/// Returns the coordinate of an element, one number for each mode of the layout.
 fn coordinate(layout: &Layout, mut index: i64) -> Vec<i64> {
     let along = |mode: &Layout| {
         let at = index % mode.size();
@@ -345,7 +368,7 @@ fn coordinate(layout: &Layout, mut index: i64) -> Vec<i64> {
     layout.modes().iter().map(along).collect()
 }
 
-/// The element that lies farthest before the first place.
+/// Describes the element that lies farthest before the first place.
 fn below(pin: &ComposedLayout) -> String {
     let layout = &pin.layout;
     let at = |index: &i64| pin.offset + layout.eval(*index);
@@ -358,7 +381,7 @@ fn below(pin: &ComposedLayout) -> String {
     )
 }
 
-/// Two elements that a layout puts in one place.
+/// Describes two elements that a layout maps to one place.
 fn overlap(layout: &Layout) -> Option<String> {
     let mut seen = HashMap::new();
     (0..layout.size()).find_map(|index| {
@@ -369,10 +392,10 @@ fn overlap(layout: &Layout) -> Option<String> {
     })
 }
 
-/// Every instruction that can serve a use, and those that could but for their addresses.
+/// Returns every instruction that can serve a use, and those that could with other addresses.
 ///
 /// # Errors
-/// Where there is none for any layout of the tensor.
+/// `NoInstruction` if no instruction can serve the use under any layout of the tensor.
 fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) -> Result<Options, Failure> {
     let (program, arch) = (cx.program(), cx.arch);
     let info = program.tensor(tensor);
@@ -383,13 +406,13 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             let rows = catalogue().copies_between(from, to, arch);
             let rows = rows.filter(|row| !cx.single || !row.is_collective());
             let all: Vec<_> = rows.map(|row| row_accesses(cx.pool, u, tv, dtype, row)).collect();
-            // Counted where they are kept, and not in each copy.
+            // Count the phases in the pool's accesses before they are cloned, so that the counts are shared.
             all.iter().flat_map(|all| all.iter()).for_each(|a| {
                 a.phases(program.threads, &u.shape);
             });
             all.iter().flat_map(|all| all.to_vec()).collect()
         }
-        End::Global(view) => asynchronous::accesses(program, (u, view), uses, dtype, arch)?,
+        End::Global(view) => asynchronous::accesses((program, cx.pool), (u, view), uses, dtype, arch)?,
     };
     let mut options = Options::default();
     for access in accesses {
@@ -410,10 +433,10 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
         };
         let alone = cost::shared_ideal(program, &access, &u.shape);
         let cost = alone * u.trips + global;
-        let (places, sample) = (OnceCell::new(), OnceCell::new());
-        options.usable.push(Candidate { access, constraint, cost, global, alone, places, sample });
+        let measured = OnceCell::new();
+        options.usable.push(Candidate { access, constraint, cost, global, alone, measured });
     }
-    // Equal costs keep the order of the catalogue.
+    // The sort is stable: equal costs keep the order of the catalogue.
     options.usable.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     options.barred.sort_by_key(|barred| std::cmp::Reverse(barred.access.run.width()));
     if options.usable.is_empty() && (options.barred.is_empty() || pin_of(program, tensor).is_none()) {
@@ -422,7 +445,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
     Ok(options)
 }
 
-/// No layout of the tensor lets an instruction make the copy.
+/// Returns the failure of a copy that no instruction implements under any layout of the tensor.
 fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Options) -> Failure {
     let info = cx.program().tensor(tensor);
     let (name, dtype, arch) = (&info.name, info.dtype, cx.arch);
@@ -443,12 +466,12 @@ fn no_candidate(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, options: &Option
     failure(message).help(parts_bytes(dtype, why)).help(by_way_of_bytes(dtype))
 }
 
-/// Where the elements of a use come from, and where they go.
+/// Returns the source and destination memory of a use.
 fn ends(u: &Use<'_>) -> (Space, Space) {
     if u.reads { (Space::Shared, Space::Register) } else { (Space::Register, Space::Shared) }
 }
 
-/// The ways in which one instruction makes the copy.
+/// Returns the ways in which one instruction implements the copy.
 fn row_accesses(pool: &Pool, u: &Use<'_>, tv: &Rc<Tv>, dtype: DType, row: &'static CopyRow) -> Rc<[Access]> {
     pool.accesses(tv, &u.shape, dtype, row, || made_accesses(&u.shape, tv, dtype, row))
 }
@@ -457,7 +480,7 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
     let Some(atom) = row.atom(dtype) else { return vec![] };
     let mut out = Vec::new();
     if row.is_collective() {
-        // Lanes that hold elements outside of the tensor have nothing to address.
+        // Lanes with elements outside of the tensor would have no address.
         let exact = tv.is_exact(shape);
         out.extend(exact.then(|| collective::collective(tv, row, &atom)).flatten());
     } else {
@@ -474,10 +497,10 @@ fn made_accesses(shape: &[i64], tv: &Tv, dtype: DType, row: &'static CopyRow) ->
     out
 }
 
-/// What an access asks of the tensor: its elements lie one after the other, through the view.
+/// Returns the constraint of an access on the tensor: its elements are contiguous, through the view.
 ///
 /// # Errors
-/// Why no layout can do that.
+/// The reason why no layout can meet it.
 fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constraint, String> {
     let (mode, width) = (&u.view.modes[access.run.dim], access.run.width());
     if width > 1 && mode.factor.as_const() != Some(1) {
@@ -493,7 +516,7 @@ fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constrai
     })
 }
 
-/// What the lanes of a use address; offsets that are known only at run time count as 0.
+/// Returns the places that the lanes of a use address. Offsets that are known only at run time count as 0.
 fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
     let (shape, view) = (&u.shape, &u.view);
     let offsets: Vec<i64> = view.offsets.iter().map(|o| o.as_const().unwrap_or(0)).collect();
@@ -509,7 +532,7 @@ fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
     Places::of(access, program.threads, u.reads, offsets.len(), &place)
 }
 
-/// One line for each access: why it is no wider.
+/// Adds to each access the reason why it is not wider.
 fn explain(buffer: &mut Buffer, options: &[Options]) {
     for (i, Options { usable, barred }) in options.iter().enumerate() {
         let (_, access, constraint, _, _) = &buffer.accesses[i];
@@ -518,7 +541,7 @@ fn explain(buffer: &mut Buffer, options: &[Options]) {
         let fits = |asked: &Constraint| buffer.constraint.unify(asked).is_some();
         let excluded = wider.clone().find(|c| !fits(&c.constraint));
         let barred = || barred.iter().filter(|b| is_wider(&b.access));
-        // The layout would do, so it is the address alone.
+        // The layout would allow the wider access, so only its address prevents it.
         let unaligned = barred().find(|b| b.constraint.as_ref().is_some_and(fits));
         if unaligned.is_none() && excluded.is_some() {
             buffer.narrowed.push(buffer.accesses[i].0);
@@ -547,7 +570,8 @@ fn explain(buffer: &mut Buffer, options: &[Options]) {
     }
 }
 
-/// Each access with the least that it asks for: what all of its instructions can do without is no part of the conflict.
+/// Returns the failure of uses that no layout serves. Each use is listed with its least demand: a wider instruction's demand is
+/// not part of the conflict.
 fn unsatisfied(program: &TileProgram, tensor: TensorId, uses: &[Use<'_>], options: &[Options]) -> Failure {
     let name = &program.tensor(tensor).name;
     let message = match pin_of(program, tensor) {

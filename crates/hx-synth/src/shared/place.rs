@@ -1,13 +1,11 @@
-//! Where buffers lie in a block's shared memory. Two may share a place where a written barrier separates their uses, and nothing of the
-//! first is still on its way then.
+//! Places buffers in a block's shared memory. Two buffers may overlap if a barrier in the program separates their uses and no
+//! access to the first is still pending at the barrier.
 
-use hx_tile::{Base, Op, OpKind, Stmt, TensorId, TileProgram, View};
+use hx_target::{SWIZZLE_BLOCK_BYTES, WAVEFRONT_BYTES};
+use hx_tile::{Completion, Op, Order, Stmt, TensorId, TileProgram};
 
-/// Bytes to which each buffer is placed at least: a line of all banks, so that conflicts are counted from the buffer's start.
-const ALIGN: u32 = 128;
-/// Bytes to which a swizzled buffer is placed at most: the largest atom that hardware swizzles, by bits of the address. Other swizzles
-/// permute what is counted from the buffer's start.
-const SWIZZLE_ATOM: u32 = 1024;
+/// Least alignment of a buffer, in bytes: a line of all banks, so that conflicts can be counted from the buffer's start.
+pub(crate) const ALIGN: u32 = WAVEFRONT_BYTES;
 
 /// A buffer to place.
 #[derive(Clone, Copy, Debug)]
@@ -18,13 +16,15 @@ pub(crate) struct Item {
     pub(crate) block: u32,
 }
 
-/// The first byte of each item, in their order, and the bytes of all.
+/// Returns the first byte of each item, in their order, and the bytes of all buffers together.
 pub(crate) fn offsets(program: &TileProgram, items: &[Item]) -> (Vec<u32>, u32) {
     let spans: Vec<Option<Span>> = items.iter().map(|item| span(program, item.tensor)).collect();
     let mut placed: Vec<u32> = Vec::new();
     let mut total = 0;
     for (i, item) in items.iter().enumerate() {
-        let align = ALIGN.max(item.block.min(SWIZZLE_ATOM));
+        // The hardware swizzles by bits of the address. Swizzles of larger blocks permute offsets from the buffer's start, so
+        // they need no alignment.
+        let align = ALIGN.max(item.block.min(SWIZZLE_BLOCK_BYTES));
         let mut starts: Vec<u32> = placed.iter().zip(items).map(|(at, other)| at + other.bytes).collect();
         starts.push(0);
         starts.iter_mut().for_each(|at| *at = at.next_multiple_of(align));
@@ -35,7 +35,7 @@ pub(crate) fn offsets(program: &TileProgram, items: &[Item]) -> (Vec<u32>, u32) 
                 apart || separated(program, spans[i], *span)
             })
         };
-        // After all others there is always room.
+        // The place after all other buffers is always free.
         let at = starts.iter().copied().find(|at| free(*at)).unwrap_or_default();
         placed.push(at);
         total = total.max(at + item.bytes);
@@ -43,20 +43,27 @@ pub(crate) fn offsets(program: &TileProgram, items: &[Item]) -> (Vec<u32>, u32) 
     (placed, total)
 }
 
-/// The first and last of the program's outermost statements that touch a tensor.
+/// The indices of the first and the last of the program's outermost statements that touch a tensor.
 type Span = (usize, usize);
 
 fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
-    let touched = |stmt: &Stmt| any(stmt, &|op: &Op| touches(op, tensor));
+    let touches = |op: &Op| op.kind.effects().shared(tensor).next().is_some();
+    let touched = |stmt: &Stmt| stmt.ops().any(touches);
     let first = program.body.iter().position(touched)?;
     let last = program.body.iter().rposition(touched)?;
-    let arrives = |stmt: &Stmt| {
-        any(stmt, &|op: &Op| touches(op, tensor) && matches!(op.kind, OpKind::CopyAsync { .. }))
+    let pending = |completion| {
+        let is_pending = |op: &Op| op.kind.effects().shared(tensor).any(|a| a.completion == completion);
+        program.body.iter().rposition(|stmt| stmt.ops().any(is_pending))
     };
-    // What is on its way arrives when all groups are waited for.
-    let last = match program.body.iter().rposition(arrives) {
+    // No statement of the body tells when a barrier in memory has completed, so the buffer stays in use to the end.
+    if pending(Completion::Barrier).is_some() {
+        return Some((first, usize::MAX));
+    }
+    // An asynchronous copy has arrived once a statement waits for all groups.
+    let last = match pending(Completion::Group) {
         Some(copied) => {
-            let waits = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.kind == OpKind::Wait { groups: 0 });
+            let waits =
+                |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.kind.effects().order == Order::Wait(0));
             let waited = (copied + 1..program.body.len()).find(|i| waits(&program.body[*i]));
             waited.map_or(usize::MAX, |waited| waited.max(last))
         }
@@ -65,33 +72,10 @@ fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
     Some((first, last))
 }
 
-/// Whether a written barrier stands between all uses of the one and all uses of the other.
+/// Reports whether a barrier in the program separates all uses of one buffer from all uses of the other.
 fn separated(program: &TileProgram, a: Option<Span>, b: Option<Span>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return false };
     let (before, after) = if a.0 <= b.0 { (a, b) } else { (b, a) };
-    let is_barrier = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.kind == OpKind::Sync);
+    let is_barrier = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.kind.effects().order == Order::Block);
     before.1 < after.0 && program.body[before.1 + 1..after.0].iter().any(is_barrier)
-}
-
-fn touches(op: &Op, tensor: TensorId) -> bool {
-    let in_view = |view: &View| {
-        let table = view.rows.as_ref().map(|rows| rows.base);
-        view.base == Base::Shared(tensor) || table == Some(Base::Shared(tensor))
-    };
-    match &op.kind {
-        OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } => in_view(src) || in_view(dst),
-        OpKind::Slice { src: view, .. } | OpKind::AtomicAdd { dst: view, .. } => in_view(view),
-        OpKind::Rearrange { through, .. } => *through == Some(tensor),
-        _ => false,
-    }
-}
-
-/// Whether an operation in a statement is such a one.
-fn any(stmt: &Stmt, is: &dyn Fn(&Op) -> bool) -> bool {
-    match stmt {
-        Stmt::Op(op) => is(op),
-        Stmt::For { body, .. } | Stmt::While { body, .. } => body.iter().any(|s| any(s, is)),
-        Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).any(|s| any(s, is)),
-        _ => false,
-    }
 }

@@ -1,26 +1,26 @@
-//! The layout and the swizzle that serve all uses of a shared tensor at least cost.
+//! Finds the layout and the swizzle that serve all uses of a shared tensor at least cost.
 
 use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{WAVEFRONT_BYTES, machine};
 use hx_tile::{TensorId, TileProgram};
 
-use super::conflicts::{Places, Requests};
 use super::constraint::Constraint;
 use super::joint::{Joint, Joints};
 use super::materialize;
+use super::measured::How;
 use super::options::{Buffer, Candidate, End, Options, Use};
 use super::swizzle::{self, Looking, Served, Way};
 use crate::cost;
-use crate::search::Cx;
+use crate::cx::Cx;
 
-/// Addresses of lanes that are looked at for one tensor, in all layouts and swizzles together.
+/// Limit on the addresses of lanes that are counted for one tensor, in all layouts and swizzles together.
 const ADDRESSES: u64 = 8_000_000;
-/// What the address of a lane counts for when it is made.
+/// Cost of computing the address of a lane, in counted addresses.
 const MADE: u64 = 4;
-/// A layout of which some phases stand for all is looked at closer if it takes so many times the cycles of the best one.
+/// A layout that was counted on a sample is counted exactly if its cycles are within this factor of the best layout's.
 const CLOSE: f64 = 1.1;
 
-/// All that the uses of one tensor are laid out by.
+/// The inputs of the layout of one tensor.
 struct Serve<'a, 'c, 'p> {
     cx: &'a Cx<'c, 'p>,
     tensor: TensorId,
@@ -29,7 +29,7 @@ struct Serve<'a, 'c, 'p> {
     looking: Looking,
 }
 
-/// The cheapest buffer of all constraints that the uses can meet together, if it takes less than `limit` cycles.
+/// Returns the cheapest buffer over all constraints that the uses can meet together, if it takes less than `limit` cycles.
 pub(super) fn cheapest(
     cx: &Cx<'_, '_>,
     tensor: TensorId,
@@ -51,10 +51,10 @@ pub(super) fn cheapest(
         }
         let looked = serve.looking.looked.get();
         if looked >= ADDRESSES && (best.is_some() || limit.is_finite()) {
-            left += (joints.all.len() - i) as u64;
+            left += joints.all[i..].iter().filter(|joint| joint.least < limit).count() as u64;
             break;
         }
-        // The others have their turn as well.
+        // Spend at most half of the remaining budget on this constraint, so that the following ones are searched as well.
         serve.looking.most.set(looked + ADDRESSES.saturating_sub(looked) / 2);
         cx.steps.set(cx.steps.get() + 1);
         if let Some(buffer) = serve.joint(joint, limit)
@@ -69,7 +69,7 @@ pub(super) fn cheapest(
     Some(best)
 }
 
-/// The buffer with the layout that the user pinned, if every use has an instruction that fits it.
+/// Returns the buffer with the layout that the user pinned, or `None` if some use has no instruction that fits it.
 pub(super) fn pinned(
     cx: &Cx<'_, '_>,
     tensor: TensorId,
@@ -79,13 +79,13 @@ pub(super) fn pinned(
 ) -> Option<Buffer> {
     cx.steps.set(cx.steps.get() + 1);
     let serve = Serve { cx, tensor, uses, options, looking: Looking::default() };
-    // What does not fit the layout is no candidate.
+    // Accesses that do not fit the pinned layout are barred, so every usable candidate fits.
     let ways: Vec<Vec<usize>> = options.iter().map(|o| (0..o.usable.len()).collect()).collect();
     if ways.iter().any(Vec::is_empty) {
         return None;
     }
     let served = serve.served(&ways, &pin.layout, true);
-    serve.buffer(&ways, &served, &pin.layout, pin.swizzle, Requests::exact)
+    serve.buffer(&ways, &served, &pin.layout, pin.swizzle, How::Exact)
 }
 
 impl Serve<'_, '_, '_> {
@@ -97,7 +97,8 @@ impl Serve<'_, '_, '_> {
         self.program().tensor(self.tensor).dtype.bits()
     }
 
-    /// The cheapest buffer that meets a constraint, if it takes at most `limit` cycles; of those looked at before a cancellation.
+    /// Returns the cheapest buffer that meets a constraint, if it takes at most `limit` cycles. After a cancellation it is the
+    /// cheapest of those tried.
     fn joint(&self, joint: &Joint, limit: f64) -> Option<Buffer> {
         let shape = &self.program().tensor(self.tensor).shape;
         let bits = self.bits();
@@ -106,7 +107,7 @@ impl Serve<'_, '_, '_> {
         let ways = self.ways(joint, vector);
         let sliced = |dim: usize| self.uses.iter().all(|u| u.view.modes.iter().all(|m| m.dim != dim));
         let indexed: Vec<bool> = (0..shape.len()).map(sliced).collect();
-        // Pieces of a row that fill the banks once, or half of them, or twice.
+        // Pieces of a row that fill the banks once, half, or twice.
         let line = i64::from(WAVEFRONT_BYTES * 8 / bits);
         let pad = vector.max(i64::from(32 / bits.min(32)));
         let layouts = materialize::candidates(&joint.constraint, &indexed, &[line, line / 2, line * 2], pad);
@@ -118,7 +119,7 @@ impl Serve<'_, '_, '_> {
             if (self.cx.cancelled)() || best.is_some() && self.looking.is_over() {
                 break;
             }
-            // Nothing is better than no conflicts in the places that the layout takes at least.
+            // Skip the layout if the best buffer has no conflicts and this layout needs at least as many bytes.
             let bytes = layout.cosize() * i64::from(bits) / 8;
             let is_better = |b: &Buffer| least.is_none_or(|l| b.cost > l) || i64::from(b.bytes) > bytes;
             if !best.as_ref().is_none_or(is_better) {
@@ -127,8 +128,8 @@ impl Serve<'_, '_, '_> {
             let served = self.served(&ways, &layout, false);
             least.get_or_insert_with(|| served.iter().map(|used| used.first()).sum::<f64>());
             let beside: f64 = served.iter().map(|s| s.trips * s.ways[0].beside).sum();
-            // A bound from outside holds for exact counts only: what a sample hides is looked at as if there were none. What rounding
-            // makes of a tie is no reason to leave it.
+            // `limit` bounds exact counts only: a sampled layout is compared with the best buffer alone. The tolerance keeps ties
+            // that rounding would break.
             let is_sample = served.iter().any(Served::is_sample);
             let known = best.as_ref().map_or(f64::INFINITY, |b| b.cost);
             let most =
@@ -138,7 +139,7 @@ impl Serve<'_, '_, '_> {
             let Some(swizzle) = swizzle::best(&layout, &served, vector, bits, most, &self.looking) else {
                 continue;
             };
-            let buffer = self.buffer(&ways, &served, &layout, swizzle, Requests::new);
+            let buffer = self.buffer(&ways, &served, &layout, swizzle, How::Words);
             let Some(buffer) = buffer.filter(|b| b.cost <= limit) else { continue };
             if best.as_ref().is_none_or(|b| (buffer.cost, buffer.bytes) < (b.cost, b.bytes)) {
                 best = Some(buffer);
@@ -156,7 +157,8 @@ impl Serve<'_, '_, '_> {
         best
     }
 
-    /// For each use the candidates that the constraint admits, with vectors no wider than `vector`; first the one that was chosen.
+    /// Returns, for each use, the candidates that the constraint implies, with vectors no wider than `vector`. The chosen
+    /// candidate comes first.
     fn ways(&self, joint: &Joint, vector: i64) -> Vec<Vec<usize>> {
         let admitted = |(chosen, candidates): (&usize, &Options)| -> Vec<usize> {
             let fits = |i: &usize| {
@@ -168,34 +170,32 @@ impl Serve<'_, '_, '_> {
         joint.chosen.iter().zip(self.options).map(admitted).collect()
     }
 
-    /// The ways of all uses under a layout: with all phases exactly, or with a sample of them and in whole words.
+    /// Returns the ways of all uses under a layout: counted exactly over all phases, or in whole words over a sample.
     fn served<'b>(&'b self, ways: &[Vec<usize>], layout: &'b Layout, exact: bool) -> Vec<Served<'b>> {
-        let (program, bits) = (self.program(), self.bits());
+        let (cx, program, bits) = (self.cx, self.program(), self.bits());
         let served = |((u, candidates), ways): ((&'b Use<'_>, &'b Options), &Vec<usize>)| {
             let way = |i: &usize| {
                 let candidate = &candidates.usable[*i];
                 let beside = cost::shared(program, &candidate.access, 0.0);
                 let least = candidate.alone - beside;
-                if exact {
-                    let make = move || Requests::exact(candidate.places(program, u), layout, bits);
-                    return Way::new([least, beside, 1.0], make);
-                }
-                let sample = candidate.sample(program, u);
-                Way::new([least, beside, sample.each], move || Requests::new(&sample.places, layout, bits))
+                let measured = candidate.measured(cx, u);
+                let (each, how) = if exact { (1.0, How::Exact) } else { (measured.each(), How::Sample) };
+                Way::new([least, beside, each], move || measured.requests(how, layout, bits))
             };
             Served { ways: ways.iter().map(way).collect(), trips: u.trips }
         };
         self.uses.iter().zip(self.options).zip(ways).map(served).collect()
     }
 
-    /// The buffer with a layout and a swizzle, and for each use the way that is cheapest there; nothing where it has too many bytes.
+    /// Returns the buffer with a layout and a swizzle, with the cheapest way for each use. Returns `None` if its bytes exceed
+    /// `u32`.
     fn buffer(
         &self,
         ways: &[Vec<usize>],
         served: &[Served<'_>],
         layout: &Layout,
         swizzle: Swizzle,
-        requests: fn(&Places, &Layout, u32) -> Requests,
+        how: How,
     ) -> Option<Buffer> {
         let (program, bits) = (self.program(), self.bits());
         let shape = &program.tensor(self.tensor).shape;
@@ -203,7 +203,7 @@ impl Serve<'_, '_, '_> {
         for (((u, candidates), ways), served) in self.uses.iter().zip(self.options).zip(ways).zip(served) {
             let at = served.best(swizzle);
             let candidate = &candidates.usable[ways[at]];
-            let requests = requests(candidate.places(program, u), layout, bits);
+            let requests = candidate.measured(self.cx, u).requests(how, layout, bits);
             self.looking.add(MADE * requests.addresses());
             let further = match u.end {
                 End::Global(_) => requests.further_lines(swizzle) as f64,
@@ -212,7 +212,7 @@ impl Serve<'_, '_, '_> {
             let conflicts = requests.count(swizzle);
             let wavefronts = conflicts.wavefronts as f64 + machine().further_line * further;
             cost += u.trips * cost::shared(program, &candidate.access, wavefronts);
-            // All of them hold at once, as they are admitted by one constraint or meet one layout.
+            // The constraints unify, because one constraint implies them all or one layout meets them all.
             constraint = constraint.unify(&candidate.constraint).unwrap_or(constraint);
             let Candidate { access, constraint, .. } = candidate;
             accesses.push((u.op.id, access.clone(), constraint.clone(), conflicts, String::new()));

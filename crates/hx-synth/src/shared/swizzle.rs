@@ -1,28 +1,29 @@
-//! Swizzles: the one with fewest wavefronts over all accesses, weighted by how often they run.
+//! Chooses the swizzle with the fewest wavefronts over all accesses, weighted by their trip counts.
 
 use std::cell::{Cell, LazyCell};
+use std::rc::Rc;
 
 use hx_layout::{Layout, Swizzle};
 use hx_target::{BANK_BYTES, WAVEFRONT_BYTES};
 
 use super::conflicts::Requests;
 
-/// One use of a tensor under one layout: the instructions that can serve it, first the one that is compared with.
+/// A use of a tensor under one layout: the candidate instructions. The first is the reference with which the others are compared.
 #[derive(Debug)]
 pub(crate) struct Served<'a> {
     pub(crate) ways: Vec<Way<'a>>,
-    /// How often the use runs.
+    /// Trip count of the use.
     pub(crate) trips: f64,
 }
 
-/// One instruction for a use.
+/// A candidate instruction of a use.
 pub(crate) struct Way<'a> {
-    requests: LazyCell<Requests, Box<dyn FnOnce() -> Requests + 'a>>,
-    /// Phases for which each of the requests stands.
+    requests: LazyCell<Rc<Requests>, Box<dyn FnOnce() -> Rc<Requests> + 'a>>,
+    /// Number of phases that each of the requests represents.
     each: f64,
-    /// Wavefronts of one execution at least, as far as the instruction alone tells.
+    /// Lower bound on the wavefronts of one execution, from the instruction alone.
     least: f64,
-    /// Cycles of one execution beside the wavefronts.
+    /// Cycles of one execution besides the wavefronts.
     pub(crate) beside: f64,
 }
 
@@ -36,57 +37,60 @@ impl std::fmt::Debug for Way<'_> {
 }
 
 impl<'a> Way<'a> {
-    /// `requests`, each of which stands for `each` phases, are made when they are first asked for.
-    pub(crate) fn new([least, beside, each]: [f64; 3], requests: impl FnOnce() -> Requests + 'a) -> Way<'a> {
+    /// Builds a way. `requests` is evaluated at the first use, and each request represents `each` phases.
+    pub(crate) fn new(
+        [least, beside, each]: [f64; 3],
+        requests: impl FnOnce() -> Rc<Requests> + 'a,
+    ) -> Way<'a> {
         Way { requests: LazyCell::new(Box::new(requests)), each, least, beside }
     }
 
-    /// Wavefronts without conflicts.
+    /// Returns the wavefronts without conflicts.
     fn ideal(&self) -> f64 {
         self.each * self.requests.ideal() as f64
     }
 
-    /// Wavefronts under a swizzle; or what they are at least, if that is more than `most`.
+    /// Returns the wavefronts under a swizzle, or a lower bound on them if they exceed `most`.
     fn at_most(&self, swizzle: Swizzle, most: f64, looked: &Cell<u64>) -> f64 {
         self.each * self.requests.at_most(swizzle, most / self.each, looked) as f64
     }
 }
 
 impl Served<'_> {
-    /// Cycles without conflicts of the first way, in all executions.
+    /// Returns the cycles of the first way without conflicts, in all executions.
     pub(crate) fn first(&self) -> f64 {
         self.trips * self.ways.first().map_or(0.0, |way| way.beside + way.ideal())
     }
 
-    /// Whether some phases stand for all.
+    /// Reports whether some way counts only a sample of its phases.
     pub(crate) fn is_sample(&self) -> bool {
         self.ways.iter().any(|way| way.each > 1.0)
     }
 
-    /// Addresses of the phases that are looked at.
+    /// Returns the addresses of the counted phases.
     pub(crate) fn addresses(&self) -> u64 {
         self.ways.first().map_or(0, |way| way.requests.addresses())
     }
 
-    /// Cycles beside the wavefronts of the first way, which others are compared with.
+    /// Returns the cycles of the first way besides its wavefronts, the reference for the other ways.
     fn beside(&self) -> f64 {
         self.ways.first().map_or(0.0, |way| way.beside)
     }
 
-    /// Wavefronts at least, in all executions.
+    /// Returns a lower bound on the wavefronts, in all executions.
     fn ideal(&self) -> f64 {
         let first = self.ways.first().map_or(0.0, |way| way.ideal());
         let others = self.ways.iter().skip(1).map(|way| way.least + way.beside - self.beside());
         self.trips * others.fold(first, f64::min)
     }
 
-    /// The way with the fewest cycles under a swizzle, and its wavefronts in all executions; what other ways take besides counts as
-    /// wavefronts. If the wavefronts are more than `most`, what they are at least.
+    /// Returns the way with the fewest cycles under a swizzle and its wavefronts in all executions. Cycles that a way takes
+    /// beyond the first way, besides wavefronts, count as wavefronts. If the result exceeds `most`, it is a lower bound.
     fn weigh(&self, swizzle: Swizzle, most: f64, looked: &Cell<u64>) -> (usize, f64) {
         let mut best = (0, f64::INFINITY);
         for (i, way) in self.ways.iter().enumerate() {
             let more = way.beside - self.beside();
-            // Not even without conflicts is it the better one.
+            // The way cannot win even without conflicts.
             if i > 0 && way.least + more >= best.1 {
                 continue;
             }
@@ -99,13 +103,13 @@ impl Served<'_> {
         (best.0, best.1 * self.trips)
     }
 
-    /// The cheapest way under a swizzle.
+    /// Returns the cheapest way under a swizzle.
     pub(crate) fn best(&self, swizzle: Swizzle) -> usize {
         self.weigh(swizzle, f64::INFINITY, &Cell::new(0)).0
     }
 }
 
-/// A search for swizzles, which ends when it has looked at as many addresses as it may.
+/// The budget of a search for swizzles: addresses looked at, and their limit.
 #[derive(Debug)]
 pub(crate) struct Looking {
     pub(crate) looked: Cell<u64>,
@@ -113,7 +117,7 @@ pub(crate) struct Looking {
 }
 
 impl Default for Looking {
-    /// Without an end.
+    /// Returns a budget without a limit.
     fn default() -> Looking {
         Looking { looked: Cell::new(0), most: Cell::new(u64::MAX) }
     }
@@ -129,8 +133,9 @@ impl Looking {
     }
 }
 
-/// The swizzle with the fewest wavefronts for accesses of at most `vector` elements, if there is one with at most `limit`. No swizzle is
-/// preferred, then the least memory, then few bits.
+/// Returns the swizzle with the fewest wavefronts for accesses of at most `vector` elements, or `None` if the search finds
+/// none of at most `limit` wavefronts. Ties prefer no swizzle, then the smallest footprint, then the lowest base, then the fewest
+/// bits.
 pub(crate) fn best(
     layout: &Layout,
     served: &[Served<'_>],
@@ -140,7 +145,7 @@ pub(crate) fn best(
     looking: &Looking,
 ) -> Option<Swizzle> {
     let ideal: f64 = served.iter().map(|used| used.ideal()).sum();
-    // Wavefronts of all accesses; or what they are at least, if that is more than `most`.
+    // Returns the wavefronts of all accesses, or a lower bound on them if they exceed `most`.
     let weigh = |swizzle: Swizzle, most: f64| -> f64 {
         let mut rest = ideal;
         let mut sum = 0.0;
@@ -163,11 +168,12 @@ pub(crate) fn best(
         return chosen;
     }
     let line = (WAVEFRONT_BYTES * 8 / element_bits).trailing_zeros();
-    // A swizzle within words changes the bank of none.
+    // A swizzle within words changes no bank.
     let word = (BANK_BYTES * 8 / element_bits).max(1).trailing_zeros();
     let top = 63 - (layout.cosize().max(2) - 1).leading_zeros();
     let mut places = i64::MAX;
-    // Whole vectors move. Larger pieces may as well: half a line where a row fills a line and an access reads halves of two rows.
+    // The swizzle moves whole vectors. Larger pieces can help too: half a line, if a row fills a line and an access reads halves
+    // of two rows.
     for base in vector.trailing_zeros().max(word)..line {
         for bits in 1..=line - base {
             for shift in bits..=top.saturating_sub(base) {
@@ -186,7 +192,7 @@ pub(crate) fn best(
                 };
                 if better {
                     (best, chosen, places) = (sum, Some(swizzle), taken);
-                    // Without conflicts and without a gap.
+                    // A swizzle without conflicts and without padding is optimal; stop searching.
                     if best <= ideal && taken == layout.cosize() {
                         return chosen;
                     }
@@ -197,7 +203,7 @@ pub(crate) fn best(
     chosen
 }
 
-/// Elements of a block, within which a swizzle permutes.
+/// Returns the elements of a block, within which a swizzle permutes.
 pub(crate) fn block(swizzle: Swizzle) -> i64 {
     if swizzle.is_identity() {
         1
@@ -206,7 +212,7 @@ pub(crate) fn block(swizzle: Swizzle) -> i64 {
     }
 }
 
-/// Elements that the swizzled layout may touch: whole blocks of the swizzle.
+/// Returns the elements that the swizzled layout may touch: whole blocks of the swizzle.
 pub(crate) fn footprint(layout: &Layout, swizzle: Swizzle) -> i64 {
     let block = block(swizzle);
     (layout.cosize() + block - 1) / block * block

@@ -1,6 +1,7 @@
-//! The numbers of the original system for constraints of shared memory and for bank conflicts, reproduced or bettered.
+//! Reproduces, or improves on, the original system's results for constraints of shared memory and for bank conflicts.
 
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use hx_layout::{Layout, Swizzle};
 
@@ -16,7 +17,7 @@ fn constraint(shape: &[i64], values: &str) -> Option<Constraint> {
     Constraint::of_values(shape, &Layout::literal(values))
 }
 
-/// What one instruction's values ask for, as text.
+/// Returns the constraint of one instruction's values, as text.
 fn asks(shape: &[i64], values: &str) -> String {
     constraint(shape, values).map_or("refused".into(), |c| c.to_string())
 }
@@ -35,7 +36,7 @@ fn what_the_values_of_an_instruction_ask_for() {
         (&[96, 64], "8:96", "(96,(8,8)):(D,(1,D))"),
         (&[64, 64, 3], "8:64", "(64,(8,8),3):(D,(1,D),D)"),
         (&[48, 40], "8:48", "(48,(8,5)):(D,(1,D))"),
-        // 40 columns are no multiple of 16.
+        // 16 does not divide 40 columns.
         (&[48, 40], "16:48", "refused"),
     ];
     for (shape, values, expected) in cases {
@@ -43,7 +44,7 @@ fn what_the_values_of_an_instruction_ask_for() {
     }
 }
 
-/// Constraints written as extents and strides of each dimension, 0 for a free stride.
+/// Builds a constraint from the extents and strides of each dimension; 0 is a free stride.
 fn written(dims: &[&[(i64, i64)]]) -> Constraint {
     let mode = |&(extent, stride): &(i64, i64)| (extent, (stride != 0).then_some(stride));
     Constraint { dims: dims.iter().map(|modes| modes.iter().map(mode).collect()).collect() }
@@ -61,7 +62,7 @@ fn unification() {
     check(written(&[&[(16, 1), (4, 0)], &[(64, 0)]]), "((8,2,4),64):((1,8,D),D)");
     check(written(&[&[(2, 1), (32, 0)], &[(64, 0)]]), "((2,4,8),64):((1,2,D),D)");
     check(written(&[&[(64, 0)], &[(2, 8), (32, 0)]]), "((8,8),(2,32)):((1,D),(8,D))");
-    // The original refuses this one: a free mode may fill the gap at 8.
+    // The original rejects this case, but a free mode may fill the gap at 8.
     check(written(&[&[(64, 0)], &[(4, 16), (16, 0)]]), "((8,8),(4,16)):((1,D),(16,D))");
     let six = written(&[&[(6, 1), (8, 0)], &[(64, 0)]]);
     let three = written(&[&[(3, 1), (16, 0)], &[(64, 0)]]);
@@ -83,7 +84,7 @@ fn free_strides_start_after_the_known_ones() {
     assert!(filled.contains(&Layout::literal("((8,2,4),64):((1,32,8),64)")), "{filled:?}");
 }
 
-/// Ways of the worst bank of the first phase.
+/// Returns the degree of the conflict in the first phase: the most words of one bank.
 fn degree(
     layout: &str,
     swizzle: Option<(u32, u32, i32)>,
@@ -112,10 +113,10 @@ fn bank_conflicts_of_the_first_phase() {
     check("(128,32):(32,1)", [4, 2, 1, 1, 2, 2]);
     check("(128,64):(64,1)", [8, 4, 2, 1, 2, 2]);
     check("(128,128):(128,1)", [8, 8, 4, 2, 1, 2]);
-    // Transposed: the lanes walk along the other dimension.
+    // Transposed: the lanes walk the other dimension.
     let found = SWIZZLES.map(|s| degree("(128,32):(1,128)", s, &|lane| lane * 128, 16, 16));
     assert_eq!(found, [8, 8, 4, 2, 1, 2]);
-    // Threads that load a row each ask for what matrix loads ask for.
+    // Threads that each load a row need the same as matrix loads.
     check("(64,64):(64,1)", [8, 4, 2, 1, 2, 2]);
     // Asynchronous copies of whole rows never conflict: four threads along 32 columns, or eight along 64.
     for (layout, threads) in [("(128,32):(32,1)", "(4,32):(1024,1)"), ("(128,64):(64,1)", "(8,16):(1024,1)")]
@@ -124,7 +125,7 @@ fn bank_conflicts_of_the_first_phase() {
         let found = SWIZZLES.map(|s| degree(layout, s, &|lane| threads.eval(lane), 16, 16));
         assert_eq!(found, [1; 6], "{layout}");
     }
-    // A pair of the accumulator's elements for each lane: 8 rows, 4 pairs.
+    // Each lane has a pair of the accumulator's elements: 8 rows, 4 pairs.
     let pair = |lane: i64| lane / 4 + 64 * (lane % 4 * 2);
     let found = SWIZZLES.map(|s| degree("(64,64):(64,1)", s, &pair, 4, 16));
     assert_eq!(found, [8, 4, 2, 1, 2, 2]);
@@ -134,7 +135,8 @@ fn bank_conflicts_of_the_first_phase() {
     assert_eq!(degree("(32,32):(32,1)", Some((5, 0, 5)), &row(32), 4, 32), 1);
 }
 
-/// The swizzles that the original tries for instructions of 8 elements whose phase spans so many: bits, base and shift.
+/// Returns the swizzles that the original tries for instructions of 8 elements whose phase spans `span` elements: bits, base and
+/// shift.
 fn tried_by_the_original(span: i64) -> Vec<(u32, u32, i32)> {
     let top = span.ilog2() + 1;
     let shifts =
@@ -142,7 +144,8 @@ fn tried_by_the_original(span: i64) -> Vec<(u32, u32, i32)> {
     (1..top).flat_map(|bits| (3..top).flat_map(move |base| shifts(bits, base))).collect()
 }
 
-/// Requests of a warp for rows of 8 elements of 16 bits of a tensor of that layout, each thread one, `step` apart.
+/// Returns the requests of a warp for rows of 8 elements of 16 bits of a tensor with this layout: one row for each thread, `step`
+/// apart.
 fn row_requests(layout: &Layout, shape: [i64; 2], step: [i64; 2], run_along: usize) -> Requests {
     let row = catalogue().copies.iter().find(|row| row.name == "ld.shared.v4.b32").expect("there is one");
     let access = Access {
@@ -161,14 +164,14 @@ fn row_requests(layout: &Layout, shape: [i64; 2], step: [i64; 2], run_along: usi
     Requests::new(&Places::of(&access, 32, true, 2, &place), layout, 16)
 }
 
-/// The original tries 35, 56 and 84 swizzles, among them some of no effect and some whose bits overlap. Ours looks only at those that
-/// move banks, and finds none worse than the best of the original's.
+/// The original tries 35, 56 and 84 swizzles; some have no effect, and some have overlapping bits. Our search tries only those
+/// that move banks, and its result is at least as good as the original's best.
 #[test]
 fn no_swizzle_of_the_original_is_better() {
     for (span, count) in [(256, 35), (512, 56), (1024, 84)] {
         let tried = tried_by_the_original(span);
         assert_eq!((tried.len(), tried[0]), (count, (1, 3, 1)));
-        // Eight lanes, whose rows are as far apart as the span tells, in row-major and in transposed order.
+        // Eight lanes whose rows are `span / 8` elements apart, in row-major and in transposed order.
         let columns = span / 8;
         for (layout, step, run_along) in [
             (format!("(128,{columns}):({columns},1)"), [1, 0], 1),
@@ -180,7 +183,7 @@ fn no_swizzle_of_the_original_is_better() {
             let swizzles =
                 tried.iter().filter_map(|(bits, base, shift)| Swizzle::new(*bits, *base, *shift).ok());
             let least = swizzles.map(|s| requests.count(s).wavefronts).min().expect("there are some");
-            let way = swizzle::Way::new([0.0, 0.0, 1.0], || requests.clone());
+            let way = swizzle::Way::new([0.0, 0.0, 1.0], || Rc::new(requests.clone()));
             let served = [swizzle::Served { ways: vec![way], trips: 1.0 }];
             let looking = swizzle::Looking::default();
             let ours = swizzle::best(&layout, &served, 8, 16, f64::INFINITY, &looking).expect("there is one");

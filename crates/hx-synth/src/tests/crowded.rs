@@ -1,4 +1,4 @@
-//! Many accesses to one buffer: those keep a wide form that can keep it together, and the search for them is bounded.
+//! Many accesses to one buffer: accesses whose wide forms unify keep them, and the search for them is bounded.
 
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
@@ -14,16 +14,16 @@ use crate::pool::Pool;
 use crate::solve::Solver;
 use crate::{candidates, second_buffer};
 
-/// What reads the buffer.
+/// A read of the buffer.
 #[derive(Clone)]
 enum Read {
     /// A copy to global memory, with the dimensions in this order.
     Permuted(Vec<usize>),
-    /// A product of the buffer, transposed or not, with itself, transposed or not.
+    /// A product of the buffer with itself; each flag transposes one operand.
     Product(bool, bool),
 }
 
-/// A buffer that is written once from global memory, and read so.
+/// Returns a program that writes a buffer once from global memory and then reads it as `reads` say.
 fn program(dtype: DType, shape: &[i64], threads: u32, reads: &[Read]) -> TileProgram {
     let (mut tensors, mut params, mut body) = (Vec::<Tensor>::new(), Vec::new(), Vec::new());
     let mut ops = Ops::new();
@@ -65,7 +65,7 @@ fn program(dtype: DType, shape: &[i64], threads: u32, reads: &[Read]) -> TilePro
                     tensor(register(&format!("{name}{i}"), dtype, shape))
                 });
                 body.push(ops.op(OpKind::Fill { dst: c, value: 0.0 }));
-                // The second operand of a product is transposed as it is.
+                // A gemm multiplies by the transpose of `b`, so the flag of the second operand is negated.
                 for (operand, transposed) in [(a, *first), (b, !*second)] {
                     let src = permuted(if transposed { &[1, 0] } else { &[0, 1] });
                     body.push(ops.op(OpKind::Copy { src, dst: whole(operand, shape) }));
@@ -80,7 +80,7 @@ fn program(dtype: DType, shape: &[i64], threads: u32, reads: &[Read]) -> TilePro
     TileProgram { name: "crowded".into(), params, facts, grid, threads, requires: vec![], tensors, body }
 }
 
-/// The bytes of each access to the buffer, in the order of the text.
+/// Returns the bytes of each access to the buffer, in the order of the text.
 fn bytes(program: &TileProgram, solution: &Solution) -> Vec<u32> {
     let accesses =
         program.ops(1.0).into_iter().filter_map(|(op, _)| match (&op.kind, solution.choices.get(&op.id)) {
@@ -93,7 +93,8 @@ fn bytes(program: &TileProgram, solution: &Solution) -> Vec<u32> {
     accesses.collect()
 }
 
-/// The solution holds, no candidate takes fewer cycles, and finding it took no more than its budget.
+/// Checks that the verifier accepts the solution, that no candidate takes fewer cycles, and that the search stayed within its
+/// budget.
 fn check(program: &TileProgram, expected: &Expect) {
     let pool = Pool::default();
     let (solution, _) = Solver::new(program, Arch::Sm90a, &pool, &|| false).solve().unwrap();
@@ -135,7 +136,31 @@ fn seven_transposed_copies() {
     }
 }
 
-/// Reads by rows and by columns take turns in one buffer at the cost of one kind; with a buffer for each kind both are wide.
+/// Returns reads with every order of the dimensions; consecutive orders differ by a swap of neighbours.
+fn every_order(shape: &[i64], reads: usize) -> Vec<Read> {
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    let each = (0..reads).map(|i| {
+        let at = i % (shape.len() - 1);
+        order.swap(at, at + 1);
+        Read::Permuted(order.clone())
+    });
+    each.collect()
+}
+
+/// If the search ends at its budget, only solutions that may be cheaper count as unexplored.
+#[test]
+fn what_cannot_be_cheaper_is_not_left_unexplored() {
+    let unexplored = |dtype, shape: &[i64], reads: usize| {
+        let program = program(dtype, shape, 128, &every_order(shape, reads));
+        crate::solve(&program, Arch::Sm90a, &|| false).unwrap().unexplored
+    };
+    let all =
+        [(DType::I8, 5), (DType::I8, 6), (DType::F16, 5), (DType::F16, 6), (DType::F16, 7), (DType::F32, 5)];
+    expect!["[3, 0, 6, 3, 1, 7]"]
+        .assert_eq(&format!("{:?}", all.map(|(dtype, reads)| unexplored(dtype, &[8, 24, 40], reads))));
+}
+
+/// In one buffer, alternating reads by rows and by columns make one kind expensive; with a buffer for each kind both are wide.
 #[test]
 fn a_second_buffer_is_offered_where_it_was_solved_and_is_cheaper() {
     let reads: Vec<Read> =

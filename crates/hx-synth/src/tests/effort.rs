@@ -1,16 +1,18 @@
-//! What solving takes, counted: it grows with the number of shared buffers no faster than they do.
+//! Counts the work of solving: it must grow at most linearly with the number of shared buffers.
 
+use expect_test::expect;
 use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
 use hx_target::{Arch, catalogue};
 use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, TensorId, TileProgram, View};
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
+use crate::pool::Pool;
 use crate::search::ALL;
-use crate::solve::counted;
+use crate::solve::{Solver, counted};
 use crate::{candidates, solve};
 
-/// Tiles that go through so many shared buffers, each written by rows and read transposed.
+/// Returns a program with tiles that move through `count` shared buffers, each written by rows and read transposed.
 fn buffers(count: u32) -> TileProgram {
     let mut facts = Facts::default();
     for name in ["m", "n"] {
@@ -47,7 +49,8 @@ fn steps_are_linear_in_the_number_of_shared_buffers() {
     assert_eq!([2, 4, 8, 16].map(steps), [2, 4, 8, 16].map(|count| count * one));
 }
 
-/// Pairs of tiles in shared memory, each multiplied into one accumulator: `2 · count` buffers that one choice ties together.
+/// Returns a program with `count` pairs of tiles in shared memory, all multiplied into one accumulator: `2 · count` buffers tied
+/// together.
 fn products(count: u32) -> TileProgram {
     let mut facts = Facts::default();
     for name in ["m", "n"] {
@@ -96,8 +99,8 @@ fn products(count: u32) -> TileProgram {
     }
 }
 
-/// Products that share an accumulator are chosen together: a bound on what the others cost at least keeps the search from trying all
-/// combinations.
+/// Products that share an accumulator are chosen together. The lower bound on the cost of the remaining products keeps the search
+/// from trying all combinations.
 #[test]
 fn branches_are_linear_in_the_number_of_products() {
     let branches = |count| {
@@ -113,7 +116,8 @@ fn branches_are_linear_in_the_number_of_products() {
 
 #[test]
 fn buffers_take_turns() {
-    // A barrier parts every second pair of neighbours: after x is written to s it is read, and s is free at the next barrier but one.
+    // No barrier separates the uses of neighbouring buffers. The barrier of buffer `i + 1` separates buffers `i` and `i + 2`, so
+    // every second buffer shares memory.
     let program = buffers(4);
     let solution = solve(&program, Arch::Sm90a, &|| false).unwrap();
     assert_eq!(hx_verify::verify(&program, &solution, Arch::Sm90a), []);
@@ -136,7 +140,8 @@ fn candidates_differ_and_hold() {
     }
 }
 
-/// Tiles of several widths, each summed along one axis and then, scaled by that, along the second; all sums are added.
+/// Returns a program with `count` tiles of several widths. Each is summed along axis 0 or 1 and, multiplied by these sums, along
+/// axis 1; the results are added.
 fn sums(count: u32) -> TileProgram {
     let (mut tensors, mut body, mut ops) = (Vec::new(), Vec::new(), Ops::new());
     let mut tensor = |name: String, shape: &[i64]| {
@@ -181,7 +186,19 @@ fn sums(count: u32) -> TileProgram {
     TileProgram { name: "sums".into(), params, facts, grid, threads: 128, requires: vec![], tensors, body }
 }
 
-/// Choices that depend on each other are more than can be looked at: the search stops, has a solution, and says what it left.
+/// The register layouts alone rule out most leaves as dearer, so few whole solutions are made.
+#[test]
+fn few_solutions_are_made() {
+    let made = |program: &TileProgram| {
+        let pool = Pool::default();
+        Solver::new(program, Arch::Sm90a, &pool, &|| false).solve().unwrap();
+        pool.made.get()
+    };
+    let all = [buffers(2), buffers(8), products(2), products(8), sums(4), sums(12)];
+    expect!["[1, 3, 1, 1, 6, 2]"].assert_eq(&format!("{:?}", all.each_ref().map(made)));
+}
+
+/// The dependent choices exceed the budget: the search stops, still has a solution, and reports how much it left unexplored.
 #[test]
 fn a_search_that_stops_has_a_solution() {
     for count in [4, 12, 24, 48] {
@@ -194,7 +211,7 @@ fn a_search_that_stops_has_a_solution() {
     }
 }
 
-/// What a candidate without collective copies costs more is said: its copies take more instructions.
+/// A candidate without collective copies reports its higher cost: its copies take more instructions.
 #[test]
 fn candidates_without_collective_copies_are_dearer() {
     let program = products(1);

@@ -1,4 +1,5 @@
-//! The tiled products of the original system: with the same warps, ours hold as few values and issue as few instructions.
+//! Compares tilings with those of the original system: with the same warps, ours hold as few values and issue as few
+//! instructions.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +14,7 @@ use crate::anchor::gemm::{Shape, tile};
 use crate::pool::Pool;
 use crate::solve;
 
-/// One product of register tensors with an arrangement of warps, or a batch of products.
+/// Returns a program with one product of register tensors, or a batch of them, with an arrangement of warps.
 fn product(dtype: DType, [m, n, k]: [i64; 3], batch: Option<i64>, warps: [i64; 3]) -> TileProgram {
     let shape = |extents: [i64; 2]| extents.into_iter().chain(batch).collect::<Vec<_>>();
     let tensors = vec![
@@ -34,7 +35,7 @@ fn product(dtype: DType, [m, n, k]: [i64; 3], batch: Option<i64>, warps: [i64; 3
     TileProgram { name: "product".into(), params, facts, grid, threads, requires, tensors, body }
 }
 
-/// Values of A, B and C of each thread, and the instructions that a warp issues.
+/// Checks the values of A, B and C of each thread, and the instructions that a warp issues.
 fn check(dtype: DType, shape: [i64; 3], [wm, wn]: [i64; 2], values: [i64; 3], issued: i64) {
     check_batch(dtype, shape, None, [wm, wn, 1], values, issued);
 }
@@ -56,23 +57,23 @@ fn check_batch(
     assert_eq!((choice.arrangement, choice.issues.iter().product::<i64>()), (warps, issued), "{shape:?}");
 }
 
-/// A tiled product of the original system: what each dimension of the tile is made of, and its thread-value layouts of A, B and C.
+/// A tiled product of the original system: how each dimension of the tile is divided, and its thread-value layouts of A, B and C.
 struct Original {
     dtype: DType,
     /// M, N, K.
     shape: [i64; 3],
     /// The extents of its instruction along M and N.
     atom: [i64; 2],
-    /// Neighbouring instructions of one warp along M and N, before those of the next warp.
+    /// Consecutive instructions of one warp along M and N, before those of the next warp.
     repeat: [i64; 2],
     warps: [i64; 2],
-    /// Values of A, B and C of each thread, and the instructions of a warp.
+    /// Values of A, B and C of each thread; `issued` are the instructions of a warp.
     values: [i64; 3],
     issued: i64,
     layouts: [&'static str; 3],
 }
 
-/// Its instructions of 8 rows and 16 columns are those of 16 rows and 8 columns with the operands exchanged.
+/// Its instructions of 8 rows and 16 columns equal ours of 16 rows and 8 columns with exchanged operands.
 const ORIGINALS: [Original; 8] = [
     Original {
         dtype: DType::F16,
@@ -201,7 +202,7 @@ fn values_and_instructions_are_those_of_the_original() {
     check(DType::Bf16, [128, 64, 16], [2, 2], [32, 16, 64], 16);
 }
 
-/// The elements that each thread holds under a layout over a column-major tile of that many rows.
+/// Returns the elements that each thread holds under a layout over a column-major tile of `rows` rows.
 fn held(layout: &Layout, rows: i64) -> Vec<BTreeSet<(i64, i64)>> {
     let (threads, values) = (layout.mode(0), layout.mode(1));
     let of = |t: i64| (0..values.size()).map(move |v| (t, v));
@@ -209,16 +210,16 @@ fn held(layout: &Layout, rows: i64) -> Vec<BTreeSet<(i64, i64)>> {
     (0..threads.size()).map(|t| of(t).map(place).map(|i| (i % rows, i / rows)).collect()).collect()
 }
 
-/// Where the original puts what ours has at `at` of a dimension: both deal instructions to `warps`, ours one at a time, the original
-/// `repeat` neighbours at a time.
+/// Maps coordinate `at` of a dimension in our tiling to the original's. Both deal instructions to `warps`: ours one at a time,
+/// the original `repeat` consecutive ones at a time.
 fn renumbered(at: i64, atom: i64, repeat: i64, warps: i64) -> i64 {
     let (within, block) = (at % atom, at / atom);
     let (warp, round) = (block % warps, block / warps);
     atom * (round % repeat + repeat * (warp + warps * (round / repeat))) + within
 }
 
-/// Every thread holds the elements that it holds in the original, but for the numbers of whole instructions along M and N: the rows of
-/// A and C and the columns of B and C are renumbered alike, so that it is the same product.
+/// Every thread holds the same elements as in the original, up to the numbering of whole instructions along M and N. The rows of
+/// A and C and the columns of B and C are renumbered alike, so the product is the same.
 #[test]
 fn threads_hold_what_they_hold_in_the_original() {
     for original in &ORIGINALS {
@@ -237,7 +238,7 @@ fn threads_hold_what_they_hold_in_the_original() {
             let found = held(ours(tensor), program.tensor(TensorId(tensor)).shape[0]);
             let wanted = held(&Layout::literal(text), rows);
             for (thread, wanted) in wanted.iter().enumerate() {
-                // The first of the warps' dimensions runs fastest, in the exchanged product as well.
+                // The first dimension of the warps runs fastest, also in the exchanged product.
                 let (lane, warp) = (thread as i64 % 32, thread as i64 / 32);
                 let (first, second) = (warp % warps[0], warp / warps[0]);
                 let warp = if exchanged { second + warps[1] * first } else { warp };
@@ -256,18 +257,18 @@ fn threads_hold_what_they_hold_in_the_original() {
     }
 }
 
-/// Products side by side are dealt to warps as M and N are; a warp that has several makes them one after the other.
+/// Warps divide a batch of products as they divide M and N; a warp with several products computes them one after the other.
 #[test]
 fn a_batch_is_dealt_to_warps_as_well() {
     check_batch(DType::F16, [64, 16, 16], Some(8), [1, 1, 8], [32, 8, 32], 8);
     check_batch(DType::F16, [64, 16, 16], Some(8), [2, 1, 4], [32, 16, 32], 8);
     check_batch(DType::F16, [64, 16, 32], Some(3), [1, 1, 3], [64, 16, 32], 16);
-    // The third of three stands beside a place for a fourth.
+    // The tile has room for a fourth product beside the third.
     check_batch(DType::F16, [16, 8, 8], Some(3), [1, 1, 2], [8, 4, 8], 2);
 }
 
-/// A matrix instruction of a warp group as the original has it, which the catalogue does not have: operands in shared memory are held
-/// whole by every thread.
+/// Returns a matrix instruction of a warp group as the original defines it; the catalogue does not have it. Every thread holds
+/// operands in shared memory as a whole.
 fn warp_group(shape: [i64; 3], a: &str, b: &str, c: &str) -> &'static GemmRow {
     let fragment = |dtype, text: &str| Fragment { dtype, layout: Layout::literal(text) };
     Box::leak(Box::new(GemmRow {
@@ -284,7 +285,7 @@ fn warp_group(shape: [i64; 3], a: &str, b: &str, c: &str) -> &'static GemmRow {
     }))
 }
 
-/// Instructions of warp groups are dealt as those of warps are: every thread holds what it holds in the original.
+/// Instructions of warp groups are dealt like those of warps: every thread holds what it holds in the original.
 #[test]
 fn warp_groups_hold_what_they_hold_in_the_original() {
     let pool = Pool::default();
@@ -312,4 +313,21 @@ fn warp_groups_hold_what_they_hold_in_the_original() {
     let b = "((256,2),(64,16)):((0,64),(1,128))";
     let c = "((4,8,8,2),(2,2,8)):((256,1,16,8192),(128,8,1024))";
     check(row, [128, 128], [2, 2], [a, b, c]);
+}
+
+/// An instruction of four warps takes its cycles once, and `warps:` counts its warps by their arrangement in the instruction's
+/// tile.
+#[test]
+fn an_instruction_of_four_warps_costs_its_issues() {
+    let a = "((4,8,4),(2,2,2)):((128,1,16),(64,8,512))";
+    let c = "((4,8,4),(2,2,8)):((128,1,16),(64,8,512))";
+    let row = warp_group([64, 64, 16], a, "(128,(64,16)):(0,(1,64))", c);
+    assert_eq!(row.warps(), [4, 1]);
+    let shape = Shape { m: 128, n: 64, k: 64, batch: None };
+    let cost = |units: i64| {
+        let tiling = tile(row, [units, 1, 1], units, &shape, 1, &Pool::default()).expect("the row fits");
+        crate::cost::gemm(&tiling, 128 * units as u32)
+    };
+    // Four steps along K: two instructions from one unit, or one instruction from each of two units on the same matrix units.
+    assert_eq!([cost(1), cost(2)], [3.0 * 2.0 + 2.0 + 1.0; 2]);
 }

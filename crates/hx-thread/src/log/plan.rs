@@ -1,7 +1,8 @@
-//! How much of the buffer each block gets, and the buffer's way back to values.
+//! Divides the log buffer among the blocks, and decodes it after the launch.
 //!
-//! What a block prints mostly depends on the launch alone: trip counts and conditions on the block's index. So its control flow is
-//! run here without its work, and the block gets just what it will need. Where data decide, a block gets an equal share of the rest.
+//! Mostly the launch alone decides what a block prints: trip counts and conditions depend on the block's index. So a dry run
+//! follows the control flow of each block without its work, and the block gets exactly the bytes that it will need. If data
+//! decide, the block gets an equal share of the rest.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -12,29 +13,30 @@ use super::{
     Failed, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogKind, POSITION_BITS, Printed, RUN_BITS,
     areas_word, assertion_word, record_bytes,
 };
-use crate::{Stmt, ThreadProgram};
+use crate::{Stmt, ThreadProgram, assigned, visit};
 
-/// Bytes that the areas of all blocks take together at most.
+/// The most bytes that the areas of all blocks take together.
 const MOST_BYTES: u64 = 32 << 20;
-/// Bytes that a block gets at most where nobody knows what it needs.
+/// The most bytes that a block gets if data decide how much it prints.
 const MOST_UNKNOWN: u64 = 4 << 20;
-/// Blocks that have an area at most: those with higher numbers keep nothing.
+/// The most blocks that have an area. Blocks with higher numbers keep no record.
 const MOST_BLOCKS: u64 = 1 << 20;
-/// Statements followed for all blocks together.
+/// The most statements that dry runs follow, over all blocks.
 const MOST_STEPS: u64 = 1 << 22;
 
 /// The buffer of one launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LogPlan {
     grid: [u64; 3],
-    /// Of all words before the areas, in bytes.
+    /// The bytes of all words before the areas.
     head: u64,
-    /// Where the area of each block begins, and where the last one ends, in bytes from the start of the buffer.
+    /// The offset at which the area of each block begins, and at which the last one ends, in bytes from the start of the
+    /// buffer.
     areas: Vec<u64>,
 }
 
 impl LogPlan {
-    /// The plan for a launch of `program` on this grid; `symbols` gives dimensions, strides and integer arguments.
+    /// Returns the plan for a launch of `program` on this grid. `symbols` returns dimensions, strides and integer arguments.
     pub fn new(program: &ThreadProgram, grid: [u64; 3], symbols: &dyn Fn(&Symbol) -> Option<i64>) -> LogPlan {
         let prints = program.log.iter().any(|e| e.kind == LogKind::Print);
         let blocks = grid.iter().product::<u64>().min(if prints { MOST_BLOCKS } else { 0 });
@@ -57,12 +59,12 @@ impl LogPlan {
         LogPlan { grid, head, areas }
     }
 
-    /// Bytes of the buffer.
+    /// Returns the size of the buffer in bytes.
     pub fn bytes(&self) -> u64 {
         self.areas.last().copied().unwrap_or(self.head)
     }
 
-    /// The buffer as the kernel gets it.
+    /// Returns the buffer to pass to the kernel.
     pub fn buffer(&self) -> Vec<u8> {
         let mut buffer = vec![0; self.bytes() as usize];
         put(&mut buffer, LOG_BLOCKS, self.areas.len().saturating_sub(1) as u64);
@@ -73,13 +75,13 @@ impl LogPlan {
         buffer
     }
 
-    /// The bytes of the buffer that block number `block` may write.
+    /// Returns the range of bytes that block number `block` may write.
     pub fn area(&self, block: u64) -> std::ops::Range<usize> {
         let at = |i: u64| self.areas.get(i as usize).map(|at| *at as usize);
         at(block).zip(at(block + 1)).map_or(0..0, |(start, end)| start..end)
     }
 
-    /// What a kernel left in its buffer.
+    /// Decodes the buffer that a kernel has written.
     pub fn read(&self, program: &ThreadProgram, buffer: &[u8]) -> LogContents {
         let mut contents = LogContents { dropped: get(buffer, LOG_DROPPED), ..LogContents::default() };
         for (entry, info) in program.log.iter().enumerate() {
@@ -100,7 +102,7 @@ impl LogPlan {
     }
 
     fn read_area(&self, program: &ThreadProgram, block: u64, mut area: &[u8], out: &mut Vec<Printed>) {
-        // An area ends with its bytes, or before a zero.
+        // An area ends at its last byte, or before a word that is zero.
         while let Some(number) = get(area, 0).checked_sub(1) {
             let entry = number as usize;
             let Some(info) = program.log.get(entry) else { return };
@@ -140,14 +142,14 @@ impl LogPlan {
         Failed { entry, count, block: self.index(above >> RUN_BITS), run, coordinate }
     }
 
-    /// Index of a block along x, y and z.
+    /// Returns the index of a block along x, y and z.
     fn index(&self, number: u64) -> [u32; 3] {
         let [x, y, _] = self.grid.map(|extent| extent.max(1));
         [number % x, number / x % y, number / x / y].map(|i| i as u32)
     }
 }
 
-/// Word number `word` of a buffer; 0 past its end.
+/// Returns word number `word` of a buffer; 0 past its end.
 fn get(buffer: &[u8], word: usize) -> u64 {
     let at = word * LOG_WORD as usize;
     let bytes = buffer.get(at..at + LOG_WORD as usize).and_then(|b| b.try_into().ok());
@@ -161,7 +163,7 @@ fn put(buffer: &mut [u8], word: usize, value: u64) {
     }
 }
 
-/// Bytes that each of the first `blocks` blocks prints; nothing where data decide.
+/// Returns the bytes that each of the first `blocks` blocks prints; `None` for a block for which data decide.
 fn wanted(
     program: &ThreadProgram,
     grid: [u64; 3],
@@ -186,7 +188,7 @@ fn wanted(
         steps = run.steps;
         out.push(bytes);
         if number == 0 && !index_read.get() {
-            // The same for all blocks.
+            // No block depends on its index, so all blocks print the same number of bytes.
             out.resize(blocks as usize, bytes);
             break;
         }
@@ -194,16 +196,16 @@ fn wanted(
     out
 }
 
-/// Control flow without work.
+/// Follows control flow without the work.
 struct DryRun<'r> {
     program: &'r ThreadProgram,
     symbols: &'r dyn Fn(&Symbol) -> Option<i64>,
     block: [u64; 3],
-    /// Set once the index of the block matters.
+    /// Set once the control flow reads the index of the block.
     index_read: &'r Cell<bool>,
-    /// Local integers; nothing for one that data decide.
+    /// Local integers; `None` for an integer that data decide.
     vars: BTreeMap<Symbol, Option<i64>>,
-    /// Statements that may still be followed.
+    /// The number of statements that may still be followed.
     steps: u64,
     bytes: u64,
 }
@@ -226,7 +228,7 @@ impl DryRun<'_> {
         e.eval(&|s: &Symbol| self.lookup(s)).ok()
     }
 
-    /// Nothing if data decide what is printed.
+    /// Follows a body. Returns `None` if data decide what it prints, or if no step is left.
     fn body(&mut self, body: &[Stmt]) -> Option<()> {
         for stmt in body {
             self.steps = self.steps.checked_sub(1)?;
@@ -292,32 +294,19 @@ impl DryRun<'_> {
         }
     }
 
-    /// Of integers that a body changes nothing is known when it was not followed.
+    /// Makes the integers unknown that a body changes which was not followed.
     fn forget(&mut self, body: &[Stmt]) {
-        for stmt in body {
-            match stmt {
-                Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } => {
-                    self.vars.insert(var.clone(), None);
-                }
-                Stmt::Group(group) => self.forget(&group.body),
-                Stmt::For { body, .. } | Stmt::While { body, .. } => self.forget(body),
-                Stmt::If { then, otherwise, .. } => {
-                    self.forget(then);
-                    self.forget(otherwise);
-                }
-                _ => {}
-            }
-        }
+        self.vars.extend(assigned(body).into_iter().map(|var| (var, None)));
     }
 }
 
-/// Whether a body prints anything.
+/// Reports whether a body prints anything.
 fn prints(program: &ThreadProgram, body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match stmt {
-        Stmt::Log(log) => program.log.get(log.entry as usize).is_some_and(|e| e.kind == LogKind::Print),
-        Stmt::Group(group) => prints(program, &group.body),
-        Stmt::For { body, .. } | Stmt::While { body, .. } => prints(program, body),
-        Stmt::If { then, otherwise, .. } => prints(program, then) || prints(program, otherwise),
-        _ => false,
-    })
+    let mut prints = false;
+    visit(body, &mut |stmt| {
+        if let Stmt::Log(log) = stmt {
+            prints |= program.log.get(log.entry as usize).is_some_and(|e| e.kind == LogKind::Print);
+        }
+    });
+    prints
 }

@@ -1,4 +1,4 @@
-//! Prints and assertions: every thread hands out the elements that it holds, the lowest of those that hold the same one.
+//! Lowers prints and assertions. Of the threads that hold an element, the lowest puts it into the log.
 
 use hx_index::Expr;
 use hx_tile::{Op, OpKind, TensorId, TileProgram, tile_modes};
@@ -8,7 +8,7 @@ use super::layout::unrolled;
 use super::{LowerError, Lowering};
 use crate::{Body, Log, LogEntry, LogKind, LogValue, Put, Stmt};
 
-/// What the program prints and asserts, in the order of the text.
+/// Returns the prints and assertions of the program, in the order of the source.
 pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
     let value = |tensor: TensorId, uniform: bool| {
         let info = program.tensor(tensor);
@@ -20,7 +20,22 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
             OpKind::Assert { cond, message, uniform } => {
                 (LogKind::Assert, message, Some(value(*cond, *uniform)))
             }
-            _ => return None,
+            OpKind::Fill { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
+            | OpKind::AtomicAdd { .. } => return None,
         };
         Some(LogEntry { op: op.id, origin: op.origin, kind, text: text.clone(), value })
     };
@@ -28,7 +43,7 @@ pub(super) fn entries(program: &TileProgram) -> Vec<LogEntry> {
 }
 
 impl Lowering<'_> {
-    /// The tensor's elements under the operation's entry.
+    /// Puts the tensor's elements into the log under the operation's entry.
     pub(super) fn log(&self, op: &Op, tensor: Option<TensorId>) -> Result<Body, LowerError> {
         let entry = self.log.iter().position(|e| e.op == op.id);
         let entry = entry.ok_or_else(|| self.error(op, "the operation tells nothing"))? as u32;

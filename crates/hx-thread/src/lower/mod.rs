@@ -1,4 +1,5 @@
-//! Tile program and solution become a thread program: loops over instructions with every register and address spelled out.
+//! Lowers a tile program and its solution to a thread program: loops over instructions with every register and address
+//! spelled out.
 
 mod address;
 mod copy;
@@ -15,6 +16,7 @@ mod sliced;
 use std::collections::BTreeMap;
 
 use hx_index::{Expr, Facts, Symbol};
+use hx_target::machine;
 use hx_tile::{
     Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, RearrangeChoice, ReduceChoice,
     Route, SliceChoice, Solution, Stmt as TileStmt, TensorId, TileProgram,
@@ -26,7 +28,7 @@ use crate::{
 };
 use layout::{registers, unrolled};
 
-/// A solution that does not fit its program; a verified one always does.
+/// The error of a solution that does not fit its program. A verified solution always fits.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("operation {}: {message}", .op.0)]
 pub struct LowerError {
@@ -34,10 +36,10 @@ pub struct LowerError {
     pub message: String,
 }
 
-/// Spells a solved program out for the threads of a block. Polls before every statement; a poll may unwind.
+/// Lowers a solved program to the code of the threads of a block. Polls before every statement; a poll may unwind.
 ///
 /// # Errors
-/// When the solution lacks a layout or an instruction, or their shapes do not fit.
+/// If the solution lacks a layout or an instruction, or if their shapes do not fit.
 pub fn lower(
     program: &TileProgram,
     solution: &Solution,
@@ -79,7 +81,7 @@ pub fn lower(
     })
 }
 
-/// The registers that an operation needs beside its tensors.
+/// Returns the registers that an operation needs besides its tensors.
 fn temporary_arrays(program: &TileProgram, solution: &Solution, op: OpId) -> Vec<RegisterArray> {
     let Some(found) = program.op(op) else { return Vec::new() };
     let array = |t: TensorId, what: &str, len: u32| {
@@ -95,7 +97,8 @@ fn temporary_arrays(program: &TileProgram, solution: &Solution, op: OpId) -> Vec
         (OpKind::Rearrange { dst, .. }, Some(Choice::Rearrange(RearrangeChoice { route, .. }))) => {
             let Route::Lanes(lanes) = route else { return Vec::new() };
             let by_thread = &lanes.position[0];
-            // Threads that ask one lane for different positions choose from what comes.
+            // If threads want different positions of their source lanes, each position is exchanged and each thread selects
+            // its own.
             let several = (0..by_thread.size()).any(|t| by_thread.eval(t) != by_thread.eval(0));
             several.then(|| array(*dst, "other", lanes.together as u32)).into_iter().collect()
         }
@@ -107,11 +110,31 @@ fn temporary_arrays(program: &TileProgram, solution: &Solution, op: OpId) -> Vec
             };
             dst.iter().flat_map(arrays).collect()
         }
-        _ => Vec::new(),
+        (
+            OpKind::Fill { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
+            | OpKind::AtomicAdd { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. },
+            _,
+        ) => Vec::new(),
     }
 }
 
-/// The shared memory that an operation uses for itself.
+/// Returns the shared memory that an operation uses for itself.
 fn scratch_buffers(program: &TileProgram, solution: &Solution, op: OpId) -> Vec<SharedBuffer> {
     let Some(found) = program.op(op) else { return Vec::new() };
     let buffer = |t: TensorId, (offset, bytes): (u32, u32)| {
@@ -128,27 +151,42 @@ fn scratch_buffers(program: &TileProgram, solution: &Solution, op: OpId) -> Vec<
         (OpKind::Scan { dst, .. }, Some(Choice::Scan(choice))) => {
             dst.iter().zip(&choice.scratch).map(|(t, s)| buffer(*t, (s.offset, s.bytes))).collect()
         }
-        _ => Vec::new(),
+        (
+            OpKind::Fill { .. }
+            | OpKind::Copy { .. }
+            | OpKind::Gemm { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::Map(_)
+            | OpKind::Rearrange { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Scan { .. }
+            | OpKind::AtomicAdd { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. },
+            _,
+        ) => Vec::new(),
     }
 }
 
-/// Threads of a multiprocessor that hide the latency of global memory where nothing else is computed meanwhile. Measured on an H200
-/// with row normalizations of 8192 elements: 512 threads reach 0.69 of the copy bandwidth, 768 reach 0.87.
-const MEMORY_BOUND_THREADS: u32 = 768;
-/// 32-bit words of a thread's largest tensor with which that many threads do not spill.
-const MEMORY_BOUND_WORDS: i64 = 48;
-
-/// A kernel without matrix products waits for memory: as many of its blocks should run together as its tensors allow.
+/// Returns the number of blocks that should run together on a multiprocessor. A kernel without matrix products waits for
+/// memory, so it gets as many as its tensors allow; any other kernel gets 1.
 fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
     let multiplies = program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Gemm { .. }));
     let words = |(tensor, held): (&TensorId, &hx_tile::Distribution)| {
         held.layout.mode(1).size() * i64::from(program.tensor(*tensor).dtype.bits()) / 32
     };
     let largest = solution.registers.iter().map(words).max().unwrap_or(0);
-    if multiplies || largest > MEMORY_BOUND_WORDS {
+    if multiplies || largest > machine().memory_bound_words {
         1
     } else {
-        (MEMORY_BOUND_THREADS / program.threads).max(1)
+        (machine().memory_bound_threads / program.threads).max(1)
     }
 }
 
@@ -168,7 +206,7 @@ fn param(param: &TileParam) -> Param {
     }
 }
 
-/// Dimensions and strides in the order in which the parameters name them.
+/// Returns dimensions and strides in the order in which the parameters name them.
 fn symbols(program: &TileProgram) -> Vec<Symbol> {
     let mut out: Vec<Symbol> = Vec::new();
     let mut add = |e: &Expr| {
@@ -187,19 +225,19 @@ fn symbols(program: &TileProgram) -> Vec<Symbol> {
     out
 }
 
-/// What every operation's lowering reads.
+/// The data that the lowering of every operation reads.
 struct Lowering<'p> {
     program: &'p TileProgram,
     solution: &'p Solution,
     arrays: BTreeMap<TensorId, RegId>,
-    /// Registers of operations beside their tensors.
+    /// Registers that operations need besides their tensors.
     temporaries: BTreeMap<OpId, Vec<RegId>>,
     buffers: BTreeMap<TensorId, u32>,
-    /// Shared memory of operations that meet across warps.
+    /// Shared memory through which the threads of an operation exchange values.
     scratch: BTreeMap<OpId, Vec<u32>>,
     log: Vec<LogEntry>,
     facts: Facts,
-    /// How many operations take part in each register tensor.
+    /// The number of operations that use each register tensor.
     uses: BTreeMap<TensorId, usize>,
     poll: &'p dyn Fn(),
 }
@@ -278,7 +316,7 @@ impl<'p> Lowering<'p> {
         Ok(out)
     }
 
-    /// The statements of an operation.
+    /// Groups the statements of an operation.
     fn group(&self, op: &Op, body: Body) -> Stmt {
         Stmt::Group(Group { op: op.id, origin: op.origin, title: hx_tile::op_text(self.program, op), body })
     }
@@ -316,7 +354,20 @@ impl<'p> Lowering<'p> {
             (OpKind::Cast { dst, src }, Some(Choice::Convert(choice))) => {
                 self.convert(op, *dst, *src, choice)
             }
-            _ => Err(self.error(op, "no instruction was chosen")),
+            (
+                OpKind::Copy { .. }
+                | OpKind::Gemm { .. }
+                | OpKind::Cast { .. }
+                | OpKind::CopyAsync { .. }
+                | OpKind::Map(_)
+                | OpKind::Rearrange { .. }
+                | OpKind::Reduce { .. }
+                | OpKind::Slice { .. }
+                | OpKind::ReadNumber { .. }
+                | OpKind::Scan { .. }
+                | OpKind::AtomicAdd { .. },
+                _,
+            ) => Err(self.error(op, "no instruction was chosen")),
         }
     }
 
@@ -332,7 +383,7 @@ impl<'p> Lowering<'p> {
         self.fill_bits(op, tensor, self.program.tensor(tensor).dtype.encode(value), COUNTED)
     }
 
-    /// Whole words where elements are packed.
+    /// Fills a tensor, in whole words where elements are packed.
     fn fill_bits(&self, op: &Op, tensor: TensorId, bits: u64, counter: u32) -> Result<Body, LowerError> {
         let array = self.array(op, tensor)?;
         let dtype = self.program.tensor(tensor).dtype;
@@ -368,14 +419,14 @@ impl<'p> Lowering<'p> {
         Ok(unrolled(&[(var, choice.dst.mode(1).size())], vec![convert]))
     }
 
-    /// Along K outermost, so that neighbouring instructions have independent accumulators.
+    /// Lowers a gemm. The loop along K is outermost, so that neighbouring instructions have independent accumulators.
     fn gemm(&self, op: &Op, tensors: [TensorId; 3], choice: &GemmChoice) -> Result<Body, LowerError> {
         let steps = choice.issues[2];
         let k = self.counter("k", op, COUNTED);
         Ok(unrolled(&[(k.clone(), steps)], self.products(op, tensors, choice, counted(&k, steps))?))
     }
 
-    /// The instructions of a gemm for one step along K.
+    /// Returns the instructions of a gemm for one step along K.
     fn products(
         &self,
         op: &Op,
@@ -396,7 +447,7 @@ impl<'p> Lowering<'p> {
         Ok(unrolled(&[(l, il), (m, im), (n, i_n)], vec![multiply]))
     }
 
-    /// Reads one element of a global tensor, the same for the block.
+    /// Reads one element of a global tensor into a local that is the same for the whole block.
     fn load_scalar(&self, var: &Symbol, src: &hx_tile::View) -> Result<Stmt, LowerError> {
         // A view without modes has its offsets as coordinates.
         let nowhere = || LowerError { op: OpId(0), message: "a scalar is read from global memory".into() };
@@ -407,7 +458,7 @@ impl<'p> Lowering<'p> {
         Ok(Stmt::LoadInteger { var: var.clone(), address })
     }
 
-    /// The element that every thread holds becomes a number of the block.
+    /// Reads an element that every thread holds into a number of the block.
     fn read_number(&self, var: &Symbol, src: TensorId) -> Result<Stmt, LowerError> {
         let nowhere =
             || LowerError { op: OpId(0), message: "a number is read from a register tensor".into() };
@@ -417,23 +468,24 @@ impl<'p> Lowering<'p> {
         Ok(Stmt::LetNumber { var: var.clone(), value, inputs: vec![input] })
     }
 
-    /// A counter of an unrolled loop; names repeat between operations, numbers do not.
+    /// Returns the local of an operation at this index, such as the counter of an unrolled loop. Names repeat between
+    /// operations, numbers do not.
     fn counter(&self, name: &str, op: &Op, index: u32) -> Symbol {
         Symbol::Var(name.into(), LOCALS + op.id.0 * LOCALS_PER_OP + index)
     }
 }
 
-/// The counter of a loop of that many steps; a loop of one step is left out.
+/// Returns the value of the counter of a loop: 0 for a loop of one step, because it is left out.
 fn counted(counter: &Symbol, steps: i64) -> Expr {
     if steps == 1 { Expr::default() } else { Expr::symbol(counter.clone()) }
 }
 
-/// Numbers of locals made here start after those of the source.
+/// Locals made here have numbers from this one on; the source's locals have smaller ones.
 const LOCALS: u32 = 1 << 16;
-/// Locals that one operation may make: coordinates of threads first, then what [`Local`] names.
+/// The number of locals that one operation may make: coordinates of threads first, then those of [`Local`], then counters.
 const LOCALS_PER_OP: u32 = 32;
-/// Locals of an operation that are neither coordinates nor counters. Coordinates of more dimensions than are left before them do not
-/// occur together with them.
+/// Locals of an operation that are neither coordinates nor counters. An operation with more coordinates than fit before them
+/// uses none of them.
 enum Local {
     Row = 4,
     Lane = 5,
@@ -441,10 +493,10 @@ enum Local {
     Last = 7,
 }
 
-/// From here on the locals of an operation are counters of unrolled loops.
+/// The index from which the locals of an operation are counters of unrolled loops.
 const COUNTED: u32 = 8;
 
-/// Whether a local is the counter of an unrolled loop over what an operation issues.
+/// Reports whether a local is the counter of an unrolled loop over the instructions of an operation.
 fn is_counter(symbol: &Symbol) -> bool {
     matches!(symbol, Symbol::Var(_, n) if *n >= LOCALS && (n - LOCALS) % LOCALS_PER_OP >= COUNTED)
 }

@@ -1,9 +1,9 @@
-//! Which compiler made an entry: the hash of its libraries.
+//! Identifies the compiler that made an entry, by the hash of its libraries.
 //!
-//! Two builds of one version differ in what they make, and so does a library that was replaced; a version number tells neither.
-//! Hashing takes a tenth of a second, so a hash is remembered by the paths of the files with their sizes, times and inodes.
-//! The memory is in the user's own folder, never in one that came with a project: a forged memory would let one library pass
-//! for another.
+//! Two builds of one version generate different code, and so does a replaced library; the version number does not distinguish
+//! them. Hashing takes a tenth of a second, so hashes are remembered by the paths of the files with their sizes, times and
+//! inodes. The remembered hashes are in the user's own folder, never in one that came with a project: a forged hash would pass
+//! one library off as another.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,18 +24,18 @@ pub(super) const FILE: &str = "compilers.json";
 pub struct CompilerId(String);
 
 impl CompilerId {
-    /// The id of a compiler with these bytes.
+    /// Returns the id of a compiler with these bytes.
     pub fn of_bytes(bytes: &[u8]) -> CompilerId {
         CompilerId(blake3::hash(bytes).to_hex().to_string())
     }
 
-    /// Its digits.
+    /// Returns the digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Tells a file from another at the same path without reading it.
+/// Distinguishes a file from another at the same path without reading it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     size: u64,
@@ -50,21 +50,21 @@ struct Remembered {
 }
 
 impl Cache {
-    /// The id of a compiler. The warning says what keeps it from being remembered.
+    /// Returns the id of a compiler. The warning says why the id could not be remembered.
     ///
     /// # Errors
-    /// When the libraries cannot be read.
+    /// If the libraries cannot be read.
     pub fn compiler_id(
         &self,
         files: &NvrtcFiles,
     ) -> Result<(CompilerId, Option<CacheWarning>), CacheWarning> {
         let unreadable = |error: io::Error| warning(files.library.clone(), "cannot be read", &error);
+        if let Some(found) = self.remembered_id(files) {
+            return Ok((found, None));
+        }
         let mut known = self.remembered();
         let name = files.library.to_string_lossy().into_owned();
         let stamps = stamps(files).map_err(unreadable)?;
-        if let Some(found) = known.get(&name).filter(|found| found.stamps == stamps) {
-            return Ok((found.id.clone(), None));
-        }
         let id = hash(files).map_err(unreadable)?;
         let Some(memory) = &self.memory else { return Ok((id, None)) };
         known.insert(name, Remembered { stamps, id: id.clone() });
@@ -75,7 +75,15 @@ impl Cache {
         Ok((id, written.map_err(|error| warning(path, "cannot be written", &error)).err()))
     }
 
-    /// The ids of every compiler that was asked for, the newest library first.
+    /// Returns the id of a compiler that was hashed before and whose files have not changed since.
+    pub fn remembered_id(&self, files: &NvrtcFiles) -> Option<CompilerId> {
+        let stamps = stamps(files).ok()?;
+        let mut known = self.remembered();
+        let found = known.remove(files.library.to_string_lossy().as_ref())?;
+        (found.stamps == stamps).then_some(found.id)
+    }
+
+    /// Returns the ids of all remembered compilers, the newest library first.
     pub fn known_compilers(&self) -> Vec<CompilerId> {
         let mut known: Vec<Remembered> = self.remembered().into_values().collect();
         known.sort_by_key(|found| {
@@ -91,10 +99,16 @@ impl Cache {
     }
 
     fn remembered(&self) -> BTreeMap<String, Remembered> {
-        // A file that is unreadable or not ours only means hashing the library again.
+        // If the file is unreadable or not ours, the library is only hashed again.
         let bytes = self.memory.as_ref().and_then(|memory| own_files::read(&memory.join(FILE)).ok());
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
+}
+
+/// Returns an id from the paths of the files with their sizes, times and inodes. It is valid only within this process.
+pub(crate) fn fingerprint(files: &NvrtcFiles) -> Option<CompilerId> {
+    let stamps = stamps(files).ok()?;
+    Some(CompilerId::of_bytes(format!("{files:?} {stamps:?}").as_bytes()))
 }
 
 fn stamps(files: &NvrtcFiles) -> io::Result<Vec<Stamp>> {
@@ -111,7 +125,7 @@ fn stamp(path: &Path) -> io::Result<Stamp> {
     Ok(Stamp { size: metadata.len(), modified_ns: modified.as_nanos(), inode })
 }
 
-/// The hash of the hashes: whether there are companions counts, too.
+/// Returns the hash of the files' hashes. The presence of a companion library changes it too.
 fn hash(files: &NvrtcFiles) -> io::Result<CompilerId> {
     let mut all = Vec::new();
     for path in [Some(&files.library), files.builtins.as_ref()].into_iter().flatten() {

@@ -1,18 +1,17 @@
 //! `hx bench`.
 
 use std::path::Path;
-use std::time::Duration;
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, Change, ChangeVerdict, Filter, Machine,
-    Roofs, Timing, Told, WorkRecord, changes, list_benches, open_compiler, run_benches,
+    AgainstRecord, BenchFile, BenchOptions, BenchRecord, BenchReport, Change, ChangeVerdict, Each, Filter,
+    Machine, Roofs, Timing, Told, WorkRecord, changes, list_benches, open_compiler, run_benches,
 };
 use hx_worker::TimePlan;
 
 use super::run::lacks_environment;
-use super::test::paths_and_names;
-use super::{Loaded, announce, load, machine, machine_warnings, setup};
+use super::test::{paths_and_names, time_limit};
+use super::{Loaded, announce, files, load, machine, machine_warnings, setup};
 use crate::Exit;
 use crate::cli::BenchArgs;
 use crate::output::Output;
@@ -26,7 +25,8 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     let mut loaded = load(&paths, output)?;
     loaded.choose(args.candidate);
     let filter = Filter { names, exact: args.exact, skip: args.skip.clone() };
-    let listing = list_benches(&loaded.db, &loaded.files, &filter);
+    let each = Each { limit: time_limit(args.timeout, &loaded), ..Each::unlimited() };
+    let listing = list_benches(&loaded.db, &loaded.files, &filter, each);
     output.diagnostics(&loaded.db, &listing.diagnostics);
     let bad = listing.diagnostics.iter().any(Diagnostic::is_error) || !listing.broken.is_empty();
     if args.list {
@@ -43,7 +43,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     if args.list {
         return Ok(if bad { Exit::Bad } else { Exit::Good });
     }
-    // Read first: a missing file is to be told before minutes of timing.
+    // Read the earlier results first, so that a missing file is reported before minutes of timing.
     let before = args.compare.as_deref().map(BenchFile::load).transpose().map_err(|error| {
         output.placeless(&error);
         Exit::Bad
@@ -71,7 +71,7 @@ fn benched(args: &BenchArgs, output: &Output) -> Result<Exit, Exit> {
     Ok(loaded.exit(session.exit))
 }
 
-/// The machine to time on, or to compile for.
+/// Opens the machine that times or compiles.
 fn open(args: &BenchArgs, loaded: &Loaded, output: &Output) -> Result<Machine, Exit> {
     let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
     if args.no_run {
@@ -99,13 +99,13 @@ fn options(args: &BenchArgs, loaded: &Loaded) -> BenchOptions {
     };
     BenchOptions {
         seed: args.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
-        timeout: args.timeout.or(manifest.and_then(|m| m.timeout)).map(Duration::from_secs_f64),
+        timeout: time_limit(args.timeout, loaded),
         timing: Timing { plan, rotate: usize::from(args.rotate) },
         candidates: args.candidates,
     }
 }
 
-/// The state of one run.
+/// The state of one run of benches.
 struct Run<'a> {
     args: &'a BenchArgs,
     loaded: &'a Loaded,
@@ -113,7 +113,7 @@ struct Run<'a> {
     file: BenchFile,
     roofs: Roofs,
     exit: Exit,
-    /// What was told of kernels.
+    /// The kernel errors that were already reported.
     told: Told,
 }
 
@@ -148,7 +148,7 @@ impl Run<'_> {
     }
 }
 
-/// Text that is a result, unless stdout is for JSON.
+/// Prints text as a result, or as a remark if stdout is reserved for JSON.
 fn results(args: &BenchArgs, text: &str, output: &Output) {
     if args.json.as_deref() == Some(Path::new("-")) {
         output.remark(text.trim_end());
@@ -157,7 +157,7 @@ fn results(args: &BenchArgs, text: &str, output: &Output) {
     }
 }
 
-/// A bench as a table: a line for each work, and below it how it compares.
+/// Formats a bench as a table: a line for each work, followed by its comparisons.
 fn show(record: &BenchRecord) -> String {
     let works = || record.groups.iter().flat_map(|g| g.measures.iter().chain(&g.baselines));
     let width = works().map(|w| name(w).chars().count()).max().unwrap_or(0);
@@ -184,7 +184,7 @@ fn show(record: &BenchRecord) -> String {
     out
 }
 
-/// `  matmul  412.3 µs [410.9, 415.0]  333.3 TFLOP/s  34% of the roof`
+/// Formats `  matmul  412.3 µs [410.9, 415.0]  333.3 TFLOP/s  34% of the roof`.
 fn line(work: &WorkRecord, width: usize) -> String {
     let mut parts = vec![format!("  {:width$}", name(work))];
     if let (Some(median), Some(low), Some(high)) = (work.median_us, work.low_us, work.high_us) {
@@ -196,12 +196,12 @@ fn line(work: &WorkRecord, width: usize) -> String {
     parts.join("  ") + "\n"
 }
 
-/// A candidate stands below what it is a candidate of.
+/// Returns the label of a work, or the number of a candidate, indented below its kernel.
 fn name(work: &WorkRecord) -> String {
     work.candidate.map_or_else(|| work.label.clone(), |candidate| format!("  candidate {candidate}"))
 }
 
-/// What the choice among the last measure's candidates comes to; nothing where they were not timed.
+/// Compares the chosen candidate of the last measure with the others; empty if no candidates were timed.
 fn judgement(measures: &[WorkRecord]) -> String {
     let chosen = measures.iter().rposition(|work| work.candidate.is_none()).unwrap_or(0);
     let median = |work: &WorkRecord| work.median_us.unwrap_or(f64::INFINITY);
@@ -218,7 +218,7 @@ fn judgement(measures: &[WorkRecord]) -> String {
     format!("  of {} candidates the chosen one takes {what}; the worst takes {spread:.2}×\n", all.len())
 }
 
-/// `0.453× cublas::gemm, results differ by 0.25 at most (1.0 ulp)`
+/// Formats `0.453× cublas::gemm, results differ by 0.25 at most (1.0 ulp)`.
 fn comparison(work: &WorkRecord, against: &AgainstRecord) -> String {
     let what = if against.by == "bandwidth" { " by bandwidth" } else { "" };
     let other = if work.candidate.is_some() { "the chosen one" } else { &against.baseline };
@@ -270,9 +270,27 @@ fn write(path: &Path, file: &BenchFile, output: &Output) -> Result<(), Exit> {
         output.result(&text);
         return Ok(());
     }
-    std::fs::write(path, text).map_err(|error| {
-        let message = format!("cannot write `{}`: {error}", path.display());
-        output.placeless_parts(&codes::IO_ERROR, &message, &[], &[]);
-        Exit::Bad
-    })
+    files::write(path, &text, output)
+}
+
+#[cfg(test)]
+mod tests {
+    use hx_driver::{BenchFile, Machine};
+
+    use super::write;
+    use crate::cli::{Color, MessageFormat};
+    use crate::output::Output;
+
+    #[test]
+    fn results_are_not_written_in_place() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (results, other) = (folder.path().join("b.json"), folder.path().join("other"));
+        std::fs::write(&results, "old").expect("writable");
+        std::fs::hard_link(&results, &other).expect("one more name");
+        let machine = Machine::Simulator { arch: hx_target::Arch::Sm90a, instead_of: None, compiler: None };
+        let file = BenchFile::new("0", &machine, true);
+        write(&results, &file, &Output::new(Color::Never, MessageFormat::Human)).expect("writable");
+        assert_eq!(std::fs::read_to_string(&other).expect("readable"), "old");
+        assert!(BenchFile::load(&results).is_ok());
+    }
 }

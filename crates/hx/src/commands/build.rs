@@ -5,7 +5,6 @@ use std::path::Path;
 use hx_base::{Diagnostic, codes};
 use hx_driver::{BuildKind, BuildRequest, Built, EmitError, Overrides, build, parse_facts, parse_override};
 
-use super::files::replace_together;
 use super::{exit_of, load, open_parameter, setup};
 use crate::Exit;
 use crate::cli::BuildArgs;
@@ -85,11 +84,11 @@ fn write(
         std::fs::create_dir_all(folder).map_err(|e| failed(folder, e.to_string()))?;
     }
     let files = [(code.as_path(), built.code.as_slice()), (launch.as_path(), description.as_bytes())];
-    replace_together(&files).map_err(|(path, error)| failed(path, error.to_string()))?;
+    hx_base::replace_files(&files).map_err(|(path, error)| failed(path, error.to_string()))?;
     let uses = built.resources().map_or_else(String::new, |r| {
         let spilled = r.spill_store_bytes + r.spill_load_bytes;
         let spills = if spilled > 0 { format!(", {spilled} bytes of spills") } else { String::new() };
-        format!(" ({} registers{spills})", r.registers)
+        format!("; {}{spills}", hx_compile::Registers::Reported(r.registers))
     });
     output.remark(&format!("built `{}`: {} and {}{uses}", built.kernel, code.display(), launch.display()));
     if let Some(assumed) = built.assumed().filter(|_| is_default) {

@@ -8,8 +8,8 @@ use crate::output::Output;
 
 pub(crate) fn run(args: &ExplainArgs, output: &Output) -> Exit {
     let Some(text) = &args.code else {
-        let lines: String = all_codes().map(|c| format!("{}  {}: {}\n", c.id, c.name, c.summary)).collect();
-        output.result(&lines);
+        let line = |c: &hx_base::Code| format!("{}  {}: {}{}\n", c.id, c.name, c.summary, c.status.aside());
+        output.result(&all_codes().map(line).collect::<String>());
         return Exit::Good;
     };
     match code(text) {

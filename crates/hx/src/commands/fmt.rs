@@ -1,10 +1,10 @@
 //! `hx fmt`.
 //!
-//! A file with a syntax error is told and left alone; the others are still formatted. A file is replaced as a whole, so
-//! nobody sees half of it.
+//! A file with a syntax error is reported and left unchanged; the other files are still formatted. A file is replaced atomically,
+//! so no reader sees half of it.
 
 use std::collections::BTreeSet;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use hx_base::{Diagnostic, codes};
@@ -16,10 +16,10 @@ use crate::cli::FmtArgs;
 use crate::commands::files::fault;
 use crate::output::Output;
 
-/// What messages call a text from stdin that has no name.
+/// The name of stdin in messages, if no flag names it.
 const STDIN: &str = "stdin";
 
-/// Folders with this many levels below each other are taken for a loop of links.
+/// Folders nested this deep are treated as a loop of links.
 const MAX_DEPTH: usize = 64;
 
 pub(crate) fn run(args: &FmtArgs, output: &Output) -> Exit {
@@ -65,7 +65,7 @@ fn stdin(args: &FmtArgs, output: &Output) -> Exit {
     }
 }
 
-/// Tells why a text was not formatted.
+/// Reports why a text was not formatted.
 fn tell(name: &str, text: &str, error: &FormatError, output: &Output) {
     let FormatError::Syntax(error) = error else {
         let message = format!("`{name}`: {error}");
@@ -78,11 +78,11 @@ fn tell(name: &str, text: &str, error: &FormatError, output: &Output) {
     output.diagnostics(&db, &[Diagnostic::new(code, file, error.range, error.message.clone())]);
 }
 
-/// One call: what it may do, and what it did.
+/// The state of one call of `hx fmt`.
 struct Job<'a> {
     check: bool,
     output: &'a Output,
-    /// Files that had their turn, however they are called.
+    /// The real paths of files that were visited, so that a file with several names is formatted once.
     seen: BTreeSet<PathBuf>,
     changed: usize,
     same: usize,
@@ -90,7 +90,7 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// A file, or all `.hx` files below a folder.
+    /// Formats a file, or all `.hx` files below a folder.
     fn path(&mut self, path: &Path) {
         if path.is_dir() {
             let mut files = Vec::new();
@@ -102,7 +102,7 @@ impl Job<'_> {
         }
     }
 
-    /// Hidden folders and `target` are left out, as elsewhere; links to folders too.
+    /// Finds the `.hx` files below a folder. Skips hidden folders, `target`, and links to folders.
     fn find(&mut self, folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -123,7 +123,7 @@ impl Job<'_> {
 
     fn file(&mut self, path: &Path) {
         let shown = path.display();
-        // A link stays a link: what it leads to is replaced.
+        // Replace the file that a link leads to, so that the link stays.
         let real = match path.canonicalize() {
             Ok(real) => real,
             Err(error) => return self.fail("open", path, &error),
@@ -141,7 +141,7 @@ impl Job<'_> {
                 self.changed += 1;
                 self.output.result(&format!("{}\n", hx_base::printable(&shown.to_string())));
             }
-            Ok(formatted) => match replace(&real, &formatted) {
+            Ok(formatted) => match hx_base::replace_file(&real, formatted.as_bytes()) {
                 Ok(()) => self.changed += 1,
                 Err(error) => self.fail("write", path, &error),
             },
@@ -170,17 +170,4 @@ impl Job<'_> {
         let text = if parts.is_empty() { "there is no `.hx` file".to_owned() } else { parts.join(", ") };
         self.output.remark(&text);
     }
-}
-
-/// Replaces a file as a whole, with the permissions that it had.
-fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let permissions = std::fs::metadata(path)?.permissions();
-    if permissions.readonly() {
-        return Err(std::io::Error::new(ErrorKind::PermissionDenied, "it is read-only"));
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().set_permissions(permissions)?;
-    file.persist(path).map(|_| ()).map_err(|error| error.error)
 }

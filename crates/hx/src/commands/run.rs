@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use hx_base::interrupt::{Ended, Until};
 use hx_base::{Diagnostic, sort_diagnostics};
 use hx_driver::{DeviceChoice, RunOutcome, run_main};
 use hx_host::device::LaunchReport;
@@ -13,11 +14,10 @@ use crate::cli::RunArgs;
 use crate::output::Output;
 use crate::{Exit, interrupt};
 
-/// Prints as the program goes.
+/// Prints the program's output while it runs.
 struct Live<'a> {
     output: &'a Output,
-    deadline: Option<Instant>,
-    /// Tell what the simulator counted.
+    /// Print the simulator's counts.
     report: bool,
     launches: usize,
 }
@@ -36,10 +36,6 @@ impl Surroundings for Live<'_> {
 
     fn unjudged(&mut self, reason: &str) {
         self.output.remark(&format!("an assertion was skipped: {reason}"));
-    }
-
-    fn stopped(&self) -> bool {
-        interrupt::requested() || self.deadline.is_some_and(|at| Instant::now() >= at)
     }
 }
 
@@ -72,9 +68,9 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     let limit = args.timeout.or(loaded.manifest.as_ref().and_then(|m| m.timeout));
     let deadline = limit.map(|seconds| Instant::now() + Duration::from_secs_f64(seconds));
     let options = Options { args: args.args, seed: args.seed, ..Options::default() };
-    let mut live = Live { output, deadline, report: args.report, launches: 0 };
-    let stop = interrupt::flag();
-    let outcome = run_main(&loaded.db, file, &machine, options, &mut live, stop, deadline);
+    let mut live = Live { output, report: args.report, launches: 0 };
+    let until = Until { stop: interrupt::flag(), deadline };
+    let outcome = run_main(&loaded.db, file, &machine, options, &mut live, until);
     machine_warnings(&machine, output);
     if interrupt::requested() {
         output.remark("interrupted");
@@ -84,8 +80,12 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
         RunOutcome::Finished => Vec::new(),
         RunOutcome::Refused(found) | RunOutcome::Failed(found) => found,
     };
-    // What `main` does not use kept nothing from running; it is wrong all the same.
-    found.extend(hx_driver::front_diagnostics(&loaded.db, file).into_iter().filter(Diagnostic::is_error));
+    // Items that `main` does not use did not keep it from running, but their errors are reported and make the exit code bad.
+    if !until.is_reached() {
+        let rest = until.run(&loaded.db, |db| hx_driver::front_diagnostics(db, file));
+        let rest = rest.unwrap_or_else(|Ended| vec![hx_driver::ended_in(file)]);
+        found.extend(rest.into_iter().filter(Diagnostic::is_error));
+    }
     sort_diagnostics(&loaded.db, &mut found);
     if found.is_empty() {
         return Ok(loaded.exit(Exit::Good));
@@ -95,7 +95,7 @@ fn ran(args: RunArgs, output: &Output) -> Result<Exit, Exit> {
     Ok(if lacks_environment(&found) { Exit::Environment } else { Exit::Bad })
 }
 
-/// True where nothing but the machine is at fault.
+/// Returns true if every error is the machine's.
 pub(super) fn lacks_environment(found: &[Diagnostic]) -> bool {
     let mut errors = found.iter().filter(|d| d.is_error()).peekable();
     errors.peek().is_some() && errors.all(|d| hx_driver::is_environmental(d.code))

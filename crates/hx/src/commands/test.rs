@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use hx_base::{Diagnostic, codes};
 use hx_driver::{
-    Filter, History, Listing, Setup, TestOptions, Verdict, list_tests, open_compiler, run_tests,
+    Each, Filter, History, Listing, Setup, TestOptions, Verdict, list_tests, open_compiler, run_tests,
 };
 
 use self::tell::Teller;
@@ -19,13 +19,13 @@ use crate::cli::TestArgs;
 use crate::output::Output;
 use crate::{Exit, interrupt};
 
-/// How many tests came to which end.
+/// Number of tests by result.
 #[derive(Default)]
 struct Counts {
     passed: usize,
     failed: usize,
     skipped: usize,
-    /// Assertions that could not be judged, by reason.
+    /// Number of assertions that could not be judged, by reason.
     unjudged: BTreeMap<String, usize>,
 }
 
@@ -38,7 +38,9 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     let mut loaded = load(&paths, output)?;
     loaded.choose(args.candidate);
     let filter = Filter { names, exact: args.exact, skip: args.skip.clone() };
-    let mut listing = list_tests(&loaded.db, &loaded.files, &filter);
+    // Ctrl-C ends the process directly while tests are listed, because no test has run yet.
+    let each = Each { limit: time_limit(args.timeout, &loaded), ..Each::unlimited() };
+    let mut listing = list_tests(&loaded.db, &loaded.files, &filter, each);
     let setup = setup(args.device.device, &args.device.target, loaded.manifest.as_ref(), output)?;
     let here = std::env::current_dir().unwrap_or_default();
     let mut history = History::open(setup.cache.as_ref().map(|cache| cache.dir()), &here);
@@ -56,7 +58,7 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
     }
     if none {
         let broken = broken_files(&listing);
-        // Without a filter the errors say why there is no test.
+        // Without a filter the reported errors already explain why there is no test.
         if broken.is_none() || args.failed || !filter.names.is_empty() {
             output.remark(if args.failed {
                 "no test failed when it was last run"
@@ -77,6 +79,11 @@ fn tested(args: &TestArgs, output: &Output) -> Result<Exit, Exit> {
         output.placeless_parts(&codes::CACHE_UNWRITABLE, &reason, &[], &[]);
     }
     Ok(loaded.exit(exit))
+}
+
+/// Returns the time limit of each test or bench, from the flag or from the project.
+pub(super) fn time_limit(flag: Option<f64>, loaded: &Loaded) -> Option<Duration> {
+    flag.or(loaded.manifest.as_ref().and_then(|m| m.timeout)).map(Duration::from_secs_f64)
 }
 
 fn broken_files(listing: &Listing) -> Option<Exit> {
@@ -101,7 +108,7 @@ fn execute(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = TestOptions {
         seed: args.seed.or(manifest.and_then(|m| m.seed)).unwrap_or(0),
-        timeout: args.timeout.or(manifest.and_then(|m| m.timeout)).map(Duration::from_secs_f64),
+        timeout: time_limit(args.timeout, loaded),
         jobs: args.jobs.unwrap_or(cores),
     };
     let mut counts = Counts::default();
@@ -134,7 +141,7 @@ fn execute(
     if interrupt::requested() {
         output.remark(&format!("interrupted: {told} of {all} tests ended"));
     } else {
-        // A case without a report has lost its thread; it did not pass.
+        // A case without a report has lost its thread, so it counts as failed.
         counts.failed += all.saturating_sub(told);
     }
     machine_warnings(&machine, output);
@@ -150,7 +157,7 @@ fn execute(
     })
 }
 
-/// Tells paths from filters: what exists or looks like a file is a path, and `path::title` names both.
+/// Splits arguments into paths and filters. Existing files and names that look like files are paths; `path::title` is both.
 pub(super) fn paths_and_names(what: &[String]) -> (Vec<String>, Vec<String>) {
     let is_path = |text: &str| Path::new(text).exists() || text.ends_with(".hx") || text == "std";
     let (mut paths, mut names) = (Vec::new(), Vec::new());

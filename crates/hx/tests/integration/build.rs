@@ -1,4 +1,4 @@
-//! `hx build`. CUDA text needs no compiler; machine code is built where there is one.
+//! `hx build`. CUDA text needs no compiler; machine code is built only if the machine has one.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ const KERNELS: (&str, &str) = (
      kernel nothing(x: f32[n]) grid [1] threads 32 { }\n",
 );
 
-/// Builds in a folder with the kernels; shows a file that came out, without the toolchain's version.
+/// Builds in a folder with the kernels, and compares one output file without the toolchain's version.
 fn built(args: &[&str], file: &str, want: &Expect) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join(KERNELS.0), KERNELS.1).expect("writable");
@@ -33,7 +33,7 @@ fn built(args: &[&str], file: &str, want: &Expect) {
     want.assert_eq(&text.replace(&version, "\"hx\": \"VERSION\""));
 }
 
-/// Nothing checks a launch of code that others load, so what it relies on is said, unless it was asked for.
+/// No check guards a launch of built code, so the assumed facts are printed, unless the user requested them.
 #[test]
 fn what_is_assumed_of_launches_is_said() {
     let build = ["build", "k.hx", "--kernel", "twice", "--emit", "cuda", "-o", "k"];
@@ -334,7 +334,7 @@ fn machine_code_is_an_elf_file() {
     }
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{errors}");
-    assert!(errors.contains(" registers)"), "{errors}");
+    assert!(errors.contains(" registers (ptxas)"), "{errors}");
     let read = |path: &Path| std::fs::read(path).expect("it was built");
     assert!(read(&written("twice.cubin")).starts_with(b"\x7fELF"));
     let launch: serde_json::Value = serde_json::from_slice(&read(&written("twice.json"))).expect("JSON");
@@ -345,7 +345,7 @@ fn machine_code_is_an_elf_file() {
     assert!(text.contains(".entry twice("), "{text}");
 }
 
-/// Says that a test was skipped, past the capture of the test harness, which would hide it.
+/// Reports a skipped test on stderr directly, because the test harness captures and hides normal output.
 fn skipped(test: &str) {
     use std::io::Write as _;
     writeln!(std::io::stderr(), "skipped: {test}: there is no CUDA compiler").expect("stderr is open");

@@ -1,4 +1,4 @@
-//! Limits of time and memory, numbers that are none, and a stdout that cannot be written.
+//! Limits of time and memory, invalid numbers, and a stdout that cannot be written.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 
 use super::hx;
 
-/// Runs a command on `a.hx` and shows the exit code and stderr, without what tells the machine.
+/// Runs a command on `a.hx`, and compares the exit code and stderr without the line about the machine.
 fn check(text: &str, args: &[&str], want: Expect) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("a.hx"), text).expect("writable");
@@ -52,12 +52,12 @@ fn host_tensors_stay_below_the_limit() {
         "main { let t = (1, 1); for i in 0..40 { t = (t, t); } print(1); }\n",
         &little,
         expect![[r#"
-        exit Some(1)
-        a.hx:1:45: error[HX0633]: found a tuple or list that takes more than the limit of 1 MiB
-        1 error
-    "#]],
+            exit Some(1)
+            a.hx:1:45: error[HX0633]: found a tuple or list of more than 16384 parts, wanted at most so many
+            1 error
+        "#]],
     );
-    // What is dropped is free again.
+    // A dropped tensor's memory is free again.
     check(
         "main { for i in 0..100 { let x = zeros(f32, [100000]); } }\n",
         &little,
@@ -70,13 +70,105 @@ fn host_tensors_stay_below_the_limit() {
 #[test]
 fn a_product_ends_at_the_time_limit() {
     check(
-        "main { print((ones(f64, [20000, 8000]) @ ones(f64, [8000, 20000])).sum()); }\n",
+        "main { print((ones(f64, [6000, 4000]) @ ones(f64, [4000, 6000])).sum()); }\n",
         &["run", "a.hx", "--device", "sim", "--timeout", "1", "--message-format", "short"],
         expect![[r#"
             exit Some(1)
             a.hx:1:15: error[HX0613]: stopped here, before the end
             1 error
         "#]],
+    );
+}
+
+/// A kernel that takes very long to compile.
+fn slow_kernel() -> String {
+    let statements = "acc = exp(acc) * 1.5 + load(c);\n".repeat(4000);
+    format!(
+        "kernel slow(c: mut f32[32]) grid [1] threads 32 {{\nlet acc = load(c);\n{statements}copy(acc, c);\n}}\n"
+    )
+}
+
+#[test]
+fn the_time_limit_covers_host_work_and_compiling() {
+    // Each of these takes many times the limit, also on a fast machine.
+    let limited = ["--device", "sim", "--timeout", "0.1", "--message-format", "short"];
+    let run = [&["run", "a.hx"], &limited[..]].concat();
+    for work in [
+        "randn(f64, [10000, 10000])",
+        "(zeros(i8, [20000, 20000]) + 1).sum()",
+        "zeros(u4, [20000, 20000]).T.copy()",
+    ] {
+        let (code, told) = ended(&format!("main {{ let x = {work}; }}\n"), &run);
+        assert_eq!(code, Some(1), "{work}: {told}");
+        assert!(told.contains(": error[HX0613]: stopped here, before the end"), "{work}: {told}");
+    }
+    let kernel = slow_kernel();
+    let test = [&["test", "a.hx"], &limited[..]].concat();
+    for (item, args) in [("main", run), ("test \"t\"", test)] {
+        let (code, told) =
+            ended(&format!("{item} {{\nlet c = ones(f32, [32]);\nslow(c);\n}}\n{kernel}"), &args);
+        assert_eq!(code, Some(1), "{item}: {told}");
+        // The machine's speed decides which stage is stopped, and with it the place.
+        assert!(told.contains(": error[HX0613]: "), "{item}: {told}");
+    }
+}
+
+/// Runs a command on `a.hx`, and returns its exit code and stderr.
+fn ended(text: &str, args: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("a.hx"), text).expect("writable");
+    let output = hx(folder.path(), args);
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn strings_and_tuples_do_not_double_for_ever() {
+    let short = ["run", "a.hx", "--device", "sim", "--message-format", "short"];
+    check(
+        "main { let t = \"ab\"; for i in 0..60 { t = t + t; } print(1); }\n",
+        &short,
+        expect![[r#"
+        exit Some(1)
+        a.hx:1:43: error[HX0633]: found a string of 32 MiB, wanted at most 16 MiB
+        1 error
+    "#]],
+    );
+    check(
+        "main { let t = (1, 1); for i in 0..40 { t = (t, t); } print(1); }\n",
+        &short,
+        expect![[r#"
+        exit Some(1)
+        a.hx:1:45: error[HX0633]: found a tuple or list of more than 262144 parts, wanted at most so many
+        1 error
+    "#]],
+    );
+    check(
+        "main { let t = (); for i in 0..40 { t = (t, t); } print(1); }\n",
+        &short,
+        expect![[r#"
+        exit Some(1)
+        a.hx:1:41: error[HX0633]: found a tuple or list of more than 262144 parts, wanted at most so many
+        1 error
+    "#]],
+    );
+    check(
+        "main { let t = (1, 1); for i in 0..40 { t = t + t; } print(1); }\n",
+        &short,
+        expect![[r#"
+        exit Some(1)
+        a.hx:1:45: error[HX0633]: found a tuple or list of more than 262144 parts, wanted at most so many
+        1 error
+    "#]],
+    );
+    let test = ["test", "a.hx", "--device", "sim", "--message-format", "short"];
+    check(
+        "test \"t\" for i in 0..1000000000000 { }\n",
+        &test,
+        expect![[r#"
+        exit Some(1)
+        a.hx:1:19: error[HX0633]: found a tuple or list of more than 262144 parts, wanted at most so many
+        a.hx:1:14: warning[HX0106]: nothing uses `i`
+    "#]],
     );
 }
 
@@ -135,4 +227,51 @@ fn a_result_that_is_lost_is_an_error() {
         assert!(told.contains("cannot write to stdout"), "{args:?}: {code:?} {told}");
         assert_eq!(code, Some(3), "{args:?}");
     }
+}
+
+/// Runs a command that can write at most 512 bytes to a file; `input` is its stdin.
+#[cfg(target_os = "linux")]
+fn with_little_room(folder: &Path, args: &[&str], input: &str) -> (Option<i32>, String) {
+    use std::io::Write as _;
+    // With its signal ignored, a write beyond the limit returns an error.
+    let shell = ["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_hx")];
+    let mut command = Command::new("sh");
+    command.args(shell).args(args).current_dir(folder).env("HX_CACHE_DIR", folder.join("cache"));
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the shell starts");
+    child.stdin.take().expect("it is piped").write_all(input.as_bytes()).expect("it reads");
+    let output = child.wait_with_output().expect("it ends");
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_cannot_be_written_stays_as_it_was() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let long = format!("const LONG = \"{}\";\n", "x".repeat(5000));
+    let saves = |what: &str| format!("main {{ let x = ones(f64, [1000]); save({what}); }}\n");
+    std::fs::write(at("npy.hx"), saves("\"old.npy\", x")).expect("writable");
+    std::fs::write(at("many.hx"), saves("\"old.safetensors\", [(\"x\", x)]")).expect("writable");
+    let unformatted = format!("  {long}");
+    let session = format!("{long}:save! old.hx\n");
+    let commands: [(&str, &[&str], &str); 5] = [
+        ("old.svg", &["layout", "show", "(8,8):(8,1)", "--svg", "old.svg"], ""),
+        ("old.npy", &["run", "npy.hx", "--device", "sim"], ""),
+        ("old.safetensors", &["run", "many.hx", "--device", "sim"], ""),
+        ("old.hx", &["repl", "--device", "sim"], &session),
+        ("old.hx", &["fmt", "old.hx"], ""),
+    ];
+    for (file, args, input) in commands {
+        std::fs::write(at(file), &unformatted).expect("writable");
+        let (code, told) = with_little_room(folder.path(), args, input);
+        assert_eq!(code, Some(1), "{args:?}: {told}");
+        assert!(told.contains(&format!("cannot write `{file}`: File too large")), "{args:?}: {told}");
+        assert_eq!(std::fs::read_to_string(at(file)).expect("readable"), unformatted, "{args:?}");
+        std::fs::remove_file(at(file)).expect("it is there");
+    }
+    let left = std::fs::read_dir(folder.path()).expect("readable").flatten().map(|entry| entry.file_name());
+    let mut left: Vec<_> = left.filter(|name| name != "cache").collect();
+    left.sort();
+    assert_eq!(left, ["many.hx", "npy.hx"]);
 }

@@ -1,4 +1,4 @@
-//! `hx layout why`: where the layouts of a kernel come from, what costs speed, and which other solutions there are.
+//! `hx layout why`: the reasons of a kernel's layouts, causes of slow accesses, and the other solutions.
 
 use expect_test::{Expect, expect};
 
@@ -161,7 +161,7 @@ kernel turn(x: f32[m, n], y: mut f32[n, m]) grid [cdiv(m, 32), cdiv(n, 32)] thre
     );
 }
 
-/// Rows that begin at any multiple of an odd stride: the stride is to blame, and not the row where the tile starts.
+/// Rows begin at any multiple of an odd stride. The reported cause must be the stride, not the first row of the tile.
 #[test]
 fn an_odd_stride_is_to_blame() {
     let text = "\
@@ -211,7 +211,7 @@ fn a_broken_kernel_shows_its_errors() {
     );
 }
 
-/// Solutions that have the same instructions are told apart by what differs; with a name, by what becomes of that tensor.
+/// The table shows the differences between solutions with the same instructions. With a name it shows that tensor's layouts.
 #[test]
 fn candidates_are_told_apart() {
     let text = "\
@@ -269,7 +269,7 @@ kernel sums(x: f32[m, n], y: mut f32[m, p]) grid [cdiv(m, 32)] threads 64 {
     );
 }
 
-/// Twelve tiles of several widths, summed along one axis and then along the other: more choices than are looked at.
+/// Twelve tiles of several widths, each summed along one axis and then the other: more choices than the search explores.
 fn many_choices() -> String {
     let tile = |i: usize| {
         let (columns, axis) = ([8, 16, 32, 64][i % 4], i % 2);
@@ -292,7 +292,7 @@ kernel sums(x: f32[m, n], y: mut f32[m, p]) grid [1] threads 128 {{
     )
 }
 
-/// A search that stopped is said wherever its solution is shown.
+/// Every display of a solution says that its search stopped early.
 #[test]
 fn a_search_that_stopped_is_said() {
     let text = many_choices();
@@ -350,4 +350,88 @@ kernel many(x: f16[m, n], w: f16[k, l], c: mut i4[r, s], d: mut f16[p, q], e: mu
     let shown = String::from_utf8_lossy(&output.stdout).into_owned();
     expect!["the list ends after 64 others; there may be more"]
         .assert_eq(shown.lines().last().unwrap_or_default());
+}
+
+/// If a stride and a start limit the width equally, the stride is reported, because no start can compensate for it. If the start
+/// is a product, the report names the factor whose divisibility could be better known.
+#[test]
+fn an_odd_stride_is_to_blame_before_the_start() {
+    let text = "\
+kernel pitch(x: f16[m], y: mut f16[m], n: i32) grid [4] threads 32 {
+    let b = block_idx;
+    let t = load(global_view(x[b * 33..], (4, 64) : (33, 1)));
+    copy(t, global_view(y[b * 256..], (4, 64) : (64, 1)));
+}
+kernel column(x: f16[m, n] : [1, s], y: mut f16[m, n] : [1, s]) grid [n] threads 32 {
+    let b = block_idx;
+    copy(load(global_view(x[1.., b..], (256, 1) : (1, s))), global_view(y[0.., b * 16..], (256, 1) : (1, s)));
+}
+kernel flat(x: f16[m], y: mut f16[n, m]) grid [n] threads 32 {
+    let b = block_idx;
+    copy(load(global_view(x[b * n..], (256) : (1))), tile(y, [1, 256])[0, .., b, 0]);
+}
+kernel turned(x: f16[m, n], y: mut f16[m, n]) grid [m] threads 32 {
+    let b = block_idx;
+    let t = load(tile(x.T, [256, 1])[.., .., 0, b]);
+    copy(t.T, tile(y, [1, 256])[.., .., b, 0]);
+}
+kernel rows(x: f16[m, n], i: i32[m], y: mut f16[m, n]) grid [m] threads 32 {
+    let b = block_idx;
+    let r = shared_tensor(i32, [8]);
+    copy(load(tile(i, [8])[.., b]), r);
+    sync();
+    copy(load(tile(gather(x, r), [8, 64])[.., .., 0, 1]), tile(y, [8, 64])[.., .., b, 0]);
+}
+kernel ranks(x: f16[l, m, n], y: mut f16[l, m, n]) grid [l, m] threads 32 {
+    let [a, b] = block_idx;
+    copy(load(tile(x[a, .., 1..], [1, 256])[.., .., b, 0]), tile(y[a], [1, 256])[.., .., b, 0]);
+}
+";
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("k.hx"), text).expect("writable");
+    let why = |kernel: &str, dims: &[&str]| {
+        let mut args = vec!["layout", "why", "k.hx", kernel];
+        dims.iter().for_each(|dim| args.extend(["--dim", dim]));
+        let ran = crate::hx(folder.path(), &args);
+        let out = String::from_utf8_lossy(&ran.stdout).into_owned();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        let notes = out.lines().skip_while(|line| *line != "notes").skip(1);
+        let notes: String = notes
+            .filter(|line| line.starts_with("      "))
+            .map(|line| format!("{}\n", line.trim()))
+            .collect();
+        format!("{kernel}\n{notes}")
+    };
+    let told = [
+        why("pitch", &[]),
+        why("column", &["s=33"]),
+        why("flat", &["n=33"]),
+        why("flat", &["n=2"]),
+        why("turned", &["n=33"]),
+        why("rows", &["n=33"]),
+        why("ranks", &["n=33"]),
+    ];
+    expect![[r#"
+        pitch
+        the stride `33` of `x` is odd
+        each thread holds 1 neighbour along the contiguous dimension
+        column
+        the stride `s` of `x` is not known to be even
+        each thread holds 1 neighbour along the contiguous dimension
+        flat
+        the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 1: `n` is not known to be even
+        each thread holds 1 neighbour along the contiguous dimension
+        flat
+        the tile starts at `n * block_idx.x` in dimension 0 of `x`, a multiple of 2: `n` is known to be divisible by 2 only
+        each thread holds 2 neighbours along the contiguous dimension
+        turned
+        the stride `n` of `x` is not known to be even
+        the stride `n` of `y` is not known to be even
+        rows
+        rows of `x` are picked, `n` apart, a multiple of 1
+        the stride `n` of `y` is not known to be even
+        ranks
+        the stride `n` of `x` is not known to be even
+        the stride `n` of `y` is not known to be even
+    "#]].assert_eq(&told.concat());
 }

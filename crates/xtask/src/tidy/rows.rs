@@ -1,6 +1,6 @@
-//! The direction of dependency, as data, against the manifests.
+//! The allowed directions of dependency as data, checked against the manifests.
 //!
-//! A crate may use lower rows only. Each exception is a line here, so a new edge shows in the change that makes it.
+//! A crate may use lower rows only. Each exception has a line here, so every new edge is visible in the change that adds it.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use toml::{Table, Value};
 
 use super::Finding;
 
-/// The rows from the bottom up. A crate that is planned has its place before it exists.
+/// The rows from the bottom up. A planned crate has its place before it exists.
 const ROWS: &[&[&str]] = &[
     &["hx-syntax", "hx-layout", "hx-dtype", "hx-index", "hx-worker"],
     &["hx-hir", "hx-fmt", "hx-tile", "hx-target", "hx-base"],
     &["hx-lower", "hx-synth", "hx-verify", "hx-report"],
     &["hx-thread"],
-    &["hx-codegen", "hx-sim", "hx-runtime"],
+    &["hx-codegen", "hx-sim", "hx-sync", "hx-runtime"],
     &["hx-compile"],
     &["hx-workspace", "hx-host"],
     &["hx-ide", "hx-driver"],
@@ -22,26 +22,31 @@ const ROWS: &[&[&str]] = &[
     &["hx"],
 ];
 
-/// Crates beside the rows, which may use any of them: chores, the suites that cross crates, and the grammar for editors.
+/// Crates outside the rows, which may use any of them: chores, suites that cross crates, and the grammar for editors.
 const BESIDE: &[&str] = &["xtask", "hx-tests", "tree-sitter-hx"];
 
-/// The crate that all tests may use, and that uses none of ours: else crates would be compiled twice, with types that
-/// do not match.
+/// The crate that all tests may use. It uses none of our crates: otherwise some would be compiled twice, with types that do not
+/// match.
 const TEST_SUPPORT: &str = "hx-test-support";
 
-/// Edges inside of a row.
+/// Allowed edges within a row.
 const ALLOWED: &[(&str, &str)] = &[("hx-hir", "hx-base")];
 
-/// Edges inside of a row that only tests may have: the solver's tests verify what it found, the emitter's tests compile its text.
+/// Edges within a row that only tests may have: the solver's tests verify its solutions, the emitter's tests compile its text.
 const ALLOWED_IN_TESTS: &[(&str, &str)] = &[("hx-synth", "hx-verify"), ("hx-codegen", "hx-runtime")];
 
-/// Edges that the rows would allow.
+/// Edges that the rows allow, but that are forbidden, with the reason.
 const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("hx-server", &["hx-driver", "hx-runtime"], "an editor talks to the worker through hx-worker"),
     ("hx-ide", &["hx-driver", "hx-runtime"], "an editor talks to the worker through hx-worker"),
     ("hx-repl", &["hx-runtime"], "the prompt talks to the worker through hx-worker"),
     ("hx-codegen", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
     ("hx-sim", &["hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"], KERNELS),
+    (
+        "hx-sync",
+        &["hx-syntax", "hx-hir", "hx-base", "hx-lower", "hx-synth", "hx-verify", "hx-report"],
+        KERNELS,
+    ),
     ("hx-thread", &["hx-syntax", "hx-hir", "hx-base"], "a thread program knows no source"),
     ("hx-tile", &["hx-syntax"], "a tile program knows no syntax tree"),
     ("hx-synth", &["hx-syntax", "hx-hir", "hx-base"], "the solver sees tile programs only"),
@@ -50,10 +55,10 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
 
 const KERNELS: &str = "it sees kernels through hx-thread only";
 
-/// The rows that a crate may use where that is less than all below it.
+/// The highest row that a crate may use, if it may not use all rows below its own.
 const HIGHEST_ROW: &[(&str, usize)] = &[("hx-runtime", 0)];
 
-/// Packages of others with a fixed set of users.
+/// Third-party packages that only certain crates may use.
 const USERS: &[(&str, &[&str])] = &[
     ("ariadne", &["hx-report"]),
     ("cudarc", &["hx-runtime"]),
@@ -79,7 +84,7 @@ const USERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Checks every manifest, given by its path.
+/// Checks every manifest. The map's keys are paths.
 pub(super) fn check(manifests: &BTreeMap<String, String>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in manifests {
@@ -122,7 +127,7 @@ struct Edge {
     from_workspace: bool,
 }
 
-/// Every dependency, those of single targets among them.
+/// Returns every dependency, including those for single targets.
 fn edges(manifest: &Table) -> Vec<Edge> {
     let mut tables = vec![manifest];
     let targets = manifest.get("target").and_then(Value::as_table);
@@ -141,7 +146,7 @@ fn edges(manifest: &Table) -> Vec<Edge> {
     edges
 }
 
-/// Why a crate may not have a dependency; `None` when it may.
+/// Returns the reason why a crate may not have a dependency; `None` if it may.
 fn refusal(from: &str, edge: &Edge) -> Option<String> {
     let to = edge.to.as_str();
     if let Some((_, users)) = USERS.iter().find(|(package, _)| *package == to) {
@@ -183,7 +188,7 @@ fn row_of(name: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// The findings for one manifest of that name and those dependency lines.
+    /// Compares the findings for a manifest with that name and those dependency lines.
     fn check_edges(name: &str, dependencies: &str, expected: &[&str]) {
         let text = format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n{dependencies}");
         let manifests = BTreeMap::from([("crates/x/Cargo.toml".to_owned(), text)]);

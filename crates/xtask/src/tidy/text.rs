@@ -1,23 +1,23 @@
 //! Rules on the text of files.
 //!
-//! - An instruction is named in the catalogue, in tests and goldens, in `std/` and in the manuals, and nowhere else:
-//!   the solver and everything around it must work for instructions that nobody has thought of.
-//! - No file names the host of a package registry; package managers know where they fetch from.
-//! - A Rust file stays short enough to be read.
-//! - No test is switched off, and none passes by panicking.
-//! - `unsafe` is for the crate at the CUDA boundary, and for the binding of the generated C parser.
+//! - Only the catalogue, tests and goldens, `std/` and the manuals name instructions: the solver and everything around it must
+//!   work for instructions that do not exist yet.
+//! - No file names the host of a package registry; package managers know their sources.
+//! - A Rust file is short enough to be read.
+//! - No test is disabled, and no test passes by panicking.
+//! - Only the crate at the CUDA boundary and the binding of the generated C parser contain `unsafe`.
 
 use super::Finding;
 
-/// Families of instructions, in lower case; a name counts with digits behind it too.
-/// `mbarrier` is not among them: the language itself has a type of that name.
+/// Families of instructions in lower case. A name with digits after it counts as well. `mbarrier` is missing because the language
+/// itself has a type of that name.
 const INSTRUCTIONS: &[&str] =
     &["mma", "wgmma", "wmma", "tcgen", "ldmatrix", "stmatrix", "movmatrix", "cpasync"];
 
-/// The same, of two words.
+/// Families of instructions whose names consist of two words.
 const INSTRUCTION_PAIRS: &[(&str, &str)] = &[("cp", "async"), ("cp", "reduce"), ("cp", "bulk")];
 
-/// The parts of the hosts that no file may name. They are in parts, so that this one does not either.
+/// The hosts that no file may name. They are split into parts, so that this file does not name them either.
 const HOSTS: &[&[&str]] = &[
     &["crates", "io"],
     &["pypi", "org"],
@@ -29,16 +29,16 @@ const HOSTS: &[&[&str]] = &[
     &["proxy", "golang", "org"],
 ];
 
-/// The most lines of a Rust file that is not generated.
+/// The maximal number of lines of a Rust file that is not generated.
 const MAX_LINES: usize = 700;
 
-/// Attributes that take a test out of the run, or make a panic its success.
+/// Attributes that disable a test, or make a panic its success.
 const TEST_ATTRIBUTES: &[&str] = &["ignore", "should_panic"];
 
-/// Where `unsafe` may be: at the CUDA boundary, and where the entry point of the generated C parser is named.
+/// The paths where `unsafe` is allowed: the CUDA boundary, and the entry point of the generated C parser.
 const UNSAFE: &[&str] = &["crates/hx-runtime/", "grammar/tree-sitter-hx/bindings/"];
 
-/// Checks the text of one file.
+/// Checks the text of a file.
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let is_rust = path.ends_with(".rs");
@@ -51,7 +51,7 @@ pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
                 report(format!("the instruction name `{name}` belongs to hx-target"));
             }
         }
-        // Cargo writes its lock file as it sees fit.
+        // Cargo writes hosts into its lock file.
         if path != "Cargo.lock"
             && let Some(host) = registry_host(line)
         {
@@ -93,6 +93,7 @@ fn may_name_instructions(path: &str) -> bool {
     let has_folder = |name: &str| folders.split('/').any(|folder| folder == name);
     let starts = |start: &str| path.starts_with(start);
     starts("crates/hx-target/")
+        || starts("crates/hx-test-support/")
         || starts("std/")
         || starts("book/")
         || starts("crates/xtask/src/tidy/")
@@ -102,7 +103,7 @@ fn may_name_instructions(path: &str) -> bool {
         || path == "README.md"
 }
 
-/// The instruction names in a line, as they are written there.
+/// Returns the instruction names in a line, as they are written there.
 fn instruction_names(line: &str) -> Vec<&str> {
     let words = words(line);
     let mut found = Vec::new();
@@ -122,12 +123,12 @@ fn instruction_names(line: &str) -> Vec<&str> {
     found
 }
 
-/// A word in lower case and without the digits at its end.
+/// Converts a word to lower case without trailing digits.
 fn plain(word: &str) -> String {
     word.trim_end_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase()
 }
 
-/// The ranges of the words of a line; `fooBar`, `foo_bar` and `FOOBar` are two each.
+/// Returns the ranges of the words in a line; `fooBar`, `foo_bar` and `FOOBar` have two words each.
 fn words(line: &str) -> Vec<(usize, usize)> {
     let bytes = line.as_bytes();
     let mut words = Vec::new();
@@ -146,7 +147,7 @@ fn words(line: &str) -> Vec<(usize, usize)> {
     words
 }
 
-/// Whether a capital letter begins a word: after a small letter or digit, or before a small letter.
+/// Reports whether a capital letter begins a word: after a small letter or digit, or before a small letter.
 fn starts_a_word(bytes: &[u8], at: usize) -> bool {
     let next_is_small = bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase);
     bytes[at].is_ascii_uppercase() && (!bytes[at - 1].is_ascii_uppercase() || next_is_small)
@@ -155,7 +156,7 @@ fn starts_a_word(bytes: &[u8], at: usize) -> bool {
 fn registry_host(line: &str) -> Option<String> {
     HOSTS.iter().map(|parts| parts.join(".")).find(|host| {
         line.match_indices(host.as_str()).any(|(at, _)| {
-            // `mycrates.io` and `crates.iox` are other hosts.
+            // A longer name that contains the host, for example with a prefix or suffix, is a different host.
             let before = line[..at].chars().next_back();
             let after = line[at + host.len()..].chars().next();
             let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '-');

@@ -154,17 +154,7 @@ end
 ---@param kernel table
 ---@return string
 function M.describe_costs(kernel)
-  local form = kernel.estimated
-      and "%s (%s): %d threads, %d B shared, about %d registers (estimated), at most %d blocks per multiprocessor"
-    or "%s (%s): %d threads, %d B shared, %d registers, %d blocks per multiprocessor, limited by " .. kernel.limitedBy
-  return form:format(
-    kernel.kernel,
-    kernel.target,
-    kernel.threads,
-    kernel.sharedBytes,
-    kernel.registers,
-    kernel.blocksPerMultiprocessor
-  )
+  return ("%s (%s): %d threads · %s"):format(kernel.kernel, kernel.target, kernel.threads, kernel.summary)
 end
 
 --- The state of the server.

@@ -1,4 +1,4 @@
-//! The edits by which shared tensors hold whole bytes for narrower elements.
+//! Edits with which shared tensors hold whole bytes in place of narrower elements.
 
 use hx_base::{Applicability, Edit, Fix, TextRange};
 use hx_dtype::DType;
@@ -8,7 +8,7 @@ use hx_tile::{Base, Op, OpKind, TensorId};
 
 use super::{Places, argument, call_at};
 
-/// What is done, in words.
+/// Describes the repair.
 pub(super) fn title(lowered: &Lowered, tensors: &[TensorId]) -> String {
     let names: Vec<String> =
         tensors.iter().map(|tensor| format!("`{}`", lowered.program.tensor(*tensor).name)).collect();
@@ -24,7 +24,7 @@ fn byte_of(dtype: DType) -> DType {
     if dtype == DType::I4 { DType::I8 } else { DType::U8 }
 }
 
-/// The edits; nothing where the type is not written out, or an access stands in a function.
+/// Returns the edits; `None` if the type is not written out, or if an access is in a function.
 pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, tensors: &[TensorId]) -> Option<Fix> {
     let mut edits: Vec<Edit> = Vec::new();
     for &tensor in tensors {
@@ -43,7 +43,7 @@ pub(super) fn fix(places: &Places<'_>, lowered: &Lowered, tensors: &[TensorId]) 
     Some(Fix { title: title(lowered, tensors), edits, applicability: Applicability::Maybe })
 }
 
-/// The type in the declaration of a tensor.
+/// Returns the edit of the type in the declaration of a tensor.
 fn declared(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, narrow: DType) -> Option<Edit> {
     let file = places.kernel().0;
     let range = places.own(lowered, lowered.program.tensor(tensor).origin)?;
@@ -56,7 +56,7 @@ fn declared(places: &Places<'_>, lowered: &Lowered, tensor: TensorId, narrow: DT
     written.then(|| Edit { file, range: dtype.syntax().text_range(), text: byte_of(narrow).to_string() })
 }
 
-/// A cast around what is copied into a tensor, or around what is loaded from it.
+/// Returns the edit that puts a cast around the value copied into a tensor, or around the value loaded from it.
 fn access(places: &Places<'_>, lowered: &Lowered, op: &Op, narrow: DType) -> Option<Edit> {
     let OpKind::Copy { src, .. } = &op.kind else { return None };
     let file = places.kernel().0;
@@ -80,14 +80,12 @@ fn access(places: &Places<'_>, lowered: &Lowered, op: &Op, narrow: DType) -> Opt
     }
     let (range, byte) = (first(call.as_ref().filter(|call| is_call_of(call, "copy"))?)?, byte_of(narrow));
     let Base::Register(held) = src.base else { return None };
-    // What this statement loads by itself is loaded by name before it is cast; what is a value is cast as it is.
+    // If this statement itself loads the tensor, the edit adds a `load` inside the cast. A value is cast as it is.
     let is_value = call_at(places, (file, range)).is_some_and(|call| is_call_of(&call, "load"));
-    let loads = |op: &Op| match &op.kind {
-        OpKind::Copy { src, dst } => {
-            matches!((src.base, dst.base), (Base::Global(_), Base::Register(to)) if to == held)
-                && places.own(lowered, op.origin).is_some_and(|origin| at.contains_range(origin))
-        }
-        _ => false,
+    let loads = |op: &Op| {
+        let OpKind::Copy { src, dst } = &op.kind else { return false };
+        matches!((src.base, dst.base), (Base::Global(_), Base::Register(to)) if to == held)
+            && places.own(lowered, op.origin).is_some_and(|origin| at.contains_range(origin))
     };
     let is_loaded = !is_value && lowered.program.ops(1.0).into_iter().any(|(op, _)| loads(op));
     let value = if is_loaded { format!("load({})", text(range)) } else { text(range).to_owned() };

@@ -1,0 +1,195 @@
+//! Ending work early: because somebody asked for it, or because its time is over.
+//!
+//! Work runs inside [`Until::run`]. A thread beside it looks at the clock and at the caller's flag. When the work is to end, it
+//! cancels the work's queries, and raises the flag that everything else looks at: [`look`] in loops on the thread of the work,
+//! [`Flag`] on other threads. Both ways the work unwinds, as salsa's queries do, and `run` catches it. So one mechanism ends
+//! queries, host arithmetic and launches.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use salsa::{Cancelled, Database};
+
+/// The interval at which the clock and the caller's flag are polled.
+const POLL: Duration = Duration::from_millis(5);
+
+thread_local! {
+    /// The flag of the work that runs on this thread.
+    static CURRENT: RefCell<Flag> = RefCell::default();
+}
+
+/// The end of some work: when `stop` is true, or at the deadline.
+#[derive(Clone, Copy, Debug)]
+pub struct Until<'a> {
+    pub stop: &'a AtomicBool,
+    pub deadline: Option<Instant>,
+}
+
+/// The work was ended before it had a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ended;
+
+/// Whether the work of a thread is to end. It may be given to threads that work for that one; where no work has an end, it is
+/// never raised.
+#[derive(Clone, Default, Debug)]
+pub struct Flag(Option<Arc<AtomicBool>>);
+
+impl Flag {
+    /// The flag of the work that runs on this thread.
+    pub fn current() -> Flag {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
+    /// True from the moment on at which the work is to end.
+    pub fn is_raised(&self) -> bool {
+        self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}
+
+/// Unwinds if the work of this thread is to end. For loops that take longer than a few milliseconds.
+pub fn look() {
+    if CURRENT.with_borrow(Flag::is_raised) {
+        // It is no panic: nothing is reported.
+        resume_unwind(Box::new(Cancelled::Local));
+    }
+}
+
+/// Runs a part of some work, and tells where that was if the work ended in it.
+///
+/// # Errors
+/// If the work is to end. Whoever gets this ends, too.
+pub fn catch<T>(part: impl FnOnce() -> T) -> Result<T, Ended> {
+    match Cancelled::catch(AssertUnwindSafe(part)) {
+        Ok(value) => Ok(value),
+        Err(Cancelled::Local) => Err(Ended),
+        // A newer text is waiting, or another thread failed: that is for whoever owns the database.
+        Err(other) => resume_unwind(Box::new(other)),
+    }
+}
+
+impl Until<'_> {
+    /// True when the work is to end.
+    pub fn is_reached(self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.deadline.is_some_and(|at| Instant::now() >= at)
+    }
+
+    /// Runs work until then at most, on a database handle of its own: nothing else is cancelled with it. Work inside other work
+    /// ends with it.
+    ///
+    /// # Errors
+    /// If the work ended early. A part of it that said so by other means has a result.
+    pub fn run<D: Database + Clone, T>(self, db: &D, work: impl FnOnce(&D) -> T) -> Result<T, Ended> {
+        let handle = db.clone();
+        let token = handle.cancellation_token();
+        let outer = Flag::current();
+        let raised = Arc::new(AtomicBool::new(false));
+        let done = AtomicBool::new(false);
+        let watch = || {
+            while !done.load(Ordering::Acquire) {
+                if self.is_reached() || outer.is_raised() {
+                    raised.store(true, Ordering::Relaxed);
+                    // Each time: a query that comes to its end takes the request for its own.
+                    token.cancel();
+                }
+                std::thread::park_timeout(POLL);
+            }
+        };
+        std::thread::scope(|scope| {
+            let watcher = scope.spawn(watch);
+            let _ending = Ending { done: &done, watcher: watcher.thread().clone() };
+            let _inside = Inside(CURRENT.replace(Flag(Some(Arc::clone(&raised)))));
+            catch(|| work(&handle))
+        })
+    }
+}
+
+/// Ends the watching, also when the work panics.
+struct Ending<'a> {
+    done: &'a AtomicBool,
+    watcher: std::thread::Thread,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Release);
+        self.watcher.unpark();
+    }
+}
+
+/// Puts the flag of the work outside back.
+struct Inside(Flag);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        CURRENT.set(std::mem::take(&mut self.0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
+    use salsa::Database as _;
+
+    use super::{Ended, Flag, Until, catch, look};
+    use crate::testing::TestDb;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    fn soon() -> Until<'static> {
+        Until { stop: &NEVER, deadline: Some(Instant::now() + Duration::from_millis(20)) }
+    }
+
+    fn endless() {
+        loop {
+            look();
+        }
+    }
+
+    #[test]
+    fn loops_and_queries_end() {
+        let db = TestDb::default();
+        assert_eq!(soon().run(&db, |_| endless()), Err(Ended));
+        let queries = |db: &TestDb| {
+            loop {
+                db.unwind_if_revision_cancelled();
+            }
+        };
+        assert_eq!(soon().run(&db, queries), Err::<(), Ended>(Ended));
+        // A part that ends has the rest of the work go on, to say where it was.
+        assert_eq!(soon().run(&db, |_| catch(endless)), Ok(Err(Ended)));
+        assert_eq!(Until { stop: &NEVER, deadline: None }.run(&db, |_| 1), Ok(1));
+        // Outside nothing ends.
+        look();
+        db.unwind_if_revision_cancelled();
+        assert!(!Flag::current().is_raised());
+    }
+
+    #[test]
+    fn the_flag_of_the_caller_ends_work_inside_work_and_on_other_threads() {
+        let stop = AtomicBool::new(false);
+        let db = TestDb::default();
+        let outer = Until { stop: &stop, deadline: None };
+        let ended = outer.run(&db, |db| {
+            let inner = Until { stop: &NEVER, deadline: None }.run(db, |_| {
+                let flag = Flag::current();
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        stop.store(true, Ordering::Relaxed);
+                        while !flag.is_raised() {
+                            std::thread::yield_now();
+                        }
+                    });
+                });
+                look();
+            });
+            assert_eq!(inner, Err(Ended));
+            endless();
+        });
+        assert_eq!(ended, Err(Ended));
+    }
+}

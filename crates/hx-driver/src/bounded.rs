@@ -1,0 +1,49 @@
+//! Time limits of works, and the error of a work that ran out of time or was stopped ([`hx_base::interrupt`]).
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use hx_base::interrupt::Until;
+use hx_base::{Diagnostic, SourceFile, TextRange, TextSize};
+use hx_hir::{Db, Item};
+use hx_host::HostError;
+
+/// The time limit of each of several works, and their common stop flag.
+#[derive(Clone, Copy, Debug)]
+pub struct Each<'a> {
+    /// Stops all works once it is true.
+    pub stop: &'a AtomicBool,
+    pub limit: Option<Duration>,
+}
+
+impl Each<'static> {
+    /// Returns limits that never end a work.
+    pub fn unlimited() -> Each<'static> {
+        static NEVER: AtomicBool = AtomicBool::new(false);
+        Each { stop: &NEVER, limit: None }
+    }
+}
+
+impl<'a> Each<'a> {
+    /// Returns the end of a work that begins now.
+    pub fn begins(self) -> Until<'a> {
+        Until { stop: self.stop, deadline: self.limit.map(|limit| Instant::now() + limit) }
+    }
+}
+
+/// Returns the error of work on an item that ended before any part of the item with its own place was evaluated.
+pub(crate) fn ended_at<'db>(db: &'db dyn Db, item: Item<'db>) -> Diagnostic {
+    let start = crate::test::first_code(db, item);
+    ended(item.file(db), TextRange::at(start, TextSize::of(item.kind().word())))
+}
+
+/// Returns the error of work on a file that ended early.
+pub fn ended_in(file: SourceFile) -> Diagnostic {
+    ended(file, TextRange::empty(0.into()))
+}
+
+fn ended(file: SourceFile, range: TextRange) -> Diagnostic {
+    let error = HostError::stopped();
+    let found = Diagnostic::new(error.code, file, range, error.message);
+    error.help.into_iter().fold(found, |found, help| found.help(help))
+}

@@ -1,0 +1,26 @@
+//! Decides which threads access which elements of shared memory and what orders the accesses, by enumerating the accesses of
+//! the thread program.
+//!
+//! Layouts are known, so `trace` lists the accesses of all threads one by one, and `check` compares them. A loop is followed
+//! for enough rounds to show its behaviour, and for its last rounds. A condition that only a launch decides is followed both
+//! ways, and then again for a few launches with assumed values (`suppose`). The simulator covers the rest.
+//!
+//! Invariant: the crate knows operations and tensors by their numbers only. It knows no text, no position in a text and no
+//! query. Start at [`find`].
+
+mod check;
+mod column;
+mod copies;
+mod find;
+mod findings;
+mod once;
+mod remedy;
+mod scan;
+mod suppose;
+mod trace;
+
+pub use check::Mend;
+pub use copies::Unwaited;
+pub use find::{Asked, find};
+pub use findings::{Findings, Hazard, Remedy, Touch};
+pub use suppose::Run;

@@ -1,0 +1,55 @@
+//! The context of one run of the solver: the constraints, the target, and what the run has kept.
+
+use std::cell::Cell;
+
+use hx_target::Arch;
+use hx_tile::{Move, TileProgram};
+
+use crate::constraints::System;
+use crate::cost;
+use crate::pool::Pool;
+use crate::size::Together;
+
+/// The context that every stage of one run of the solver reads.
+pub(crate) struct Cx<'s, 'p> {
+    pub(crate) system: &'s System<'p>,
+    pub(crate) arch: Arch,
+    pub(crate) pool: &'s Pool,
+    pub(crate) cancelled: &'s dyn Fn() -> bool,
+    /// Excludes collective copies.
+    pub(crate) single: bool,
+    /// The moves that the program already contains.
+    pub(crate) moved: Vec<Move>,
+    /// Branches and layouts that were tried.
+    pub(crate) steps: Cell<u64>,
+    pub(crate) together: Together,
+    /// Cycles that an exchange through shared memory stalls the block.
+    pub(crate) drain: f64,
+}
+
+impl<'s, 'p> Cx<'s, 'p> {
+    pub(crate) fn new(
+        system: &'s System<'p>,
+        arch: Arch,
+        pool: &'s Pool,
+        cancelled: &'s dyn Fn() -> bool,
+    ) -> Cx<'s, 'p> {
+        let together = Together::of(system.program);
+        let steps = Cell::new(0);
+        let drain = cost::drain(system.program, arch, together.registers(system.program));
+        Cx { system, arch, pool, cancelled, single: false, moved: Vec::new(), steps, together, drain }
+    }
+
+    pub(crate) fn single(self, single: bool) -> Cx<'s, 'p> {
+        Cx { single, ..self }
+    }
+
+    /// Returns the context of a program that contains these moves.
+    pub(crate) fn after(self, moves: &[Move]) -> Cx<'s, 'p> {
+        Cx { moved: moves.to_vec(), ..self }
+    }
+
+    pub(crate) fn program(&self) -> &'p TileProgram {
+        self.system.program
+    }
+}

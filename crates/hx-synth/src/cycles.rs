@@ -1,0 +1,88 @@
+//! The cycles of one execution of an operation with known layouts, as far as they do not depend on a search.
+
+use hx_tile::{Op, OpKind};
+
+use crate::access::{Transfer, global};
+use crate::constraints::Layouts;
+use crate::cx::Cx;
+use crate::failure::{Failure, FailureKind};
+use crate::pool::{LayoutKey, key};
+use crate::{cost, parts, reduce, shared};
+
+impl<'p> Cx<'_, 'p> {
+    /// Returns the cycles of one execution of an operation that is not a gemm, if its layouts are known.
+    pub(crate) fn cycles(&self, op: &'p Op, known: &Layouts) -> Result<Option<f64>, Failure> {
+        let layouts: Option<Vec<LayoutKey>> =
+            op.kind.registers().iter().map(|t| known.get(*t).map(|k| key(&k.tv))).collect();
+        let Some(layouts) = layouts else { return Ok(None) };
+        let meets = matches!(op.kind, OpKind::Reduce { .. } | OpKind::Scan { .. });
+        let entry = (op.id, layouts, self.single, if meets { self.drain.to_bits() } else { 0 });
+        let met = self.pool.costs.borrow().get(&entry).copied();
+        let cycles = match met {
+            Some(cycles) => cycles,
+            None => {
+                let cycles = self.cost_of(op, known)?;
+                self.pool.costs.borrow_mut().insert(entry, cycles);
+                cycles
+            }
+        };
+        Ok(Some(cycles))
+    }
+
+    /// Returns the cycles of one execution of an operation that is not a gemm.
+    fn cost_of(&self, op: &'p Op, known: &Layouts) -> Result<f64, Failure> {
+        let (program, op_id) = (self.program(), op.id);
+        Ok(match &op.kind {
+            OpKind::Copy { .. } | OpKind::AtomicAdd { .. } => {
+                let Some(transfer) = Transfer::of(op) else { return Ok(0.0) };
+                let dtype = program.tensor(transfer.register).dtype;
+                let tv = &known[transfer.register].tv;
+                match transfer.shared() {
+                    None => {
+                        let (access, _) =
+                            global::best((program, self.pool), &transfer, tv, dtype, self.arch)?;
+                        cost::global(program, transfer.memory, &access)
+                    }
+                    Some(tensor) => {
+                        let used = shared::Use::register(program, transfer, tv.clone(), 1.0);
+                        shared::ideal(self, tensor, &used)?
+                    }
+                }
+            }
+            OpKind::Cast { dst, src } => {
+                let [from, to] = [*src, *dst].map(|t| program.tensor(t).dtype);
+                cost::cast(program, [from, to], known[*dst].tv.values(), self.arch)
+            }
+            OpKind::Map(map) => cost::map(program, &map.value, known[map.dst].tv.values()),
+            OpKind::Reduce { dst, src, axis, .. } => {
+                let (d, s) = (&known[*dst].tv, &known[*src].tv);
+                let steps = reduce::steps(program, s, *axis, self.arch);
+                let across = (!steps.digits.is_empty()).then_some(self.drain);
+                cost::reduce(program, s.values(), d.values(), steps.lanes.len(), across)
+            }
+            OpKind::Scan { dst, src: _, axis, op } => {
+                let Some(first) = dst.first() else { return Ok(0.0) };
+                let tv = &known[*first].tv;
+                let Some(levels) = parts::levels(program, tv, *axis, self.arch) else {
+                    let message = "the axis of the scan is dealt to threads in no regular order";
+                    return Err(Failure::new(FailureKind::Conflict, message).at(op_id));
+                };
+                op.iter().map(|value| cost::scan(program, value, tv.values(), &levels, self.drain)).sum()
+            }
+            // Gemms and asynchronous copies have cost functions of their own, rearrangements the cost of their route. The other
+            // operations use registers at hand, or wait.
+            OpKind::Fill { .. }
+            | OpKind::Gemm { .. }
+            | OpKind::Sync
+            | OpKind::SyncWarp
+            | OpKind::CopyAsync { .. }
+            | OpKind::Commit
+            | OpKind::Wait { .. }
+            | OpKind::Rearrange { .. }
+            | OpKind::Slice { .. }
+            | OpKind::ReadNumber { .. }
+            | OpKind::Print { .. }
+            | OpKind::Assert { .. } => 0.0,
+        })
+    }
+}

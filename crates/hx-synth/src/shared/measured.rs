@@ -1,0 +1,76 @@
+//! The addresses of one access, which are independent of the other uses of its tensor. They are kept for all attempts.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use hx_layout::Layout;
+use hx_target::CopyRow;
+use hx_tile::OpId;
+
+use super::conflicts::{Places, Requests, Sample};
+use crate::access::Run;
+use crate::pool::LayoutKey;
+
+/// A use of a register tensor's layout by one instruction. An exchange uses the whole shared tensor; `shape` distinguishes the
+/// exchanges of different attempts, whose operations may have the same number.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct MeasuredOf {
+    pub(super) op: OpId,
+    pub(super) reads: bool,
+    pub(super) held: LayoutKey,
+    pub(super) row: *const CopyRow,
+    pub(super) run: Run,
+    pub(super) shape: Vec<i64>,
+}
+
+/// How the addresses under a layout are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum How {
+    /// Counts a sample of the phases. Lanes that address one word count once: [`Requests::new`].
+    Sample,
+    /// Counts all phases, in whole words.
+    Words,
+    /// Counts all phases, for any swizzle: [`Requests::exact`].
+    Exact,
+}
+
+/// The addresses of an access.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    places: Places,
+    sample: OnceCell<Sample>,
+    requests: RefCell<HashMap<(How, Layout), Rc<Requests>>>,
+}
+
+impl Measured {
+    pub(super) fn new(places: Places) -> Measured {
+        Measured { places, sample: OnceCell::new(), requests: RefCell::default() }
+    }
+
+    /// Returns the number of phases that each phase of the sample represents.
+    pub(super) fn each(&self) -> f64 {
+        self.sample().each
+    }
+
+    fn sample(&self) -> &Sample {
+        self.sample.get_or_init(|| self.places.sample())
+    }
+
+    /// Returns the addresses under a layout, computed once.
+    pub(super) fn requests(&self, how: How, layout: &Layout, bits: u32) -> Rc<Requests> {
+        // A sample that contains all phases equals the count of all phases in whole words.
+        let how = if how == How::Sample && self.each() <= 1.0 { How::Words } else { how };
+        let entry = (how, layout.clone());
+        if let Some(known) = self.requests.borrow().get(&entry) {
+            return known.clone();
+        }
+        let made = Rc::new(match how {
+            How::Sample => Requests::new(&self.sample().places, layout, bits),
+            How::Words => Requests::new(&self.places, layout, bits),
+            How::Exact => Requests::exact(&self.places, layout, bits),
+        });
+        self.requests.borrow_mut().insert(entry, made.clone());
+        made
+    }
+}

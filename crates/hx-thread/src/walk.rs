@@ -1,0 +1,58 @@
+//! Visits statements inside of statements.
+
+use std::collections::BTreeSet;
+
+use hx_index::Symbol;
+
+use crate::{Body, Stmt};
+
+impl Stmt {
+    /// Returns the bodies inside the statement: the body of an operation or a loop, the two branches of a condition. The
+    /// body of a [`crate::Log`] does not count: it holds only its [`crate::Put`]s, with their loops.
+    pub fn bodies(&self) -> impl Iterator<Item = &Body> + use<'_> {
+        let bodies = match self {
+            Stmt::Group(group) => [Some(&group.body), None],
+            Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
+            Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+            Stmt::Let { .. }
+            | Stmt::Barrier
+            | Stmt::WarpBarrier
+            | Stmt::Transfer(_)
+            | Stmt::Multiply(_)
+            | Stmt::Convert(_)
+            | Stmt::Fill(_)
+            | Stmt::Compute(_)
+            | Stmt::Exchange(_)
+            | Stmt::AsyncCopy(_)
+            | Stmt::Commit
+            | Stmt::Wait { .. }
+            | Stmt::Assign { .. }
+            | Stmt::LoadInteger { .. }
+            | Stmt::LoadIndex { .. }
+            | Stmt::LetNumber { .. }
+            | Stmt::AssignNumber { .. }
+            | Stmt::Log(_)
+            | Stmt::Put(_) => [None, None],
+        };
+        bodies.into_iter().flatten()
+    }
+}
+
+/// Calls `see` for every statement of a body, and of the bodies in it, in program order.
+pub fn visit<'b>(body: &'b [Stmt], see: &mut impl FnMut(&'b Stmt)) {
+    for stmt in body {
+        see(stmt);
+        stmt.bodies().for_each(|body| visit(body, see));
+    }
+}
+
+/// Returns the local numbers that some statement of a body changes.
+pub fn assigned(body: &[Stmt]) -> BTreeSet<Symbol> {
+    let mut out = BTreeSet::new();
+    visit(body, &mut |stmt| {
+        if let Stmt::Assign { var, .. } | Stmt::AssignNumber { var, .. } = stmt {
+            out.insert(var.clone());
+        }
+    });
+    out
+}

@@ -1,0 +1,283 @@
+//! The memory accesses of each operation and the order it imposes. Placement, liveness, synchronization and hovers ask this
+//! module. The verifier has an account of its own, so that it does not repeat a mistake made here.
+
+use crate::{Base, OpKind, Rows, TensorId, View};
+
+/// Everything that an operation does to memory and to the order of accesses.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Effects<'a> {
+    /// Accesses to registers come first, in the order of the operands, results before sources; then views and tables of
+    /// memory.
+    pub accesses: Vec<Access<'a>>,
+    pub order: Order,
+}
+
+/// An access of an operation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Access<'a> {
+    pub region: Region<'a>,
+    pub mode: Mode,
+    pub proxy: Proxy,
+    pub completion: Completion,
+}
+
+/// The elements that an access covers.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Region<'a> {
+    /// All elements of a tensor.
+    Whole(Base),
+    /// The elements that a view shows of its base.
+    View(&'a View),
+    /// The elements of a table that selects the rows of a view.
+    Table(&'a Rows),
+}
+
+/// The effect of an access on the elements of its region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    Read,
+    Write,
+    /// Each thread reads the elements that it holds and writes them again: an accumulator.
+    Update,
+    /// An atomic sum. It is ordered with other atomic sums, and with no other access.
+    Add,
+}
+
+/// The path by which an access reaches memory (PTX ISA, "Proxies"). Accesses of different proxies to the same memory need a
+/// fence between them, in addition to their order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Proxy {
+    /// Loads, stores, collective loads and stores of matrices, copies in groups, atomic sums.
+    Generic,
+    /// Bulk copies, and matrix operands that are read by descriptor. No operation uses this proxy yet.
+    Asynchronous,
+}
+
+/// The time from which the thread that issued an access may rely on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Completion {
+    /// At the end of the operation.
+    AtOnce,
+    /// At an [`Order::Wait`] that covers its group.
+    Group,
+    /// When a barrier in memory has counted it. No operation completes this way yet.
+    Barrier,
+}
+
+/// The order that an operation imposes on accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    Nothing,
+    /// Accesses of all threads of the block before it precede accesses of any of them after it.
+    Block,
+    /// As `Block`, among the threads of each warp.
+    Warp,
+    /// The asynchronous copies since the last `Close` become a group.
+    Close,
+    /// Returns when at most this many of the thread's groups are in flight.
+    Wait(u32),
+}
+
+impl Mode {
+    /// Reports whether elements are read.
+    pub fn reads(self) -> bool {
+        self != Mode::Write
+    }
+
+    /// Reports whether elements change.
+    pub fn writes(self) -> bool {
+        self != Mode::Read
+    }
+}
+
+impl<'a> Access<'a> {
+    fn of(region: Region<'a>, mode: Mode, completion: Completion) -> Access<'a> {
+        Access { region, mode, proxy: Proxy::Generic, completion }
+    }
+
+    /// Returns the tensor that is accessed.
+    pub fn base(&self) -> Base {
+        match self.region {
+            Region::Whole(base) => base,
+            Region::View(view) => view.base,
+            Region::Table(rows) => rows.base,
+        }
+    }
+
+    /// Returns the register tensor, if the access is to one.
+    pub fn register(&self) -> Option<TensorId> {
+        match self.base() {
+            Base::Register(tensor) => Some(tensor),
+            Base::Global(_) | Base::Shared(_) => None,
+        }
+    }
+}
+
+impl Effects<'_> {
+    /// Returns the accesses to a shared tensor.
+    pub fn shared(&self, tensor: TensorId) -> impl Iterator<Item = &Access<'_>> {
+        self.accesses.iter().filter(move |access| access.base() == Base::Shared(tensor))
+    }
+}
+
+/// Collects the accesses of an operation.
+#[derive(Default)]
+struct Collector<'a>(Vec<Access<'a>>);
+
+impl<'a> Collector<'a> {
+    fn registers(mut self, mode: Mode, tensors: impl IntoIterator<Item = TensorId>) -> Collector<'a> {
+        let whole = |tensor| Access::of(Region::Whole(Base::Register(tensor)), mode, Completion::AtOnce);
+        self.0.extend(tensors.into_iter().map(whole));
+        self
+    }
+
+    fn shared(mut self, mode: Mode, tensor: TensorId) -> Collector<'a> {
+        self.0.push(Access::of(Region::Whole(Base::Shared(tensor)), mode, Completion::AtOnce));
+        self
+    }
+
+    /// Adds a view, and the table that selects its rows.
+    fn view(mut self, mode: Mode, view: &'a View, completion: Completion) -> Collector<'a> {
+        self.0.push(Access::of(Region::View(view), mode, completion));
+        let table = view.rows.as_ref().map(Region::Table);
+        self.0.extend(table.map(|table| Access::of(table, Mode::Read, Completion::AtOnce)));
+        self
+    }
+
+    fn effects(self) -> Effects<'a> {
+        Effects { accesses: self.0, order: Order::Nothing }
+    }
+}
+
+impl OpKind {
+    /// Returns the memory accesses of the operation and the order that it imposes.
+    pub fn effects(&self) -> Effects<'_> {
+        let all = Collector::default();
+        let orders = |order| Effects { accesses: Vec::new(), order };
+        match self {
+            OpKind::Fill { dst, .. } => all.registers(Mode::Write, [*dst]).effects(),
+            OpKind::Copy { src, dst } => all
+                .view(Mode::Write, dst, Completion::AtOnce)
+                .view(Mode::Read, src, Completion::AtOnce)
+                .effects(),
+            OpKind::Gemm { c, a, b, .. } => {
+                all.registers(Mode::Update, [*c]).registers(Mode::Read, [*a, *b]).effects()
+            }
+            OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => {
+                all.registers(Mode::Write, [*dst]).registers(Mode::Read, [*src]).effects()
+            }
+            OpKind::Sync => orders(Order::Block),
+            OpKind::SyncWarp => orders(Order::Warp),
+            OpKind::CopyAsync { src, dst } => all
+                .view(Mode::Write, dst, Completion::Group)
+                .view(Mode::Read, src, Completion::Group)
+                .effects(),
+            OpKind::Commit => orders(Order::Close),
+            OpKind::Wait { groups } => orders(Order::Wait(*groups)),
+            OpKind::Map(map) => {
+                let inputs = map.inputs.iter().copied();
+                all.registers(Mode::Write, [map.dst]).registers(Mode::Read, inputs).effects()
+            }
+            OpKind::Rearrange { dst, src, through } => {
+                let moved = all.registers(Mode::Write, [*dst]).registers(Mode::Read, [*src]);
+                match through {
+                    Some(shared) => moved.shared(Mode::Write, *shared).shared(Mode::Read, *shared).effects(),
+                    None => moved.effects(),
+                }
+            }
+            OpKind::Slice { dst, src } => {
+                all.registers(Mode::Write, [*dst]).view(Mode::Read, src, Completion::AtOnce).effects()
+            }
+            OpKind::ReadNumber { src, .. } => all.registers(Mode::Read, [*src]).effects(),
+            OpKind::Scan { dst, src, .. } => {
+                let [dst, src] = [dst, src].map(|tensors| tensors.iter().copied());
+                all.registers(Mode::Write, dst).registers(Mode::Read, src).effects()
+            }
+            OpKind::AtomicAdd { src, dst } => {
+                all.registers(Mode::Read, [*src]).view(Mode::Add, dst, Completion::AtOnce).effects()
+            }
+            OpKind::Print { src, .. } => all.registers(Mode::Read, *src).effects(),
+            OpKind::Assert { cond, .. } => all.registers(Mode::Read, [*cond]).effects(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hx_index::Expr;
+
+    use super::*;
+    use crate::ParamId;
+
+    /// Formats accesses as in `write r0, read s1 [group]`. An operation that orders has no accesses: formats its order.
+    fn shown(kind: &OpKind) -> String {
+        let base = |base| match base {
+            Base::Global(param) => format!("g{}", param.0),
+            Base::Shared(tensor) => format!("s{}", tensor.0),
+            Base::Register(tensor) => format!("r{}", tensor.0),
+        };
+        let effects = kind.effects();
+        let access = |access: &Access<'_>| {
+            let pending = if access.completion == Completion::AtOnce { "" } else { " [group]" };
+            let table = if matches!(access.region, Region::Table(_)) { "table " } else { "" };
+            format!("{:?} {table}{}{pending}", access.mode, base(access.base())).to_lowercase()
+        };
+        let accesses: Vec<String> = effects.accesses.iter().map(access).collect();
+        match effects.order {
+            Order::Nothing => accesses.join(", "),
+            order => format!("{order:?}"),
+        }
+    }
+
+    #[test]
+    fn accesses_are_listed_with_tables_and_buffers_of_exchanges() {
+        let [r0, r1, r2, s3] = [0, 1, 2, 3].map(TensorId);
+        let register = |tensor| View::whole(Base::Register(tensor), &[4]);
+        let shared = View::whole(Base::Shared(s3), &[4]);
+        let mut gathered = View::whole(Base::Global(ParamId(0)), &[4]);
+        gathered.rows = Some(Rows {
+            dim: 0,
+            base: Base::Shared(s3),
+            offsets: vec![Expr::default()],
+            along: 0,
+            factor: Expr::constant(1),
+            extent: Expr::constant(4),
+        });
+        let cases = [
+            (OpKind::Fill { dst: r0, value: 0.0 }, "write r0"),
+            (OpKind::Copy { src: gathered.clone(), dst: register(r0) }, "write r0, read g0, read table s3"),
+            (OpKind::Copy { src: register(r0), dst: shared.clone() }, "write s3, read r0"),
+            (
+                OpKind::CopyAsync { src: gathered, dst: shared },
+                "write s3 [group], read g0 [group], read table s3",
+            ),
+            (OpKind::Gemm { c: r0, a: r1, b: r2, warps: None }, "update r0, read r1, read r2"),
+            (OpKind::Rearrange { dst: r0, src: r1, through: None }, "write r0, read r1"),
+            (
+                OpKind::Rearrange { dst: r0, src: r1, through: Some(s3) },
+                "write r0, read r1, write s3, read s3",
+            ),
+            (OpKind::Slice { dst: r0, src: register(r1) }, "write r0, read r1"),
+            (
+                OpKind::AtomicAdd { src: r0, dst: View::whole(Base::Global(ParamId(0)), &[4]) },
+                "read r0, add g0",
+            ),
+            (OpKind::Sync, "Block"),
+            (OpKind::Wait { groups: 2 }, "Wait(2)"),
+        ];
+        for (kind, wanted) in cases {
+            assert_eq!(shown(&kind), wanted, "{}", kind.name());
+        }
+    }
+
+    #[test]
+    fn results_stand_before_sources_and_accumulators_are_both() {
+        let [c, a, b] = [0, 1, 2].map(TensorId);
+        let gemm = OpKind::Gemm { c, a, b, warps: None };
+        assert_eq!((gemm.registers(), gemm.results()), (vec![c, a, b], 1));
+        assert!(gemm.updates(0) && !gemm.updates(1) && gemm.writes(c) && !gemm.writes(a));
+        let scan = OpKind::Scan { dst: vec![c, a], src: vec![b, b], axis: 0, op: Vec::new() };
+        assert_eq!((scan.registers(), scan.results()), (vec![c, a, b, b], 2));
+        assert!(!scan.updates(0));
+    }
+}
