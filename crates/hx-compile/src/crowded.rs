@@ -28,7 +28,7 @@ pub(crate) fn crowded(program: &TileProgram, solution: &Solution, arch: Arch) ->
 
 fn registers_of_a_thread(program: &TileProgram, arch: Arch) -> i64 {
     let limits = arch.limits();
-    let threads = i64::from(program.threads.max(1));
+    let threads = i64::from(program.block_threads().max(1));
     i64::from(limits.registers_per_thread).min(i64::from(limits.registers) / threads)
 }
 
@@ -81,12 +81,13 @@ pub(crate) fn roomier_threads<'db>(db: &'db dyn Db, instance: Instance<'db>) -> 
     };
     let arch = instance.arch(db);
     let fits = |threads: &u32| {
-        let program = TileProgram { threads: *threads, ..lowered.program.clone() };
+        let Some(program) = lowered.program.with_block_threads(*threads) else { return false };
         let solved = hx_synth::solve(&program, arch, &poll);
         solved.is_ok_and(|solution| has_room(&program, &solution, arch))
     };
-    let more =
-        std::iter::successors(lowered.program.threads.checked_mul(2), |threads| threads.checked_mul(2));
+    let more = std::iter::successors(lowered.program.block_threads().checked_mul(2), |threads| {
+        threads.checked_mul(2)
+    });
     more.take_while(|threads| (1..=arch.limits().threads_per_block).contains(threads)).find(fits)
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn roomier_threads<'db>(db: &'db dyn Db, instance: Instance<'db>) -> 
 #[salsa::tracked]
 pub(crate) fn roomier_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<OtherValue> {
     let Ok(lowered) = tile_program(db, instance) else { return Vec::new() };
-    let threads = lowered.program.threads;
+    let threads = lowered.program.block_threads();
     let most = i64::from(instance.arch(db).limits().threads_per_block);
     let mut found = Vec::new();
     for (name, value) in &lowered.args {
@@ -104,7 +105,7 @@ pub(crate) fn roomier_values<'db>(db: &'db dyn Db, instance: Instance<'db>) -> V
             let other = with_value(db, instance, name, *new);
             let Ok(lowered) = tile_program(db, other) else { return false };
             // A larger value helps only if the parameter counts threads.
-            (lowered.program.threads > threads) == (*new > old)
+            (lowered.program.block_threads() > threads) == (*new > old)
                 && solution(db, other)
                     .as_ref()
                     .is_ok_and(|solution| has_room(&lowered.program, solution, instance.arch(db)))

@@ -147,7 +147,7 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
             let and = if *batch > 1 { "," } else { " and" };
             format!(
                 "asks for {m} warp{s} along M{and} {n} along N{along_batch}; the block has {}",
-                program.threads / WARP
+                program.block_threads() / WARP
             )
         }
         Claim::Operation(op) => {

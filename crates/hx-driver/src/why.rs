@@ -119,7 +119,7 @@ impl<'a> Solved<'a> {
         let args: Vec<String> =
             self.lowered.args.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let args = if args.is_empty() { String::new() } else { format!("<{}>", args.join(", ")) };
-        let mut out = format!("kernel {}{args}: {} threads, {arch}\n", program.name, program.threads);
+        let mut out = format!("kernel {}{args}: {} threads, {arch}\n", program.name, program.block_threads());
         let given: Vec<String> = self.dims.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         let assumed = match given.as_slice() {
             [] => "that all dimensions and strides".to_owned(),

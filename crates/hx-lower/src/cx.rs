@@ -7,8 +7,8 @@ use hx_dtype::DType;
 use hx_hir::{Db, ExprId, ExprStore, Item, ItemKey, Name, Names, PatId, Sound};
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, Op, OpId, OpKind, Origin, Param, Requirement, Stmt, Tensor as TileTensor, TensorId, TensorKind,
-    View,
+    Base, Op, OpId, OpKind, Origin, Param, Requirement, Scope, ScopeId, Stmt, Tensor as TileTensor, TensorId,
+    TensorKind, View,
 };
 
 use crate::error::{At, Lower, LowerError, Place, Reported};
@@ -69,8 +69,8 @@ pub(crate) struct Cx<'db> {
     pub(crate) block_requires: Vec<Requirement>,
     /// The rank of the grid.
     pub(crate) grid_rank: usize,
-    /// The number of threads of a block.
-    pub(crate) threads: u32,
+    /// The scope of every operation and tensor: no construct of the language makes another one.
+    pub(crate) block: Scope,
     /// The number of open run-time loops and branches.
     pub(crate) depth: usize,
     /// All variables of the program.
@@ -101,7 +101,7 @@ impl<'db> Cx<'db> {
             failed: false,
             block_requires: Vec::new(),
             grid_rank: 0,
-            threads: 0,
+            block: Scope::block(0),
             depth: 0,
             variables: BTreeSet::new(),
             steps: 0,
@@ -194,7 +194,7 @@ impl<'db> Cx<'db> {
 
     pub(crate) fn emit(&mut self, kind: OpKind, at: ExprId) {
         let origin = self.origin(at);
-        let op = Op { id: OpId(self.next_op), kind, origin };
+        let op = Op { id: OpId(self.next_op), kind, scope: ScopeId::BLOCK, origin };
         self.next_op += 1;
         self.push(Stmt::Op(op));
     }
@@ -231,7 +231,7 @@ impl<'db> Cx<'db> {
             TensorKind::Shared { .. } => Base::Shared(id),
         };
         let extents: Vec<Expr> = shape.iter().map(|&e| Expr::constant(e)).collect();
-        self.tensors.push(TileTensor { name, dtype, shape, kind, origin });
+        self.tensors.push(TileTensor { name, dtype, shape, kind, scope: ScopeId::BLOCK, origin });
         Tensor { view: SymView::whole(base, &extents), dtype, mutable: true, fresh: true }
     }
 

@@ -39,7 +39,7 @@ use std::collections::BTreeMap;
 
 use hx_base::codes;
 use hx_hir::{Db, Kernel, Sound, kernel_signature, signature_names};
-use hx_tile::TileProgram;
+use hx_tile::{Scope, TileProgram};
 
 pub use crate::cx::OriginPlace;
 pub use crate::error::{At, LowerError, Place};
@@ -106,7 +106,7 @@ fn lower_kernel<'db>(
         call: None,
     });
     let header = cx.header(kernel, args, facts)?;
-    cx.threads = header.threads;
+    cx.block = Scope::block(header.threads);
     let body = sound.body(db);
     let frame = cx.frame_mut();
     (frame.store, frame.names, frame.in_signature) = (&body.store, sound.names(db), false);
@@ -120,7 +120,7 @@ fn lower_kernel<'db>(
         params: std::mem::take(&mut cx.params),
         facts: std::mem::take(&mut cx.facts),
         grid: header.grid,
-        threads: header.threads,
+        scopes: vec![cx.block],
         requires: header.requires,
         tensors,
         body: stmts,

@@ -72,7 +72,7 @@ impl Cx<'_> {
             return self.unsupported(id, format!("a number of type `{}`", tensor.dtype));
         }
         // A pinned layout with stride 0 along the threads: every thread holds the element.
-        let each = Layout::flat(&[(i64::from(self.threads), 0)]);
+        let each = Layout::flat(&[(i64::from(self.block.threads), 0)]);
         let pinned = each.and_then(|each| Layout::concat(&[each, Layout::flat(&[(1, 0)])?]));
         let pinned = match pinned {
             Ok(layout) => Some(layout),

@@ -41,7 +41,7 @@ pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64
         .iter()
         .map(|s| s.eval(&|symbol| sample(symbol)).unwrap_or(SAMPLE_DIM))
         .collect();
-    let lanes = program.threads.min(WARP);
+    let lanes = program.block_threads().min(WARP);
     let mut sectors = BTreeSet::new();
     for lane in 0..i64::from(lanes) {
         let at = access.coordinate(lane, 0);
@@ -59,7 +59,7 @@ pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64
         let sector = i128::from(SECTOR_BYTES);
         sectors.extend(first.div_euclid(sector)..=last.div_euclid(sector));
     }
-    let warps = f64::from(program.threads.div_ceil(WARP));
+    let warps = f64::from(program.block_threads().div_ceil(WARP));
     let instructions = access.issues() as f64 * warps;
     let bytes = sectors.len() as f64 * f64::from(SECTOR_BYTES) * instructions;
     (bytes / machine().global_bytes).max(instructions * access.row.issue) + access.row.latency
@@ -142,7 +142,7 @@ pub(crate) fn drain(program: &TileProgram, arch: Arch, registers: i64) -> f64 {
     let shared: i64 =
         shared.map(|tensor| tensor.size().saturating_mul(i64::from(tensor.dtype.bits())) / 8).sum();
     let shared = shared.clamp(0, i64::from(limits.shared_bytes)) as u32;
-    let blocks = f64::from(limits.residency(program.threads, registers, shared).blocks.max(1));
+    let blocks = f64::from(limits.residency(program.block_threads(), registers, shared).blocks.max(1));
     machine().drain / (blocks * blocks)
 }
 
@@ -157,28 +157,28 @@ fn meeting(program: &TileProgram, drain: f64, results: f64) -> f64 {
 }
 
 fn barriers(program: &TileProgram) -> f64 {
-    2.0 * (machine().barrier + machine().barrier_warp * f64::from(program.threads.div_ceil(WARP)))
+    2.0 * (machine().barrier + machine().barrier_warp * f64::from(program.block_threads().div_ceil(WARP)))
 }
 
 fn warps_per_unit(program: &TileProgram) -> f64 {
-    (f64::from(program.threads.div_ceil(WARP)) / f64::from(PARTITIONS)).max(1.0)
+    (f64::from(program.block_threads().div_ceil(WARP)) / f64::from(PARTITIONS)).max(1.0)
 }
 
 /// Returns the cycles of one execution of a copy to or from shared memory with this number of wavefronts.
 pub(crate) fn shared(program: &TileProgram, access: &Access, wavefronts: f64) -> f64 {
-    let instructions = access.issues() as f64 * f64::from(program.threads.div_ceil(WARP));
+    let instructions = access.issues() as f64 * f64::from(program.block_threads().div_ceil(WARP));
     wavefronts + instructions * machine().issue_slot + access.row.latency
 }
 
 /// Returns the cycles of the copy without bank conflicts, for a tile of extents `shape`. Lanes that address nothing take no
 /// wavefronts: lanes that repeat a store of another lane, and lanes outside of the tile.
 pub(crate) fn shared_ideal(program: &TileProgram, access: &Access, shape: &[i64]) -> f64 {
-    shared(program, access, access.phases(program.threads, shape) as f64)
+    shared(program, access, access.phases(program.block_threads(), shape) as f64)
 }
 
 /// Returns a lower bound on the cycles of a copy to or from shared memory, with `issues` instructions of each warp.
 pub(crate) fn shared_least(program: &TileProgram, row: &CopyRow, issues: i64) -> f64 {
-    let instructions = issues as f64 * f64::from(program.threads.div_ceil(WARP));
+    let instructions = issues as f64 * f64::from(program.block_threads().div_ceil(WARP));
     instructions * (wavefronts_ideal(row) + machine().issue_slot) + row.latency
 }
 
@@ -196,14 +196,14 @@ pub(crate) fn shared_latency(arch: Arch) -> f64 {
 /// Returns the cycles in which the lanes of each warp exchange values: the exchange instructions, and the selects among their
 /// results.
 pub(crate) fn lanes(program: &TileProgram, row: &ExchangeRow, exchanges: i64, selects: i64) -> f64 {
-    let warps = f64::from(program.threads.div_ceil(WARP));
+    let warps = f64::from(program.block_threads().div_ceil(WARP));
     let selects = selects as f64 * warps_per_unit(program);
     exchanges as f64 * warps * row.issue + selects + row.latency
 }
 
 /// Returns the cycles in which each thread spills and reloads `registers` registers.
 pub(crate) fn spill(program: &TileProgram, registers: i64) -> f64 {
-    let instructions = 2.0 * registers as f64 * f64::from(program.threads.div_ceil(WARP));
+    let instructions = 2.0 * registers as f64 * f64::from(program.block_threads().div_ceil(WARP));
     instructions * (f64::from(WARP * REGISTER_BYTES) / f64::from(WAVEFRONT_BYTES) + machine().issue_slot)
 }
 

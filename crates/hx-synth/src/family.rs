@@ -374,10 +374,10 @@ fn pins(cx: &Cx<'_, '_>) -> Result<Layouts, Blocked> {
     for tensor in program.tensor_ids() {
         let info = program.tensor(tensor);
         let TensorKind::Register { pinned: Some(layout) } = &info.kind else { continue };
-        let tv = pinned::read(layout, &info.shape, i64::from(program.threads)).map_err(|problem| {
+        let tv = pinned::read(layout, &info.shape, i64::from(program.block_threads())).map_err(|problem| {
             let message = format!(
                 "the layout `{layout}` pinned to `{0}` does not deal the {1:?} elements of `{0}` to {2} threads: {problem}",
-                info.name, info.shape, program.threads
+                info.name, info.shape, program.block_threads()
             );
             Failure::new(FailureKind::Pin, message).part(None, Some(tensor), "pinned here")
         })?;

@@ -202,7 +202,7 @@ pub(crate) fn slice(
     let wrong = || Failure::new(FailureKind::Conflict, "a part of what is no register tensor").at(op.id);
     let id = src.register().ok_or_else(wrong)?;
     let (part, whole) = (&known[dst].tv, &known[id].tv);
-    let found = places(part, whole, src, &program.tensor(id).shape, program.threads);
+    let found = places(part, whole, src, &program.tensor(id).shape, program.block_threads());
     let extents: Vec<i64> = part.value.iter().map(|m| m.extent).collect();
     let reason = |text: &str| Reason { text: text.into(), from: vec![] };
     if let Some(found) = found
@@ -240,7 +240,8 @@ pub(crate) fn slice(
 /// enumerate the axis.
 pub(crate) fn levels(program: &TileProgram, tv: &Tv, axis: usize, arch: Arch) -> Option<Vec<ScanLevel>> {
     let exchanges = |reach| catalogue().exchanges.iter().any(|r| r.reach == reach && r.arch <= arch.number());
-    let warps = program.threads.is_multiple_of(WARP) && exchanges(Reach::Up) && exchanges(Reach::Lane);
+    let warps =
+        program.block_threads().is_multiple_of(WARP) && exchanges(Reach::Up) && exchanges(Reach::Lane);
     let mut out = Vec::new();
     let mut unit = 1;
     for mode in &tv.value {

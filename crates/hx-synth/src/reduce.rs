@@ -16,7 +16,8 @@ pub(crate) struct Steps {
 
 /// Splits the threads along an axis into lanes of a warp, which exchange values, and the rest, which meet in shared memory.
 pub(crate) fn steps(program: &TileProgram, tv: &crate::distribution::Tv, axis: usize, arch: Arch) -> Steps {
-    let whole_warps = program.threads.is_multiple_of(WARP) && catalogue().exchange_of(32, arch).is_some();
+    let whole_warps =
+        program.block_threads().is_multiple_of(WARP) && catalogue().exchange_of(32, arch).is_some();
     let mut out = Steps { lanes: vec![], digits: vec![] };
     let mut unit = 1;
     for mode in at_warps(&tv.thread) {

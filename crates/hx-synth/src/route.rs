@@ -78,7 +78,7 @@ fn found(cx: &Cx<'_, '_>, [held, wanted]: [&Rc<Tv>; 2], tensor: &Tensor) -> Opti
         return Some((layout.map_or_else(|| Route::Renamed(table.to_vec()), Route::Within), 0.0));
     }
     let program = cx.program();
-    if !program.threads.is_multiple_of(WARP) || held.threads() != wanted.threads() {
+    if !program.block_threads().is_multiple_of(WARP) || held.threads() != wanted.threads() {
         return None;
     }
     let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;

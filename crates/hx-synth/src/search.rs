@@ -67,7 +67,7 @@ impl<'p> Cx<'_, 'p> {
     fn paid(&self, op: &'p Op, branch: &Branch<'p>) -> Result<Option<f64>, Failure> {
         if let OpKind::Gemm { .. } = &op.kind {
             let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
-            return Ok(tiling.map(|(_, t)| cost::gemm(t, self.program().threads)));
+            return Ok(tiling.map(|(_, t)| cost::gemm(t, self.program().block_threads())));
         }
         self.cycles(op, &branch.known)
     }
@@ -84,7 +84,7 @@ impl<'p> Cx<'_, 'p> {
             Err(_) => f64::INFINITY,
         };
         let loads = own_loads.iter().map(load).sum();
-        let cycles = trips * cost::gemm(&tiling, self.program().threads);
+        let cycles = trips * cost::gemm(&tiling, self.program().block_threads());
         Way { tiling: Rc::new(tiling), cycles, loads }
     }
 
@@ -569,7 +569,7 @@ impl<'p> Search<'_, '_, 'p> {
                 let largest = unknown.max_by_key(|t| (program.tensor(**t).size(), std::cmp::Reverse(**t)));
                 let tensor = *largest.unwrap_or(&missing);
                 let shape = &program.tensor(tensor).shape;
-                let tv = deal_plain(shape, i64::from(program.threads));
+                let tv = deal_plain(shape, i64::from(program.block_threads()));
                 let text = "touched by no copy and no gemm".into();
                 (tensor, vec![tv], Reason { text, from: vec![] })
             }

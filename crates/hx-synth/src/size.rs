@@ -32,7 +32,7 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
 }
 
 fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) -> Result<(), Failure> {
-    let threads = i64::from(program.threads.max(1));
+    let threads = i64::from(program.block_threads().max(1));
     if bytes(tensor).is_some_and(|bytes| bytes / threads <= THREAD_BYTES) {
         return Ok(());
     }
@@ -97,7 +97,7 @@ impl Together {
 
     /// Returns the registers of a thread at the place with the most, if each tensor is dealt evenly.
     pub(crate) fn registers(&self, program: &TileProgram) -> i64 {
-        let threads = i64::from(program.threads.max(1));
+        let threads = i64::from(program.block_threads().max(1));
         let registers =
             |t: &TensorId| registers_of(program, *t, (program.tensor(*t).size() + threads - 1) / threads);
         self.0.iter().map(|(_, held)| held.iter().map(registers).sum()).max().unwrap_or(0)
@@ -127,7 +127,7 @@ pub const SPARE_REGISTERS: i64 = 16;
 pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
     let most = most_registers(program, arch) - SPARE_REGISTERS;
     program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| tensor.is_register()).all(|tensor| {
-        bytes(tensor).is_some_and(|bytes| registers(bytes, i64::from(program.threads.max(1))) <= most)
+        bytes(tensor).is_some_and(|bytes| registers(bytes, i64::from(program.block_threads().max(1))) <= most)
     })
 }
 
@@ -135,7 +135,7 @@ pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
 fn most_registers(program: &TileProgram, arch: Arch) -> i64 {
     let limits = arch.limits();
     i64::from(limits.registers_per_thread)
-        .min(i64::from(limits.registers) / i64::from(program.threads.max(1)))
+        .min(i64::from(limits.registers) / i64::from(program.block_threads().max(1)))
 }
 
 fn registers(bytes: i64, threads: i64) -> i64 {

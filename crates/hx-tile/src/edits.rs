@@ -58,7 +58,7 @@ impl Edits {
             edited.tensors.push(Tensor { name: format!("{}_moved", old.name), kind, ..old.clone() });
             let moved = |id, dst, src| {
                 let kind = OpKind::Rearrange { dst, src, through: None };
-                Stmt::Op(Op { id: OpId(id), kind, origin: op.origin })
+                Stmt::Op(Op { id: OpId(id), kind, scope: op.scope, origin: op.origin })
             };
             let (mut before, mut after) = (None, None);
             if m.after {

@@ -16,6 +16,7 @@ mod elementwise;
 mod held;
 mod modes;
 mod program;
+mod scope;
 mod solution;
 mod text;
 mod view;
@@ -29,6 +30,7 @@ pub use program::{
     GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Requirement, Stmt, Tensor, TensorId, TensorKind,
     TensorParam, TileProgram,
 };
+pub use scope::{Scope, ScopeId, ScopeKind};
 pub use solution::{
     Across, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, Lanes, MapChoice,
     RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel, Scratch, SharedLayout, SliceChoice,

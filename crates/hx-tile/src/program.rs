@@ -6,7 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
-use crate::{Base, Map, Mode, Scalar, View};
+use crate::{Base, Map, Mode, Scalar, Scope, ScopeId, View};
 
 /// A register or shared tensor of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -35,8 +35,8 @@ pub struct TileProgram {
     pub facts: Facts,
     /// The number of blocks along each axis, at most three axes.
     pub grid: Vec<GridAxis>,
-    /// The number of threads of a block.
-    pub threads: u32,
+    /// The scopes, indexed by [`ScopeId`]. The first is the block.
+    pub scopes: Vec<Scope>,
     /// The conditions that a launch must satisfy.
     pub requires: Vec<Requirement>,
     /// The tensors, indexed by [`TensorId`].
@@ -97,6 +97,8 @@ pub struct Tensor {
     /// Extents in elements, all known.
     pub shape: Vec<i64>,
     pub kind: TensorKind,
+    /// The threads that hold a register tensor, or that may access a shared tensor.
+    pub scope: ScopeId,
     pub origin: Origin,
 }
 
@@ -158,6 +160,8 @@ pub enum Stmt {
 pub struct Op {
     pub id: OpId,
     pub kind: OpKind,
+    /// The threads that execute the operation together.
+    pub scope: ScopeId,
     pub origin: Origin,
 }
 

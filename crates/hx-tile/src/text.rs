@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use crate::{
-    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Route, Solution, Stmt, TensorId, TensorKind,
-    TileProgram, View,
+    Base, Choice, CopyChoice, Op, OpKind, Param, Reason, Route, ScopeId, Solution, Stmt, TensorId,
+    TensorKind, TileProgram, View,
 };
 
 /// Returns the program as text, one operation a line.
 pub fn emit_tile(program: &TileProgram) -> String {
-    let mut out = format!("kernel {} threads {}\n", program.name, program.threads);
+    let mut out = format!("kernel {} threads {}\n", program.name, program.block_threads());
     let grid: Vec<_> = program.grid.iter().map(|axis| axis.blocks.to_string()).collect();
     let _ = writeln!(out, "  grid [{}]", grid.join(", "));
     for param in &program.params {
@@ -21,6 +21,9 @@ pub fn emit_tile(program: &TileProgram) -> String {
     for (symbol, divisor) in program.facts.divisors().filter(|(_, d)| *d > 1) {
         let _ = writeln!(out, "  fact {symbol} % {divisor} == 0");
     }
+    for (number, scope) in program.scopes.iter().enumerate().skip(1) {
+        let _ = writeln!(out, "  scope {number}: {scope}");
+    }
     for id in program.tensor_ids() {
         let t = program.tensor(id);
         let (space, pin) = match &t.kind {
@@ -28,10 +31,16 @@ pub fn emit_tile(program: &TileProgram) -> String {
             TensorKind::Shared { pinned } => ("shared", pinned.as_ref().map(|l| l.source_form())),
         };
         let pin = pin.map_or(String::new(), |l| format!(" layout {l}"));
-        let _ = writeln!(out, "  {space} {}: {}{:?}{pin}", t.name, t.dtype, t.shape);
+        let scope = scope_text(t.scope);
+        let _ = writeln!(out, "  {space} {}: {}{:?}{pin}{scope}", t.name, t.dtype, t.shape);
     }
     stmts_text(program, &program.body, 1, &mut out);
     out
+}
+
+/// Returns ` in scope 1`, and nothing for the block.
+fn scope_text(scope: ScopeId) -> String {
+    if scope == ScopeId::BLOCK { String::new() } else { format!(" in scope {}", scope.0) }
 }
 
 fn param_text(param: &Param) -> String {
@@ -53,7 +62,8 @@ fn stmts_text(program: &TileProgram, stmts: &[Stmt], depth: usize, out: &mut Str
     for stmt in stmts {
         match stmt {
             Stmt::Op(op) => {
-                let _ = writeln!(out, "{indent}#{} {}", op.id.0, op_text(program, op));
+                let scope = scope_text(op.scope);
+                let _ = writeln!(out, "{indent}#{} {}{scope}", op.id.0, op_text(program, op));
             }
             Stmt::For { var, start, end, unroll, body } => {
                 let unroll = if *unroll { " unroll" } else { "" };
@@ -220,7 +230,7 @@ pub(crate) fn view_text(program: &TileProgram, view: &View) -> String {
 /// Returns layouts and instructions as text, each with a line that gives the reason.
 pub fn emit_layouts(program: &TileProgram, solution: &Solution) -> String {
     let program = &*solution.program(program);
-    let mut out = format!("kernel {} threads {}\n", program.name, program.threads);
+    let mut out = format!("kernel {} threads {}\n", program.name, program.block_threads());
     for id in program.tensor_ids() {
         if let Some((layout, reason)) = layout_text(program, solution, id) {
             let _ = writeln!(out, "{layout}\n    {}", reason_text(reason));

@@ -142,7 +142,7 @@ impl Check<'_> {
         let dtype = self.program.tensor(tensor).dtype;
         let atom =
             row.atom(dtype).ok_or_else(|| format!("`{}` moves no elements of type `{dtype}`", row.name))?;
-        let threads = i64::from(self.program.threads);
+        let threads = i64::from(self.program.block_threads());
         let issues = choice.memory.size() / (threads * atom.access);
         if choice.memory.mode(0).size() != threads || choice.memory.mode(1).size() != atom.access {
             return Err("the modes do not count threads, values and issues".into());

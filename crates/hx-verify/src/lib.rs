@@ -148,10 +148,10 @@ impl<'p> Check<'p> {
             return Err(format!("the layout of `{name}` has {} modes, not thread and value", layout.rank()));
         }
         let (threads, values) = (layout.mode(0).size(), layout.mode(1).size());
-        if threads != i64::from(self.program.threads) {
+        if threads != i64::from(self.program.block_threads()) {
             return Err(format!(
                 "the layout of `{name}` is for {threads} threads, the block has {}",
-                self.program.threads
+                self.program.block_threads()
             ));
         }
         Ok(Held { distribution, threads, values })

@@ -95,7 +95,7 @@ pub(crate) fn tilings(
     packed: Option<u32>,
 ) -> Result<Vec<Tiling>, Failure> {
     let dtypes = [gemm.a, gemm.b, gemm.c].map(|t| program.tensor(t).dtype);
-    let threads = i64::from(program.threads);
+    let threads = i64::from(program.block_threads());
     let Shape { k, batch, .. } = gemm.shape;
     if let Some(pin) = gemm.pinned {
         let (count, warps) = (pin.iter().product::<i64>(), threads / i64::from(WARP));
@@ -162,7 +162,7 @@ pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, arch: Arch) -> 
     let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
     let [a, b, c] = [gemm.a, gemm.b, gemm.c].map(|tensor| program.tensor(tensor).dtype);
     let rows = catalogue().gemms_of(a, b, c, arch).filter(|row| row.threads > 1);
-    let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.threads)));
+    let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.block_threads())));
     refused.collect::<Option<Vec<String>>>().unwrap_or_default()
 }
 

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use hx_index::{Expr, Symbol};
 use hx_layout::{ComposedLayout, IntTuple, Layout};
 use hx_target::{Arch, Space, WARP, catalogue};
-use hx_tile::{Base, Op, OpId, OpKind, Origin, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{
+    Base, Op, OpId, OpKind, Origin, ScopeId, Stmt, Tensor, TensorId, TensorKind, TileProgram, View,
+};
 
 use super::{Claim, Tries, unpin};
 use crate::access::global::param_of;
@@ -62,7 +64,7 @@ pub(super) fn repairs(
     let mut found: Vec<Repair> = Vec::new();
     let mut candidates = candidates(program, claims);
     if failure.kind == FailureKind::Registers {
-        let more = [2, 4, 8, 16, 32].map(|n| i64::from(program.threads) * n);
+        let more = [2, 4, 8, 16, 32].map(|n| i64::from(program.block_threads()) * n);
         candidates.extend(
             more.into_iter().filter(|n| thread_counts().contains(n)).map(|n| Repair::Threads(n as u32)),
         );
@@ -119,7 +121,7 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
                 out.extend(divisible(program, op));
             }
             Claim::Warps(op) => {
-                let warps = i64::from(program.threads / WARP);
+                let warps = i64::from(program.block_threads() / WARP);
                 let Some(OpKind::Gemm { c, .. }) = program.op(op).map(|op| &op.kind) else { continue };
                 let ways = arrangements(warps, program.tensor(*c).shape.get(2).copied());
                 let mut ways: Vec<_> = ways.filter(|way| way.iter().product::<i64>() == warps).collect();
@@ -272,7 +274,7 @@ fn other_threads(program: &TileProgram, tensor: TensorId) -> Option<Repair> {
     let threads = layout.mode(0).size();
     let fits = thread_counts().contains(&threads)
         && threads % i64::from(WARP) == 0
-        && threads != i64::from(program.threads);
+        && threads != i64::from(program.block_threads());
     fits.then_some(Repair::Threads(threads as u32))
 }
 
@@ -285,9 +287,10 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
             program.tensors.get_mut(tensor.0 as usize)?.kind =
                 TensorKind::Shared { pinned: Some(layout.clone()) };
         }
-        Repair::Threads(threads) => program.threads = *threads,
+        Repair::Threads(threads) => program = program.with_block_threads(*threads)?,
         Repair::Barrier(id) => {
-            let barrier = Adder::new(&mut program).op(OpKind::Sync);
+            // Only a barrier of all threads separates buffers.
+            let barrier = Adder::new(&mut program, ScopeId::BLOCK).op(OpKind::Sync);
             let at = program.body.iter().position(|stmt| stmt.ops().any(|op| op.id == *id))?;
             program.body.insert(at, barrier);
         }
@@ -310,10 +313,12 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
             Vec::new()
         }),
         Repair::Synchronous(id) => {
-            let OpKind::CopyAsync { src, dst } = program.op(*id)?.kind.clone() else { return None };
+            let Op { kind: OpKind::CopyAsync { src, dst }, scope, .. } = program.op(*id)?.clone() else {
+                return None;
+            };
             let Base::Shared(shared) = dst.base else { return None };
             let like = program.tensor(shared).clone();
-            let mut new = Adder::new(&mut program);
+            let mut new = Adder::new(&mut program, scope);
             let through = new.tensor(&like, src.shape(), TensorKind::Register { pinned: None });
             let whole = View::whole(Base::Register(through), &src.shape());
             let load = new.op(OpKind::Copy { src, dst: whole.clone() });
@@ -324,7 +329,7 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
         }
         Repair::Rearrange { op, tensor, layout } => {
             let like = program.tensor(*tensor).clone();
-            let mut new = Adder::new(&mut program);
+            let mut new = Adder::new(&mut program, like.scope);
             let shared = new.tensor(&like, like.shape.clone(), TensorKind::Shared { pinned: None });
             let moved =
                 new.tensor(&like, like.shape.clone(), TensorKind::Register { pinned: Some(layout.clone()) });
@@ -345,27 +350,28 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
     Some(program)
 }
 
-/// Adds tensors and operations with fresh ids to a program.
+/// Adds tensors and operations of one scope, with fresh ids, to a program.
 struct Adder<'p> {
     tensors: &'p mut Vec<Tensor>,
     next: u32,
+    scope: ScopeId,
 }
 
 impl Adder<'_> {
-    fn new(program: &mut TileProgram) -> Adder<'_> {
+    fn new(program: &mut TileProgram, scope: ScopeId) -> Adder<'_> {
         let next = program.ops(1.0).iter().map(|(op, _)| op.id.0 + 1).max().unwrap_or(0);
-        Adder { tensors: &mut program.tensors, next }
+        Adder { tensors: &mut program.tensors, next, scope }
     }
 
     fn tensor(&mut self, like: &Tensor, shape: Vec<i64>, kind: TensorKind) -> TensorId {
-        self.tensors.push(Tensor { shape, kind, ..like.clone() });
+        self.tensors.push(Tensor { shape, kind, scope: self.scope, ..like.clone() });
         TensorId(self.tensors.len() as u32 - 1)
     }
 
     fn op(&mut self, kind: OpKind) -> Stmt {
         let id = OpId(self.next);
         self.next += 1;
-        Stmt::Op(Op { id, kind, origin: Origin::default() })
+        Stmt::Op(Op { id, kind, scope: self.scope, origin: Origin::default() })
     }
 }
 

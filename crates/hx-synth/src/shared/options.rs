@@ -408,7 +408,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             let all: Vec<_> = rows.map(|row| row_accesses(cx.pool, u, tv, dtype, row)).collect();
             // Count the phases in the pool's accesses before they are cloned, so that the counts are shared.
             all.iter().flat_map(|all| all.iter()).for_each(|a| {
-                a.phases(program.threads, &u.shape);
+                a.phases(program.block_threads(), &u.shape);
             });
             all.iter().flat_map(|all| all.to_vec()).collect()
         }
@@ -529,7 +529,7 @@ fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
         }
         at.iter().zip(shape).all(|(c, extent)| c < extent)
     };
-    Places::of(access, program.threads, u.reads, offsets.len(), &place)
+    Places::of(access, program.block_threads(), u.reads, offsets.len(), &place)
 }
 
 /// Adds to each access the reason why it is not wider.

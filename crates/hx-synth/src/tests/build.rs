@@ -3,8 +3,8 @@
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Stmt, Tensor, TensorId, TensorKind,
-    TensorParam, TileProgram, View, ViewMode,
+    Base, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Scope, ScopeId, Stmt, Tensor, TensorId,
+    TensorKind, TensorParam, TileProgram, View, ViewMode,
 };
 
 /// The parameters of [`matmul`].
@@ -49,7 +49,7 @@ pub(super) fn param(name: &str, dtype: DType, shape: [&str; 2], transposed: bool
 
 pub(super) fn register(name: &str, dtype: DType, shape: &[i64]) -> Tensor {
     let kind = TensorKind::Register { pinned: None };
-    Tensor { name: name.into(), dtype, shape: shape.to_vec(), kind, origin: Origin(0) }
+    Tensor { name: name.into(), dtype, shape: shape.to_vec(), kind, scope: ScopeId::BLOCK, origin: Origin(0) }
 }
 
 pub(super) fn shared(name: &str, dtype: DType, shape: &[i64]) -> Tensor {
@@ -71,7 +71,7 @@ impl Ops {
     }
     pub(super) fn op(&mut self, kind: OpKind) -> Stmt {
         self.0 += 1;
-        Stmt::Op(Op { id: OpId(self.0 - 1), kind, origin: Origin(0) })
+        Stmt::Op(Op { id: OpId(self.0 - 1), kind, scope: ScopeId::BLOCK, origin: Origin(0) })
     }
 }
 
@@ -127,5 +127,14 @@ pub(super) fn matmul(config: &Matmul) -> TileProgram {
         param("c", dtype, ["m", "n"], false),
     ];
     let grid = grid.into_iter().map(|blocks| GridAxis { blocks }).collect();
-    TileProgram { name: "matmul".into(), params, facts, grid, threads, requires: vec![], tensors, body }
+    TileProgram {
+        name: "matmul".into(),
+        params,
+        facts,
+        grid,
+        scopes: vec![Scope::block(threads)],
+        requires: vec![],
+        tensors,
+        body,
+    }
 }

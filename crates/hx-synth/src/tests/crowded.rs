@@ -5,8 +5,8 @@ use hx_dtype::DType;
 use hx_index::Facts;
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, GridAxis, OpKind, Param, ParamId, Solution, Tensor, TensorId, TensorParam, TileProgram,
-    View,
+    Base, Choice, GridAxis, OpKind, Param, ParamId, Scope, Solution, Tensor, TensorId, TensorParam,
+    TileProgram, View,
 };
 
 use super::build::{Ops, constant, register, shared};
@@ -77,7 +77,16 @@ fn program(dtype: DType, shape: &[i64], threads: u32, reads: &[Read]) -> TilePro
     }
     let grid = vec![GridAxis { blocks: constant(1) }];
     let facts = Facts::default();
-    TileProgram { name: "crowded".into(), params, facts, grid, threads, requires: vec![], tensors, body }
+    TileProgram {
+        name: "crowded".into(),
+        params,
+        facts,
+        grid,
+        scopes: vec![Scope::block(threads)],
+        requires: vec![],
+        tensors,
+        body,
+    }
 }
 
 /// Returns the bytes of each access to the buffer, in the order of the text.

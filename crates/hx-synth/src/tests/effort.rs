@@ -4,7 +4,7 @@ use expect_test::expect;
 use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
 use hx_target::{Arch, catalogue};
-use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, TensorId, TileProgram, View};
+use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, TensorId, TileProgram, View};
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
 use crate::pool::Pool;
@@ -38,7 +38,16 @@ fn buffers(count: u32) -> TileProgram {
     }
     let params = vec![param("a", DType::F16, ["m", "n"], false), param("c", DType::F16, ["m", "n"], false)];
     let grid = vec![GridAxis { blocks: constant(1) }];
-    TileProgram { name: "buffers".into(), params, facts, grid, threads: 128, requires: vec![], tensors, body }
+    TileProgram {
+        name: "buffers".into(),
+        params,
+        facts,
+        grid,
+        scopes: vec![Scope::block(128)],
+        requires: vec![],
+        tensors,
+        body,
+    }
 }
 
 #[test]
@@ -92,7 +101,7 @@ fn products(count: u32) -> TileProgram {
         params,
         facts,
         grid,
-        threads: 128,
+        scopes: vec![Scope::block(128)],
         requires: vec![],
         tensors,
         body,
@@ -183,7 +192,16 @@ fn sums(count: u32) -> TileProgram {
     let params = vec![param("a", DType::F32, ["m", "n"], false), param("c", DType::F32, ["m", "n"], false)];
     let grid = vec![GridAxis { blocks: constant(1) }];
     let facts = Facts::default();
-    TileProgram { name: "sums".into(), params, facts, grid, threads: 128, requires: vec![], tensors, body }
+    TileProgram {
+        name: "sums".into(),
+        params,
+        facts,
+        grid,
+        scopes: vec![Scope::block(128)],
+        requires: vec![],
+        tensors,
+        body,
+    }
 }
 
 /// The register layouts alone rule out most leaves as dearer, so few whole solutions are made.

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::{DType, Operator};
 use hx_index::{Facts, Symbol};
 use hx_target::Arch;
-use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, TensorId, TileProgram, View, emit_layouts};
+use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, TensorId, TileProgram, View, emit_layouts};
 
 use super::build::{Ops, constant, dim, param, register, tile_of};
 use crate::solve;
@@ -52,7 +52,16 @@ pub(super) fn softmax(rows: i64, n: i64, threads: u32) -> TileProgram {
     }
     let params = vec![param("a", DType::F16, ["m", "n"], false), c];
     let grid = vec![GridAxis { blocks }];
-    TileProgram { name: "softmax".into(), params, facts, grid, threads, requires: vec![], tensors, body }
+    TileProgram {
+        name: "softmax".into(),
+        params,
+        facts,
+        grid,
+        scopes: vec![Scope::block(threads)],
+        requires: vec![],
+        tensors,
+        body,
+    }
 }
 
 fn check(program: TileProgram, expected: Expect) {

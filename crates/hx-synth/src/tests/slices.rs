@@ -5,7 +5,7 @@ use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, GridAxis, OpId, OpKind, Stmt, TensorId, TensorKind, TileProgram, View, ViewMode,
+    Base, Choice, GridAxis, OpId, OpKind, Scope, Stmt, TensorId, TensorKind, TileProgram, View, ViewMode,
 };
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
@@ -49,7 +49,16 @@ fn sliced(dtype: DType, start: &Expr, extent: i64, unroll: bool) -> TileProgram 
     body.push(Stmt::For { var, start: constant(0), end: constant(4), unroll, body: inner });
     let params = vec![param("a", dtype, ["m", "n"], false), param("c", dtype, ["m", "n"], false)];
     let grid = vec![GridAxis { blocks: constant(1) }];
-    TileProgram { name: "sliced".into(), params, facts, grid, threads: 32, requires: vec![], tensors, body }
+    TileProgram {
+        name: "sliced".into(),
+        params,
+        facts,
+        grid,
+        scopes: vec![Scope::block(32)],
+        requires: vec![],
+        tensors,
+        body,
+    }
 }
 
 const SLICED: OpId = OpId(3);

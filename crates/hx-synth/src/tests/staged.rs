@@ -4,7 +4,9 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{Facts, Symbol};
 use hx_target::Arch;
-use hx_tile::{Base, Choice, Conflicts, GridAxis, OpId, OpKind, TensorId, TileProgram, View, emit_layouts};
+use hx_tile::{
+    Base, Choice, Conflicts, GridAxis, OpId, OpKind, Scope, TensorId, TileProgram, View, emit_layouts,
+};
 
 use super::build::{Ops, constant, param, register, shared, tile_of};
 use crate::solve;
@@ -56,7 +58,16 @@ fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> TileProgram {
         param("c", DType::F32, ["m", "n"], false),
     ];
     let grid = vec![GridAxis { blocks: constant(1) }];
-    TileProgram { name: "staged".into(), params, facts, grid, threads: 128, requires: vec![], tensors, body }
+    TileProgram {
+        name: "staged".into(),
+        params,
+        facts,
+        grid,
+        scopes: vec![Scope::block(128)],
+        requires: vec![],
+        tensors,
+        body,
+    }
 }
 
 fn check(program: TileProgram, expected: Expect) {

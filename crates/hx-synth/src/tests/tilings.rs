@@ -7,7 +7,7 @@ use hx_dtype::DType;
 use hx_index::Facts;
 use hx_layout::Layout;
 use hx_target::{Arch, Fragment, GemmRow};
-use hx_tile::{Choice, OpKind, Reason, TensorId, TileProgram};
+use hx_tile::{Choice, OpKind, Reason, Scope, TensorId, TileProgram};
 
 use super::build::{Ops, register};
 use crate::anchor::gemm::{Shape, tile};
@@ -32,7 +32,16 @@ fn product(dtype: DType, [m, n, k]: [i64; 3], batch: Option<i64>, warps: [i64; 3
     ];
     let threads = 32 * warps.iter().product::<i64>() as u32;
     let (params, facts, grid, requires) = (vec![], Facts::default(), vec![], vec![]);
-    TileProgram { name: "product".into(), params, facts, grid, threads, requires, tensors, body }
+    TileProgram {
+        name: "product".into(),
+        params,
+        facts,
+        grid,
+        scopes: vec![Scope::block(threads)],
+        requires,
+        tensors,
+        body,
+    }
 }
 
 /// Checks the values of A, B and C of each thread, and the instructions that a warp issues.

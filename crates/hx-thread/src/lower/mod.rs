@@ -70,7 +70,7 @@ pub fn lower(
         params: program.params.iter().map(param).collect(),
         symbols: symbols(program),
         grid: program.grid.iter().map(|axis| axis.blocks.clone()).collect(),
-        threads: program.threads,
+        threads: program.block_threads(),
         requires: program.requires.clone(),
         shared: shared.chain(scratch).collect(),
         blocks: blocks(program, solution),
@@ -186,7 +186,7 @@ fn blocks(program: &TileProgram, solution: &Solution) -> u32 {
     if multiplies || largest > machine().memory_bound_words {
         1
     } else {
-        (machine().memory_bound_threads / program.threads).max(1)
+        (machine().memory_bound_threads / program.block_threads()).max(1)
     }
 }
 
@@ -248,7 +248,7 @@ impl<'p> Lowering<'p> {
             program.tensor_ids().filter(move |t| program.tensor(*t).is_register() == register).zip(0u32..)
         };
         let mut facts = program.facts.clone();
-        facts.at_most(Symbol::Thread, Expr::constant(i64::from(program.threads) - 1));
+        facts.at_most(Symbol::Thread, Expr::constant(i64::from(program.block_threads()) - 1));
         let arrays: BTreeMap<TensorId, RegId> = numbered(true).map(|(t, i)| (t, RegId(i))).collect();
         let buffers: BTreeMap<TensorId, u32> = numbered(false).collect();
         let (mut temporaries, mut scratch) = (BTreeMap::new(), BTreeMap::new());

@@ -203,7 +203,7 @@ impl Lowering<'_> {
     /// As [`Self::one_of_alike`], by enumeration of the threads, for a layout and parts without a common refinement.
     fn first_of_alike(&self, modes: &[TileMode], across: &Across) -> Cond {
         let thread = Expr::symbol(Symbol::Thread);
-        let count = i64::from(self.program.threads);
+        let count = i64::from(self.program.block_threads());
         let mut seen = BTreeSet::new();
         let mut writers: Vec<std::ops::Range<i64>> = Vec::new();
         for number in 0..count {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_dtype::DType;
-use hx_tile::{Base, OpId, OpKind, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Base, Op, OpKind, TensorId, TensorKind, TileProgram, View};
 
 use super::{Adder, Repair, change};
 use crate::conflict::Claim;
@@ -41,11 +41,10 @@ pub(super) fn hold(program: &mut TileProgram, tensor: TensorId) -> Option<()> {
     let narrow = program.tensor(tensor).clone();
     let byte = byte_of(narrow.dtype)?;
     let used = |kind: &OpKind| kind.tensors().contains(&tensor);
-    let users: Vec<(OpId, OpKind)> =
-        program.ops(1.0).into_iter().map(|(op, _)| (op.id, op.kind.clone())).collect();
+    let users: Vec<Op> = program.ops(1.0).into_iter().map(|(op, _)| op.clone()).collect();
     program.tensors.get_mut(tensor.0 as usize)?.dtype = byte;
     let wide = hx_tile::Tensor { dtype: byte, ..narrow };
-    for (id, kind) in users.into_iter().filter(|(_, kind)| used(kind)) {
+    for Op { id, kind, scope, .. } in users.into_iter().filter(|op| used(&op.kind)) {
         let OpKind::Copy { src, dst } = kind else { return None };
         let (memory, Base::Register(held)) = (match (src.base, dst.base) {
             (Base::Shared(_), held) => (&src, held),
@@ -57,7 +56,7 @@ pub(super) fn hold(program: &mut TileProgram, tensor: TensorId) -> Option<()> {
         if program.tensor(held).shape != shape {
             return None;
         }
-        let mut new = Adder::new(program);
+        let mut new = Adder::new(program, scope);
         let bytes = new.tensor(&wide, shape.clone(), TensorKind::Register { pinned: None });
         let whole = View::whole(Base::Register(bytes), &shape);
         let (first, last) = if matches!(src.base, Base::Shared(_)) {

@@ -1,0 +1,177 @@
+//! Scopes: sets of threads of a block that execute the same operations.
+
+use std::fmt;
+
+use crate::{Op, TensorId, TileProgram};
+
+/// A scope of a program, by position in [`TileProgram::scopes`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ScopeId(pub u32);
+
+impl ScopeId {
+    /// The scope of all threads of a block.
+    pub const BLOCK: ScopeId = ScopeId(0);
+}
+
+/// A set of threads that execute the same operations together, and hold the same register tensors: consecutive threads of
+/// the block. Two scopes of a program are disjoint, or one contains the other. Every scope but the block consists of whole
+/// warps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Scope {
+    pub kind: ScopeKind,
+    /// The number, within the block, of the first thread.
+    pub first: u32,
+    /// The number of threads.
+    pub threads: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ScopeKind {
+    /// All threads of a block.
+    Block,
+    /// The threads with one task of the kernel.
+    Role,
+    /// One of several groups of threads, each with the same task on other data.
+    Group,
+}
+
+impl Scope {
+    /// Returns the scope of a block of `threads` threads.
+    pub fn block(threads: u32) -> Scope {
+        Scope { kind: ScopeKind::Block, first: 0, threads }
+    }
+
+    /// Reports whether all threads of `other` belong to this scope.
+    pub fn contains(&self, other: &Scope) -> bool {
+        let end = |scope: &Scope| u64::from(scope.first) + u64::from(scope.threads);
+        self.first <= other.first && end(other) <= end(self)
+    }
+}
+
+impl ScopeKind {
+    /// Returns the word for the scope in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScopeKind::Block => "block",
+            ScopeKind::Role => "role",
+            ScopeKind::Group => "group",
+        }
+    }
+}
+
+/// Formats a scope as in `group of threads 128..256`; the threads of a block need no numbers.
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            ScopeKind::Block => f.write_str(self.kind.name()),
+            ScopeKind::Role | ScopeKind::Group => {
+                let end = u64::from(self.first) + u64::from(self.threads);
+                write!(f, "{} of threads {}..{end}", self.kind.name(), self.first)
+            }
+        }
+    }
+}
+
+impl TileProgram {
+    pub fn scope(&self, id: ScopeId) -> &Scope {
+        &self.scopes[id.0 as usize]
+    }
+
+    /// Returns the number of threads of a block: what a launch and the limits of a multiprocessor need. The threads that
+    /// execute an operation are those of its scope: [`TileProgram::threads_of`].
+    pub fn block_threads(&self) -> u32 {
+        self.scope(ScopeId::BLOCK).threads
+    }
+
+    /// Returns the number of threads that execute an operation together.
+    pub fn threads_of(&self, op: &Op) -> u32 {
+        self.scope(op.scope).threads
+    }
+
+    /// Returns the number of threads that a register tensor is dealt to.
+    pub fn threads_holding(&self, tensor: TensorId) -> u32 {
+        self.scope(self.tensor(tensor).scope).threads
+    }
+
+    /// Returns the program for blocks of another number of threads. Returns `None` if the program has scopes besides the
+    /// block: these are fixed threads of it.
+    pub fn with_block_threads(&self, threads: u32) -> Option<TileProgram> {
+        (self.scopes.len() == 1).then(|| TileProgram { scopes: vec![Scope::block(threads)], ..self.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+    use hx_dtype::DType;
+    use hx_index::{Expr, Facts};
+
+    use super::*;
+    use crate::{GridAxis, OpId, OpKind, Origin, Stmt, Tensor, TensorKind, emit_tile};
+
+    /// Returns the program in which a block of 256 threads fills `x`, and its second half fills `y`.
+    fn program() -> TileProgram {
+        let group = Scope { kind: ScopeKind::Group, first: 128, threads: 128 };
+        let tensor = |name: &str, scope| Tensor {
+            name: name.into(),
+            dtype: DType::F32,
+            shape: vec![256],
+            kind: TensorKind::Register { pinned: None },
+            scope,
+            origin: Origin(0),
+        };
+        let fill = |id: u32, scope| {
+            let kind = OpKind::Fill { dst: TensorId(id), value: 0.0 };
+            Stmt::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) })
+        };
+        TileProgram {
+            name: "halves".into(),
+            params: vec![],
+            facts: Facts::default(),
+            grid: vec![GridAxis { blocks: Expr::constant(1) }],
+            scopes: vec![Scope::block(256), group],
+            requires: vec![],
+            tensors: vec![tensor("x", ScopeId::BLOCK), tensor("y", ScopeId(1))],
+            body: vec![fill(0, ScopeId::BLOCK), fill(1, ScopeId(1))],
+        }
+    }
+
+    #[test]
+    fn operations_and_tensors_have_the_threads_of_their_scope() {
+        let program = program();
+        assert_eq!(program.block_threads(), 256);
+        let of_ops: Vec<u32> = program.ops(1.0).iter().map(|(op, _)| program.threads_of(op)).collect();
+        assert_eq!(of_ops, [256, 128]);
+        let of_tensors: Vec<u32> = program.tensor_ids().map(|id| program.threads_holding(id)).collect();
+        assert_eq!(of_tensors, [256, 128]);
+    }
+
+    #[test]
+    fn the_text_names_scopes_besides_the_block() {
+        expect![[r#"
+            kernel halves threads 256
+              grid [1]
+              scope 1: group of threads 128..256
+              register x: f32[256]
+              register y: f32[256] in scope 1
+              #0 fill(x, 0.0)
+              #1 fill(y, 0.0) in scope 1
+        "#]].assert_eq(&emit_tile(&program()));
+    }
+
+    #[test]
+    fn other_threads_are_given_only_to_a_block_without_further_scopes() {
+        let mut program = program();
+        assert!(program.with_block_threads(512).is_none());
+        program.scopes.truncate(1);
+        assert_eq!(program.with_block_threads(512).map(|program| program.block_threads()), Some(512));
+    }
+
+    #[test]
+    fn scopes_contain_what_lies_within_their_threads() {
+        let scope = |first, threads| Scope { kind: ScopeKind::Role, first, threads };
+        let [block, first, last] = [Scope::block(256), scope(0, 128), scope(128, 128)];
+        assert!(block.contains(&first) && block.contains(&last) && block.contains(&block));
+        assert!(!first.contains(&last) && !last.contains(&first) && !last.contains(&block));
+    }
+}
