@@ -12,6 +12,8 @@ mod signature;
 mod stmt;
 mod tensor;
 
+use std::sync::Arc;
+
 use std::collections::BTreeSet;
 
 use hx_dtype::DType;
@@ -198,7 +200,7 @@ impl<'a> Infer<'a> {
     }
 
     /// Makes a tuple or array, or reports that it has too many parts to compute with.
-    fn compound(&mut self, id: ExprId, parts: Vec<Ty>, make: fn(Vec<Ty>) -> Ty) -> Ty {
+    fn compound(&mut self, id: ExprId, parts: Arc<[Ty]>, make: fn(Arc<[Ty]>) -> Ty) -> Ty {
         let made = make(parts);
         if made.has_more_parts_than(MAX_PARTS) {
             self.report(TypeProblem::TooManyParts { expr: id })

@@ -1,6 +1,7 @@
 //! Types of device code. Shapes are symbolic: compile-time parameters and dimensions are symbols.
 
 use std::fmt;
+use std::sync::Arc;
 
 use hx_dtype::DType;
 use hx_index::{Expr, Symbol};
@@ -32,8 +33,9 @@ pub enum Ty {
     /// `new`, in an index.
     New,
     Closure,
-    Tuple(Vec<Ty>),
-    Array(Vec<Ty>),
+    /// Clones share the parts, so that a constant of constants takes memory for its own parts only.
+    Tuple(Arc<[Ty]>),
+    Array(Arc<[Ty]>),
     Tensor(TensorTy),
 }
 

@@ -365,7 +365,7 @@ impl<'db> Cx<'db> {
         match value.widened() {
             Value::Int(x) => Ok(ExprTuple::Leaf(x)),
             Value::Tuple(parts) => {
-                let parts = parts.into_iter().map(|p| self.value_tuple(id, p));
+                let parts = parts.iter().map(|p| self.value_tuple(id, p.clone()));
                 Ok(ExprTuple::Tuple(parts.collect::<Lower<_>>()?))
             }
             other => {
@@ -463,11 +463,11 @@ impl<'db> Cx<'db> {
     pub(crate) fn ints(&mut self, id: ExprId) -> Lower<Vec<Expr>> {
         let parts = match self.eval(id)? {
             Value::Array(parts) | Value::Tuple(parts) => parts,
-            single => vec![single],
+            single => [single].into(),
         };
         let mut out = Vec::with_capacity(parts.len());
-        for part in parts {
-            match self.as_integer(id, part)? {
+        for part in parts.iter() {
+            match self.as_integer(id, part.clone())? {
                 Value::Int(x) => out.push(x),
                 other => {
                     let message = format!("found {}, wanted an integer", other.what());

@@ -64,11 +64,11 @@ impl Cx<'_> {
         let value = self.eval(t)?;
         let (parts, tuple) = match value {
             Value::Tuple(parts) if !parts.is_empty() => (parts, true),
-            single => (vec![single], false),
+            single => ([single].into(), false),
         };
         let exprs = self.element_exprs(t);
         let mut found = Operands { ids: vec![], dtypes: vec![], shape: vec![], tuple };
-        for (i, part) in parts.into_iter().enumerate() {
+        for (i, part) in parts.iter().cloned().enumerate() {
             let at = exprs.get(i).copied().filter(|_| tuple).unwrap_or(t);
             let tensor = match part {
                 Value::Tensor(tensor) if tensor.is_register() => tensor,
@@ -164,14 +164,14 @@ impl Cx<'_> {
         }
         let parts = match value {
             Value::Tuple(parts) | Value::Array(parts) if operands.tuple => parts,
-            single => vec![single],
+            single => [single].into(),
         };
         if parts.len() != n {
             let message = format!("found {} values, wanted {n} from the operator", parts.len());
             return self.fail(&codes::PATTERN_MISMATCH, *body, message);
         }
         let mut out = Vec::with_capacity(n);
-        for (part, dtype) in parts.into_iter().zip(&operands.dtypes) {
+        for (part, dtype) in parts.iter().cloned().zip(&operands.dtypes) {
             if let Value::Int(x) = &part
                 && dtype.is_int()
             {
@@ -297,5 +297,5 @@ impl Cx<'_> {
 
 /// Returns the only value, or a tuple if there are several or the operands were a tuple.
 fn bundled(mut parts: Vec<Value>, tuple: bool) -> Value {
-    if !tuple && parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts) }
+    if !tuple && parts.len() == 1 { parts.remove(0) } else { Value::Tuple(parts.into()) }
 }

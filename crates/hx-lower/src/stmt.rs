@@ -99,7 +99,7 @@ impl Cx<'_> {
             Pat::Tuple(parts) | Pat::Array(parts) => {
                 let values = match value {
                     Value::Tuple(values) | Value::Array(values) => values,
-                    single @ Value::Int(_) if parts.len() == 1 => vec![single],
+                    single @ Value::Int(_) if parts.len() == 1 => [single].into(),
                     other => {
                         let message = format!("found {}, wanted {} values", other.what(), parts.len());
                         return self.pattern_error(pat, message);
@@ -110,8 +110,8 @@ impl Cx<'_> {
                     return self.pattern_error(pat, message);
                 }
                 let mut result = Ok(());
-                for (&part, value) in parts.iter().zip(values) {
-                    result = result.and(self.bind(part, value));
+                for (&part, value) in parts.iter().zip(values.iter()) {
+                    result = result.and(self.bind(part, value.clone()));
                 }
                 result
             }

@@ -1,5 +1,7 @@
 //! The values of expressions while a kernel is lowered.
 
+use std::sync::Arc;
+
 use hx_base::{Code, codes};
 use hx_dtype::DType;
 use hx_index::{Cond, Expr};
@@ -28,8 +30,9 @@ pub(crate) enum Value {
     Auto,
     Layout(SymLayout),
     Swizzle(Swizzle),
-    Tuple(Vec<Value>),
-    Array(Vec<Value>),
+    /// Clones share the parts, so that a constant of constants takes memory for its own parts only.
+    Tuple(Arc<[Value]>),
+    Array(Arc<[Value]>),
     Range {
         start: Option<Expr>,
         end: Option<Expr>,

@@ -4,6 +4,8 @@
 //! on the number is a variable of the program. A name that is bound to an expression of the variable keeps the variable's value
 //! at the binding, not later ones.
 
+use std::sync::Arc;
+
 use hx_base::codes;
 use hx_dtype::DType;
 use hx_hir::{Expr as HirExpr, ExprId, PatId, Resolution, StmtKind};
@@ -185,8 +187,8 @@ impl Cx<'_> {
             Value::Bool(cond) => Value::Bool(self.freeze_cond(cond)),
             Value::Scalar(scalar) => Value::Scalar(self.freeze_scalar(&scalar)),
             Value::Lazy(lazy) => Value::Lazy(Lazy { value: self.freeze_scalar(&lazy.value), ..lazy }),
-            Value::Tuple(parts) => Value::Tuple(parts.into_iter().map(|p| self.freeze(p)).collect()),
-            Value::Array(parts) => Value::Array(parts.into_iter().map(|p| self.freeze(p)).collect()),
+            Value::Tuple(parts) => Value::Tuple(self.freeze_parts(parts)),
+            Value::Array(parts) => Value::Array(self.freeze_parts(parts)),
             Value::Range { start, end } => {
                 let start = start.map(|e| self.freeze_int(e));
                 Value::Range { start, end: end.map(|e| self.freeze_int(e)) }
@@ -210,6 +212,12 @@ impl Cx<'_> {
             }
             other => other,
         }
+    }
+
+    /// Returns the parts as they were if none has changed, so that they remain shared.
+    fn freeze_parts(&mut self, parts: Arc<[Value]>) -> Arc<[Value]> {
+        let frozen: Vec<Value> = parts.iter().map(|part| self.freeze(part.clone())).collect();
+        if *frozen == *parts { parts } else { frozen.into() }
     }
 
     fn freeze_scalar(&mut self, scalar: &Scalar) -> Scalar {

@@ -340,7 +340,7 @@ impl<'a> Infer<'a> {
         match a {
             Ty::Int(value) => Ty::Layout(Some(vec![value])),
             Ty::Tuple(parts) => Ty::Layout(Some(
-                parts.into_iter().map(|p| if let Ty::Int(value) = p { value } else { None }).collect(),
+                parts.iter().map(|p| if let Ty::Int(value) = p { value.clone() } else { None }).collect(),
             )),
             _ => Ty::Layout(None),
         }

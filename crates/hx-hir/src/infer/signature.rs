@@ -244,8 +244,8 @@ impl<'a> Infer<'a> {
                         wanted: format!("{rank}, one stride for each dimension"),
                     });
                 }
-                for (stride, part) in strides.clone().into_iter().zip(parts) {
-                    self.want_int(stride, &part);
+                for (stride, part) in strides.clone().into_iter().zip(parts.iter()) {
+                    self.want_int(stride, part);
                 }
             }
             (_, found) if found.is_quiet() || matches!(found, Ty::Layout(_)) => {}
@@ -279,7 +279,7 @@ impl<'a> Infer<'a> {
         let parts = match found {
             Ty::Array(parts) | Ty::Tuple(parts) => parts,
             quiet if quiet.is_quiet() => return None,
-            single => vec![single],
+            single => [single].into(),
         };
         for (part, expr) in parts.iter().zip(exprs.iter().chain(std::iter::repeat(&id))) {
             self.want_int(*expr, part);

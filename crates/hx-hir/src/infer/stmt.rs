@@ -121,15 +121,15 @@ impl Infer<'_> {
             Pat::Tuple(parts) | Pat::Array(parts) => {
                 let types = match ty {
                     Ty::Tuple(types) | Ty::Array(types) if types.len() == parts.len() => types,
-                    single @ Ty::Int(_) if parts.len() == 1 => vec![single],
-                    quiet if quiet.is_quiet() => vec![quiet; parts.len()],
+                    single @ Ty::Int(_) if parts.len() == 1 => [single].into(),
+                    quiet if quiet.is_quiet() => vec![quiet; parts.len()].into(),
                     found => {
                         self.report(TypeProblem::Pattern { pat, found, wanted: parts.len() });
-                        vec![Ty::Error; parts.len()]
+                        vec![Ty::Error; parts.len()].into()
                     }
                 };
-                for (&part, ty) in parts.iter().zip(types) {
-                    self.bind(part, ty);
+                for (&part, ty) in parts.iter().zip(types.iter()) {
+                    self.bind(part, ty.clone());
                 }
             }
         }

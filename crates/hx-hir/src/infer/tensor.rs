@@ -117,7 +117,7 @@ impl Infer<'_> {
     pub(super) fn shape(&mut self, id: ExprId, found: &Ty) -> Option<Vec<Extent>> {
         let parts = match found {
             Ty::Array(parts) | Ty::Tuple(parts) => parts.clone(),
-            Ty::Int(_) => vec![found.clone()],
+            Ty::Int(_) => [found.clone()].into(),
             quiet if quiet.is_quiet() => return None,
             other => {
                 self.report(TypeProblem::Mismatch { expr: id, found: other.clone(), wanted: "a shape" });
