@@ -138,7 +138,7 @@ impl<'a> Session<'a> {
         let mut frame = self.frame(item);
         let Some(cases) = frame.body.cases else { return Ok(None) };
         match frame.expr(cases.values)? {
-            Value::List(values) | Value::Tuple(values) => Ok(Some(values)),
+            Value::List(values) | Value::Tuple(values) => Ok(Some(values.to_vec())),
             Value::Range(start, end) => {
                 let count = usize::try_from(i128::from(end) - i128::from(start)).unwrap_or(0);
                 let fits = frame.at(cases.values, Value::claim_count(count));
@@ -230,17 +230,15 @@ impl<'a> Frame<'_, 'a> {
                     _ => this.expr(value),
                 };
                 let values: EvalResult<Vec<Value>> = fields.iter().map(|f| field(self, f.value)).collect();
-                let value = if values.as_ref().is_ok_and(Vec::is_empty) {
-                    Value::Unit
-                } else {
-                    Value::Tuple(values?)
-                };
-                self.at(id, value.claim_parts().map(|()| value))
+                let values = values?;
+                if values.is_empty() {
+                    return Ok(Value::Unit);
+                }
+                self.at(id, Value::compound(values, Value::Tuple))
             }
             Expr::Array(elements) => {
                 let values: EvalResult<Vec<Value>> = elements.iter().map(|e| self.expr(*e)).collect();
-                let value = Value::List(values?);
-                self.at(id, value.claim_parts().map(|()| value))
+                self.at(id, Value::compound(values?, Value::List))
             }
             Expr::Layout { shape, stride } => self.layout(id, *shape, *stride),
             Expr::Range { start: Some(start), end: Some(end) } => {
@@ -286,9 +284,9 @@ impl<'a> Frame<'_, 'a> {
             }
             Resolution::DType(dtype) => Ok(Value::DType(*dtype)),
             Resolution::Builtin(builtin) => match builtin.name() {
-                "args" => {
-                    Ok(Value::List(self.session.options.args.iter().cloned().map(Value::Str).collect()))
-                }
+                "args" => Ok(Value::List(
+                    self.session.options.args.iter().map(|arg| Value::Str(arg.as_str().into())).collect(),
+                )),
                 "auto" => Ok(Value::Auto),
                 name => Err(self.fail(id, HostError::ty(format!("`{name}` is a function and only called")))),
             },
@@ -403,7 +401,7 @@ fn literal_value(literal: &Literal) -> HostResult<Value> {
             HostError::arithmetic(format!("{i} does not fit i64, in which the host computes"))
         })?),
         Literal::Float(x) => Value::Float(x.value()),
-        Literal::String(s) => Value::Str(s.to_string()),
+        Literal::String(s) => Value::Str(s.to_string().into()),
         Literal::Bool(b) => Value::Bool(*b),
         Literal::Inf => Value::Float(f64::INFINITY),
     })

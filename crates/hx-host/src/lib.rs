@@ -11,6 +11,7 @@ pub mod archive;
 pub mod arith;
 pub mod bench;
 pub mod compare;
+pub mod counted;
 pub mod dense;
 pub mod device;
 pub mod error;

@@ -1,4 +1,4 @@
-//! The memory limit of host tensors.
+//! The memory limit of host values.
 //!
 //! Memory belongs to the process, so the limit and the memory in use are counted for all evaluations together. A computation
 //! asks before it allocates, because running out of memory would end the process. Start at [`claim`].
@@ -9,11 +9,11 @@ use hx_base::{codes, limits};
 
 use crate::error::{HostError, HostResult};
 
-/// The default limit of host tensors: 4 GiB.
+/// The default limit of host values: 4 GiB.
 pub const DEFAULT_LIMIT: u64 = 4 << 30;
 
 static LIMIT: AtomicU64 = AtomicU64::new(DEFAULT_LIMIT);
-/// The bytes of all live tensors.
+/// The bytes of all live tensors, strings, tuples and lists.
 static HELD: AtomicU64 = AtomicU64::new(0);
 
 /// Sets the limit in bytes.
@@ -29,7 +29,7 @@ pub fn limit() -> u64 {
 /// Checks that memory may be allocated; it allocates nothing. `what` names the memory, as in "a tensor of shape [4, 4]".
 ///
 /// # Errors
-/// If the live tensors leave less than `bytes` below the limit, or the machine does not have that much.
+/// If the live values leave less than `bytes` below the limit, or the machine does not have that much.
 pub(crate) fn claim(bytes: Option<usize>, what: impl FnOnce() -> String) -> HostResult<()> {
     within(bytes, HELD.load(Ordering::Relaxed), limit(), what)
 }
@@ -48,14 +48,14 @@ fn within(bytes: Option<usize>, held: u64, limit: u64, what: impl FnOnce() -> St
                 limits::byte_text(room)
             );
             let error = HostError::new(&codes::MEMORY_LIMIT, message)
-                .note(format!("the tensors of this process may take {} together", limits::byte_text(limit)));
+                .note(format!("the values of this process may take {} together", limits::byte_text(limit)));
             Err(error.help("`--memory SIZE` changes the limit, as in `--memory 16GiB`"))
         }
         _ => Err(HostError::new(&codes::MEMORY_LIMIT, format!("{} is too large for this machine", what()))),
     }
 }
 
-/// The memory of a tensor, counted until this is dropped.
+/// The memory of a value, counted until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Held(u64);
 

@@ -6,13 +6,14 @@ use hx_base::{codes, limits};
 use hx_dtype::DType;
 
 use crate::archive::Archive;
+use crate::counted::{Parts, Text};
 use crate::dense::{Class, Dense, Numbers};
 use crate::error::{HostError, HostResult};
 use crate::eval::Closure;
 use crate::show::show_tensor;
 use crate::tensor::{HostTensor, Tensor, integer};
 
-/// The largest number of parts of a tuple or list, including those of nested ones. A copy of that many takes a few milliseconds.
+/// The largest number of parts of a tuple or list, including those of nested ones. Visiting that many takes a few milliseconds.
 const MAX_PARTS: usize = 1 << 18;
 /// The largest number of bytes of a string.
 const MAX_TEXT: usize = 16 << 20;
@@ -25,13 +26,13 @@ pub enum Value {
     Bool(bool),
     Int(i64),
     Float(f64),
-    Str(String),
+    Str(Text),
     DType(DType),
     /// A view of a host tensor; clones share its memory.
     Tensor(Tensor),
-    Tuple(Vec<Value>),
+    Tuple(Parts),
     /// `[a, b]`.
-    List(Vec<Value>),
+    List(Parts),
     /// `start..end` of whole numbers.
     Range(i64, i64),
     /// A layout of any kind, a swizzle or a tiler.
@@ -68,9 +69,17 @@ impl Value {
         }
     }
 
-    /// Refuses a tuple or list with too many parts, including those of nested ones, because each copy of the value copies them
-    /// all.
-    pub(crate) fn claim_parts(&self) -> HostResult<()> {
+    /// Makes a tuple or list of parts.
+    ///
+    /// # Errors
+    /// If there are too many parts, including those of nested tuples and lists, or if they exceed the memory limit.
+    pub(crate) fn compound(parts: Vec<Value>, make: fn(Parts) -> Value) -> HostResult<Value> {
+        crate::memory::claim(Some(size_of_val(&*parts)), || "a tuple or list".to_owned())?;
+        let value = make(parts.into());
+        value.claim_parts().map(|()| value)
+    }
+
+    fn claim_parts(&self) -> HostResult<()> {
         fn count(value: &Value, left: &mut usize) -> bool {
             match value {
                 Value::Tuple(parts) | Value::List(parts) if !parts.is_empty() => {
@@ -107,7 +116,7 @@ impl Value {
             return Err(HostError::new(&codes::MEMORY_LIMIT, message).help("`print` it in pieces"));
         }
         crate::memory::claim(Some(bytes), || "a string".to_owned())?;
-        Ok(Value::Str([a, b].concat()))
+        Ok(Value::Str([a, b].concat().into()))
     }
 
     /// Returns the value with its tensors replaced.
@@ -239,7 +248,7 @@ fn most_parts() -> usize {
 }
 
 fn too_many(most: usize) -> HostError {
-    let message = format!("found a tuple or list of more than {most} parts, wanted at most so many");
+    let message = format!("found a tuple or list of more than {most} parts, which is the limit");
     let error = HostError::new(&codes::MEMORY_LIMIT, message);
     match most {
         MAX_PARTS => error.help("a tensor has room for more: `zeros(f64, [1000000])`"),
@@ -267,7 +276,7 @@ impl std::fmt::Display for Value {
             Value::Int(i) => i.to_string(),
             Value::Float(x) if x.is_nan() => "nan".to_owned(),
             Value::Float(x) => format!("{x:?}"),
-            Value::Str(s) => s.clone(),
+            Value::Str(s) => s.to_string(),
             Value::DType(d) => d.to_string(),
             Value::Tensor(t) => show_tensor(t),
             Value::Tuple(v) => enclose("(", v, ")", Value::brief),

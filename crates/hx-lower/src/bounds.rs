@@ -43,7 +43,7 @@ impl Cx<'_> {
             _ => "split it up, or compute it at run time",
         };
         let message =
-            format!("found a value of more than {MAX_PARTS} parts, wanted at most so many at compile time");
+            format!("found a value of more than {MAX_PARTS} parts, which is the limit at compile time");
         self.stop(id, message, help)
     }
 
@@ -53,7 +53,7 @@ impl Cx<'_> {
             return Ok(());
         }
         let message = format!(
-            "found a symbolic integer of more than {MAX_TERMS} terms and factors, wanted at most so many at compile time"
+            "found a symbolic integer of more than {MAX_TERMS} terms and factors, which is the limit at compile time"
         );
         self.stop(id, message, "pass the value to the kernel as an argument")
     }

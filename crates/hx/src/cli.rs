@@ -98,7 +98,7 @@ pub(crate) enum Command {
     Worker,
 }
 
-/// Where kernels are compiled for.
+/// The target of compilation.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct TargetArgs {
     /// The architecture: sm_80, sm_89 or sm_90a.
@@ -117,7 +117,7 @@ pub(crate) struct CandidateArgs {
     pub candidate: u32,
 }
 
-/// Where kernels run.
+/// The device of launches.
 #[derive(Args, Debug, Clone, Default)]
 pub(crate) struct DeviceArgs {
     /// auto, sim, cuda or cuda:N; auto takes the GPU if there is one.
@@ -156,13 +156,13 @@ pub(crate) struct CheckArgs {
 pub(crate) struct RunArgs {
     /// The file.
     pub file: String,
-    /// What random functions start from where a call names no seed.
+    /// The seed of random functions whose call names none.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Seconds after which the run is stopped.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
-    /// What host tensors may take, as in 512MiB or 16GiB; 4 GiB if nothing says otherwise.
+    /// Limits the memory of host values, as in 512MiB or 16GiB; 4 GiB by default.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
     /// Show what the simulator counted for each operation of each launch; runs on the simulator.
@@ -200,13 +200,13 @@ pub(crate) struct TestArgs {
     /// Compile the kernels that the tests launch for the target, into the cache, and run nothing.
     #[arg(long)]
     pub no_run: bool,
-    /// What random functions start from where a call names no seed.
+    /// The seed of random functions whose call names none.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Seconds after which one test is stopped.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
-    /// What host tensors may take, as in 512MiB or 16GiB; 4 GiB if nothing says otherwise.
+    /// Limits the memory of host values, as in 512MiB or 16GiB; 4 GiB by default.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
     /// Show what passing tests print, too.
@@ -233,7 +233,7 @@ pub(crate) enum TestFormat {
 
 #[derive(Args, Debug)]
 pub(crate) struct LspArgs {
-    /// What every client passes: the only way there is.
+    /// Accepted because every client passes it; there is no other transport.
     #[arg(long)]
     pub stdio: bool,
     /// The process of the editor, which some clients pass; not used.

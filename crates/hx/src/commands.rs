@@ -121,7 +121,7 @@ fn setup(
     })
 }
 
-/// Sets the memory limit of host tensors, if a flag or the project states one.
+/// Sets the memory limit of host values, if a flag or the project states one.
 fn limit_memory(flag: Option<u64>, manifest: Option<&Manifest>) {
     if let Some(bytes) = flag.or(manifest.and_then(|m| m.memory)) {
         hx_host::memory::set_limit(bytes);

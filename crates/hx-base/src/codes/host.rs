@@ -151,10 +151,11 @@ family! {
     /// PATH` takes it back. `--nvrtc` and `HX_NVRTC` need no trust: the user says them, not the project.
     UNTRUSTED_PROJECT = "HX0632", "untrusted-project", Warning, "a project that is not trusted names a library";
 
-    /// Host tensors would take more memory than `--memory` allows, which is 4 GiB unless it says otherwise. Arithmetic on the
-    /// host is done in 64 bits, so a tensor of `f16` takes four times its own bytes to compute with.
+    /// The values of the host program would take more memory than `--memory` allows, which is 4 GiB by default. Tensors, strings,
+    /// tuples and lists count together. Arithmetic on the host is done in 64 bits, so a tensor of `f16` takes four times its own
+    /// bytes to compute with.
     ///
-    /// Strings, tuples and lists are copied with every use, and have limits of their own: 16 MiB, and 262144 parts.
+    /// One string has at most 16 MiB, and one tuple or list at most 262144 parts, those of nested ones included.
     MEMORY_LIMIT = "HX0633", "memory-limit", Error, "the memory limit was reached";
 
     /// The simulator saw an integer divided by 0. The quotient and the remainder are then 0, on the simulator and on the GPU, but

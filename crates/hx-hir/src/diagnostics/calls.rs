@@ -44,9 +44,8 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
             at.diagnostic(&codes::RECURSION, at.expr(*expr), format!("`{name}` needs itself"))
         }
         TypeProblem::TooManyParts { expr } => {
-            let message = format!(
-                "found a value of more than {MAX_PARTS} parts, wanted at most so many at compile time"
-            );
+            let message =
+                format!("found a value of more than {MAX_PARTS} parts, which is the limit at compile time");
             at.diagnostic(&codes::COMPILE_TIME_LIMIT, at.expr(*expr), message)
         }
         _ => return None,

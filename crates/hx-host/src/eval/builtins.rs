@@ -289,8 +289,8 @@ fn save(path: &str, value: &Value) -> HostResult<()> {
     };
     let Value::List(pairs) = value else { return Err(refuse()) };
     let pair = |pair: &Value| match pair {
-        Value::Tuple(parts) => match parts.as_slice() {
-            [Value::Str(name), x] => Ok((name.clone(), x.tensor()?.to_host())),
+        Value::Tuple(parts) => match &**parts {
+            [Value::Str(name), x] => Ok((name.to_string(), x.tensor()?.to_host())),
             _ => Err(refuse()),
         },
         _ => Err(refuse()),

@@ -120,7 +120,7 @@ impl Along {
     /// Joins slices along the axis.
     fn stack(&self, slices: Vec<Value>) -> HostResult<Value> {
         let one = |slices: Vec<Value>| {
-            let stacked = Tensor::from_dense(Value::List(slices).dense()?);
+            let stacked = Tensor::from_dense(Value::List(slices.into()).dense()?);
             let rank = stacked.shape().len();
             // Stacking puts the new dimension first; the permutation moves it to the axis.
             let mut order: Vec<usize> = (1..rank).collect();

@@ -104,7 +104,7 @@ fn from_algebra(value: Algebra) -> HostResult<Value> {
         Algebra::List(parts) => {
             Value::Tuple(parts.into_iter().map(|(_, part)| from_algebra(part)).collect::<HostResult<_>>()?)
         }
-        Algebra::Text(text) => Value::Str(text),
+        Algebra::Text(text) => Value::Str(text.into()),
         layout => Value::Layout(Box::new(layout)),
     })
 }

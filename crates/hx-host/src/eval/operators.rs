@@ -41,10 +41,7 @@ pub(super) fn binary(op: BinaryOp, a: &Value, b: &Value) -> HostResult<Value> {
                 Err(HostError::ty(format!("`+` cannot join a string and {}", other.kind()))
                     .help("`print` shows several values, separated by spaces"))
             }
-            (Value::Tuple(x), Value::Tuple(y)) => {
-                let value = Value::Tuple([x.as_slice(), y].concat());
-                value.claim_parts().map(|()| value)
-            }
+            (Value::Tuple(x), Value::Tuple(y)) => Value::compound([&**x, y].concat(), Value::Tuple),
             _ => elementwise(Binary::Add),
         },
         BinaryOp::Arith(ArithOp::Sub) => elementwise(Binary::Sub),
@@ -106,13 +103,13 @@ fn equality(op: CmpOp, a: &Value, b: &Value) -> Option<HostResult<Value>> {
 pub(super) fn same(a: &Value, b: &Value) -> HostResult<bool> {
     Ok(match (a, b) {
         (Value::Unit, Value::Unit) | (Value::Auto, Value::Auto) | (Value::Wildcard, Value::Wildcard) => true,
-        (Value::Str(x), Value::Str(y)) => x == y,
+        (Value::Str(x), Value::Str(y)) => **x == **y,
         (Value::DType(x), Value::DType(y)) => x == y,
         (Value::Range(a, b), Value::Range(c, d)) => (a, b) == (c, d),
         (Value::Layout(x), Value::Layout(y)) => super::layouts::equal(x, y)?,
         (Value::Tuple(x) | Value::List(x), Value::Tuple(y) | Value::List(y)) => {
             x.len() == y.len() && {
-                let all: HostResult<Vec<bool>> = x.iter().zip(y).map(|(x, y)| same(x, y)).collect();
+                let all: HostResult<Vec<bool>> = x.iter().zip(y.iter()).map(|(x, y)| same(x, y)).collect();
                 all?.into_iter().all(|equal| equal)
             }
         }
@@ -172,7 +169,7 @@ pub(super) fn field(base: &Value, name: &str) -> HostResult<Value> {
             super::layouts::field(layout, name)
         }
         (Value::Archive(file), "names") => {
-            Ok(Value::List(file.names().iter().cloned().map(Value::Str).collect()))
+            Ok(Value::List(file.names().iter().map(|name| Value::Str(name.as_str().into())).collect()))
         }
         (other, _) => Err(HostError::ty(format!("{} has no field `{name}`", other.kind()))),
     }
@@ -195,9 +192,10 @@ pub(super) fn index(base: &Value, indices: &[Index]) -> HostResult<Value> {
             let (start, end) = (start.unwrap_or(0), end.unwrap_or(count));
             let range = usize::try_from(start).ok().zip(usize::try_from(end).ok());
             let part = range.and_then(|(s, e)| values.get(s..e));
-            part.map(|v| Value::List(v.to_vec())).ok_or_else(|| {
+            let part = part.ok_or_else(|| {
                 HostError::index(format!("the range {start}..{end} lies outside of {}", base.kind()))
-            })
+            })?;
+            Value::compound(part.to_vec(), Value::List)
         }
         (Value::List(_) | Value::Tuple(_), _) => {
             Err(HostError::index(format!("{} takes one index, and has {}", base.kind(), indices.len())))

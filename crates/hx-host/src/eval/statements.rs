@@ -56,15 +56,16 @@ impl Frame<'_, '_> {
                 }
             }
             Value::List(values) | Value::Tuple(values) => {
-                for value in values {
-                    self.round(pat, value, body)?;
+                for value in values.iter() {
+                    self.round(pat, value.clone(), body)?;
                 }
             }
             Value::Archive(file) => {
                 for name in file.names() {
                     let tensor = self.at(iterable, file.tensor(name))?;
-                    let pair = vec![Value::Str(name.clone()), Value::Tensor(Tensor::from_host(tensor))];
-                    self.round(pat, Value::Tuple(pair), body)?;
+                    let name = Value::Str(name.as_str().into());
+                    let pair = vec![name, Value::Tensor(Tensor::from_host(tensor))];
+                    self.round(pat, Value::Tuple(pair.into()), body)?;
                 }
             }
             Value::Tensor(t) if !t.shape().is_empty() => {
@@ -99,7 +100,7 @@ impl Frame<'_, '_> {
             }
             Pat::Tuple(parts) | Pat::Array(parts) => match value {
                 Value::Tuple(values) | Value::List(values) if values.len() == parts.len() => {
-                    parts.iter().zip(values).try_for_each(|(p, v)| self.bind(*p, v))
+                    parts.iter().zip(values.iter()).try_for_each(|(p, v)| self.bind(*p, v.clone()))
                 }
                 other => {
                     let count = parts.len();

@@ -451,8 +451,8 @@ fn unseeded_tensors_follow_the_session() {
 
 #[test]
 fn brief_values() {
-    assert_eq!(Value::Tuple(vec![Value::Int(64), Value::Str("a".into())]).brief(), r#"(64, "a")"#);
-    assert_eq!(Value::Tuple(vec![Value::Int(64)]).brief(), "(64,)");
+    assert_eq!(Value::Tuple(vec![Value::Int(64), Value::Str("a".into())].into()).brief(), r#"(64, "a")"#);
+    assert_eq!(Value::Tuple(vec![Value::Int(64)].into()).brief(), "(64,)");
 }
 
 #[test]

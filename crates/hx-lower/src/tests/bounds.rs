@@ -49,10 +49,10 @@ fn empty_tuples_count_as_parts() {
     check(
         &with_threads(&format!("const T0 = ();\n{items}const L = T39 : T39;\n"), "32 + 0 * L.size"),
         expect![[r#"
-            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+            error[HX0224]: found a value of more than 16384 parts, which is the limit at compile time
               const T15 = (T14, T14);
                           ^^^^^^^^^^
-            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+            error[HX0224]: found a value of more than 16384 parts, which is the limit at compile time
               const T30 = (T29, T29);
                           ^^^^^^^^^^
             error[HX0213]: a layout has nothing called `size`
@@ -71,16 +71,16 @@ fn values_do_not_double_for_ever() {
             "N",
         ),
         expect![[r#"
-            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+            error[HX0224]: found a value of more than 16384 parts, which is the limit at compile time
               const T14 = (T13, T13);
                           ^^^^^^^^^^
-            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+            error[HX0224]: found a value of more than 16384 parts, which is the limit at compile time
               const T29 = (T28, T28);
                           ^^^^^^^^^^
-            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+            error[HX0224]: found a value of more than 16384 parts, which is the limit at compile time
               const T44 = (T43, T43);
                           ^^^^^^^^^^
-            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+            error[HX0224]: found a value of more than 16384 parts, which is the limit at compile time
               const T59 = (T58, T58);
                           ^^^^^^^^^^
             error[HX0213]: a layout has nothing called `size`
@@ -98,7 +98,7 @@ fn values_do_not_double_for_ever() {
             "kernel probe(c: mut f32[n]) grid [n] threads 32 {{ let e0 = n + block_idx;\n{doubled} print(e59); }}\n"
         ),
         expect![[r#"
-            error[HX0224]: found a symbolic integer of more than 512 terms and factors, wanted at most so many at compile time
+            error[HX0224]: found a symbolic integer of more than 512 terms and factors, which is the limit at compile time
               let e5 = e4 * (e4 + 1);
                              ^^^^^^ the evaluation stopped here
               help: pass the value to the kernel as an argument
@@ -110,7 +110,7 @@ fn values_do_not_double_for_ever() {
             "kernel probe(c: mut f32[32], e0: f32) grid [1] threads 32 {{\n{scalars}copy(load(c) + e59, c); }}\n"
         ),
         expect![[r#"
-            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+            error[HX0224]: found a value of more than 16384 parts, which is the limit at compile time
               let e14 = e13 * e13;
                         ^^^^^^^^^ the evaluation stopped here
               help: split it up, or compute it at run time
@@ -128,7 +128,7 @@ fn functions_are_not_inlined_for_ever() {
              kernel probe(c: mut f32[32]) grid [1] threads 32 {{ let v = load(c); copy(f39(v), c); }}\n"
         ),
         expect![[r#"
-            error[HX0224]: found a value of more than 16384 parts, wanted at most so many at compile time
+            error[HX0224]: found a value of more than 16384 parts, which is the limit at compile time
               fn f13(x: f32) -> f32 { f12(x) + f12(x) }
                                       ^^^^^^^^^^^^^^^ the evaluation stopped here
               fn f14(x: f32) -> f32 { f13(x) + f13(x) }

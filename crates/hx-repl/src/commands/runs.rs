@@ -50,6 +50,7 @@ fn main_of(session: &mut Session, file: SourceFile, screen: &mut Screen<'_>) -> 
         let until = Until { stop: &inside.stop, deadline };
         match run_main(db, file, &machine, options, &mut live, until) {
             RunOutcome::Finished => Ran::Done(Outcome::Good),
+            RunOutcome::Refused(_) | RunOutcome::Failed(_) if inside.stopped() => Ran::Stopped,
             RunOutcome::Refused(found) | RunOutcome::Failed(found) => {
                 let outcome = outcome_of(&found);
                 inside.say(Said::Found(found));
@@ -73,6 +74,9 @@ fn tests(session: &mut Session, files: Vec<SourceFile>, name: &str, screen: &mut
     let work = move |db: &Database, inside: &Inside| {
         let each = Each { stop: &inside.stop, limit: options.timeout };
         let listing = newest(list_tests(db, &files, &filter, each));
+        if inside.stopped() {
+            return Ran::Stopped;
+        }
         if listing.cases.is_empty() {
             return without_cases(listing, none, inside);
         }
@@ -123,6 +127,9 @@ pub(super) fn bench(session: &mut Session, name: &str, screen: &mut Screen<'_>) 
     let work = move |db: &Database, inside: &Inside| {
         let each = Each { stop: &inside.stop, limit: options.timeout };
         let listing = newest(list_benches(db, &files, &filter, each));
+        if inside.stopped() {
+            return Ran::Stopped;
+        }
         if listing.cases.is_empty() {
             return without_cases(listing, none, inside);
         }

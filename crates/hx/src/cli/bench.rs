@@ -45,19 +45,19 @@ pub(crate) struct BenchArgs {
     /// Copies of every tensor that repeated runs take in turn.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub rotate: u16,
-    /// What the machine could compute at most, in TFLOP/s.
+    /// The machine's peak of computation, in TFLOP/s.
     #[arg(long, value_name = "TFLOPS", value_parser = positive)]
     pub roof_tflops: Option<f64>,
-    /// What the machine could move at most, in GB/s.
+    /// The machine's peak of memory traffic, in GB/s.
     #[arg(long, value_name = "GBS", value_parser = positive)]
     pub roof_gbs: Option<f64>,
-    /// What random functions start from where a call names no seed.
+    /// The seed of random functions whose call names none.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Seconds after which one bench is stopped.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
-    /// What host tensors may take, as in 512MiB or 16GiB; 4 GiB if nothing says otherwise.
+    /// Limits the memory of host values, as in 512MiB or 16GiB; 4 GiB by default.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ pub(crate) struct BuildArgs {
     /// Replace a compile-time argument, as in BM=128 or T=bf16.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// What every launch keeps, as in k%16,m%8,a@16: divisors of dimensions and strides, alignments of pointers. `all`
+    /// Promises that every launch keeps, as in k%16,m%8,a@16: divisors of dimensions and strides, alignments of pointers. `all`
     /// assumes 16 of everything, `none` nothing but aligned pointers.
     #[arg(long, value_name = "FACTS", default_value = "all")]
     pub facts: String,

@@ -77,7 +77,7 @@ pub(crate) struct WhyArgs {
     pub kernel: String,
     /// A register or shared tensor of the kernel; all if it is left out.
     pub tensor: Option<String>,
-    /// What a launch has for a dimension or a named stride, instead of a multiple of 16.
+    /// The value of a dimension or a named stride at the launch; by default a multiple of 16.
     #[arg(long, value_name = "NAME=N", value_parser = dim)]
     pub dim: Vec<(String, i64)>,
     /// Another value of a compile-time parameter.

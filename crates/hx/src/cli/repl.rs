@@ -8,13 +8,13 @@ use super::{DeviceArgs, bytes, seconds};
 
 #[derive(Args, Debug, Default)]
 pub(crate) struct ReplArgs {
-    /// What random functions start from where a call names no seed.
+    /// The seed of random functions whose call names none.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Seconds after which one entry is stopped.
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     pub timeout: Option<f64>,
-    /// What host tensors may take, as in 512MiB or 16GiB; 4 GiB if nothing says otherwise.
+    /// Limits the memory of host values, as in 512MiB or 16GiB; 4 GiB by default.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
     /// In a script, go on after an entry that fails; the exit code still tells.

@@ -43,17 +43,17 @@ fn host_tensors_stay_below_the_limit() {
         "main { let t = \"ab\"; for i in 0..60 { t = t + t; } print(1); }\n",
         &little,
         expect![[r#"
-        exit Some(1)
-        a.hx:1:43: error[HX0633]: found a string, which takes 2 MiB to compute with, wanted at most 1 MiB more
-        1 error
-    "#]],
+            exit Some(1)
+            a.hx:1:43: error[HX0633]: found a string, which takes 1 MiB to compute with, wanted at most 512 KiB more
+            1 error
+        "#]],
     );
     check(
         "main { let t = (1, 1); for i in 0..40 { t = (t, t); } print(1); }\n",
         &little,
         expect![[r#"
             exit Some(1)
-            a.hx:1:45: error[HX0633]: found a tuple or list of more than 16384 parts, wanted at most so many
+            a.hx:1:45: error[HX0633]: found a tuple or list of more than 16384 parts, which is the limit
             1 error
         "#]],
     );
@@ -138,7 +138,7 @@ fn strings_and_tuples_do_not_double_for_ever() {
         &short,
         expect![[r#"
         exit Some(1)
-        a.hx:1:45: error[HX0633]: found a tuple or list of more than 262144 parts, wanted at most so many
+        a.hx:1:45: error[HX0633]: found a tuple or list of more than 262144 parts, which is the limit
         1 error
     "#]],
     );
@@ -147,7 +147,7 @@ fn strings_and_tuples_do_not_double_for_ever() {
         &short,
         expect![[r#"
         exit Some(1)
-        a.hx:1:41: error[HX0633]: found a tuple or list of more than 262144 parts, wanted at most so many
+        a.hx:1:41: error[HX0633]: found a tuple or list of more than 262144 parts, which is the limit
         1 error
     "#]],
     );
@@ -156,7 +156,7 @@ fn strings_and_tuples_do_not_double_for_ever() {
         &short,
         expect![[r#"
         exit Some(1)
-        a.hx:1:45: error[HX0633]: found a tuple or list of more than 262144 parts, wanted at most so many
+        a.hx:1:45: error[HX0633]: found a tuple or list of more than 262144 parts, which is the limit
         1 error
     "#]],
     );
@@ -166,10 +166,55 @@ fn strings_and_tuples_do_not_double_for_ever() {
         &test,
         expect![[r#"
         exit Some(1)
-        a.hx:1:19: error[HX0633]: found a tuple or list of more than 262144 parts, wanted at most so many
+        a.hx:1:19: error[HX0633]: found a tuple or list of more than 262144 parts, which is the limit
         a.hx:1:14: warning[HX0106]: nothing uses `i`
     "#]],
     );
+}
+
+#[test]
+fn what_variables_hold_counts() {
+    let little = ["run", "a.hx", "--device", "sim", "--message-format", "short", "--memory", "1MiB"];
+    let strings: String = (0..20).map(|i| format!("let s{i} = t + \"{i}\";\n")).collect();
+    check(
+        &format!("main {{\nlet t = \"ab\";\nfor i in 0..15 {{ t = t + t; }}\n{strings}}}\n"),
+        &little,
+        expect![[r#"
+            exit Some(1)
+            a.hx:18:11: error[HX0633]: found a string, which takes 64.0 KiB to compute with, wanted at most 64.0 KiB more
+            1 error
+        "#]],
+    );
+    let tuples: String = (1..200).map(|i| format!("let t{i} = t{} + (1, 1);\n", i - 1)).collect();
+    check(
+        &format!("main {{\nlet t0 = (1, 1);\n{tuples}}}\n"),
+        &little,
+        expect![[r#"
+        exit Some(1)
+        a.hx:129:12: error[HX0633]: found a tuple or list, which takes 16 KiB to compute with, wanted at most 7.9 KiB more
+        1 error
+    "#]],
+    );
+}
+
+/// Each constant has 8192 parts, and shares all but one of them with the others.
+#[cfg(target_os = "linux")]
+#[test]
+fn constants_share_their_parts() {
+    let doubled: String = (1..13).map(|i| format!("const T{i} = (T{}, T{});\n", i - 1, i - 1)).collect();
+    let pairs: String = (0..400).map(|i| format!("const C{i} = (T12, {i});\n")).collect();
+    let uses: String = (0..400).map(|i| format!("let _v{i} = C{i};\n")).collect();
+    let text = format!(
+        "const T0 = (1, 1);\n{doubled}{pairs}kernel k(c: mut f32[32]) grid [1] threads 32 {{\n{uses}copy(load(c), c);\n}}\n"
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("a.hx"), text).expect("writable");
+    // KiB of address space.
+    let limited = format!("ulimit -v {}; exec \"$0\" check a.hx", 3 << 20);
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited, env!("CARGO_BIN_EXE_hx")]).current_dir(folder.path());
+    let output = command.output().expect("the shell starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
