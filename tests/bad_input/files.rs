@@ -196,7 +196,7 @@ fn an_npy_with_another_content() {
             exit 1
             --- stderr
             device: simulator (sm_90a)
-            a.hx:1:14: error[HX0633]: `x.npy`: found a tensor of shape [4000000000, 4], which takes 29.8 GiB to compute with, wanted at most 4 GiB more
+            a.hx:1:14: error[HX0633]: `x.npy`: found a tensor of shape [4000000000, 4], which takes 29.8 GiB to compute with, wanted at most 4.0 GiB more
             1 error
         "#]],
     );

@@ -332,16 +332,16 @@ fn every_command() {
 fn ctrl_c_returns_the_prompt() {
     let spin = "kernel spin(c: mut f32[m]) grid [1] threads 32 {
     let i = 0;
-    while i >= 0 { i = i + 1; }
-    let r = register_tensor(f32, [32]);
+    let r = register_tensor(f32, [4096]);
     fill(r, 1.0);
-    copy(r, tile(c, [32])[.., 0]);
+    while i >= 0 { i = i + 1; r = r * 1.5; }
+    copy(r, tile(c, [4096])[.., 0]);
 }";
     let mut t = Terminal::simulator();
     assert_eq!(t.enter("let a = 41"), "");
     assert_eq!(t.enter(spin), "");
     assert_eq!(t.enter("let x = ones(f64, [700, 700])"), "");
-    assert_eq!(t.enter("let o = empty(f32, [32])"), "");
+    assert_eq!(t.enter("let o = empty(f32, [4096])"), "");
     // A kernel, host code, and a single long host operation that does not check for Ctrl-C.
     let mut worst = Duration::ZERO;
     for entry in ["spin(o)", "while true { }", "let y = x; for i in 0..1000 { y = (y @ x) * 0.001; }"] {
