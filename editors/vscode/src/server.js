@@ -5,6 +5,7 @@ const fs = require('node:fs');
 const { execFile } = require('node:child_process');
 const vscode = require('vscode');
 const { LanguageClient, State, Trace } = require('vscode-languageclient/node');
+const { provideCompletionItem } = require('./completion');
 const { findServer } = require('./server-path');
 const { serverSettings } = require('./settings');
 
@@ -98,6 +99,7 @@ class Server {
       synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher('**/{*.hx,hx.toml}') },
       // Hovers show comments of the project: a link in them runs no command of the editor.
       markdown: { isTrusted: false, supportHtml: true },
+      middleware: { provideCompletionItem },
       progressOnInitialization: true,
     });
     this.#client.onDidChangeState(({ newState }) => this.#changed(newState));
