@@ -24,10 +24,10 @@ fn the_page_of_functions_is_the_table_of_names() {
         ("On the host", Place::Host),
     ] {
         let _ = write!(text, "\n## {title}\n\n| name | meaning |\n|---|---|\n");
-        let mut rows: Vec<_> = builtins().map(|b| b.get()).filter(|b| b.place == place).collect();
-        rows.sort_by_key(|b| b.name);
+        let mut rows: Vec<_> = builtins().filter(|b| b.place() == place).collect();
+        rows.sort_by_key(|b| b.name());
         for row in rows {
-            let _ = writeln!(text, "| `{}` | {} |", row.signature(), row.doc.replace('|', "\\|"));
+            let _ = writeln!(text, "| `{}` | {} |", row.signature(), row.doc().replace('|', "\\|"));
         }
     }
     expect_file![root().join("book/src/language/functions.md")].assert_eq(&text);

@@ -109,11 +109,6 @@ impl Operator {
         self.row().arity
     }
 
-    /// Returns the operator of this name and arity.
-    pub fn find(name: &str, arity: usize) -> Option<Operator> {
-        ROWS.iter().find(|r| r.name == name && r.arity == arity).map(|r| r.operator)
-    }
-
     fn row(self) -> &'static Row {
         // Every operator has its row, which a test checks by enumeration.
         ROWS.iter().find(|r| r.operator == self).unwrap_or(&ROWS[0])
@@ -311,10 +306,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_operator_is_found_by_name() {
+    fn every_operator_has_its_row_and_name() {
         for row in ROWS {
-            assert_eq!(Operator::find(row.name, row.arity), Some(row.operator));
-            assert_eq!(row.operator.arity(), row.arity);
+            let same = |r: &&Row| (r.name, r.arity) == (row.name, row.arity);
+            assert_eq!(ROWS.iter().filter(same).count(), 1, "{}", row.name);
+            assert_eq!((row.operator.name(), row.operator.arity()), (row.name, row.arity));
         }
     }
 

@@ -80,7 +80,7 @@ mod tests {
             .iter()
             .map(|name| Arg { name: name.map(Into::into), value: store.exprs.alloc(crate::Expr::Missing) })
             .collect();
-        let params = builtin(name, Place::Device).and_then(|b| b.get().params).unwrap_or_default();
+        let params = builtin(name, Place::Device).and_then(|b| b.params()).unwrap_or_default();
         format!("{:?}", match_args(&builtin_params(params), &args))
     }
 

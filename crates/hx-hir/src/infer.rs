@@ -4,6 +4,7 @@
 //! differ for all values of these symbols. Checks that depend on the values of compile-time parameters are left to the
 //! instance. Errors are kept as [`TypeProblem`]s, by id, and `diagnostics` puts them into words. Inference reads no positions.
 
+mod builtin;
 mod call;
 mod expr;
 mod host;
@@ -25,8 +26,8 @@ pub use signature::{SignatureTypes, signature_types};
 
 use crate::constants::{constant_type, constants_of, standing};
 use crate::{
-    Const, Db, Elem, Expr, ExprId, ExprStore, Item, ItemKey, ItemKind, Name, Names, PatId, Resolution,
-    StmtKind, Ty, body_names, body_of, generic_symbol,
+    Builtin, BuiltinValue, Const, Db, Elem, Expr, ExprId, ExprStore, Item, ItemKey, ItemKind, LayoutFn, Name,
+    Names, PatId, Resolution, StmtKind, Ty, body_names, body_of, generic_symbol,
 };
 
 /// The types of a body.
@@ -145,14 +146,15 @@ impl<'a> Infer<'a> {
             Some(Resolution::Dim(name)) => self.dim(name),
             Some(Resolution::DType(dtype)) => Ty::DType(Elem::Known(*dtype)),
             Some(Resolution::Item(key)) => self.item(id, &key.clone()),
-            Some(Resolution::Builtin(b)) => match b.name() {
-                "block_idx" => self.block_idx(),
-                "auto" | "swizzle" => Ty::Layout(None),
-                name if b.get().params.is_some() => {
-                    self.report(TypeProblem::FunctionAsValue { expr: id, name: name.into() })
-                }
-                _ => Ty::Unknown,
+            Some(Resolution::Builtin(Builtin::Value(value))) => match value {
+                BuiltinValue::BlockIdx => self.block_idx(),
+                BuiltinValue::Auto => Ty::Layout(None),
+                BuiltinValue::Args => Ty::Unknown,
             },
+            Some(Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle))) => Ty::Layout(None),
+            Some(Resolution::Builtin(b)) => {
+                self.report(TypeProblem::FunctionAsValue { expr: id, name: b.name().into() })
+            }
             Some(Resolution::Module(_) | Resolution::Kind(_)) => {
                 self.report(TypeProblem::NoValue { expr: id })
             }

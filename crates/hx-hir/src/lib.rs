@@ -32,7 +32,10 @@ mod walk;
 
 pub use args::{ArgProblem, builtin_params, match_args};
 pub use body::{Body, Cases, body_of, body_source_map, fn_signature, kernel_signature, signature_source_map};
-pub use builtins::{Builtin, BuiltinId, BuiltinParam, Need, Place, builtin, builtins};
+pub use builtins::{
+    Builtin, BuiltinParam, BuiltinValue, CommonFn, HostFn, HostLayoutFn, KernelFn, LayoutFn, MathFn, Need,
+    Place, builtin, builtins,
+};
 pub use constants::{Standing, Step, constants_below, standing, steps_below};
 pub use db::Db;
 pub use diagnostics::{GEMM_SHAPES, file_diagnostics, item_diagnostics};

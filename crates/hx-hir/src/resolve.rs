@@ -8,9 +8,9 @@ use hx_dtype::DType;
 use la_arena::ArenaMap;
 
 use crate::{
-    Block, BuiltinId, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel, Name,
-    Param, Pat, PatId, Path, PathTarget, Place, Predicate, StmtId, StmtKind, TypeRef, TypeRefId, body_of,
-    builtin, fn_signature, is_binding, kernel_signature, resolve_path,
+    Block, Builtin, Db, Expr, ExprId, ExprStore, Function, GenericParam, Item, ItemKey, Kernel, Name, Param,
+    Pat, PatId, Path, PathTarget, Place, Predicate, StmtId, StmtKind, TypeRef, TypeRefId, body_of, builtin,
+    fn_signature, is_binding, kernel_signature, resolve_path,
 };
 
 /// The meaning of a name.
@@ -29,7 +29,7 @@ pub enum Resolution {
     Item(ItemKey),
     /// A file, reached by `use`.
     Module(SourceFile),
-    Builtin(BuiltinId),
+    Builtin(Builtin),
     DType(DType),
     Kind(Kind),
 }

@@ -87,34 +87,6 @@ pub enum Unary {
     IsFinite,
 }
 
-impl Unary {
-    /// Finds a function by its name in host text. `-` and `!` are operators, so they have no name.
-    pub fn by_name(name: &str) -> Option<Unary> {
-        Some(match name {
-            "abs" => Unary::Abs,
-            "exp" => Unary::Exp,
-            "exp2" => Unary::Exp2,
-            "log" => Unary::Log,
-            "log2" => Unary::Log2,
-            "log10" => Unary::Log10,
-            "sqrt" => Unary::Sqrt,
-            "rsqrt" => Unary::Rsqrt,
-            "sin" => Unary::Sin,
-            "cos" => Unary::Cos,
-            "tanh" => Unary::Tanh,
-            "sigmoid" => Unary::Sigmoid,
-            "erf" => Unary::Erf,
-            "floor" => Unary::Floor,
-            "ceil" => Unary::Ceil,
-            "round" => Unary::Round,
-            "isnan" => Unary::IsNan,
-            "isinf" => Unary::IsInf,
-            "isfinite" => Unary::IsFinite,
-            _ => return None,
-        })
-    }
-}
-
 /// Applies `op` element by element to two arrays whose shapes broadcast.
 pub fn binary(op: Binary, a: &Dense, b: &Dense) -> HostResult<Dense> {
     let Some(shape) = broadcast_shape(&a.shape, &b.shape) else {

@@ -20,8 +20,8 @@ use std::collections::HashMap;
 
 use hx_base::interrupt::{self, Ended, look};
 use hx_hir::{
-    Body, Const, Db, Expr, ExprId, Item, ItemKey, ItemKind, Literal, Names, PatId, Resolution, Sound,
-    constants_below,
+    Body, Builtin, BuiltinValue, Const, Db, Expr, ExprId, Item, ItemKey, ItemKind, LayoutFn, Literal, Names,
+    PatId, Resolution, Sound, constants_below,
 };
 use la_arena::ArenaMap;
 
@@ -32,7 +32,6 @@ use crate::index::Index;
 use crate::tensor::Tensor;
 use crate::value::Value;
 
-pub use builtins::is_method;
 pub use closures::Closure;
 pub use environment::{Checkpoint, Environment};
 pub use error::{At, EvalError, without_launch};
@@ -198,7 +197,10 @@ impl<'a> Frame<'_, 'a> {
         match &body.store[id] {
             Expr::Missing => Err(self.fail(id, HostError::unsupported("something is missing here"))),
             Expr::Literal(literal) => self.at(id, literal_value(literal)),
-            Expr::Path { generics, .. } if matches!(self.names.exprs.get(id), Some(Resolution::Builtin(b)) if b.name() == "swizzle") => {
+            Expr::Path { generics, .. }
+                if self.names.exprs.get(id)
+                    == Some(&Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle))) =>
+            {
                 self.swizzle(id, generics)
             }
             Expr::Path { generics, .. } if !generics.is_empty() => Err(self
@@ -283,13 +285,14 @@ impl<'a> Frame<'_, 'a> {
                 bound.cloned().ok_or_else(|| self.fail(id, HostError::ty("this variable has no value yet")))
             }
             Resolution::DType(dtype) => Ok(Value::DType(*dtype)),
-            Resolution::Builtin(builtin) => match builtin.name() {
-                "args" => Ok(Value::List(
-                    self.session.options.args.iter().map(|arg| Value::Str(arg.as_str().into())).collect(),
-                )),
-                "auto" => Ok(Value::Auto),
-                name => Err(self.fail(id, HostError::ty(format!("`{name}` is a function and only called")))),
-            },
+            Resolution::Builtin(Builtin::Value(BuiltinValue::Args)) => Ok(Value::List(
+                self.session.options.args.iter().map(|arg| Value::Str(arg.as_str().into())).collect(),
+            )),
+            Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)) => Ok(Value::Auto),
+            Resolution::Builtin(builtin) => {
+                let message = format!("`{}` is a function and only called", builtin.name());
+                Err(self.fail(id, HostError::ty(message)))
+            }
             Resolution::Item(key) if key.kind == ItemKind::Const => {
                 let key = key.clone();
                 self.constant(id, &key)

@@ -22,20 +22,6 @@ pub enum Reduction {
 }
 
 impl Reduction {
-    /// Finds the reduction of that name.
-    pub fn by_name(name: &str) -> Option<Reduction> {
-        Some(match name {
-            "sum" => Reduction::Sum,
-            "prod" => Reduction::Prod,
-            "max" => Reduction::Max,
-            "min" => Reduction::Min,
-            "mean" => Reduction::Mean,
-            "any" => Reduction::Any,
-            "all" => Reduction::All,
-            _ => return None,
-        })
-    }
-
     /// Returns the name of the reduction as it is written.
     pub fn name(self) -> &'static str {
         match self {

@@ -2,9 +2,7 @@
 
 use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::Db;
-use hx_hir::{
-    BuiltinId, Expr, ExprId, ExprStore, Item, Need, body_source_map, fn_signature, kernel_signature,
-};
+use hx_hir::{Builtin, Expr, ExprId, ExprStore, Item, Need, body_source_map, fn_signature, kernel_signature};
 use hx_hir::{SignatureSourceMap, TypeRefId, signature_source_map};
 use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, SyntaxNode, T};
@@ -59,14 +57,13 @@ impl Callable {
 /// Returns the callable that a definition names, if it is one.
 pub(crate) fn callable(db: &dyn Db, def: &Def) -> Option<Callable> {
     match def {
-        Def::Builtin(id) => of_builtin(*id),
+        Def::Builtin(builtin) => of_builtin(*builtin),
         Def::Item(key) => of_item(db, key.find(db)?),
         _ => None,
     }
 }
 
-fn of_builtin(id: BuiltinId) -> Option<Callable> {
-    let builtin = id.get();
+fn of_builtin(builtin: Builtin) -> Option<Callable> {
     let param = |param: &hx_hir::BuiltinParam| CallParam {
         name: param.name.to_owned(),
         text: match param.need {
@@ -78,11 +75,11 @@ fn of_builtin(id: BuiltinId) -> Option<Callable> {
         need: param.need,
     };
     Some(Callable {
-        name: builtin.name.to_owned(),
+        name: builtin.name().to_owned(),
         generics: Vec::new(),
-        params: builtin.params?.iter().map(param).collect(),
+        params: builtin.params()?.iter().map(param).collect(),
         tail: String::new(),
-        docs: Some(builtin.doc.to_owned()),
+        docs: Some(builtin.doc().to_owned()),
     })
 }
 

@@ -11,8 +11,8 @@ use hx_base::{Edit, FileKind, SourceFile, TextRange, TextSize, resolve_module};
 use hx_compile::Db;
 use hx_dtype::DType;
 use hx_hir::{
-    Item, ItemKind, Name, Need, Pat, Place, Ty, body_of, body_source_map, builtins, file_items, imports,
-    infer_body, item_range, signature_names,
+    Builtin, Item, ItemKind, LayoutFn, Name, Need, Pat, Place, Ty, body_of, body_source_map, builtins,
+    file_items, imports, infer_body, item_range, signature_names,
 };
 use hx_syntax::ast::{self, AstNode as _};
 use hx_syntax::{SyntaxKind, SyntaxNode, SyntaxToken, T};
@@ -254,11 +254,10 @@ impl<'db> Completing<'db> {
         for module in modules {
             self.add(&module, CompletionKind::Module, 1);
         }
-        for id in builtins().filter(|id| id.name().starts_with(&format!("{}::", path.join("::")))) {
-            let name = id.name().rsplit("::").next().unwrap_or_default();
-            let builtin = id.get();
+        for builtin in builtins().filter(|b| b.name().starts_with(&format!("{}::", path.join("::")))) {
+            let name = builtin.name().rsplit("::").next().unwrap_or_default();
             let entry = self.add(name, CompletionKind::Builtin, 1);
-            (entry.detail, entry.docs) = (builtin.signature(), builtin.doc.to_owned());
+            (entry.detail, entry.docs) = (builtin.signature(), builtin.doc().to_owned());
         }
     }
 
@@ -592,21 +591,20 @@ impl<'db> Completing<'db> {
 
     fn builtins(&mut self, place: Place) {
         let calls = self.is_called();
-        for id in builtins() {
-            let builtin = id.get();
-            let fits = builtin.place == place || builtin.place == Place::Both || place == Place::Both;
-            if !fits || builtin.name.contains("::") {
+        for builtin in builtins() {
+            let fits = builtin.is_at(place) || place == Place::Both;
+            if !fits || builtin.name().contains("::") {
                 continue;
             }
-            let entry = self.add(builtin.name, CompletionKind::Builtin, 4);
-            (entry.detail, entry.docs) = (builtin.signature(), builtin.doc.to_owned());
-            let Some(params) = builtin.params.filter(|_| !calls) else { continue };
+            let entry = self.add(builtin.name(), CompletionKind::Builtin, 4);
+            (entry.detail, entry.docs) = (builtin.signature(), builtin.doc().to_owned());
+            let Some(params) = builtin.params().filter(|_| !calls) else { continue };
             // `swizzle` takes compile-time arguments only.
-            if builtin.name == "swizzle" {
+            if builtin == Builtin::Layout(LayoutFn::Swizzle) {
                 entry.insert = "swizzle<${1:3}, ${2:3}, ${3:3}>$0".to_owned();
             } else {
                 let names = params.iter().filter(|p| p.need == Need::Required).map(|p| p.name);
-                entry.insert = call_snippet(builtin.name, names);
+                entry.insert = call_snippet(builtin.name(), names);
             }
             entry.is_snippet = true;
         }

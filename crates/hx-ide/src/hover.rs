@@ -88,7 +88,7 @@ pub fn explain_name(
             Some(PathTarget::Module(file)) => vec![Def::Module(file)],
             None => match DType::parse(path) {
                 Some(dtype) => vec![Def::DType(dtype)],
-                None => builtins().filter(|id| id.name() == path).map(Def::Builtin).collect(),
+                None => builtins().filter(|builtin| builtin.name() == path).map(Def::Builtin).collect(),
             },
         };
         defs.iter().filter_map(|def| cx.name(def, nowhere)).collect()
@@ -157,13 +157,13 @@ impl<'a> Hovering<'a> {
                 let docs = docs::file_docs(db, *file).unwrap_or_default();
                 Some(format!("{}\n{docs}", code(&format!("// {}", file.path(db)))))
             }
-            Def::Builtin(id) => {
+            Def::Builtin(builtin) => {
                 let (label, docs) = match callable(db, def) {
                     Some(callable) => (callable.label().0, callable.docs.unwrap_or_default()),
-                    None => (id.name().to_owned(), id.get().doc.to_owned()),
+                    None => (builtin.name().to_owned(), builtin.doc().to_owned()),
                 };
                 let operation = self.operations(range).unwrap_or_default();
-                let place = match id.get().place {
+                let place = match builtin.place() {
                     Place::Host => "\n\n*in `test`, `bench`, `main` and the session*",
                     Place::Device => "\n\n*in `kernel` and `fn`*",
                     Place::Both => "",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_base::{SourceFile, TextRange, TextSize};
 use hx_compile::Db;
 use hx_dtype::DType;
-use hx_hir::{BuiltinId, resolve_path};
+use hx_hir::{Builtin, resolve_path};
 use hx_hir::{
     Expr, ExprId, ExprStore, Item, ItemKey, ItemKind, Kind, Name, Names, Pat, PatId, Path, PathTarget,
     Resolution, SourceMap, StmtKind, TypeRef, absolute_path, body_names, body_of, body_source_map,
@@ -41,7 +41,7 @@ pub(crate) enum Def {
     },
     Item(ItemKey),
     Module(SourceFile),
-    Builtin(BuiltinId),
+    Builtin(Builtin),
     DType(DType),
     Kind(Kind),
     /// A name after a dot.
@@ -298,7 +298,7 @@ fn def_of(item: &ItemKey, resolution: &Resolution) -> Option<Def> {
         Resolution::Dim(name) => Def::Dim { item: item(), name: name.clone() },
         Resolution::Item(key) => Def::Item(key.clone()),
         Resolution::Module(file) => Def::Module(*file),
-        Resolution::Builtin(id) => Def::Builtin(*id),
+        Resolution::Builtin(builtin) => Def::Builtin(*builtin),
         Resolution::DType(dtype) => Def::DType(*dtype),
         Resolution::Kind(kind) => Def::Kind(*kind),
     })

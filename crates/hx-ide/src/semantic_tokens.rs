@@ -141,7 +141,7 @@ fn meant(occurrence: &Occurrence) -> Option<(TokenType, Modifiers)> {
             _ => (TokenType::Function, none),
         },
         Def::Module(_) => (TokenType::Namespace, none),
-        Def::Builtin(id) => match id.get().params {
+        Def::Builtin(builtin) => match builtin.params() {
             Some(_) => (TokenType::Function, Modifiers::DEFAULT_LIBRARY),
             None => (TokenType::Variable, Modifiers::DEFAULT_LIBRARY.with(Modifiers::READONLY)),
         },

@@ -10,6 +10,7 @@
 //! Start at [`lower`].
 
 mod bounds;
+mod builtin;
 mod call;
 mod constant;
 mod cx;
@@ -20,6 +21,7 @@ mod finish;
 mod header;
 mod inline;
 mod instance;
+mod layouts;
 mod ops;
 mod reduce;
 mod scalar;

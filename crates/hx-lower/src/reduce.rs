@@ -2,7 +2,9 @@
 
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
-use hx_hir::{ArithOp, BinaryOp, Expr as HirExpr, ExprId, LogicOp, Pat, PatId, Resolution};
+use hx_hir::{
+    ArithOp, BinaryOp, Builtin, Expr as HirExpr, ExprId, KernelFn, LogicOp, Pat, PatId, Resolution,
+};
 use hx_index::Cond;
 use hx_tile::OpKind;
 
@@ -145,7 +147,7 @@ impl Cx<'_> {
             },
             HirExpr::Call { callee, args } => match (self.frame().names.exprs.get(*callee), &args[..]) {
                 (Some(Resolution::Builtin(f)), [x, y]) if self.are_params([a, b], [x.value, y.value]) => {
-                    Operator::find(f.name(), 2).filter(|o| matches!(o, Operator::Min | Operator::Max))
+                    extreme(*f)
                 }
                 _ => None,
             },
@@ -161,6 +163,12 @@ impl Cx<'_> {
         };
         (is(exprs[0], a) && is(exprs[1], b)) || (is(exprs[0], b) && is(exprs[1], a))
     }
+}
+
+/// Returns the operator of `min` or `max`.
+fn extreme(function: Builtin) -> Option<Operator> {
+    let extremes = [(KernelFn::Min, Operator::Min), (KernelFn::Max, Operator::Max)];
+    extremes.into_iter().find(|(f, _)| function == Builtin::Kernel(*f)).map(|(_, operator)| operator)
 }
 
 fn constant(operator: Operator, x: f64) -> f64 {

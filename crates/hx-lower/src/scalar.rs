@@ -3,8 +3,8 @@
 use hx_base::codes;
 use hx_dtype::{DType, Operator};
 use hx_hir::{
-    ArithOp, BinaryOp, Block, CmpOp, Expr as HirExpr, ExprId, ItemKey, Literal, LogicOp, Path, Resolution,
-    UnaryOp,
+    ArithOp, BinaryOp, Block, Builtin, BuiltinValue, CmpOp, Expr as HirExpr, ExprId, ItemKey, LayoutFn,
+    Literal, LogicOp, Path, Resolution, UnaryOp,
 };
 use hx_index::{CmpOp as IndexCmp, Cond, Expr};
 
@@ -112,11 +112,9 @@ impl<'db> Cx<'db> {
             Resolution::Dim(name) => frame.dims.get(name).cloned().map_or(Value::Error, Value::Int),
             Resolution::DType(dtype) => Value::DType(*dtype),
             Resolution::Item(key) => return self.item_value(id, &key.clone()),
-            Resolution::Builtin(b) if b.name() == "auto" => Value::Auto,
-            Resolution::Builtin(b) if b.name() == "block_idx" => self.block_idx(),
-            Resolution::Builtin(b) if b.name() == "swizzle" => {
-                return self.swizzle(id);
-            }
+            Resolution::Builtin(Builtin::Value(BuiltinValue::Auto)) => Value::Auto,
+            Resolution::Builtin(Builtin::Value(BuiltinValue::BlockIdx)) => self.block_idx(),
+            Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle)) => return self.swizzle(id),
             Resolution::Builtin(b) => {
                 let message = format!("found the function `{}`, wanted a value: call it", b.name());
                 return self.fail(&codes::WRONG_KIND, id, message);

@@ -1,7 +1,7 @@
 //! Parts of register tensors, and `scalar`, which turns a tensor of one element into a block-uniform number.
 
 use hx_base::codes;
-use hx_hir::{Expr as HirExpr, ExprId, PatId, Resolution, StmtKind};
+use hx_hir::{Builtin, CommonFn, Expr as HirExpr, ExprId, KernelFn, PatId, Resolution, StmtKind};
 use hx_index::Expr;
 use hx_layout::Layout;
 use hx_tile::{OpKind, Scalar, TensorId, TensorKind, View};
@@ -148,9 +148,7 @@ impl Cx<'_> {
             (HirExpr::Path { .. }, _) => false,
             (HirExpr::Index { base, .. } | HirExpr::Field { base, .. }, _) => self.may_be_register(*base),
             (HirExpr::Call { callee, .. }, _) => match frame.names.exprs.get(*callee) {
-                Some(Resolution::Builtin(b)) => {
-                    !matches!(b.name(), "tile" | "global_view" | "gather" | "permute" | "shared_tensor")
-                }
+                Some(Resolution::Builtin(function)) => !makes_view(*function),
                 _ => true,
             },
             _ => true,
@@ -169,6 +167,15 @@ impl Cx<'_> {
         }
         result
     }
+}
+
+/// Reports whether a function returns a tensor in memory.
+fn makes_view(function: Builtin) -> bool {
+    matches!(
+        function,
+        Builtin::Kernel(KernelFn::Tile | KernelFn::GlobalView | KernelFn::Gather | KernelFn::SharedTensor)
+            | Builtin::Common(CommonFn::Permute)
+    )
 }
 
 /// Returns the range of the counter (end exclusive) if the loop is short enough to be unrolled here.

@@ -119,12 +119,12 @@ fn arguments(
 }
 
 /// Returns the built-in function that a call means. A definition of the same name hides the built-in, except in a method call.
-fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<&'static crate::Builtin> {
+fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<crate::Builtin> {
     let (store, names) = at.contents();
     match &store[call] {
-        Expr::MethodCall { name, .. } => builtin(name, Place::of(at.item)).map(|b| b.get()),
+        Expr::MethodCall { name, .. } => builtin(name, Place::of(at.item)),
         Expr::Call { callee, .. } => match names.exprs.get(*callee) {
-            Some(Resolution::Builtin(b)) => Some(b.get()),
+            Some(Resolution::Builtin(b)) => Some(*b),
             _ => None,
         },
         _ => None,
@@ -134,7 +134,7 @@ fn built_in(at: &Reporter<'_>, call: ExprId) -> Option<&'static crate::Builtin> 
 /// Returns the names of the parameters of the function that a call means.
 fn parameters(at: &Reporter<'_>, call: ExprId) -> Vec<Name> {
     if let Some(b) = built_in(at, call) {
-        return b.params.unwrap_or_default().iter().map(|p| Name::new(p.name)).collect();
+        return b.params().unwrap_or_default().iter().map(|p| Name::new(p.name)).collect();
     }
     let (store, names) = at.contents();
     let Expr::Call { callee, .. } = &store[call] else { return Vec::new() };

@@ -133,13 +133,12 @@ fn suggestion(at: &Reporter<'_>, path: &Path, called: bool, scope: &[crate::Name
     let host = cell || matches!(at.item, Item::Test(_) | Item::Bench(_) | Item::Main(_));
     let place = if host { Place::Host } else { Place::Device };
     let named = names_in_scope(at.db, at.file(), cell);
-    let builtin = builtins().map(|b| b.get()).filter(|b| b.place == place || b.place == Place::Both);
-    let builtin = builtin.filter(|b| b.params.is_some() == called);
+    let builtin = builtins().filter(|b| b.is_at(place) && b.params().is_some() == called);
     let candidates = scope
         .iter()
         .chain(&named)
         .map(|n| n.as_str())
-        .chain(builtin.map(|b| b.name))
+        .chain(builtin.map(|b| b.name()))
         .chain(DType::ALL.iter().map(|d| d.name()));
     nearest(name, candidates).map(str::to_owned)
 }

@@ -1,7 +1,7 @@
 //! Host code: calls are checked for their arguments. Host values get their types at run time.
 
 use super::Infer;
-use crate::{Expr, ExprId, Name, Need, Resolution, Ty, builtin_params, kernel_signature};
+use crate::{Builtin, Expr, ExprId, LayoutFn, Name, Need, Resolution, Ty, builtin_params, kernel_signature};
 
 impl Infer<'_> {
     /// Checks every call of the body, at any depth.
@@ -29,8 +29,8 @@ impl Infer<'_> {
         }
         match resolution {
             // In `swizzle<…>(i)` the parentheses hold a coordinate that the swizzle is applied to, not arguments of `swizzle`.
-            Some(Resolution::Builtin(b)) if b.name() == "swizzle" => {}
-            Some(Resolution::Builtin(b)) => match b.get().params {
+            Some(Resolution::Builtin(b)) if b == Builtin::Layout(LayoutFn::Swizzle) => {}
+            Some(Resolution::Builtin(b)) => match b.params() {
                 Some(params) => {
                     self.args(id, b.name(), &builtin_params(params), args, &types);
                 }

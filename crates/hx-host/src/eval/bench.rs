@@ -9,7 +9,7 @@
 
 use hx_base::codes;
 use hx_base::interrupt::look;
-use hx_hir::{Arg, Expr, ExprId, Item, ItemKey, MeasureKind, Name, Resolution, Sound};
+use hx_hir::{Arg, Builtin, Expr, ExprId, HostFn, Item, ItemKey, MeasureKind, Name, Resolution, Sound};
 
 use super::{At, EvalError, EvalResult, Frame, Session};
 use crate::bench::{GemmRequest, Group, Step, Work, bytes_of};
@@ -329,7 +329,7 @@ impl<'a> Frame<'_, 'a> {
         let body = self.body;
         let Expr::Call { callee, args } = &body.store[call] else { return Ok(None) };
         let is_copy =
-            matches!(self.names.exprs.get(*callee), Some(Resolution::Builtin(b)) if b.name() == "copy");
+            self.names.exprs.get(*callee) == Some(&Resolution::Builtin(Builtin::Host(HostFn::Copy)));
         let ([Arg { value: amount, .. }], true) = (&args[..], is_copy) else { return Ok(None) };
         let bytes = match self.expr(*amount)? {
             Value::Tensor(tensor) => bytes_of(&tensor),
@@ -346,7 +346,7 @@ impl<'a> Frame<'_, 'a> {
 
     /// Evaluates `cublas::gemm(a, b, c)`.
     pub(super) fn gemm(&mut self, id: ExprId, args: &[Arg]) -> EvalResult<Value> {
-        let mut bound = self.args("cublas::gemm", None, args)?;
+        let mut bound = self.args(HostFn::CublasGemm.name(), None, args)?;
         let mut tensor = |name: &str| bound.required(name).and_then(|v| v.tensor());
         let matrices = (|| Ok((tensor("a")?, tensor("b")?, tensor("c")?)))();
         let (a, b, c) = self.at(id, matrices)?;

@@ -1,10 +1,11 @@
-//! The built-in functions of the host, by name. Most are also methods of tensors.
+//! The built-in functions of the host, by the families of their table. Some are also methods of tensors.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use hx_base::codes;
 use hx_dtype::DType;
+use hx_hir::{Builtin, CommonFn, HostFn, LayoutFn, MathFn};
 
 use super::call::Args;
 use super::{Session, layouts};
@@ -22,165 +23,222 @@ use crate::stretch::generate;
 use crate::tensor::{HostTensor, Tensor, convert_float, convert_int, held_int};
 use crate::value::Value;
 
-/// Reports whether a function can also be called on a tensor, as in `x.sum(axis: 1)`.
-pub fn is_method(name: &str) -> bool {
-    Reduction::by_name(name).is_some()
-        || Unary::by_name(name).is_some()
-        || matches!(name, "reshape" | "permute" | "cast" | "cumsum" | "softmax" | "copy" | "len" | "pow")
-}
-
 /// Calls a function with its arguments.
-pub(super) fn function(session: &mut Session<'_>, name: &str, args: &mut Args) -> HostResult<Value> {
-    let value = match name {
-        "print" => {
-            let shown: Vec<String> = args.rest().iter().map(Value::to_string).collect();
-            for line in shown.join(" ").split('\n') {
-                session.surroundings.print(line);
-            }
-            Value::Unit
-        }
-        "randn" | "uniform" => randomized(session, name, args)?,
-        "zeros" | "ones" | "empty" | "full" | "arange" | "eye" => fresh(name, args)?,
-        "load" => load(args.required("path")?.str()?)?,
-        "save" => {
-            let path = args.required("path")?;
-            save(path.str()?, &args.required("x")?)?;
-            Value::Unit
-        }
-        "uses" | "conflicts" | "redistributions" | "spills" | "bytes_per_access" => {
-            code(session, name, args)?
-        }
-        "assert_eq" => {
-            let (x, y) = (args.required("x")?, args.required("y")?);
-            args.finish()?;
-            return if session.options.unchecked { Ok(Value::Unit) } else { equal(&x, &y) };
-        }
-        "assert_close" => {
-            let (x, y) = (args.required("x")?, args.required("y")?);
-            let mut tolerance = |name: &str| args.named(name).map(|v| v.float()).transpose();
-            let tolerance =
-                Tolerance { rtol: tolerance("rtol")?, atol: tolerance("atol")?, ulp: tolerance("ulp")? };
-            args.finish()?;
-            if !session.options.unchecked {
-                assert_close(&x.tensor()?, &y.tensor()?, tolerance)?;
-            }
-            Value::Unit
-        }
-        _ => computed(name, args)?,
+pub(super) fn function(session: &mut Session<'_>, builtin: Builtin, args: &mut Args) -> HostResult<Value> {
+    let value = match builtin {
+        Builtin::Common(function) => common_fn(session, function, args)?,
+        Builtin::Math(function) => unary(unary_of(function), args)?,
+        Builtin::Layout(LayoutFn::Size) => size(&args.required("l")?)?,
+        Builtin::Layout(_) | Builtin::HostLayout(_) => layouts::function(builtin, args)?,
+        Builtin::Host(function) => host_fn(session, function, args)?,
+        // Host code sees no name of kernels, and a value is not called.
+        Builtin::Value(_) | Builtin::Kernel(_) => return Err(not_evaluated(builtin.name())),
     };
     args.finish()?;
     Ok(value)
 }
 
-/// Answers a question about the code of the kernel that was launched last.
-fn code(session: &mut Session<'_>, name: &str, args: &mut Args) -> HostResult<Value> {
-    let question = match name {
-        "uses" => CodeQuestion::Uses(args.required("instruction")?.str()?.to_owned()),
-        "bytes_per_access" => CodeQuestion::BytesPerAccess(args.required("tensor")?.str()?.to_owned()),
-        "conflicts" => CodeQuestion::Conflicts,
-        "redistributions" => CodeQuestion::Redistributions,
-        _ => CodeQuestion::Spills,
-    };
-    args.finish()?;
-    match session.device.code(&question)? {
-        CodeAnswer::Bool(b) => Ok(Value::Bool(b)),
-        CodeAnswer::Int(i) => Ok(Value::Int(i)),
-        CodeAnswer::Unknown(reason) => {
-            let error = HostError::new(&codes::UNKNOWN_FACT, format!("`{name}` is not known: {reason}"));
-            Err(error.help("in an `assert` this is a skip that is counted, and no failure"))
-        }
-    }
+fn not_evaluated(name: &str) -> HostError {
+    HostError::unsupported(format!("`{name}` is not evaluated on the host yet"))
 }
 
-/// Calls a function whose result depends only on its arguments.
-fn computed(name: &str, args: &mut Args) -> HostResult<Value> {
-    match name {
-        "cast" => {
+/// Calls a function that kernels have too.
+fn common_fn(session: &mut Session<'_>, function: CommonFn, args: &mut Args) -> HostResult<Value> {
+    match function {
+        CommonFn::Print => {
+            print(session, &args.rest());
+            Ok(Value::Unit)
+        }
+        CommonFn::Cast => {
             let x = args.required("t")?;
             cast(&x, args.required("dtype")?.dtype()?)
         }
-        "where" => {
+        CommonFn::Where => {
             let (c, x, y) = (args.required("c")?, args.required("x")?, args.required("y")?);
             arith::select(&c.dense()?, &x.dense()?, &y.dense()?).map(Value::from_dense)
         }
-        "fma" => {
+        CommonFn::Fma => {
             let (a, b, c) = (args.required("a")?, args.required("b")?, args.required("c")?);
             fma(&a.dense()?, &b.dense()?, &c.dense()?)
         }
-        "cdiv" => {
+        CommonFn::Cdiv => {
             let (a, b) = (args.required("a")?.int()?, args.required("b")?.int()?);
             let quotient = a.checked_neg().and_then(|n| floor_div(n, b)).and_then(i64::checked_neg);
             quotient
                 .map(Value::Int)
                 .ok_or_else(|| HostError::arithmetic(format!("`cdiv({a}, {b})` has no value")))
         }
-        "permute" => {
+        CommonFn::Permute => {
             let t = args.required("t")?.tensor()?;
             t.permute(&args.required("order")?.shape()?).map(Value::Tensor)
         }
-        "reshape" => {
-            let t = args.required("x")?.tensor()?;
-            t.reshape(&reshape_target(&args.required("shape")?, t.len())?).map(Value::Tensor)
+        // `call` evaluates it, because its message has the text of the condition.
+        CommonFn::Assert => Err(not_evaluated(function.name())),
+    }
+}
+
+/// Calls a function that only the host has.
+fn host_fn(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> HostResult<Value> {
+    match function {
+        HostFn::Randn => randn(session, args),
+        HostFn::Uniform => uniform(session, args),
+        HostFn::Arange => fresh(args, arange),
+        HostFn::Zeros => fresh(args, |dtype, shape| random::full(dtype, shape, 0.0)),
+        HostFn::Ones => fresh(args, |dtype, shape| random::full(dtype, shape, 1.0)),
+        HostFn::Empty => fresh(args, HostTensor::poisoned),
+        HostFn::Full => full(args),
+        HostFn::Eye => fresh(args, eye),
+        HostFn::Load => load(args.required("path")?.str()?),
+        HostFn::Save => {
+            let path = args.required("path")?;
+            save(path.str()?, &args.required("x")?).map(|()| Value::Unit)
         }
-        "pack" | "unpack" => {
-            let t = args.required("x")?.tensor()?;
-            let layout = match args.required("layout")? {
-                Value::Layout(l) => l,
-                other => return Err(HostError::ty(format!("found {}, wanted a layout", other.kind()))),
-            };
-            let hx_layout::expr::Value::Layout(block) = &*layout else {
-                return Err(HostError::ty(format!(
-                    "found {}, wanted a layout `shape : stride`",
-                    layout.kind()
-                )));
-            };
-            let moved = if name == "pack" { pack(&t, &block.layout) } else { unpack(&t, &block.layout) };
-            moved.map(Value::Tensor)
+        HostFn::AssertEq => equal(session, args),
+        HostFn::AssertClose => close(session, args),
+        HostFn::Uses => {
+            let question = CodeQuestion::Uses(args.required("instruction")?.str()?.to_owned());
+            code(session, function, &question, args)
         }
-        "copy" => Ok(Value::Tensor(Tensor::from_host(args.required("x")?.tensor()?.to_host()))),
-        "cumsum" => {
+        HostFn::BytesPerAccess => {
+            let question = CodeQuestion::BytesPerAccess(args.required("tensor")?.str()?.to_owned());
+            code(session, function, &question, args)
+        }
+        HostFn::Conflicts => code(session, function, &CodeQuestion::Conflicts, args),
+        HostFn::Redistributions => code(session, function, &CodeQuestion::Redistributions, args),
+        HostFn::Spills => code(session, function, &CodeQuestion::Spills, args),
+        HostFn::Min => extreme(Reduction::Min, Binary::Min, args),
+        HostFn::Max => extreme(Reduction::Max, Binary::Max, args),
+        HostFn::Sum => reduction(Reduction::Sum, args),
+        HostFn::Mean => reduction(Reduction::Mean, args),
+        HostFn::Prod => reduction(Reduction::Prod, args),
+        HostFn::Any => reduction(Reduction::Any, args),
+        HostFn::All => reduction(Reduction::All, args),
+        HostFn::Cumsum => {
             let x = args.required("x")?.dense()?;
             let axis = axis_of(args.required("axis")?.int()?, x.shape.len())?;
             cumsum(&x, axis).map(Value::from_dense)
         }
-        "softmax" => {
+        HostFn::Softmax => {
             let x = args.required("t")?.dense()?;
             let axis = args.named("axis").map_or(Ok(-1), |v| v.int())?;
             softmax(&x, axis_of(axis, x.shape.len())?)
         }
-        "pow" => {
+        HostFn::Pow => {
             let (a, b) = (args.required("a")?, args.required("b")?);
             arith::binary(Binary::Pow, &a.dense()?, &b.dense()?).map(Value::from_dense)
         }
-        "size" => match args.required("l")? {
-            Value::Layout(l) => layouts::field(&l, "size"),
-            other => Ok(Value::Int(other.dense()?.data.len() as i64)),
-        },
-        "len" => length(&args.required("x")?),
-        "int" => to_int(&args.required("x")?),
-        "float" => to_float(&args.required("x")?),
-        _ => {
-            if let Some(op) = Reduction::by_name(name) {
-                return reduction(op, args);
-            }
-            if let Some(op) = Unary::by_name(name) {
-                return arith::unary(op, &args.required("x")?.dense()?).map(Value::from_dense);
-            }
-            if let Some(result) = layouts::function(name, args) {
-                return result;
-            }
-            Err(HostError::unsupported(format!("`{name}` is not evaluated on the host yet")))
+        HostFn::Log10 => unary(Unary::Log10, args),
+        HostFn::Isnan => unary(Unary::IsNan, args),
+        HostFn::Isinf => unary(Unary::IsInf, args),
+        HostFn::Isfinite => unary(Unary::IsFinite, args),
+        HostFn::Reshape => {
+            let t = args.required("x")?.tensor()?;
+            t.reshape(&reshape_target(&args.required("shape")?, t.len())?).map(Value::Tensor)
+        }
+        HostFn::Pack => blocks(args, pack),
+        HostFn::Unpack => blocks(args, unpack),
+        HostFn::Copy => Ok(Value::Tensor(Tensor::from_host(args.required("x")?.tensor()?.to_host()))),
+        HostFn::Len => length(&args.required("x")?),
+        HostFn::Int => to_int(&args.required("x")?),
+        HostFn::Float => to_float(&args.required("x")?),
+        // `call` evaluates them: they run closures, or write to the place of an argument.
+        HostFn::Reduce | HostFn::Scan | HostFn::CublasGemm => Err(not_evaluated(function.name())),
+    }
+}
+
+/// Returns the elementwise function of a name that kernels have too.
+fn unary_of(function: MathFn) -> Unary {
+    match function {
+        MathFn::Exp2 => Unary::Exp2,
+        MathFn::Exp => Unary::Exp,
+        MathFn::Log2 => Unary::Log2,
+        MathFn::Log => Unary::Log,
+        MathFn::Sqrt => Unary::Sqrt,
+        MathFn::Rsqrt => Unary::Rsqrt,
+        MathFn::Tanh => Unary::Tanh,
+        MathFn::Sigmoid => Unary::Sigmoid,
+        MathFn::Erf => Unary::Erf,
+        MathFn::Sin => Unary::Sin,
+        MathFn::Cos => Unary::Cos,
+        MathFn::Floor => Unary::Floor,
+        MathFn::Ceil => Unary::Ceil,
+        MathFn::Round => Unary::Round,
+        MathFn::Abs => Unary::Abs,
+    }
+}
+
+fn unary(op: Unary, args: &mut Args) -> HostResult<Value> {
+    arith::unary(op, &args.required("x")?.dense()?).map(Value::from_dense)
+}
+
+fn print(session: &mut Session<'_>, values: &[Value]) {
+    let shown: Vec<String> = values.iter().map(Value::to_string).collect();
+    for line in shown.join(" ").split('\n') {
+        session.surroundings.print(line);
+    }
+}
+
+/// Answers a question about the code of the kernel that was launched last.
+fn code(
+    session: &mut Session<'_>,
+    function: HostFn,
+    question: &CodeQuestion,
+    args: &Args,
+) -> HostResult<Value> {
+    args.finish()?;
+    match session.device.code(question)? {
+        CodeAnswer::Bool(b) => Ok(Value::Bool(b)),
+        CodeAnswer::Int(i) => Ok(Value::Int(i)),
+        CodeAnswer::Unknown(reason) => {
+            let message = format!("`{}` is not known: {reason}", function.name());
+            let error = HostError::new(&codes::UNKNOWN_FACT, message);
+            Err(error.help("in an `assert` this is a skip that is counted, and no failure"))
         }
     }
 }
 
-/// Evaluates `sum(x)`, `x.max(axis: 1, keepdims: true)`, or `max(a, b)` of two values.
-fn reduction(op: Reduction, args: &mut Args) -> HostResult<Value> {
-    let x = args.required(if matches!(op, Reduction::Max | Reduction::Min) { "a" } else { "t" })?;
-    if let (Reduction::Max | Reduction::Min, Some(y)) = (op, args.optional("b")) {
-        let binary = if op == Reduction::Max { Binary::Max } else { Binary::Min };
-        return arith::binary(binary, &x.dense()?, &y.dense()?).map(Value::from_dense);
+/// Evaluates `pack(x, layout)` and `unpack(x, layout)`.
+fn blocks(
+    args: &mut Args,
+    moved: fn(&Tensor, &hx_layout::Layout) -> HostResult<Tensor>,
+) -> HostResult<Value> {
+    let t = args.required("x")?.tensor()?;
+    let layout = match args.required("layout")? {
+        Value::Layout(l) => l,
+        other => return Err(HostError::ty(format!("found {}, wanted a layout", other.kind()))),
+    };
+    let hx_layout::expr::Value::Layout(block) = &*layout else {
+        let message = format!("found {}, wanted a layout `shape : stride`", layout.kind());
+        return Err(HostError::ty(message));
+    };
+    moved(&t, &block.layout).map(Value::Tensor)
+}
+
+/// Evaluates `size(x)` of a layout or tensor.
+fn size(x: &Value) -> HostResult<Value> {
+    match x {
+        Value::Layout(l) => layouts::field(l, "size"),
+        other => Ok(Value::Int(other.dense()?.data.len() as i64)),
     }
+}
+
+/// Evaluates `max(a, b)` of two values, or a reduction `max(a)`, `a.max(axis: 1)`.
+fn extreme(op: Reduction, binary: Binary, args: &mut Args) -> HostResult<Value> {
+    let x = args.required("a")?;
+    match args.optional("b") {
+        Some(y) => arith::binary(binary, &x.dense()?, &y.dense()?).map(Value::from_dense),
+        None => reduced(op, &x, args),
+    }
+}
+
+/// Evaluates `sum(x)` and `x.sum(axis: 1, keepdims: true)`.
+fn reduction(op: Reduction, args: &mut Args) -> HostResult<Value> {
+    let x = args.required("t")?;
+    reduced(op, &x, args)
+}
+
+/// Reduces over the axes that `axis:` names, or over all.
+fn reduced(op: Reduction, x: &Value, args: &mut Args) -> HostResult<Value> {
     let x = x.dense()?;
     let axes = match args.named("axis") {
         None => None,
@@ -225,49 +283,64 @@ fn cast(x: &Value, dtype: DType) -> HostResult<Value> {
     }
 }
 
-fn randomized(session: &mut Session<'_>, name: &str, args: &mut Args) -> HostResult<Value> {
+/// Returns `dtype` and `shape`, the first arguments of every function that makes a tensor.
+fn described(args: &mut Args) -> HostResult<(DType, Vec<usize>)> {
     let dtype = args.required("dtype")?.dtype()?;
-    let shape = args.required("shape")?.shape()?;
-    let seed = match args.named("seed") {
-        Some(seed) => Seed { seed: seed.int()? as u64, stream: 0 },
+    Ok((dtype, args.required("shape")?.shape()?))
+}
+
+/// Returns the seed that the call gives, or the next one of the session.
+fn seed(session: &mut Session<'_>, args: &mut Args) -> HostResult<Seed> {
+    match args.named("seed") {
+        Some(seed) => Ok(Seed { seed: seed.int()? as u64, stream: 0 }),
         None => {
             session.draws += 1;
-            Seed { seed: session.options.seed, stream: session.draws }
+            Ok(Seed { seed: session.options.seed, stream: session.draws })
         }
-    };
-    let host = if name == "randn" {
-        random::randn(dtype, &shape, seed)?
-    } else {
-        let low = args.named("low").map_or(Ok(0.0), |v| v.float())?;
-        let default_high = if dtype.is_float() { 1.0 } else { dtype.max_value() + 1.0 };
-        let high = args.named("high").map_or(Ok(default_high), |v| v.float())?;
-        random::uniform(dtype, &shape, low, high, seed)?
+    }
+}
+
+fn randn(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
+    let (dtype, shape) = described(args)?;
+    let seed = seed(session, args)?;
+    Ok(Value::Tensor(Tensor::from_host(random::randn(dtype, &shape, seed)?)))
+}
+
+fn uniform(session: &mut Session<'_>, args: &mut Args) -> HostResult<Value> {
+    let (dtype, shape) = described(args)?;
+    let seed = seed(session, args)?;
+    let low = args.named("low").map_or(Ok(0.0), |v| v.float())?;
+    let default_high = if dtype.is_float() { 1.0 } else { dtype.max_value() + 1.0 };
+    let high = args.named("high").map_or(Ok(default_high), |v| v.float())?;
+    Ok(Value::Tensor(Tensor::from_host(random::uniform(dtype, &shape, low, high, seed)?)))
+}
+
+/// Makes a tensor of an element type and a shape.
+fn fresh(args: &mut Args, make: fn(DType, &[usize]) -> HostResult<HostTensor>) -> HostResult<Value> {
+    let (dtype, shape) = described(args)?;
+    Ok(Value::Tensor(Tensor::from_host(make(dtype, &shape)?)))
+}
+
+fn full(args: &mut Args) -> HostResult<Value> {
+    let (dtype, shape) = described(args)?;
+    let host = match args.required("x")? {
+        Value::Int(x) if dtype.is_int() => random::full_bits(dtype, &shape, held_int(dtype, x)?)?,
+        x => random::full(dtype, &shape, x.float()?)?,
     };
     Ok(Value::Tensor(Tensor::from_host(host)))
 }
 
-fn fresh(name: &str, args: &mut Args) -> HostResult<Value> {
-    let dtype = args.required("dtype")?.dtype()?;
-    let shape = args.required("shape")?.shape()?;
-    let host = match name {
-        "zeros" => random::full(dtype, &shape, 0.0)?,
-        "ones" => random::full(dtype, &shape, 1.0)?,
-        "empty" => HostTensor::poisoned(dtype, &shape)?,
-        "full" => match args.required("x")? {
-            Value::Int(x) if dtype.is_int() => random::full_bits(dtype, &shape, held_int(dtype, x)?)?,
-            x => random::full(dtype, &shape, x.float()?)?,
-        },
-        "eye" => match shape[..] {
-            [n] => random::eye(dtype, n, n)?,
-            [n, m] => random::eye(dtype, n, m)?,
-            _ => return Err(HostError::shape("`eye` makes matrices")),
-        },
-        _ => {
-            let count = element_count(&shape)? as i64;
-            HostTensor { shape, ..random::arange(dtype, 0, count)? }
-        }
-    };
-    Ok(Value::Tensor(Tensor::from_host(host)))
+fn eye(dtype: DType, shape: &[usize]) -> HostResult<HostTensor> {
+    match *shape {
+        [n] => random::eye(dtype, n, n),
+        [n, m] => random::eye(dtype, n, m),
+        _ => Err(HostError::shape("`eye` makes matrices")),
+    }
+}
+
+fn arange(dtype: DType, shape: &[usize]) -> HostResult<HostTensor> {
+    let count = element_count(shape)? as i64;
+    Ok(HostTensor { shape: shape.to_vec(), ..random::arange(dtype, 0, count)? })
 }
 
 fn load(path: &str) -> HostResult<Value> {
@@ -298,17 +371,35 @@ fn save(path: &str, value: &Value) -> HostResult<()> {
     archive::save(file, &pairs.iter().map(pair).collect::<HostResult<Vec<_>>>()?)
 }
 
-fn equal(x: &Value, y: &Value) -> HostResult<Value> {
+/// Evaluates `assert_eq(x, y)`.
+fn equal(session: &Session<'_>, args: &mut Args) -> HostResult<Value> {
+    let (x, y) = (args.required("x")?, args.required("y")?);
+    args.finish()?;
+    if session.options.unchecked {
+        return Ok(Value::Unit);
+    }
     if let (Ok(x), Ok(y)) = (x.tensor(), y.tensor()) {
         assert_equal(&x, &y)?;
         return Ok(Value::Unit);
     }
-    if super::operators::same(x, y)? {
+    if super::operators::same(&x, &y)? {
         return Ok(Value::Unit);
     }
     Err(HostError::new(&codes::ASSERTION_FAILED, "the values are not equal")
         .note(format!("got {}", x.brief()))
         .note(format!("expected {}", y.brief())))
+}
+
+/// Evaluates `assert_close(x, y, rtol: 1e-3)`.
+fn close(session: &Session<'_>, args: &mut Args) -> HostResult<Value> {
+    let (x, y) = (args.required("x")?, args.required("y")?);
+    let mut tolerance = |name: &str| args.named(name).map(|v| v.float()).transpose();
+    let tolerance = Tolerance { rtol: tolerance("rtol")?, atol: tolerance("atol")?, ulp: tolerance("ulp")? };
+    args.finish()?;
+    if !session.options.unchecked {
+        assert_close(&x.tensor()?, &y.tensor()?, tolerance)?;
+    }
+    Ok(Value::Unit)
 }
 
 /// Returns the extents of a reshape. At most one extent may be `-1`, which stands for the remaining elements.

@@ -1,7 +1,10 @@
 //! Calls of built-in functions, kernels and methods.
 
 use hx_base::codes;
-use hx_hir::{Arg, BuiltinId, Expr, ExprId, Item, ItemKey, ItemKind, Name, Resolution, body_source_map};
+use hx_hir::{
+    Arg, Builtin, CommonFn, Expr, ExprId, HostFn, Item, ItemKey, ItemKind, LayoutFn, Name, Place, Resolution,
+    body_source_map, builtin,
+};
 
 use super::closures::{self, Failure};
 use super::{EvalError, EvalResult, Frame, builtins, operators};
@@ -62,7 +65,7 @@ impl<'a> Frame<'_, 'a> {
             return self.applied(id, callee, args);
         };
         match self.names.exprs.get(callee) {
-            Some(Resolution::Builtin(builtin)) if builtin.name() == "swizzle" => {
+            Some(Resolution::Builtin(swizzle)) if *swizzle == Builtin::Layout(LayoutFn::Swizzle) => {
                 self.applied(id, callee, args)
             }
             Some(Resolution::Builtin(builtin)) => self.builtin(id, *builtin, args),
@@ -113,11 +116,15 @@ impl<'a> Frame<'_, 'a> {
         self.apply(id, layout, &places)
     }
 
-    fn builtin(&mut self, id: ExprId, builtin: BuiltinId, args: &[Arg]) -> EvalResult<Value> {
-        let result = self.called(id, builtin.name(), args);
+    fn builtin(&mut self, id: ExprId, builtin: Builtin, args: &[Arg]) -> EvalResult<Value> {
+        let result = self.called(id, builtin, args);
+        let asserts = matches!(
+            builtin,
+            Builtin::Common(CommonFn::Assert) | Builtin::Host(HostFn::AssertEq | HostFn::AssertClose)
+        );
         match &result {
             // An assertion about a fact that is unknown on this device neither holds nor fails.
-            Err(e) if e.error.code == &codes::UNKNOWN_FACT && builtin.name().starts_with("assert") => {
+            Err(e) if e.error.code == &codes::UNKNOWN_FACT && asserts => {
                 self.session.surroundings.unjudged(&e.error.message);
                 Ok(Value::Unit)
             }
@@ -125,22 +132,23 @@ impl<'a> Frame<'_, 'a> {
         }
     }
 
-    fn called(&mut self, id: ExprId, name: &str, args: &[Arg]) -> EvalResult<Value> {
-        if name == "assert" {
-            return self.assert(id, args);
+    fn called(&mut self, id: ExprId, builtin: Builtin, args: &[Arg]) -> EvalResult<Value> {
+        match builtin {
+            Builtin::Common(CommonFn::Assert) => self.assert(id, args),
+            Builtin::Host(HostFn::CublasGemm) => self.gemm(id, args),
+            Builtin::Host(function @ (HostFn::Reduce | HostFn::Scan)) => {
+                let mut bound = self.args(function.name(), None, args)?;
+                closures::along(self.session, function, &mut bound).map_err(|failure| match failure {
+                    Failure::Call(error) => self.fail(id, error),
+                    Failure::Inside(error) => *error,
+                })
+            }
+            function => {
+                let mut bound = self.args(function.name(), None, args)?;
+                let result = builtins::function(self.session, function, &mut bound);
+                self.at(id, result)
+            }
         }
-        if name == "cublas::gemm" {
-            return self.gemm(id, args);
-        }
-        let mut bound = self.args(name, None, args)?;
-        if matches!(name, "reduce" | "scan") {
-            return closures::along(self.session, name, &mut bound).map_err(|failure| match failure {
-                Failure::Call(error) => self.fail(id, error),
-                Failure::Inside(error) => *error,
-            });
-        }
-        let result = builtins::function(self.session, name, &mut bound);
-        self.at(id, result)
     }
 
     pub(super) fn method(
@@ -151,12 +159,12 @@ impl<'a> Frame<'_, 'a> {
         args: &[Arg],
     ) -> EvalResult<Value> {
         let receiver = self.expr(receiver)?;
-        if !builtins::is_method(name) {
+        let Some(function) = builtin(name, Place::Host).filter(|function| function.is_method()) else {
             let error = HostError::ty(format!("{} has no method `{name}`", receiver.kind()));
             return Err(self.fail(id, error));
-        }
+        };
         let mut bound = self.args(name, Some(receiver), args)?;
-        let result = builtins::function(self.session, name, &mut bound);
+        let result = builtins::function(self.session, function, &mut bound);
         self.at(id, result)
     }
 

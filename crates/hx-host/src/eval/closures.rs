@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use hx_hir::{ExprId, ItemKey, PatId, Sound};
+use hx_hir::{ExprId, HostFn, ItemKey, PatId, Sound};
 use la_arena::ArenaMap;
 
 use super::call::Args;
@@ -146,7 +146,8 @@ impl Along {
 }
 
 /// Evaluates `reduce(t, axis: 1, op: |a, b| …)`, which removes the axis, or `scan`, which keeps it and returns every prefix.
-pub(super) fn along(session: &mut Session<'_>, name: &str, args: &mut Args) -> Result<Value, Failure> {
+pub(super) fn along(session: &mut Session<'_>, function: HostFn, args: &mut Args) -> Result<Value, Failure> {
+    let (name, keeps) = (function.name(), function == HostFn::Scan);
     let along = Along::new(args)?;
     args.finish()?;
     if along.extent == 0 {
@@ -156,11 +157,11 @@ pub(super) fn along(session: &mut Session<'_>, name: &str, args: &mut Args) -> R
     let mut prefixes = vec![sum.clone()];
     for at in 1..along.extent {
         sum = session.apply(&along.op, vec![sum, along.slice(at)?])?;
-        if name == "scan" {
+        if keeps {
             prefixes.push(sum.clone());
         }
     }
-    Ok(if name == "scan" { along.stack(prefixes)? } else { sum })
+    Ok(if keeps { along.stack(prefixes)? } else { sum })
 }
 
 /// An error of the call itself, or one inside the closure, which has a place of its own.

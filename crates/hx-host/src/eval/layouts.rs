@@ -2,7 +2,7 @@
 //!
 //! All computation is in `hx-layout`.
 
-use hx_hir::{Expr, ExprId, GenericArg};
+use hx_hir::{Builtin, Expr, ExprId, GenericArg, Need};
 use hx_layout::expr::{self as algebra, Value as Algebra};
 
 use super::call::Args;
@@ -10,62 +10,18 @@ use super::{EvalResult, Frame};
 use crate::error::{HostError, HostResult};
 use crate::value::Value;
 
-/// The functions of the algebra: their names in the language, and their required and optional parameters.
-const FUNCTIONS: &[(&str, &[&str], &[&str])] = &[
-    ("blocked_product", &["a", "b"], &[]),
-    ("coalesce", &["l"], &["by"]),
-    ("column_major", &["shape"], &[]),
-    ("compatible", &["a", "b"], &[]),
-    ("complement", &["l"], &["size"]),
-    ("compose", &["a", "b"], &[]),
-    ("congruent", &["a", "b"], &[]),
-    ("cosize", &["l"], &[]),
-    ("crd2idx", &["shape", "coord"], &[]),
-    ("depth", &["l"], &[]),
-    ("divide", &["l", "tiler"], &[]),
-    ("downcast", &["l", "n"], &[]),
-    ("filter", &["l"], &[]),
-    ("flat_divide", &["l", "tiler"], &[]),
-    ("flat_product", &["l", "by"], &[]),
-    ("flatten", &["l"], &[]),
-    ("idx2crd", &["shape", "index"], &[]),
-    ("inverse", &["l"], &[]),
-    ("is_injective", &["l"], &[]),
-    ("left_inverse", &["l"], &[]),
-    ("linear", &["l"], &[]),
-    ("max_common_layout", &["a", "b"], &[]),
-    ("max_common_vector", &["a", "b"], &[]),
-    ("mode", &["l", "i"], &[]),
-    ("nullspace", &["l"], &[]),
-    ("product", &["l", "by"], &[]),
-    ("raked_product", &["a", "b"], &[]),
-    ("rank", &["l"], &[]),
-    ("recast", &["l", "old_bits", "new_bits"], &[]),
-    ("right_inverse", &["l"], &[]),
-    ("row_major", &["shape"], &[]),
-    ("table", &["l"], &[]),
-    ("tiled_divide", &["l", "tiler"], &[]),
-    ("tiled_product", &["l", "by"], &[]),
-    ("to_layout", &["l"], &[]),
-    ("upcast", &["l", "n"], &[]),
-    ("zipped_divide", &["l", "tiler"], &[]),
-    ("zipped_product", &["l", "by"], &[]),
-];
-
-/// Calls a function of the algebra; returns `None` if it has no function of that name.
-pub(super) fn function(name: &str, args: &mut Args) -> Option<HostResult<Value>> {
-    let &(_, required, optional) = FUNCTIONS.iter().find(|(known, ..)| *known == name)?;
-    let mut called = || {
-        let mut values = Vec::with_capacity(required.len() + optional.len());
-        for param in required {
-            values.push(to_algebra(&args.required(param)?)?);
+/// Calls a function of the algebra. The table of built-in names has its parameters, and `hx-layout` knows it by its name.
+pub(super) fn function(builtin: Builtin, args: &mut Args) -> HostResult<Value> {
+    let mut values = Vec::new();
+    for param in builtin.params().unwrap_or_default() {
+        match param.need {
+            Need::Required => values.push(to_algebra(&args.required(param.name)?)?),
+            Need::Optional => values.extend(args.optional(param.name).map(|v| to_algebra(&v)).transpose()?),
+            Need::Named => values.extend(args.named(param.name).map(|v| to_algebra(&v)).transpose()?),
+            Need::Rest => values.extend(args.rest().iter().map(to_algebra).collect::<HostResult<Vec<_>>>()?),
         }
-        for param in optional {
-            values.extend(args.optional(param).map(|v| to_algebra(&v)).transpose()?);
-        }
-        from_algebra(algebra::call(name, &values).map_err(HostError::ty)?)
-    };
-    Some(called())
+    }
+    from_algebra(algebra::call(builtin.name(), &values).map_err(HostError::ty)?)
 }
 
 /// Evaluates `a ∘ b`.

@@ -2,7 +2,7 @@
 
 use hx_base::FileKind;
 use hx_hir::{Path, PathTarget, Place, Ty, builtins, is_binding, names_in_scope, resolve_path};
-use hx_host::eval::{LAYOUT_FIELDS, TENSOR_FIELDS, is_method};
+use hx_host::eval::{LAYOUT_FIELDS, TENSOR_FIELDS};
 
 use super::{Completing, CompletionKind};
 use crate::hover::place_at;
@@ -57,18 +57,18 @@ impl Completing<'_> {
         if is_layout {
             return;
         }
-        for builtin in builtins().map(|id| id.get()).filter(|b| is_method(b.name)) {
-            let (calls, first) = (self.is_called(), builtin.params.and_then(|params| params.first()));
-            let entry = self.add(builtin.name, CompletionKind::Member, 1);
+        for builtin in builtins().filter(|b| b.is_method()) {
+            let (calls, first) = (self.is_called(), builtin.params().and_then(|params| params.first()));
+            let entry = self.add(builtin.name(), CompletionKind::Member, 1);
             let signature = builtin.signature();
             // The receiver is the first argument: drop it from the shown signature.
             let shown = first.and_then(|first| {
-                let rest = signature.strip_prefix(&format!("{}({}", builtin.name, first.name))?;
-                Some(format!("{}({}", builtin.name, rest.trim_start_matches(", ")))
+                let rest = signature.strip_prefix(&format!("{}({}", builtin.name(), first.name))?;
+                Some(format!("{}({}", builtin.name(), rest.trim_start_matches(", ")))
             });
-            (entry.detail, entry.docs) = (shown.unwrap_or(signature), builtin.doc.to_owned());
+            (entry.detail, entry.docs) = (shown.unwrap_or(signature), builtin.doc().to_owned());
             if !calls {
-                (entry.insert, entry.is_snippet) = (format!("{}($0)", builtin.name), true);
+                (entry.insert, entry.is_snippet) = (format!("{}($0)", builtin.name()), true);
             }
         }
     }

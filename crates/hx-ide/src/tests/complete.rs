@@ -94,6 +94,14 @@ fn members_and_paths() {
     "#]],
     );
     check(&format!("{HEAD}    bm.$0\n}}\n"), 3, expect![[""]]);
+    // A method is the host's function, also where kernels have one of the same name.
+    let methods = entries("main {\n    let x = ones(f32, [2]);\n    x.$0\n}\n", |c| {
+        matches!(c.label.as_str(), "copy" | "max" | "sum" | "exp")
+    });
+    assert_eq!(
+        methods,
+        "copy | copy()\nexp | exp()\nmax | max(b?, axis: …, keepdims: …)\nsum | sum(axis: …, keepdims: …)\n"
+    );
     let modules = entries("use std::mat$0\n", |c| matches!(c.label.as_str(), "math" | "matmul"));
     assert_eq!(modules, "math | \nmatmul | \n");
     check(

@@ -1,5 +1,5 @@
-//! Forbids `_` arms in a `match` over the kinds of operations or statements. So a new kind is a compile error in every place that
-//! has to handle it.
+//! Forbids `_` arms in a `match` over the kinds of operations, statements or built-ins. So a new kind is a compile error in every
+//! place that has to handle it.
 //!
 //! Tests of one kind (`matches!`, `if let`, `let … else`) are allowed, and so are arms that bind the rest to a name.
 
@@ -8,38 +8,72 @@ use syn::visit::{self, Visit};
 
 use super::Finding;
 
-/// The enums whose kinds grow, by the names under which code imports them.
-const GROWING: &[&str] = &["OpKind", "Stmt", "TileStmt"];
+/// Enums whose kinds grow.
+struct Growing {
+    /// The names under which code imports them.
+    enums: &'static [&'static str],
+    what: &'static str,
+    /// Crates in which these names mean something else.
+    elsewhere: &'static [&'static str],
+}
 
-/// Crates with a different `Stmt` (of syntax or of bodies), and folders of tests.
-const FREE: &[&str] = &["crates/hx-hir/", "crates/hx-syntax/", "crates/hx-fmt/", "/tests/", "/tests.rs"];
+const GROWING: &[Growing] = &[
+    Growing {
+        enums: &["OpKind", "Stmt", "TileStmt"],
+        what: "operations or statements",
+        // They have a `Stmt` of syntax or of bodies.
+        elsewhere: &["crates/hx-hir/", "crates/hx-syntax/", "crates/hx-fmt/"],
+    },
+    Growing {
+        enums: &[
+            "Builtin",
+            "BuiltinValue",
+            "KernelFn",
+            "CommonFn",
+            "MathFn",
+            "LayoutFn",
+            "HostLayoutFn",
+            "HostFn",
+        ],
+        what: "built-ins",
+        elsewhere: &[],
+    },
+];
+
+/// Files of tests.
+const TESTS: &[&str] = &["/tests/", "/tests.rs"];
 
 /// Checks a file of library code.
 pub(super) fn check(path: &str, text: &str) -> Vec<Finding> {
     let is_library = path.starts_with("crates/") && path.contains("/src/") && path.ends_with(".rs");
-    if !is_library || FREE.iter().any(|free| path.contains(free)) {
+    if !is_library || TESTS.iter().any(|tests| path.contains(tests)) {
         return Vec::new();
     }
     // Ignore a file that is not valid Rust: the compiler reports it.
     let Ok(file) = syn::parse_file(text) else { return Vec::new() };
-    let mut matches = Matches { lines: Vec::new() };
-    matches.visit_file(&file);
-    let finding = |line| Finding {
-        path: path.to_owned(),
-        line,
-        message: "a `_` arm takes new kinds of operations or statements silently: name the kinds".to_owned(),
-    };
-    matches.lines.into_iter().map(finding).collect()
+    let here = GROWING.iter().filter(|growing| !growing.elsewhere.iter().any(|free| path.contains(free)));
+    here.flat_map(|growing| {
+        let mut matches = Matches { enums: growing.enums, lines: Vec::new() };
+        matches.visit_file(&file);
+        let finding = |line| Finding {
+            path: path.to_owned(),
+            line,
+            message: format!("a `_` arm takes new kinds of {} silently: name the kinds", growing.what),
+        };
+        matches.lines.into_iter().map(finding).collect::<Vec<_>>()
+    })
+    .collect()
 }
 
 /// The lines of arms that violate the rule.
 struct Matches {
+    enums: &'static [&'static str],
     lines: Vec<usize>,
 }
 
 impl<'ast> Visit<'ast> for Matches {
     fn visit_expr_match(&mut self, found: &'ast syn::ExprMatch) {
-        if found.arms.iter().any(|arm| names_growing(&arm.pat)) {
+        if found.arms.iter().any(|arm| names_one_of(self.enums, &arm.pat)) {
             let wild = found.arms.iter().filter(|arm| is_wild(&arm.pat));
             self.lines.extend(wild.map(|arm| arm.pat.span().start().line));
         }
@@ -53,18 +87,21 @@ impl<'ast> Visit<'ast> for Matches {
     }
 }
 
-/// Reports whether a pattern names a kind of a growing enum.
-fn names_growing(pattern: &syn::Pat) -> bool {
-    struct Paths(bool);
-    impl<'ast> Visit<'ast> for Paths {
+/// Reports whether a pattern names a kind of one of the enums.
+fn names_one_of(enums: &[&str], pattern: &syn::Pat) -> bool {
+    struct Paths<'e> {
+        enums: &'e [&'e str],
+        found: bool,
+    }
+    impl<'ast> Visit<'ast> for Paths<'_> {
         fn visit_path(&mut self, path: &'ast syn::Path) {
             let of = path.segments.iter().rev().nth(1);
-            self.0 |= of.is_some_and(|segment| GROWING.iter().any(|name| segment.ident == name));
+            self.found |= of.is_some_and(|segment| self.enums.iter().any(|name| segment.ident == name));
         }
     }
-    let mut paths = Paths(false);
+    let mut paths = Paths { enums, found: false };
     paths.visit_pat(pattern);
-    paths.0
+    paths.found
 }
 
 /// Reports whether a pattern accepts any kind without naming or binding it: `_`, `(_, _)`, `Some(_)`.
@@ -96,6 +133,8 @@ mod tests {
             lines("Stmt::Op(op) => match op.kind {\nOpKind::Commit => 1,\n_ => 2,\n},\nother => 2,"),
             [5]
         );
+        assert_eq!(lines("KernelFn::Copy => 1,\n_ => 2,"), [4]);
+        assert_eq!(lines("Some(Resolution::Builtin(Builtin::Math(_))) => 1,\n_ => 2,"), [4]);
     }
 
     #[test]
@@ -107,5 +146,7 @@ mod tests {
         );
         let text = "fn f() { match x { Stmt::Let => 1, _ => 2 } }";
         assert!(check("crates/hx-hir/src/f.rs", text).is_empty());
+        let text = "fn f() { match x { HostFn::Len => 1, _ => 2 } }";
+        assert_eq!(check("crates/hx-hir/src/f.rs", text).len(), 1);
     }
 }

@@ -1,0 +1,241 @@
+//! The rows of the table: one line for each built-in name, in families that are handled alike.
+//!
+//! A row is `Variant: "name", parameters, documentation`, and `method` if host code can also write it behind a value.
+
+use super::{BuiltinParam, named, optional, required, rest};
+
+const UNARY: [BuiltinParam; 1] = [required("x")];
+const BINARY: [BuiltinParam; 2] = [required("a"), required("b")];
+const REDUCE: [BuiltinParam; 2] = [required("t"), named("axis")];
+const EXTREME: [BuiltinParam; 3] = [required("a"), optional("b"), named("axis")];
+// On the host a reduction removes the axis, as in NumPy. `keepdims:` keeps it with extent 1.
+const HOST_REDUCE: [BuiltinParam; 3] = [required("t"), named("axis"), named("keepdims")];
+const HOST_EXTREME: [BuiltinParam; 4] = [required("a"), optional("b"), named("axis"), named("keepdims")];
+const TENSOR: [BuiltinParam; 3] = [required("dtype"), required("shape"), named("layout")];
+const RANDOM: [BuiltinParam; 3] = [required("dtype"), required("shape"), named("seed")];
+const FILLED: [BuiltinParam; 2] = [required("dtype"), required("shape")];
+
+super::families! {
+    /// Names for values.
+    Value(BuiltinValue) {
+        BlockIdx: "block_idx", [], "The index of the block along each axis of the grid.";
+        Auto: "auto", [], "The compiler's choice; of a global layout, row-major.";
+        Args: "args", [], "The arguments of `hx run FILE.hx -- ARGS`, as strings.";
+    }
+
+    /// Functions that only `kernel` and `fn` have.
+    Kernel(KernelFn) {
+        // Tensors and views.
+        GlobalView: "global_view", [required("buffer"), required("layout"), named("pad")],
+            "A global buffer or part of one as a tensor with that layout; copies through it stay inside the buffer.";
+        Tile: "tile", [required("t"), required("shape"), named("pad")],
+            "The view `[BM, BK, ⌈m/BM⌉, ⌈k/BK⌉]` of a global tensor, bounds kept.";
+        RegisterTensor: "register_tensor", TENSOR,
+            "A tensor held in registers; its layout is inferred unless `layout:` pins it.";
+        SharedTensor: "shared_tensor", TENSOR,
+            "A tensor in shared memory; its layout is inferred unless `layout:` pins it.";
+        Gather: "gather", [required("t"), required("rows")],
+            "A global view whose rows are picked by an index tensor.";
+        // Data movement and conversion.
+        Copy: "copy", [required("src"), required("dst")], "Moves a tile between any two memories.";
+        CopyAsync: "copy_async", [required("src"), required("dst"), named("signal"), named("multicast")],
+            "Moves a tile without waiting for it.";
+        Load: "load", [required("view")], "A new register tensor with what the view holds.";
+        Rearrange: "rearrange", [required("t"), required("layout")],
+            "Redistributes a register tensor across threads.";
+        Fill: "fill", [required("t"), required("x")], "Writes one number to every element.";
+        Index: "index", [required("t"), required("axis")],
+            "The logical coordinate of each element along an axis.";
+        Scalar: "scalar", [required("t")], "The only element of a tensor, the same for all threads.";
+        AtomicAdd: "atomic_add", [required("view"), required("t")],
+            "Adds a register tensor to global memory, element by element.";
+        // Matrix product.
+        Gemm: "gemm", [required("c"), required("a"), required("b"), named("warps")],
+            "`c[M, N] += a[M, K] · b[N, K]ᵀ`, for each index of a third mode; complete on return.";
+        GemmAsync: "gemm_async", [required("c"), required("a"), required("b"), named("warps")],
+            "A matrix product that `gemm_wait` completes.";
+        GemmWait: "gemm_wait", [required("n")], "Waits until at most `n` matrix products are in flight.";
+        // Synchronization.
+        Sync: "sync", [], "Block barrier.";
+        SyncWarp: "sync_warp", [], "Barrier of each warp on its own: orders what its 32 threads do.";
+        Commit: "commit", [], "Closes a group of asynchronous copies.";
+        Wait: "wait", [required("n")], "Waits until at most `n` groups of copies are in flight.";
+        WaitStores: "wait_stores", [required("n")],
+            "Waits until at most `n` groups of asynchronous stores are in flight.";
+        Pipeline: "pipeline", [required("stages")], "A ring of stages with full and empty barriers.";
+        Mbarrier: "mbarrier", [required("count")], "Raw barriers in shared memory.";
+        Arrive: "arrive", [required("barrier"), optional("count")], "Arrives on a barrier.";
+        Expect: "expect", [required("barrier"), required("bytes")],
+            "Tells a barrier how many bytes will arrive.";
+        // Reductions.
+        Min: "min", EXTREME, "The smaller of two, or the smallest along `axis:`.";
+        Max: "max", EXTREME, "The larger of two, or the largest along `axis:`.";
+        Sum: "sum", REDUCE, "The sum along `axis:`; that extent becomes 1.";
+        Reduce: "reduce", [required("t"), required("axis"), required("op")],
+            "Reduction along an axis by an associative and commutative operator.";
+        Scan: "scan", [required("t"), required("axis"), required("op")],
+            "Inclusive scan along an axis by an associative operator.";
+    }
+
+    /// Functions that device code and host code have.
+    Common(CommonFn) {
+        Permute: "permute", [required("t"), required("order")],
+            "The modes of a tensor in another order: a view.", method;
+        Cast: "cast", [required("t"), required("dtype")],
+            "Elementwise conversion, rounding to nearest.", method;
+        Where: "where", [required("c"), required("x"), required("y")],
+            "Element by element: `x` where `c` holds, else `y`.";
+        Fma: "fma", [required("a"), required("b"), required("c")], "`a · b + c`, rounded once.";
+        Cdiv: "cdiv", BINARY, "Quotient rounded up.";
+        Print: "print", [rest("x")], "Prints values, on the simulator and the GPU alike.";
+        Assert: "assert", [required("c"), optional("message")],
+            "Fails the launch or the test unless the condition holds.";
+    }
+
+    /// Functions of one number, which apply to every element of a tensor, in device code and in host code.
+    Math(MathFn) {
+        Exp2: "exp2", UNARY, "2 to the power of x.", method;
+        Exp: "exp", UNARY, "e to the power of x.", method;
+        Log2: "log2", UNARY, "Logarithm to base 2.", method;
+        Log: "log", UNARY, "Natural logarithm.", method;
+        Sqrt: "sqrt", UNARY, "Square root.", method;
+        Rsqrt: "rsqrt", UNARY, "One over the square root.", method;
+        Tanh: "tanh", UNARY, "Hyperbolic tangent.", method;
+        Sigmoid: "sigmoid", UNARY, "`1 / (1 + exp(-x))`.", method;
+        Erf: "erf", UNARY, "The error function.", method;
+        Sin: "sin", UNARY, "Sine.", method;
+        Cos: "cos", UNARY, "Cosine.", method;
+        Floor: "floor", UNARY, "Rounds down.", method;
+        Ceil: "ceil", UNARY, "Rounds up.", method;
+        Round: "round", UNARY, "Rounds to nearest, ties to even.", method;
+        Abs: "abs", UNARY, "Magnitude.", method;
+    }
+
+    /// Functions of layouts, in device code and in host code.
+    Layout(LayoutFn) {
+        Compose: "compose", BINARY, "The layout `a ∘ b`.";
+        Complement: "complement", [required("l"), optional("size")], "The layout of what `l` leaves out.";
+        Inverse: "inverse", [required("l")], "The inverse of a layout.";
+        RightInverse: "right_inverse", [required("l")], "The layout `r` with `l ∘ r` the identity.";
+        LeftInverse: "left_inverse", [required("l")], "The layout `r` with `r ∘ l` the identity.";
+        Coalesce: "coalesce", [required("l"), optional("by")], "The same function in fewer modes.";
+        Divide: "divide", [required("l"), required("tiler")], "A layout divided by a tiler: tile and rest.";
+        Product: "product", [required("l"), required("by")], "A layout repeated by another.";
+        Swizzle: "swizzle", [], "`swizzle<bits, base, shift>`: exclusive or of address bits.";
+        Size: "size", [required("l")], "The number of elements of a layout or tensor.";
+        Cosize: "cosize", [required("l")], "One more than the largest index of a layout.";
+    }
+
+    /// Functions of layouts that only host code has.
+    HostLayout(HostLayoutFn) {
+        ZippedDivide: "zipped_divide", [required("l"), required("tiler")],
+            "A layout divided by a tiler, tiles in one mode and the rest in another.";
+        TiledDivide: "tiled_divide", [required("l"), required("tiler")],
+            "As `zipped_divide`, the modes of the rest beside the tile.";
+        FlatDivide: "flat_divide", [required("l"), required("tiler")],
+            "As `zipped_divide`, all modes beside each other.";
+        ZippedProduct: "zipped_product", [required("l"), required("by")],
+            "A layout repeated by another, layout in one mode and repetitions in another.";
+        TiledProduct: "tiled_product", [required("l"), required("by")],
+            "As `zipped_product`, the modes of the repetitions beside the layout.";
+        FlatProduct: "flat_product", [required("l"), required("by")],
+            "As `zipped_product`, all modes beside each other.";
+        BlockedProduct: "blocked_product", BINARY, "`a` repeated by `b`, block beside block.";
+        RakedProduct: "raked_product", BINARY, "`a` repeated by `b`, interleaved.";
+        Flatten: "flatten", [required("l")], "The same function without nesting.";
+        Filter: "filter", [required("l")], "A layout without modes of stride 0 or extent 1.";
+        Nullspace: "nullspace", [required("l")], "The layout of the coordinates that a layout takes to 0.";
+        MaxCommonLayout: "max_common_layout", BINARY, "The largest layout on which two agree as a vector.";
+        MaxCommonVector: "max_common_vector", BINARY,
+            "The number of elements that both layouts keep together.";
+        Recast: "recast", [required("l"), required("old_bits"), required("new_bits")],
+            "A layout of elements of one width, in elements of another.";
+        Upcast: "upcast", [required("l"), required("n")], "A layout in elements `n` times as wide.";
+        Downcast: "downcast", [required("l"), required("n")], "A layout in elements `n` times as narrow.";
+        Mode: "mode", [required("l"), required("i")], "Mode `i` of a layout.";
+        Rank: "rank", [required("l")], "The number of modes of a layout.";
+        Depth: "depth", [required("l")], "How deep the modes of a layout nest.";
+        RowMajor: "row_major", [required("shape")], "The row-major layout of a shape.";
+        ColumnMajor: "column_major", [required("shape")], "The column-major layout of a shape.";
+        IsInjective: "is_injective", [required("l")],
+            "Whether a layout takes no two coordinates to one index.";
+        Congruent: "congruent", BINARY, "Whether two tuples nest alike.";
+        Compatible: "compatible", BINARY, "Whether a coordinate of `a` is one of `b`.";
+        Crd2idx: "crd2idx", [required("shape"), required("coord")],
+            "The colexicographic index of a coordinate in a shape.";
+        Idx2crd: "idx2crd", [required("shape"), required("index")],
+            "The coordinate of a colexicographic index in a shape.";
+        Table: "table", [required("l")], "Every index of a layout, in order.";
+        Linear: "linear", [required("l")], "A layout as a linear map of bits.";
+        ToLayout: "to_layout", [required("l")], "A linear map of bits as a layout.";
+    }
+
+    /// The other functions that only host code has.
+    Host(HostFn) {
+        // New tensors.
+        Randn: "randn", RANDOM, "A tensor of normally distributed numbers.";
+        Uniform: "uniform", [required("dtype"), required("shape"), named("seed"), named("low"), named("high")],
+            "A tensor of evenly distributed numbers.";
+        Arange: "arange", [required("dtype"), required("shape")],
+            "The numbers 0, 1, 2, … in row-major order.";
+        Zeros: "zeros", FILLED, "A tensor of zeros.";
+        Ones: "ones", FILLED, "A tensor of ones.";
+        Empty: "empty", FILLED, "A tensor to be written.";
+        Full: "full", [required("dtype"), required("shape"), required("x")], "A tensor of one number.";
+        Eye: "eye", FILLED, "A matrix with ones on its diagonal.";
+        // Files.
+        Load: "load", [required("path")], "Reads a `.npy` or `.safetensors` file.";
+        Save: "save", [required("path"), required("x")],
+            "Writes a `.npy` file, or of names and tensors a `.safetensors` file.";
+        // Assertions.
+        AssertEq: "assert_eq", [required("x"), required("y")], "Fails the test unless both are equal.";
+        AssertClose: "assert_close", [required("x"), required("y"), named("rtol"), named("atol"), named("ulp")],
+            "Fails the test unless `x` is near `y`.";
+        // Questions about the code of the kernel that was launched last.
+        Uses: "uses", [required("instruction")],
+            "Whether the last kernel's code has an instruction whose name begins so.";
+        Conflicts: "conflicts", [], "Extra wavefronts that bank conflicts cost a block of the last kernel.";
+        Redistributions: "redistributions", [],
+            "Tensors that the compiler moves between the threads of the last kernel, since two operations want it in two layouts.";
+        Spills: "spills", [], "Bytes that each thread of the last kernel spills.";
+        BytesPerAccess: "bytes_per_access", [required("tensor")],
+            "Bytes of the narrowest access to a tensor of the last kernel, by name.";
+        // Reductions.
+        Min: "min", HOST_EXTREME,
+            "The smaller of two, or the smallest of all elements or along `axis:`.", method;
+        Max: "max", HOST_EXTREME,
+            "The larger of two, or the largest of all elements or along `axis:`.", method;
+        Sum: "sum", HOST_REDUCE, "The sum of all elements, or along `axis:`.", method;
+        Mean: "mean", HOST_REDUCE, "The mean of all elements, or along `axis:`.", method;
+        Prod: "prod", HOST_REDUCE, "The product of all elements, or along `axis:`.", method;
+        Any: "any", HOST_REDUCE, "Whether some element holds, of all or along `axis:`.", method;
+        All: "all", HOST_REDUCE, "Whether every element holds, of all or along `axis:`.", method;
+        Reduce: "reduce", [required("t"), required("axis"), required("op")],
+            "All slices along an axis combined by `op`, a closure on two of them; the axis goes away.";
+        Scan: "scan", [required("t"), required("axis"), required("op")],
+            "Every prefix of the slices along an axis combined by `op`.";
+        Cumsum: "cumsum", [required("x"), required("axis")], "The running sum along an axis.", method;
+        Softmax: "softmax", REDUCE, "`exp(x)` over its sum along `axis:`.", method;
+        // Numbers.
+        Pow: "pow", BINARY, "`a` to the power of `b`.", method;
+        Log10: "log10", UNARY, "Logarithm to base 10.", method;
+        Isnan: "isnan", UNARY, "Whether x is not a number.", method;
+        Isinf: "isinf", UNARY, "Whether x is infinite.", method;
+        Isfinite: "isfinite", UNARY, "Whether x is neither infinite nor NaN.", method;
+        // Other shapes and kinds.
+        Reshape: "reshape", [required("x"), required("shape")],
+            "The elements in row-major order under another shape.", method;
+        Pack: "pack", [required("x"), required("layout")],
+            "The elements in memory as blocks of this layout have them, for a parameter `w: T[n, k] : L`.";
+        Unpack: "unpack", [required("x"), required("layout")],
+            "The elements that `pack` with the same layout rearranged, in row-major order again.";
+        Copy: "copy", [required("x")],
+            "A tensor of its own with the same elements. As a baseline, `copy(bytes)` copies device memory.", method;
+        Len: "len", [required("x")], "The number of entries.", method;
+        Int: "int", [required("x")], "A whole number from a string or number.";
+        Float: "float", [required("x")], "A number from a string or number.";
+        // Baselines.
+        CublasGemm: "cublas::gemm", [required("a"), required("b"), required("c")],
+            "The vendor's matrix product `c = a · b`, as a baseline.";
+    }
+}

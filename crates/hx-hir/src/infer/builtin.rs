@@ -1,0 +1,475 @@
+//! The types of built-in functions on the device.
+
+use hx_dtype::DType;
+use hx_index::Expr as Value;
+
+use super::call::Given;
+use super::{Infer, TypeProblem, scalar_ty};
+use crate::{
+    Builtin, CommonFn, Elem, ExprId, KernelFn, LayoutFn, MathFn, MemorySpace, TensorTy, Ty, definitely_differ,
+};
+
+impl Infer<'_> {
+    /// Returns the type of a call of a built-in function, and checks its arguments. `given` has the argument of each parameter.
+    pub(super) fn builtin(&mut self, id: ExprId, builtin: Builtin, given: &[Option<Given>]) -> Ty {
+        let found = match builtin {
+            Builtin::Kernel(function) => self.kernel_fn(id, function, given),
+            Builtin::Common(function) => self.common_fn(id, function, given),
+            Builtin::Math(function) => first(given).map(|[x]| self.math(function, x)),
+            Builtin::Layout(function) => Some(layout_fn(function)),
+            // Device code sees no name of the host, and a value is not called.
+            Builtin::Value(_) | Builtin::HostLayout(_) | Builtin::Host(_) => None,
+        };
+        found.unwrap_or(Ty::Unknown)
+    }
+
+    /// Returns the type of a function that only kernels have; `None` if a required argument is missing or no type is known.
+    fn kernel_fn(&mut self, id: ExprId, function: KernelFn, given: &[Option<Given>]) -> Option<Ty> {
+        Some(match function {
+            KernelFn::RegisterTensor => {
+                let [dtype, shape] = first(given)?;
+                self.new_tensor((dtype.0, &dtype.1), (shape.0, &shape.1), MemorySpace::Register)
+            }
+            KernelFn::SharedTensor => {
+                let [dtype, shape] = first(given)?;
+                self.new_tensor((dtype.0, &dtype.1), (shape.0, &shape.1), MemorySpace::Shared)
+            }
+            KernelFn::GlobalView => {
+                let [buffer, layout] = first(given)?;
+                self.global_view((buffer.0, &buffer.1), (layout.0, &layout.1))
+            }
+            KernelFn::Tile => {
+                let [t, shape] = first(given)?;
+                self.tile((t.0, &t.1), (shape.0, &shape.1))
+            }
+            KernelFn::Gather => {
+                let [t, rows] = first(given)?;
+                self.gather(&t, &rows)
+            }
+            KernelFn::Copy | KernelFn::CopyAsync => {
+                let [src, dst] = first(given)?;
+                self.copy(id, src, dst)
+            }
+            KernelFn::AtomicAdd => {
+                let [view, t] = first(given)?;
+                self.copy(id, t, view)
+            }
+            KernelFn::Load => {
+                let [view] = first(given)?;
+                self.load(view.0, &view.1)
+            }
+            KernelFn::Rearrange => {
+                let [t] = first(given)?;
+                t.1
+            }
+            KernelFn::Fill => {
+                let [t, x] = first(given)?;
+                self.fill(t, x)
+            }
+            KernelFn::Index => {
+                let [t, _] = first(given)?;
+                self.index_of(&t)
+            }
+            KernelFn::Scalar => {
+                let [t] = first(given)?;
+                self.scalar(&t)
+            }
+            KernelFn::Gemm | KernelFn::GemmAsync => {
+                let [c, a, b] = first(given)?;
+                self.gemm(c, a, b)
+            }
+            KernelFn::Sync
+            | KernelFn::SyncWarp
+            | KernelFn::Commit
+            | KernelFn::Wait
+            | KernelFn::WaitStores
+            | KernelFn::GemmWait
+            | KernelFn::Arrive
+            | KernelFn::Expect => Ty::Unit,
+            KernelFn::Pipeline | KernelFn::Mbarrier => return None,
+            KernelFn::Min | KernelFn::Max | KernelFn::Sum => return self.reduction(id, function, given),
+            KernelFn::Reduce => {
+                let [t, axis] = first(given)?;
+                self.each_part(t, |cx, part| cx.reduce(part, &axis))
+            }
+            KernelFn::Scan => {
+                let [t, axis] = first(given)?;
+                self.each_part(t, |cx, part| cx.scan(part, &axis))
+            }
+        })
+    }
+
+    fn common_fn(&mut self, id: ExprId, function: CommonFn, given: &[Option<Given>]) -> Option<Ty> {
+        Some(match function {
+            CommonFn::Permute => {
+                let [t, order] = first(given)?;
+                self.permute((t.0, &t.1), (order.0, &order.1))
+            }
+            CommonFn::Cast => {
+                let [t, dtype] = first(given)?;
+                self.cast(t, dtype)
+            }
+            CommonFn::Where => {
+                let [c, x, y] = first(given)?;
+                self.select(id, c, x, y)
+            }
+            CommonFn::Fma => {
+                let [a, b, c] = first(given)?;
+                let (at, product) = (a.0, self.join(id, a, b));
+                self.join(id, (at, product), c)
+            }
+            CommonFn::Cdiv => {
+                let [a, b] = first(given)?;
+                self.cdiv(&a, &b)
+            }
+            CommonFn::Print | CommonFn::Assert => Ty::Unit,
+        })
+    }
+
+    /// Infers the type of `min(a, b)` and `max(a, b)`, or of `min`, `max` and `sum` along an axis.
+    fn reduction(&mut self, id: ExprId, function: KernelFn, given: &[Option<Given>]) -> Option<Ty> {
+        let t = given.first()?.as_ref()?;
+        let axis = given.last()?.as_ref();
+        match (given, axis) {
+            ([_, Some(b), _], None) => {
+                Some(self.extreme(id, function == KernelFn::Min, t.clone(), b.clone()))
+            }
+            (_, Some(axis)) => Some(self.reduce(t, axis)),
+            (_, None) if matches!(t.1, Ty::Tensor(_)) => {
+                let problem = crate::ArgProblem::Missing { params: vec!["axis".to_owned()] };
+                let callee = function.name().into();
+                Some(self.report(TypeProblem::Args { call: id, callee, problem, labels: Vec::new() }))
+            }
+            (_, None) => None,
+        }
+    }
+
+    /// Infers a type for each part of a tuple of tensors, or for one tensor.
+    fn each_part(&mut self, (at, ty): Given, mut infer: impl FnMut(&mut Self, &Given) -> Ty) -> Ty {
+        match ty {
+            Ty::Tuple(parts) => {
+                Ty::Tuple(parts.iter().map(|part| infer(self, &(at, part.clone()))).collect())
+            }
+            one => infer(self, &(at, one)),
+        }
+    }
+
+    /// Infers the type of `index(t, axis)`.
+    fn index_of(&mut self, t: &Given) -> Ty {
+        match self.want_tensor(t.0, &t.1) {
+            Ok(t) => Ty::Tensor(TensorTy {
+                elem: Elem::Known(DType::I32),
+                space: MemorySpace::Register,
+                mutable: true,
+                param: None,
+                ..t
+            }),
+            Err(quiet) => quiet,
+        }
+    }
+
+    fn scalar(&mut self, t: &Given) -> Ty {
+        match self.want_tensor(t.0, &t.1) {
+            Ok(TensorTy { elem: Elem::Known(dtype), .. }) => scalar_ty(dtype),
+            Ok(_) => Ty::Unknown,
+            Err(quiet) => quiet,
+        }
+    }
+
+    fn copy(&mut self, id: ExprId, src: Given, dst: Given) -> Ty {
+        let (from, to) = (self.want_tensor(src.0, &src.1), self.want_tensor(dst.0, &dst.1));
+        match &to {
+            Ok(to) => self.want_mutable(dst.0, to),
+            Err(_) => self.out.writes.unknown = true,
+        }
+        if let (Ok(from), Ok(to)) = (from, to) {
+            self.same_tile((dst.0, &to), (src.0, &from), id);
+        }
+        Ty::Unit
+    }
+
+    fn want_mutable(&mut self, expr: ExprId, t: &TensorTy) {
+        self.out.writes.params.extend(t.param);
+        if !t.mutable {
+            self.report(TypeProblem::NotMutable { expr, param: t.param, gathered: t.gathered });
+        }
+    }
+
+    fn load(&mut self, at: ExprId, view: &Ty) -> Ty {
+        match self.want_tensor(at, view) {
+            Ok(t) if t.space == MemorySpace::Register => {
+                let operation = "load".to_owned();
+                self.report(TypeProblem::Memory {
+                    expr: at,
+                    found: t.space,
+                    wanted: "global or shared",
+                    operation,
+                })
+            }
+            Ok(t) => {
+                for value in t.shape.iter().flatten() {
+                    if !self.in_function && !crate::is_compile_time(value) {
+                        return self.report(TypeProblem::NotConstant { expr: at, value: value.clone() });
+                    }
+                }
+                Ty::Tensor(TensorTy { space: MemorySpace::Register, mutable: true, param: None, ..t })
+            }
+            Err(quiet) => quiet,
+        }
+    }
+
+    fn cast(&mut self, (at, t): Given, (dtype_at, dtype): Given) -> Ty {
+        let elem = self.want_dtype(dtype_at, &dtype);
+        match (t, elem) {
+            (_, None) => Ty::Error,
+            (quiet, _) if quiet.is_quiet() => quiet,
+            (Ty::Tensor(t), Some(elem)) => {
+                Ty::Tensor(TensorTy { elem, space: MemorySpace::Register, mutable: true, param: None, ..t })
+            }
+            // A narrower integer may wrap; only the lowering computes its value.
+            (Ty::Int(value), Some(Elem::Known(DType::I64))) => Ty::Int(value),
+            (Ty::Int(_) | Ty::Float(_) | Ty::Bool, Some(Elem::Known(dtype))) => scalar_ty(dtype),
+            (Ty::Int(_) | Ty::Float(_) | Ty::Bool, Some(_)) => Ty::Unknown,
+            (found, _) => {
+                self.report(TypeProblem::Mismatch { expr: at, found, wanted: "a tensor or a number" })
+            }
+        }
+    }
+
+    fn fill(&mut self, (at, t): Given, (x_at, x): Given) -> Ty {
+        match self.want_tensor(at, &t) {
+            Ok(t) => {
+                self.want_mutable(at, &t);
+                match (&x, &t.elem) {
+                    (Ty::Float(None), Elem::Known(dtype)) if dtype.is_int() => {
+                        self.report(TypeProblem::Literal {
+                            expr: x_at,
+                            value: "a fraction".into(),
+                            dtype: *dtype,
+                        });
+                    }
+                    (Ty::Int(_) | Ty::Float(None), Elem::Known(dtype)) => {
+                        self.check_literal(x_at, &x, *dtype)
+                    }
+                    (Ty::Int(_) | Ty::Float(_) | Ty::Bool, _) => {}
+                    (quiet, _) if quiet.is_quiet() => {}
+                    _ => {
+                        self.report(TypeProblem::Mismatch { expr: x_at, found: x, wanted: "a number" });
+                    }
+                }
+                Ty::Unit
+            }
+            Err(_) => {
+                self.out.writes.unknown = true;
+                Ty::Unit
+            }
+        }
+    }
+
+    fn gemm(&mut self, c: Given, a: Given, b: Given) -> Ty {
+        let mut tensors = Vec::new();
+        self.out.writes.unknown |= c.1.is_quiet();
+        for (at, ty) in [&c, &a, &b] {
+            let Ok(t) = self.want_tensor(*at, ty) else { return Ty::Unit };
+            // A third mode makes a batch of products. The result tensor determines the number of modes.
+            let modes = tensors.first().map_or(t.shape.len().clamp(2, 3), |c: &TensorTy| c.shape.len());
+            if t.shape.len() != modes {
+                let wanted = format!("{modes} modes for `gemm`");
+                self.report(TypeProblem::Rank { expr: *at, found: t.shape.len(), wanted });
+                return Ty::Unit;
+            }
+            tensors.push(t);
+        }
+        let [tc, ta, tb] = &tensors[..] else { return Ty::Unit };
+        self.want_mutable(c.0, tc);
+        if tc.space != MemorySpace::Register {
+            let operation = "the result of `gemm`".to_owned();
+            self.report(TypeProblem::Memory { expr: c.0, found: tc.space, wanted: "register", operation });
+        }
+        for (at, t) in [(a.0, ta), (b.0, tb)] {
+            if t.space == MemorySpace::Global {
+                let operation = "gemm".to_owned();
+                self.report(TypeProblem::Memory {
+                    expr: at,
+                    found: t.space,
+                    wanted: "register or shared",
+                    operation,
+                });
+            }
+        }
+        let multiply =
+            |a: &Elem, b: &Elem| matches!((a, b), (Elem::Known(a), Elem::Known(b)) if a.multiplies_with(*b));
+        if tb.elem.differs(&ta.elem) && !multiply(&ta.elem, &tb.elem) {
+            let (found, wanted) = (tb.elem.clone(), ta.elem.clone());
+            self.report(TypeProblem::DTypes { expr: b.0, found, other: a.0, wanted });
+        }
+        let mut modes = vec![
+            ("M", a.0, &ta.shape[0], c.0, &tc.shape[0]),
+            ("N", b.0, &tb.shape[0], c.0, &tc.shape[1]),
+            ("K", b.0, &tb.shape[1], a.0, &ta.shape[1]),
+        ];
+        if let (Some(x), Some(y), Some(z)) = (ta.shape.get(2), tb.shape.get(2), tc.shape.get(2)) {
+            modes.extend([("batch", a.0, x, c.0, z), ("batch", b.0, y, c.0, z)]);
+        }
+        for (mode, at, found, other, wanted) in modes {
+            if let (Some(found), Some(wanted)) = (found, wanted)
+                && definitely_differ(found, wanted)
+            {
+                let (found, wanted) = (found.clone(), wanted.clone());
+                self.report(TypeProblem::GemmShape { mode, at, found, other, wanted });
+                break;
+            }
+        }
+        Ty::Unit
+    }
+
+    /// Returns the common type of two operands of an elementwise function.
+    fn join(&mut self, id: ExprId, (x_at, x): Given, (y_at, y): Given) -> Ty {
+        match (x, y) {
+            (Ty::Error, _) | (_, Ty::Error) => Ty::Error,
+            (Ty::Unknown, _) | (_, Ty::Unknown) => Ty::Unknown,
+            (Ty::Tensor(x), Ty::Tensor(y)) => {
+                if x.elem.differs(&y.elem) {
+                    return self.report(TypeProblem::DTypes {
+                        expr: y_at,
+                        found: y.elem,
+                        other: x_at,
+                        wanted: x.elem,
+                    });
+                }
+                match self.broadcast(id, (x_at, &x.shape), (y_at, &y.shape)) {
+                    Some(shape) => Ty::Tensor(TensorTy { shape, mutable: true, param: None, ..x }),
+                    None => Ty::Error,
+                }
+            }
+            (Ty::Tensor(t), Ty::Int(_) | Ty::Float(_) | Ty::Bool)
+            | (Ty::Int(_) | Ty::Float(_) | Ty::Bool, Ty::Tensor(t)) => {
+                Ty::Tensor(TensorTy { mutable: true, param: None, ..t })
+            }
+            (Ty::Int(_), Ty::Int(_)) => Ty::Int(None),
+            (Ty::Float(x), Ty::Float(y)) => Ty::Float(x.or(y)),
+            (Ty::Float(x), Ty::Int(_)) | (Ty::Int(_), Ty::Float(x)) => Ty::Float(x),
+            (Ty::Bool, Ty::Bool) => Ty::Bool,
+            (Ty::Int(_) | Ty::Float(_) | Ty::Tensor(_) | Ty::Bool, other) => self
+                .report(TypeProblem::Mismatch { expr: y_at, found: other, wanted: "a tensor or a number" }),
+            (other, _) => self.report(TypeProblem::Mismatch {
+                expr: x_at,
+                found: other,
+                wanted: "a tensor or a number",
+            }),
+        }
+    }
+
+    fn select(&mut self, id: ExprId, c: Given, x: Given, y: Given) -> Ty {
+        let values = self.join(id, x.clone(), y);
+        match (&c.1, &values) {
+            (Ty::Tensor(cond), Ty::Tensor(t)) => {
+                match self.broadcast(id, (c.0, &cond.shape), (x.0, &t.shape)) {
+                    Some(shape) => Ty::Tensor(TensorTy { shape, ..t.clone() }),
+                    None => Ty::Error,
+                }
+            }
+            (Ty::Tensor(cond), Ty::Int(_) | Ty::Float(_)) => {
+                let elem = match &values {
+                    Ty::Float(Some(elem)) => elem.clone(),
+                    _ => Elem::Unknown,
+                };
+                Ty::Tensor(TensorTy { elem, mutable: true, param: None, ..cond.clone() })
+            }
+            _ => values,
+        }
+    }
+
+    fn cdiv(&mut self, a: &Given, b: &Given) -> Ty {
+        let (x, y) = (self.want_int(a.0, &a.1), self.want_int(b.0, &b.1));
+        match (x, y) {
+            (_, Ty::Int(Some(y))) if y.is_zero() => self.report(TypeProblem::DivisionByZero { expr: b.0 }),
+            (Ty::Int(Some(x)), Ty::Int(Some(y))) => Ty::Int(Some(x.ceil_div(&y, &self.facts))),
+            _ => Ty::Int(None),
+        }
+    }
+
+    fn extreme(&mut self, id: ExprId, least: bool, a: Given, b: Given) -> Ty {
+        match (&a.1, &b.1) {
+            (Ty::Int(Some(x)), Ty::Int(Some(y))) => {
+                Ty::Int(Some(if least { x.minimum(y, &self.facts) } else { x.maximum(y, &self.facts) }))
+            }
+            _ => self.join(id, a, b),
+        }
+    }
+
+    fn reduce(&mut self, t: &Given, axis: &Given) -> Ty {
+        let mut tensor = match self.want_tensor_in((t.0, &t.1), MemorySpace::Register, "a reduction") {
+            Ok(tensor) => tensor,
+            Err(quiet) => return quiet,
+        };
+        let Ty::Int(Some(value)) = self.want_int(axis.0, &axis.1) else { return Ty::Unknown };
+        let Some(at) = value.as_const() else { return Ty::Unknown };
+        match usize::try_from(at).ok().filter(|a| *a < tensor.shape.len()) {
+            Some(at) => {
+                tensor.shape[at] = Some(Value::constant(1));
+                Ty::Tensor(TensorTy { mutable: true, param: None, ..tensor })
+            }
+            None => {
+                let extent = Value::constant(tensor.shape.len() as i64);
+                self.report(TypeProblem::IndexOutside { expr: axis.0, index: value, extent })
+            }
+        }
+    }
+
+    /// Infers the type of a scan: the shape of `t` is kept, and the axis must be one of its modes.
+    fn scan(&mut self, t: &Given, axis: &Given) -> Ty {
+        match (self.reduce(t, axis), &t.1) {
+            (Ty::Tensor(found), Ty::Tensor(t)) => Ty::Tensor(TensorTy { shape: t.shape.clone(), ..found }),
+            (other, _) => other,
+        }
+    }
+
+    fn gather(&mut self, t: &Given, rows: &Given) -> Ty {
+        let tensor = self.want_tensor_in((t.0, &t.1), MemorySpace::Global, "gather");
+        let (tensor, rows) = match (tensor, self.want_tensor(rows.0, &rows.1)) {
+            (Ok(tensor), Ok(rows)) => (tensor, rows),
+            (Err(quiet), _) | (_, Err(quiet)) => return quiet,
+        };
+        match (&rows.shape[..], tensor.shape.split_first()) {
+            ([count], Some((_, rest))) => {
+                let shape = std::iter::once(count.clone()).chain(rest.iter().cloned()).collect();
+                Ty::Tensor(TensorTy { shape, mutable: false, gathered: true, ..tensor })
+            }
+            _ => Ty::Unknown,
+        }
+    }
+
+    fn math(&mut self, function: MathFn, (at, x): Given) -> Ty {
+        match x {
+            Ty::Tensor(t) => self.elementwise(at, t, function.name()),
+            Ty::Int(_) if function == MathFn::Abs => Ty::Int(None),
+            Ty::Int(_) => Ty::Float(None),
+            float @ Ty::Float(_) => float,
+            quiet if quiet.is_quiet() => quiet,
+            found => self.report(TypeProblem::Mismatch { expr: at, found, wanted: "a tensor or a number" }),
+        }
+    }
+}
+
+/// Returns the type of a function of layouts.
+fn layout_fn(function: LayoutFn) -> Ty {
+    match function {
+        LayoutFn::Size | LayoutFn::Cosize => Ty::Int(None),
+        LayoutFn::Compose
+        | LayoutFn::Complement
+        | LayoutFn::Inverse
+        | LayoutFn::RightInverse
+        | LayoutFn::LeftInverse
+        | LayoutFn::Coalesce
+        | LayoutFn::Divide
+        | LayoutFn::Product
+        | LayoutFn::Swizzle => Ty::Layout(None),
+    }
+}
+
+/// Returns the arguments of the first `N` parameters; `None` if one of them is missing, which has been reported.
+fn first<const N: usize>(given: &[Option<Given>]) -> Option<[Given; N]> {
+    let found: Vec<Given> = given.iter().take(N).flatten().cloned().collect();
+    found.try_into().ok()
+}

@@ -1,0 +1,277 @@
+//! Calls of built-in functions, by the families of their table.
+
+use hx_base::codes;
+use hx_dtype::Operator;
+use hx_hir::{Arg, Builtin, CommonFn, ExprId, KernelFn, MathFn};
+use hx_tile::OpKind;
+
+use crate::cx::Cx;
+use crate::elementwise::is_elementwise;
+use crate::error::Lower;
+use crate::value::Value;
+
+/// A call of a built-in function.
+pub(crate) struct Given<'a, 'db> {
+    pub(crate) id: ExprId,
+    pub(crate) name: &'static str,
+    /// The argument of each parameter.
+    pub(crate) slots: Vec<Option<ExprId>>,
+    /// The arguments as written.
+    pub(crate) args: &'db [Arg],
+    /// The name of the variable that takes the result.
+    pub(crate) hint: Option<&'a str>,
+}
+
+impl Given<'_, '_> {
+    /// Returns the argument of a parameter.
+    pub(crate) fn slot(&self, index: usize) -> Option<ExprId> {
+        self.slots.get(index).copied().flatten()
+    }
+}
+
+impl<'db> Cx<'db> {
+    pub(crate) fn builtin(&mut self, builtin: Builtin, given: &Given<'_, 'db>) -> Lower<Value> {
+        match builtin {
+            Builtin::Kernel(function) => self.kernel_fn(function, given),
+            Builtin::Common(function) => self.common_fn(function, given),
+            Builtin::Math(function) => {
+                let [x] = self.first(given)?;
+                self.math(given.id, operator_of(function), x)
+            }
+            Builtin::Layout(function) => self.layout_fn(function, given),
+            // Device code sees no name of the host, and a value is not called.
+            Builtin::Value(_) | Builtin::HostLayout(_) | Builtin::Host(_) => self.not_compiled(given),
+        }
+    }
+
+    /// Lowers a call of a function that only kernels have.
+    fn kernel_fn(&mut self, function: KernelFn, given: &Given<'_, 'db>) -> Lower<Value> {
+        let Given { id, args, hint, .. } = *given;
+        match function {
+            KernelFn::RegisterTensor => {
+                let [dtype, shape] = self.first(given)?;
+                self.make_tensor(id, false, dtype, shape, given.slot(2), hint)
+            }
+            KernelFn::SharedTensor => {
+                let [dtype, shape] = self.first(given)?;
+                self.make_tensor(id, true, dtype, shape, given.slot(2), hint)
+            }
+            KernelFn::GlobalView => self.global_view_of(given),
+            KernelFn::Tile => self.tile_of(given),
+            KernelFn::Gather => {
+                let [t, rows] = self.first(given)?;
+                self.gather(t, rows)
+            }
+            KernelFn::Copy => {
+                let [src, dst] = self.first(given)?;
+                self.copy(id, src, dst)
+            }
+            KernelFn::CopyAsync => match given.slots[..] {
+                [Some(src), Some(dst), None, None] => self.copy_async(id, src, dst),
+                _ => self.not_compiled(given),
+            },
+            KernelFn::Load => {
+                let [view] = self.first(given)?;
+                self.load(id, view, hint)
+            }
+            KernelFn::Rearrange => {
+                let [t, layout] = self.first(given)?;
+                self.rearrange(id, t, layout, hint)
+            }
+            KernelFn::Fill => {
+                let [t, x] = self.first(given)?;
+                self.fill(id, t, x)
+            }
+            KernelFn::Index => {
+                let [t, axis] = self.first(given)?;
+                self.coordinates(t, axis)
+            }
+            KernelFn::Scalar => {
+                let [t] = self.first(given)?;
+                self.scalar(id, t)
+            }
+            KernelFn::AtomicAdd => {
+                let [view, t] = self.first(given)?;
+                self.atomic_add(id, view, t)
+            }
+            KernelFn::Gemm => {
+                let [c, a, b] = self.first(given)?;
+                self.gemm(id, [c, a, b], args)
+            }
+            KernelFn::Sync => self.unit(OpKind::Sync, id),
+            KernelFn::SyncWarp => self.unit(OpKind::SyncWarp, id),
+            KernelFn::Commit => self.unit(OpKind::Commit, id),
+            KernelFn::Wait => {
+                let [n] = self.first(given)?;
+                self.wait(id, n)
+            }
+            KernelFn::Min => self.extreme_or_reduce(Operator::Min, given),
+            KernelFn::Max => self.extreme_or_reduce(Operator::Max, given),
+            KernelFn::Sum => {
+                let [t, axis] = self.first(given)?;
+                self.reduce(id, Operator::Add, t, axis, hint)
+            }
+            KernelFn::Reduce => {
+                let [t, axis, op] = self.first(given)?;
+                match self.closure_operator(op)? {
+                    Some(operator) => self.reduce(id, operator, t, axis, hint),
+                    None => self.reduce_by(id, t, axis, op, hint),
+                }
+            }
+            KernelFn::Scan => {
+                let [t, axis, op] = self.first(given)?;
+                self.scan(id, t, axis, op, hint)
+            }
+            KernelFn::GemmAsync
+            | KernelFn::GemmWait
+            | KernelFn::WaitStores
+            | KernelFn::Pipeline
+            | KernelFn::Mbarrier
+            | KernelFn::Arrive
+            | KernelFn::Expect => self.not_compiled(given),
+        }
+    }
+
+    /// Lowers a call of a function that the host has too.
+    fn common_fn(&mut self, function: CommonFn, given: &Given<'_, 'db>) -> Lower<Value> {
+        let Given { id, args, hint, .. } = *given;
+        match function {
+            CommonFn::Permute => {
+                let [t, order] = self.first(given)?;
+                let tensor = self.tensor(t)?;
+                self.permute(id, &tensor, order)
+            }
+            CommonFn::Cast => {
+                let [t, dtype] = self.first(given)?;
+                self.cast(id, t, dtype, hint)
+            }
+            CommonFn::Where => {
+                let [c, x, y] = self.first(given)?;
+                self.select(id, c, x, y)
+            }
+            CommonFn::Fma => {
+                let operands: [ExprId; 3] = self.first(given)?;
+                self.elementwise_call(id, Operator::Fma, &operands)
+            }
+            CommonFn::Cdiv => {
+                let [a, b] = self.first(given)?;
+                self.cdiv(a, b)
+            }
+            CommonFn::Print => self.print(id, args),
+            CommonFn::Assert => {
+                let [condition] = self.first(given)?;
+                self.assert(condition, given.slot(1))
+            }
+        }
+    }
+
+    /// Returns the arguments of the first `N` parameters.
+    ///
+    /// # Errors
+    /// If one of them is missing: the form of the call is not compiled.
+    pub(crate) fn first<const N: usize>(&mut self, given: &Given<'_, '_>) -> Lower<[ExprId; N]> {
+        let found: Vec<ExprId> = given.slots.iter().take(N).copied().flatten().collect();
+        match found.try_into() {
+            Ok(found) => Ok(found),
+            Err(_) => self.not_compiled(given),
+        }
+    }
+
+    pub(crate) fn not_compiled<T>(&mut self, given: &Given<'_, '_>) -> Lower<T> {
+        self.unsupported(given.id, format!("`{}`", given.name))
+    }
+
+    fn unit(&mut self, kind: OpKind, id: ExprId) -> Lower<Value> {
+        self.emit(kind, id);
+        Ok(Value::Unit)
+    }
+
+    /// Lowers `global_view(buffer, layout)`.
+    fn global_view_of(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
+        let [buffer, layout] = self.first(given)?;
+        let value = self.eval(buffer)?;
+        let t = self.want_global(buffer, value, given.name)?;
+        let pad = self.pad(given.args)?;
+        self.global_view(buffer, &t, layout, pad)
+    }
+
+    /// Lowers `tile(t, shape)`.
+    fn tile_of(&mut self, given: &Given<'_, '_>) -> Lower<Value> {
+        let [t, shape] = self.first(given)?;
+        let tensor = self.tensor(t)?;
+        let pad = self.pad(given.args)?;
+        if tensor.is_register() {
+            let message = "found a register tensor, wanted one in memory for `tile`";
+            return self.fail(&codes::WRONG_MEMORY, t, message);
+        }
+        self.tile(given.id, &tensor, t, shape, pad)
+    }
+
+    /// Lowers `min(a, b)`, or `min(t, axis: 0)`, and the same of `max`.
+    fn extreme_or_reduce(&mut self, operator: Operator, given: &Given<'_, '_>) -> Lower<Value> {
+        match given.slots[..] {
+            [Some(a), Some(b), None] => self.extreme(given.id, operator, a, b),
+            [Some(t), None, Some(axis)] => self.reduce(given.id, operator, t, axis, given.hint),
+            _ => self.not_compiled(given),
+        }
+    }
+
+    fn cdiv(&mut self, a: ExprId, b: ExprId) -> Lower<Value> {
+        let (x, y) = (self.int(a), self.int(b));
+        let (x, y) = (x?, y?);
+        if y.as_const().is_some_and(|y| y <= 0) {
+            return self.fail(
+                &codes::CONSTANT_ERROR,
+                b,
+                format!("found the divisor `{y}`, wanted a positive one"),
+            );
+        }
+        Ok(Value::Int(x.ceil_div(&y, &self.facts)))
+    }
+
+    fn extreme(&mut self, id: ExprId, operator: Operator, a: ExprId, b: ExprId) -> Lower<Value> {
+        let least = operator == Operator::Min;
+        let x = self.eval(a);
+        let mark = self.mark();
+        let y = self.eval(b);
+        match (x?, y?) {
+            (x, y) if is_elementwise(&x) || is_elementwise(&y) => {
+                self.unwritten(a, &x, mark)?;
+                self.apply(id, operator, vec![(a, x), (b, y)])
+            }
+            (Value::Int(x), Value::Int(y)) => {
+                Ok(Value::Int(if least { x.minimum(&y, &self.facts) } else { x.maximum(&y, &self.facts) }))
+            }
+            (Value::Float(x), Value::Float(y)) => Ok(Value::Float(if least { x.min(y) } else { x.max(y) })),
+            (Value::Int(x), Value::Float(y)) | (Value::Float(y), Value::Int(x)) if x.as_const().is_some() => {
+                let x = x.as_const().unwrap_or_default() as f64;
+                Ok(Value::Float(if least { x.min(y) } else { x.max(y) }))
+            }
+            (x, y) => {
+                let message = format!("found {} and {}, wanted two numbers", x.what(), y.what());
+                self.fail(&codes::NO_SUCH_OPERATION, id, message)
+            }
+        }
+    }
+}
+
+/// Returns the operator that a function of one number applies to every element.
+fn operator_of(function: MathFn) -> Operator {
+    match function {
+        MathFn::Exp2 => Operator::Exp2,
+        MathFn::Exp => Operator::Exp,
+        MathFn::Log2 => Operator::Log2,
+        MathFn::Log => Operator::Log,
+        MathFn::Sqrt => Operator::Sqrt,
+        MathFn::Rsqrt => Operator::Rsqrt,
+        MathFn::Tanh => Operator::Tanh,
+        MathFn::Sigmoid => Operator::Sigmoid,
+        MathFn::Erf => Operator::Erf,
+        MathFn::Sin => Operator::Sin,
+        MathFn::Cos => Operator::Cos,
+        MathFn::Floor => Operator::Floor,
+        MathFn::Ceil => Operator::Ceil,
+        MathFn::Round => Operator::Round,
+        MathFn::Abs => Operator::Abs,
+    }
+}
