@@ -65,8 +65,19 @@ pub(crate) fn path_of(uri: &Uri) -> String {
     {
         return path.to_string_lossy().replace('\\', "/");
     }
-    let name: String = uri.as_str().chars().map(|c| if "/\\:?#".contains(c) { '_' } else { c }).collect();
-    format!("/unsaved/{name}")
+    format!("/unsaved/{}", escaped(uri.as_str()))
+}
+
+/// Replaces the characters that part a path or a URI, so that different URIs have different names.
+fn escaped(uri: &str) -> String {
+    let mut name = String::new();
+    for c in uri.chars() {
+        match c {
+            '/' | '\\' | ':' | '?' | '#' | '%' => name += &format!("%{:02X}", u32::from(c)),
+            c => name.push(c),
+        }
+    }
+    name
 }
 
 /// Files with the texts of the standard library, for editors that open them. Each is written at its first use.
@@ -122,4 +133,18 @@ pub(crate) fn uri_of(db: &Database, documents: &Documents, std: &StdFolder, file
     }
     let path = db.path_on_disk(file)?;
     Uri::from_file_path(path).or_else(|| Uri::from_str(&format!("file://{path}")).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsaved_texts_have_paths_of_their_own() {
+        let path = |uri: &str| path_of(&Uri::from_str(uri).expect("it is a URI"));
+        assert_eq!(path("untitled:Untitled-1"), "/unsaved/untitled%3AUntitled-1");
+        let alike = ["untitled:a/b", "untitled:a:b", "untitled:a?b", "untitled:a%3Ab", "untitled:a_b"];
+        let paths: std::collections::BTreeSet<String> = alike.iter().map(|uri| path(uri)).collect();
+        assert_eq!(paths.len(), alike.len(), "{paths:?}");
+    }
 }
