@@ -9,9 +9,9 @@ use crate::support::root;
 
 const HEAD: &str = "# Functions and values
 
-Every name that a file knows without importing it; a `fn` or a local of the same name hides it.
+This page lists every name that needs no import; a `fn` or a local of the same name hides it.
 `x?` may be left out, and so may `x: …`, which is given by name only.
-What the operations on tiles mean is told in [Tensors, views and tiles](tensors.md), host functions in [The host side](host.md), and [What is compiled today](status.md) says which of them have no code yet.
+[Tensors, views and tiles](tensors.md) explains the operations on tiles, [The host side](host.md) the host functions, and [What is compiled today](status.md) says which of them have no code yet.
 The functions of layouts are those of [the layout algebra](../layout-algebra.md).
 ";
 

@@ -196,8 +196,8 @@ fn is_compiled(text: &str) -> Result<bool, String> {
 fn instructions() -> String {
     let mut out = String::from(
         "\n## Matrix instructions\n\n\
-         What a `gemm` is made of, and the steps along K of one instruction.\n\
-         Where none fits, `f16 bf16 f32 f64 i8 u8 i32 u32` and 8-bit floats are multiplied one by one.\n\n\
+         The table lists the matrix instructions of `gemm` by element types, with the steps along K of one instruction.\n\
+         If none fits, `f16 bf16 f32 f64 i8 u8 i32 u32` and 8-bit floats are multiplied one by one.\n\n\
          | `a` and `b` | `c` | steps | from |\n|---|---|---|---|\n",
     );
     let mut kinds: Vec<(String, hx_dtype::DType, u32, Vec<i64>)> = Vec::new();
@@ -221,8 +221,8 @@ fn instructions() -> String {
 fn the_status_page_is_fresh() {
     let mut page = String::from(
         "# What is compiled today\n\n\
-         The compiler tries each of these whenever its tests run, and this page is what came of it, for `sm_90a`.\n\
-         What is not compiled yet is refused with its place, never compiled wrongly.\n",
+         A test of the compiler tries each construct for `sm_90a` and compares the result with this page.\n\
+         A construct that does not compile yet is an error at its place, never a wrong program.\n",
     );
     let mut wrong = String::new();
     for (title, constructs) in GROUPS {
