@@ -150,7 +150,7 @@ impl Writer<'_> {
         let _ = write!(text, "test \"{name}\" {{\n{}", lines(&self.before, "    "));
         let _ = writeln!(text, "    {name}({});", self.args.join(", "));
         let _ = writeln!(text, "    for b in 0..{blocks} {{\n{}    }}", lines(&self.tiles, "        "));
-        let _ = write!(text, "{}}}\n", lines(&self.after, "    "));
+        let _ = writeln!(text, "{}}}", lines(&self.after, "    "));
         let Writer { dims, parts, draws, divides_by_zero, .. } = self;
         Written { text, dims, parts, draws, divides_by_zero }
     }

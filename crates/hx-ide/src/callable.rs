@@ -214,7 +214,7 @@ fn active(callable: &Callable, list: &ast::ArgList, node: &SyntaxNode, at: TextS
         let of_kind = move |i: &usize| (callable.params[*i].need == Need::Named) == named;
         (0..callable.params.len()).filter(of_kind).filter(is_free)
     };
-    let rest = free(false).last().filter(|i| callable.params[*i].need == Need::Rest);
+    let rest = free(false).next_back().filter(|i| callable.params[*i].need == Need::Rest);
     free(false).nth(turn).or(rest).or_else(|| free(true).next())
 }
 

@@ -199,14 +199,14 @@ impl<'a> Hovering<'a> {
         if let Some(docs) = docs::docs(self.db, item) {
             out.push_str(&format!("\n{docs}\n"));
         }
-        if let Item::Kernel(kernel) = item {
-            if let Some(costs) = crate::costs::of_kernel(self.db, kernel, self.shown, self.reported) {
-                let args: Vec<String> = costs.args.iter().map(|(n, v)| format!("`{n} = {v}`")).collect();
-                out.push_str(&format!("\n---\n\n{} threads · {}", costs.resources.threads, costs.resources));
-                let assumed = "all dimensions and strides multiples of 16";
-                let args = if args.is_empty() { String::new() } else { format!("{}, ", args.join(", ")) };
-                out.push_str(&format!("\n\n*{}, assuming {args}{assumed}*", costs.arch));
-            }
+        if let Item::Kernel(kernel) = item
+            && let Some(costs) = crate::costs::of_kernel(self.db, kernel, self.shown, self.reported)
+        {
+            let args: Vec<String> = costs.args.iter().map(|(n, v)| format!("`{n} = {v}`")).collect();
+            out.push_str(&format!("\n---\n\n{} threads · {}", costs.resources.threads, costs.resources));
+            let assumed = "all dimensions and strides multiples of 16";
+            let args = if args.is_empty() { String::new() } else { format!("{}, ", args.join(", ")) };
+            out.push_str(&format!("\n\n*{}, assuming {args}{assumed}*", costs.arch));
         }
         let path = key.file.path(self.db);
         if key.file != self.file {

@@ -27,7 +27,7 @@ impl Session {
         if found.is_empty() {
             return;
         }
-        let names: Vec<String> = found.iter().map(|key| called(key)).collect();
+        let names: Vec<String> = found.iter().map(called).collect();
         let text: Vec<&str> = found.iter().filter_map(|key| text_of(db, key)).collect();
         let path = format!("cell {}", self.cells + 1);
         let file = SourceFile::cell(db, path, text.join("\n\n"), self.scope);

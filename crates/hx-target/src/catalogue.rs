@@ -125,7 +125,7 @@ impl CopyRow {
             _ if self.adds.is_some_and(|adds| adds != dtype) => None,
             _ => {
                 let values = i64::from(self.bytes * 8 / bits);
-                if values == 0 || self.bytes * 8 % bits != 0 {
+                if values == 0 || !(self.bytes * 8).is_multiple_of(bits) {
                     return None;
                 }
                 let own = Layout::flat(&[(1, 0), (values, 1)]).ok()?;

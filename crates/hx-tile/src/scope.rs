@@ -156,7 +156,8 @@ mod tests {
               register y: f32[256] in scope 1
               #0 fill(x, 0.0)
               #1 fill(y, 0.0) in scope 1
-        "#]].assert_eq(&emit_tile(&program()));
+        "#]]
+        .assert_eq(&emit_tile(&program()));
     }
 
     #[test]

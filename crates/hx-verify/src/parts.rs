@@ -117,7 +117,7 @@ impl Check<'_> {
         if next < held.distribution.tile[axis] {
             return Err(format!("the digits count {next} of {}", held.distribution.tile[axis]));
         }
-        if matches!(choice.levels.iter().find(|l| matches!(l, ScanLevel::Across { .. })), Some(_))
+        if choice.levels.iter().any(|l| matches!(l, ScanLevel::Across { .. }))
             && choice.scratch.len() != choice.src.len()
         {
             return Err("there is no shared memory to meet in".into());

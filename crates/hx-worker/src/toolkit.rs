@@ -161,8 +161,8 @@ impl Places {
     fn of_libraries(env: &SearchEnv) -> Places {
         let mut places = Places::of_user(env, library_folders);
         places.of_home(env, library_folders);
-        places.from_variables(env, "the loader's path", env.loader_path.iter().cloned());
-        places.from_variables(env, "the Python environment on PATH", python_folders(env, "lib").into_iter());
+        places.add_variables(env, "the loader's path", env.loader_path.iter().cloned());
+        places.add_variables(env, "the Python environment on PATH", python_folders(env, "lib").into_iter());
         places.told(env)
     }
 
@@ -170,8 +170,8 @@ impl Places {
         let bin = |home: &Path| vec![home.join("bin")];
         let mut places = Places::of_user(env, bin);
         places.of_home(env, bin);
-        places.from_variables(env, "PATH", env.path.iter().cloned());
-        places.from_variables(env, "the Python environment on PATH", python_folders(env, "bin").into_iter());
+        places.add_variables(env, "PATH", env.path.iter().cloned());
+        places.add_variables(env, "the Python environment on PATH", python_folders(env, "bin").into_iter());
         places.told(env)
     }
 
@@ -194,14 +194,14 @@ impl Places {
         match &env.cuda_home {
             Some(home) => {
                 let place = format!("CUDA_HOME, `{}`", home.display());
-                self.from_variables(env, &place, below(home).into_iter());
+                self.add_variables(env, &place, below(home).into_iter());
             }
             None => self.looked_in.push("CUDA_HOME, which is not set".to_owned()),
         }
     }
 
     /// Adds folders that a variable names, except relative ones and those in an untrusted project.
-    fn from_variables(&mut self, env: &SearchEnv, place: &str, folders: impl Iterator<Item = PathBuf>) {
+    fn add_variables(&mut self, env: &SearchEnv, place: &str, folders: impl Iterator<Item = PathBuf>) {
         for folder in folders {
             if env.is_usable(&folder) {
                 self.folders.push(folder);

@@ -29,7 +29,7 @@ impl Infer<'_> {
         }
         match resolution {
             // In `swizzle<…>(i)` the parentheses hold a coordinate that the swizzle is applied to, not arguments of `swizzle`.
-            Some(Resolution::Builtin(b)) if b == Builtin::Layout(LayoutFn::Swizzle) => {}
+            Some(Resolution::Builtin(Builtin::Layout(LayoutFn::Swizzle))) => {}
             Some(Resolution::Builtin(b)) => match b.params() {
                 Some(params) => {
                     self.args(id, b.name(), &builtin_params(params), args, &types);

@@ -207,8 +207,7 @@ fn drawing(solved: &Solved<'_>, id: TensorId, style: Style) -> String {
     let drawn = if let Some(held) = solution.registers.get(&id) {
         threads(&held.layout, &held.tile)
     } else if let Some(shared) = solution.shared.get(&id) {
-        let composed =
-            ComposedLayout { swizzle: shared.swizzle.clone(), offset: 0, layout: shared.layout.clone() };
+        let composed = ComposedLayout { swizzle: shared.swizzle, offset: 0, layout: shared.layout.clone() };
         let bits = i64::from(program.tensor(id).dtype.bits());
         banks(&composed, bits)
     } else {
