@@ -23,6 +23,7 @@ mod real_input;
 mod registers;
 mod repl;
 mod road;
+mod spec;
 mod standard_library;
 mod support;
 mod tree_sitter;

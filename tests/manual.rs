@@ -54,8 +54,8 @@ pub(crate) fn pages() -> Vec<PathBuf> {
 pub(crate) struct Block {
     pub(crate) tag: String,
     /// Number of the block's first line, from 1.
-    line: usize,
-    text: String,
+    pub(crate) line: usize,
+    pub(crate) text: String,
 }
 
 pub(crate) fn blocks(text: &str) -> Vec<Block> {

@@ -33,14 +33,19 @@ impl Cx<'_> {
     pub(crate) fn part(&mut self, at: ExprId, t: &Tensor) -> Lower<View> {
         let open = t.view.offsets.iter().find(|o| o.as_const().is_none());
         if let Some(open) = open.cloned() {
-            let message =
-                format!("found `{open}`, which is known only at run time, as an index of a register tensor");
-            let error = self
-                .error(&codes::REGISTER_INDEX, at, message)
-                .help("`#[unroll]` makes the counter of a loop with constant bounds a constant");
-            return Err(self.report(error));
+            self.run_time_index(at, &open)?;
         }
         self.static_view(at, t)
+    }
+
+    /// Reports that an index of a register tensor is no constant.
+    pub(crate) fn run_time_index(&mut self, at: ExprId, i: &Expr) -> Lower<()> {
+        let message =
+            format!("found `{i}`, which is known only at run time, as an index of a register tensor");
+        let error = self
+            .error(&codes::REGISTER_INDEX, at, message)
+            .help("`#[unroll]` makes the counter of a loop with constant bounds a constant");
+        Err(self.report(error))
     }
 
     /// Copies the part of a register tensor that an index selects to a new tensor, which is read-only.

@@ -172,14 +172,10 @@ impl Cx<'_> {
             let message = format!("found the index `{i}`, wanted one below `{}`", mode.extent);
             return self.fail(&codes::INDEX_OUT_OF_RANGE, arg, message);
         }
+        self.known_in_registers(arg, t, i)?;
         self.nonnegative(arg, t, mode, i)?;
         if self.facts.proves_lt(i, &mode.extent) || self.is_guarded(t, mode) {
             return Ok(());
-        }
-        if t.is_register() && i.as_const().is_none() {
-            let message =
-                format!("found `{i}`, which is known only at run time, as an index of a register tensor");
-            return self.fail(&codes::REGISTER_INDEX, arg, message);
         }
         self.not_inside(arg, t, format!("the index `{i}` may be `{}` or more", mode.extent))
     }
@@ -192,6 +188,7 @@ impl Cx<'_> {
         from: &Expr,
         to: Option<&Expr>,
     ) -> Lower<()> {
+        self.known_in_registers(arg, t, from)?;
         self.nonnegative(arg, t, mode, from)?;
         let Some(to) = to else { return Ok(()) };
         if self.facts.proves_lt(to, from) {
@@ -209,6 +206,11 @@ impl Cx<'_> {
             return Ok(());
         }
         self.not_inside(arg, t, format!("the range may end after `{}`", mode.extent))
+    }
+
+    /// Refuses a run-time index of a register tensor, whatever its bounds: no `where` clause makes it a constant.
+    fn known_in_registers(&mut self, arg: ExprId, t: &Tensor, i: &Expr) -> Lower<()> {
+        if t.is_register() && i.as_const().is_none() { self.run_time_index(arg, i) } else { Ok(()) }
     }
 
     fn nonnegative(&mut self, arg: ExprId, t: &Tensor, mode: &SymMode, i: &Expr) -> Lower<()> {

@@ -156,7 +156,10 @@ impl<'p> Ground<'_, 'p> {
                 break;
             }
             let mut picked = firsts.clone();
-            picked[component] = &leaves[component][leaf];
+            // A program without register tensors has no components, and one pick: the empty one.
+            if let Some(place) = picked.get_mut(component) {
+                *place = &leaves[component][leaf];
+            }
             if *tries == 0 || self.solver.pool.looked.get() - before > ADDRESSES {
                 // Count only the solutions that may be cheaper as unexplored.
                 if self.may_take_less(&picked, best.cost) {

@@ -177,6 +177,25 @@ fn a_copy_that_nothing_waited_for_is_waited_for() {
     );
 }
 
+/// The solver has no register tensor to search a layout for.
+#[test]
+fn a_copy_that_nothing_waits_for_is_a_warning() {
+    let text = "kernel k(x: f32[256]) grid [1] threads 64 {
+    let s = shared_tensor(f32, [256]);
+    copy_async(x, s);
+    commit();
+}
+";
+    check(
+        text,
+        expect![[r#"
+        HX0409 `copy_async(x, s)` nothing waits for this copy into `s`
+          note: nothing reads `s`
+          fix: remove it
+    "#]],
+    );
+}
+
 /// A wait may leave more groups in flight than exist. The search for its remedy starts from the number that exist.
 #[test]
 fn a_wait_for_a_million_groups_waits_for_none() {

@@ -489,10 +489,10 @@ fn parts_scans_and_sums_say_what_is_wrong() {
                           let one = x[0, 0];
                                     ^^^^^^^
               help: `scalar(…)` makes the only element of a part such as `x[0..1, 0..1]` a number of the block
-            error[HX0210]: cannot prove that this stays inside of its part of `x`
+            error[HX0219]: found `i`, which is known only at run time, as an index of a register tensor
                           for i in 0..k { let y = x[.., i..i + 1]; }
-                                                        ^^^^^^^^ the range may end after `64`
-              help: state what holds in a `where` clause
+                                                        ^^^^^^^^
+              help: `#[unroll]` makes the counter of a loop with constant bounds a constant
             error[HX0205]: found a tensor of shape `[64, 64]`, wanted one element for `scalar`
                           let s = scalar(x);
                                          ^

@@ -114,3 +114,31 @@ fn parts_scans_and_numbers() {
         "#]],
     );
 }
+
+/// No `where` clause makes a number of the launch a constant, so the finding does not ask for one.
+#[test]
+fn an_index_of_registers_is_a_constant() {
+    check(
+        "kernel probe(a: f16[4, 64], i: i32, c: mut f16[64]) grid [1] threads 32 {
+            let t = load(a);
+            copy(t[i], c);
+            copy(t[i..i + 1][0], c);
+            for j in 0..c[0] { copy(t[j], c); }
+            #[unroll]
+            for j in 0..4 { copy(t[j], c); }
+        }",
+        expect![[r#"
+            error[HX0219]: found `i`, which is known only at run time, as an index of a register tensor
+                          copy(t[i], c);
+                                 ^
+              help: `#[unroll]` makes the counter of a loop with constant bounds a constant
+            error[HX0219]: found `i`, which is known only at run time, as an index of a register tensor
+                          copy(t[i..i + 1][0], c);
+                                 ^^^^^^^^
+              help: `#[unroll]` makes the counter of a loop with constant bounds a constant
+            error[HX0214]: found an element of `c`, which the kernel may write, so it may differ between threads
+                          for j in 0..c[0] { copy(t[j], c); }
+                                      ^^^^
+        "#]],
+    );
+}
