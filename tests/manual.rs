@@ -229,8 +229,8 @@ fn pages_about_codes_are_fresh() {
     let mut index = String::from(
         "# Diagnostics\n\n\
          Every finding has a code that never changes its meaning.\n\
-         `hx explain HX0301` prints what stands here, `hx explain shape-mismatch` finds a code by its name.\n\
-         The severity is the one that the code has by itself.\n",
+         `hx explain HX0301` prints the page of a code, `hx explain shape-mismatch` finds a code by its name.\n\
+         The tables show the default severity of each code.\n",
     );
     for (prefix, page, title) in FAMILIES {
         let _ =

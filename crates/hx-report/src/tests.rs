@@ -268,8 +268,8 @@ fn a_page_is_text_without_marks_of_markdown() {
 
         nothing in scope has this name (error)
 
-        Nothing in scope has this name. Scopes are the block and those around it, the parameters and dimensions of the
-        kernel, the items of the file, what `use` brings in, and the built-in names.
+        Nothing in scope has this name. Scopes are the block and those around it, the parameters and dimensions of the kernel,
+        the items of the file, the names that `use` imports, and the built-in names.
 
         Wrong:
 
@@ -280,7 +280,7 @@ fn a_page_is_text_without_marks_of_markdown() {
             const TILE = 64;
             const BYTES = TILE * 2;
 
-        Where exactly one name is near in spelling, it is offered.
+        If exactly one name has a similar spelling, it is offered.
     "#]].assert_eq(&explain(&codes::UNKNOWN_NAME, PLAIN));
     let colored = explain(&codes::UNKNOWN_NAME, Config { color: true, ascii: false });
     assert!(colored.contains("\x1b[1mHX0101: unknown-name\x1b[0m\n"), "{colored}");

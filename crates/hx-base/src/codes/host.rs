@@ -1,7 +1,7 @@
 //! HX06xx: host code and launches.
 
 family! {
-    /// A kernel's `where` says what it relies on, and the arguments of this launch do not have it. The message shows the
+    /// The arguments of this launch break the kernel's `where`, which states what the kernel relies on. The message shows the
     /// clause with the values. Nothing was run.
     ///
     /// ```text
@@ -9,34 +9,34 @@ family! {
     /// matmul(a, b, c)             with a: f16[64, 20], k % BK is 4
     /// ```
     ///
-    /// Pad the argument, choose another `BK`, or drop the clause where the kernel handles partial tiles.
+    /// Pad the argument, choose another `BK`, or drop the clause if the kernel handles partial tiles.
     BROKEN_REQUIREMENT = "HX0601", "broken-requirement", Error, "a launch breaks the kernel's `where`";
 
     /// An argument of the launch has more or fewer dimensions than the parameter.
     LAUNCH_RANK = "HX0602", "launch-rank", Error, "an argument has the wrong number of dimensions";
 
-    /// An argument of the launch has another element type than the parameter. `cast(x, f16)` makes one that fits, and says
-    /// that rounding happens.
+    /// An argument of the launch has another element type than the parameter. `cast(x, f16)` converts it, with explicit
+    /// rounding.
     LAUNCH_DTYPE = "HX0603", "launch-dtype", Error, "an argument has the wrong element type";
 
     /// A dimension that occurs in several parameters has different extents in the arguments, or an extent differs from
     /// the one that the parameter names.
     LAUNCH_DIMENSION = "HX0604", "launch-dimension", Error, "the dimensions of the arguments disagree";
 
-    /// An argument that the kernel writes shares memory with another argument. The compiler relies on this never being so.
+    /// An argument that the kernel writes shares memory with another argument. The compiler assumes that this never happens.
     /// Copy one of them first.
     OVERLAPPING_ARGUMENTS = "HX0605", "overlapping-arguments", Error, "a written argument overlaps another";
 
     /// There is no file at this path. Relative paths start at the folder where the command was given.
     FILE_NOT_FOUND = "HX0606", "file-not-found", Error, "there is no such file";
 
-    /// The file is no `.npy` file that can be read: its header is damaged, its element type has no counterpart here, or it
-    /// is shorter than its header says.
+    /// The file cannot be read as a `.npy` file: its header is damaged, its element type has no counterpart here, or it is
+    /// shorter than its header says.
     MALFORMED_NPY = "HX0607", "malformed-npy", Error, "a `.npy` file cannot be read";
 
-    /// The CUDA run-time compiler (NVRTC) was not found. It needs neither a GPU nor a driver. It is looked for at
-    /// `--nvrtc` or `HX_NVRTC`, beside the executable, in the user's data folder, where `hx setup` puts it, in `CUDA_HOME`, on
-    /// the loader's path, and in the Python environment on `PATH`; in a project only if it is
+    /// The CUDA run-time compiler (NVRTC) was not found. It needs neither a GPU nor a driver. hx looks for it at `--nvrtc` or
+    /// `HX_NVRTC`, beside the executable, in the user's data folder, where `hx setup` puts it, in `CUDA_HOME`, on the
+    /// loader's path, and in the Python environment on `PATH`; in a project only if it is
     /// [trusted](#hx0632-untrusted-project). `hx doctor` lists what was tried. The simulator (`--device sim`) needs none of
     /// this.
     MISSING_NVRTC = "HX0608", "missing-nvrtc", Error, "the CUDA compiler was not found";
@@ -44,21 +44,21 @@ family! {
     /// There is no CUDA driver, or it sees no GPU. `--device sim` runs on the CPU; `hx doctor` says what was tried.
     NO_GPU = "HX0609", "no-gpu", Error, "there is no GPU";
 
-    /// The process that compiles and runs kernels ended unexpectedly. It has been started again; values on the GPU are
-    /// lost, those on the host are not. An access outside a buffer in a kernel is the usual cause: run the same test with
+    /// The process that compiles and runs kernels ended unexpectedly. It has been started again; values on the GPU are lost,
+    /// those on the host are not. The usual cause is an access of a kernel outside a buffer: run the same test with
     /// `--device sim`, which names the place.
     WORKER_CRASHED = "HX0610", "worker-crashed", Error, "the worker process crashed";
 
-    /// Compiled kernels could not be written to the cache, so they are compiled again each time. The message has the
-    /// folder and the reason.
+    /// Compiled kernels could not be written to the cache, so they are compiled again each time. The message names the folder
+    /// and the reason.
     CACHE_UNWRITABLE = "HX0611", "cache-unwritable", Warning, "the cache cannot be written";
 
     /// An `assert`, `assert_eq` or `assert_close` does not hold. A failed comparison shows the first wrong coordinate, the
     /// worst error, how many elements are wrong and in which pattern.
     ///
-    /// In a kernel, an `assert` is checked for every element while the kernel runs, and fails the launch when it has ended: the
-    /// notes have the first block, the first coordinate in it, and for how many elements it failed in all. What the kernel
-    /// wrote is discarded.
+    /// In a kernel, an `assert` is checked for every element while the kernel runs, and fails the launch after the kernel has
+    /// ended: the notes name the first block, the first coordinate in it, and the number of elements that failed. The
+    /// kernel's output is discarded.
     ///
     /// ```hx
     /// test "doubling" {
@@ -68,17 +68,17 @@ family! {
     /// ```
     ASSERTION_FAILED = "HX0612", "assertion-failed", Error, "an assertion does not hold";
 
-    /// The program or the test took longer than its limit and was stopped, wherever it was: in the compiler, on the host or in a
-    /// launch. `--timeout` changes the limit.
+    /// The program or the test took longer than its limit and was stopped, in the compiler, on the host or in a launch.
+    /// `--timeout` changes the limit.
     TIME_LIMIT = "HX0613", "time-limit", Error, "the time limit was reached";
 
-    /// A host expression has no value: a function got arguments it cannot work with, or an index is outside its tensor.
+    /// A host expression has no value: the arguments of a function do not fit it, or an index is outside its tensor.
     HOST_ERROR = "HX0614", "host-error", Error, "a host expression has no value";
 
     /// The shapes of two host tensors do not broadcast, or the inner dimensions of `@` differ.
     HOST_SHAPE_MISMATCH = "HX0615", "host-shape-mismatch", Error, "the shapes of host tensors do not fit";
 
-    /// The simulator saw a thread read or write outside a tensor. The message has the thread, the coordinate and the
+    /// The simulator saw a thread read or write outside a tensor. The message names the thread, the coordinate and the
     /// operation.
     OUT_OF_BOUNDS = "HX0616", "out-of-bounds", Error, "a kernel accessed memory outside a tensor";
 
@@ -86,15 +86,16 @@ family! {
     /// `fill` them, or copy into them first.
     UNINITIALIZED_READ = "HX0617", "uninitialized-read", Error, "a kernel read what nothing wrote";
 
-    /// The simulator saw two threads touch one element, one of them changing it, with nothing that orders them: in shared memory; in
-    /// a tensor of the launch, where a thread of the block changes what another reads, stores or adds to; and between blocks, which
-    /// nothing orders. A thread that changes the source of an asynchronous copy before the wait for it races with the copy.
+    /// The simulator saw two threads access one element, one of them changing it, and nothing orders the accesses: in shared
+    /// memory; in a tensor of the launch, if a thread of the block changes an element that another reads, stores or adds to;
+    /// or between blocks, which nothing orders. A thread that changes the source of an asynchronous copy before the wait for
+    /// it races with the copy.
     ///
-    /// The finding shows both places. Within a block a `sync();` between them mends it; between blocks each block needs elements of
-    /// its own, or `atomic_add`.
+    /// The finding shows both places. Within a block a `sync();` between them fixes the race; each of several blocks needs
+    /// its own elements, or `atomic_add`.
     RACE = "HX0618", "race", Error, "a kernel raced at run time";
 
-    /// The simulator saw an access whose address is no multiple of its width.
+    /// The simulator saw an access whose address is not a multiple of its width.
     MISALIGNED_ACCESS = "HX0619", "misaligned-access", Error, "a kernel made a misaligned access";
 
     /// The simulator saw every thread of a block wait for something that none of them will do.
@@ -108,47 +109,47 @@ family! {
     /// element type or a whole dimension is inferred.
     UNINFERRED_PARAMETER = "HX0622", "uninferred-parameter", Error, "a compile-time parameter has no value";
 
-    /// The GPU reported an error for this launch. The message has its name and what it usually means.
+    /// The GPU reported an error for this launch. The message names the error and its usual meaning.
     LAUNCH_FAILED = "HX0623", "launch-failed", Error, "the GPU reported an error";
 
-    /// The file is no `.safetensors` file that can be read, or it has no tensor of that name.
+    /// The file cannot be read as a `.safetensors` file, or it has no tensor of that name.
     MALFORMED_SAFETENSORS = "HX0624", "malformed-safetensors", Error, "a `.safetensors` file cannot be read";
 
-    /// `hx.toml` cannot be read: it is no TOML, or it has a key that means nothing. Unknown keys are errors, so that a
-    /// misspelled one is not silently without effect. `build.cache` names a folder in the project or in the user's cache
-    /// folder, links followed: a project that was only opened writes nowhere else.
+    /// `hx.toml` cannot be read: it is not TOML, or it has an unknown key. Unknown keys are errors, so that a misspelled key
+    /// is not ignored silently. `build.cache` names a folder in the project or in the user's cache folder, links followed: a
+    /// project that was only opened writes nowhere else.
     BAD_PROJECT_FILE = "HX0625", "bad-project-file", Error, "`hx.toml` cannot be read";
 
-    /// The GPU has not enough free memory for the tensors of this launch.
+    /// The GPU does not have enough free memory for the tensors of this launch.
     OUT_OF_MEMORY = "HX0626", "out-of-memory", Error, "the GPU's memory does not suffice";
 
-    /// A file could not be read or written, for a reason other than that it is not there.
+    /// A file could not be read or written, for a reason other than a missing file.
     IO_ERROR = "HX0627", "io-error", Error, "a file cannot be read or written";
 
     /// The compiler broke one of its own rules. The program is not to blame. Please report it with the kernel.
     INTERNAL_ERROR = "HX0628", "internal-error", Error, "the compiler made an error";
 
-    /// The vendor's library of matrix products, cuBLASLt, was not found. Only `cublas::gemm` needs it: a bench whose
-    /// baseline it is runs without the comparison. It is looked for at `HX_CUBLASLT`, beside the executable, in the user's
-    /// data folder, in `CUDA_HOME`, on the loader's path, and in the Python environment on `PATH`.
+    /// The vendor's library of matrix products, cuBLASLt, was not found. Only `cublas::gemm` needs it: a bench with this
+    /// baseline runs without the comparison. hx looks for it at `HX_CUBLASLT`, beside the executable, in the user's data
+    /// folder, in `CUDA_HOME`, on the loader's path, and in the Python environment on `PATH`.
     MISSING_CUBLAS = "HX0629", "missing-cublas", Error, "the matrix library was not found";
 
-    /// A fact of a kernel's code was asked for that nothing here can tell: `spills()` is known once the CUDA compiler has
-    /// made machine code, and there is no compiler. In an `assert` this is no failure: the assertion is skipped, and the
-    /// report counts it with the reason.
+    /// A fact of a kernel's code is not known on this machine: `spills()` needs the machine code of the CUDA compiler, and
+    /// there is no compiler. In an `assert` this is no failure: the assertion is skipped, and the report counts it with the
+    /// reason.
     UNKNOWN_FACT = "HX0630", "unknown-fact", Error, "a fact of a kernel's code is not known";
 
-    /// An entry of the kernel's `grid` has a value for this launch that is no number of blocks: it is negative, or more than
-    /// the hardware takes (2³¹ - 1 along the first axis, 65535 along the others). An entry of 0 is no fault: nothing runs.
+    /// An entry of the kernel's `grid` is not a possible number of blocks in this launch: it is negative, or exceeds the
+    /// limit of the hardware (2³¹ - 1 along the first axis, 65535 along the others). An entry of 0 is valid: nothing runs.
     BAD_GRID = "HX0631", "bad-grid", Error, "a launch has no such number of blocks";
 
-    /// `hx.toml` names a library to load, and the user has not said that the project is trusted. The setting has no effect.
-    /// A library runs code as soon as it is loaded, and an editor loads the CUDA compiler when a file is saved, so opening a
-    /// project that somebody else wrote would run what that somebody put there.
+    /// `hx.toml` names a library to load, but the user has not trusted the project, so the setting has no effect. A library
+    /// runs code as soon as it is loaded, and an editor loads the CUDA compiler when a file is saved, so opening somebody
+    /// else's project would run their code.
     ///
-    /// `hx setup --trust PATH` says, once and outside of the project, that a project and all below it may be used: what
-    /// `build.nvrtc` names, and a Python environment or programs of the project that `PATH` leads to. `hx setup --distrust
-    /// PATH` takes it back. `--nvrtc` and `HX_NVRTC` need no trust: the user says them, not the project.
+    /// `hx setup --trust PATH` allows a project and all below it, once and outside of the project, to bring the library of
+    /// `build.nvrtc`, and a Python environment or programs of the project that `PATH` leads to. `hx setup --distrust PATH`
+    /// revokes that. `--nvrtc` and `HX_NVRTC` need no trust, because the user sets them.
     UNTRUSTED_PROJECT = "HX0632", "untrusted-project", Warning, "a project that is not trusted names a library";
 
     /// The values of the host program would take more memory than `--memory` allows, which is 4 GiB by default. Tensors, strings,
@@ -158,8 +159,9 @@ family! {
     /// One string has at most 16 MiB, and one tuple or list at most 262144 parts, those of nested ones included.
     MEMORY_LIMIT = "HX0633", "memory-limit", Error, "the memory limit was reached";
 
-    /// The simulator saw an integer divided by 0. The quotient and the remainder are then 0, on the simulator and on the GPU, but
-    /// a kernel that relies on it rarely means to, so the simulator stops. A division that `where` does not choose is none:
+    /// The simulator saw an integer divided by 0. The quotient and the remainder are then 0, on the simulator and on the GPU,
+    /// but a kernel rarely relies on that on purpose, so the simulator stops. A division that `where` does not choose does
+    /// not count:
     ///
     /// ```hx
     /// kernel ratios(x: i32[n], y: i32[n], out: mut i32[n]) grid [cdiv(n, 128)] threads 128 {
@@ -169,11 +171,11 @@ family! {
     /// }
     /// ```
     ///
-    /// Elements beyond the end of a tensor count too: a tile holds 0 there, or what `pad:` of its view says.
+    /// Elements beyond the end of a tensor count too: a tile holds 0 there, or the `pad:` of its view.
     DIVISION_BY_ZERO = "HX0634", "division-by-zero", Error, "a kernel divided an integer by 0";
 
-    /// A number of the block left 64 bits. Numbers with a type (parameters, `cast`, annotated `let`) wrap as the elements of
-    /// tensors do; dimensions, block indices and loop counters are unbounded to the compiler, so the simulator stops where
-    /// one would wrap.
+    /// A number of the block overflowed 64 bits. Numbers with a type (parameters, `cast`, annotated `let`) wrap as the
+    /// elements of tensors do; dimensions, block indices and loop counters are unbounded to the compiler, so the simulator
+    /// stops where one would wrap.
     INTEGER_OVERFLOW = "HX0635", "integer-overflow", Error, "a number of the block overflowed";
 }

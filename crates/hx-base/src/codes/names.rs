@@ -1,8 +1,8 @@
 //! HX01xx: names.
 
 family! {
-    /// Nothing in scope has this name. Scopes are the block and those around it, the parameters and dimensions of the
-    /// kernel, the items of the file, what `use` brings in, and the built-in names.
+    /// Nothing in scope has this name. Scopes are the block and those around it, the parameters and dimensions of the kernel,
+    /// the items of the file, the names that `use` imports, and the built-in names.
     ///
     /// ```hx fails
     /// const BYTES = TILE * 2;
@@ -13,11 +13,11 @@ family! {
     /// const BYTES = TILE * 2;
     /// ```
     ///
-    /// Where exactly one name is near in spelling, it is offered.
+    /// If exactly one name has a similar spelling, it is offered.
     UNKNOWN_NAME = "HX0101", "unknown-name", Error, "nothing in scope has this name";
 
-    /// Two items of a file, two parameters of a kernel, or two imports have one name, so a use of it would have two
-    /// meanings. A `let` may reuse the name of an earlier `let`: from there on it means the new one.
+    /// Two items of a file, two parameters of a kernel, or two imports have the same name, so a use of it would be ambiguous.
+    /// A `let` may reuse the name of an earlier `let`, which it hides.
     ///
     /// ```hx fails
     /// const TILE = 64;
@@ -37,8 +37,7 @@ family! {
     /// use std::math::LOG_2_E;
     /// ```
     ///
-    /// It is called `std::math::LOG2E`.
-    /// Where a file or an item is near in spelling, it is offered.
+    /// It is called `std::math::LOG2E`. If a file or an item has a similar spelling, it is offered.
     UNRESOLVED_IMPORT = "HX0103", "unresolved-import", Error, "a `use` leads nowhere";
 
     /// Inside a `kernel` or `fn` only tile primitives, mathematical functions, operators and other `fn`s can be called.
@@ -72,7 +71,7 @@ family! {
     /// ```
     NOT_CALLABLE = "HX0105", "not-callable", Error, "something that is no function is called";
 
-    /// Nothing uses the name: a local, a parameter of a `fn`, or what a `use` brings in. A leading `_` says that this is meant.
+    /// Nothing uses the name of a local, a parameter of a `fn`, or an import. A leading `_` marks this as intended.
     ///
     /// ```hx
     /// fn first(x: register f32[M], _y: register f32[M]) -> f32[M] {
@@ -81,7 +80,7 @@ family! {
     /// ```
     UNUSED_NAME = "HX0106", "unused-name", Warning, "a name that nothing uses";
 
-    /// The attribute is none that the compiler knows, so it would be silently without effect.
+    /// The compiler does not know the attribute, which would silently have no effect.
     ///
     /// ```hx fails
     /// #[inline]
@@ -99,8 +98,8 @@ family! {
     /// ```
     UNKNOWN_ATTRIBUTE = "HX0107", "unknown-attribute", Error, "an attribute that the compiler does not know";
 
-    /// A `fn` is inlined where it is called, so it cannot call itself, directly or by way of others.
-    /// The same holds of a `const` that needs its own value.
+    /// A `fn` is inlined where it is called, so it cannot call itself, directly or by way of others. The same holds for a
+    /// `const` that needs its own value.
     ///
     /// ```hx fails
     /// const A = B + 1;
@@ -113,7 +112,7 @@ family! {
     /// ```
     RECURSION = "HX0108", "recursion", Error, "an item needs itself";
 
-    /// A name is known, but as something else: a type stands where a value is wanted, or a value where a type is.
+    /// The name exists, but is of another kind: a type where a value is expected, or a value where a type is.
     ///
     /// ```hx fails
     /// const TILE = 64;
@@ -127,7 +126,7 @@ family! {
     /// ```
     WRONG_KIND = "HX0109", "wrong-kind", Error, "a name of another kind was wanted";
 
-    /// A tensor parameter is marked `mut`, and the body uses it but writes nowhere into it. Without the mark its elements can be
+    /// A tensor parameter is marked `mut`, and the body uses it but never writes it. Without the mark its elements can be
     /// read as numbers of the block, and a launch can pass a value that no variable holds.
     ///
     /// ```hx

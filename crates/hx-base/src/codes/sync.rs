@@ -3,8 +3,8 @@
 use crate::Status;
 
 family! {
-    /// Two threads touch the same element of a shared tensor, at least one of them writes, and nothing orders the two.
-    /// Layouts are known, so this is decided by looking at every pair of threads, not guessed.
+    /// Two threads touch the same element of a shared tensor, at least one of them writes, and nothing orders the two. The
+    /// compiler knows the layouts, so it examines every pair of threads and does not guess.
     ///
     /// ```hx fails
     /// kernel through_shared(x: f32[m], c: mut f32[m]) grid [cdiv(m, 256)] threads 64 {
@@ -30,14 +30,14 @@ family! {
     /// ```
     SHARED_RACE = "HX0401", "shared-race", Error, "threads race on shared memory";
 
-    /// Without this barrier nothing is less ordered, whatever the layouts: the kernel computes the same and waits less. A second
-    /// `sync()` with no shared access since the first is the usual case. A barrier between a copy to shared memory and a load from
-    /// it is not reported, even where each thread reads back only what it wrote itself: with the layouts of another instance it may
-    /// be needed.
+    /// The barrier orders no accesses, whatever the layouts: without it the kernel computes the same and waits less. The
+    /// usual case is a second `sync()` with no shared access since the first. A barrier between a copy to shared memory and a
+    /// load from it is not reported, even if each thread reads back only its own writes: the layouts of another instance may
+    /// need it.
     IDLE_BARRIER = "HX0402", "idle-barrier", Warning, "a barrier orders nothing";
 
-    /// An asynchronous copy is used before anything waited for it. `commit()` closes a group of copies, `wait(n)` waits
-    /// until at most `n` groups are in flight, and `sync()` makes the data visible to the other threads.
+    /// The data of an asynchronous copy are used before a wait for the copy. `commit()` closes a group of copies, `wait(n)`
+    /// waits until at most `n` groups are in flight, and `sync()` makes the data visible to the other threads.
     ///
     /// ```text
     /// copy_async(tile(x, [256])[.., 0], s);
@@ -48,14 +48,15 @@ family! {
     /// ```
     MISSING_WAIT = "HX0403", "missing-wait", Error, "a copy is used before it was waited for";
 
-    /// Nothing that can still happen lets this wait go on: the kernel would hang. Every `acquire` needs a `release` by the
-    /// consumers, every `wait` a copy that signals the stage.
+    /// No later operation can complete this wait: the kernel would hang. Every `acquire` needs a `release` by the consumers,
+    /// every `wait` a copy that signals the stage.
     ENDLESS_WAIT = "HX0404", "endless-wait", Error, "a wait can never be satisfied", Status::Reserved;
 
     /// Data written by ordinary stores is read by the asynchronous proxy (or the other way round) with no fence between.
     MISSING_FENCE = "HX0405", "missing-fence", Error, "two proxies meet without a fence", Status::Reserved;
 
-    /// Between `gemm_async` and the `gemm_wait` that completes it, its operands belong to it, on every target.
+    /// Between `gemm_async` and the `gemm_wait` that completes it, no other operation may touch its operands, on every
+    /// target.
     ///
     /// ```text
     /// gemm_async(acc, sa, sb);
@@ -64,15 +65,15 @@ family! {
     /// ```
     OPERAND_IN_FLIGHT = "HX0406", "operand-in-flight", Error, "an operand is touched while its gemm runs", Status::Reserved;
 
-    /// A barrier stands where not all of its threads come by, so those that do would wait for ever.
+    /// Not all threads of the barrier reach it, so those that do would wait for ever.
     DIVERGENT_BARRIER = "HX0407", "divergent-barrier", Error, "not all threads reach a barrier";
 
-    /// A copy that signals a pipeline stage stands under a condition: when it is skipped, the stage never fills.
-    /// Copy always and let bounds make the tile empty, or acquire the stage under the same condition.
+    /// A copy that signals a pipeline stage is conditional: if it is skipped, the stage never fills. Copy always and let
+    /// bounds make the tile empty, or acquire the stage under the same condition.
     CONDITIONAL_SIGNAL = "HX0408", "conditional-signal", Error, "a signalled copy stands under a condition", Status::Reserved;
 
-    /// A copy is begun, and the kernel ends before anything waits for it: nobody can rely on its data. `commit()` closes its
-    /// group, and `wait(n)` waits until at most `n` groups are in flight. A copy whose data nobody reads is not needed.
+    /// The kernel starts a copy and ends without a wait for it, so nothing can rely on its data. `commit()` closes its group,
+    /// and `wait(n)` waits until at most `n` groups are in flight. Remove a copy whose data nothing reads.
     ///
     /// ```text
     /// copy_async(tile(x, [256])[.., 0], s);
@@ -81,8 +82,8 @@ family! {
     /// ```
     UNWAITED_COPY = "HX0409", "unwaited-copy", Warning, "nothing waits for an asynchronous copy";
 
-    /// Wherever this `wait(n)` stands, at most `n` groups of copies are in flight, so it never waits. A second `wait` with no
-    /// `commit()` since the first is the usual case. Groups that are closed empty count.
+    /// Whenever this `wait(n)` is reached, at most `n` groups of copies are in flight, so it never waits. The usual case is a
+    /// second `wait` with no `commit()` since the first. Empty groups count.
     ///
     /// ```text
     /// commit();

@@ -1,14 +1,13 @@
 //! HX00xx: syntax.
 
 family! {
-    /// The parser found something other than what may stand here. It goes on after the place, so the rest of the file
-    /// is still understood.
+    /// The parser expected something else here. It continues after the place, so the rest of the file is still parsed.
     ///
     /// ```hx fails
     /// const TILE = ;
     /// ```
     ///
-    /// A value was wanted before the `;`:
+    /// A value is expected before the `;`:
     ///
     /// ```hx
     /// const TILE = 64;
@@ -41,8 +40,8 @@ family! {
     /// ```
     UNTERMINATED_COMMENT = "HX0003", "unterminated-comment", Error, "a block comment does not end";
 
-    /// The character begins no token. Characters that some tools take for a line break and others do not
-    /// (vertical tab, form feed, U+2028 and the like) are refused everywhere, so that line numbers mean one thing.
+    /// No token starts with this character. Characters that only some tools treat as line breaks (vertical tab, form feed,
+    /// U+2028 and the like) are refused everywhere, so that every tool counts the same lines.
     ///
     /// ```hx fails
     /// const GRÖSSE = 64;
@@ -53,7 +52,7 @@ family! {
     /// ```
     BAD_CHARACTER = "HX0004", "bad-character", Error, "a character that no token starts with";
 
-    /// The character looks like one of the language and is another, often after copying from a formatted page.
+    /// The character only looks like one of the language, often because the text was copied from a formatted page.
     ///
     /// ```hx fails
     /// const TILE = 64；
@@ -65,7 +64,7 @@ family! {
     CONFUSABLE_CHARACTER = "HX0005", "confusable-character", Error,
         "a character that looks like another one that was meant";
 
-    /// A number has digits of its base, with `_` between them where that helps: `1_024`, `0xff`, `0b1010`, `1.5e-3`.
+    /// A number consists of digits of its base, with optional `_` between them: `1_024`, `0xff`, `0b1010`, `1.5e-3`.
     ///
     /// ```hx fails
     /// const MASK = 0b102;
@@ -76,7 +75,7 @@ family! {
     /// ```
     BAD_NUMBER = "HX0006", "bad-number", Error, "a malformed number";
 
-    /// A backslash in a string begins one of a few escapes: `\n`, `\t`, `\r`, `\\`, `\"`, `\0`, `\u{…}`.
+    /// A backslash in a string begins one of these escapes: `\n`, `\t`, `\r`, `\\`, `\"`, `\0`, `\u{…}`.
     ///
     /// ```hx fails
     /// test "a \q test" {
@@ -105,8 +104,7 @@ family! {
     /// ```
     UNBALANCED_DELIMITER = "HX0009", "unbalanced-delimiter", Error, "a bracket has no partner";
 
-    /// Comparisons do not chain, and a `:` binds once: in a row they have no meaning until parentheses say which
-    /// comes first.
+    /// Comparisons do not chain, and neither does `:`: several in a row need parentheses that say which comes first.
     ///
     /// ```hx fails
     /// const INSIDE = 0 < 3 < 8;
@@ -117,7 +115,7 @@ family! {
     /// ```
     NEEDS_PARENTHESES = "HX0010", "needs-parentheses", Error, "operators in a row that need parentheses";
 
-    /// The construct exists, but not here: `new` adds a mode inside an index, a closure stands in an argument.
+    /// The construct has no meaning here: `new` adds a mode inside an index, a closure is an argument of a call.
     ///
     /// ```hx fails
     /// const ADD = |a, b| a + b;
@@ -130,8 +128,8 @@ family! {
     /// ```
     MISPLACED_CONSTRUCT = "HX0011", "misplaced-construct", Error, "a construct in a place where it has no meaning";
 
-    /// A name followed by `:` after `(`, `,` or `<` is a label. A layout whose shape begins with a name therefore
-    /// stands in parentheses.
+    /// A name followed by `:` after `(`, `,` or `<` is a label. A layout whose shape begins with a name therefore needs
+    /// parentheses.
     ///
     /// ```hx fails
     /// const BM = 64;
@@ -144,7 +142,7 @@ family! {
     /// ```
     BAD_LABEL = "HX0012", "bad-label", Error, "a label where labels have no meaning";
 
-    /// Other languages write this so; `.hx` has its own way, which the message names.
+    /// This is the syntax of another language; the message names the form of `.hx`.
     ///
     /// ```hx fails
     /// fn double(x: f32) -> f32 {
@@ -161,7 +159,7 @@ family! {
     /// ```
     FOREIGN_SYNTAX = "HX0013", "foreign-syntax", Error, "something that another language writes this way";
 
-    /// A part of a header may be given once.
+    /// A header may have each part once.
     ///
     /// ```hx fails
     /// kernel idle(c: mut f16[m]) grid [1] threads 32 threads 64 {

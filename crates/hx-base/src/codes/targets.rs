@@ -4,7 +4,7 @@ use crate::Status;
 
 family! {
     /// The kernel's shared tensors need more memory than a block may have on the target. The message lists each with its
-    /// size. Use smaller tiles or fewer stages; tensors whose uses are separated by a `sync()` share their place.
+    /// size. Use smaller tiles or fewer stages; tensors whose uses are separated by a `sync()` share memory.
     TOO_MUCH_SHARED_MEMORY = "HX0501", "too-much-shared-memory", Error, "a block needs too much shared memory";
 
     /// A block has at most 1024 threads.
@@ -20,16 +20,16 @@ family! {
     /// ```
     TOO_MANY_THREADS = "HX0502", "too-many-threads", Error, "a block has too many threads";
 
-    /// A thread holds more values at once than it has registers, so some would live in slow local memory. Use smaller
-    /// tiles, more threads, or free tensors earlier by giving them shorter scopes. A tensor of more than 512 registers a thread, twice
-    /// what any thread has, is refused.
+    /// A thread holds more values at once than it has registers, so some would be spilled to slow local memory. Use smaller
+    /// tiles, more threads, or free tensors earlier by giving them shorter scopes. A tensor of more than 512 registers a
+    /// thread, twice the most that a thread has, is refused.
     TOO_MANY_REGISTERS = "HX0503", "too-many-registers", Warning, "a thread needs too many registers";
 
     /// The program uses something that the chosen target does not have. The message names the first target that has it;
     /// `--target` chooses another.
     NEEDS_TARGET = "HX0504", "needs-target", Error, "the target cannot do this", Status::Reserved;
 
-    /// The name is none of the targets: `sm_80`, `sm_89`, `sm_90a`.
+    /// The name is not one of the targets: `sm_80`, `sm_89`, `sm_90a`.
     UNKNOWN_TARGET = "HX0505", "unknown-target", Error, "there is no such target";
 
     /// Threads come in warps of 32, so their number is a multiple of 32; roles in `warp_groups` come in groups of 128.
@@ -45,8 +45,8 @@ family! {
     /// ```
     BAD_THREAD_COUNT = "HX0506", "bad-thread-count", Error, "the number of threads is no multiple of 32";
 
-    /// The assembler reported that values of the kernel were spilled to local memory. The kernel is right, and slower
-    /// than it looks.
+    /// The assembler reported that values of the kernel were spilled to local memory. The kernel is correct, but slower than
+    /// it looks.
     SPILLS = "HX0507", "spills", Warning, "registers were spilled", Status::Reserved;
 
     /// A cluster has at most 8 blocks, and the grid is a multiple of it in each dimension.

@@ -38,7 +38,7 @@ family! {
     /// ```
     UNKNOWN_ARGUMENT = "HX0202", "unknown-argument", Error, "the callee has no parameter of this name";
 
-    /// A value of one kind stands where another is wanted: a tensor for a number, a layout for a shape, and so on.
+    /// The value has another kind than expected here: a tensor instead of a number, a layout instead of a shape, and so on.
     ///
     /// ```hx fails
     /// const ROW: layout = 64;
@@ -49,8 +49,8 @@ family! {
     /// ```
     TYPE_MISMATCH = "HX0203", "type-mismatch", Error, "a value of another type was wanted";
 
-    /// Two element types meet where one is wanted. There is no silent conversion: `cast` writes it down, and says where
-    /// rounding happens. Literals adapt to what they meet.
+    /// Two element types occur where one is required. There is no implicit conversion: `cast` makes it explicit, with its
+    /// rounding. Literals adapt to their context.
     ///
     /// ```hx fails
     /// kernel move_tile(x: f32[m, n], c: mut f32[m, n])
@@ -76,8 +76,8 @@ family! {
     /// ```
     DTYPE_MISMATCH = "HX0204", "dtype-mismatch", Error, "two element types meet";
 
-    /// Extents differ where they must agree. Elementwise operations broadcast an extent of 1 and nothing else; `copy`
-    /// and assignment want the same shape; `gemm(c, a, b)` wants `c[M, N]`, `a[M, K]`, `b[N, K]`.
+    /// Extents differ where they must agree. Elementwise operations broadcast an extent of 1 and nothing else; `copy` and
+    /// assignment require the same shape; `gemm(c, a, b)` requires `c[M, N]`, `a[M, K]`, `b[N, K]`.
     ///
     /// ```hx fails
     /// kernel move_tile(x: f32[m, n], c: mut f32[m, n])
@@ -103,8 +103,8 @@ family! {
     /// ```
     SHAPE_MISMATCH = "HX0205", "shape-mismatch", Error, "extents differ where they must agree";
 
-    /// A tensor has more or fewer dimensions than the place wants. An integer index drops a dimension, `new` adds one of
-    /// extent 1, and trailing dimensions may be left out of an index.
+    /// A tensor has more or fewer dimensions than expected here. An integer index drops a dimension, `new` adds one of extent
+    /// 1, and trailing dimensions may be left out of an index.
     ///
     /// ```hx fails
     /// kernel move_tile(x: f32[m, n], c: mut f32[m, n])
@@ -130,9 +130,9 @@ family! {
     /// ```
     RANK_MISMATCH = "HX0206", "rank-mismatch", Error, "the number of dimensions is another";
 
-    /// The parameter is not marked `mut`, so nothing may write it. The mark is part of the signature because launches
-    /// refuse overlapping arguments that are written, and because reads of other parameters may be kept and reordered.
-    /// What `gather` makes is for reading also where the parameter is `mut`: two of its rows may be one.
+    /// The parameter is not marked `mut`, so nothing may write it. The mark is part of the signature because launches refuse
+    /// overlapping arguments that are written, and because reads of other parameters may be kept and reordered. The view that
+    /// `gather` makes is read-only even if the parameter is `mut`, because two of its rows may be the same row.
     ///
     /// ```hx fails
     /// kernel zero(c: f32[m]) grid [cdiv(m, 64)] threads 32 {
@@ -153,8 +153,8 @@ family! {
     /// ```
     NOT_MUTABLE = "HX0207", "not-mutable", Error, "something that may not be written is written";
 
-    /// The program is valid `.hx`, and this compiler cannot build it yet. The message names the construct. This is never
-    /// a wrong program passed on: the compiler refuses what it does not know how to build.
+    /// The program is valid `.hx`, but this compiler cannot build it yet. The message names the construct. The compiler
+    /// refuses such a construct, and never builds a wrong program from it.
     UNSUPPORTED = "HX0208", "unsupported", Error, "the compiler cannot do this yet";
 
     /// The shape of a register or shared tensor, the length of a range in an index and the extents of a view's tile have
@@ -176,9 +176,9 @@ family! {
     /// ```
     NOT_CONSTANT = "HX0209", "not-constant", Error, "this has to be known at compile time";
 
-    /// A view reaches places that the compiler cannot prove to be inside the buffer, and its modes do not follow the
-    /// buffer's own dimensions, so they cannot be guarded one by one either. A `where` that bounds the dimensions gives
-    /// the proof; `tile` and views whose strides are those of the buffer are guarded without one.
+    /// The compiler cannot prove that the view is inside its buffer, and the modes of the view do not follow the dimensions
+    /// of the buffer, so they cannot be guarded one by one either. A `where` that bounds the dimensions provides the proof;
+    /// `tile` and views with the strides of the buffer are guarded without one.
     ///
     /// ```hx fails
     /// kernel diagonal(x: f32[m, n], c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
@@ -235,7 +235,7 @@ family! {
     /// ```
     DUPLICATE_ARGUMENT = "HX0212", "duplicate-argument", Error, "an argument is given twice";
 
-    /// The value has nothing of this name after the dot.
+    /// The value has no member of this name.
     ///
     /// ```hx fails
     /// fn flip(x: register f32[M, N]) -> f32[N, M] {
@@ -250,7 +250,7 @@ family! {
     /// ```
     UNKNOWN_MEMBER = "HX0213", "unknown-member", Error, "the value has nothing of this name";
 
-    /// The condition of `if` and `while` and the bounds of `for` are the same for all threads of the block. A tensor is
+    /// The condition of `if` and `while` and the bounds of `for` must be the same for all threads of the block. A tensor is
     /// not: choose element by element with `where(c, x, y)`, or make a one-element tensor uniform with `scalar(t)`.
     ///
     /// ```hx fails
@@ -266,8 +266,8 @@ family! {
     /// ```
     NOT_UNIFORM = "HX0214", "not-uniform", Error, "a value that differs between threads decides control flow";
 
-    /// A tensor is in one memory and the place wants one in another: elementwise operations and reductions work on
-    /// registers, `gemm` on registers or shared memory, views are made of global tensors. `copy` and `load` move tiles.
+    /// The operation needs a tensor in another memory: elementwise operations and reductions work on registers, `gemm` on
+    /// registers or shared memory, views are made of global tensors. `copy` and `load` move tiles.
     ///
     /// ```hx fails
     /// kernel double(x: f32[m], c: mut f32[m]) grid [cdiv(m, 32)] threads 32 {
@@ -295,7 +295,7 @@ family! {
     /// ```
     LITERAL_OUT_OF_RANGE = "HX0216", "literal-out-of-range", Error, "a number does not fit its type";
 
-    /// A value that has to be computed at compile time has none: a division by zero, an overflow of 64 bits.
+    /// A compile-time expression has no value: it divides by zero or overflows 64 bits.
     ///
     /// ```hx fails
     /// kernel fill_half(c: mut f32[m]) grid [cdiv(m, 64)] threads 32 {
@@ -321,12 +321,12 @@ family! {
     /// ```
     NO_SUCH_OPERATION = "HX0218", "no-such-operation", Error, "the operation has no meaning for these types";
 
-    /// Registers have no addresses: which element of a register tensor is meant must be known at compile time. Unroll the
-    /// loop with constant bounds or `#[unroll]`, go through shared memory, or choose with `where(index(t, 0) == i, …)`.
+    /// Registers have no addresses, so the index of a register tensor must be known at compile time. Unroll the loop with
+    /// constant bounds or `#[unroll]`, go through shared memory, or choose with `where(index(t, 0) == i, …)`.
     REGISTER_INDEX = "HX0219", "register-index", Error, "a register tensor is indexed by a run-time value";
 
-    /// A clause of the kernel's header is missing or has no meaning: every kernel says its `grid`, and its `threads`
-    /// unless its body has `warp_groups`.
+    /// A clause of the kernel's header is missing or has no meaning: every kernel has a `grid`, and `threads` unless its body
+    /// has `warp_groups`.
     ///
     /// ```hx fails
     /// kernel idle(c: mut f16[m]) threads 32 {
@@ -339,7 +339,7 @@ family! {
     /// ```
     BAD_HEADER = "HX0220", "bad-header", Error, "a clause of the header is missing or wrong";
 
-    /// The statement computes a value that nothing takes.
+    /// The statement computes a value that nothing uses.
     ///
     /// ```hx
     /// fn keep(x: register f32[M]) -> f32[M] {
@@ -363,7 +363,7 @@ family! {
     /// ```
     MISSING_ARGUMENT = "HX0222", "missing-argument", Error, "a required argument is missing";
 
-    /// A pattern takes a value apart that has another number of parts, or none.
+    /// The value has another number of parts than the pattern, or none.
     ///
     /// ```hx fails
     /// kernel idle(c: mut f16[m, n]) grid [1, 1] threads 32 {
@@ -378,9 +378,9 @@ family! {
     /// ```
     PATTERN_MISMATCH = "HX0223", "pattern-mismatch", Error, "a pattern does not fit its value";
 
-    /// Evaluating this at compile time takes more work or more space than the compiler spends. The bounds are counted, not
-    /// timed, so a program passes on every machine or on none. Functions that call others twice at each level, tuples that
-    /// double from line to line, and unrolled loops of very many rounds reach them.
+    /// Evaluating this at compile time exceeds the compiler's bounds on work or space. The bounds are counted, not timed, so
+    /// a program passes on every machine or on none. Functions that call others twice at each level, tuples that double from
+    /// line to line, and unrolled loops with very many iterations reach them.
     ///
     /// ```hx fails
     /// const T0 = (1, 1, 1, 1, 1, 1, 1, 1);
