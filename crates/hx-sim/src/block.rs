@@ -11,6 +11,7 @@ use crate::overlay::Overlay;
 use crate::report::Counters;
 use crate::shared::SharedMemory;
 use hx_target::WARP;
+use hx_thread::{Clock, Warps};
 
 /// Number of statements between two polls of the cancellation flag.
 const POLL: u32 = 64;
@@ -58,6 +59,9 @@ pub(crate) struct Block<'a> {
     pub(crate) env: Env,
     pub(crate) registers: Vec<RegisterFile>,
     pub(crate) shared: SharedMemory,
+    pub(crate) clock: Clock,
+    /// The warps that execute the statements, all of them in step.
+    pub(crate) who: Warps,
     pub(crate) flight: Flight,
     /// Indexed by parameter. Only tensors that the kernel may write use theirs.
     pub(crate) overlays: Vec<Overlay>,
@@ -92,6 +96,8 @@ impl<'a> Block<'a> {
             env,
             registers: code.arrays.iter().map(|a| file(a.len)).collect(),
             shared: SharedMemory::new(code, config.check_races),
+            clock: Clock::new(code.threads as u32),
+            who: Warps::of_threads(code.threads as u32),
             flight: Flight::default(),
             overlays: tensors.iter().map(|_| Overlay::default()).collect(),
             counters: vec![Counters::default(); code.sites.len()],
@@ -144,9 +150,9 @@ impl<'a> Block<'a> {
                 Step::SetNumber(n) => self.set_number(n)?,
                 Step::Barrier => {
                     self.barriers += 1;
-                    self.shared.clock.barrier();
+                    self.clock.barrier(self.who);
                 }
-                Step::WarpBarrier => self.shared.clock.warp_barrier(),
+                Step::WarpBarrier => self.clock.barrier_each(self.who),
                 Step::Transfer(t) => self.transfer(t)?,
                 Step::Multiply(m) => self.multiply(m)?,
                 Step::Convert(c) => self.convert(c)?,

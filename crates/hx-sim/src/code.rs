@@ -119,7 +119,7 @@ pub(crate) enum Step {
     },
     Wait {
         site: SiteId,
-        groups: usize,
+        groups: u32,
     },
     /// `entry` is a position in [`Code::log`].
     Log {

@@ -220,7 +220,7 @@ impl<'a> Compilation<'a> {
                 Stmt::AsyncCopy(c) => out.push(Step::AsyncCopy(Box::new(self.async_copy(c)?))),
                 Stmt::Commit => out.push(Step::Commit { site: self.site }),
                 Stmt::Wait { groups } => {
-                    out.push(Step::Wait { site: self.site, groups: *groups as usize });
+                    out.push(Step::Wait { site: self.site, groups: *groups });
                 }
                 Stmt::While { cond, body } => {
                     let test = self.test(cond)?;

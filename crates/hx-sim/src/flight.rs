@@ -1,10 +1,10 @@
 //! Asynchronous copies: issue, groups, and completion in shared memory.
 //!
 //! A copy reads its source when it is issued. Its bytes become visible in shared memory when a wait of the issuing thread covers
-//! its group, and count as written by that thread at the wait. Until then no thread may access the destination or change the
-//! source, because the hardware may read the source as late as at the wait. All threads execute the same statements, so one queue
-//! of groups serves the block. A copy that no wait covers before the block ends is counted, not refused: the hardware completes
-//! it, and no thread could read its bytes.
+//! its group. On the block's clock a copy is an access in the epoch of its group, so that until the wait no thread may access the
+//! destination or change the source: the hardware may read the source as late as at the wait. All threads execute the same
+//! statements, so one queue of groups serves the block. A copy that no wait covers before the block ends is counted, not refused:
+//! the hardware completes it, and no thread could read its bytes.
 
 use std::collections::VecDeque;
 
@@ -12,9 +12,11 @@ use crate::block::Block;
 use crate::code::{AsyncCopy, Mem, SiteId};
 use crate::error::SimError;
 use crate::formula::Test;
+use crate::overlay::Who;
 use crate::shared::Touch;
 use crate::transfer::Access;
 use hx_target::WARP;
+use hx_thread::Epoch;
 
 /// The copies of one group. `bytes` holds their data, one copy after the other.
 #[derive(Debug, Default)]
@@ -26,9 +28,10 @@ struct Group {
 /// The copy that one thread issued.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
-    touch: Touch,
-    /// The tensor that the copy reads and the first byte there; `None` if the kernel cannot write that tensor.
-    source: Option<(usize, usize)>,
+    /// The first byte of its destination in shared memory.
+    at: usize,
+    len: usize,
+    site: SiteId,
 }
 
 /// The asynchronous copies of a block.
@@ -38,20 +41,6 @@ pub(crate) struct Flight {
     closed: VecDeque<Group>,
     /// Empty groups, kept for reuse.
     spare: Vec<Group>,
-    landed: u32,
-}
-
-impl Flight {
-    /// Returns how many groups were waited for. Groups count from 1 in the order of their commits, so this is the number of the
-    /// last one.
-    pub(crate) fn landed(&self) -> u32 {
-        self.landed
-    }
-
-    /// Returns the number of the open group.
-    fn open_group(&self) -> u32 {
-        self.landed + self.closed.len() as u32 + 1
-    }
 }
 
 impl<'a> Block<'a> {
@@ -89,49 +78,36 @@ impl<'a> Block<'a> {
 
         let mut from = sources.iter().peekable();
         for &(thread, at) in &scratch.addresses {
-            let touch = Touch {
-                at: at as usize,
-                len: c.access,
-                tensor: c.dst,
-                thread: thread as u32,
-                collective: false,
-                site: c.site,
-            };
-            let checked = self.shared.issue(touch, self.code);
+            let (at, len, epoch) = (at as usize, c.access, self.clock.copy(thread as u32));
+            let touch = Touch { at, len, tensor: c.dst, epoch, site: c.site };
+            let checked = self.shared.write(touch, &self.clock, self.code);
             checked.map_err(|fault| self.error(c.site, Some(thread), fault))?;
             let source = from.next_if(|(t, _)| *t == thread).map(|(_, at)| *at as usize);
-            let source = self.fetch(c, thread, source)?;
-            self.flight.open.copies.push(Issued { touch, source });
+            self.fetch(c, epoch, source)?;
+            self.flight.open.copies.push(Issued { at, len, site: c.site });
         }
         scratch.sources = sources;
         self.scratch = scratch;
         Ok(())
     }
 
-    /// Appends the bytes of one thread to the open group, zeros if the source is outside. Returns the source if the kernel may
-    /// write it.
+    /// Appends the bytes of one thread to the open group, zeros if the source is outside.
     ///
     /// # Errors
     /// If another access to the source races with this copy.
-    fn fetch(
-        &mut self,
-        c: &AsyncCopy,
-        thread: usize,
-        source: Option<usize>,
-    ) -> Result<Option<(usize, usize)>, SimError> {
-        let (who, group) = (self.who(c.site, thread), self.flight.open_group());
+    fn fetch(&mut self, c: &AsyncCopy, epoch: Epoch, source: Option<usize>) -> Result<(), SimError> {
         let bytes = &mut self.flight.open.bytes;
         let start = bytes.len();
         bytes.resize(start + c.access, 0);
-        let (Some(at), Some(tensor)) = (source, &self.tensors[c.src]) else { return Ok(None) };
+        let (Some(at), Some(tensor)) = (source, &self.tensors[c.src]) else { return Ok(()) };
         let out = &mut bytes[start..];
         if !tensor.mutable {
             out.copy_from_slice(&tensor.bytes[at..at + c.access]);
-            return Ok(None);
+            return Ok(());
         }
-        let issued = self.overlays[c.src].issue(tensor, at, out, who, group);
-        issued.map_err(|raced| self.global_race(tensor, who, raced))?;
-        Ok(Some((c.src, at)))
+        let who = Who { epoch, site: c.site, clock: self.config.check_races.then_some(&self.clock) };
+        let read = self.overlays[c.src].read(tensor, at, out, who);
+        read.map_err(|raced| self.global_race(tensor, (c.site, epoch.thread), raced))
     }
 
     fn count_shared(&mut self, c: &AsyncCopy, addresses: &[(usize, i64)], request: &mut Vec<(usize, i64)>) {
@@ -160,26 +136,22 @@ impl<'a> Block<'a> {
 
     pub(crate) fn commit(&mut self, site: SiteId) {
         self.counters[site as usize].instructions += self.warps() as u64;
+        self.clock.commit(self.who);
         let next = self.flight.spare.pop().unwrap_or_default();
         self.flight.closed.push_back(std::mem::replace(&mut self.flight.open, next));
     }
 
     /// Completes the oldest groups until at most `groups` are in flight. The open group does not count.
-    pub(crate) fn wait(&mut self, site: SiteId, groups: usize) {
+    pub(crate) fn wait(&mut self, site: SiteId, groups: u32) {
         self.counters[site as usize].instructions += self.warps() as u64;
-        while self.flight.closed.len() > groups {
+        self.clock.wait(self.who, groups);
+        while self.flight.closed.len() > groups as usize {
             let Some(mut group) = self.flight.closed.pop_front() else { return };
-            self.flight.landed += 1;
             let mut bytes = &group.bytes[..];
-            for Issued { touch, source } in &group.copies {
-                let (here, rest) = bytes.split_at(touch.len);
-                self.shared.land(*touch, here);
+            for Issued { at, len, .. } in &group.copies {
+                let (here, rest) = bytes.split_at(*len);
+                self.shared.land(*at, here);
                 bytes = rest;
-                let Some((src, at)) = *source else { continue };
-                if let Some(tensor) = &self.tensors[src] {
-                    let who = self.who(touch.site, touch.thread as usize);
-                    self.overlays[src].land(tensor, at, touch.len, who);
-                }
             }
             group.copies.clear();
             group.bytes.clear();
@@ -191,7 +163,7 @@ impl<'a> Block<'a> {
     pub(crate) fn count_unwaited(&mut self) {
         for group in self.flight.closed.iter().chain([&self.flight.open]) {
             for copy in &group.copies {
-                self.counters[copy.touch.site as usize].unwaited += 1;
+                self.counters[copy.site as usize].unwaited += 1;
             }
         }
     }

@@ -36,7 +36,6 @@ mod global;
 mod history;
 mod launch;
 mod log;
-mod marks;
 mod operators;
 mod overlay;
 mod report;

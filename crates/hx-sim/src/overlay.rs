@@ -7,28 +7,25 @@
 //! - adds, and the other reads or stores (two adds do not race).
 //!
 //! An asynchronous copy reads its source at some time between its issue and the wait for it. Until the wait, even its own thread
-//! may not change the source. At the wait, the copy becomes a read of that thread.
+//! may not change the source.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hx_dtype::DType;
-use hx_thread::Clock;
+use hx_thread::{Clock, Epoch, Known, Mark, Pair};
 
 use crate::code::SiteId;
 use crate::error::Deed;
 use crate::global::{PAGE, Tensor};
-use crate::marks::{Mark, Pair};
 
-/// The thread and operation that access a tensor, and the time.
+/// The time and operation of an access to a tensor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Who {
+pub(crate) struct Who<'c> {
     pub(crate) site: SiteId,
-    pub(crate) thread: u32,
+    pub(crate) epoch: Epoch,
     /// `None` if races are not checked.
-    pub(crate) clock: Option<Clock>,
-    /// The number of the last group of asynchronous copies that was waited for.
-    pub(crate) landed: u32,
+    pub(crate) clock: Option<&'c Clock>,
 }
 
 /// An access, and an earlier one that nothing orders before it.
@@ -41,16 +38,9 @@ pub(crate) struct Raced {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Earlier {
-    Access {
-        thread: u32,
-        site: SiteId,
-        deed: Deed,
-    },
+    Access(Mark<SiteId>, Deed),
     /// An asynchronous copy that reads the element and was not waited for.
-    Copy {
-        thread: u32,
-        site: SiteId,
-    },
+    Copy(Mark<SiteId>),
 }
 
 /// The kinds of accesses that the race check distinguishes.
@@ -62,72 +52,101 @@ enum Kind {
     /// A store of the value already there.
     Keep,
     Add,
+    /// A read by an asynchronous copy.
+    Copy,
 }
 
 impl Kind {
     /// Returns the kinds of earlier accesses by other threads that race with this one unless a barrier orders them.
     fn races_with(self) -> &'static [Kind] {
         match self {
-            Kind::Read => &[Kind::Change, Kind::Add],
-            Kind::Change => &[Kind::Change, Kind::Keep, Kind::Read, Kind::Add],
+            Kind::Read | Kind::Copy => &[Kind::Change, Kind::Add],
+            Kind::Change => &[Kind::Change, Kind::Keep, Kind::Read, Kind::Copy, Kind::Add],
             Kind::Keep => &[Kind::Add],
-            Kind::Add => &[Kind::Change, Kind::Keep, Kind::Read],
+            Kind::Add => &[Kind::Change, Kind::Keep, Kind::Read, Kind::Copy],
         }
     }
 
     fn deed(self) -> Deed {
         match self {
-            Kind::Read => Deed::Read,
+            Kind::Read | Kind::Copy => Deed::Read,
             Kind::Change | Kind::Keep => Deed::Write,
             Kind::Add => Deed::Add,
         }
     }
 }
 
-/// The last asynchronous copy from an element.
-#[derive(Clone, Copy, Debug, Default)]
-struct Copying {
-    /// Groups count from 1; 0 means that there was no copy.
-    group: u32,
-    thread: u32,
-    site: SiteId,
-}
-
 /// The last accesses to the units of a page. Each list stays empty until its first entry.
 #[derive(Debug, Default)]
 struct Marks {
-    /// Indexed by kind.
-    pairs: [Vec<Pair>; 4],
-    copies: Vec<Copying>,
+    /// Indexed by kind, except for copies.
+    pairs: [Vec<Pair<SiteId>>; 4],
+    /// The last copy of each thread, until all threads know of it. Later groups of few threads do not stand for earlier ones
+    /// of others, as each thread waits for its own.
+    copies: Vec<Vec<Mark<SiteId>>>,
 }
 
 impl Marks {
+    fn copies(&self, unit: usize) -> &[Mark<SiteId>] {
+        self.copies.get(unit).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns an access of a kind that is not ordered before `later`.
     #[inline]
-    fn pair(&self, kind: Kind, unit: usize) -> Option<&Pair> {
-        self.pairs[kind as usize].get(unit)
+    fn meets(&self, kind: Kind, unit: usize, later: Epoch, clock: &Clock) -> Option<Mark<SiteId>> {
+        let apart = |mark: &&Mark<SiteId>| clock.relation(mark.epoch, later) != Known::Before;
+        match kind {
+            Kind::Copy => self.copies(unit).iter().find(apart).copied(),
+            Kind::Read | Kind::Change | Kind::Keep | Kind::Add => {
+                self.pairs[kind as usize].get(unit)?.meets(later, clock)
+            }
+        }
     }
 
     /// Checks an access for races, and remembers it.
     #[inline]
-    fn touch(&mut self, kind: Kind, unit: usize, units: usize, who: Who) -> Option<Earlier> {
+    fn touch(&mut self, kind: Kind, unit: usize, units: usize, who: Who<'_>) -> Option<Earlier> {
         let clock = who.clock?;
-        let here = Mark { time: clock.now(), thread: who.thread, collective: false, site: who.site };
-        let met = |&kind: &Kind| Some((kind, self.pair(kind, unit)?.meets(here, clock)?));
-        let earlier = kind.races_with().iter().find_map(met);
-        let reads = matches!(kind, Kind::Change | Kind::Add);
-        let copy = self.copies.get(unit).filter(|copy| reads && copy.group > who.landed).copied();
-        let pairs = &mut self.pairs[kind as usize];
-        if pairs.is_empty() {
-            pairs.resize(units, Pair::default());
-        }
-        pairs[unit].remember(here, clock);
-        match (copy, earlier) {
-            (Some(Copying { thread, site, .. }), _) => Some(Earlier::Copy { thread, site }),
-            (None, Some((kind, Mark { thread, site, .. }))) => {
-                Some(Earlier::Access { thread, site, deed: kind.deed() })
+        let met =
+            |&kind: &Kind| Some(Earlier::Access(self.meets(kind, unit, who.epoch, clock)?, kind.deed()));
+        let in_flight = |copy: &&Mark<SiteId>| clock.is_in_flight(copy.epoch);
+        let changes = matches!(kind, Kind::Change | Kind::Add);
+        let copy = changes.then(|| self.copies(unit).iter().find(in_flight)).flatten();
+        let earlier = match copy {
+            Some(copy) => Some(Earlier::Copy(*copy)),
+            None => kind.races_with().iter().find_map(met),
+        };
+        self.remember(kind, unit, units, Mark { epoch: who.epoch, by: who.site }, clock);
+        earlier
+    }
+
+    #[inline]
+    fn remember(&mut self, kind: Kind, unit: usize, units: usize, here: Mark<SiteId>, clock: &Clock) {
+        if let Kind::Copy = kind {
+            self.copies.resize(units, Vec::new());
+            let stands = |mark: &Mark<SiteId>| {
+                mark.epoch.thread != here.epoch.thread && !clock.is_known_to_all(mark.epoch)
+            };
+            self.copies[unit].retain(stands);
+            self.copies[unit].push(here);
+        } else {
+            let pairs = &mut self.pairs[kind as usize];
+            if pairs.is_empty() {
+                pairs.resize(units, Pair::default());
             }
-            (None, None) => None,
+            pairs[unit].remember(here, clock);
         }
+    }
+
+    /// Returns the operation of an access of this kind, if there was one.
+    fn site(&self, kind: Kind, unit: usize) -> Option<SiteId> {
+        let first = match kind {
+            Kind::Copy => self.copies(unit).first().copied(),
+            Kind::Read | Kind::Change | Kind::Keep | Kind::Add => {
+                self.pairs[kind as usize].get(unit)?.iter().next()
+            }
+        };
+        first.map(|mark| mark.by)
     }
 }
 
@@ -195,14 +214,12 @@ impl Page {
 
     /// Returns the operation with which the block accessed a unit.
     pub(crate) fn site(&self, unit: usize, deed: Deed) -> SiteId {
-        let of = |kinds: &[Kind]| kinds.iter().find_map(|kind| self.marks.pair(*kind, unit)?.site());
-        let copy = || self.marks.copies.get(unit).map(|copy| copy.site);
-        match deed {
-            Deed::Read => of(&[Kind::Read]).or_else(copy),
-            Deed::Write => of(&[Kind::Change, Kind::Keep]),
-            Deed::Add => of(&[Kind::Add]),
-        }
-        .unwrap_or_default()
+        let kinds: &[Kind] = match deed {
+            Deed::Read => &[Kind::Read, Kind::Copy],
+            Deed::Write => &[Kind::Change, Kind::Keep],
+            Deed::Add => &[Kind::Add],
+        };
+        kinds.iter().find_map(|kind| self.marks.site(*kind, unit)).unwrap_or_default()
     }
 }
 
@@ -245,49 +262,19 @@ impl Overlay {
         raced.map_or(Ok(()), Err)
     }
 
-    /// Reads bytes into `out`.
+    /// Reads bytes into `out`, for a thread or for an asynchronous copy that it issues.
     ///
     /// # Errors
     /// On a race.
-    pub(crate) fn read(&mut self, tensor: &Tensor, at: usize, out: &mut [u8], who: Who) -> Result<(), Raced> {
-        self.fetch(tensor, at, out, |page, unit| {
-            let units = page.done.len();
-            page.marks.touch(Kind::Read, unit, units, who)
-        })
-    }
-
-    /// Reads bytes for an asynchronous copy of a group.
-    ///
-    /// # Errors
-    /// On a race with an earlier access.
-    pub(crate) fn issue(
+    pub(crate) fn read(
         &mut self,
         tensor: &Tensor,
         at: usize,
         out: &mut [u8],
-        who: Who,
-        group: u32,
-    ) -> Result<(), Raced> {
-        self.fetch(tensor, at, out, |page, unit| {
-            let units = page.done.len();
-            let earlier = page.marks.touch(Kind::Read, unit, units, who);
-            let copies = &mut page.marks.copies;
-            if copies.is_empty() {
-                copies.resize(units, Copying::default());
-            }
-            copies[unit] = Copying { group, thread: who.thread, site: who.site };
-            earlier
-        })
-    }
-
-    fn fetch(
-        &mut self,
-        tensor: &Tensor,
-        at: usize,
-        out: &mut [u8],
-        mut touch: impl FnMut(&mut Page, usize) -> Option<Earlier>,
+        who: Who<'_>,
     ) -> Result<(), Raced> {
         let size = tensor.unit();
+        let kind = if who.epoch.is_copy() { Kind::Copy } else { Kind::Read };
         self.pieces(tensor, (at, out.len()), Deed::Read, |page, units, from| {
             page.settle(tensor, units.clone());
             let bytes = units.start * size..units.end * size;
@@ -295,29 +282,24 @@ impl Overlay {
             let mut raced = None;
             for unit in units {
                 page.done[unit].read = true;
-                raced = raced.or(touch(page, unit).map(|earlier| (unit, earlier)));
+                let earlier = page.marks.touch(kind, unit, page.done.len(), who);
+                raced = raced.or(earlier.map(|earlier| (unit, earlier)));
             }
             raced
         })
-    }
-
-    /// Completes a thread's copy from these bytes: the copy becomes a read at the time of the wait.
-    pub(crate) fn land(&mut self, tensor: &Tensor, at: usize, len: usize, who: Who) {
-        let landed = self.pieces(tensor, (at, len), Deed::Read, |page, units, _| {
-            // Errors are ignored here: a thread that changed these bytes after the issue was reported then.
-            for unit in units {
-                page.marks.touch(Kind::Read, unit, page.done.len(), who);
-            }
-            None
-        });
-        debug_assert!(landed.is_ok(), "a copy that lands reports nothing");
     }
 
     /// Writes bytes.
     ///
     /// # Errors
     /// On a race.
-    pub(crate) fn write(&mut self, tensor: &Tensor, at: usize, bytes: &[u8], who: Who) -> Result<(), Raced> {
+    pub(crate) fn write(
+        &mut self,
+        tensor: &Tensor,
+        at: usize,
+        bytes: &[u8],
+        who: Who<'_>,
+    ) -> Result<(), Raced> {
         let size = tensor.unit();
         self.pieces(tensor, (at, bytes.len()), Deed::Write, |page, units, from| {
             page.settle(tensor, units.clone());
@@ -340,7 +322,13 @@ impl Overlay {
     ///
     /// # Errors
     /// On a race.
-    pub(crate) fn add(&mut self, tensor: &Tensor, at: usize, bytes: &[u8], who: Who) -> Result<(), Raced> {
+    pub(crate) fn add(
+        &mut self,
+        tensor: &Tensor,
+        at: usize,
+        bytes: &[u8],
+        who: Who<'_>,
+    ) -> Result<(), Raced> {
         let size = tensor.unit();
         self.pieces(tensor, (at, bytes.len()), Deed::Add, |page, units, from| {
             let mut raced = None;

@@ -1,31 +1,29 @@
-//! The shared memory of one block: its bytes, which of them are written or being copied to, and the accesses since the last
-//! barrier.
+//! The shared memory of one block: its bytes, which of them are written, and the accesses since the last barrier.
 //!
 //! It keeps one record for each granule. A granule has the width of the program's narrowest access, and every access covers whole
 //! granules.
 
-use hx_thread::Clock;
+use hx_thread::{Clock, Epoch, Known, Mark, Pair};
 
 use crate::code::{Code, SiteId};
 use crate::error::{Deed, Fault};
-use crate::marks::{Mark, Pair};
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Record {
     /// The tensor last written here, plus one; 0 for none.
     tensor: u32,
-    write: Mark,
-    reads: Pair,
+    /// The last write, or the copy that is filling the granule.
+    write: Option<Mark<SiteId>>,
+    reads: Pair<SiteId>,
 }
 
 #[derive(Debug)]
 pub(crate) struct SharedMemory {
     pub(crate) bytes: Vec<u8>,
     records: Vec<Record>,
-    /// Indexed by granule: thread and site of the asynchronous copy that is filling it. Empty if the program has no such copy.
-    flights: Vec<Option<(u32, SiteId)>>,
     granule: usize,
-    pub(crate) clock: Clock,
+    /// Whether some copy of the program is asynchronous.
+    asynchronous: bool,
     check: bool,
 }
 
@@ -37,16 +35,14 @@ pub(crate) struct Touch {
     pub(crate) len: usize,
     /// Position among the shared tensors.
     pub(crate) tensor: usize,
-    pub(crate) thread: u32,
-    /// The thread supplies the address, but other lanes hold the addressed elements.
-    pub(crate) collective: bool,
+    pub(crate) epoch: Epoch,
     pub(crate) site: SiteId,
 }
 
 impl Touch {
     #[inline]
-    fn mark(self, clock: Clock) -> Mark {
-        Mark { time: clock.now(), thread: self.thread, collective: self.collective, site: self.site }
+    fn mark(self) -> Mark<SiteId> {
+        Mark { epoch: self.epoch, by: self.site }
     }
 }
 
@@ -56,16 +52,10 @@ impl SharedMemory {
         SharedMemory {
             bytes: vec![0; code.shared_bytes],
             records: vec![Record::default(); granules],
-            flights: vec![None; if code.asynchronous { granules } else { 0 }],
             granule: code.granule,
-            clock: Clock::default(),
+            asynchronous: code.asynchronous,
             check,
         }
-    }
-
-    /// Returns the clock, or `None` if races are not checked.
-    pub(crate) fn checked_clock(&self) -> Option<Clock> {
-        self.check.then_some(self.clock)
     }
 
     /// Checks and records a load.
@@ -73,10 +63,8 @@ impl SharedMemory {
     /// # Errors
     /// On bytes that this tensor does not hold yet, on bytes that a copy is filling, and on a race.
     #[inline]
-    pub(crate) fn read(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
-        self.expect_landed(touch, false, code)?;
-        let clock = self.clock;
-        let here = touch.mark(clock);
+    pub(crate) fn read(&mut self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
+        self.expect_landed(touch, false, clock, code)?;
         for i in self.granules(touch) {
             let record = &mut self.records[i];
             if record.tensor != touch.tensor as u32 + 1 {
@@ -85,44 +73,34 @@ impl SharedMemory {
             if !self.check {
                 continue;
             }
-            if record.write.meets(here, clock) {
-                return Err(race(touch, i * self.granule, (record.write, Deed::Write), false, code));
+            if let Some(write) = record.write
+                && clock.relation(write.epoch, touch.epoch) != Known::Before
+            {
+                return Err(race(touch, i * self.granule, (write, Deed::Write), false, code));
             }
-            record.reads.remember(here, clock);
+            record.reads.remember(touch.mark(), clock);
         }
         Ok(())
     }
 
-    /// Checks and records a store.
-    ///
-    /// # Errors
-    /// On bytes that a copy is filling, and on a race.
-    #[inline]
-    pub(crate) fn write(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
-        self.expect_unused(touch, code)?;
-        self.set_written(touch);
-        Ok(())
-    }
-
-    /// Checks and records the issue of an asynchronous copy, which may write at any time from now on.
+    /// Checks and records a store, or the issue of an asynchronous copy, which may write at any time from now on.
     ///
     /// # Errors
     /// On bytes that another copy is filling, and on a race.
-    pub(crate) fn issue(&mut self, touch: Touch, code: &Code) -> Result<(), Fault> {
-        self.expect_unused(touch, code)?;
+    #[inline]
+    pub(crate) fn write(&mut self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
+        self.expect_unused(touch, clock, code)?;
         for i in self.granules(touch) {
-            self.flights[i] = Some((touch.thread, touch.site));
+            let record = &mut self.records[i];
+            record.tensor = touch.tensor as u32 + 1;
+            record.write = Some(touch.mark());
         }
         Ok(())
     }
 
-    /// Completes a copy: its bytes become visible and count as written by its thread now.
-    pub(crate) fn land(&mut self, touch: Touch, bytes: &[u8]) {
-        for i in self.granules(touch) {
-            self.flights[i] = None;
-        }
-        self.set_written(touch);
-        self.bytes[touch.at..touch.at + touch.len].copy_from_slice(bytes);
+    /// Makes the bytes of a copy visible.
+    pub(crate) fn land(&mut self, at: usize, bytes: &[u8]) {
+        self.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     #[inline]
@@ -131,41 +109,33 @@ impl SharedMemory {
         first..first + touch.len.div_ceil(self.granule)
     }
 
+    /// Fails if a copy is still filling the bytes, or if nothing orders an earlier access to them before this one.
     #[inline]
-    fn set_written(&mut self, touch: Touch) {
-        let here = touch.mark(self.clock);
-        for i in self.granules(touch) {
-            let record = &mut self.records[i];
-            record.tensor = touch.tensor as u32 + 1;
-            record.write = here;
-        }
-    }
-
-    /// Fails if a copy is still filling the bytes, or if another thread accessed them since the last barrier.
-    #[inline]
-    fn expect_unused(&self, touch: Touch, code: &Code) -> Result<(), Fault> {
-        self.expect_landed(touch, true, code)?;
+    fn expect_unused(&self, touch: Touch, clock: &Clock, code: &Code) -> Result<(), Fault> {
+        self.expect_landed(touch, true, clock, code)?;
         if !self.check {
             return Ok(());
         }
-        let here = touch.mark(self.clock);
         for i in self.granules(touch) {
             let record = &self.records[i];
-            let write = record.write.meets(here, self.clock).then_some((record.write, Deed::Write));
-            let read = || Some((record.reads.meets(here, self.clock)?, Deed::Read));
-            if let Some(earlier) = write.or_else(read) {
+            let apart = |write: &Mark<SiteId>| clock.relation(write.epoch, touch.epoch) != Known::Before;
+            let write = || Some((record.write.filter(apart)?, Deed::Write));
+            let read = || Some((record.reads.meets(touch.epoch, clock)?, Deed::Read));
+            if let Some(earlier) = write().or_else(read) {
                 return Err(race(touch, i * self.granule, earlier, true, code));
             }
         }
         Ok(())
     }
 
+    /// Fails if a copy is still filling the bytes.
     #[inline]
-    fn expect_landed(&self, touch: Touch, write: bool, code: &Code) -> Result<(), Fault> {
-        if self.flights.is_empty() {
+    fn expect_landed(&self, touch: Touch, write: bool, clock: &Clock, code: &Code) -> Result<(), Fault> {
+        if !self.asynchronous {
             return Ok(());
         }
-        match self.granules(touch).find_map(|i| Some((i, self.flights[i]?))) {
+        let filling = |i: usize| self.records[i].write.filter(|write| clock.is_in_flight(write.epoch));
+        match self.granules(touch).find_map(|i| Some((i, filling(i)?))) {
             None => Ok(()),
             Some((i, copy)) => Err(in_flight(touch, i * self.granule, copy, write, code)),
         }
@@ -189,25 +159,26 @@ fn uninitialized(touch: Touch, byte: usize, code: &Code) -> Fault {
 }
 
 #[cold]
-fn in_flight(touch: Touch, byte: usize, (thread, site): (u32, SiteId), write: bool, code: &Code) -> Fault {
-    let copy = code.sites[site as usize].copying(thread);
+fn in_flight(touch: Touch, byte: usize, copy: Mark<SiteId>, write: bool, code: &Code) -> Fault {
+    let copy = code.sites[copy.by as usize].copying(copy.epoch.thread);
     Fault::CopyInFlight {
         tensor: code.shared[touch.tensor].name.clone(),
         element: element(touch, byte, code),
         write,
-        collective: touch.collective,
+        collective: touch.epoch.is_collective(),
         copy: Box::new(copy),
     }
 }
 
 #[cold]
-fn race(touch: Touch, byte: usize, (earlier, deed): (Mark, Deed), write: bool, code: &Code) -> Fault {
-    let earlier = code.sites[earlier.site as usize].access(earlier.thread, deed, earlier.collective);
+fn race(touch: Touch, byte: usize, (earlier, deed): (Mark<SiteId>, Deed), write: bool, code: &Code) -> Fault {
+    let Mark { epoch, by } = earlier;
+    let earlier = code.sites[by as usize].access(epoch.thread, deed, epoch.is_collective());
     Fault::SharedRace {
         tensor: code.shared[touch.tensor].name.clone(),
         element: element(touch, byte, code),
         write,
-        collective: touch.collective,
+        collective: touch.epoch.is_collective(),
         earlier: Box::new(earlier),
     }
 }

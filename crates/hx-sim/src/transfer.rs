@@ -3,6 +3,7 @@
 use hx_dtype::DType;
 use hx_index::EvalError;
 use hx_target::WARP;
+use hx_thread::Mark;
 
 use crate::banks;
 use crate::block::{Block, Scratch};
@@ -233,10 +234,10 @@ impl<'a> Block<'a> {
                     None => continue,
                 },
                 Mem::Shared(tensor) => {
-                    let (thread, site) = (thread as u32, l.site);
-                    let touch = Touch { at, len: bytes, tensor, thread, collective: false, site };
-                    let checked = self.shared.read(touch, self.code);
-                    checked.map_err(|fault| self.error(l.site, Some(thread as usize), fault))?;
+                    let epoch = self.clock.access(thread as u32, 1);
+                    let touch = Touch { at, len: bytes, tensor, epoch, site: l.site };
+                    let checked = self.shared.read(touch, &self.clock, self.code);
+                    checked.map_err(|fault| self.error(l.site, Some(thread), fault))?;
                     read.copy_from_slice(&self.shared.bytes[at..at + bytes]);
                 }
             }
@@ -336,47 +337,51 @@ impl<'a> Block<'a> {
         Ok(())
     }
 
-    /// Returns the identity of an access by a thread at an operation, at the current time.
-    pub(crate) fn who(&self, site: SiteId, thread: usize) -> Who {
-        Who { site, thread: thread as u32, clock: self.shared.checked_clock(), landed: self.flight.landed() }
-    }
-
     #[cold]
-    pub(crate) fn global_race(&self, tensor: &Tensor, who: Who, raced: Raced) -> SimError {
+    pub(crate) fn global_race(
+        &self,
+        tensor: &Tensor,
+        (site, thread): (SiteId, u32),
+        raced: Raced,
+    ) -> SimError {
         let element = tensor.element_of(raced.byte);
         let (tensor, coord, deed) = (tensor.name.clone(), tensor.coordinate(element), raced.deed);
+        let by = |mark: Mark<SiteId>| (&self.code.sites[mark.by as usize], mark.epoch.thread);
         let fault = match raced.earlier {
-            Earlier::Access { thread, site, deed: earlier } => {
-                let earlier = Box::new(self.code.sites[site as usize].access(thread, earlier, false));
+            Earlier::Access(mark, earlier) => {
+                let (site, thread) = by(mark);
+                let earlier = Box::new(site.access(thread, earlier, false));
                 Fault::GlobalRace { tensor, element, coord, deed, earlier }
             }
-            Earlier::Copy { thread, site } => {
-                let copy = Box::new(self.code.sites[site as usize].copying(thread));
-                Fault::SourceInFlight { tensor, element, coord, deed, copy }
+            Earlier::Copy(mark) => {
+                let (site, thread) = by(mark);
+                Fault::SourceInFlight { tensor, element, coord, deed, copy: Box::new(site.copying(thread)) }
             }
         };
-        self.error(who.site, Some(who.thread as usize), fault)
+        self.error(site, Some(thread as usize), fault)
     }
 
     /// Reads the bytes at a checked address.
     #[inline]
     fn read(&mut self, t: &Transfer, thread: usize, at: i64, out: &mut [u8]) -> Result<(), SimError> {
         let at = at as usize;
+        let epoch = self.clock.access(thread as u32, t.lanes());
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
                     if tensor.mutable {
-                        let who = self.who(t.site, thread);
+                        let clock = self.config.check_races.then_some(&self.clock);
+                        let who = Who { epoch, site: t.site, clock };
                         let read = self.overlays[p].read(tensor, at, out, who);
-                        read.map_err(|raced| self.global_race(tensor, who, raced))?;
+                        read.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
                     } else {
                         out.copy_from_slice(&tensor.bytes[at..at + out.len()]);
                     }
                 }
             }
             Mem::Shared(s) => {
-                let touch = t.touch(s, thread, at);
-                let checked = self.shared.read(touch, self.code);
+                let touch = Touch { at, len: t.access, tensor: s, epoch, site: t.site };
+                let checked = self.shared.read(touch, &self.clock, self.code);
                 checked.map_err(|fault| self.error(t.site, Some(thread), fault))?;
                 out.copy_from_slice(&self.shared.bytes[at..at + out.len()]);
             }
@@ -388,22 +393,24 @@ impl<'a> Block<'a> {
     #[inline]
     fn write(&mut self, t: &Transfer, thread: usize, at: i64, bytes: &[u8]) -> Result<(), SimError> {
         let at = at as usize;
+        let epoch = self.clock.access(thread as u32, t.lanes());
         match t.memory {
             Mem::Global(p) => {
                 if let Some(tensor) = &self.tensors[p] {
-                    let who = self.who(t.site, thread);
+                    let clock = self.config.check_races.then_some(&self.clock);
+                    let who = Who { epoch, site: t.site, clock };
                     let overlay = &mut self.overlays[p];
                     let done = if t.adds {
                         overlay.add(tensor, at, bytes, who)
                     } else {
                         overlay.write(tensor, at, bytes, who)
                     };
-                    done.map_err(|raced| self.global_race(tensor, who, raced))?;
+                    done.map_err(|raced| self.global_race(tensor, (t.site, epoch.thread), raced))?;
                 }
             }
             Mem::Shared(s) => {
-                let touch = t.touch(s, thread, at);
-                let checked = self.shared.write(touch, self.code);
+                let touch = Touch { at, len: t.access, tensor: s, epoch, site: t.site };
+                let checked = self.shared.write(touch, &self.clock, self.code);
                 checked.map_err(|fault| self.error(t.site, Some(thread), fault))?;
                 self.shared.bytes[at..at + bytes.len()].copy_from_slice(bytes);
             }
@@ -413,10 +420,10 @@ impl<'a> Block<'a> {
 }
 
 impl Transfer {
+    /// Returns how many threads take part in an access.
     #[inline]
-    fn touch(&self, tensor: usize, thread: usize, at: usize) -> Touch {
-        let collective = self.exchange.is_some();
-        Touch { at, len: self.access, tensor, thread: thread as u32, collective, site: self.site }
+    fn lanes(&self) -> u16 {
+        self.exchange.as_ref().map_or(1, |exchange| exchange.lanes as u16)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Finds the hazards of a trace: pairs of accesses to one element, at least one of them a write, that nothing orders.
 
-use hx_thread::{Clock, warp_of};
+use hx_thread::{Clock, Known, Mark, Pair, Warps};
 use hx_tile::{OpId, TensorId};
 
 use crate::once::{Equation, Equations};
@@ -82,11 +82,11 @@ fn follow(
     let count = |(size, unit): (&usize, &i64)| vec![Element::default(); size / *unit as usize];
     let mut state = State {
         elements: trace.sizes.iter().zip(&units).map(count).collect(),
-        clock: Clock::default(),
-        groups: vec![None],
+        clock: Clock::new(trace.threads),
     };
     let mut checker = Checker {
         rules,
+        who: Warps::of_threads(trace.threads),
         units,
         run: trace.run,
         equations: &trace.equations,
@@ -99,33 +99,27 @@ fn follow(
     checker.hazards
 }
 
-/// An access of one thread to an element, with its time.
+/// What a mark tells of an access besides its thread and epoch.
 #[derive(Debug, Clone, Copy)]
-struct Mark {
+struct By {
     op: OpId,
-    thread: u32,
-    time: u32,
-    /// The group of an asynchronous copy; [`DONE`] for an access that completes at once.
-    group: u32,
-    collective: bool,
     write: bool,
+    /// The number of barriers passed before the access.
+    passed: u32,
     /// The equation without which the access does not happen.
     only: Option<Equation>,
 }
 
-const DONE: u32 = u32::MAX;
-
-impl Mark {
-    fn touch(self) -> Touch {
-        Touch { op: self.op, thread: self.thread, collective: self.collective, write: self.write }
-    }
+fn touch(mark: Mark<By>) -> Touch {
+    let Mark { epoch, by: By { op, write, .. } } = mark;
+    Touch { op, thread: epoch.thread, collective: epoch.is_collective(), write }
 }
 
-/// The latest write to an element, and reads by up to two threads since that write and since the last barrier of the block.
+/// The latest write to an element, and the reads since.
 #[derive(Debug, Clone, Copy, Default)]
 struct Element {
-    write: Option<Mark>,
-    reads: [Option<Mark>; 2],
+    write: Option<Mark<By>>,
+    reads: Pair<By>,
 }
 
 #[derive(Debug, Clone)]
@@ -133,53 +127,29 @@ struct State {
     /// For each buffer one entry per unit, not per element: every access covers a unit entirely or not at all.
     elements: Vec<Vec<Element>>,
     clock: Clock,
-    /// For each group of copies the time at which a wait completed it; the last group is still open.
-    groups: Vec<Option<u32>>,
 }
 
 impl State {
-    fn wait(&mut self, groups: u32) {
-        let closed = self.groups.len() - 1;
-        let done = closed.saturating_sub(groups as usize);
-        let now = self.clock.now();
-        self.groups[..done].iter_mut().for_each(|group| *group = group.or(Some(now)));
-    }
-
-    fn mend(&mut self, mend: Mend) {
-        if mend.commit {
-            self.groups.push(None);
-        }
-        if let Some(groups) = mend.wait {
-            self.wait(groups);
-        }
-        if mend.barrier {
-            self.clock.barrier();
-        }
-    }
-
-    /// Joins the states of two branches. The later access of either branch is kept; a group is complete only if both
-    /// branches waited for it. If one branch passed more barriers than the other, only its accesses are kept; the simulator
-    /// covers the rest.
+    /// Joins the states of two branches. The later access of either branch is kept. If one branch passed more barriers than
+    /// the other, only its accesses are kept; the simulator covers the rest.
     fn join(&mut self, mut other: State) {
-        if other.clock > self.clock {
+        if other.clock.compare(&self.clock).is_gt() {
             std::mem::swap(self, &mut other);
         }
-        if other.clock == self.clock {
+        if other.clock.compare(&self.clock).is_eq() {
             let elements = self.elements.iter_mut().flatten();
             for (mine, theirs) in elements.zip(other.elements.iter().flatten()) {
                 mine.write = newer(mine.write, theirs.write);
-                mine.reads = [newer(mine.reads[0], theirs.reads[0]), newer(mine.reads[1], theirs.reads[1])];
+                mine.reads = mine.reads.zip(theirs.reads, newer);
             }
         }
-        for (mine, theirs) in self.groups.iter_mut().zip(&other.groups) {
-            *mine = mine.zip(*theirs).map(|(a, b)| a.max(b));
-        }
+        self.clock.meet(&other.clock);
     }
 }
 
-fn newer(a: Option<Mark>, b: Option<Mark>) -> Option<Mark> {
+fn newer(a: Option<Mark<By>>, b: Option<Mark<By>>) -> Option<Mark<By>> {
     match (a, b) {
-        (Some(a), Some(b)) if b.time > a.time => Some(b),
+        (Some(a), Some(b)) if b.by.passed > a.by.passed => Some(b),
         (None, b) => b,
         (a, _) => a,
     }
@@ -187,6 +157,8 @@ fn newer(a: Option<Mark>, b: Option<Mark>) -> Option<Mark> {
 
 struct Checker<'a> {
     rules: Rules<'a>,
+    /// The warps of the block.
+    who: Warps,
     /// Elements per unit of each buffer.
     units: Vec<i64>,
     /// The assumptions of the trace.
@@ -205,24 +177,27 @@ impl Checker<'_> {
             if self.done {
                 return;
             }
+            let clock = &mut state.clock;
             match event {
                 Event::Begin(op) => {
                     if let Some(mend) = self.rules.mend.filter(|mend| mend.before == *op) {
-                        state.mend(mend);
+                        self.mend(mend, clock);
                     }
                 }
-                Event::Begun(op) if self.rules.commit == Some(*op) => state.groups.push(None),
+                Event::Begun(op) if self.rules.commit == Some(*op) => clock.commit(self.who),
                 Event::Begun(_) => {}
-                Event::Barrier(op) if !self.rules.without.contains(op) => state.clock.barrier(),
+                Event::Barrier(op) if !self.rules.without.contains(op) => clock.barrier(self.who),
                 Event::Barrier(_) => {}
-                Event::WarpBarrier => state.clock.warp_barrier(),
+                // If any thread may make an access, the barrier of a warp orders nothing.
+                Event::WarpBarrier if self.rules.any_thread => {}
+                Event::WarpBarrier => clock.barrier_each(self.who),
                 Event::Commit(op) if self.rules.commit_after == Some(*op) => {}
-                Event::Commit(_) => state.groups.push(None),
-                Event::Left(op) if self.rules.commit_after == Some(*op) => state.groups.push(None),
+                Event::Commit(_) => clock.commit(self.who),
+                Event::Left(op) if self.rules.commit_after == Some(*op) => clock.commit(self.who),
                 Event::Left(_) => {}
                 Event::Wait(op, groups) => match self.rules.wait_as {
-                    Some((other, groups)) if other == *op => state.wait(groups),
-                    _ => state.wait(*groups),
+                    Some((other, groups)) if other == *op => clock.wait(self.who, groups),
+                    _ => clock.wait(self.who, *groups),
                 },
                 Event::Access(access) => self.access(access, state),
                 Event::Either(then, otherwise) if self.rules.assume.is_some() => {
@@ -239,6 +214,18 @@ impl Checker<'_> {
         }
     }
 
+    fn mend(&self, mend: Mend, clock: &mut Clock) {
+        if mend.commit {
+            clock.commit(self.who);
+        }
+        if let Some(groups) = mend.wait {
+            clock.wait(self.who, groups);
+        }
+        if mend.barrier {
+            clock.barrier(self.who);
+        }
+    }
+
     fn access(&mut self, access: &Access, state: &mut State) {
         (self.poll)();
         // An access at an unknown address proves no race. It counts only under `any_thread`, because a barrier may be needed
@@ -246,71 +233,40 @@ impl Checker<'_> {
         if access.anywhere && !self.rules.any_thread {
             return;
         }
-        let Access { buffer, op, collective, write, only, .. } = *access;
-        let group = if access.asynchronous { state.groups.len() as u32 - 1 } else { DONE };
-        let unit = self.units[buffer];
+        let Access { buffer, op, lanes, write, asynchronous, only, .. } = *access;
+        let (unit, clock) = (self.units[buffer], &state.clock);
+        let by = By { op, write, passed: clock.passed(), only };
         for &(thread, first) in &access.threads {
-            let here = Mark { op, thread, time: state.clock.now(), group, collective, write, only };
+            let epoch = if asynchronous { clock.copy(thread) } else { clock.access(thread, lanes) };
+            let here = Mark { epoch, by };
             for index in first.max(0) / unit..(first + access.len) / unit {
                 let Some(element) = state.elements[buffer].get_mut(index as usize) else { break };
                 // The recorded reads are later than the write, so every access is compared with the write as well.
                 if let Some(earlier) = element.write {
-                    self.compare(earlier, here, state.clock, &state.groups, (buffer, index * unit));
+                    self.compare(earlier, here, clock, (buffer, index * unit));
                 }
                 if write {
-                    for earlier in element.reads.into_iter().flatten() {
-                        self.compare(earlier, here, state.clock, &state.groups, (buffer, index * unit));
+                    for earlier in element.reads.iter() {
+                        self.compare(earlier, here, clock, (buffer, index * unit));
                     }
-                    *element = Element { write: Some(here), reads: [None; 2] };
+                    *element = Element { write: Some(here), reads: Pair::default() };
                 } else {
-                    remember_read(element, here, state.clock);
+                    element.reads.remember(here, clock);
                 }
             }
         }
     }
 
     #[inline]
-    fn compare(
-        &mut self,
-        earlier: Mark,
-        later: Mark,
-        clock: Clock,
-        groups: &[Option<u32>],
-        place: (usize, i64),
-    ) {
-        // Fast path: most earlier accesses are already ordered by a barrier.
-        if earlier.group == DONE && self.parts(clock, earlier.time, earlier, later) {
-            return;
-        }
-        if let Some(in_flight) = self.unordered(earlier, later, clock, groups)
-            && !self.equations.exclude(earlier.only, later.only)
-        {
-            self.report(place, earlier.touch(), later.touch(), in_flight);
-        }
-    }
-
-    /// Returns `None` if the two accesses are ordered. Otherwise returns whether the earlier one is a copy still in flight.
-    fn unordered(&self, earlier: Mark, later: Mark, clock: Clock, groups: &[Option<u32>]) -> Option<bool> {
-        let done = match earlier.group {
-            DONE => earlier.time,
-            group => match groups.get(group as usize).copied().flatten() {
-                Some(time) => time,
-                None => return Some(true),
-            },
+    fn compare(&mut self, earlier: Mark<By>, later: Mark<By>, clock: &Clock, place: (usize, i64)) {
+        let relation = match self.rules.any_thread {
+            true if clock.is_known_to_all(earlier.epoch) => Known::Before,
+            true if clock.is_in_flight(earlier.epoch) => Known::InFlight,
+            true => Known::Apart,
+            false => clock.relation(earlier.epoch, later.epoch),
         };
-        let alone = !self.rules.any_thread
-            && earlier.thread == later.thread
-            && !earlier.collective
-            && !later.collective;
-        (!alone && !self.parts(clock, done, earlier, later)).then_some(false)
-    }
-
-    /// Reports whether a barrier that orders the two threads lies between `time` and now.
-    fn parts(&self, clock: Clock, time: u32, earlier: Mark, later: Mark) -> bool {
-        if self.rules.any_thread {
-            clock.parts_blockwide(time)
-        } else {
-            clock.parts(time, earlier.thread, later.thread)
+        if relation != Known::Before && !self.equations.exclude(earlier.by.only, later.by.only) {
+            self.report(place, touch(earlier), touch(later), relation == Known::InFlight);
         }
     }
 
@@ -333,24 +289,5 @@ impl Checker<'_> {
             });
             self.done |= (self.enough)(&self.hazards);
         }
-    }
-}
-
-/// Keeps the reads of two threads, preferably of different warps, so that at least one kept read is by another thread than
-/// the next write, whichever thread writes.
-fn remember_read(element: &mut Element, here: Mark, clock: Clock) {
-    let [Some(first), second] = element.reads else {
-        element.reads = [Some(here), None];
-        return;
-    };
-    let elsewhere = |mark: Mark| warp_of(mark.thread) != warp_of(first.thread);
-    if clock.parts_blockwide(first.time) {
-        element.reads = [Some(here), None];
-    } else if elsewhere(here) {
-        element.reads[1] = Some(here);
-    } else if first.time < here.time {
-        element.reads[0] = Some(here);
-    } else if first.thread != here.thread && !first.collective && !second.is_some_and(elsewhere) {
-        element.reads[1] = Some(here);
     }
 }

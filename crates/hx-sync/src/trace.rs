@@ -31,16 +31,14 @@ const LONGEST: i64 = 128;
 struct Move {
     /// The bytes at one address.
     bytes: u32,
-    /// Whether lanes move data at addresses that other lanes supply.
-    collective: bool,
-    /// `(n, k)`: of every `n` threads that move data together, the first `k` supply an address that counts.
+    /// `(n, k)`: `n` threads move data together, and the first `k` of them supply an address that counts.
     addressing: (u32, u32),
     write: bool,
 }
 
 impl Move {
     fn of(row: &CopyRow, write: bool) -> Move {
-        Move { bytes: row.access, collective: row.is_collective(), addressing: row.addressing(), write }
+        Move { bytes: row.access, addressing: row.addressing(), write }
     }
 }
 
@@ -71,8 +69,8 @@ pub(crate) struct Access {
     pub(crate) buffer: usize,
     /// The operation that the access belongs to.
     pub(crate) op: OpId,
-    /// Whether other lanes take part in the access of a thread.
-    pub(crate) collective: bool,
+    /// The number of threads that take part in the access of a thread, itself among them.
+    pub(crate) lanes: u16,
     pub(crate) write: bool,
     /// Whether the access completes only at a wait.
     pub(crate) asynchronous: bool,
@@ -89,6 +87,8 @@ pub(crate) struct Access {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trace {
     pub(crate) events: Vec<Event>,
+    /// The number of threads of the block.
+    pub(crate) threads: u32,
     /// The size of each buffer, in elements.
     pub(crate) sizes: Vec<usize>,
     /// For each buffer a number of elements that divides its size and the start and length of every access.
@@ -179,6 +179,7 @@ fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
         read: BTreeSet::new(),
         written: BTreeSet::new(),
         trace: Trace {
+            threads: program.threads,
             sizes: sizes.map(|s| (u64::from(s.bytes) * 8 / u64::from(s.dtype.bits())) as usize).collect(),
             complete: true,
             stages: 1,
@@ -318,7 +319,7 @@ impl Tracer<'_> {
             Stmt::LoadIndex { var, address, guard } => {
                 let dtype = self.program.memory_dtype(address.memory);
                 let bytes = dtype.map_or(1, |d| d.bits().div_ceil(8));
-                let read = Move { bytes, collective: false, addressing: (1, 1), write: false };
+                let read = Move { bytes, addressing: (1, 1), write: false };
                 self.access(address, read, guard, false, out);
                 self.scope.read(var);
             }
@@ -485,7 +486,7 @@ impl Tracer<'_> {
     fn access(
         &mut self,
         address: &Address,
-        Move { bytes, collective, addressing, write }: Move,
+        Move { bytes, addressing, write }: Move,
         guard: &Cond,
         asynchronous: bool,
         out: &mut Vec<Event>,
@@ -524,9 +525,8 @@ impl Tracer<'_> {
         }
         let unit = &mut self.trace.units[buffer];
         *unit = threads.iter().fold(gcd(*unit, len), |unit, (_, first)| gcd(unit, *first));
-        let (op, only) = (self.op, self.only);
-        let access =
-            Access { buffer, op, collective, write, asynchronous, anywhere: false, only, len, threads };
+        let (op, only, lanes) = (self.op, self.only, addressing.0 as u16);
+        let access = Access { buffer, op, lanes, write, asynchronous, anywhere: false, only, len, threads };
         if !access.threads.is_empty() {
             out.push(Event::Access(access.clone()));
         }

@@ -1,54 +1,274 @@
-//! The time of a block, counted in barriers. A barrier orders the accesses before it before those after it.
+//! Happens-before between the agents of a block, as vector clocks.
+//!
+//! An agent acts in an order of its own, and synchronization alone tells other agents how far it has come. Every warp is an
+//! agent. The asynchronous copies that a warp has issued are a second agent beside it. The time of an agent is a number of
+//! epochs: an epoch of a warp ends at each barrier that the warp passes, an epoch of its copies at each commit. So an epoch
+//! of copies is a group.
+//!
+//! Each warp knows every agent up to some epoch. A barrier joins the knowledge of the warps that pass it: all warps at a
+//! barrier of the block, the lanes of one warp at a barrier of the warp. A wait ends groups for the threads that issued
+//! them; every other thread learns of it at a barrier after the wait.
+//!
+//! A single lane knows more than its warp only of itself: its accesses so far, and its copies whose groups it waited for.
+
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Ordering;
 
 use hx_target::WARP;
 
-/// Counts the barriers that a block has passed. All threads pass the same statements, so a block has one clock.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Clock {
-    /// The time of the last barrier of the whole block.
-    block: u32,
-    /// The number of barriers of either kind, plus one.
-    now: u32,
+/// A set of warps of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Warps(u64);
+
+impl Warps {
+    /// Returns the warps of the threads below `threads`. A block has no more than 2048 threads.
+    pub fn of_threads(threads: u32) -> Warps {
+        let count = threads.div_ceil(WARP).min(u64::BITS);
+        Warps(if count == u64::BITS { u64::MAX } else { (1 << count) - 1 })
+    }
+
+    /// Returns the numbers of the warps in ascending order.
+    fn iter(self) -> impl Iterator<Item = usize> {
+        let mut left = self.0;
+        std::iter::from_fn(move || {
+            let warp = (left != 0).then(|| left.trailing_zeros() as usize);
+            left &= left.wrapping_sub(1);
+            warp
+        })
+    }
 }
 
-impl Default for Clock {
-    fn default() -> Clock {
-        Clock { block: 1, now: 1 }
+/// The time of an access on the clock of the agent that performs it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Epoch {
+    /// The thread that performs the access; for a collective instruction the thread that supplies the address.
+    pub thread: u32,
+    time: u32,
+    /// The threads that take part are an aligned range of this many, with `thread` among them.
+    lanes: u16,
+    /// The access is an asynchronous copy, in flight until its thread waits for it.
+    copy: bool,
+}
+
+impl Epoch {
+    /// Reports whether threads besides [`Epoch::thread`] take part in the access.
+    pub fn is_collective(self) -> bool {
+        self.lanes > 1
     }
+
+    /// Reports whether the access is an asynchronous copy.
+    #[inline]
+    pub fn is_copy(self) -> bool {
+        self.copy
+    }
+
+    /// Returns the warp of [`Epoch::thread`].
+    #[inline]
+    pub fn warp(self) -> usize {
+        (self.thread / WARP) as usize
+    }
+
+    /// Reports whether the other access, of the same agent, is in a later epoch.
+    pub(crate) fn precedes(self, other: Epoch) -> bool {
+        self.time < other.time
+    }
+
+    /// Reports whether every thread that takes part in the other access takes part in this one. Both are of the same warp.
+    pub(crate) fn covers(self, other: Epoch) -> bool {
+        self.lanes >= other.lanes && (self.is_collective() || self.thread == other.thread)
+    }
+
+    /// Reports whether threads of several warps take part.
+    pub(crate) fn spans_warps(self) -> bool {
+        self.lanes > WARP as u16
+    }
+
+    /// Returns the warps whose threads take part.
+    #[inline]
+    fn warps(self) -> std::ops::RangeInclusive<usize> {
+        let warp = self.warp();
+        let count = usize::from(self.lanes) / WARP as usize;
+        match count {
+            0 | 1 => warp..=warp,
+            _ => warp / count * count..=warp / count * count + count - 1,
+        }
+    }
+}
+
+/// The relation of an earlier access to one of now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Known {
+    /// The earlier access happens before.
+    Before,
+    /// The earlier access is a copy that its thread has not waited for.
+    InFlight,
+    /// The earlier access is complete for its own thread, and nothing orders it before the other.
+    Apart,
+}
+
+/// The clocks of the agents of a block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Clock {
+    /// The number of warps. Warp `w` is agent `w`; its copies are agent `warps + w`.
+    warps: usize,
+    /// Indexed by agent: the current epoch, from 1 on.
+    now: Vec<u32>,
+    /// Indexed by warp: the first epoch of its copies that its threads have not waited for.
+    landed: Vec<u32>,
+    /// At `warp · agents + agent`: the first epoch of the agent that the warp does not know of.
+    known: Vec<u32>,
+    /// Indexed by agent: the least such epoch over all warps.
+    known_to_all: Vec<u32>,
 }
 
 impl Clock {
-    /// Returns the time of what happens now; never 0.
-    pub fn now(self) -> u32 {
-        self.now
+    /// Returns the clocks at the start of a block of `threads` threads.
+    pub fn new(threads: u32) -> Clock {
+        let warps = threads.div_ceil(WARP) as usize;
+        let epochs = |count| vec![1; count];
+        Clock {
+            warps,
+            now: epochs(2 * warps),
+            landed: epochs(warps),
+            known: epochs(warps * 2 * warps),
+            known_to_all: epochs(2 * warps),
+        }
     }
 
-    /// Passes a barrier of the whole block.
-    pub fn barrier(&mut self) {
-        self.now += 1;
-        self.block = self.now;
-    }
-
-    /// Passes a barrier of each warp on its own.
-    pub fn warp_barrier(&mut self) {
-        self.now += 1;
-    }
-
-    /// Reports whether a barrier lies between what `thread` did at `time` and what `later` does now.
+    /// Returns the epoch of an access now. `lanes` threads take part: `thread` alone, or the aligned range of that length
+    /// around it, whose warps are in the same epoch.
     #[inline]
-    pub fn parts(self, time: u32, thread: u32, later: u32) -> bool {
-        time < if warp_of(thread) == warp_of(later) { self.now } else { self.block }
+    pub fn access(&self, thread: u32, lanes: u16) -> Epoch {
+        Epoch { thread, time: self.now[(thread / WARP) as usize], lanes, copy: false }
     }
 
-    /// Reports whether a barrier of the whole block lies between `time` and now.
+    /// Returns the epoch of an asynchronous copy that `thread` issues now.
     #[inline]
-    pub fn parts_blockwide(self, time: u32) -> bool {
-        time < self.block
+    pub fn copy(&self, thread: u32) -> Epoch {
+        let agent = self.warps + (thread / WARP) as usize;
+        Epoch { thread, time: self.now[agent], lanes: 1, copy: true }
     }
-}
 
-/// Returns the warp that a thread belongs to.
-#[inline]
-pub fn warp_of(thread: u32) -> u32 {
-    thread / WARP
+    /// Passes a barrier that joins these warps.
+    pub fn barrier(&mut self, who: Warps) {
+        self.join(who);
+        self.find_known_to_all();
+    }
+
+    /// Passes a barrier of each of these warps on its own.
+    pub fn barrier_each(&mut self, who: Warps) {
+        who.iter().for_each(|warp| self.join(Warps(1 << warp)));
+        self.find_known_to_all();
+    }
+
+    fn join(&mut self, who: Warps) {
+        let agents = 2 * self.warps;
+        let mut joined = vec![1; agents];
+        for warp in who.iter() {
+            let row = &self.known[warp * agents..(warp + 1) * agents];
+            joined.iter_mut().zip(row).for_each(|(joined, known)| *joined = (*joined).max(*known));
+        }
+        for warp in who.iter() {
+            self.now[warp] += 1;
+            joined[warp] = self.now[warp];
+            joined[self.warps + warp] = self.landed[warp];
+        }
+        for warp in who.iter() {
+            self.known[warp * agents..(warp + 1) * agents].copy_from_slice(&joined);
+        }
+    }
+
+    fn find_known_to_all(&mut self) {
+        self.known_to_all.fill(u32::MAX);
+        for row in self.known.chunks_exact(2 * self.warps) {
+            let least = self.known_to_all.iter_mut().zip(row);
+            least.for_each(|(least, known)| *least = (*least).min(*known));
+        }
+    }
+
+    /// Closes the group of copies of each thread of these warps.
+    pub fn commit(&mut self, who: Warps) {
+        who.iter().for_each(|warp| self.now[self.warps + warp] += 1);
+    }
+
+    /// Makes each thread of these warps wait until at most `groups` of its closed groups are in flight.
+    pub fn wait(&mut self, who: Warps, groups: u32) {
+        for warp in who.iter() {
+            let landed = self.now[self.warps + warp].saturating_sub(groups);
+            self.landed[warp] = self.landed[warp].max(landed);
+        }
+    }
+
+    /// Returns the relation of an access to one of now, whose epoch is `later`.
+    #[inline]
+    pub fn relation(&self, earlier: Epoch, later: Epoch) -> Known {
+        let from = earlier.warp();
+        let spans = earlier.spans_warps() || later.spans_warps();
+        let known = match spans {
+            false => self.knows(later.warp(), from, earlier),
+            true => later.warps().all(|to| earlier.warps().all(|from| self.knows(to, from, earlier))),
+        };
+        if known {
+            Known::Before
+        } else if earlier.copy && earlier.time >= self.landed[from] {
+            Known::InFlight
+        } else if earlier.thread == later.thread && earlier.lanes.max(later.lanes) == 1 {
+            Known::Before
+        } else {
+            Known::Apart
+        }
+    }
+
+    /// Reports whether warp `to` knows of the part of warp `from` in an access.
+    #[inline]
+    fn knows(&self, to: usize, from: usize, earlier: Epoch) -> bool {
+        let agent = if earlier.copy { self.warps + from } else { from };
+        earlier.time < self.known[to * 2 * self.warps + agent]
+    }
+
+    /// Reports whether an access happens before everything that any thread of the block does from now on.
+    #[inline]
+    pub fn is_known_to_all(&self, earlier: Epoch) -> bool {
+        let known = |from: usize| {
+            let agent = if earlier.copy { self.warps + from } else { from };
+            earlier.time < self.known_to_all[agent]
+        };
+        earlier.warps().all(known)
+    }
+
+    /// Reports whether an access is a copy that its thread has not waited for.
+    #[inline]
+    pub fn is_in_flight(&self, earlier: Epoch) -> bool {
+        earlier.copy && earlier.time >= self.landed[earlier.warp()]
+    }
+
+    /// Returns how many barriers the warp that passed most of them has passed.
+    pub fn passed(&self) -> u32 {
+        self.now[..self.warps].iter().max().map_or(0, |now| now - 1)
+    }
+
+    /// Compares how far two paths of a program have come: by the epochs that all warps know of, then by the barriers passed.
+    pub fn compare(&self, other: &Clock) -> Ordering {
+        let over = |clock: &Clock| clock.known_to_all[..clock.warps].iter().min().copied();
+        over(self).cmp(&over(other)).then(self.passed().cmp(&other.passed()))
+    }
+
+    /// Joins the clocks of two paths that meet, of which `self` has not come less far. A group is complete if both paths
+    /// waited for it. If both have come equally far, warps know what they know on both paths.
+    pub fn meet(&mut self, other: &Clock) {
+        let least = |mine: &mut [u32], theirs: &[u32]| {
+            mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = (*mine).min(*theirs));
+        };
+        if self.compare(other).is_eq() {
+            least(&mut self.known, &other.known);
+        }
+        least(&mut self.landed, &other.landed);
+        // No warp knows of a group that is not complete.
+        for row in self.known.chunks_exact_mut(2 * self.warps) {
+            least(&mut row[self.warps..], &self.landed);
+        }
+        self.find_known_to_all();
+    }
 }

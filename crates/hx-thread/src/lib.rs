@@ -12,17 +12,19 @@ mod clock;
 mod effects;
 mod log;
 mod lower;
+mod marks;
 mod program;
 mod text;
 mod walk;
 
-pub use clock::{Clock, warp_of};
+pub use clock::{Clock, Epoch, Known, Warps};
 pub use effects::Touch;
 pub use log::{
     FAILURE_SHIFTS, Failed, LAST_RUN, LOG_BLOCKS, LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind,
     LogPlan, LogValue, Printed, areas_word, assertion_word, failure_key, record_bytes,
 };
 pub use lower::{LowerError, lower};
+pub use marks::{Mark, Pair};
 pub use program::{
     Address, AsyncCopy, Body, Compute, Convert, Exchange, Fill, Group, Lane, Log, Memory, Multiply, Param,
     Put, RegId, RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
