@@ -40,7 +40,7 @@ super::families! {
         Copy: "copy", [required("src"), required("dst")], "Moves a tile between any two memories.";
         CopyAsync: "copy_async", [required("src"), required("dst"), named("signal"), named("multicast")],
             "Moves a tile without waiting for it.";
-        Load: "load", [required("view")], "A new register tensor with what the view holds.";
+        Load: "load", [required("view")], "A new register tensor with the elements of the view.";
         Rearrange: "rearrange", [required("t"), required("layout")],
             "Redistributes a register tensor across threads.";
         Fill: "fill", [required("t"), required("x")], "Writes one number to every element.";
@@ -57,7 +57,7 @@ super::families! {
         GemmWait: "gemm_wait", [required("n")], "Waits until at most `n` matrix products are in flight.";
         // Synchronization.
         Sync: "sync", [], "Block barrier.";
-        SyncWarp: "sync_warp", [], "Barrier of each warp on its own: orders what its 32 threads do.";
+        SyncWarp: "sync_warp", [], "Barrier of each warp on its own: orders the accesses of its 32 threads.";
         Commit: "commit", [], "Closes a group of asynchronous copies.";
         Wait: "wait", [required("n")], "Waits until at most `n` groups of copies are in flight.";
         WaitStores: "wait_stores", [required("n")],
@@ -82,7 +82,7 @@ super::families! {
         Permute: "permute", [required("t"), required("order")],
             "The modes of a tensor in another order: a view.", method;
         Cast: "cast", [required("t"), required("dtype")],
-            "Elementwise conversion, rounding to nearest.", method;
+            "Elementwise conversion, rounding to nearest into floats and toward zero into integers.", method;
         Where: "where", [required("c"), required("x"), required("y")],
             "Element by element: `x` where `c` holds, else `y`.";
         Fma: "fma", [required("a"), required("b"), required("c")], "`a · b + c`, rounded once.";
@@ -114,7 +114,8 @@ super::families! {
     /// Functions of layouts, in device code and in host code.
     Layout(LayoutFn) {
         Compose: "compose", BINARY, "The layout `a ∘ b`.";
-        Complement: "complement", [required("l"), optional("size")], "The layout of what `l` leaves out.";
+        Complement: "complement", [required("l"), optional("size")],
+            "The layout of the indices that `l` leaves out.";
         Inverse: "inverse", [required("l")], "The inverse of a layout.";
         RightInverse: "right_inverse", [required("l")], "The layout `r` with `l ∘ r` the identity.";
         LeftInverse: "left_inverse", [required("l")], "The layout `r` with `r ∘ l` the identity.";
@@ -147,20 +148,20 @@ super::families! {
         Nullspace: "nullspace", [required("l")], "The layout of the coordinates that a layout takes to 0.";
         MaxCommonLayout: "max_common_layout", BINARY, "The largest layout on which two agree as a vector.";
         MaxCommonVector: "max_common_vector", BINARY,
-            "The number of elements that both layouts keep together.";
+            "The number of elements that are contiguous in both layouts.";
         Recast: "recast", [required("l"), required("old_bits"), required("new_bits")],
             "A layout of elements of one width, in elements of another.";
         Upcast: "upcast", [required("l"), required("n")], "A layout in elements `n` times as wide.";
         Downcast: "downcast", [required("l"), required("n")], "A layout in elements `n` times as narrow.";
         Mode: "mode", [required("l"), required("i")], "Mode `i` of a layout.";
         Rank: "rank", [required("l")], "The number of modes of a layout.";
-        Depth: "depth", [required("l")], "How deep the modes of a layout nest.";
+        Depth: "depth", [required("l")], "The depth to which the modes of a layout nest.";
         RowMajor: "row_major", [required("shape")], "The row-major layout of a shape.";
         ColumnMajor: "column_major", [required("shape")], "The column-major layout of a shape.";
         IsInjective: "is_injective", [required("l")],
             "Whether a layout takes no two coordinates to one index.";
         Congruent: "congruent", BINARY, "Whether two tuples nest alike.";
-        Compatible: "compatible", BINARY, "Whether a coordinate of `a` is one of `b`.";
+        Compatible: "compatible", BINARY, "Whether every coordinate of `a` is a coordinate of `b`.";
         Crd2idx: "crd2idx", [required("shape"), required("coord")],
             "The colexicographic index of a coordinate in a shape.";
         Idx2crd: "idx2crd", [required("shape"), required("index")],
@@ -186,17 +187,17 @@ super::families! {
         // Files.
         Load: "load", [required("path")], "Reads a `.npy` or `.safetensors` file.";
         Save: "save", [required("path"), required("x")],
-            "Writes a `.npy` file, or of names and tensors a `.safetensors` file.";
+            "Writes a tensor as a `.npy` file, or names and tensors as a `.safetensors` file.";
         // Assertions.
         AssertEq: "assert_eq", [required("x"), required("y")], "Fails the test unless both are equal.";
         AssertClose: "assert_close", [required("x"), required("y"), named("rtol"), named("atol"), named("ulp")],
             "Fails the test unless `x` is near `y`.";
         // Questions about the code of the kernel that was launched last.
         Uses: "uses", [required("instruction")],
-            "Whether the last kernel's code has an instruction whose name begins so.";
+            "Whether the last kernel's code has an instruction whose name begins with this.";
         Conflicts: "conflicts", [], "Extra wavefronts that bank conflicts cost a block of the last kernel.";
         Redistributions: "redistributions", [],
-            "Tensors that the compiler moves between the threads of the last kernel, since two operations want it in two layouts.";
+            "Tensors that the compiler moves between the threads of the last kernel, because two operations need them in two layouts.";
         Spills: "spills", [], "Bytes that each thread of the last kernel spills.";
         BytesPerAccess: "bytes_per_access", [required("tensor")],
             "Bytes of the narrowest access to a tensor of the last kernel, by name.";
@@ -208,8 +209,8 @@ super::families! {
         Sum: "sum", HOST_REDUCE, "The sum of all elements, or along `axis:`.", method;
         Mean: "mean", HOST_REDUCE, "The mean of all elements, or along `axis:`.", method;
         Prod: "prod", HOST_REDUCE, "The product of all elements, or along `axis:`.", method;
-        Any: "any", HOST_REDUCE, "Whether some element holds, of all or along `axis:`.", method;
-        All: "all", HOST_REDUCE, "Whether every element holds, of all or along `axis:`.", method;
+        Any: "any", HOST_REDUCE, "Whether some element is true, of all or along `axis:`.", method;
+        All: "all", HOST_REDUCE, "Whether every element is true, of all or along `axis:`.", method;
         Reduce: "reduce", [required("t"), required("axis"), required("op")],
             "All slices along an axis combined by `op`, a closure on two of them; the axis goes away.";
         Scan: "scan", [required("t"), required("axis"), required("op")],
@@ -226,11 +227,11 @@ super::families! {
         Reshape: "reshape", [required("x"), required("shape")],
             "The elements in row-major order under another shape.", method;
         Pack: "pack", [required("x"), required("layout")],
-            "The elements in memory as blocks of this layout have them, for a parameter `w: T[n, k] : L`.";
+            "The elements rearranged into blocks of this layout, for a parameter `w: T[n, k] : L`.";
         Unpack: "unpack", [required("x"), required("layout")],
-            "The elements that `pack` with the same layout rearranged, in row-major order again.";
+            "The elements of a result of `pack` with the same layout, in row-major order again.";
         Copy: "copy", [required("x")],
-            "A tensor of its own with the same elements. As a baseline, `copy(bytes)` copies device memory.", method;
+            "A new tensor with the same elements. As a baseline, `copy(bytes)` copies device memory.", method;
         Len: "len", [required("x")], "The number of entries.", method;
         Int: "int", [required("x")], "A whole number from a string or number.";
         Float: "float", [required("x")], "A number from a string or number.";

@@ -322,7 +322,7 @@ fn signatures_follow_the_arguments() {
         expect![[r#"
         cast(t, dtype)
         dtype
-        Elementwise conversion, rounding to nearest."#]],
+        Elementwise conversion, rounding to nearest into floats and toward zero into integers."#]],
     );
     check_signature(&format!("{HEAD}    copy(a, c)$0;\n}}\n"), expect!["nothing"]);
 }
