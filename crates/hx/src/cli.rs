@@ -73,9 +73,9 @@ pub(crate) enum Command {
     Test(TestArgs),
     /// Time kernels on the GPU, against baselines in the same run.
     Bench(BenchArgs),
-    /// Lay out the text of files in the one style.
+    /// Format files in the one style.
     Fmt(FmtArgs),
-    /// Compute with layouts, draw them, and ask where those of a kernel come from.
+    /// Compute with layouts, draw them, and show the reasons for those of a kernel.
     Layout(LayoutArgs),
     /// Read statements and items, and evaluate each at once; input from a pipe runs as a script.
     Repl(ReplArgs),
@@ -215,7 +215,7 @@ pub(crate) struct TestArgs {
     /// Refuse to run without a GPU.
     #[arg(long)]
     pub require_gpu: bool,
-    /// Tests at the same time.
+    /// The number of tests that run at the same time.
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
     #[command(flatten)]

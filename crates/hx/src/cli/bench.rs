@@ -29,20 +29,20 @@ pub(crate) struct BenchArgs {
     /// Compare with the results in this file, which an earlier `--json` wrote.
     #[arg(long, value_name = "FILE")]
     pub compare: Option<PathBuf>,
-    /// Reported runs of each kernel, at most.
+    /// The maximum number of reported runs of each kernel.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeats: Option<u32>,
-    /// Runs before the reported ones, at least.
+    /// The minimum number of runs before the reported ones.
     #[arg(long, value_name = "N")]
     pub warmup: Option<u32>,
-    /// Time the other candidates of the measured kernels, too, and say how far the chosen ones are from the fastest. Where a block
-    /// launches several kernels, all take their candidate of one number.
+    /// Time the other candidates of the measured kernels, too, and say how far the chosen ones are from the fastest. If a block
+    /// launches several kernels, all take the candidate of the same number.
     #[arg(long, conflicts_with = "candidate")]
     pub candidates: bool,
     /// Leave the L2 cache as the run before left it, instead of emptying it before each run.
     #[arg(long)]
     pub warm_l2: bool,
-    /// Copies of every tensor that repeated runs take in turn.
+    /// The number of copies of every tensor, which repeated runs take in turn.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub rotate: u16,
     /// The machine's peak of computation, in TFLOP/s.

@@ -11,7 +11,7 @@ use super::{CandidateArgs, TargetArgs};
 pub(crate) struct BuildArgs {
     /// The file.
     pub file: String,
-    /// The kernel; it may be left out where the file has one.
+    /// The kernel; it may be left out if the file has one.
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
     /// Replace a compile-time argument, as in BM=128 or T=bf16.
@@ -24,7 +24,7 @@ pub(crate) struct BuildArgs {
     /// cubin, ptx or cuda.
     #[arg(long, value_name = "KIND", default_value = "cubin", value_parser = PossibleValuesParser::new(hx_driver::BuildKind::NAMES))]
     pub emit: String,
-    /// The file of the code; the launch is described beside it, in a file that ends in `.json`.
+    /// The file of the code; a file beside it that ends in `.json` describes the launch.
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
     #[command(flatten)]

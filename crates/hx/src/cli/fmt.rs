@@ -9,7 +9,7 @@ pub(crate) struct FmtArgs {
     /// Change nothing: list the files that would change, and exit with 1 if there is one.
     #[arg(long)]
     pub check: bool,
-    /// Format stdin to stdout; messages call it by this name.
+    /// Format stdin to stdout; messages use this name.
     #[arg(long, value_name = "PATH", conflicts_with = "paths")]
     pub stdin_filepath: Option<String>,
 }

@@ -41,10 +41,10 @@ pub(crate) struct ShowArgs {
     /// Write the drawing to this file as SVG instead of printing it; `-` is stdout.
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// The layout deals threads and values to a tile of M rows and N columns.
+    /// Show the thread and value of each element of a tile of M rows and N columns.
     #[arg(long, value_name = "M,N", value_parser = tile, conflicts_with = "banks")]
     pub tile: Option<(i64, i64)>,
-    /// Show the bank of shared memory, for elements of so many bits (16 if left out).
+    /// Show the bank of shared memory, for elements of BITS bits (16 if left out).
     #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true, default_missing_value = "16")]
     pub banks: Option<i64>,
 }
@@ -83,7 +83,7 @@ pub(crate) struct WhyArgs {
     /// Another value of a compile-time parameter.
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
-    /// List all solutions with their estimated cycles, each with what becomes of TENSOR; `--candidate N` of other commands builds one
+    /// List all solutions with their estimated cycles, each with the layout of TENSOR; `--candidate N` of other commands builds one
     /// of them.
     #[arg(long)]
     pub candidates: bool,

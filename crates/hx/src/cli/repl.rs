@@ -17,7 +17,7 @@ pub(crate) struct ReplArgs {
     /// Limits the memory of host values, as in 512MiB or 16GiB; 4 GiB by default.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
-    /// In a script, go on after an entry that fails; the exit code still tells.
+    /// In a script, go on after an entry that fails; the exit code still reports it.
     #[arg(long)]
     pub keep_going: bool,
     /// The program that is started as the worker process, for tests of its failures.
