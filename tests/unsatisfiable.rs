@@ -11,7 +11,7 @@ use std::sync::Arc;
 use expect_test::expect_file;
 use hx_base::testing::MemorySystem;
 use hx_base::{Diagnostic, Fix, SourceFile};
-use hx_compile::{check_file, conflict, default_instance, tile_program};
+use hx_compile::{check_file, conflict, default_instance, routed_program};
 use hx_hir::file_items;
 use hx_synth::restricted;
 use hx_target::Arch;
@@ -81,7 +81,7 @@ fn check(name: &str, claims: usize, fixes: usize) {
 
     let kernel = file_items(&db, file).kernels().next().expect("the file has a kernel");
     let instance = default_instance(&db, kernel, ARCH).expect("its parameters have defaults");
-    let program = &tile_program(&db, instance).as_ref().expect("it has a tile program").program;
+    let program = &routed_program(&db, instance).as_ref().expect("it has a tile program").program;
     let known = conflict(&db, instance).as_ref().expect("it has no layouts");
     assert_eq!(known.claims.len(), claims, "{name}: {:?}", known.claims);
     let solves = |claims: &[_]| hx_synth::solve(&restricted(program, claims), ARCH, &|| false).is_ok();

@@ -13,7 +13,7 @@ use hx_tile::{
 };
 
 use crate::diagnostics::{Places, repair};
-use crate::{Db, Instance, candidates, solution, tile_program};
+use crate::{Db, Instance, candidates, routed_program, solution};
 
 /// A change whose result was solved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ const MOST: usize = 4;
 /// Returns the changes of a kernel's instance that concern a range of its text. Returns none if the instance has no
 /// solution: repairs cover that case.
 pub fn assists(db: &dyn Db, instance: Instance<'_>, range: TextRange, config: AssistConfig) -> Vec<Assist> {
-    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else {
+    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
         return Vec::new();
     };
     let places = Places { db, instance };
@@ -120,7 +120,9 @@ fn with_pins(program: &TileProgram, pins: &[(TensorId, ComposedLayout)]) -> Tile
 /// Reports whether an instance keeps its solution when these tensors are pinned to their layouts.
 #[salsa::tracked]
 fn stays<'db>(db: &'db dyn Db, instance: Instance<'db>, tensors: Vec<TensorId>) -> bool {
-    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else { return false };
+    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
+        return false;
+    };
     let pins = tensors.iter().filter_map(|tensor| Some((*tensor, layout_of(found, *tensor)?)));
     let pinned = with_pins(&lowered.program, &pins.collect::<Vec<_>>());
     solve(db, instance, &pinned).is_some_and(|again| same(found, &again))
@@ -230,7 +232,7 @@ fn copy_of(solution: &Solution, op: OpId) -> Option<&CopyChoice> {
 /// the cheapest change first.
 #[salsa::tracked(returns(ref))]
 fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<Width> {
-    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else {
+    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
         return Vec::new();
     };
     let program = &lowered.program;
@@ -265,7 +267,7 @@ fn other_widths<'db>(db: &'db dyn Db, instance: Instance<'db>, op: OpId) -> Vec<
         for (user, _) in program.ops(1.0) {
             for operand in takes(user, tensor) {
                 let moves = vec![Move { at: user.id, operand, after: false }];
-                let moved = Edits { moves, exchanges: Vec::new() };
+                let moved = Edits { moves, ..Edits::default() };
                 attempt(&moved.apply(program), Way::Rearranged(user.id, tensor));
             }
         }

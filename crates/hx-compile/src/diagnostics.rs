@@ -12,7 +12,7 @@ use hx_lower::{At, Lowered, Place};
 use hx_tile::{OpId, TensorId};
 
 use crate::{
-    Db, Instance, Stop, cuda_source, hazards, solution, synchronization, thread_program, tile_program,
+    Db, Instance, Stop, cuda_source, hazards, routed_program, solution, synchronization, thread_program,
 };
 
 /// Returns all diagnostics of an instance, ordered by place. If the kernel has errors before any instance is made, returns
@@ -21,7 +21,7 @@ use crate::{
 pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
     let places = Places { db, instance };
     let mut found = Vec::new();
-    match tile_program(db, instance) {
+    match routed_program(db, instance) {
         Ok(lowered) => solved(&places, lowered, &mut found),
         Err(stop) => found.extend(places.stop(None, stop)),
     }
@@ -34,7 +34,8 @@ pub fn instance_diagnostics<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Ve
 #[salsa::tracked]
 pub fn instance_errors<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Vec<Diagnostic> {
     let places = Places { db, instance };
-    let mut found = match (tile_program(db, instance), solution(db, instance), thread_program(db, instance)) {
+    let mut found = match (routed_program(db, instance), solution(db, instance), thread_program(db, instance))
+    {
         (Ok(lowered), Ok(solution), Ok(_)) => {
             sync::findings(&places, lowered, solution, hazards(db, instance))
         }

@@ -3,7 +3,9 @@
 use hx_lower::Lowered;
 use hx_tile::Demand;
 
-use crate::{Db, Instance, Stop, cuda_source, demands, solution, thread_program, tile_program};
+use crate::{
+    Db, Instance, Stop, cuda_source, demands, routed_program, solution, thread_program, tile_program,
+};
 
 /// A stage that can be shown without a device. PTX and machine code come from the worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +46,10 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
     let lowered = tile_program(db, instance).as_ref()?;
     Ok(match stage {
         Emit::Tile => hx_tile::emit_tile(&lowered.program),
-        Emit::Constraints => constraints(lowered, &solution(db, instance).as_ref()?.constraints),
+        Emit::Constraints => {
+            let lowered = routed_program(db, instance).as_ref()?;
+            constraints(lowered, &solution(db, instance).as_ref()?.constraints)
+        }
         Emit::Layouts => hx_tile::emit_layouts(&lowered.program, solution(db, instance).as_ref()?),
         Emit::Thread => hx_thread::emit_thread(thread_program(db, instance).as_ref()?),
         // Leave out the line marks, which are for profilers.
@@ -62,7 +67,7 @@ pub fn emit<'db>(db: &'db dyn Db, instance: Instance<'db>, stage: Emit) -> Resul
 /// Returns the constraints of an instance without layouts, as far as they were built; `None` if it has layouts, or no tile
 /// program.
 pub fn built_constraints<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Option<String> {
-    let lowered = tile_program(db, instance).as_ref().ok()?;
+    let lowered = routed_program(db, instance).as_ref().ok()?;
     Some(constraints(lowered, demands(db, instance).as_ref()?))
 }
 

@@ -38,7 +38,8 @@ pub use hx_synth::CANDIDATES;
 pub use instance::{Instance, default_instance};
 pub use resources::{Registers, Resources, estimated_registers, resources};
 pub use stages::{
-    Stop, candidates, cuda_source, demands, solution, thread_program, tile_program, violations,
+    Stop, candidates, cuda_source, demands, routed_program, solution, thread_program, tile_program,
+    violations,
 };
 pub use sync::{hazards, synchronization};
 pub use unsolved::{OtherValue, conflict, other_values};

@@ -65,6 +65,18 @@ pub fn solution<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Solutio
     hx_synth::solve(&lowered.program, instance.arch(db), &poll).map_err(Stop::Layouts)
 }
 
+/// Returns the tile program with the loads of operands that the solution has, or that the search had which failed. Solutions,
+/// failures and conflicts name operations and tensors of this program.
+#[salsa::tracked]
+pub fn routed_program<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Lowered, Stop> {
+    let lowered = tile_program(db, instance).as_ref().map_err(Stop::clone)?;
+    let program = match solution(db, instance) {
+        Ok(solution) => solution.edits.loaded(&lowered.program).into_owned(),
+        Err(_) => hx_synth::loads(&lowered.program).loaded(&lowered.program).into_owned(),
+    };
+    Ok(Lowered { program, origins: lowered.origins.clone(), args: lowered.args.clone() })
+}
+
 /// Returns all solutions of an instance that differ in what runs, cheapest first. The first one is chosen.
 #[salsa::tracked]
 pub fn candidates<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Result<Vec<Solution>, Stop> {

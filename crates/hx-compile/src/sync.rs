@@ -2,12 +2,12 @@
 
 use hx_sync::{Asked, Findings, find};
 
-use crate::{Db, Instance, thread_program, tile_program};
+use crate::{Db, Instance, routed_program, thread_program};
 
 /// Returns the findings about the synchronization of an instance; none if it has no thread program.
 #[salsa::tracked]
 pub fn synchronization<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
-    match (tile_program(db, instance), thread_program(db, instance)) {
+    match (routed_program(db, instance), thread_program(db, instance)) {
         (Ok(lowered), Ok(threads)) => {
             find(&lowered.program, threads, Asked::All, &|| db.unwind_if_revision_cancelled())
         }
@@ -19,7 +19,7 @@ pub fn synchronization<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Finding
 /// the time, and they are no errors.
 #[salsa::tracked]
 pub fn hazards<'db>(db: &'db dyn Db, instance: Instance<'db>) -> Findings {
-    match (tile_program(db, instance), thread_program(db, instance)) {
+    match (routed_program(db, instance), thread_program(db, instance)) {
         (Ok(lowered), Ok(threads)) => {
             find(&lowered.program, threads, Asked::Errors, &|| db.unwind_if_revision_cancelled())
         }

@@ -8,7 +8,7 @@ use hx_layout::ComposedLayout;
 use hx_lower::CtValue;
 use hx_synth::{Claim, Conflict, Failure, FailureKind, fits_registers};
 use hx_target::WARP;
-use hx_tile::{Base, OpKind, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Base, OpKind, Operand, TensorId, TensorKind, TileProgram, View};
 
 use crate::{Db, Instance, Stop, solution, tile_program};
 
@@ -183,9 +183,10 @@ fn operation_text(program: &TileProgram, kind: &OpKind) -> String {
     match kind {
         OpKind::Fill { dst, .. } => format!("fills {}", name(dst)),
         OpKind::Gemm { c, a, b, .. } => {
-            let typed = |tensor: &TensorId| format!("{} ({})", name(tensor), program.tensor(*tensor).dtype);
-            let k = program.tensor(*a).shape.get(1).map_or(String::new(), |k| format!(", with K = {k}"));
-            format!("multiplies {} by {} into {}{k}", typed(a), typed(b), typed(c))
+            let typed = |tensor: TensorId| format!("{} ({})", name(&tensor), program.tensor(tensor).dtype);
+            let operand = |operand: &Operand| operand.tensor().map_or_else(String::new, typed);
+            let k = a.view.modes.get(1).map_or(String::new(), |k| format!(", with K = {}", k.extent));
+            format!("multiplies {} by {} into {}{k}", operand(a), operand(b), typed(*c))
         }
         OpKind::Cast { dst, src } => {
             format!("{} and {} are held by the same threads here", name(dst), name(src))

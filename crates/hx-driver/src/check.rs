@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hx_base::{Diagnostic, SourceFile, codes, sort_diagnostics};
-use hx_compile::{Db, check_file, default_instance, tile_program, violations};
+use hx_compile::{Db, check_file, default_instance, routed_program, violations};
 use hx_hir::{Item, Kernel, file_items, signature_source_map};
 use hx_target::Arch;
 use hx_workspace::Database;
@@ -63,7 +63,7 @@ pub fn check(db: &dyn Db, file: SourceFile, arch: Arch, verify: bool) -> Vec<Dia
 
 fn unsound(db: &dyn Db, kernel: Kernel<'_>, arch: Arch) -> Vec<Diagnostic> {
     let Some(instance) = default_instance(db, kernel, arch) else { return Vec::new() };
-    let Ok(lowered) = tile_program(db, instance) else { return Vec::new() };
+    let Ok(lowered) = routed_program(db, instance) else { return Vec::new() };
     let name = || {
         let name =
             signature_source_map(db, Item::Kernel(kernel)).and_then(|map| map.name).unwrap_or_default();

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use hx_base::{line_index, nearest};
-use hx_compile::{Db, Instance, Stop, solution, tile_program};
+use hx_compile::{Db, Instance, Stop, routed_program, solution};
 use hx_hir::Kernel;
 use hx_lower::Lowered;
 use hx_target::Arch;
@@ -55,14 +55,15 @@ impl<'a> Solved<'a> {
         setup: &Setup,
     ) -> Result<Solved<'a>, EmitError> {
         let instance = emit::instance(db, kernel, overrides, setup)?;
-        let lowered = tile_program(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
+        let lowered =
+            routed_program(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
         let solution = solution(db, instance).as_ref().map_err(|stop| emit::found(db, instance, stop))?;
         Ok(Solved::with(db, lowered, solution, setup.target, &[]))
     }
 
     /// Returns the solved instance if it has layouts. `dims` are the dimensions and strides that its facts come from.
     pub fn of(db: &'a dyn Db, instance: Instance<'a>, dims: &[(String, i64)]) -> Option<Solved<'a>> {
-        let lowered = tile_program(db, instance).as_ref().ok()?;
+        let lowered = routed_program(db, instance).as_ref().ok()?;
         let solution = solution(db, instance).as_ref().ok()?;
         Some(Solved::with(db, lowered, solution, instance.arch(db), dims))
     }
@@ -108,7 +109,7 @@ impl<'a> Solved<'a> {
         instance: Instance<'a>,
         tensor: Option<&str>,
     ) -> Result<String, &'a Stop> {
-        let lowered = tile_program(db, instance).as_ref()?;
+        let lowered = routed_program(db, instance).as_ref()?;
         let all = hx_compile::candidates(db, instance).as_ref()?;
         Ok(candidates::table(&lowered.program, all, tensor))
     }

@@ -1,7 +1,7 @@
 //! A kernel with its layouts and instructions, and their places in the text.
 
 use hx_base::TextRange;
-use hx_compile::{Db, Instance, Lowered, solution, tile_program};
+use hx_compile::{Db, Instance, Lowered, routed_program, solution};
 use hx_hir::{Item, Kernel, Pat, Sound, StmtKind, body_of, body_source_map};
 use hx_layout::ComposedLayout;
 use hx_tile::{
@@ -32,7 +32,7 @@ impl<'db> Solved<'db> {
             return None;
         }
         let instance = shown.instance(db, kernel)?;
-        let lowered = tile_program(db, instance).as_ref().ok()?;
+        let lowered = routed_program(db, instance).as_ref().ok()?;
         let solution = solution(db, instance).as_ref().ok()?;
         Some(Solved { db, kernel, instance, lowered, solution })
     }
@@ -179,7 +179,9 @@ impl<'db> Solved<'db> {
         for op in self.ops() {
             let OpKind::Gemm { c, a, b, .. } = &op.kind else { continue };
             let Some(Choice::Gemm(choice)) = self.solution.choices.get(&op.id) else { continue };
-            for (operand, letter) in [(*c, 'C'), (*a, 'A'), (*b, 'B')] {
+            let operands = [(Some(*c), 'C'), (a.view.register(), 'A'), (b.view.register(), 'B')];
+            for (operand, letter) in operands {
+                let Some(operand) = operand else { continue };
                 let family = choice.row.split('.').next().unwrap_or(&choice.row);
                 let text = || format!("{family}.{letter} {}", choice.across());
                 if operand == id {

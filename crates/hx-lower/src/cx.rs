@@ -194,9 +194,14 @@ impl<'db> Cx<'db> {
 
     pub(crate) fn emit(&mut self, kind: OpKind, at: ExprId) {
         let origin = self.origin(at);
-        let op = Op { id: OpId(self.next_op), kind, scope: ScopeId::BLOCK, origin };
-        self.next_op += 1;
+        let op = Op { id: self.next_op(), kind, scope: ScopeId::BLOCK, origin };
         self.push(Stmt::Op(op));
+    }
+
+    /// Returns the number of the next operation.
+    pub(crate) fn next_op(&mut self) -> OpId {
+        self.next_op += 1;
+        OpId(self.next_op - 1)
     }
 
     /// Runs `body` one level deeper in run-time control flow and returns the statements that it emitted.

@@ -1,4 +1,4 @@
-//! The last step of lowering: drops unused tensors and numbers operations without gaps.
+//! The last step of lowering: drops unused tensors, and numbers operations and the loads that a solution may add without gaps.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +16,19 @@ pub(crate) fn finish(tensors: Vec<Tensor>, body: &mut [Stmt]) -> Vec<Tensor> {
         *slot = TensorId(new as u32);
     }
     let mut next = 0;
-    visit(body, &mut |op| {
-        op.id = OpId(next);
+    let mut number = || {
         next += 1;
+        OpId(next - 1)
+    };
+    visit(body, &mut |op| {
+        // A load stands before its product.
+        if let OpKind::Gemm { a, b, .. } = &mut op.kind {
+            [a, b]
+                .into_iter()
+                .filter_map(|operand| operand.load.as_mut())
+                .for_each(|load| load.op = number());
+        }
+        op.id = number();
         each_tensor(&mut op.kind, &mut |id| {
             if let Some(new) = used.get(id) {
                 *id = *new;
@@ -63,7 +73,13 @@ fn each_tensor(kind: &mut OpKind, f: &mut dyn FnMut(&mut TensorId)) {
             f(src);
             each_base(dst, f);
         }
-        OpKind::Gemm { c, a, b, .. } => [c, a, b].into_iter().for_each(f),
+        OpKind::Gemm { c, a, b, .. } => {
+            f(c);
+            for operand in [a, b] {
+                each_base(&mut operand.view, f);
+                operand.load.iter_mut().for_each(|load| f(&mut load.tensor));
+            }
+        }
         OpKind::Cast { dst, src } | OpKind::Rearrange { dst, src, .. } | OpKind::Reduce { dst, src, .. } => {
             [dst, src].into_iter().for_each(f)
         }

@@ -5,7 +5,7 @@ use hx_dtype::DType;
 use hx_hir::{Arg, ExprId, GEMM_SHAPES};
 use hx_index::Expr;
 use hx_layout::{ComposedLayout, Layout};
-use hx_tile::{OpKind, Scalar, TensorId, TensorKind, View};
+use hx_tile::{LoadIds, OpKind, Operand, Scalar, TensorId, TensorKind, View};
 
 use crate::cx::{Cx, shape_text};
 use crate::error::Lower;
@@ -460,7 +460,8 @@ impl Cx<'_> {
         order.is_sorted().then_some(id)
     }
 
-    fn operand(&mut self, at: ExprId, t: &Tensor) -> Lower<TensorId> {
+    /// Returns an operand of a product. A shared one stays where it is; numbers are kept free for the solver to load it.
+    fn operand(&mut self, at: ExprId, t: &Tensor) -> Lower<Operand> {
         if t.is_global() {
             let error = self
                 .error(
@@ -471,8 +472,15 @@ impl Cx<'_> {
                 .help("`load(…)` moves a tile into registers");
             return Err(self.report(error));
         }
-        let t = self.in_registers(at, t, None)?;
-        self.settled(at, &t, None).map(|(id, _)| id)
+        if t.is_register() {
+            let (id, _) = self.settled(at, t, None)?;
+            return Ok(Operand { view: self.whole(id), load: None });
+        }
+        let view = self.static_view(at, t)?;
+        let hint = format!("{}_tile", self.base_name(t.view.base));
+        let (tensor, _) = self.new_register(&hint, t.dtype, view.shape(), at);
+        let op = self.next_op();
+        Ok(Operand { view, load: Some(LoadIds { op, tensor }) })
     }
 
     fn gemm_shapes(&mut self, operands: [(ExprId, &Tensor); 3]) -> Lower<()> {

@@ -49,6 +49,7 @@ pub(crate) fn gemm(
         b: positions(gemm.b, &tiling.by_issue[1], &[tiling.row.b.values(), i_n, ik, il])?,
         c: positions(gemm.c, &c_order, &c_extents)?,
         issues: tiling.issues,
+        stream: None,
         reason: Reason { text, from: vec![] },
     })
 }

@@ -14,6 +14,7 @@ use hx_tile::{OpId, OpKind, Stmt, TensorId, TensorKind, TileProgram};
 pub use repair::Repair;
 
 use crate::failure::{Failure, FailureKind};
+use crate::loads::loads;
 
 /// Limit on the programs that are solved to find the conflict of one program.
 const BUDGET: usize = 96;
@@ -48,8 +49,11 @@ pub struct Conflict {
     pub repairs: Vec<Repair>,
 }
 
-/// Explains why a program has no solution. Returns `None` if it has one, or if `cancelled` returned true.
+/// Explains why a program has no solution. Returns `None` if it has one, or if `cancelled` returned true. The claims are those of
+/// the program with its [`loads`].
 pub fn explain(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Option<Conflict> {
+    let loads = loads(program);
+    let program = &*loads.loaded(program);
     let mut tries = Tries { arch, cancelled, left: BUDGET, branches: BRANCHES };
     let mut failure = tries.failure(program)?;
     let mut claims = claims(program);

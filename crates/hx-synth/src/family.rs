@@ -18,7 +18,7 @@ use crate::cx::Cx;
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::search::{Conflicts, Found, Leaf, Wanted, freeing, search};
 use crate::solve::{CANDIDATES, Solver};
-use crate::{choices, cost, pinned, route};
+use crate::{choices, cost, pinned, route, stream};
 
 /// Limit on the leaves that are kept for a component.
 const LEAVES: usize = CANDIDATES;
@@ -63,7 +63,7 @@ impl<'s> Solver<'s> {
         family: Family<'_>,
         body: impl FnOnce(&Ground<'_, '_>) -> Result<R, Blocked>,
     ) -> Result<R, Blocked> {
-        let edits = Edits { moves: family.moves.to_vec(), exchanges: vec![] };
+        let edits = Edits { moves: family.moves.to_vec(), ..Edits::default() };
         let moved = edits.apply(self.program);
         let system = System::of(&moved, family.still);
         self.built.replace(system.demands());
@@ -337,6 +337,7 @@ impl<'p> Ground<'_, 'p> {
         choices::reduce(&cx, &known, solution)?;
         choices::parts(&cx, &known, solution)?;
         choices::fits(&whole, solver.arch, solution)?;
+        stream::streams(&whole, solution);
         solution.steps += cx.steps.get();
         for (tensor, layout) in known.iter() {
             let distribution = layout.tv.to_distribution(layout.reason.clone());

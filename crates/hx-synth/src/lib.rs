@@ -1,6 +1,7 @@
 //! Synthesizes a layout for every tensor and selects an instruction for every operation of a tile program.
 //!
-//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V). Operations become constraints ([`constraints`]).
+//! The stages follow the paper (Hexcute, CGO 2026, sections IV and V). Operands of products in shared memory get loads
+//! ([`loads`]). Operations become constraints ([`constraints`]).
 //! Register tensors that constraints tie together form components ([`component`]). The search anchors each component at
 //! its gemms or at the copies that move most ([`search`], [`anchor`]); a work-list derives the remaining layouts from the
 //! constraints. Accesses to shared memory become layout constraints, which are unified, filled and swizzled ([`shared`]).
@@ -23,6 +24,7 @@ mod cycles;
 mod distribution;
 mod failure;
 mod family;
+mod loads;
 mod parts;
 mod pinned;
 mod pool;
@@ -33,6 +35,7 @@ mod second;
 mod shared;
 mod size;
 mod solve;
+mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +43,7 @@ pub use anchor::gemm::unfit_matrix_instructions;
 pub use conflict::{Claim, Conflict, Repair, explain, restricted};
 pub use convertible::is_convertible;
 pub use failure::{Failure, FailureKind, Part, first_later};
+pub use loads::loads;
 pub use second::{Second, second_buffer};
 pub use size::{SPARE_REGISTERS, fits_registers};
 pub use solve::{CANDIDATES, candidates, demands, solve};

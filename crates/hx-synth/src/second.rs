@@ -28,6 +28,7 @@ pub fn second_buffer(
     arch: Arch,
     cancelled: &dyn Fn() -> bool,
 ) -> Option<Second> {
+    let program = &*solution.edits.loaded(program);
     let info = program.tensor(tensor);
     if !matches!(info.kind, TensorKind::Shared { pinned: None }) {
         return None;

@@ -4,11 +4,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use hx_target::{Arch, catalogue};
-use hx_tile::{Demand, Move, Op, OpId, OpKind, Solution, TensorId, TensorKind, TileProgram};
+use hx_tile::{Demand, Edits, Move, Op, OpId, OpKind, Solution, TensorId, TensorKind, TileProgram};
 
 use crate::constraints::System;
 use crate::failure::{Blocked, Failure, FailureKind};
 use crate::family::{Family, Made};
+use crate::loads::loads;
 use crate::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::size::Together;
@@ -29,15 +30,19 @@ pub(crate) fn counted(
     cancelled: &dyn Fn() -> bool,
 ) -> (Result<Solution, Failure>, usize) {
     let pool = Pool::default();
+    let loads = loads(program);
+    let program = &*loads.loaded(program);
     let checked = size::check(program, arch).and_then(|()| convertible::check(program, arch));
     let solver = Solver::new(program, arch, &pool, cancelled);
     let found = checked.and_then(|()| solver.solve());
-    (found.map(|(best, _)| best), pool.branches.get())
+    (found.map(|(best, _)| loaded(best, &loads)), pool.branches.get())
 }
 
 /// Returns the constraints of a program without a solution, in the order of its text: those of its operations, and those of the
 /// instructions that were found before the search failed.
 pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Vec<Demand> {
+    let loads = loads(program);
+    let program = &*loads.loaded(program);
     if size::check(program, arch).and_then(|()| convertible::check(program, arch)).is_err() {
         return System::of(program, &BTreeSet::new()).demands();
     }
@@ -59,6 +64,8 @@ pub fn candidates(
     arch: Arch,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Vec<Solution>, Failure> {
+    let loads = loads(program);
+    let program = &*loads.loaded(program);
     size::check(program, arch)?;
     convertible::check(program, arch)?;
     let pool = Pool::default();
@@ -66,7 +73,13 @@ pub fn candidates(
     let (best, still) = solver.solve()?;
     let mut others = solver.others(&best, &still)?;
     others.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    Ok(std::iter::once(best).chain(others).collect())
+    Ok(std::iter::once(best).chain(others).map(|solution| loaded(solution, &loads)).collect())
+}
+
+/// Records in a solution of a program with these loads that it has them.
+fn loaded(mut solution: Solution, loads: &Edits) -> Solution {
+    solution.edits.loads.clone_from(&loads.loads);
+    solution
 }
 
 /// Limit on the candidates of one program besides the chosen one. If [`candidates`] returns as many, there may be more.

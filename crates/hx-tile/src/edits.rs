@@ -1,15 +1,27 @@
-//! The operations that a solution adds to a program: they move values between threads where layouts cannot agree.
+//! The operations that a solution adds to a program: loads of operands, and moves of values between threads where layouts
+//! cannot agree.
 
 use std::borrow::Cow;
 
-use crate::{Op, OpId, OpKind, Solution, Stmt, Tensor, TensorId, TensorKind, TileProgram};
+use crate::{Base, Op, OpId, OpKind, Solution, Stmt, Tensor, TensorId, TensorKind, TileProgram, View};
 
-/// The redistributions of a solution. A solution without any leaves the program as it is.
+/// The loads and redistributions of a solution. A solution without any leaves the program as it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Edits {
+    /// The routes of operands in shared memory to their products. An operand without a load is read where it is.
+    pub loads: Vec<Load>,
+    /// Redistributions, in the program with the loads.
     pub moves: Vec<Move>,
     /// Rearrangements that go through shared memory: the program's own and those of the moves.
     pub exchanges: Vec<OpId>,
+}
+
+/// Loads an operand of a product from shared memory into a register tensor of its own, right before the product.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Load {
+    pub gemm: OpId,
+    /// 0 for A, 1 for B.
+    pub operand: usize,
 }
 
 /// Gives an operation a tensor of its own in place of one of its operands. Values are moved to that tensor before the
@@ -37,13 +49,26 @@ impl Edits {
         (number < self.moves.len()).then_some(number)
     }
 
-    /// Returns the program with its redistributions as operations. New tensors and operations have numbers after those of
-    /// the program. The tensors are those of the moves, then the shared tensor of each exchange. The operations are those of
-    /// the moves.
-    pub fn apply<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
-        if self.moves.is_empty() && self.exchanges.is_empty() {
+    /// Returns the program with its loads as operations: the one in which the solver decides everything else. A program that
+    /// has the loads already stays as it is.
+    pub fn loaded<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
+        if self.loads.is_empty() {
             return Cow::Borrowed(program);
         }
+        let mut loaded = program.clone();
+        load(&mut loaded.body, &self.loads, &program.tensors);
+        Cow::Owned(loaded)
+    }
+
+    /// Returns the program with its loads and redistributions as operations. Loads have the numbers that the program keeps
+    /// free for them. Other new tensors and operations have numbers after those of the program. The tensors are those of the moves, then the shared tensor of each exchange. The operations are those of
+    /// the moves.
+    pub fn apply<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
+        let loaded = self.loaded(program);
+        if self.moves.is_empty() && self.exchanges.is_empty() {
+            return loaded;
+        }
+        let program = &*loaded;
         let mut edited = program.clone();
         let first_op = first_op(program);
         // Each move has one operation. The operations that copy updated operands to their new tensors are numbered after
@@ -102,6 +127,34 @@ impl Solution {
 /// Returns the first number that no operation of the program has.
 fn first_op(program: &TileProgram) -> u32 {
     1 + program.ops(1.0).iter().map(|(op, _)| op.id.0).max().unwrap_or(0)
+}
+
+/// Inserts loads before their products, whose operands then are the loaded tensors.
+fn load(stmts: &mut Vec<Stmt>, loads: &[Load], tensors: &[Tensor]) {
+    let mut at = 0;
+    while let Some(stmt) = stmts.get_mut(at) {
+        let mut before = Vec::new();
+        match stmt {
+            Stmt::Op(Op { id, kind: OpKind::Gemm { a, b, .. }, scope, .. }) => {
+                for (operand, slot) in [a, b].into_iter().enumerate() {
+                    let Some(ids) = slot.load.filter(|_| loads.contains(&Load { gemm: *id, operand })) else {
+                        continue;
+                    };
+                    let tensor = &tensors[ids.tensor.0 as usize];
+                    let dst = View::whole(Base::Register(ids.tensor), &tensor.shape);
+                    let src = std::mem::replace(&mut slot.view, dst.clone());
+                    slot.load = None;
+                    let kind = OpKind::Copy { src, dst };
+                    before.push(Stmt::Op(Op { id: ids.op, kind, scope: *scope, origin: tensor.origin }));
+                }
+            }
+            Stmt::Op(_) => {}
+            control => control.bodies_mut().for_each(|body| load(body, loads, tensors)),
+        }
+        at += before.len() + 1;
+        let first = at - before.len() - 1;
+        stmts.splice(first..first, before);
+    }
 }
 
 /// Inserts the moves before and after their operation, and gives the operation the new tensor.

@@ -161,7 +161,11 @@ impl OpKind {
                 .view(Mode::Read, src, Completion::AtOnce)
                 .effects(),
             OpKind::Gemm { c, a, b, .. } => {
-                all.registers(Mode::Update, [*c]).registers(Mode::Read, [*a, *b]).effects()
+                let views = [&a.view, &b.view];
+                let registers = views.into_iter().filter_map(View::register);
+                let all = all.registers(Mode::Update, [*c]).registers(Mode::Read, registers);
+                let memory = views.into_iter().filter(|view| view.register().is_none());
+                memory.fold(all, |all, view| all.view(Mode::Read, view, Completion::AtOnce)).effects()
             }
             OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => {
                 all.registers(Mode::Write, [*dst]).registers(Mode::Read, [*src]).effects()
@@ -207,7 +211,7 @@ mod tests {
     use hx_index::Expr;
 
     use super::*;
-    use crate::ParamId;
+    use crate::{Operand, ParamId};
 
     /// Formats accesses as in `write r0, read s1 [group]`. An operation that orders has no accesses: formats its order.
     fn shown(kind: &OpKind) -> String {
@@ -234,6 +238,8 @@ mod tests {
         let [r0, r1, r2, s3] = [0, 1, 2, 3].map(TensorId);
         let register = |tensor| View::whole(Base::Register(tensor), &[4]);
         let shared = View::whole(Base::Shared(s3), &[4]);
+        let operand = |tensor| Operand::register(tensor, &[4]);
+        let staged = Operand { view: shared.clone(), load: None };
         let mut gathered = View::whole(Base::Global(ParamId(0)), &[4]);
         gathered.rows = Some(Rows {
             dim: 0,
@@ -251,7 +257,14 @@ mod tests {
                 OpKind::CopyAsync { src: gathered, dst: shared },
                 "write s3 [group], read g0 [group], read table s3",
             ),
-            (OpKind::Gemm { c: r0, a: r1, b: r2, warps: None }, "update r0, read r1, read r2"),
+            (
+                OpKind::Gemm { c: r0, a: operand(r1), b: operand(r2), warps: None },
+                "update r0, read r1, read r2",
+            ),
+            (
+                OpKind::Gemm { c: r0, a: staged.clone(), b: operand(r2), warps: None },
+                "update r0, read r2, read s3",
+            ),
             (OpKind::Rearrange { dst: r0, src: r1, through: None }, "write r0, read r1"),
             (
                 OpKind::Rearrange { dst: r0, src: r1, through: Some(s3) },
@@ -273,11 +286,22 @@ mod tests {
     #[test]
     fn results_stand_before_sources_and_accumulators_are_both() {
         let [c, a, b] = [0, 1, 2].map(TensorId);
-        let gemm = OpKind::Gemm { c, a, b, warps: None };
+        let operand = |tensor| Operand::register(tensor, &[4]);
+        let gemm = OpKind::Gemm { c, a: operand(a), b: operand(b), warps: None };
         assert_eq!((gemm.registers(), gemm.results()), (vec![c, a, b], 1));
         assert!(gemm.updates(0) && !gemm.updates(1) && gemm.writes(c) && !gemm.writes(a));
         let scan = OpKind::Scan { dst: vec![c, a], src: vec![b, b], axis: 0, op: Vec::new() };
         assert_eq!((scan.registers(), scan.results()), (vec![c, a, b, b], 2));
         assert!(!scan.updates(0));
+    }
+
+    #[test]
+    fn an_operand_in_shared_memory_is_no_register_to_replace() {
+        let [c, b, s, new] = [0, 1, 2, 3].map(TensorId);
+        let staged = Operand { view: View::whole(Base::Shared(s), &[4]), load: None };
+        let mut gemm = OpKind::Gemm { c, a: staged, b: Operand::register(b, &[4]), warps: None };
+        assert_eq!(gemm.tensors(), [c, b, s].into());
+        gemm.replace(1, new);
+        assert_eq!((gemm.registers(), gemm.tensors()), (vec![c, new], [c, s, new].into()));
     }
 }

@@ -15,17 +15,19 @@ mod effects;
 mod elementwise;
 mod held;
 mod modes;
+mod operand;
 mod program;
 mod scope;
 mod solution;
 mod text;
 mod view;
 
-pub use edits::{Edits, Move};
+pub use edits::{Edits, Load, Move};
 pub use effects::{Access, Completion, Effects, Mode, Order, Proxy, Region};
 pub use elementwise::{Map, Scalar};
 pub use held::{Held, Lives, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
+pub use operand::{LoadIds, Operand};
 pub use program::{
     GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Requirement, Stmt, Tensor, TensorId, TensorKind,
     TensorParam, TileProgram,
@@ -34,7 +36,7 @@ pub use scope::{Scope, ScopeId, ScopeKind};
 pub use solution::{
     Across, Choice, Conflicts, ConvertChoice, CopyChoice, Demand, Distribution, GemmChoice, Lanes, MapChoice,
     RearrangeChoice, Reason, ReduceChoice, Route, ScanChoice, ScanLevel, Scratch, SharedLayout, SliceChoice,
-    Solution,
+    Solution, Stream,
 };
 pub use text::{
     choice_text, emit_layouts, emit_tile, layout_text, op_text, reason_text, summary_text, unexplored_text,

@@ -6,7 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_index::{Cond, Expr, Facts, Symbol};
 use hx_layout::{ComposedLayout, Layout};
 
-use crate::{Base, Map, Mode, Scalar, Scope, ScopeId, View};
+use crate::{Base, Map, Mode, Operand, Scalar, Scope, ScopeId, View};
 
 /// A register or shared tensor of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -171,8 +171,8 @@ pub enum OpKind {
     Fill { dst: TensorId, value: f64 },
     /// Moves a tile between a memory and registers; one side is a whole register tensor.
     Copy { src: View, dst: View },
-    /// Computes `c[m, n] += a[m, k] · b[n, k]`, all in registers.
-    Gemm { c: TensorId, a: TensorId, b: TensorId, warps: Option<[i64; 3]> },
+    /// Computes `c[m, n] += a[m, k] · b[n, k]`. `c` is in registers, the operands in registers or in shared memory.
+    Gemm { c: TensorId, a: Operand, b: Operand, warps: Option<[i64; 3]> },
     /// Converts each element. Between equal types it is a plain move.
     Cast { dst: TensorId, src: TensorId },
     /// Waits for all threads of the block.
@@ -343,7 +343,13 @@ impl OpKind {
         match self {
             OpKind::Fill { dst, .. } => *dst = with,
             OpKind::Copy { src, dst } => [src, dst].into_iter().for_each(view),
-            OpKind::Gemm { c, a, b, .. } => *[c, a, b][operand] = with,
+            OpKind::Gemm { c, a, b, .. } => match operand {
+                0 => *c = with,
+                read => {
+                    let registers = [a, b].into_iter().filter(|o| o.view.register().is_some());
+                    registers.map(|o| &mut o.view).skip(read - 1).take(1).for_each(view);
+                }
+            },
             OpKind::Cast { dst, src }
             | OpKind::Rearrange { dst, src, .. }
             | OpKind::Reduce { dst, src, .. } => *[dst, src][operand] = with,

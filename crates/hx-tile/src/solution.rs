@@ -248,7 +248,19 @@ pub struct GemmChoice {
     pub c: Layout,
     /// Issues along M, N, K and the batch.
     pub issues: [i64; 4],
+    /// The operands that arrive while the product walks along K; `None` if all are complete before it starts.
+    pub stream: Option<Stream>,
     pub reason: Reason,
+}
+
+/// How a product takes operands from shared memory: slice by slice along K. While one slice is multiplied, the next is loaded,
+/// so that only two slices of a fragment are live.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stream {
+    /// The copies that fill the operands. They stand right before the product, and no other operation reads their tensors.
+    pub loads: Vec<OpId>,
+    /// Steps of K in a slice. The product has at least two slices.
+    pub depth: i64,
 }
 
 impl GemmChoice {

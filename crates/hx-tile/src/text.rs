@@ -1,5 +1,6 @@
 //! Prints tile programs and solutions as text, for `--emit tile` and `--emit layouts`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::{
@@ -7,7 +8,7 @@ use crate::{
     TensorKind, TileProgram, View,
 };
 
-/// Returns the program as text, one operation a line.
+/// Returns the program as text, one operation a line. Tensors that no operation uses are left out.
 pub fn emit_tile(program: &TileProgram) -> String {
     let mut out = format!("kernel {} threads {}\n", program.name, program.block_threads());
     let grid: Vec<_> = program.grid.iter().map(|axis| axis.blocks.to_string()).collect();
@@ -24,7 +25,8 @@ pub fn emit_tile(program: &TileProgram) -> String {
     for (number, scope) in program.scopes.iter().enumerate().skip(1) {
         let _ = writeln!(out, "  scope {number}: {scope}");
     }
-    for id in program.tensor_ids() {
+    let used: BTreeSet<TensorId> = program.ops(1.0).iter().flat_map(|(op, _)| op.kind.tensors()).collect();
+    for id in used {
         let t = program.tensor(id);
         let (space, pin) = match &t.kind {
             TensorKind::Register { pinned } => ("register", pinned.as_ref().map(ToString::to_string)),
@@ -112,7 +114,8 @@ pub fn op_text(program: &TileProgram, op: &Op) -> String {
         OpKind::Gemm { c, a, b, warps } => {
             let pin = |warps| format!(", warps: {}", program.warps_text(*c, warps));
             let warps = warps.map_or(String::new(), pin);
-            format!("gemm({}, {}, {}{warps})", name(c), name(a), name(b))
+            let [a, b] = [a, b].map(|operand| view_text(program, &operand.view));
+            format!("gemm({}, {a}, {b}{warps})", name(c))
         }
         OpKind::Cast { dst, src } => {
             format!("{} = cast({}, {})", name(dst), name(src), program.tensor(*dst).dtype)

@@ -12,6 +12,7 @@ mod copy;
 mod elementwise;
 mod gemm;
 mod lanes;
+mod operands;
 mod parts;
 mod starts;
 mod tensor;
@@ -55,6 +56,7 @@ pub fn verify_polled(
     arch: Arch,
     poll: &dyn Fn(),
 ) -> Vec<Violation> {
+    let written = program;
     let edited = solution.program(program);
     let program = &*edited;
     let check = Check { program, solution, arch, poll };
@@ -64,6 +66,9 @@ pub fn verify_polled(
         out.extend(check.tensor(tensor).err().map(|message| Violation { op: None, message }));
     }
     out.extend(check.overlap().err().map(|message| Violation { op: None, message }));
+    for (op, _) in written.ops(1.0) {
+        out.extend(check.operands(op).err().map(|message| Violation { op: Some(op.id), message }));
+    }
     for (op, _) in program.ops(1.0) {
         poll();
         let choice = solution.choices.get(&op.id);
@@ -89,7 +94,15 @@ pub fn verify_polled(
             (OpKind::Scan { dst, src, axis, op }, Some(Choice::Scan(s))) => {
                 check.scan((dst, src), *axis, op.len(), s)
             }
-            (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => check.gemm([*c, *a, *b], g),
+            (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(g))) => {
+                match (a.view.register(), b.view.register()) {
+                    (Some(a), Some(b)) => {
+                        check.gemm([*c, a, b], g).and_then(|()| check.streamed(op.id, [a, b], g))
+                    }
+                    // The check of its operands has reported it.
+                    _ => Ok(()),
+                }
+            }
             (OpKind::Cast { dst, src }, Some(Choice::Convert(c))) => check.convert(*dst, *src, c),
             (
                 OpKind::Copy { .. }

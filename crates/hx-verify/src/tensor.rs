@@ -173,12 +173,12 @@ fn uses_shared(kind: &OpKind, tensor: TensorId) -> bool {
     };
     match kind {
         OpKind::Copy { src, dst } | OpKind::CopyAsync { src, dst } => is(src) || is(dst),
+        OpKind::Gemm { a, b, .. } => is(&a.view) || is(&b.view),
         OpKind::Slice { src, .. } => is(src),
         OpKind::AtomicAdd { dst, .. } => is(dst),
         OpKind::Rearrange { through, .. } => *through == Some(tensor),
         // These operations access registers only, or nothing.
         OpKind::Fill { .. }
-        | OpKind::Gemm { .. }
         | OpKind::Cast { .. }
         | OpKind::Sync
         | OpKind::SyncWarp

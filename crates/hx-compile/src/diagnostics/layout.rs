@@ -9,7 +9,7 @@ use hx_tile::{Choice, Edits, Move, OpId, OpKind, Route, Solution, TileProgram};
 
 use super::{Places, repair};
 use crate::unsolved::{claim_name, claim_text, conflict, other_values};
-use crate::{Db, Instance, solution, tile_program, violations};
+use crate::{Db, Instance, routed_program, solution, violations};
 
 /// Returns the diagnostic of a failure of the solver: the place where it shows, and the other operations with their demands.
 /// Returns `None` for a cancelled search, which is no finding.
@@ -142,9 +142,11 @@ fn said(places: &Places<'_>, lowered: &Lowered, solution: &Solution, moved: OpId
 /// redistributions.
 #[salsa::tracked]
 fn may_be_said<'db>(db: &'db dyn Db, instance: Instance<'db>, which: usize) -> bool {
-    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else { return false };
+    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
+        return false;
+    };
     let moves: Vec<Move> = found.edits.moves.get(which).copied().into_iter().collect();
-    let written = Edits { moves, exchanges: Vec::new() };
+    let written = Edits { moves, ..Edits::default() };
     let poll = || {
         db.unwind_if_revision_cancelled();
         false
@@ -259,8 +261,8 @@ fn products(types: impl Iterator<Item = [DType; 3]>) -> String {
 
 /// Returns the element types of a gemm's operands and of its accumulator.
 fn gemm_types(program: &TileProgram, op: OpId) -> Option<[DType; 3]> {
-    let OpKind::Gemm { a, b, c, .. } = program.op(op)?.kind else { return None };
-    Some([a, b, c].map(|tensor| program.tensor(tensor).dtype))
+    let OpKind::Gemm { a, b, c, .. } = &program.op(op)?.kind else { return None };
+    Some([a.tensor()?, b.tensor()?, *c].map(|tensor| program.tensor(tensor).dtype))
 }
 
 /// Describes the conversion of a `cast`, for a failure that concerns the types and not a layout.

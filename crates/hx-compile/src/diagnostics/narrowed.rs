@@ -7,7 +7,7 @@ use hx_synth::{Second, second_buffer};
 use hx_tile::{Choice, OpId, SharedLayout, Solution, TensorId};
 
 use super::Places;
-use crate::{Db, Instance, solution, tile_program};
+use crate::{Db, Instance, routed_program, solution};
 
 /// Bytes of a bank. A narrower access wastes a part of every wavefront.
 const WORD: u32 = 4;
@@ -68,7 +68,9 @@ pub(super) fn single_elements(
 /// Returns the second buffer that makes an instance cheaper, if there is one.
 #[salsa::tracked(returns(ref))]
 fn second_of<'db>(db: &'db dyn Db, instance: Instance<'db>, tensor: TensorId) -> Option<Second> {
-    let (Ok(lowered), Ok(found)) = (tile_program(db, instance), solution(db, instance)) else { return None };
+    let (Ok(lowered), Ok(found)) = (routed_program(db, instance), solution(db, instance)) else {
+        return None;
+    };
     let poll = || {
         db.unwind_if_revision_cancelled();
         false

@@ -215,9 +215,9 @@ fn operand(
 ) -> Option<(SourceFile, TextRange)> {
     let (file, range) = places.op(lowered, op)?;
     let program = &lowered.program;
-    if let OpKind::Gemm { a, .. } = program.op(op)?.kind {
+    if let OpKind::Gemm { a, .. } = &program.op(op)?.kind {
         let call = call_at(places, (file, range))?;
-        let position = if a == tensor { 1 } else { 2 };
+        let position = if a.tensor() == Some(tensor) { 1 } else { 2 };
         return Some((file, call.arg_list()?.args().nth(position)?.expr()?.syntax().text_range()));
     }
     let name = &program.tensor(tensor).name;

@@ -102,6 +102,7 @@ kernel other(x: f16[m], y: mut f16[m]) grid [cdiv(m, 256)] threads {threads} {{
         lowered_kernel × 1
         parse × 1
         relative_lines × 1
+        routed_program × 1
         signature_names × 1
         signature_types × 1
         solution × 1
@@ -133,6 +134,7 @@ kernel other(x: f16[m], y: mut f16[m]) grid [cdiv(m, 256)] threads {threads} {{
         lowered_kernel × 1
         parse × 1
         relative_lines × 1
+        routed_program × 1
         second_of × 1
         signature_names × 1
         signature_types × 1

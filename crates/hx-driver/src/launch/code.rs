@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use hx_base::{codes, nearest};
 use hx_codegen::CudaSource;
-use hx_compile::{solution, tile_program};
+use hx_compile::{routed_program, solution};
 use hx_host::device::{CodeAnswer, CodeQuestion, LaunchError};
 use hx_host::{HostError, HostResult};
 use hx_target::catalogue;
@@ -33,7 +33,7 @@ impl<'a> Launcher<'a> {
         };
         let (db, instance) = (self.db, last.checked.get());
         let stop = |error: LaunchError| error.into_parts().0;
-        let lowered = tile_program(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
+        let lowered = routed_program(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
         let solved = solution(db, instance).as_ref().map_err(|s| stop(stopped_at(db, instance, s)))?;
         match question {
             CodeQuestion::Uses(name) => uses(name, solved, cuda_text(db, last.checked).map_err(stop)?),

@@ -177,7 +177,7 @@ fn transposed_views_reorder_the_memory_side() {
 }
 
 #[test]
-fn operands_in_shared_memory_move_in_registers() {
+fn operands_stay_in_shared_memory() {
     check(
         &kernel(
             "let sa = shared_tensor(f16, [BM, BK, 2]);
@@ -201,8 +201,6 @@ fn operands_in_shared_memory_move_in_registers() {
               register acc: f32[64, 32]
               register sb_fill: f16[16, 32]
               register a_tile: f16[64, 16]
-              register sa_tile: f16[64, 16]
-              register sb_tile: f16[32, 16]
               #0 fill(acc, 0.0)
               #1 fill(sb_fill, 1.0)
               #2 copy(sb_fill, sb[0..16, 0..32])
@@ -210,9 +208,7 @@ fn operands_in_shared_memory_move_in_registers() {
               #4 copy(a_tile, sa[0..64, 0..16, 0])
               #5 sync()
               for i in 0..4
-                #6 copy(sa[0..64, 0..16, i % 2], sa_tile)
-                #7 copy(sb[0..16, 0..32] permuted [1, 0], sb_tile)
-                #8 gemm(acc, sa_tile, sb_tile, warps: [2, 2])
+                #8 gemm(acc, sa[0..64, 0..16, i % 2], sb[0..16, 0..32] permuted [1, 0], warps: [2, 2])
         "#]],
     );
 }
@@ -554,8 +550,6 @@ fn asynchronous_copies_join_groups() {
               fact m % 16 == 0
               shared sa: f16[64, 16, 3]
               register acc: f32[64, 64]
-              register sa_tile: f16[64, 16]
-              register sa_tile_1: f16[64, 16]
               #0 fill(acc, 0.0)
               for s in 0..2
                 #1 copy_async(a[block_idx.x * 64 + 0..64, s * 16 + 0..16], sa[0..64, 0..16, s])
@@ -563,9 +557,7 @@ fn asynchronous_copies_join_groups() {
               for ki in 0..k / 16
                 #3 wait(1)
                 #4 sync()
-                #5 copy(sa[0..64, 0..16, ki % 3], sa_tile)
-                #6 copy(sa[0..64, 0..16, ki % 3], sa_tile_1)
-                #7 gemm(acc, sa_tile, sa_tile_1)
+                #7 gemm(acc, sa[0..64, 0..16, ki % 3], sa[0..64, 0..16, ki % 3])
                 if ki + 2 < k / 16
                   #8 copy_async(a[block_idx.x * 64 + 0..64, ki * 16 + 32 + 0..16], sa[0..64, 0..16, (ki + 2) % 3])
                 #9 commit()

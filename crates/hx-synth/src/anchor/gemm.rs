@@ -72,10 +72,11 @@ impl Shape {
 
 impl<'p> Gemm<'p> {
     pub(crate) fn of(program: &TileProgram, op: &'p Op) -> Option<Gemm<'p>> {
-        let OpKind::Gemm { c, a, b, warps } = op.kind else { return None };
+        let OpKind::Gemm { c, a, b, warps } = &op.kind else { return None };
+        let (c, a, b) = (*c, a.view.register()?, b.view.register()?);
         let (sc, sa) = (&program.tensor(c).shape, &program.tensor(a).shape);
         let shape = Shape { m: sc[0], n: sc[1], k: sa[1], batch: sc.get(2).copied() };
-        Some(Gemm { op, c, a, b, pinned: warps, shape })
+        Some(Gemm { op, c, a, b, pinned: *warps, shape })
     }
 }
 

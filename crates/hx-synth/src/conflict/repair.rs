@@ -215,7 +215,9 @@ fn rearranged(program: &TileProgram, op: &Op, claims: &[Claim]) -> Vec<Repair> {
 /// Returns the register tensors that an operation only reads.
 fn sources(op: &Op) -> Vec<TensorId> {
     match &op.kind {
-        OpKind::Gemm { a, b, .. } => vec![*a, *b],
+        OpKind::Gemm { a, b, .. } => {
+            [a, b].into_iter().filter_map(|operand| operand.view.register()).collect()
+        }
         OpKind::Cast { src, .. } => vec![*src],
         OpKind::Map(map) => map.inputs.iter().copied().filter(|input| *input != map.dst).collect(),
         OpKind::Reduce { src, .. } => vec![*src],
@@ -400,7 +402,13 @@ fn replace(op: &mut Op, from: TensorId, to: TensorId) {
         }
     };
     match &mut op.kind {
-        OpKind::Gemm { a, b, .. } => [a, b].into_iter().for_each(swap),
+        OpKind::Gemm { a, b, .. } => {
+            for operand in [a, b] {
+                if let Base::Register(tensor) = &mut operand.view.base {
+                    swap(tensor);
+                }
+            }
+        }
         OpKind::Cast { src, .. } | OpKind::Reduce { src, .. } => swap(src),
         OpKind::Map(map) => map.inputs.iter_mut().for_each(swap),
         // These operations have no [`sources`].

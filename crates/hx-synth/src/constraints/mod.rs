@@ -171,7 +171,10 @@ fn demands(program: &TileProgram, op: &Op, still: &BTreeSet<OpId>) -> Vec<Constr
     match &op.kind {
         OpKind::Copy { src, dst } => copy(src, dst).into_iter().collect(),
         OpKind::CopyAsync { src, dst } => vec![Constraint::Move { from: src.base, to: dst.base }],
-        OpKind::Gemm { c, a, b, .. } => vec![Constraint::Gemm { c: *c, a: *a, b: *b }],
+        OpKind::Gemm { c, a, b, .. } => match (a.view.register(), b.view.register()) {
+            (Some(a), Some(b)) => vec![Constraint::Gemm { c: *c, a, b }],
+            _ => vec![],
+        },
         OpKind::Cast { dst, src } => vec![Constraint::Equal { a: *dst, b: *src }],
         OpKind::Rearrange { dst, src, .. } if still.contains(&op.id) => {
             vec![Constraint::Equal { a: *dst, b: *src }]

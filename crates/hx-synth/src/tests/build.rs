@@ -3,8 +3,8 @@
 use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol};
 use hx_tile::{
-    Base, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Scope, ScopeId, Stmt, Tensor, TensorId,
-    TensorKind, TensorParam, TileProgram, View, ViewMode,
+    Base, GridAxis, Op, OpId, OpKind, Operand, Origin, Param, ParamId, Scope, ScopeId, Stmt, Tensor,
+    TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
 };
 
 /// The parameters of [`matmul`].
@@ -75,6 +75,12 @@ impl Ops {
     }
 }
 
+/// Returns a product of register tensors, into the first of them.
+pub(super) fn product(tensors: &[Tensor], [c, a, b]: [TensorId; 3], warps: Option<[i64; 3]>) -> OpKind {
+    let [a, b] = [a, b].map(|id| Operand::register(id, &tensors[id.0 as usize].shape));
+    OpKind::Gemm { c, a, b, warps }
+}
+
 /// Returns the matmul of the language's first page.
 pub(super) fn matmul(config: &Matmul) -> TileProgram {
     let Matmul { tile: [bm, bn, bk], threads, dtype, divisor, b_transposed } = config.clone();
@@ -110,7 +116,7 @@ pub(super) fn matmul(config: &Matmul) -> TileProgram {
     let body = vec![
         ops.op(OpKind::Copy { src: tile_of(0, [block(0, bm), at.clone()], [bm, bk]), dst: whole(ra) }),
         ops.op(OpKind::Copy { src: tile_of(1, [block(1, bn), at], [bn, bk]), dst: whole(rb) }),
-        ops.op(OpKind::Gemm { c: rc, a: ra, b: rb, warps: None }),
+        ops.op(product(&tensors, [rc, ra, rb], None)),
     ];
     let body = vec![
         fill,

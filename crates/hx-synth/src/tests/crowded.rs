@@ -5,7 +5,7 @@ use hx_dtype::DType;
 use hx_index::Facts;
 use hx_target::Arch;
 use hx_tile::{
-    Base, Choice, GridAxis, OpKind, Param, ParamId, Scope, Solution, Tensor, TensorId, TensorParam,
+    Base, Choice, GridAxis, OpKind, Operand, Param, ParamId, Scope, Solution, Tensor, TensorId, TensorParam,
     TileProgram, View,
 };
 
@@ -70,6 +70,7 @@ fn program(dtype: DType, shape: &[i64], threads: u32, reads: &[Read]) -> TilePro
                     let src = permuted(if transposed { &[1, 0] } else { &[0, 1] });
                     body.push(ops.op(OpKind::Copy { src, dst: whole(operand, shape) }));
                 }
+                let [a, b] = [a, b].map(|operand| Operand::register(operand, shape));
                 body.push(ops.op(OpKind::Gemm { c, a, b, warps: None }));
                 body.push(ops.op(OpKind::Copy { src: whole(c, shape), dst: param(DType::F32, shape, true) }));
             }

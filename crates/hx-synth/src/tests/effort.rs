@@ -6,7 +6,7 @@ use hx_index::{Facts, Symbol};
 use hx_target::{Arch, catalogue};
 use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, TensorId, TileProgram, View};
 
-use super::build::{Ops, constant, param, register, shared, tile_of};
+use super::build::{Ops, constant, param, product, register, shared, tile_of};
 use crate::pool::Pool;
 use crate::search::ALL;
 use crate::solve::{Solver, counted};
@@ -90,7 +90,7 @@ fn products(count: u32) -> TileProgram {
         for (via, to) in [(s, a), (t, b)] {
             body.push(ops.op(OpKind::Copy { src: whole(Base::Shared(via)), dst: whole(Base::Register(to)) }));
         }
-        body.push(ops.op(OpKind::Gemm { c, a, b, warps: None }));
+        body.push(ops.op(product(&tensors, [c, a, b], None)));
     }
     let dst = tile_of(1, [constant(0), constant(0)], [32, 32]);
     body.push(ops.op(OpKind::Copy { src: whole(Base::Register(c)), dst }));

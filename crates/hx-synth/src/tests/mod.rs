@@ -2,6 +2,7 @@ mod build;
 mod crowded;
 mod effort;
 mod matmul;
+mod operands;
 mod projections;
 mod rows;
 mod size;

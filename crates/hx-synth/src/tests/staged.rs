@@ -8,7 +8,7 @@ use hx_tile::{
     Base, Choice, Conflicts, GridAxis, OpId, OpKind, Scope, TensorId, TileProgram, View, emit_layouts,
 };
 
-use super::build::{Ops, constant, param, register, shared, tile_of};
+use super::build::{Ops, constant, param, product, register, shared, tile_of};
 use crate::solve;
 
 /// Returns one tile of `c = a · bᵀ` of shape `[m, n, k]` with both operands staged in shared memory. If `transposed`, `b` is
@@ -48,7 +48,7 @@ fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> TileProgram {
         ops.op(OpKind::Fill { dst: TensorId(6), value: 0.0 }),
         ops.op(OpKind::Copy { src: whole(2), dst: whole(4) }),
         ops.op(OpKind::Copy { src: sb, dst: whole(5) }),
-        ops.op(OpKind::Gemm { c: TensorId(6), a: TensorId(4), b: TensorId(5), warps: None }),
+        ops.op(product(&tensors, [6, 4, 5].map(TensorId), None)),
         ops.op(OpKind::Copy { src: whole(6), dst: tile_of(2, zero(), [m, n]) }),
     ];
     let names = if transposed { ["k", "n"] } else { ["n", "k"] };

@@ -9,7 +9,7 @@ use hx_layout::Layout;
 use hx_target::{Arch, Fragment, GemmRow};
 use hx_tile::{Choice, OpKind, Reason, Scope, TensorId, TileProgram};
 
-use super::build::{Ops, register};
+use super::build::{Ops, product as gemm, register};
 use crate::anchor::gemm::{Shape, tile};
 use crate::pool::Pool;
 use crate::solve;
@@ -28,7 +28,7 @@ fn product(dtype: DType, [m, n, k]: [i64; 3], batch: Option<i64>, warps: [i64; 3
         ops.op(OpKind::Fill { dst: c, value: 0.0 }),
         ops.op(OpKind::Fill { dst: a, value: 1.0 }),
         ops.op(OpKind::Fill { dst: b, value: 1.0 }),
-        ops.op(OpKind::Gemm { c, a, b, warps: Some(warps) }),
+        ops.op(gemm(&tensors, [c, a, b], Some(warps))),
     ];
     let threads = 32 * warps.iter().product::<i64>() as u32;
     let (params, facts, grid, requires) = (vec![], Facts::default(), vec![], vec![]);

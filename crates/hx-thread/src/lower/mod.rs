@@ -11,9 +11,9 @@ mod reduce;
 mod scalar;
 mod scan;
 mod slice;
-mod sliced;
+mod stream;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hx_index::{Expr, Facts, Symbol};
 use hx_target::machine;
@@ -237,8 +237,8 @@ struct Lowering<'p> {
     scratch: BTreeMap<OpId, Vec<u32>>,
     log: Vec<LogEntry>,
     facts: Facts,
-    /// The number of operations that use each register tensor.
-    uses: BTreeMap<TensorId, usize>,
+    /// The copies that are lowered with the products that they feed.
+    streamed: BTreeSet<OpId>,
     poll: &'p dyn Fn(),
 }
 
@@ -266,25 +266,16 @@ impl<'p> Lowering<'p> {
             }
         }
         let log = log::entries(program);
-        let mut uses = BTreeMap::new();
-        for tensor in program.ops(1.0).into_iter().flat_map(|(op, _)| op.kind.registers()) {
-            *uses.entry(tensor).or_default() += 1;
-        }
-        Lowering { program, solution, arrays, temporaries, buffers, scratch, log, facts, uses, poll }
+        let streamed = Lowering::streamed(&solution.choices);
+        Lowering { program, solution, arrays, temporaries, buffers, scratch, log, facts, streamed, poll }
     }
 
     fn stmts(&self, stmts: &[TileStmt]) -> Result<Body, LowerError> {
         let mut out = Vec::new();
-        let mut next = 0;
-        while let Some(stmt) = stmts.get(next) {
+        for stmt in stmts {
             (self.poll)();
-            if let Some((fused, taken)) = self.sliced(&stmts[next..])? {
-                out.push(fused);
-                next += taken;
-                continue;
-            }
-            next += 1;
             out.push(match stmt {
+                TileStmt::Op(op) if self.streamed.contains(&op.id) => continue,
                 TileStmt::Op(Op { kind: OpKind::ReadNumber { var, src }, .. }) => {
                     self.read_number(var, *src)?
                 }
@@ -350,7 +341,14 @@ impl<'p> Lowering<'p> {
             (OpKind::Scan { dst, src, axis, op: value }, Some(Choice::Scan(choice))) => {
                 self.scan(op, (dst, src), *axis, value, choice)
             }
-            (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(choice))) => self.gemm(op, [*c, *a, *b], choice),
+            (OpKind::Gemm { c, a, b, .. }, Some(Choice::Gemm(choice))) => {
+                let registers = a.view.register().zip(b.view.register());
+                let (a, b) = registers.ok_or_else(|| self.error(op, "an operand is in shared memory"))?;
+                match &choice.stream {
+                    Some(stream) => self.stream(op, [*c, a, b], choice, stream),
+                    None => self.gemm(op, [*c, a, b], choice),
+                }
+            }
             (OpKind::Cast { dst, src }, Some(Choice::Convert(choice))) => {
                 self.convert(op, *dst, *src, choice)
             }

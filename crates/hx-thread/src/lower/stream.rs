@@ -1,9 +1,11 @@
 //! Lowers matrix products whose operands come from shared memory slice by slice along K, so that only two slices of a
 //! fragment are live. While one slice is multiplied, the next is loaded.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use hx_index::{Expr, Facts};
 use hx_tile::{
-    Base, Choice, CopyChoice, GemmChoice, Op, OpKind, Stmt as TileStmt, TensorId, TileMode, View, tile_modes,
+    Choice, CopyChoice, GemmChoice, Op, OpId, OpKind, Stream, TensorId, TileMode, View, tile_modes,
 };
 
 use super::copy::Ends;
@@ -11,7 +13,7 @@ use super::layout::unrolled;
 use super::{COUNTED, LowerError, Lowering, counted};
 use crate::{Body, Stmt};
 
-/// A copy from shared memory into an operand that no other operation reads.
+/// A copy of a stream: from shared memory into an operand that no other operation reads.
 struct Feed<'p> {
     op: &'p Op,
     memory: &'p View,
@@ -34,66 +36,44 @@ struct Fed<'p> {
     feeds: Vec<Feed<'p>>,
 }
 
-impl<'p> Lowering<'p> {
-    /// Returns the gemm that the copies at the start of these statements feed, lowered together with them, and the number of
-    /// statements that this replaces.
-    pub(super) fn sliced(&self, stmts: &[TileStmt]) -> Result<Option<(Stmt, usize)>, LowerError> {
-        let copies = stmts
-            .iter()
-            .take_while(|s| matches!(s, TileStmt::Op(op) if matches!(op.kind, OpKind::Copy { .. })));
-        let count = copies.count();
-        if !(1..=2).contains(&count) {
-            return Ok(None);
-        }
-        let Some(fed) = self.fed(&stmts[..=count.min(stmts.len() - 1)], count) else { return Ok(None) };
-        let extent = self.program.tensor(fed.tensors[1]).shape[1];
-        let slice = fed.feeds.iter().map(|f| f.along.1).fold(fed.depth, i64::max);
-        let fits = fed.feeds.iter().all(|f| slice % f.along.1 == 0) && slice % fed.depth == 0;
-        if !fits || extent % slice != 0 || extent / slice < 2 {
-            return Ok(None);
-        }
-        let body = self.slices(&fed, extent / slice, slice)?;
-        Ok(Some((self.group(fed.op, body), count + 1)))
+impl Lowering<'_> {
+    /// Returns the copies that streams load slice by slice. They are lowered with their products.
+    pub(super) fn streamed(choices: &BTreeMap<OpId, Choice>) -> BTreeSet<OpId> {
+        let loads = choices.values().filter_map(|choice| match choice {
+            Choice::Gemm(GemmChoice { stream, .. }) => stream.as_ref().map(|stream| stream.loads.clone()),
+            _ => None,
+        });
+        loads.flatten().collect()
     }
 
-    fn fed<'s>(&'s self, stmts: &'s [TileStmt], count: usize) -> Option<Fed<'s>> {
-        let TileStmt::Op(op) = stmts.get(count)? else { return None };
-        let OpKind::Gemm { c, a, b, .. } = op.kind else { return None };
-        let Some(Choice::Gemm(choice)) = self.solution.choices.get(&op.id) else { return None };
-        let depth = hx_target::catalogue().gemm(&choice.row)?.shape[2];
-        let feeds: Option<Vec<Feed<'s>>> = stmts[..count].iter().map(|s| self.feed(s, [a, b])).collect();
-        let feeds = feeds?;
-        let distinct = count == 1 || feeds[0].register != feeds[1].register;
-        (a != b && distinct).then_some(Fed { op, tensors: [c, a, b], choice, depth, feeds })
+    /// Lowers a gemm together with the loads of its stream.
+    pub(super) fn stream(
+        &self,
+        op: &Op,
+        tensors: [TensorId; 3],
+        choice: &GemmChoice,
+        stream: &Stream,
+    ) -> Result<Body, LowerError> {
+        let row = hx_target::catalogue().gemm(&choice.row);
+        let depth = row.map_or(stream.depth, |row| row.shape[2]);
+        let feeds: Option<Vec<Feed<'_>>> = stream.loads.iter().map(|load| self.feed(*load)).collect();
+        let feeds = feeds.ok_or_else(|| self.error(op, "a load of the stream does not walk along K"))?;
+        let extent = self.program.tensor(tensors[1]).shape[1];
+        let fed = Fed { op, tensors, choice, depth, feeds };
+        self.slices(&fed, extent / stream.depth, stream.depth)
     }
 
-    fn feed<'s>(&'s self, stmt: &'s TileStmt, operands: [TensorId; 2]) -> Option<Feed<'s>> {
-        let TileStmt::Op(op) = stmt else { return None };
+    fn feed(&self, load: OpId) -> Option<Feed<'_>> {
+        let op = self.program.op(load)?;
         let OpKind::Copy { src, dst } = &op.kind else { return None };
-        let register = dst.register().filter(|t| operands.contains(t) && self.uses.get(t) == Some(&2))?;
-        let (Base::Shared(_), Some(Choice::Copy(choice))) = (src.base, self.solution.choices.get(&op.id))
-        else {
-            return None;
-        };
+        let Some(Choice::Copy(choice)) = self.solution.choices.get(&load) else { return None };
         let thread = tile_modes(&choice.memory.mode(0), &choice.tile)?;
         let issue = tile_modes(&choice.memory.mode(2), &choice.tile)?;
         let steps: Vec<i64> = choice.register.mode(1).leaves().iter().map(|l| l.1).collect();
-        let mut along = issue.iter().enumerate().filter(|(_, m)| m.extent > 1 && m.strides[1] != 0);
-        let (position, mode) = along.next()?;
-        let extent = self.program.tensor(register).shape[1];
-        let regular =
-            mode.strides[0] == 0 && mode.strides[1] * mode.extent == extent && along.next().is_none();
-        let along = (position, mode.strides[1]);
-        (regular && steps.len() == issue.len()).then_some(Feed {
-            op,
-            memory: src,
-            register,
-            choice,
-            thread,
-            issue,
-            steps,
-            along,
-        })
+        let position = issue.iter().position(|m| m.extent > 1 && m.strides[1] != 0)?;
+        let along = (position, issue[position].strides[1]);
+        let register = dst.register()?;
+        Some(Feed { op, memory: src, register, choice, thread, issue, steps, along })
     }
 
     fn slices(&self, fed: &Fed<'_>, count: i64, slice: i64) -> Result<Body, LowerError> {

@@ -1,0 +1,160 @@
+//! Operands of products that lie in shared memory: the solver records their loads, and the verifier checks the route.
+
+use expect_test::{Expect, expect};
+use hx_dtype::DType;
+use hx_index::Facts;
+use hx_target::Arch;
+use hx_tile::{
+    Base, Choice, Edits, GridAxis, Load, LoadIds, OpId, OpKind, Operand, Scope, Solution, Stmt, TensorId,
+    TileProgram, View, emit_tile, op_text,
+};
+
+use super::build::{Ops, constant, register, shared};
+use crate::solve;
+
+const PRODUCT: OpId = OpId(7);
+
+/// Returns a product of two shared tensors with `k` steps. The numbers 5 and 6 of operations, and 3 and 4 of tensors, are kept
+/// free for loads.
+fn program(k: i64) -> TileProgram {
+    let tensors = vec![
+        shared("sa", DType::F16, &[64, k]),
+        shared("sb", DType::F16, &[64, k]),
+        register("fill", DType::F16, &[64, k]),
+        register("sa_tile", DType::F16, &[64, k]),
+        register("sb_tile", DType::F16, &[64, k]),
+        register("acc", DType::F32, &[64, 64]),
+    ];
+    let [sa, sb, fill, sa_tile, sb_tile, acc] = [0, 1, 2, 3, 4, 5].map(TensorId);
+    let memory = |tensor| View::whole(Base::Shared(tensor), &[64, k]);
+    let whole = View::whole(Base::Register(fill), &[64, k]);
+    let mut ops = Ops::new();
+    let mut body = vec![
+        ops.op(OpKind::Fill { dst: fill, value: 1.0 }),
+        ops.op(OpKind::Copy { src: whole.clone(), dst: memory(sa) }),
+        ops.op(OpKind::Copy { src: whole, dst: memory(sb) }),
+        ops.op(OpKind::Sync),
+        ops.op(OpKind::Fill { dst: acc, value: 0.0 }),
+    ];
+    let operand =
+        |base, op, tensor| Operand { view: memory(base), load: Some(LoadIds { op: OpId(op), tensor }) };
+    let (a, b) = (operand(sa, 5, sa_tile), operand(sb, 6, sb_tile));
+    let Stmt::Op(product) = ops.op(OpKind::Gemm { c: acc, a, b, warps: None }) else {
+        panic!("an operation")
+    };
+    body.push(Stmt::Op(hx_tile::Op { id: PRODUCT, ..product }));
+    TileProgram {
+        name: "product".into(),
+        params: vec![],
+        facts: Facts::default(),
+        grid: vec![GridAxis { blocks: constant(1) }],
+        scopes: vec![Scope::block(128)],
+        requires: vec![],
+        tensors,
+        body,
+    }
+}
+
+fn solved(program: &TileProgram) -> Solution {
+    let solution = solve(program, Arch::Sm90a, &|| false).expect("the program has layouts");
+    assert_eq!(hx_verify::verify(program, &solution, Arch::Sm90a), []);
+    solution
+}
+
+#[test]
+fn the_solution_loads_operands_with_the_numbers_kept_free() {
+    let program = program(64);
+    expect![[r#"
+        kernel product threads 128
+          grid [1]
+          shared sa: f16[64, 64]
+          shared sb: f16[64, 64]
+          register fill: f16[64, 64]
+          register acc: f32[64, 64]
+          #0 fill(fill, 1.0)
+          #1 copy(fill, sa[0..64, 0..64])
+          #2 copy(fill, sb[0..64, 0..64])
+          #3 sync()
+          #4 fill(acc, 0.0)
+          #7 gemm(acc, sa[0..64, 0..64], sb[0..64, 0..64])
+    "#]]
+    .assert_eq(&emit_tile(&program));
+    let solution = solved(&program);
+    let loads = [0, 1].map(|operand| Load { gemm: PRODUCT, operand });
+    assert_eq!(solution.edits, Edits { loads: loads.into(), ..Edits::default() });
+    let routed = solution.program(&program);
+    let ops = routed.ops(1.0);
+    let last: Vec<String> =
+        ops[5..].iter().map(|(op, _)| format!("#{} {}", op.id.0, op_text(&routed, op))).collect();
+    expect![[r#"
+        #5 copy(sa[0..64, 0..64], sa_tile)
+        #6 copy(sb[0..64, 0..64], sb_tile)
+        #7 gemm(acc, sa_tile, sb_tile)"#]]
+    .assert_eq(&last.join("\n"));
+    // The program with loads has nothing left to load.
+    assert_eq!(*solution.program(&routed), *routed);
+    assert_eq!(solved(&routed).edits, Edits::default());
+}
+
+/// Returns the loads of the product's stream and the depth of its slices.
+fn stream(k: i64) -> Option<(Vec<u32>, i64)> {
+    let Some(Choice::Gemm(choice)) = solved(&program(k)).choices.remove(&PRODUCT) else {
+        panic!("no product")
+    };
+    choice.stream.map(|stream| (stream.loads.iter().map(|load| load.0).collect(), stream.depth))
+}
+
+#[test]
+fn operands_are_streamed_if_the_product_has_several_slices() {
+    assert_eq!(stream(16), None);
+    assert_eq!(stream(64), Some((vec![5, 6], 16)));
+}
+
+fn check_spoiled(spoil: impl Fn(&mut Solution), expected: Expect) {
+    let program = program(64);
+    let mut solution = solved(&program);
+    spoil(&mut solution);
+    let lines: Vec<String> =
+        hx_verify::verify(&program, &solution, Arch::Sm90a).iter().map(ToString::to_string).collect();
+    expected.assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn an_operand_without_a_route() {
+    check_spoiled(
+        |solution| solution.edits.loads.truncate(1),
+        expect!["operation #7: operand B is in shared memory, and the instruction reads registers"],
+    );
+}
+
+fn spoil_stream(spoil: impl Fn(&mut hx_tile::Stream), expected: Expect) {
+    let spoil = |solution: &mut Solution| match solution.choices.get_mut(&PRODUCT) {
+        Some(Choice::Gemm(choice)) => choice.stream.iter_mut().for_each(&spoil),
+        _ => panic!("no product"),
+    };
+    check_spoiled(spoil, expected);
+}
+
+#[test]
+fn slices_that_do_not_divide_k() {
+    spoil_stream(
+        |stream| stream.depth = 48,
+        expect!["operation #7: slices of 48 do not divide 64 steps of K"],
+    );
+}
+
+#[test]
+fn slices_that_an_instruction_straddles() {
+    spoil_stream(
+        |stream| stream.depth = 8,
+        expect!["operation #7: an instruction loads more than one slice of `sa_tile`"],
+    );
+}
+
+#[test]
+fn streamed_loads_that_are_not_those_before_the_product() {
+    spoil_stream(
+        |stream| stream.loads = vec![OpId(2), OpId(6)],
+        expect!["operation #7: other operations stand between a streamed load and its product"],
+    );
+}
