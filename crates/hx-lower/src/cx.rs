@@ -168,7 +168,11 @@ impl<'db> Cx<'db> {
 
     /// Reports an internal error: the item is sound, so every expression should have a meaning, yet this one has none.
     pub(crate) fn meaningless<T>(&mut self, at: ExprId) -> Lower<T> {
-        self.fail(&codes::INTERNAL_ERROR, at, "this has no meaning, and nothing says why")
+        self.fail(
+            &codes::INTERNAL_ERROR,
+            at,
+            "this expression could not be evaluated, and no other error explains why",
+        )
     }
 
     /// Reports a construct that belongs to the language but that the compiler does not support yet.

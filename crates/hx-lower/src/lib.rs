@@ -78,7 +78,7 @@ pub fn lower<'db>(
         }
         _ if cx.errors.is_empty() => {
             let place = Place { item: kernel.get().key(db), at: At::Name };
-            let message = "a statement has no meaning, and nothing says why";
+            let message = "a statement could not be lowered, and no other error explains why";
             Err(vec![LowerError::new(&codes::INTERNAL_ERROR, place, message)])
         }
         _ => Err(cx.errors),

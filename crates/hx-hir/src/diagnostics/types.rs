@@ -3,7 +3,7 @@
 use hx_base::{Applicability, Diagnostic, Edit, Fix, codes};
 
 use super::Reporter;
-use crate::{Item, Ty, TypeProblem, fn_signature, kernel_signature, space_word};
+use crate::{Item, MemorySpace, Ty, TypeProblem, fn_signature, kernel_signature, space_word};
 
 pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Diagnostic> {
     Some(match problem {
@@ -89,9 +89,19 @@ pub(super) fn diagnostic(at: &Reporter<'_>, problem: &TypeProblem) -> Option<Dia
                 found
             }
         }
-        TypeProblem::NotAPlace { expr } => {
-            let message = "found something that is no local, wanted a name to assign to";
-            at.diagnostic(&codes::NOT_MUTABLE, at.expr(*expr), message)
+        TypeProblem::NotAPlace { expr, space } => {
+            let place = at.text(at.expr(*expr));
+            let message = format!(
+                "cannot assign to `{place}`: only whole register tensors and numbers bound by `let` can be assigned"
+            );
+            let found = at.diagnostic(&codes::NOT_MUTABLE, at.expr(*expr), message);
+            match space {
+                Some(MemorySpace::Register) => found.help(
+                    "`v = where(index(v, 0) < 32, x, v)` changes the elements for which a condition holds",
+                ),
+                Some(_) => found.help("`copy(src, dst)` writes to shared and global memory"),
+                None => found,
+            }
         }
         TypeProblem::Literal { expr, value, dtype } => {
             let message = format!("found {value}, which `{dtype}` cannot hold");

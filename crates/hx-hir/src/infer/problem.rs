@@ -142,6 +142,8 @@ pub enum TypeProblem {
     /// An assignment to an expression that is no name.
     NotAPlace {
         expr: ExprId,
+        /// The memory of the tensor, for a part of one.
+        space: Option<MemorySpace>,
     },
     Literal {
         expr: ExprId,

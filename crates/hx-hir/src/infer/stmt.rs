@@ -148,7 +148,8 @@ impl Infer<'_> {
             return;
         }
         if !local {
-            self.report(TypeProblem::NotAPlace { expr: place });
+            let space = if let Ty::Tensor(tensor) = &target { Some(tensor.space) } else { None };
+            self.report(TypeProblem::NotAPlace { expr: place, space });
             return;
         }
         match (&target, &found) {

@@ -611,7 +611,7 @@ fn assignments() {
               y = x;
               ^
               help: `copy(src, dst)` writes to shared and global memory
-            error[HX0207]: found something that is no local, wanted a name to assign to
+            error[HX0207]: cannot assign to `m`: only whole register tensors and numbers bound by `let` can be assigned
               m = 3;
               ^
             error[HX0203]: found a floating-point number, wanted a tensor

@@ -59,7 +59,8 @@ pub(super) fn uses(session: &Session, saved: &Path, text: &str, own: &[(ItemKind
             Some(path) => uses.text += &format!("use {}{list};\n", path.join("::")),
             None => {
                 let (names, path) = (names.join(", "), module.path(db));
-                uses.text += &format!("// {names}: of {path}, to which no `use` leads from here.\n");
+                uses.text +=
+                    &format!("// {names}: defined in {path}, which no `use` in this file can name.\n");
                 let saved = saved.display();
                 uses.missing.push(format!(
                     "no `use` leads from `{saved}` to `{path}`, which has `{names}`: save beside it"

@@ -45,34 +45,34 @@ fn a_kernel_with_an_error_does_not_run() {
         &[KERNELS],
         &["run", "k.hx", "--device", "sim"],
         expect![[r#"
-        exit 1
-        --
-        device: simulator (sm_90a)
-        k.hx:8:5: error[HX0207]: found something that is no local, wanted a name to assign to
-        1 error
-    "#]],
+            exit 1
+            --
+            device: simulator (sm_90a)
+            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            1 error
+        "#]],
     );
     refused(
         &[KERNELS],
         &["test", "k.hx", "--device", "sim"],
         expect![[r#"
-        exit 1
-        test k.hx::bad ... FAILED (it has errors)
-        test k.hx::good ... ok
-        1 passed, 1 failed, 0 skipped
-        --
-        k.hx:8:5: error[HX0207]: found something that is no local, wanted a name to assign to
-        device: simulator (sm_90a)
-    "#]],
+            exit 1
+            test k.hx::bad ... FAILED (it has errors)
+            test k.hx::good ... ok
+            1 passed, 1 failed, 0 skipped
+            --
+            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            device: simulator (sm_90a)
+        "#]],
     );
     refused(
         &[KERNELS],
         &["bench", "k.hx", "--no-run"],
         expect![[r#"
-        exit 1
-        --
-        k.hx:8:5: error[HX0207]: found something that is no local, wanted a name to assign to
-    "#]],
+            exit 1
+            --
+            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+        "#]],
     );
 }
 
@@ -82,28 +82,28 @@ fn a_kernel_with_an_error_is_not_built() {
         &[KERNELS],
         &["build", "k.hx", "--kernel", "bad", "--emit", "cuda", "-o", "o"],
         expect![[r#"
-        exit 1
-        --
-        k.hx:8:5: error[HX0207]: found something that is no local, wanted a name to assign to
-    "#]],
+            exit 1
+            --
+            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+        "#]],
     );
     refused(
         &[KERNELS],
         &["check", "k.hx", "--kernel", "bad", "--emit", "tile"],
         expect![[r#"
-        exit 1
-        --
-        k.hx:8:5: error[HX0207]: found something that is no local, wanted a name to assign to
-    "#]],
+            exit 1
+            --
+            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+        "#]],
     );
     refused(
         &[KERNELS],
         &["check", "k.hx", "--kernel", "bad", "--emit", "cuda"],
         expect![[r#"
-        exit 1
-        --
-        k.hx:8:5: error[HX0207]: found something that is no local, wanted a name to assign to
-    "#]],
+            exit 1
+            --
+            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+        "#]],
     );
 }
 
@@ -114,38 +114,38 @@ fn an_error_in_another_file_is_told_with_its_place() {
         &files,
         &["check", "u.hx"],
         expect![[r#"
-        exit 1
-        --
-        k.hx:8:5: error[HX0207]: found something that is no local, wanted a name to assign to
-        u.hx:4:65: error[HX0207]: `bad` cannot be used, because of an error in `k.hx`
-        2 errors
-    "#]],
+            exit 1
+            --
+            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            u.hx:4:65: error[HX0207]: `bad` cannot be used, because of an error in `k.hx`
+            2 errors
+        "#]],
     );
     refused(
         &files,
         &["run", "u.hx", "--device", "sim"],
         expect![[r#"
-        exit 1
-        --
-        device: simulator (sm_90a)
-        k.hx:8:5: error[HX0207]: found something that is no local, wanted a name to assign to
-        u.hx:4:65: error[HX0207]: `bad` cannot be used, because of an error in `k.hx`
-        2 errors
-    "#]],
+            exit 1
+            --
+            device: simulator (sm_90a)
+            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            u.hx:4:65: error[HX0207]: `bad` cannot be used, because of an error in `k.hx`
+            2 errors
+        "#]],
     );
     refused(
         &files,
         &["test", "u.hx", "--device", "sim"],
         expect![[r#"
-        exit 1
-        test u.hx::bad ... FAILED (it has errors)
-        test u.hx::good ... ok
-        1 passed, 1 failed, 0 skipped
-        --
-        k.hx:8:5: error[HX0207]: found something that is no local, wanted a name to assign to
-        u.hx:4:65: error[HX0207]: `bad` cannot be used, because of an error in `k.hx`
-        device: simulator (sm_90a)
-    "#]],
+            exit 1
+            test u.hx::bad ... FAILED (it has errors)
+            test u.hx::good ... ok
+            1 passed, 1 failed, 0 skipped
+            --
+            k.hx:8:5: error[HX0207]: cannot assign to `v[0..32]`: only whole register tensors and numbers bound by `let` can be assigned
+            u.hx:4:65: error[HX0207]: `bad` cannot be used, because of an error in `k.hx`
+            device: simulator (sm_90a)
+        "#]],
     );
 }
 
