@@ -1,9 +1,9 @@
-//! A running block: its registers, its shared memory, and the interpreter of its statements.
+//! A running block: its registers, its shared memory, and its clock. [`crate::agent`] interprets the statements.
 
-use crate::code::{Code, Regs, SiteId, Step};
+use crate::agent::Agent;
+use crate::code::{Code, Regs, SiteId};
 use crate::error::{Fault, SimError};
-use crate::flight::Flight;
-use crate::formula::{Env, Failure, Test};
+use crate::formula::{Env, Failure};
 use crate::global::Tensor;
 use crate::launch::Config;
 use crate::log::BlockLog;
@@ -60,9 +60,7 @@ pub(crate) struct Block<'a> {
     pub(crate) registers: Vec<RegisterFile>,
     pub(crate) shared: SharedMemory,
     pub(crate) clock: Clock,
-    /// The warps that execute the statements, all of them in step.
-    pub(crate) who: Warps,
-    pub(crate) flight: Flight,
+    pub(crate) agent: Agent<'a>,
     /// Indexed by parameter. Only tensors that the kernel may write use theirs.
     pub(crate) overlays: Vec<Overlay>,
     /// Indexed by site.
@@ -70,7 +68,7 @@ pub(crate) struct Block<'a> {
     pub(crate) barriers: u64,
     pub(crate) log: BlockLog,
     pub(crate) scratch: Scratch,
-    /// The number of times that registers decided a number of the block. [`Block::repeat`] uses it to detect endless loops.
+    /// The number of times that registers decided a number of the block. A `while` uses it to detect endless loops.
     pub(crate) decisions: u64,
     steps: u32,
 }
@@ -97,8 +95,7 @@ impl<'a> Block<'a> {
             registers: code.arrays.iter().map(|a| file(a.len)).collect(),
             shared: SharedMemory::new(code, config.check_races),
             clock: Clock::new(code.threads as u32),
-            who: Warps::of_threads(code.threads as u32),
-            flight: Flight::default(),
+            agent: Agent::new(Warps::of_threads(code.threads as u32), &code.body),
             overlays: tensors.iter().map(|_| Overlay::default()).collect(),
             counters: vec![Counters::default(); code.sites.len()],
             barriers: 0,
@@ -113,86 +110,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    pub(crate) fn run(&mut self) -> Result<(), SimError> {
-        let code = self.code;
-        self.body(&code.body)?;
-        self.count_unwaited();
-        Ok(())
-    }
-
-    pub(crate) fn body(&mut self, steps: &'a [Step]) -> Result<(), SimError> {
-        for step in steps {
-            self.poll()?;
-            match step {
-                Step::SetSlot { site, slot, value } => {
-                    self.env.slots[*slot as usize] =
-                        value.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
-                }
-                Step::SetLanes { site, lanes, value } => {
-                    let lanes = *lanes as usize;
-                    let mut out = std::mem::take(&mut self.env.lanes[lanes]);
-                    value.lanes(&mut self.env, None, &mut out).map_err(|f| self.failed(*site, f))?;
-                    self.env.lanes[lanes] = out;
-                }
-                Step::For { site, slot, start, end, body } => {
-                    let first = start.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
-                    let end = end.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
-                    for value in first..end {
-                        self.poll()?;
-                        self.env.slots[*slot as usize] = value;
-                        self.body(body)?;
-                    }
-                }
-                Step::If { site, test, then, otherwise } => {
-                    let holds = test.scalar(&self.env).map_err(|f| self.failed(*site, f))?;
-                    self.body(if holds { then } else { otherwise })?;
-                }
-                Step::SetNumber(n) => self.set_number(n)?,
-                Step::Barrier => {
-                    self.barriers += 1;
-                    self.clock.barrier(self.who);
-                }
-                Step::WarpBarrier => self.clock.barrier_each(self.who),
-                Step::Transfer(t) => self.transfer(t)?,
-                Step::Multiply(m) => self.multiply(m)?,
-                Step::Convert(c) => self.convert(c)?,
-                Step::Fill(f) => self.fill(f)?,
-                Step::While { site, test, body, text } => self.repeat(*site, test, body, text)?,
-                Step::LoadInteger(l) => self.load_integer(l)?,
-                Step::LoadIndex(l) => self.load_index(l)?,
-                Step::Compute(c) => self.compute(c)?,
-                Step::LaneExchange(e) => self.lane_exchange(e)?,
-                Step::AsyncCopy(c) => self.async_copy(c)?,
-                Step::Commit { site } => self.commit(*site),
-                Step::Wait { site, groups } => self.wait(*site, *groups),
-                Step::Log { entry, body } => self.log_step(*entry, body)?,
-                Step::Put(p) => self.put(p)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs a `while`. Control flow depends on numbers of the block only. If an iteration changes none of them and reads none
-    /// from registers, every later iteration repeats it, so the loop never ends and is reported.
-    fn repeat(&mut self, site: SiteId, test: &'a Test, body: &'a [Step], text: &str) -> Result<(), SimError> {
-        let mut before = Vec::new();
-        let (mut iterations, mut decisions) = (0, 0);
-        while test.scalar(&self.env).map_err(|f| self.failed(site, f))? {
-            let repeats = iterations > 0 && before == self.env.slots && decisions == self.decisions;
-            if repeats || iterations >= self.config.while_limit {
-                let fault = Fault::NoProgress { cond: text.into(), iterations, repeats };
-                return Err(self.error(site, None, fault));
-            }
-            before.clone_from(&self.env.slots);
-            decisions = self.decisions;
-            self.poll()?;
-            self.body(body)?;
-            iterations += 1;
-        }
-        Ok(())
-    }
-
-    fn poll(&mut self) -> Result<(), SimError> {
+    /// Counts a step, and fails now and then if the launch was cancelled.
+    pub(crate) fn poll(&mut self) -> Result<(), SimError> {
         self.steps += 1;
         if self.steps >= POLL {
             self.steps = 0;

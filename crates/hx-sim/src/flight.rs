@@ -2,8 +2,8 @@
 //!
 //! A copy reads its source when it is issued. Its bytes become visible in shared memory when a wait of the issuing thread covers
 //! its group. On the block's clock a copy is an access in the epoch of its group, so that until the wait no thread may access the
-//! destination or change the source: the hardware may read the source as late as at the wait. All threads execute the same
-//! statements, so one queue of groups serves the block. A copy that no wait covers before the block ends is counted, not refused:
+//! destination or change the source: the hardware may read the source as late as at the wait. The threads of an
+//! agent execute the same statements, so one queue of groups serves them. A copy that no wait covers before the block ends is counted, not refused:
 //! the hardware completes it, and no thread could read its bytes.
 
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ struct Issued {
     site: SiteId,
 }
 
-/// The asynchronous copies of a block.
+/// The asynchronous copies of an agent.
 #[derive(Debug, Default)]
 pub(crate) struct Flight {
     open: Group,
@@ -84,7 +84,7 @@ impl<'a> Block<'a> {
             checked.map_err(|fault| self.error(c.site, Some(thread), fault))?;
             let source = from.next_if(|(t, _)| *t == thread).map(|(_, at)| *at as usize);
             self.fetch(c, epoch, source)?;
-            self.flight.open.copies.push(Issued { at, len, site: c.site });
+            self.agent.flight.open.copies.push(Issued { at, len, site: c.site });
         }
         scratch.sources = sources;
         self.scratch = scratch;
@@ -96,7 +96,7 @@ impl<'a> Block<'a> {
     /// # Errors
     /// If another access to the source races with this copy.
     fn fetch(&mut self, c: &AsyncCopy, epoch: Epoch, source: Option<usize>) -> Result<(), SimError> {
-        let bytes = &mut self.flight.open.bytes;
+        let bytes = &mut self.agent.flight.open.bytes;
         let start = bytes.len();
         bytes.resize(start + c.access, 0);
         let (Some(at), Some(tensor)) = (source, &self.tensors[c.src]) else { return Ok(()) };
@@ -136,17 +136,17 @@ impl<'a> Block<'a> {
 
     pub(crate) fn commit(&mut self, site: SiteId) {
         self.counters[site as usize].instructions += self.warps() as u64;
-        self.clock.commit(self.who);
-        let next = self.flight.spare.pop().unwrap_or_default();
-        self.flight.closed.push_back(std::mem::replace(&mut self.flight.open, next));
+        self.clock.commit(self.agent.who);
+        let next = self.agent.flight.spare.pop().unwrap_or_default();
+        self.agent.flight.closed.push_back(std::mem::replace(&mut self.agent.flight.open, next));
     }
 
     /// Completes the oldest groups until at most `groups` are in flight. The open group does not count.
     pub(crate) fn wait(&mut self, site: SiteId, groups: u32) {
         self.counters[site as usize].instructions += self.warps() as u64;
-        self.clock.wait(self.who, groups);
-        while self.flight.closed.len() > groups as usize {
-            let Some(mut group) = self.flight.closed.pop_front() else { return };
+        self.clock.wait(self.agent.who, groups);
+        while self.agent.flight.closed.len() > groups as usize {
+            let Some(mut group) = self.agent.flight.closed.pop_front() else { return };
             let mut bytes = &group.bytes[..];
             for Issued { at, len, .. } in &group.copies {
                 let (here, rest) = bytes.split_at(*len);
@@ -155,13 +155,13 @@ impl<'a> Block<'a> {
             }
             group.copies.clear();
             group.bytes.clear();
-            self.flight.spare.push(group);
+            self.agent.flight.spare.push(group);
         }
     }
 
     /// Counts the copies still in flight when the block ends.
     pub(crate) fn count_unwaited(&mut self) {
-        for group in self.flight.closed.iter().chain([&self.flight.open]) {
+        for group in self.agent.flight.closed.iter().chain([&self.agent.flight.open]) {
             for copy in &group.copies {
                 self.counters[copy.site as usize].unwaited += 1;
             }

@@ -1,7 +1,8 @@
 //! Runs a thread program on the CPU: every thread of every block, with checkers and counters.
 //!
-//! The threads of a block advance in lockstep, statement by statement. Blocks run in parallel; each sees the memory as it
-//! was at the launch, plus its own writes. Results, reports and errors do not depend on the number of cores.
+//! The threads of a block advance in step, statement by statement, as one agent with a stack of its own. Blocks run in
+//! parallel; each sees the memory as it was at the launch, plus its own writes. Results, reports and errors do not depend on
+//! the number of cores.
 //!
 //! Numbers: a product of fragments by several lanes forms exact products in `f64`, adds them to the accumulator in `f64`
 //! in the order of k, and rounds once per instruction to the accumulator's type. A product within one lane is a fused
@@ -22,6 +23,7 @@
 //!
 //! Start at [`run`].
 
+mod agent;
 mod arith;
 mod banks;
 mod block;

@@ -6,7 +6,7 @@ use hx_thread::{LOG_DROPPED, LOG_WORD, LogContents, LogEntry, LogKind, LogPlan, 
 use hx_thread::{assertion_word, failure_key, record_bytes};
 
 use crate::block::Block;
-use crate::code::{Put, SiteId, Step};
+use crate::code::{Put, SiteId};
 use crate::error::{Fault, SimError};
 use crate::formula::Test;
 
@@ -43,7 +43,8 @@ impl BlockLog {
         BlockLog { number, room, tallies: vec![Tally::default(); entries.len()], ..BlockLog::default() }
     }
 
-    fn open(&mut self, entry: usize, size: u64) {
+    /// Begins a record of `size` bytes for a print.
+    pub(crate) fn open(&mut self, entry: usize, size: u64) {
         self.payload = None;
         if self.next + size > self.room {
             self.dropped += 1;
@@ -53,6 +54,17 @@ impl BlockLog {
         self.bytes.resize(at + size as usize, 0);
         self.bytes[at..at + LOG_WORD as usize].copy_from_slice(&(entry as u64 + 1).to_le_bytes());
         self.payload = Some(at + LOG_WORD as usize);
+    }
+
+    /// Ends an execution of a print or an assertion.
+    pub(crate) fn close(&mut self, info: &LogEntry, entry: usize) {
+        match info.kind {
+            LogKind::Print => self.next += record_bytes(info),
+            LogKind::Assert => {
+                let runs = &mut self.tallies[entry].runs;
+                *runs = runs.saturating_add(1);
+            }
+        }
     }
 }
 
@@ -102,24 +114,6 @@ impl LaunchLog {
 }
 
 impl<'a> Block<'a> {
-    pub(crate) fn log_step(&mut self, entry: usize, body: &'a [Step]) -> Result<(), SimError> {
-        let info = &self.code.log[entry];
-        let size = record_bytes(info);
-        match info.kind {
-            LogKind::Print => {
-                self.log.open(entry, size);
-                self.body(body)?;
-                self.log.next += size;
-            }
-            LogKind::Assert => {
-                self.body(body)?;
-                let runs = &mut self.log.tallies[entry].runs;
-                *runs = runs.saturating_add(1);
-            }
-        }
-        Ok(())
-    }
-
     pub(crate) fn put(&mut self, p: &'a Put) -> Result<(), SimError> {
         // The scratch is not put back on an error, because an error ends the block.
         let mut scratch = std::mem::take(&mut self.scratch);
