@@ -157,7 +157,7 @@ fn newer(a: Option<Mark<By>>, b: Option<Mark<By>>) -> Option<Mark<By>> {
 
 struct Checker<'a> {
     rules: Rules<'a>,
-    /// The warps of the block.
+    /// The warps in which the events happen that synchronize.
     who: Warps,
     /// Elements per unit of each buffer.
     units: Vec<i64>,
@@ -200,6 +200,11 @@ impl Checker<'_> {
                     _ => clock.wait(self.who, *groups),
                 },
                 Event::Access(access) => self.access(access, state),
+                Event::Only(warps, events) => {
+                    let outer = std::mem::replace(&mut self.who, *warps);
+                    self.events(events, state);
+                    self.who = outer;
+                }
                 Event::Either(then, otherwise) if self.rules.assume.is_some() => {
                     let way = if self.rules.assume == Some(true) { then } else { otherwise };
                     self.events(way, state);

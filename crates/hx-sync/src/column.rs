@@ -19,6 +19,32 @@ impl<T: Copy> Column<T> {
         }
     }
 
+    /// Returns the value that all of these threads have, if it is known and the same.
+    pub(crate) fn same(&self, of: Option<&[bool]>) -> Option<T>
+    where
+        T: PartialEq,
+    {
+        let values = match self {
+            Column::Same(value) => return *value,
+            Column::Each(values) => values,
+        };
+        let mut running = values.iter().enumerate().filter(|(thread, _)| is_among(of, *thread));
+        let first = *running.next()?.1;
+        running.all(|(_, value)| *value == first).then_some(first).flatten()
+    }
+
+    /// Keeps the values of these threads, and takes those of all others from `before`.
+    fn restore(&mut self, before: &Column<T>, of: &[bool])
+    where
+        T: PartialEq,
+    {
+        if self != before {
+            let value =
+                |(thread, here): (usize, &bool)| if *here { self.get(thread) } else { before.get(thread) };
+            *self = Column::Each(of.iter().enumerate().map(value).collect());
+        }
+    }
+
     /// Combines two columns thread by thread. The result is known only where both are.
     fn both<U: Copy, V>(&self, other: &Column<U>, f: impl Fn(T, U) -> Option<V>) -> Column<V> {
         let f = |a: Option<T>, b: Option<U>| a.zip(b).and_then(|(a, b)| f(a, b));
@@ -45,6 +71,11 @@ impl<T: Copy> Column<T> {
     }
 }
 
+/// Reports whether a thread is in a set of threads; `None` is the set of all.
+pub(crate) fn is_among(of: Option<&[bool]>, thread: usize) -> bool {
+    of.is_none_or(|of| of.get(thread) == Some(&true))
+}
+
 /// The values of symbols, and what a run assumes about numbers that have none.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scope {
@@ -55,6 +86,8 @@ pub(crate) struct Scope {
     /// The value that a run assumes, in addresses of shared memory only, for every other number that is known only at run
     /// time.
     pub(crate) anything: Option<i64>,
+    /// The threads that run the statements being followed; `None` if all do.
+    pub(crate) running: Option<Vec<bool>>,
 }
 
 /// The binding of a local number, a loop counter or the thread index.
@@ -69,7 +102,7 @@ pub(crate) struct Named {
 impl Scope {
     /// Returns the view of the bindings alone, without the assumptions of the run.
     pub(crate) fn certain(&self) -> View<'_> {
-        View { known: &self.known, supposed: &[], anything: None }
+        View { known: &self.known, supposed: &[], anything: None, running: self.running.as_deref() }
     }
 
     /// Returns the view that adds the values which the run supposes.
@@ -115,6 +148,17 @@ impl Scope {
         }
     }
 
+    /// Restores the bindings of the threads that did not run a body. `before` has the bindings from before the body.
+    pub(crate) fn restore(&mut self, before: &[Named], ran: &[bool]) {
+        for (mine, before) in self.known.iter_mut().zip(before) {
+            mine.values.restore(&before.values, ran);
+            match (&mut mine.guess, &before.guess) {
+                (Some(guess), Some(before)) => guess.restore(before, ran),
+                (guess, _) => *guess = None,
+            }
+        }
+    }
+
     fn named(&self, symbol: &Symbol, value: &Expr) -> Named {
         let values = self.in_run().values(value);
         let guess = self.anything.map(|_| self.places().values(value));
@@ -135,6 +179,7 @@ pub(crate) struct View<'s> {
     known: &'s [Named],
     supposed: &'s [(Atom, i64)],
     anything: Option<i64>,
+    running: Option<&'s [bool]>,
 }
 
 impl<'s> View<'s> {
@@ -151,9 +196,9 @@ impl<'s> View<'s> {
         sum
     }
 
-    /// Returns the value of an expression for thread 0. Use it for expressions that are the same for all threads.
+    /// Returns the value of an expression, if all threads that run have the same.
     pub(crate) fn uniform(self, expr: &Expr) -> Option<i64> {
-        self.values(expr).get(0)
+        self.values(expr).same(self.running)
     }
 
     fn atom(self, atom: &Atom) -> Cow<'s, Column<i64>> {

@@ -93,6 +93,7 @@ impl Copies {
                     self.events(otherwise, &mut other);
                     join(groups, other);
                 }
+                Event::Only(_, events) => self.events(events, groups),
                 Event::Access(_)
                 | Event::Begin(_)
                 | Event::Begun(_)

@@ -93,6 +93,7 @@ fn buffers(events: &[Event]) -> BTreeSet<usize> {
     let of = |event: &Event| match event {
         Event::Access(access) => BTreeSet::from([access.buffer]),
         Event::Either(then, otherwise) => &buffers(then) | &buffers(otherwise),
+        Event::Only(_, events) => buffers(events),
         _ => BTreeSet::new(),
     };
     events.iter().flat_map(of).collect()

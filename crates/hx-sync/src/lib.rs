@@ -17,6 +17,8 @@ mod once;
 mod remedy;
 mod scan;
 mod suppose;
+#[cfg(test)]
+mod tests;
 mod trace;
 
 pub use check::Mend;

@@ -257,6 +257,7 @@ fn commits(events: &[Event]) -> u32 {
     let of = |event: &Event| match event {
         Event::Commit(_) => 1,
         Event::Either(then, otherwise) => commits(then).max(commits(otherwise)),
+        Event::Only(_, events) => commits(events),
         _ => 0,
     };
     events.iter().map(of).sum()

@@ -7,10 +7,10 @@ use std::{
 
 use hx_index::{Cond, Expr, Facts, Symbol, gcd};
 use hx_target::{CopyRow, catalogue};
-use hx_thread::{Address, AsyncCopy, Memory, Stmt, ThreadProgram, Transfer, visit};
+use hx_thread::{Address, AsyncCopy, Memory, Stmt, ThreadProgram, Transfer, Warps, visit};
 use hx_tile::OpId;
 
-use crate::column::{Column, Named, Scope};
+use crate::column::{Column, Named, Scope, is_among};
 use crate::once::{Equation, Equations};
 use crate::scan;
 use crate::suppose::{Run, lengths, suppose};
@@ -61,6 +61,9 @@ pub(crate) enum Event {
     Wait(OpId, u32),
     /// Exactly one of the two sequences happens, and only a launch decides which. [`Trace::conditions`] has the condition.
     Either(Vec<Event>, Vec<Event>),
+    /// The events happen only in some threads. They count as synchronization of these warps, all of whose threads are among
+    /// them.
+    Only(Warps, Vec<Event>),
 }
 
 /// An access by each of some threads, to consecutive elements of one buffer.
@@ -166,6 +169,7 @@ fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
             known: vec![Named { symbol: Symbol::Thread, values: threads, guess: None }],
             supposed: Vec::new(),
             anything: run.map(|run| run.number),
+            running: None,
         },
         op: OpId(0),
         only: None,
@@ -203,6 +207,18 @@ fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
     }
     tracer.trace.asks_for_ends = !tracer.open.is_disjoint(&tracer.bounds);
     tracer.trace
+}
+
+/// The truth of a condition in the threads that run.
+enum Truth {
+    Same(bool),
+    /// The condition depends on the thread. The two sets have the threads in which it holds, and in which it fails.
+    Differs {
+        holds: Vec<bool>,
+        fails: Vec<bool>,
+    },
+    /// Only a launch decides it, at least in some thread.
+    Unknown,
 }
 
 struct Tracer<'a> {
@@ -351,10 +367,14 @@ impl Tracer<'_> {
     }
 
     fn branch(&mut self, cond: &Cond, then: &[Stmt], otherwise: &[Stmt], out: &mut Vec<Event>) {
-        match self.scope.in_run().holds(cond).get(0) {
-            Some(true) => self.body(then, out),
-            Some(false) => self.body(otherwise, out),
-            None => {
+        match self.truth(cond) {
+            Truth::Same(true) => self.body(then, out),
+            Truth::Same(false) => self.body(otherwise, out),
+            Truth::Differs { holds, fails } => {
+                self.only_in(holds, then, out);
+                self.only_in(fails, otherwise, out);
+            }
+            Truth::Unknown => {
                 let (mut a, mut b) = (Vec::new(), Vec::new());
                 let before = self.scope.known.clone();
                 let outer = self.only;
@@ -373,6 +393,34 @@ impl Tracer<'_> {
         out.extend(scan::commit_of(then, otherwise).map(Event::Left));
     }
 
+    /// Returns the truth of a condition in the threads that run.
+    fn truth(&self, cond: &Cond) -> Truth {
+        let running = self.scope.running.as_deref();
+        let truth = self.scope.in_run().holds(cond);
+        if let Some(same) = truth.same(running) {
+            return Truth::Same(same);
+        }
+        let threads = || (0..self.program.threads as usize).map(|thread| (is_among(running, thread), thread));
+        if threads().any(|(runs, thread)| runs && truth.get(thread).is_none()) {
+            return Truth::Unknown;
+        }
+        let are =
+            |wanted| threads().map(|(runs, thread)| runs && truth.get(thread) == Some(wanted)).collect();
+        Truth::Differs { holds: are(true), fails: are(false) }
+    }
+
+    /// Follows a body that only these threads run.
+    fn only_in(&mut self, threads: Vec<bool>, body: &[Stmt], out: &mut Vec<Event>) {
+        let (before, mut events) = (self.scope.known.clone(), Vec::new());
+        let warps = Warps::all_of(&threads);
+        let outer = self.scope.running.replace(threads);
+        self.body(body, &mut events);
+        if let Some(threads) = std::mem::replace(&mut self.scope.running, outer) {
+            self.scope.restore(&before, &threads);
+        }
+        out.push(Event::Only(warps, events));
+    }
+
     fn repeated(&mut self, cond: &Cond, body: &[Stmt], out: &mut Vec<Event>) {
         if !scan::touches_shared(body) {
             return;
@@ -384,11 +432,13 @@ impl Tracer<'_> {
         let wanted = self.trace.run.filter(|run| !run.again || !scan::nests(body)).and_then(|run| run.trips);
         let most = wanted.unwrap_or_else(|| self.rounds_of(body, None).0);
         for round in 0..most.max(WHOLE) {
-            let goes_on = self.scope.in_run().holds(cond).get(0);
-            if (round > 0 && goes_on == Some(false)) || (round >= most && goes_on.is_none()) {
-                break;
+            match self.truth(cond) {
+                Truth::Same(false) if round > 0 => break,
+                Truth::Unknown if round >= most => break,
+                // Threads that have left the loop do not return: their numbers stay as they are.
+                Truth::Differs { holds, .. } => self.only_in(holds, body, out),
+                Truth::Same(_) | Truth::Unknown => self.body(body, out),
             }
-            self.body(body, out);
         }
         self.partial.truncate(depth);
         self.leave(body, None);
@@ -511,7 +561,9 @@ impl Tracer<'_> {
         let mut anywhere = None;
         for thread in 0..self.program.threads {
             // A guard that only a launch decides counts as true.
-            if guards.get(thread as usize) == Some(false) || thread % addressing.0 >= addressing.1 {
+            let runs = is_among(self.scope.running.as_deref(), thread as usize);
+            let addresses = thread % addressing.0 < addressing.1;
+            if !runs || !addresses || guards.get(thread as usize) == Some(false) {
                 continue;
             }
             match firsts.get(thread as usize) {

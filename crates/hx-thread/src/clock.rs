@@ -29,6 +29,13 @@ impl Warps {
         Warps(if count == u64::BITS { u64::MAX } else { (1 << count) - 1 })
     }
 
+    /// Returns the warps all of whose threads are in a set of threads.
+    pub fn all_of(threads: &[bool]) -> Warps {
+        let warps = threads.chunks(WARP as usize).take(u64::BITS as usize).enumerate();
+        let all = warps.filter(|(_, lanes)| lanes.iter().all(|lane| *lane));
+        Warps(all.fold(0, |set, (warp, _)| set | 1 << warp))
+    }
+
     /// Returns the numbers of the warps in ascending order.
     fn iter(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;

@@ -208,6 +208,18 @@ fn lanes_that_exchange_count_as_all_lanes() {
           thread 0, block [0, 0, 0], #2 `copy(r, s)`
     "#]],
     );
+    // A read by the thread alone does not hide that the other lanes read.
+    let alone = vec![transfer("ld.shared.v4.b32", first(r, 8), s, thread() * c(8))];
+    let alone = k.group("load(s)", alone);
+    k.program.body.insert(3, alone);
+    check(
+        &k,
+        &mut [],
+        expect![[r#"
+        writes element 0 of the shared tensor `s`, which thread 0 read for its whole warp in #1 `copy(s, r)`, with no barrier in between
+          thread 0, block [0, 0, 0], #2 `copy(r, s)`
+    "#]],
+    );
 }
 
 #[test]
