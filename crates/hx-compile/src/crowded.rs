@@ -4,7 +4,7 @@
 use hx_lower::CtValue;
 use hx_synth::SPARE_REGISTERS;
 use hx_target::Arch;
-use hx_tile::{Held, OpId, Solution, TensorId, TileProgram, registers_of};
+use hx_tile::{Held, HeldAcross, OpId, Solution, TensorId, TileProgram, registers_of};
 
 use crate::unsolved::{OtherValue, halves, with_value};
 use crate::{Db, Instance, solution, tile_program};
@@ -53,7 +53,7 @@ fn over(program: &TileProgram, solution: &Solution, most: i64) -> Option<Crowded
 /// Returns the operation across which the most registers are held, with the tensors that hold them and how many each takes.
 fn pressure(program: &TileProgram, solution: &Solution) -> Option<(OpId, Vec<(TensorId, i64)>)> {
     let mut worst: Option<(i64, OpId, Vec<(TensorId, i64)>)> = None;
-    for (op, tensors) in Held::of(program).across {
+    for HeldAcross { op, tensors, .. } in Held::of(program).across {
         let mut held: Vec<(TensorId, i64)> =
             tensors.into_iter().map(|tensor| (tensor, registers(program, solution, tensor))).collect();
         held.sort_by_key(|(tensor, registers)| (-registers, *tensor));

@@ -25,7 +25,7 @@ pub fn find(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dy
     let is_shared = |id: &TensorId| matches!(tile.tensor(*id).kind, TensorKind::Shared { .. });
     // The buffers of tensors in the source come first. The compiler's scratch buffers follow and are not analysed.
     let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();
-    let is_sync = |op: OpId| tile.op(op).is_some_and(|op| op.kind.effects().order == Order::Block);
+    let is_sync = |op: OpId| tile.op(op).is_some_and(|op| op.kind.effects().order == Order::Scope);
     let traced = Traced { program: threads, facts: &tile.facts, buffers: tensors.len(), is_sync: &is_sync };
     let traces = traces(traced, poll);
     let found = check(&traces, Rules::default(), &|_| false, poll);

@@ -178,7 +178,7 @@ impl Before {
         let effects = op.kind.effects();
         match effects.order {
             Order::Wait(groups) => self.wait = Some((op.id, groups)),
-            Order::Block => self.sync = Some(op.id),
+            Order::Scope => self.sync = Some(op.id),
             Order::Warp | Order::Close | Order::Nothing => {}
         }
         // A wait before another read of shared memory belongs to that read.
@@ -235,7 +235,7 @@ fn unclosed(stmts: &[Stmt], copy: OpId) -> Group {
             (Group::Open(last), Stmt::Op(op)) => match op.kind.effects().order {
                 Order::Close => Group::Closed,
                 Order::Wait(_) => Group::Left(last),
-                Order::Block | Order::Warp | Order::Nothing => {
+                Order::Scope | Order::Warp | Order::Nothing => {
                     together &= matches!(op.kind, OpKind::CopyAsync { .. });
                     Group::Open(if together { op.id } else { last })
                 }

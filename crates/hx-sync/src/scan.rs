@@ -45,7 +45,7 @@ pub(crate) fn begins_copies_only(body: &[Stmt]) -> bool {
     let (mut commits, mut waits) = (false, false);
     visit(body, &mut |stmt| match stmt.order() {
         Order::Close => commits = true,
-        Order::Wait(_) | Order::Block | Order::Warp => waits = true,
+        Order::Wait(_) | Order::Scope | Order::Warp => waits = true,
         Order::Nothing => {}
     });
     commits && !waits

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hx_target::{Arch, catalogue};
 use hx_tile::{
     Base, Choice, ConvertChoice, CopyChoice, Demand, GemmChoice, MapChoice, OpId, OpKind, RearrangeChoice,
-    Reason, Route, SharedLayout, Solution, TensorId, TensorKind, TileProgram, View,
+    Reason, Route, ScopeId, SharedLayout, Solution, TensorId, TensorKind, TileProgram, View,
 };
 
 use crate::access::{Transfer, global};
@@ -187,7 +187,7 @@ pub(crate) fn uses<'p>(
             let uses_here =
                 ends.map(|(t, reads)| shared::Use::exchange(op, view(), known[t].tv.clone(), reads, trips));
             uses.entry(tensor).or_default().extend(uses_here);
-            let cycles = trips * cost::held_up(program, cx.drain);
+            let cycles = trips * cost::held_up(program.threads_of(op), cx.drain);
             solution.cost += cycles;
             held_up.insert(op.id, cycles);
         } else if let Some(transfer) = Transfer::of(op)
@@ -341,15 +341,18 @@ pub(crate) fn map(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> 
 
 pub(crate) fn reduce(cx: &Cx<'_, '_>, known: &Layouts, solution: &mut Solution) -> Result<(), Failure> {
     let (program, arch) = (cx.program(), cx.arch);
-    let offset = solution.shared_bytes.next_multiple_of(shared::ALIGN);
-    for (op, _) in program.ops(1.0) {
-        let OpKind::Reduce { dst, src, axis, .. } = op.kind else { continue };
-        // Each reduction begins with a barrier, so all reductions share one place for scratch memory.
-        let choice = reduce::choice(program, op, [dst, src], axis, known, offset, arch)?;
-        if let Some(across) = &choice.across {
-            solution.shared_bytes = solution.shared_bytes.max(offset + across.bytes);
+    // Each reduction begins with a barrier of its scope, so all reductions of a scope share one place for scratch memory. No
+    // barrier separates the reductions of two scopes.
+    for scope in program.scopes_within(ScopeId::BLOCK) {
+        let offset = solution.shared_bytes.next_multiple_of(shared::ALIGN);
+        for (op, _) in program.ops(1.0).into_iter().filter(|(op, _)| op.scope == scope) {
+            let OpKind::Reduce { dst, src, axis, .. } = op.kind else { continue };
+            let choice = reduce::choice(program, op, [dst, src], axis, known, offset, arch)?;
+            if let Some(across) = &choice.across {
+                solution.shared_bytes = solution.shared_bytes.max(offset + across.bytes);
+            }
+            solution.choices.insert(op.id, Choice::Reduce(choice));
         }
-        solution.choices.insert(op.id, Choice::Reduce(choice));
     }
     Ok(())
 }

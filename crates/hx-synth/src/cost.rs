@@ -1,5 +1,5 @@
 //! The cost model: cycles of a block, by the pipes that its instructions occupy (paper, section VI; the numbers are catalogue
-//! data).
+//! data). `threads` is the number of threads that execute an operation: those of its scope.
 
 use std::collections::BTreeSet;
 
@@ -23,25 +23,24 @@ const OTHER_REGISTERS: i64 = 40;
 /// for the previous step's result in the same accumulator.
 pub(crate) fn gemm(tiling: &Tiling, threads: u32) -> f64 {
     let GemmRow { issue, latency, threads: lanes, .. } = tiling.row;
-    let warps = f64::from(threads.div_ceil(WARP));
     // A warp issues an instruction of fewer lanes once for each group of lanes. It takes part once in an instruction of several
     // warps. An instruction of one thread is issued for the whole warp.
     let issues = if *lanes > 1 { f64::from((WARP / lanes).max(1)) } else { 1.0 };
-    let each = issue * issues * (warps / f64::from(PARTITIONS)).max(1.0);
+    let each = issue * issues * warps_per_unit(threads);
     let steps = tiling.issues[2];
     let round = (tiling.count() / steps) as f64 * each;
     (steps - 1) as f64 * round.max(*latency) + round + latency
 }
 
 /// Returns the cycles of one execution of a copy to or from global memory.
-pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64 {
+pub(crate) fn global(program: &TileProgram, threads: u32, view: &View, access: &Access) -> f64 {
     let Some(param) = global::param_of(program, view) else { return 0.0 };
     let bits = i128::from(param.dtype.bits());
     let strides: Vec<i64> = global::strides(param, view)
         .iter()
         .map(|s| s.eval(&|symbol| sample(symbol)).unwrap_or(SAMPLE_DIM))
         .collect();
-    let lanes = program.block_threads().min(WARP);
+    let lanes = threads.min(WARP);
     let mut sectors = BTreeSet::new();
     for lane in 0..i64::from(lanes) {
         let at = access.coordinate(lane, 0);
@@ -59,14 +58,13 @@ pub(crate) fn global(program: &TileProgram, view: &View, access: &Access) -> f64
         let sector = i128::from(SECTOR_BYTES);
         sectors.extend(first.div_euclid(sector)..=last.div_euclid(sector));
     }
-    let warps = f64::from(program.block_threads().div_ceil(WARP));
-    let instructions = access.issues() as f64 * warps;
+    let instructions = access.issues() as f64 * warps(threads);
     let bytes = sectors.len() as f64 * f64::from(SECTOR_BYTES) * instructions;
     (bytes / machine().global_bytes).max(instructions * access.row.issue) + access.row.latency
 }
 
 /// Returns the cycles of one execution of an elementwise expression over `values` elements of each thread.
-pub(crate) fn map(program: &TileProgram, value: &Scalar, values: i64) -> f64 {
+pub(crate) fn map(threads: u32, value: &Scalar, values: i64) -> f64 {
     let mut operators = Vec::new();
     value.operators(&mut operators);
     let issue: f64 = operators
@@ -75,26 +73,20 @@ pub(crate) fn map(program: &TileProgram, value: &Scalar, values: i64) -> f64 {
             catalogue().compute(*operator, *dtype).map_or(machine().converted_issue, |row| row.issue)
         })
         .sum();
-    issue * values as f64 * warps_per_unit(program)
+    issue * values as f64 * warps_per_unit(threads)
 }
 
 /// Returns the cycles of a reduction of `values` elements of each thread to `results`, with `exchanges` exchanges between lanes.
 /// `across` is `Some` if warps meet in shared memory, with the cycles that this stalls the block.
-pub(crate) fn reduce(
-    program: &TileProgram,
-    values: i64,
-    results: i64,
-    exchanges: usize,
-    across: Option<f64>,
-) -> f64 {
+pub(crate) fn reduce(threads: u32, values: i64, results: i64, exchanges: usize, across: Option<f64>) -> f64 {
     let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
     let lanes = exchanges as f64 * (latency + results as f64);
-    let meeting = across.map_or(0.0, |drain| meeting(program, drain, results as f64));
-    values as f64 * warps_per_unit(program) + lanes + meeting
+    let meeting = across.map_or(0.0, |drain| meeting(threads, drain, results as f64));
+    values as f64 * warps_per_unit(threads) + lanes + meeting
 }
 
 /// Returns the cycles of one execution of a conversion of `values` elements of each thread, held in the order of the tile.
-pub(crate) fn cast(program: &TileProgram, [from, to]: [DType; 2], values: i64, arch: Arch) -> f64 {
+pub(crate) fn cast(threads: u32, [from, to]: [DType; 2], values: i64, arch: Arch) -> f64 {
     if from == to {
         return 0.0;
     }
@@ -102,22 +94,16 @@ pub(crate) fn cast(program: &TileProgram, [from, to]: [DType; 2], values: i64, a
     let rows = rows.map(|row| row.issue / f64::from(row.values));
     let issue = rows.fold(f64::INFINITY, f64::min);
     let issue = if issue.is_finite() { issue } else { machine().converted_issue };
-    issue * values as f64 * warps_per_unit(program)
+    issue * values as f64 * warps_per_unit(threads)
 }
 
 /// Returns the cycles of a scan of `values` elements of each thread by one component of its operator.
-pub(crate) fn scan(
-    program: &TileProgram,
-    value: &Scalar,
-    values: i64,
-    levels: &[ScanLevel],
-    drain: f64,
-) -> f64 {
+pub(crate) fn scan(threads: u32, value: &Scalar, values: i64, levels: &[ScanLevel], drain: f64) -> f64 {
     let latency = catalogue().exchanges.first().map_or(0.0, |row| row.latency);
     let mut cycles = 0.0;
     let mut blocks = values as f64;
     for level in levels {
-        cycles += map(program, value, values);
+        cycles += map(threads, value, values);
         match level {
             ScanLevel::Values { extent, .. } => blocks /= *extent as f64,
             ScanLevel::Lanes { extent, .. } => {
@@ -125,7 +111,7 @@ pub(crate) fn scan(
                 cycles += steps * (latency + blocks);
             }
             ScanLevel::Across { extent, .. } => {
-                cycles += meeting(program, drain, blocks * *extent as f64);
+                cycles += meeting(threads, drain, blocks * *extent as f64);
             }
         }
     }
@@ -147,44 +133,48 @@ pub(crate) fn drain(program: &TileProgram, arch: Arch, registers: i64) -> f64 {
 }
 
 /// Returns the cycles of the two barriers of an exchange through shared memory, with the stall that they cause.
-pub(crate) fn held_up(program: &TileProgram, drain: f64) -> f64 {
-    barriers(program) + drain
+pub(crate) fn held_up(threads: u32, drain: f64) -> f64 {
+    barriers(threads) + drain
 }
 
 /// Returns the cycles in which warps combine `results` partial results through shared memory.
-fn meeting(program: &TileProgram, drain: f64, results: f64) -> f64 {
-    held_up(program, drain) + machine().meeting + machine().meeting_value * results
+fn meeting(threads: u32, drain: f64, results: f64) -> f64 {
+    held_up(threads, drain) + machine().meeting + machine().meeting_value * results
 }
 
-fn barriers(program: &TileProgram) -> f64 {
-    2.0 * (machine().barrier + machine().barrier_warp * f64::from(program.block_threads().div_ceil(WARP)))
+fn barriers(threads: u32) -> f64 {
+    2.0 * (machine().barrier + machine().barrier_warp * warps(threads))
 }
 
-fn warps_per_unit(program: &TileProgram) -> f64 {
-    (f64::from(program.block_threads().div_ceil(WARP)) / f64::from(PARTITIONS)).max(1.0)
+fn warps(threads: u32) -> f64 {
+    f64::from(threads.div_ceil(WARP))
+}
+
+fn warps_per_unit(threads: u32) -> f64 {
+    (warps(threads) / f64::from(PARTITIONS)).max(1.0)
 }
 
 /// Returns the cycles of one execution of a copy to or from shared memory with this number of wavefronts.
-pub(crate) fn shared(program: &TileProgram, access: &Access, wavefronts: f64) -> f64 {
-    let instructions = access.issues() as f64 * f64::from(program.block_threads().div_ceil(WARP));
+pub(crate) fn shared(threads: u32, access: &Access, wavefronts: f64) -> f64 {
+    let instructions = access.issues() as f64 * warps(threads);
     wavefronts + instructions * machine().issue_slot + access.row.latency
 }
 
 /// Returns the cycles of the copy without bank conflicts, for a tile of extents `shape`. Lanes that address nothing take no
 /// wavefronts: lanes that repeat a store of another lane, and lanes outside of the tile.
-pub(crate) fn shared_ideal(program: &TileProgram, access: &Access, shape: &[i64]) -> f64 {
-    shared(program, access, access.phases(program.block_threads(), shape) as f64)
+pub(crate) fn shared_ideal(threads: u32, access: &Access, shape: &[i64]) -> f64 {
+    shared(threads, access, access.phases(threads, shape) as f64)
 }
 
 /// Returns a lower bound on the cycles of a copy to or from shared memory, with `issues` instructions of each warp.
-pub(crate) fn shared_least(program: &TileProgram, row: &CopyRow, issues: i64) -> f64 {
-    let instructions = issues as f64 * f64::from(program.block_threads().div_ceil(WARP));
+pub(crate) fn shared_least(threads: u32, row: &CopyRow, issues: i64) -> f64 {
+    let instructions = issues as f64 * warps(threads);
     instructions * (wavefronts_ideal(row) + machine().issue_slot) + row.latency
 }
 
 /// Returns a lower bound on the cycles of moving `bytes` between threads: through shared memory, without a stall.
-pub(crate) fn exchange(program: &TileProgram, bytes: f64) -> f64 {
-    barriers(program) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
+pub(crate) fn exchange(threads: u32, bytes: f64) -> f64 {
+    barriers(threads) + 2.0 * bytes / f64::from(WAVEFRONT_BYTES)
 }
 
 /// Returns the cycles from a store to shared memory until a load of it can be used.
@@ -195,15 +185,14 @@ pub(crate) fn shared_latency(arch: Arch) -> f64 {
 
 /// Returns the cycles in which the lanes of each warp exchange values: the exchange instructions, and the selects among their
 /// results.
-pub(crate) fn lanes(program: &TileProgram, row: &ExchangeRow, exchanges: i64, selects: i64) -> f64 {
-    let warps = f64::from(program.block_threads().div_ceil(WARP));
-    let selects = selects as f64 * warps_per_unit(program);
-    exchanges as f64 * warps * row.issue + selects + row.latency
+pub(crate) fn lanes(threads: u32, row: &ExchangeRow, exchanges: i64, selects: i64) -> f64 {
+    let selects = selects as f64 * warps_per_unit(threads);
+    exchanges as f64 * warps(threads) * row.issue + selects + row.latency
 }
 
 /// Returns the cycles in which each thread spills and reloads `registers` registers.
-pub(crate) fn spill(program: &TileProgram, registers: i64) -> f64 {
-    let instructions = 2.0 * registers as f64 * f64::from(program.block_threads().div_ceil(WARP));
+pub(crate) fn spill(threads: u32, registers: i64) -> f64 {
+    let instructions = 2.0 * registers as f64 * warps(threads);
     instructions * (f64::from(WARP * REGISTER_BYTES) / f64::from(WAVEFRONT_BYTES) + machine().issue_slot)
 }
 

@@ -32,6 +32,7 @@ impl<'p> Cx<'_, 'p> {
     /// Returns the cycles of one execution of an operation that is not a gemm.
     fn cost_of(&self, op: &'p Op, known: &Layouts) -> Result<f64, Failure> {
         let (program, op_id) = (self.program(), op.id);
+        let threads = program.threads_of(op);
         Ok(match &op.kind {
             OpKind::Copy { .. } | OpKind::AtomicAdd { .. } => {
                 let Some(transfer) = Transfer::of(op) else { return Ok(0.0) };
@@ -41,7 +42,7 @@ impl<'p> Cx<'_, 'p> {
                     None => {
                         let (access, _) =
                             global::best((program, self.pool), &transfer, tv, dtype, self.arch)?;
-                        cost::global(program, transfer.memory, &access)
+                        cost::global(program, threads, transfer.memory, &access)
                     }
                     Some(tensor) => {
                         let used = shared::Use::register(program, transfer, tv.clone(), 1.0);
@@ -51,23 +52,23 @@ impl<'p> Cx<'_, 'p> {
             }
             OpKind::Cast { dst, src } => {
                 let [from, to] = [*src, *dst].map(|t| program.tensor(t).dtype);
-                cost::cast(program, [from, to], known[*dst].tv.values(), self.arch)
+                cost::cast(threads, [from, to], known[*dst].tv.values(), self.arch)
             }
-            OpKind::Map(map) => cost::map(program, &map.value, known[map.dst].tv.values()),
+            OpKind::Map(map) => cost::map(threads, &map.value, known[map.dst].tv.values()),
             OpKind::Reduce { dst, src, axis, .. } => {
                 let (d, s) = (&known[*dst].tv, &known[*src].tv);
-                let steps = reduce::steps(program, s, *axis, self.arch);
+                let steps = reduce::steps(threads, s, *axis, self.arch);
                 let across = (!steps.digits.is_empty()).then_some(self.drain);
-                cost::reduce(program, s.values(), d.values(), steps.lanes.len(), across)
+                cost::reduce(threads, s.values(), d.values(), steps.lanes.len(), across)
             }
             OpKind::Scan { dst, src: _, axis, op } => {
                 let Some(first) = dst.first() else { return Ok(0.0) };
                 let tv = &known[*first].tv;
-                let Some(levels) = parts::levels(program, tv, *axis, self.arch) else {
+                let Some(levels) = parts::levels(threads, tv, *axis, self.arch) else {
                     let message = "the axis of the scan is dealt to threads in no regular order";
                     return Err(Failure::new(FailureKind::Conflict, message).at(op_id));
                 };
-                op.iter().map(|value| cost::scan(program, value, tv.values(), &levels, self.drain)).sum()
+                op.iter().map(|value| cost::scan(threads, value, tv.values(), &levels, self.drain)).sum()
             }
             // Gemms and asynchronous copies have cost functions of their own, rearrangements the cost of their route. The other
             // operations use registers at hand, or wait.

@@ -273,7 +273,7 @@ impl<'p> Ground<'_, 'p> {
             if let Some(None) = routes.get(&op.id) {
                 let exchange = route::exchange_of(cx, known, [dst, src], trips);
                 let accesses = cx.pool.exchanges.borrow().get(&exchange).copied().unwrap_or(0.0);
-                moved += trips * cost::held_up(cx.program(), cx.drain) + accesses;
+                moved += trips * cost::held_up(cx.program().threads_of(op), cx.drain) + accesses;
             }
         }
         // Take back the cycles that the search counted for each access alone.
@@ -378,10 +378,11 @@ fn pins(cx: &Cx<'_, '_>) -> Result<Layouts, Blocked> {
     for tensor in program.tensor_ids() {
         let info = program.tensor(tensor);
         let TensorKind::Register { pinned: Some(layout) } = &info.kind else { continue };
-        let tv = pinned::read(layout, &info.shape, i64::from(program.block_threads())).map_err(|problem| {
+        let threads = program.threads_holding(tensor);
+        let tv = pinned::read(layout, &info.shape, i64::from(threads)).map_err(|problem| {
             let message = format!(
-                "the layout `{layout}` pinned to `{0}` does not deal the {1:?} elements of `{0}` to {2} threads: {problem}",
-                info.name, info.shape, program.block_threads()
+                "the layout `{layout}` pinned to `{0}` does not deal the {1:?} elements of `{0}` to {threads} threads: {problem}",
+                info.name, info.shape
             );
             Failure::new(FailureKind::Pin, message).part(None, Some(tensor), "pinned here")
         })?;

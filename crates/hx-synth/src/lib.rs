@@ -19,6 +19,7 @@ mod conflict;
 mod constraints;
 mod convertible;
 mod cost;
+mod crossing;
 mod cx;
 mod cycles;
 mod distribution;

@@ -202,7 +202,7 @@ pub(crate) fn slice(
     let wrong = || Failure::new(FailureKind::Conflict, "a part of what is no register tensor").at(op.id);
     let id = src.register().ok_or_else(wrong)?;
     let (part, whole) = (&known[dst].tv, &known[id].tv);
-    let found = places(part, whole, src, &program.tensor(id).shape, program.block_threads());
+    let found = places(part, whole, src, &program.tensor(id).shape, program.threads_of(op));
     let extents: Vec<i64> = part.value.iter().map(|m| m.extent).collect();
     let reason = |text: &str| Reason { text: text.into(), from: vec![] };
     if let Some(found) = found
@@ -238,10 +238,9 @@ pub(crate) fn slice(
 
 /// Returns the digits of the coordinate along an axis, in ascending order of their step. Returns `None` if the digits do not
 /// enumerate the axis.
-pub(crate) fn levels(program: &TileProgram, tv: &Tv, axis: usize, arch: Arch) -> Option<Vec<ScanLevel>> {
+pub(crate) fn levels(threads: u32, tv: &Tv, axis: usize, arch: Arch) -> Option<Vec<ScanLevel>> {
     let exchanges = |reach| catalogue().exchanges.iter().any(|r| r.reach == reach && r.arch <= arch.number());
-    let warps =
-        program.block_threads().is_multiple_of(WARP) && exchanges(Reach::Up) && exchanges(Reach::Lane);
+    let warps = threads.is_multiple_of(WARP) && exchanges(Reach::Up) && exchanges(Reach::Lane);
     let mut out = Vec::new();
     let mut unit = 1;
     for mode in &tv.value {
@@ -301,7 +300,7 @@ pub(crate) fn scan(
         Failure::new(FailureKind::Conflict, message).at(op.id)
     };
     let tv = &known[*dst.first().ok_or_else(irregular)?].tv;
-    let levels = levels(program, tv, axis, arch).ok_or_else(irregular)?;
+    let levels = levels(program.threads_of(op), tv, axis, arch).ok_or_else(irregular)?;
     let extents: Vec<i64> = tv.value.iter().map(|m| m.extent).collect();
     let positions = |t: &TensorId| {
         known[*t]

@@ -14,10 +14,10 @@ pub(crate) struct Steps {
     pub(crate) digits: Vec<(i64, i64)>,
 }
 
-/// Splits the threads along an axis into lanes of a warp, which exchange values, and the rest, which meet in shared memory.
-pub(crate) fn steps(program: &TileProgram, tv: &crate::distribution::Tv, axis: usize, arch: Arch) -> Steps {
-    let whole_warps =
-        program.block_threads().is_multiple_of(WARP) && catalogue().exchange_of(32, arch).is_some();
+/// Splits the threads along an axis, of `threads` that reduce together, into lanes of a warp, which exchange values, and the
+/// rest, which meet in shared memory.
+pub(crate) fn steps(threads: u32, tv: &crate::distribution::Tv, axis: usize, arch: Arch) -> Steps {
+    let whole_warps = threads.is_multiple_of(WARP) && catalogue().exchange_of(32, arch).is_some();
     let mut out = Steps { lanes: vec![], digits: vec![] };
     let mut unit = 1;
     for mode in at_warps(&tv.thread) {
@@ -51,7 +51,7 @@ pub(crate) fn choice(
     };
     let table = d.positions_of(&s.project_values(&[axis])).ok_or_else(irregular)?;
     let extents: Vec<i64> = s.value.iter().map(|m| m.extent).collect();
-    let Steps { lanes, digits } = steps(program, s, axis, arch);
+    let Steps { lanes, digits } = steps(program.threads_of(op), s, axis, arch);
     let parts: i64 = digits.iter().map(|d| d.1).product();
     let rows: i64 = d.tile.iter().product();
     let bytes = parts * rows * i64::from(program.tensor(dst).dtype.bits()).max(8) / 8;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hx_dtype::DType;
 use hx_layout::Layout;
 use hx_target::{ExchangeRow, Reach, WARP, catalogue};
-use hx_tile::{Lanes, OpId, OpKind, RearrangeChoice, Reason, Route, Tensor, TensorId};
+use hx_tile::{Lanes, OpId, OpKind, RearrangeChoice, Reason, Route, TensorId};
 
 use crate::constraints::Layouts;
 use crate::cost;
@@ -67,32 +67,32 @@ fn direct(cx: &Cx<'_, '_>, known: &Layouts, [dst, src]: [TensorId; 2]) -> Option
     if let Some(known) = cx.pool.routes.borrow().get(&route) {
         return known.clone();
     }
-    let found = found(cx, [held, wanted], tensor);
+    let found = found(cx, [held, wanted], src);
     cx.pool.routes.borrow_mut().insert(route, found.clone());
     found
 }
 
-fn found(cx: &Cx<'_, '_>, [held, wanted]: [&Rc<Tv>; 2], tensor: &Tensor) -> Option<(Route, f64)> {
+fn found(cx: &Cx<'_, '_>, [held, wanted]: [&Rc<Tv>; 2], src: TensorId) -> Option<(Route, f64)> {
     if let Some(table) = cx.pool.positions(held, wanted) {
         let layout = layout_of_table(&[table.len() as i64], &table);
         return Some((layout.map_or_else(|| Route::Renamed(table.to_vec()), Route::Within), 0.0));
     }
-    let program = cx.program();
-    if !program.block_threads().is_multiple_of(WARP) || held.threads() != wanted.threads() {
+    let (tensor, threads) = (cx.program().tensor(src), cx.program().threads_holding(src));
+    if !threads.is_multiple_of(WARP) || held.threads() != wanted.threads() {
         return None;
     }
     let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
-    let shared = cost::exchange(program, bytes) + cx.drain + cost::shared_latency(cx.arch);
+    let shared = cost::exchange(threads, bytes) + cx.drain + cost::shared_latency(cx.arch);
     let ends = Ends::of(held, wanted);
     let matrices = catalogue().exchanges_by(Reach::Tile, cx.arch).find_map(|row| {
         let (src, count) = ends.matrices(row, tensor.dtype)?;
-        Some((Route::Matrices { row: row.name.clone(), src }, cost::lanes(program, row, count, 0)))
+        Some((Route::Matrices { row: row.name.clone(), src }, cost::lanes(threads, row, count, 0)))
     });
     let lanes = || {
         let row = catalogue().exchanges_by(Reach::Lane, cx.arch).next()?;
         let lanes = ends.lanes(row, tensor.dtype)?;
         let (exchanges, selects) = steps(&lanes, row, tensor.dtype);
-        Some((Route::Lanes(lanes), cost::lanes(program, row, exchanges, selects)))
+        Some((Route::Lanes(lanes), cost::lanes(threads, row, exchanges, selects)))
     };
     let ways = matrices.into_iter().chain(lanes());
     ways.min_by(|a, b| a.1.total_cmp(&b.1)).filter(|(_, cycles)| *cycles < shared)

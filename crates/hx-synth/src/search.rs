@@ -67,7 +67,7 @@ impl<'p> Cx<'_, 'p> {
     fn paid(&self, op: &'p Op, branch: &Branch<'p>) -> Result<Option<f64>, Failure> {
         if let OpKind::Gemm { .. } = &op.kind {
             let tiling = branch.chosen.iter().find(|(g, _)| g.op.id == op.id);
-            return Ok(tiling.map(|(_, t)| cost::gemm(t, self.program().block_threads())));
+            return Ok(tiling.map(|(_, t)| cost::gemm(t, self.program().threads_of(op))));
         }
         self.cycles(op, &branch.known)
     }
@@ -84,7 +84,7 @@ impl<'p> Cx<'_, 'p> {
             Err(_) => f64::INFINITY,
         };
         let loads = own_loads.iter().map(load).sum();
-        let cycles = trips * cost::gemm(&tiling, self.program().block_threads());
+        let cycles = trips * cost::gemm(&tiling, self.program().threads_of(gemm.op));
         Way { tiling: Rc::new(tiling), cycles, loads }
     }
 
@@ -97,7 +97,7 @@ impl<'p> Cx<'_, 'p> {
         let tensor = self.program().tensor(tensor);
         let bytes = tensor.size() as f64 * f64::from(tensor.dtype.bits()) / 8.0;
         let times = if m.after && op.kind.updates(m.operand) { 2.0 } else { 1.0 };
-        times * trips * cost::exchange(self.program(), bytes)
+        times * trips * cost::exchange(self.program().threads_of(op), bytes)
     }
 }
 
@@ -569,7 +569,7 @@ impl<'p> Search<'_, '_, 'p> {
                 let largest = unknown.max_by_key(|t| (program.tensor(**t).size(), std::cmp::Reverse(**t)));
                 let tensor = *largest.unwrap_or(&missing);
                 let shape = &program.tensor(tensor).shape;
-                let tv = deal_plain(shape, i64::from(program.block_threads()));
+                let tv = deal_plain(shape, i64::from(program.threads_holding(tensor)));
                 let text = "touched by no copy and no gemm".into();
                 (tensor, vec![tv], Reason { text, from: vec![] })
             }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hx_target::Arch;
-use hx_tile::{Held, Op, OpId, OpKind, Tensor, TensorId, TensorKind, TileProgram, registers_of};
+use hx_tile::{Held, HeldAcross, Op, OpId, OpKind, Tensor, TensorId, TensorKind, TileProgram, registers_of};
 
 use crate::component::UNKNOWN_TRIPS;
 use crate::cost;
@@ -32,12 +32,12 @@ pub(crate) fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
 }
 
 fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) -> Result<(), Failure> {
-    let threads = i64::from(program.block_threads().max(1));
+    let threads = i64::from(program.threads_holding(id).max(1));
     if bytes(tensor).is_some_and(|bytes| bytes / threads <= THREAD_BYTES) {
         return Ok(());
     }
     let Tensor { name, dtype, shape, .. } = tensor;
-    let most = most_registers(program, arch);
+    let (most, kind) = (most_registers(program, arch), program.scope(tensor.scope).kind.name());
     let (message, text) = match bytes(tensor) {
         Some(bytes) => (
             format!(
@@ -47,7 +47,7 @@ fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) ->
             format!("{shape:?} of {dtype} are {} registers for {threads} threads", registers(bytes, 1)),
         ),
         None => (
-            format!("`{name}` of type {dtype} and shape {shape:?} does not fit the registers of a block"),
+            format!("`{name}` of type {dtype} and shape {shape:?} does not fit the registers of a {kind}"),
             String::new(),
         ),
     };
@@ -56,17 +56,30 @@ fn register(program: &TileProgram, id: TensorId, tensor: &Tensor, arch: Arch) ->
         .help("a smaller tile or more threads"))
 }
 
-/// Sets of tensors that threads hold at once, each with its trip count: the tensors that are live across an operation, and each
-/// tensor alone. A tensor that is only loaded for gemms is not counted alone: its parts are loaded as they are needed.
+/// Sets of tensors that threads hold at once: the tensors that are live across an operation, and each tensor alone. A tensor that
+/// is only loaded for gemms is not counted alone: its parts are loaded as they are needed.
 #[derive(Debug)]
-pub(crate) struct Together(Vec<(f64, Vec<TensorId>)>);
+pub(crate) struct Together(Vec<HeldSet>);
+
+#[derive(Debug)]
+struct HeldSet {
+    /// The number of threads that hold the tensors.
+    threads: u32,
+    trips: f64,
+    tensors: Vec<TensorId>,
+}
 
 impl Together {
     pub(crate) fn of(program: &TileProgram) -> Together {
         let ops = program.ops(UNKNOWN_TRIPS);
         let trips: BTreeMap<OpId, f64> = ops.iter().map(|(op, trips)| (op.id, *trips)).collect();
         let across = Held::of(program).across.into_iter();
-        let mut held: Vec<_> = across.map(|(op, tensors)| (trips[&op.id], tensors)).collect();
+        let of = |HeldAcross { op, scope, tensors }: HeldAcross<'_>| HeldSet {
+            threads: program.scope(scope).threads,
+            trips: trips[&op.id],
+            tensors,
+        };
+        let mut held: Vec<HeldSet> = across.map(of).collect();
         let is_part = |op: &Op, tensor: &TensorId| match &op.kind {
             OpKind::Copy { src, .. } => src.register() != Some(*tensor),
             OpKind::Gemm { c, .. } => c != tensor,
@@ -91,16 +104,19 @@ impl Together {
         for (op, _) in ops {
             whole.extend(op.kind.registers().into_iter().filter(|tensor| !is_part(op, tensor)));
         }
-        held.extend(whole.into_iter().map(|tensor| (1.0, vec![tensor])));
+        let alone =
+            |tensor| HeldSet { threads: program.threads_holding(tensor), trips: 1.0, tensors: vec![tensor] };
+        held.extend(whole.into_iter().map(alone));
         Together(held)
     }
 
     /// Returns the registers of a thread at the place with the most, if each tensor is dealt evenly.
     pub(crate) fn registers(&self, program: &TileProgram) -> i64 {
-        let threads = i64::from(program.block_threads().max(1));
-        let registers =
-            |t: &TensorId| registers_of(program, *t, (program.tensor(*t).size() + threads - 1) / threads);
-        self.0.iter().map(|(_, held)| held.iter().map(registers).sum()).max().unwrap_or(0)
+        let registers = |t: &TensorId| {
+            let threads = i64::from(program.threads_holding(*t).max(1));
+            registers_of(program, *t, (program.tensor(*t).size() + threads - 1) / threads)
+        };
+        self.0.iter().map(|held| held.tensors.iter().map(registers).sum()).max().unwrap_or(0)
     }
 
     /// Returns the cycles of spills at the worst place. `values` returns how many elements of a tensor each thread holds.
@@ -112,9 +128,9 @@ impl Together {
     ) -> f64 {
         let most = most_registers(program, arch);
         let registers = |t: &TensorId| values(*t).map_or(0, |values| registers_of(program, *t, values));
-        let over = |(trips, held): &(f64, Vec<TensorId>)| {
-            let over = held.iter().map(registers).sum::<i64>() - most;
-            if over > 0 { trips * cost::spill(program, over) } else { 0.0 }
+        let over = |held: &HeldSet| {
+            let over = held.tensors.iter().map(registers).sum::<i64>() - most;
+            if over > 0 { held.trips * cost::spill(held.threads, over) } else { 0.0 }
         };
         self.0.iter().map(over).fold(0.0, f64::max)
     }
@@ -126,8 +142,9 @@ pub const SPARE_REGISTERS: i64 = 16;
 /// Reports whether each register tensor, dealt evenly, fits the registers of a thread and leaves [`SPARE_REGISTERS`].
 pub fn fits_registers(program: &TileProgram, arch: Arch) -> bool {
     let most = most_registers(program, arch) - SPARE_REGISTERS;
-    program.tensor_ids().map(|id| program.tensor(id)).filter(|tensor| tensor.is_register()).all(|tensor| {
-        bytes(tensor).is_some_and(|bytes| registers(bytes, i64::from(program.block_threads().max(1))) <= most)
+    program.tensor_ids().filter(|id| program.tensor(*id).is_register()).all(|id| {
+        let threads = i64::from(program.threads_holding(id).max(1));
+        bytes(program.tensor(id)).is_some_and(|bytes| registers(bytes, threads) <= most)
     })
 }
 

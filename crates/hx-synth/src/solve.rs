@@ -13,7 +13,7 @@ use crate::loads::loads;
 use crate::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::size::Together;
-use crate::{convertible, size};
+use crate::{convertible, crossing, size};
 
 /// Finds layouts and instructions for a program, the same ones every time.
 ///
@@ -32,10 +32,16 @@ pub(crate) fn counted(
     let pool = Pool::default();
     let loads = loads(program);
     let program = &*loads.loaded(program);
-    let checked = size::check(program, arch).and_then(|()| convertible::check(program, arch));
     let solver = Solver::new(program, arch, &pool, cancelled);
-    let found = checked.and_then(|()| solver.solve());
+    let found = check(program, arch).and_then(|()| solver.solve());
     (found.map(|(best, _)| loaded(best, &loads)), pool.branches.get())
+}
+
+/// Rejects programs that no search can solve.
+fn check(program: &TileProgram, arch: Arch) -> Result<(), Failure> {
+    crossing::check(program)?;
+    size::check(program, arch)?;
+    convertible::check(program, arch)
 }
 
 /// Returns the constraints of a program without a solution, in the order of its text: those of its operations, and those of the
@@ -43,7 +49,7 @@ pub(crate) fn counted(
 pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) -> Vec<Demand> {
     let loads = loads(program);
     let program = &*loads.loaded(program);
-    if size::check(program, arch).and_then(|()| convertible::check(program, arch)).is_err() {
+    if check(program, arch).is_err() {
         return System::of(program, &BTreeSet::new()).demands();
     }
     let pool = Pool::default();
@@ -66,8 +72,7 @@ pub fn candidates(
 ) -> Result<Vec<Solution>, Failure> {
     let loads = loads(program);
     let program = &*loads.loaded(program);
-    size::check(program, arch)?;
-    convertible::check(program, arch)?;
+    check(program, arch)?;
     let pool = Pool::default();
     let solver = Solver::new(program, arch, &pool, cancelled);
     let (best, still) = solver.solve()?;

@@ -54,7 +54,7 @@ impl Stmt {
     /// Returns the order that the statement imposes.
     pub fn order(&self) -> Order {
         match self {
-            Stmt::Barrier => Order::Block,
+            Stmt::Barrier => Order::Scope,
             Stmt::WarpBarrier => Order::Warp,
             Stmt::Commit => Order::Close,
             Stmt::Wait { groups } => Order::Wait(*groups),

@@ -68,9 +68,9 @@ pub enum Completion {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     Nothing,
-    /// Accesses of all threads of the block before it precede accesses of any of them after it.
-    Block,
-    /// As `Block`, among the threads of each warp.
+    /// Accesses of all threads of the operation's scope before it precede accesses of any of them after it.
+    Scope,
+    /// As `Scope`, among the threads of each warp.
     Warp,
     /// The asynchronous copies since the last `Close` become a group.
     Close,
@@ -170,7 +170,7 @@ impl OpKind {
             OpKind::Cast { dst, src } | OpKind::Reduce { dst, src, .. } => {
                 all.registers(Mode::Write, [*dst]).registers(Mode::Read, [*src]).effects()
             }
-            OpKind::Sync => orders(Order::Block),
+            OpKind::Sync => orders(Order::Scope),
             OpKind::SyncWarp => orders(Order::Warp),
             OpKind::CopyAsync { src, dst } => all
                 .view(Mode::Write, dst, Completion::Group)
@@ -275,7 +275,7 @@ mod tests {
                 OpKind::AtomicAdd { src: r0, dst: View::whole(Base::Global(ParamId(0)), &[4]) },
                 "read r0, add g0",
             ),
-            (OpKind::Sync, "Block"),
+            (OpKind::Sync, "Scope"),
             (OpKind::Wait { groups: 2 }, "Wait(2)"),
         ];
         for (kind, wanted) in cases {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Op, OpKind, Stmt, TensorId, TileProgram};
+use crate::{Op, OpKind, ScopeId, Stmt, TensorId, TileProgram};
 
 /// Bits of a register.
 const REGISTER_BITS: i64 = 32;
@@ -17,15 +17,26 @@ pub fn registers_of(program: &TileProgram, tensor: TensorId, values: i64) -> i64
 /// computed value by value, so their tensors need not be in registers as a whole.
 #[derive(Debug)]
 pub struct Held<'p> {
-    /// The operations in program order, each with the tensors that are live both before and after it, and its accumulator.
-    pub across: Vec<(&'p Op, Vec<TensorId>)>,
+    /// In program order; for an operation once for each scope within its own.
+    pub across: Vec<HeldAcross<'p>>,
+}
+
+/// The tensors that a thread holds across one operation.
+#[derive(Debug)]
+pub struct HeldAcross<'p> {
+    pub op: &'p Op,
+    /// The scope of the threads. They hold the tensors of this scope and of those that contain it.
+    pub scope: ScopeId,
+    /// The tensors that are live both before and after the operation, and its accumulator.
+    pub tensors: Vec<TensorId>,
 }
 
 impl<'p> Held<'p> {
     /// Finds the tensors that are held across the operations of a program.
     pub fn of(program: &'p TileProgram) -> Held<'p> {
         let Lives { ops, spans } = Lives::of(program);
-        let across = ops.into_iter().enumerate().filter_map(|(at, op)| {
+        let mut across = Vec::new();
+        for (at, op) in ops.into_iter().enumerate() {
             let accumulator = match op.kind {
                 OpKind::Gemm { c, .. } => Some(c),
                 OpKind::Sync | OpKind::SyncWarp | OpKind::Wait { .. } | OpKind::Reduce { .. } => None,
@@ -41,14 +52,20 @@ impl<'p> Held<'p> {
                 | OpKind::Scan { .. }
                 | OpKind::AtomicAdd { .. }
                 | OpKind::Print { .. }
-                | OpKind::Assert { .. } => return None,
+                | OpKind::Assert { .. } => continue,
             };
             let is_held = |(tensor, (first, last)): (&TensorId, &(usize, usize))| {
                 (*first < at && at < *last || accumulator == Some(*tensor)).then_some(*tensor)
             };
-            Some((op, spans.iter().filter_map(is_held).collect()))
-        });
-        Held { across: across.collect() }
+            let all: Vec<TensorId> = spans.iter().filter_map(is_held).collect();
+            for scope in program.scopes_within(op.scope) {
+                let has = |tensor: &&TensorId| {
+                    program.scope(program.tensor(**tensor).scope).contains(program.scope(scope))
+                };
+                across.push(HeldAcross { op, scope, tensors: all.iter().filter(has).copied().collect() });
+            }
+        }
+        Held { across }
     }
 }
 

@@ -25,7 +25,7 @@ mod view;
 pub use edits::{Edits, Load, Move};
 pub use effects::{Access, Completion, Effects, Mode, Order, Proxy, Region};
 pub use elementwise::{Map, Scalar};
-pub use held::{Held, Lives, registers_of};
+pub use held::{Held, HeldAcross, Lives, registers_of};
 pub use modes::{TileMode, coordinate, index, modes_layout, tile_modes};
 pub use operand::{LoadIds, Operand};
 pub use program::{

@@ -175,7 +175,7 @@ pub enum OpKind {
     Gemm { c: TensorId, a: Operand, b: Operand, warps: Option<[i64; 3]> },
     /// Converts each element. Between equal types it is a plain move.
     Cast { dst: TensorId, src: TensorId },
-    /// Waits for all threads of the block.
+    /// Waits for all threads of the scope.
     Sync,
     /// Waits for all threads of the warp.
     SyncWarp,

@@ -77,6 +77,12 @@ impl TileProgram {
         &self.scopes[id.0 as usize]
     }
 
+    /// Returns a scope and the scopes that it contains.
+    pub fn scopes_within(&self, id: ScopeId) -> impl Iterator<Item = ScopeId> + '_ {
+        let ids = (0..self.scopes.len() as u32).map(ScopeId);
+        ids.filter(move |inner| self.scope(id).contains(self.scope(*inner)))
+    }
+
     /// Returns the number of threads of a block: what a launch and the limits of a multiprocessor need. The threads that
     /// execute an operation are those of its scope: [`TileProgram::threads_of`].
     pub fn block_threads(&self) -> u32 {
@@ -107,7 +113,7 @@ mod tests {
     use hx_index::{Expr, Facts};
 
     use super::*;
-    use crate::{GridAxis, OpId, OpKind, Origin, Stmt, Tensor, TensorKind, emit_tile};
+    use crate::{GridAxis, Held, HeldAcross, OpId, OpKind, Origin, Stmt, Tensor, TensorKind, emit_tile};
 
     /// Returns the program in which a block of 256 threads fills `x`, and its second half fills `y`.
     fn program() -> TileProgram {
@@ -174,5 +180,40 @@ mod tests {
         let [block, first, last] = [Scope::block(256), scope(0, 128), scope(128, 128)];
         assert!(block.contains(&first) && block.contains(&last) && block.contains(&block));
         assert!(!first.contains(&last) && !last.contains(&first) && !last.contains(&block));
+    }
+
+    /// Reports as text which tensors the threads of each scope hold across each barrier.
+    fn held(program: &TileProgram) -> String {
+        let name = |tensor: &TensorId| program.tensor(*tensor).name.clone();
+        let line = |HeldAcross { op, scope, tensors }: &HeldAcross<'_>| {
+            let names: Vec<String> = tensors.iter().map(name).collect();
+            format!("#{}, {}: {}", op.id.0, program.scope(*scope), names.join(" "))
+        };
+        Held::of(program).across.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_thread_holds_the_tensors_of_its_scopes_only() {
+        let mut program = program();
+        program.scopes.push(Scope { kind: ScopeKind::Group, first: 0, threads: 128 });
+        let other = Tensor { name: "z".into(), scope: ScopeId(2), ..program.tensors[1].clone() };
+        program.tensors.push(other);
+        let op = |id, kind, scope| Stmt::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) });
+        let [x, y, z] = [0, 1, 2].map(TensorId);
+        let print = |src| OpKind::Print { text: String::new(), src: Some(src), uniform: false };
+        program.body.extend([
+            op(2, OpKind::Fill { dst: z, value: 0.0 }, ScopeId(2)),
+            op(3, OpKind::Sync, ScopeId::BLOCK),
+            op(4, OpKind::Sync, ScopeId(2)),
+            op(5, print(x), ScopeId::BLOCK),
+            op(6, print(y), ScopeId(1)),
+            op(7, print(z), ScopeId(2)),
+        ]);
+        expect![[r#"
+            #3, block: x
+            #3, group of threads 128..256: x y
+            #3, group of threads 0..128: x z
+            #4, group of threads 0..128: x z"#]]
+        .assert_eq(&held(&program));
     }
 }

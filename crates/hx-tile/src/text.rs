@@ -328,7 +328,8 @@ pub fn choice_text<'a>(
         Choice::Gemm(g) => {
             let [im, i_n, ik, batch] = g.issues;
             let batch = if batch > 1 { format!(", {batch} times") } else { String::new() };
-            (format!("{}, {} across the block, {im}×{i_n}×{ik} each{batch}", g.row, g.across()), &g.reason)
+            let scope = program.scope(op.scope).kind.name();
+            (format!("{}, {} across the {scope}, {im}×{i_n}×{ik} each{batch}", g.row, g.across()), &g.reason)
         }
         Choice::Map(m) => ("elementwise".into(), &m.reason),
         Choice::Reduce(r) => {

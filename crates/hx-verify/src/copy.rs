@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hx_index::{Expr, Facts, Symbol, gcd};
 use hx_target::{CopyAtom, catalogue};
-use hx_tile::{Base, CopyChoice, SharedLayout, Tensor, TensorId, TensorParam, View, coordinate, index};
+use hx_tile::{Base, CopyChoice, Op, SharedLayout, Tensor, TensorId, TensorParam, View, coordinate, index};
 
 use crate::starts::starts;
 use crate::{Check, Checked, Held, Walk};
@@ -134,7 +134,7 @@ impl Check<'_> {
     }
 
     /// Checks that every element of the tile is moved, from an aligned address to an aligned address.
-    pub(crate) fn copy_async(&self, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
+    pub(crate) fn copy_async(&self, op: &Op, src: &View, dst: &View, choice: &CopyChoice) -> Checked {
         let row = catalogue().copy(&choice.row).ok_or_else(|| format!("no instruction `{}`", choice.row))?;
         let Base::Shared(tensor) = dst.base else {
             return Err("the destination is not shared memory".into());
@@ -142,7 +142,7 @@ impl Check<'_> {
         let dtype = self.program.tensor(tensor).dtype;
         let atom =
             row.atom(dtype).ok_or_else(|| format!("`{}` moves no elements of type `{dtype}`", row.name))?;
-        let threads = i64::from(self.program.block_threads());
+        let threads = self.threads_of(op);
         let issues = choice.memory.size() / (threads * atom.access);
         if choice.memory.mode(0).size() != threads || choice.memory.mode(1).size() != atom.access {
             return Err("the modes do not count threads, values and issues".into());

@@ -14,6 +14,7 @@ mod gemm;
 mod lanes;
 mod operands;
 mod parts;
+mod scopes;
 mod starts;
 mod tensor;
 
@@ -43,7 +44,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Returns the violations of a solution: at most one for each tensor and operation, and one for the overlap of buffers. A
+/// Returns the violations of a solution: at most one for each tensor and operation, and one for shared memory. A
 /// correct solution has none.
 pub fn verify(program: &TileProgram, solution: &Solution, arch: Arch) -> Vec<Violation> {
     verify_polled(program, solution, arch, &|| ())
@@ -60,12 +61,17 @@ pub fn verify_polled(
     let edited = solution.program(program);
     let program = &*edited;
     let check = Check { program, solution, arch, poll };
+    // No other check is meaningful if a scope does not exist or has threads outside of the block.
+    if let Err(message) = check.scopes() {
+        return vec![Violation { op: None, message }];
+    }
     let mut out = Vec::new();
     for tensor in program.tensor_ids() {
         poll();
         out.extend(check.tensor(tensor).err().map(|message| Violation { op: None, message }));
     }
-    out.extend(check.overlap().err().map(|message| Violation { op: None, message }));
+    let memory = check.overlap().and_then(|()| check.scratch());
+    out.extend(memory.err().map(|message| Violation { op: None, message }));
     for (op, _) in written.ops(1.0) {
         out.extend(check.operands(op).err().map(|message| Violation { op: Some(op.id), message }));
     }
@@ -79,7 +85,7 @@ pub fn verify_polled(
             ) => Ok(()),
             // They read each element in the thread that holds it, whatever the layout.
             (OpKind::Print { .. } | OpKind::Assert { .. }, _) => Ok(()),
-            (OpKind::CopyAsync { src, dst }, Some(Choice::Copy(c))) => check.copy_async(src, dst, c),
+            (OpKind::CopyAsync { src, dst }, Some(Choice::Copy(c))) => check.copy_async(op, src, dst, c),
             (OpKind::Map(map), Some(Choice::Map(m))) => check.map(map, m),
             (OpKind::Reduce { dst, src, axis, .. }, Some(Choice::Reduce(r))) => {
                 check.reduce([*dst, *src], *axis, r)
@@ -118,6 +124,7 @@ pub fn verify_polled(
                 _,
             ) => Err("no instruction was chosen".into()),
         };
+        let result = check.reaches(op).and(result);
         out.extend(result.err().map(|message| Violation { op: Some(op.id), message }));
     }
     out
@@ -153,7 +160,8 @@ impl Held<'_> {
 
 impl<'p> Check<'p> {
     fn held(&self, tensor: TensorId) -> Result<Held<'p>, String> {
-        let name = &self.program.tensor(tensor).name;
+        let info = self.program.tensor(tensor);
+        let (name, scope) = (&info.name, self.scope(info.scope));
         let distribution =
             self.solution.registers.get(&tensor).ok_or_else(|| format!("`{name}` has no layout"))?;
         let layout = &distribution.layout;
@@ -161,10 +169,11 @@ impl<'p> Check<'p> {
             return Err(format!("the layout of `{name}` has {} modes, not thread and value", layout.rank()));
         }
         let (threads, values) = (layout.mode(0).size(), layout.mode(1).size());
-        if threads != i64::from(self.program.block_threads()) {
+        if threads != i64::from(scope.threads) {
             return Err(format!(
-                "the layout of `{name}` is for {threads} threads, the block has {}",
-                self.program.block_threads()
+                "the layout of `{name}` is for {threads} threads, the {} has {}",
+                scope.kind.name(),
+                scope.threads
             ));
         }
         Ok(Held { distribution, threads, values })

@@ -122,7 +122,8 @@ impl Check<'_> {
     /// Reports whether `other` takes the place of `one`: after the last use of `one`, and when no copy to it is in flight
     /// any more, every thread meets a barrier, and only then comes the first use of `other`.
     fn take_turns(&self, one: TensorId, other: TensorId) -> bool {
-        let (mut used, mut arriving, mut parted) = (false, false, false);
+        let (mut used, mut parted) = (false, false);
+        let mut arriving: Vec<&Op> = Vec::new();
         for stmt in &self.program.body {
             let mut ops = Vec::new();
             flat(stmt, &mut ops);
@@ -135,14 +136,15 @@ impl Check<'_> {
             }
             if ops.iter().any(|op| uses_shared(&op.kind, one)) {
                 (used, parted) = (true, false);
-                let arrives = |op: &&Op| matches!(op.kind, OpKind::CopyAsync { .. });
-                arriving |= ops.iter().copied().filter(arrives).any(|op| uses_shared(&op.kind, one));
+                let arrives =
+                    |op: &&Op| matches!(op.kind, OpKind::CopyAsync { .. }) && uses_shared(&op.kind, one);
+                arriving.extend(ops.iter().copied().filter(arrives));
             }
-            // Only barriers and waits that every thread meets count: statements of the kernel's own body.
+            // Only statements of the kernel's own body count: waits of the threads that copy, and barriers of all threads.
             let Stmt::Op(op) = stmt else { continue };
             if op.kind == (OpKind::Wait { groups: 0 }) {
-                arriving = false;
-            } else if op.kind == OpKind::Sync && used && !arriving {
+                arriving.retain(|copy| !self.is_among(copy, op));
+            } else if op.kind == OpKind::Sync && self.is_of_all(op) && used && arriving.is_empty() {
                 parted = true;
             }
         }

@@ -31,7 +31,7 @@ pub(crate) fn coalesced(
     let widths = catalogue().copies_between(from, to, arch).filter(|r| !r.is_collective());
     let mut widths: Vec<i64> = widths.filter_map(|r| r.atom(dtype)).map(|a| a.values).collect();
     widths.push(1);
-    let threads = i64::from(program.block_threads());
+    let threads = i64::from(program.threads_of(transfer.op));
     let fits = |w: &i64| limit % w == 0 && shape[dim] % w == 0 && run.first(*w).is_some();
     let least = if shape[dim] % least == 0 { least } else { 1 };
     let dealt = |width: i64| {

@@ -87,7 +87,7 @@ impl<'p> Gemm<'p> {
 ///
 /// # Errors
 /// `NoInstruction` if no instruction of the target computes this product with these threads, or if the pinned warps do not divide
-/// the block.
+/// those of its scope.
 pub(crate) fn tilings(
     program: &TileProgram,
     gemm: &Gemm<'_>,
@@ -96,7 +96,8 @@ pub(crate) fn tilings(
     packed: Option<u32>,
 ) -> Result<Vec<Tiling>, Failure> {
     let dtypes = [gemm.a, gemm.b, gemm.c].map(|t| program.tensor(t).dtype);
-    let threads = i64::from(program.block_threads());
+    let scope = program.scope(gemm.op.scope);
+    let (threads, kind) = (i64::from(scope.threads), scope.kind.name());
     let Shape { k, batch, .. } = gemm.shape;
     if let Some(pin) = gemm.pinned {
         let (count, warps) = (pin.iter().product::<i64>(), threads / i64::from(WARP));
@@ -104,7 +105,7 @@ pub(crate) fn tilings(
             let s = if count == 1 { "" } else { "s" };
             let pin = program.warps_text(gemm.c, pin);
             let message =
-                format!("`warps: {pin}` are {count} warp{s}, which do not divide the block's {warps}");
+                format!("`warps: {pin}` are {count} warp{s}, which do not divide the {kind}'s {warps}");
             return Err(Failure::new(FailureKind::NoInstruction, message).at(gemm.op.id));
         }
     }
@@ -126,7 +127,7 @@ pub(crate) fn tilings(
         }
         if let (Some(pin), true) = (gemm.pinned, out.is_empty()) {
             let pin = program.warps_text(gemm.c, pin);
-            refused.push(format!("`warps: {pin}` does not divide the {units} warps of the block"));
+            refused.push(format!("`warps: {pin}` does not divide the {units} warps of the {kind}"));
         }
     }
     if out.is_empty() {
@@ -163,7 +164,7 @@ pub fn unfit_matrix_instructions(program: &TileProgram, op: &Op, arch: Arch) -> 
     let Some(gemm) = Gemm::of(program, op) else { return Vec::new() };
     let [a, b, c] = [gemm.a, gemm.b, gemm.c].map(|tensor| program.tensor(tensor).dtype);
     let rows = catalogue().gemms_of(a, b, c, arch).filter(|row| row.threads > 1);
-    let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.block_threads())));
+    let refused = rows.map(|row| refusal(row, gemm.shape.k, i64::from(program.threads_of(op))));
     refused.collect::<Option<Vec<String>>>().unwrap_or_default()
 }
 

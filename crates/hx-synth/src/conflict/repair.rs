@@ -121,8 +121,9 @@ fn candidates(program: &TileProgram, claims: &[Claim]) -> Vec<Repair> {
                 out.extend(divisible(program, op));
             }
             Claim::Warps(op) => {
-                let warps = i64::from(program.block_threads() / WARP);
-                let Some(OpKind::Gemm { c, .. }) = program.op(op).map(|op| &op.kind) else { continue };
+                let Some(gemm) = program.op(op) else { continue };
+                let OpKind::Gemm { c, .. } = &gemm.kind else { continue };
+                let warps = i64::from(program.threads_of(gemm) / WARP);
                 let ways = arrangements(warps, program.tensor(*c).shape.get(2).copied());
                 let mut ways: Vec<_> = ways.filter(|way| way.iter().product::<i64>() == warps).collect();
                 ways.sort_by_key(|[m, n, _]| ((m - n).abs(), -m));

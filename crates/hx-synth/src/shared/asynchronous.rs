@@ -37,7 +37,7 @@ pub(super) fn accesses(
             continue;
         }
         let Some(run) = run.first(atom.values) else { continue };
-        let (threads, bits) = (i64::from(program.block_threads()), i64::from(dtype.bits()));
+        let (threads, bits) = (i64::from(program.threads_of(u.op)), i64::from(dtype.bits()));
         let own = reader.as_ref().and_then(|held| deal_as_held(&u.shape, &run, held, bits));
         let Some(tv) = own.or_else(|| deal(&u.shape, &run, threads, bits).into_iter().next()) else {
             continue;

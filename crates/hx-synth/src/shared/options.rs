@@ -303,7 +303,7 @@ pub(crate) fn least(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Vec<
 /// `NoInstruction` if no instruction implements the copy.
 pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result<f64, Failure> {
     let (program, info) = (cx.program(), cx.program().tensor(tensor));
-    let dtype = info.dtype;
+    let (dtype, threads) = (info.dtype, program.threads_of(used.op));
     let pinned = pin_of(program, tensor).is_some();
     if let End::Register(tv) = &used.end {
         let entry = (used.op.id, key(tv), cx.single);
@@ -315,7 +315,7 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
             .copies_between(from, to, cx.arch)
             .filter(|row| !cx.single || !row.is_collective())
             .filter_map(|row| {
-                Some((cost::shared_least(program, row, tv.values() / row.atom(dtype)?.values), row))
+                Some((cost::shared_least(threads, row, tv.values() / row.atom(dtype)?.values), row))
             })
             .collect();
         rows.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -325,7 +325,7 @@ pub(crate) fn ideal(cx: &Cx<'_, '_>, tensor: TensorId, used: &Use<'_>) -> Result
             let aligned = |a: &Access| pinned || start::bars(program, used, a).is_none();
             let fits = accesses.iter().find(|a| constraint_of(used, a, info).is_ok() && aligned(a));
             if let Some(access) = fits {
-                let cycles = cost::shared_ideal(program, access, &used.shape);
+                let cycles = cost::shared_ideal(threads, access, &used.shape);
                 cx.pool.ideals.borrow_mut().insert(entry, cycles);
                 return Ok(cycles);
             }
@@ -399,7 +399,7 @@ fn overlap(layout: &Layout) -> Option<String> {
 fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) -> Result<Options, Failure> {
     let (program, arch) = (cx.program(), cx.arch);
     let info = program.tensor(tensor);
-    let dtype = info.dtype;
+    let (dtype, threads) = (info.dtype, program.threads_of(u.op));
     let accesses = match &u.end {
         End::Register(tv) => {
             let (from, to) = ends(u);
@@ -408,7 +408,7 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             let all: Vec<_> = rows.map(|row| row_accesses(cx.pool, u, tv, dtype, row)).collect();
             // Count the phases in the pool's accesses before they are cloned, so that the counts are shared.
             all.iter().flat_map(|all| all.iter()).for_each(|a| {
-                a.phases(program.block_threads(), &u.shape);
+                a.phases(threads, &u.shape);
             });
             all.iter().flat_map(|all| all.to_vec()).collect()
         }
@@ -428,10 +428,10 @@ fn candidates(cx: &Cx<'_, '_>, tensor: TensorId, u: &Use<'_>, uses: &[Use<'_>]) 
             continue;
         }
         let global = match &u.end {
-            End::Global(view) => cost::global(program, view, &access) * u.trips,
+            End::Global(view) => cost::global(program, threads, view, &access) * u.trips,
             End::Register(_) => 0.0,
         };
-        let alone = cost::shared_ideal(program, &access, &u.shape);
+        let alone = cost::shared_ideal(threads, &access, &u.shape);
         let cost = alone * u.trips + global;
         let measured = OnceCell::new();
         options.usable.push(Candidate { access, constraint, cost, global, alone, measured });
@@ -529,7 +529,7 @@ fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
         }
         at.iter().zip(shape).all(|(c, extent)| c < extent)
     };
-    Places::of(access, program.block_threads(), u.reads, offsets.len(), &place)
+    Places::of(access, program.threads_of(u.op), u.reads, offsets.len(), &place)
 }
 
 /// Adds to each access the reason why it is not wider.

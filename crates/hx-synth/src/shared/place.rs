@@ -1,8 +1,8 @@
-//! Places buffers in a block's shared memory. Two buffers may overlap if a barrier in the program separates their uses and no
+//! Places buffers in a block's shared memory. Two buffers may overlap if a barrier of the block separates their uses and no
 //! access to the first is still pending at the barrier.
 
 use hx_target::{SWIZZLE_BLOCK_BYTES, WAVEFRONT_BYTES};
-use hx_tile::{Completion, Op, Order, Stmt, TensorId, TileProgram};
+use hx_tile::{Completion, Op, Order, ScopeId, Stmt, TensorId, TileProgram};
 
 /// Least alignment of a buffer, in bytes: a line of all banks, so that conflicts can be counted from the buffer's start.
 pub(crate) const ALIGN: u32 = WAVEFRONT_BYTES;
@@ -52,30 +52,33 @@ fn span(program: &TileProgram, tensor: TensorId) -> Option<Span> {
     let first = program.body.iter().position(touched)?;
     let last = program.body.iter().rposition(touched)?;
     let pending = |completion| {
-        let is_pending = |op: &Op| op.kind.effects().shared(tensor).any(|a| a.completion == completion);
-        program.body.iter().rposition(|stmt| stmt.ops().any(is_pending))
+        let is_pending = move |op: &&Op| op.kind.effects().shared(tensor).any(|a| a.completion == completion);
+        let ops = program.body.iter().enumerate().flat_map(|(at, stmt)| stmt.ops().map(move |op| (at, op)));
+        ops.filter(move |(_, op)| is_pending(op))
     };
     // No statement of the body tells when a barrier in memory has completed, so the buffer stays in use to the end.
-    if pending(Completion::Barrier).is_some() {
+    if pending(Completion::Barrier).next().is_some() {
         return Some((first, usize::MAX));
     }
-    // An asynchronous copy has arrived once a statement waits for all groups.
-    let last = match pending(Completion::Group) {
-        Some(copied) => {
-            let waits =
-                |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.kind.effects().order == Order::Wait(0));
-            let waited = (copied + 1..program.body.len()).find(|i| waits(&program.body[*i]));
-            waited.map_or(usize::MAX, |waited| waited.max(last))
-        }
-        None => last,
-    };
-    Some((first, last))
+    let arrived = pending(Completion::Group).map(|(at, copy)| arrival(program, at, copy.scope));
+    Some((first, arrived.fold(last, usize::max)))
 }
 
-/// Reports whether a barrier in the program separates all uses of one buffer from all uses of the other.
+/// Returns the index of the statement at which a copy that the threads of `scope` started in the statement `copied` has arrived:
+/// these threads wait for all groups there. Returns the largest index if they never do.
+fn arrival(program: &TileProgram, copied: usize, scope: ScopeId) -> usize {
+    let waits = |op: &Op| {
+        op.kind.effects().order == Order::Wait(0) && program.scope(op.scope).contains(program.scope(scope))
+    };
+    let after =
+        (copied + 1..program.body.len()).find(|i| matches!(&program.body[*i], Stmt::Op(op) if waits(op)));
+    after.unwrap_or(usize::MAX)
+}
+
+/// Reports whether a barrier of the block separates all uses of one buffer from all uses of the other.
 fn separated(program: &TileProgram, a: Option<Span>, b: Option<Span>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return false };
     let (before, after) = if a.0 <= b.0 { (a, b) } else { (b, a) };
-    let is_barrier = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.kind.effects().order == Order::Block);
+    let is_barrier = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.scope == ScopeId::BLOCK && op.kind.effects().order == Order::Scope);
     before.1 < after.0 && program.body[before.1 + 1..after.0].iter().any(is_barrier)
 }

@@ -176,7 +176,7 @@ impl Serve<'_, '_, '_> {
         let served = |((u, candidates), ways): ((&'b Use<'_>, &'b Options), &Vec<usize>)| {
             let way = |i: &usize| {
                 let candidate = &candidates.usable[*i];
-                let beside = cost::shared(program, &candidate.access, 0.0);
+                let beside = cost::shared(program.threads_of(u.op), &candidate.access, 0.0);
                 let least = candidate.alone - beside;
                 let measured = candidate.measured(cx, u);
                 let (each, how) = if exact { (1.0, How::Exact) } else { (measured.each(), How::Sample) };
@@ -211,7 +211,7 @@ impl Serve<'_, '_, '_> {
             };
             let conflicts = requests.count(swizzle);
             let wavefronts = conflicts.wavefronts as f64 + machine().further_line * further;
-            cost += u.trips * cost::shared(program, &candidate.access, wavefronts);
+            cost += u.trips * cost::shared(program.threads_of(u.op), &candidate.access, wavefronts);
             // The constraints unify, because one constraint implies them all or one layout meets them all.
             constraint = constraint.unify(&candidate.constraint).unwrap_or(constraint);
             let Candidate { access, constraint, .. } = candidate;

@@ -49,7 +49,7 @@ pub(super) fn widest(program: &TileProgram, u: &Use<'_>, own: usize) -> Widest {
 fn meets(program: &TileProgram, u: &Use<'_>, access: &Access, pin: &ComposedLayout) -> bool {
     let width = access.run.width();
     let modes = pin.layout.modes();
-    let addressed: Vec<Vec<i64>> = (0..i64::from(program.block_threads()))
+    let addressed: Vec<Vec<i64>> = (0..i64::from(program.threads_of(u.op)))
         .flat_map(|thread| (0..access.issues()).map(move |issue| access.coordinate(thread, issue)))
         .filter(|at| at.iter().zip(&u.shape).all(|(c, extent)| c < extent))
         .collect();

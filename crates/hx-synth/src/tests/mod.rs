@@ -5,6 +5,7 @@ mod matmul;
 mod operands;
 mod projections;
 mod rows;
+mod scopes;
 mod size;
 mod slices;
 mod staged;

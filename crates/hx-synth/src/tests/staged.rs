@@ -13,7 +13,7 @@ use crate::solve;
 
 /// Returns one tile of `c = a · bᵀ` of shape `[m, n, k]` with both operands staged in shared memory. If `transposed`, `b` is
 /// stored there as `[k, n]`.
-fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> TileProgram {
+pub(super) fn staged(dtype: DType, transposed: bool, [m, n, k]: [i64; 3]) -> TileProgram {
     let mut facts = Facts::default();
     for name in ["m", "n", "k"] {
         facts.divisible(Symbol::Dim(name.into()), 16);
