@@ -48,7 +48,17 @@ impl Infer<'_> {
                     sig.params.iter().map(|p| (p.name.as_str(), Need::Required)).collect();
                 self.args(id, &key.name, &params, args, &types);
             }
-            _ => {}
+            Some(
+                Resolution::Local(_)
+                | Resolution::Binding(_)
+                | Resolution::Param(_)
+                | Resolution::Generic(_)
+                | Resolution::Dim(_)
+                | Resolution::Module(_)
+                | Resolution::DType(_)
+                | Resolution::Kind(_),
+            )
+            | None => {}
         }
     }
 }
