@@ -1,21 +1,28 @@
-//! Layout constraints: strides that accesses require, and strides that are still free.
+//! Layout constraints: strides and a swizzle that accesses or a pin require, and those that are still free.
 
-use hx_layout::Layout;
+use hx_layout::{Layout, Swizzle};
 use hx_tile::tile_modes;
 
 use crate::access::Run;
 
-/// For each dimension of a shared tensor, its modes from the inside out, as `(extent, stride)`. The stride is `None` while it is
-/// free.
+/// The demands on the layout of a shared tensor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Constraint {
+    /// For each dimension, its modes from the inside out, as `(extent, stride)`. The stride is `None` while it is free.
     pub(crate) dims: Vec<Vec<(i64, Option<i64>)>>,
+    /// The swizzle of element offsets, `None` while it is free. The identity is a demand too: no swizzle may be added.
+    pub(crate) swizzle: Option<Swizzle>,
 }
 
 impl Constraint {
     /// Returns the constraint that every layout meets.
     pub(crate) fn free(shape: &[i64]) -> Constraint {
-        Constraint { dims: shape.iter().map(|extent| vec![(*extent, None)]).collect() }
+        Constraint { dims: shape.iter().map(|extent| vec![(*extent, None)]).collect(), swizzle: None }
+    }
+
+    /// Requires this swizzle, and leaves the strides free.
+    pub(crate) fn swizzled(shape: &[i64], swizzle: Swizzle) -> Constraint {
+        Constraint { swizzle: Some(swizzle), ..Constraint::free(shape) }
     }
 
     /// Requires the elements of a run to be contiguous, in its order. Returns `None` if the run does not divide the dimension's
@@ -68,14 +75,18 @@ impl Constraint {
             }
             dims.push(out);
         }
-        Some(Constraint { dims })
+        Some(Constraint { dims, swizzle: None })
     }
 
-    /// Unifies two constraints: the common refinement of each dimension, with known strides in place of free ones. Returns `None`
-    /// if strides contradict each other.
+    /// Unifies two constraints: the common refinement of each dimension, with known strides in place of free ones, and the swizzle
+    /// of either. Returns `None` if strides contradict each other, or if the swizzles differ.
     pub(crate) fn unify(&self, other: &Constraint) -> Option<Constraint> {
         let dims = self.dims.iter().zip(&other.dims).map(|(a, b)| unify_dim(a, b)).collect::<Option<_>>()?;
-        let unified = Constraint { dims };
+        let swizzle = match (self.swizzle, other.swizzle) {
+            (Some(one), Some(other)) if one != other => return None,
+            (one, other) => one.or(other),
+        };
+        let unified = Constraint { dims, swizzle };
         unified.is_consistent().then_some(unified)
     }
 
@@ -94,7 +105,7 @@ impl Constraint {
             }
             out
         };
-        Constraint { dims: self.dims.iter().map(merge).collect() }
+        Constraint { dims: self.dims.iter().map(merge).collect(), swizzle: self.swizzle }
     }
 
     /// Reports whether every layout that meets this constraint meets `other`.
@@ -136,7 +147,8 @@ fn unify_dim(a: &[(i64, Option<i64>)], b: &[(i64, Option<i64>)]) -> Option<Vec<(
 }
 
 impl std::fmt::Display for Constraint {
-    /// Writes the paper's notation, with `D` for a free stride: `((8,8),64):((1,D),D)`.
+    /// Writes the paper's notation, with `D` for a free stride: `((8,8),64):((1,D),D)`. A demanded swizzle stands before it, as in
+    /// `swizzle<3, 3, 3> ∘ (64,(8,8)):(D,(1,D))`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let write = |f: &mut std::fmt::Formatter<'_>, text: &dyn Fn(&(i64, Option<i64>)) -> String| {
             let dims: Vec<String> = self
@@ -149,6 +161,9 @@ impl std::fmt::Display for Constraint {
                 .collect();
             write!(f, "({})", dims.join(","))
         };
+        if let Some(swizzle) = self.swizzle.filter(|swizzle| !swizzle.is_identity()) {
+            write!(f, "{} ∘ ", swizzle.source_form())?;
+        }
         write(f, &|(extent, _)| extent.to_string())?;
         write!(f, ":")?;
         write(f, &|(_, stride)| stride.map_or("D".into(), |s| s.to_string()))

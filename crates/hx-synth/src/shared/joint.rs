@@ -31,10 +31,9 @@ pub(super) struct Joints {
 /// Limit on the constraints kept after each use. Accesses of three widths to a tensor of three dimensions have ten.
 const KEPT: usize = 128;
 
-/// Returns every constraint that instructions of all uses can meet together.
-pub(super) fn joints(shape: &[i64], options: &[Options]) -> Joints {
-    let mut all =
-        vec![Joint { constraint: Constraint::free(shape), chosen: Vec::new(), cost: 0.0, least: 0.0 }];
+/// Returns every constraint that instructions of all uses can meet together, under the demand of the tensor itself.
+pub(super) fn joints(demand: Constraint, options: &[Options]) -> Joints {
+    let mut all = vec![Joint { constraint: demand, chosen: Vec::new(), cost: 0.0, least: 0.0 }];
     let mut left = 0;
     for Options { usable: candidates, .. } in options {
         let mut next: Vec<(Constraint, Joint)> = Vec::new();

@@ -55,7 +55,7 @@ fn in_chunks(constraint: &Constraint, order: &[usize], indexed: &[bool], chunk: 
     let mut order = order.to_vec();
     let place = order.iter().position(|d| indexed[*d]).unwrap_or(order.len());
     order.insert(place, dims.len() - 1);
-    let mut filled = fill(&Constraint { dims }, &order, 0)?;
+    let mut filled = fill(&Constraint { dims, ..constraint.clone() }, &order, 0)?;
     let pieces = filled.pop()?;
     filled[cut].extend(pieces);
     layout(filled)

@@ -16,16 +16,29 @@ mod vectors;
 
 pub(crate) use constraint::Constraint;
 pub(crate) use measured::{Measured, MeasuredOf};
+#[cfg(test)]
+pub(crate) use options::solve_under;
 pub(crate) use options::{Known, Use, ideal, least, least_cycles, solve};
 pub(crate) use place::{ALIGN, Item, offsets};
 
 use hx_layout::ComposedLayout;
-use hx_tile::{TensorId, TensorKind, TileProgram};
+use hx_tile::{Tensor, TensorId, TensorKind, TileProgram};
 
 /// Returns the layout to which the user pinned the tensor.
 fn pin_of(program: &TileProgram, tensor: TensorId) -> Option<&ComposedLayout> {
-    match &program.tensor(tensor).kind {
+    pin(program.tensor(tensor))
+}
+
+fn pin(tensor: &Tensor) -> Option<&ComposedLayout> {
+    match &tensor.kind {
         TensorKind::Shared { pinned } => pinned.as_ref(),
         TensorKind::Register { .. } => None,
     }
+}
+
+/// Returns the demand of a shared tensor itself, before its accesses: the swizzle of its pin. The pin's strides are no part of it:
+/// whether an access fits them is checked address by address.
+fn demand(tensor: &Tensor) -> Constraint {
+    let free = || Constraint::free(&tensor.shape);
+    pin(tensor).map_or_else(free, |pin| Constraint::swizzled(&tensor.shape, pin.swizzle))
 }

@@ -14,7 +14,7 @@ use super::conflicts::Places;
 use super::constraint::Constraint;
 use super::joint::{Joints, joints};
 use super::measured::{Measured, MeasuredOf};
-use super::{asynchronous, pin_of, serve, start};
+use super::{asynchronous, demand, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
 use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
 use crate::cost;
@@ -224,6 +224,18 @@ pub(crate) fn solve(
     }
 }
 
+/// Solves a shared tensor under a demand of its own.
+#[cfg(test)]
+pub(crate) fn solve_under(
+    cx: &Cx<'_, '_>,
+    tensor: TensorId,
+    uses: &[Use<'_>],
+    demand: Constraint,
+) -> Result<Option<Buffer>, Failure> {
+    let options = uses.iter().map(|u| candidates(cx, tensor, u, uses)).collect::<Result<Vec<_>, _>>()?;
+    Ok(serve::cheapest(cx, tensor, uses, &options, &joints(demand, &options), f64::INFINITY))
+}
+
 /// Returns a lower bound on the cycles of a shared tensor's uses under any layout: the exact cycles once the solution is known,
 /// otherwise the cycles without bank conflicts of instructions whose constraints unify.
 ///
@@ -256,7 +268,7 @@ fn asked(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Rc<Asked
     }
     let options = uses.iter().map(|u| candidates(cx, tensor, u, uses)).collect::<Result<Vec<_>, _>>();
     let asked = options.map(|options| {
-        let joints = joints(&info.shape, &options);
+        let joints = joints(demand(info), &options);
         Rc::new(Asked { options, joints, answer: RefCell::default(), more_than: Cell::new(0.0) })
     });
     cx.pool.buffers.borrow_mut().0.entry(question).or_default().push((info.clone(), asked.clone()));

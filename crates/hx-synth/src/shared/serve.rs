@@ -4,12 +4,11 @@ use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{WAVEFRONT_BYTES, machine};
 use hx_tile::{TensorId, TileProgram};
 
-use super::constraint::Constraint;
 use super::joint::{Joint, Joints};
-use super::materialize;
 use super::measured::How;
 use super::options::{Buffer, Candidate, End, Options, Use};
 use super::swizzle::{self, Looking, Served, Way};
+use super::{demand, materialize};
 use crate::cost;
 use crate::cx::Cx;
 
@@ -136,9 +135,8 @@ impl Serve<'_, '_, '_> {
                 if is_sample { CLOSE * (known - beside) } else { known.min(limit) - beside + 1e-9 * beside };
             let made = |used: &Served<'_>| MADE * used.addresses();
             self.looking.add(served.iter().map(made).sum());
-            let Some(swizzle) = swizzle::best(&layout, &served, vector, bits, most, &self.looking) else {
-                continue;
-            };
+            let search = || swizzle::best(&layout, &served, vector, bits, most, &self.looking);
+            let Some(swizzle) = joint.constraint.swizzle.or_else(search) else { continue };
             let buffer = self.buffer(&ways, &served, &layout, swizzle, How::Words);
             let Some(buffer) = buffer.filter(|b| b.cost <= limit) else { continue };
             if best.as_ref().is_none_or(|b| (buffer.cost, buffer.bytes) < (b.cost, b.bytes)) {
@@ -198,8 +196,8 @@ impl Serve<'_, '_, '_> {
         how: How,
     ) -> Option<Buffer> {
         let (program, bits) = (self.program(), self.bits());
-        let shape = &program.tensor(self.tensor).shape;
-        let (mut cost, mut accesses, mut constraint) = (0.0, Vec::new(), Constraint::free(shape));
+        let demand = demand(program.tensor(self.tensor));
+        let (mut cost, mut accesses, mut constraint) = (0.0, Vec::new(), demand);
         for (((u, candidates), ways), served) in self.uses.iter().zip(self.options).zip(ways).zip(served) {
             let at = served.best(swizzle);
             let candidate = &candidates.usable[ways[at]];

@@ -47,7 +47,7 @@ fn what_the_values_of_an_instruction_ask_for() {
 /// Builds a constraint from the extents and strides of each dimension; 0 is a free stride.
 fn written(dims: &[&[(i64, i64)]]) -> Constraint {
     let mode = |&(extent, stride): &(i64, i64)| (extent, (stride != 0).then_some(stride));
-    Constraint { dims: dims.iter().map(|modes| modes.iter().map(mode).collect()).collect() }
+    Constraint { dims: dims.iter().map(|modes| modes.iter().map(mode).collect()).collect(), swizzle: None }
 }
 
 #[test]
@@ -67,6 +67,34 @@ fn unification() {
     let six = written(&[&[(6, 1), (8, 0)], &[(64, 0)]]);
     let three = written(&[&[(3, 1), (16, 0)], &[(64, 0)]]);
     assert_eq!(six.unify(&three).unwrap().to_string(), "((3,2,8),64):((1,3,D),D)");
+}
+
+#[test]
+fn swizzles_agree_or_no_layout_meets_both() {
+    let free = constraint(&[64, 64], "8:64").unwrap();
+    let under = |bits, base| {
+        let swizzle = Swizzle::new(bits, base, 3).unwrap();
+        free.unify(&Constraint::swizzled(&[64, 64], swizzle)).unwrap()
+    };
+    let [plain, narrow, wide] = [under(0, 0), under(2, 3), under(3, 3)];
+    assert_eq!(free.to_string(), "(64,(8,8)):(D,(1,D))");
+    assert_eq!(plain.to_string(), "(64,(8,8)):(D,(1,D))");
+    assert_eq!(wide.to_string(), "swizzle<3, 3, 3> ∘ (64,(8,8)):(D,(1,D))");
+    let all = [&free, &plain, &narrow, &wide];
+    for (i, one) in all.into_iter().enumerate() {
+        for (j, other) in all.into_iter().enumerate() {
+            let unified = one.unify(other);
+            assert_eq!(unified, other.unify(one), "{one} and {other}");
+            // A free swizzle takes the other's; two that are demanded must be the same. No swizzle at all is a demand.
+            let expected = match (i, j) {
+                (0, _) => Some(other.clone()),
+                (_, 0) => Some(one.clone()),
+                _ => (i == j).then(|| one.clone()),
+            };
+            assert_eq!(unified, expected, "{one} and {other}");
+            assert_eq!(one.implies(other), i == j || j == 0, "{one} and {other}");
+        }
+    }
 }
 
 #[test]

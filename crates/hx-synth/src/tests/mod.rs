@@ -9,5 +9,6 @@ mod scopes;
 mod size;
 mod slices;
 mod staged;
+mod swizzles;
 mod tilings;
 mod wrong;

@@ -1,0 +1,62 @@
+//! Swizzles that are part of a demand: they are taken as they are, and the others are searched for.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use expect_test::expect;
+use hx_layout::{ComposedLayout, Layout, Swizzle};
+use hx_target::Arch;
+use hx_tile::{TensorId, TensorKind, TileProgram};
+
+use super::build::{Matmul, matmul};
+use crate::access::Transfer;
+use crate::constraints::System;
+use crate::cx::Cx;
+use crate::pool::Pool;
+use crate::shared::{Constraint, Use, solve_under};
+use crate::{pinned, solve};
+
+const SC: TensorId = TensorId(3);
+const SHAPE: [i64; 2] = [64, 64];
+
+/// Returns the swizzle and the layout of `sc` under a demand.
+fn served(program: &TileProgram, demand: Constraint) -> String {
+    let solution = solve(program, Arch::Sm90a, &|| false).expect("the program has layouts");
+    let (system, pool) = (System::of(program, &BTreeSet::new()), Pool::default());
+    let cx = Cx::new(&system, Arch::Sm90a, &pool, &|| false);
+    let used = |op| {
+        let transfer = Transfer::of(op).filter(|transfer| transfer.shared() == Some(SC))?;
+        let held = &solution.registers[&transfer.register].layout;
+        let tv = pinned::read(held, &program.tensor(transfer.register).shape, 128).expect("a layout");
+        Some(Use::register(program, transfer, Rc::new(tv), 1.0))
+    };
+    let uses: Vec<Use<'_>> = program.ops(1.0).into_iter().filter_map(|(op, _)| used(op)).collect();
+    let buffer = solve_under(&cx, SC, &uses, demand).expect("instructions").expect("a layout");
+    format!("{}: {}", buffer.swizzle.source_form(), buffer.layout)
+}
+
+#[test]
+fn a_demanded_swizzle_is_taken_and_a_free_one_is_searched_for() {
+    let program = matmul(&Matmul::default());
+    let lines = [
+        served(&program, Constraint::free(&SHAPE)),
+        served(&program, Constraint::swizzled(&SHAPE, Swizzle::new(2, 3, 3).expect("a swizzle"))),
+        served(&program, Constraint::swizzled(&SHAPE, Swizzle::identity())),
+    ];
+    expect![[r#"
+        swizzle<3, 3, 3>: (64,64):(64,1)
+        swizzle<2, 3, 3>: (64,64):(64,1)
+        swizzle<0, 0, 0>: (64,(8,8)):(8,(1,520))"#]]
+    .assert_eq(&lines.join("\n"));
+}
+
+#[test]
+fn the_swizzle_of_a_pin_is_part_of_what_its_accesses_unify_to() {
+    let mut program = matmul(&Matmul::default());
+    let swizzle = Swizzle::new(2, 3, 3).expect("a swizzle");
+    let pin = ComposedLayout::swizzled(swizzle, Layout::literal("(64,64):(64,1)"));
+    program.tensors[SC.0 as usize].kind = TensorKind::Shared { pinned: Some(pin) };
+    let solution = solve(&program, Arch::Sm90a, &|| false).expect("the program has layouts");
+    assert_eq!(solution.shared[&SC].swizzle, swizzle);
+    expect!["the accesses unify to `swizzle<2, 3, 3> ∘ (64,(8,8)):(D,(1,D))`; fewest wavefronts of the orders and swizzles"].assert_eq(&solution.shared[&SC].reason.text);
+}
