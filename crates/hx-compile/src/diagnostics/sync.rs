@@ -143,7 +143,8 @@ fn other_wait(places: &Places<'_>, lowered: &Lowered, op: OpId, groups: u32) -> 
     let inner = call.strip_suffix(')')?.get(open + 1..)?;
     let start = range.start() + TextSize::from(open as u32 + 1);
     let edit = Edit { file, range: TextRange::at(start, TextSize::of(inner)), text: groups.to_string() };
-    let title = format!("wait until at most {groups} groups are in flight");
+    let noun = if groups == 1 { "group is" } else { "groups are" };
+    let title = format!("wait until at most {groups} {noun} in flight");
     Some(Fix { title, edits: vec![edit], applicability: Applicability::Verified })
 }
 

@@ -64,20 +64,20 @@ fn each_wait_that_is_missing_is_told_at_its_own_place() {
     check_turned(
         &double_buffer("        wait(2);\n", ""),
         expect![[r#"
-        HX0403 `copy(ring[.., k % 2], t)` `ring` is read before anything waited for the copy into it
-          `copy(ring[.., k % 2], t)`: thread 0 reads `ring` here
-          `copy_async(gz[.., 0], ring[.., 0])`: thread 0 writes `ring` here
-          `copy_async(gz[.., k + 1], ring[.., (k + 1) % 2])`: `ring` is written here likewise
-          note: both touch `ring[0, 0]`
-          note: 3 more pairs of accesses to `ring` will be ordered by the same
-          fix: wait until at most 1 groups are in flight
-        HX0403 `copy(ring[.., cdiv(m, 256) % 2], t)` `ring` is read before anything waited for the copy into it
-          `copy(ring[.., cdiv(m, 256) % 2], t)`: thread 0 reads `ring` here
-          `copy_async(gz[.., k + 1], ring[.., (k + 1) % 2])`: thread 0 writes `ring` here
-          note: both touch `ring[0, 0]`
-          note: this is so where an index that is known at run time only is 0
-          fix: insert `wait(0)`
-    "#]],
+            HX0403 `copy(ring[.., k % 2], t)` `ring` is read before anything waited for the copy into it
+              `copy(ring[.., k % 2], t)`: thread 0 reads `ring` here
+              `copy_async(gz[.., 0], ring[.., 0])`: thread 0 writes `ring` here
+              `copy_async(gz[.., k + 1], ring[.., (k + 1) % 2])`: `ring` is written here likewise
+              note: both touch `ring[0, 0]`
+              note: 3 more pairs of accesses to `ring` will be ordered by the same
+              fix: wait until at most 1 group is in flight
+            HX0403 `copy(ring[.., cdiv(m, 256) % 2], t)` `ring` is read before anything waited for the copy into it
+              `copy(ring[.., cdiv(m, 256) % 2], t)`: thread 0 reads `ring` here
+              `copy_async(gz[.., k + 1], ring[.., (k + 1) % 2])`: thread 0 writes `ring` here
+              note: both touch `ring[0, 0]`
+              note: this is so where an index that is known at run time only is 0
+              fix: insert `wait(0)`
+        "#]],
     );
 }
 
@@ -107,17 +107,17 @@ fn a_wait_for_one_group_stays_one_for_that() {
     check_turned(
         &body("wait(2)", "wait(1);\n    "),
         expect![[r#"
-        HX0403 `copy(a, t)` `a` is read before anything waited for the copy into it
-          `copy(a, t)`: thread 0 reads `a` here
-          `copy_async(gx, a)`: thread 0 writes `a` here
-          note: both touch `a[0]`
-          fix: wait until at most 1 groups are in flight
-        HX0403 `copy(b, t)` `b` is read before anything waited for the copy into it
-          `copy(b, t)`: thread 0 reads `b` here
-          `copy_async(gx, b)`: thread 0 writes `b` here
-          note: both touch `b[0]`
-          fix: wait until at most 0 groups are in flight
-    "#]],
+            HX0403 `copy(a, t)` `a` is read before anything waited for the copy into it
+              `copy(a, t)`: thread 0 reads `a` here
+              `copy_async(gx, a)`: thread 0 writes `a` here
+              note: both touch `a[0]`
+              fix: wait until at most 1 group is in flight
+            HX0403 `copy(b, t)` `b` is read before anything waited for the copy into it
+              `copy(b, t)`: thread 0 reads `b` here
+              `copy_async(gx, b)`: thread 0 writes `b` here
+              note: both touch `b[0]`
+              fix: wait until at most 0 groups are in flight
+        "#]],
     );
     check_turned(
         &body("wait(1)", ""),
