@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hx_dtype::DType;
 use hx_index::{Cond, EvalError, Expr, Symbol};
-use hx_thread::{Address, Body, Memory, Param, RegId, Registers, Stmt, ThreadProgram, assigned};
+use hx_thread::{Address, Body, Group, Log, Memory, Param, RegId, Registers, Stmt, ThreadProgram, assigned};
 
 use crate::code::{
     Array, Code, Exchange, Fill, LoadIndex, LoadInteger, Mem, Product, Put, Regs, SetNumber, Shared, Site,
@@ -16,6 +16,9 @@ use crate::code::{
 };
 use crate::error::{Fault, SimError};
 use crate::formula::{Binding, Compiler, Formula, Test};
+
+/// Names that a body brought into scope, with what each meant before.
+type Hidden = Vec<(Symbol, Option<Local>)>;
 
 /// Compiles `program` for one launch. `symbols` and `numbers` hold the values of its symbols and of its numeric parameters by
 /// name.
@@ -165,7 +168,7 @@ impl<'a> Compilation<'a> {
 
     fn body(&mut self, body: &'a Body) -> Result<Vec<Step>, SimError> {
         // Names go out of scope at the end of the body. Until then they may hide outer names, which are restored below.
-        let mut hidden: Vec<(Symbol, Option<Local>)> = Vec::new();
+        let mut hidden = Hidden::new();
         let steps = self.statements(body, &mut hidden);
         for (symbol, local) in hidden.into_iter().rev() {
             match local {
@@ -176,115 +179,129 @@ impl<'a> Compilation<'a> {
         steps
     }
 
-    fn statements(
-        &mut self,
-        body: &'a Body,
-        hidden: &mut Vec<(Symbol, Option<Local>)>,
-    ) -> Result<Vec<Step>, SimError> {
+    fn statements(&mut self, body: &'a Body, hidden: &mut Hidden) -> Result<Vec<Step>, SimError> {
         let mut out = Vec::with_capacity(body.len());
         for stmt in body {
-            match stmt {
+            let step = match stmt {
                 Stmt::Group(g) => {
-                    let outer = self.site;
-                    self.site = self.sites.len() as SiteId;
-                    let site = Site { op: Some(g.op), origin: Some(g.origin), title: g.title.clone() };
-                    self.sites.push(site);
-                    // A group attributes statements to an operation; it also opens a scope.
-                    out.extend(self.body(&g.body)?);
-                    self.site = outer;
+                    out.extend(self.group(g)?);
+                    continue;
                 }
-                Stmt::Let { var, value } => {
-                    let (local, step) = self.local(var, value)?;
-                    hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
-                    out.extend(step);
-                }
-                Stmt::For { var, start, end, unroll, body } => {
-                    out.push(self.counted_loop(var, start, end, *unroll, body)?);
-                }
-                Stmt::If { cond, then, otherwise } => {
-                    let test = self.test(cond)?;
-                    if test.varying() {
-                        return self.malformed(format!("`if {cond}` differs between the threads of a block"));
-                    }
-                    let (then, otherwise) = (self.body(then)?, self.body(otherwise)?);
-                    out.push(Step::If { site: self.site, test, then, otherwise });
-                }
-                Stmt::Barrier => out.push(Step::Barrier),
-                Stmt::WarpBarrier => out.push(Step::WarpBarrier),
                 Stmt::Compute(c) => {
                     for lane in 0..c.dst.offsets.len().max(1) {
                         out.push(Step::Compute(Box::new(self.compute(c, lane)?)));
                     }
+                    continue;
                 }
-                Stmt::Exchange(e) => out.push(Step::LaneExchange(Box::new(self.lane_exchange(e)?))),
-                Stmt::AsyncCopy(c) => out.push(Step::AsyncCopy(Box::new(self.async_copy(c)?))),
-                Stmt::Commit => out.push(Step::Commit { site: self.site }),
-                Stmt::Wait { groups } => {
-                    out.push(Step::Wait { site: self.site, groups: *groups });
+                Stmt::Let { var, value } => {
+                    let (local, step) = self.local(var, value)?;
+                    self.bind(var, local, hidden);
+                    out.extend(step);
+                    continue;
+                }
+                Stmt::For { var, start, end, unroll, body } => {
+                    self.counted_loop(var, start, end, *unroll, body)?
+                }
+                Stmt::If { cond, then, otherwise } => {
+                    let test = self.uniform_test(cond, "if")?;
+                    let (then, otherwise) = (self.body(then)?, self.body(otherwise)?);
+                    Step::If { site: self.site, test, then, otherwise }
                 }
                 Stmt::While { cond, body } => {
-                    let test = self.test(cond)?;
-                    if test.varying() {
-                        return self
-                            .malformed(format!("`while {cond}` differs between the threads of a block"));
-                    }
-                    let (site, text) = (self.site, cond.to_string());
-                    out.push(Step::While { site, test, body: self.body(body)?, text });
+                    let test = self.uniform_test(cond, "while")?;
+                    Step::While { site: self.site, test, body: self.body(body)?, text: cond.to_string() }
                 }
-                Stmt::Assign { var, value } => out.push(self.assign(var, value)?),
+                Stmt::Barrier => Step::Barrier,
+                Stmt::WarpBarrier => Step::WarpBarrier,
+                Stmt::Exchange(e) => Step::LaneExchange(Box::new(self.lane_exchange(e)?)),
+                Stmt::AsyncCopy(c) => Step::AsyncCopy(Box::new(self.async_copy(c)?)),
+                Stmt::Commit => Step::Commit { site: self.site },
+                Stmt::Wait { groups } => Step::Wait { site: self.site, groups: *groups },
+                Stmt::Assign { var, value } => self.assign(var, value)?,
                 Stmt::LoadIndex { var, address, guard } => {
                     let lanes = self.lanes;
                     self.lanes += 1;
                     let load = self.load_index(var, lanes, address, guard)?;
-                    out.push(Step::LoadIndex(Box::new(load)));
-                    let local = Local::new(Binding::Lanes(lanes));
-                    hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
+                    self.bind(var, Local::new(Binding::Lanes(lanes)), hidden);
+                    Step::LoadIndex(Box::new(load))
+                }
+                Stmt::LoadInteger { var, address } => {
+                    let (local, load) = self.load_integer(var, address)?;
+                    self.bind(var, local, hidden);
+                    Step::LoadInteger(Box::new(load))
                 }
                 Stmt::LetNumber { var, value, inputs } => {
                     let slot = self.new_slot();
-                    out.push(self.number(var, slot, value, inputs)?);
+                    let step = self.number(var, slot, value, inputs)?;
                     let changes = self.changing.contains(var);
-                    let local = Local { binding: Binding::Slot(slot), fixed: false, changes };
-                    hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
+                    self.bind(var, Local { binding: Binding::Slot(slot), fixed: false, changes }, hidden);
+                    step
                 }
-                Stmt::AssignNumber { var, value } => match self.scope.get(var) {
-                    Some(Local { binding: Binding::Slot(slot), changes: true, .. }) => {
-                        let slot = *slot;
-                        out.push(self.number(var, slot, value, &[])?);
-                    }
-                    _ => return self.malformed(format!("`{var}` is changed, but is no local number")),
-                },
-                Stmt::Log(l) => {
-                    let entry = l.entry as usize;
-                    if entry >= self.program.log.len() {
-                        return self.malformed(format!("there is no entry {entry} to print or assert"));
-                    }
-                    let outer = self.logging.replace(entry);
-                    let body = self.body(&l.body);
-                    self.logging = outer;
-                    out.push(Step::Log { entry, body: body? });
-                }
-                Stmt::Put(p) => out.push(Step::Put(Box::new(self.put(p)?))),
-                Stmt::LoadInteger { var, address } => {
-                    let (local, load) = self.load_integer(var, address)?;
-                    hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
-                    out.push(Step::LoadInteger(Box::new(load)));
-                }
-                Stmt::Transfer(t) => out.push(Step::Transfer(Box::new(self.transfer(t)?))),
-                Stmt::Multiply(m) => out.push(Step::Multiply(Box::new(self.multiply(m)?))),
-                Stmt::Convert(c) => out.push(Step::Convert(Box::new(self.convert(c)?))),
-                Stmt::Fill(f) => {
-                    let dst = self.written(&f.dst)?;
-                    let mask = self.program.array(f.dst.array).dtype.mask();
-                    if f.bits & !mask != 0 {
-                        return self
-                            .malformed(format!("the fill with {:#x} is wider than its element", f.bits));
-                    }
-                    out.push(Step::Fill(Box::new(Fill { site: self.site, dst, bits: f.bits })));
-                }
-            }
+                Stmt::AssignNumber { var, value } => self.assign_number(var, value)?,
+                Stmt::Log(l) => self.log(l)?,
+                Stmt::Put(p) => Step::Put(Box::new(self.put(p)?)),
+                Stmt::Transfer(t) => Step::Transfer(Box::new(self.transfer(t)?)),
+                Stmt::Multiply(m) => Step::Multiply(Box::new(self.multiply(m)?)),
+                Stmt::Convert(c) => Step::Convert(Box::new(self.convert(c)?)),
+                Stmt::Fill(f) => Step::Fill(Box::new(self.fill(f)?)),
+            };
+            out.push(step);
         }
         Ok(out)
+    }
+
+    /// Compiles the statements of an operation. A group also opens a scope.
+    fn group(&mut self, g: &'a Group) -> Result<Vec<Step>, SimError> {
+        let outer = self.site;
+        self.site = self.sites.len() as SiteId;
+        self.sites.push(Site { op: Some(g.op), origin: Some(g.origin), title: g.title.clone() });
+        let steps = self.body(&g.body)?;
+        self.site = outer;
+        Ok(steps)
+    }
+
+    /// Brings a name into scope until the end of the body.
+    fn bind(&mut self, var: &Symbol, local: Local, hidden: &mut Hidden) {
+        hidden.push((var.clone(), self.scope.insert(var.clone(), local)));
+    }
+
+    /// Compiles the condition of a branch or a loop, which all threads of a block must agree on.
+    fn uniform_test(&self, cond: &Cond, word: &str) -> Result<Test, SimError> {
+        let test = self.test(cond)?;
+        if test.varying() {
+            return self.malformed(format!("`{word} {cond}` differs between the threads of a block"));
+        }
+        Ok(test)
+    }
+
+    fn assign_number(&mut self, var: &Symbol, value: &hx_tile::Scalar) -> Result<Step, SimError> {
+        match self.scope.get(var) {
+            Some(Local { binding: Binding::Slot(slot), changes: true, .. }) => {
+                let slot = *slot;
+                self.number(var, slot, value, &[])
+            }
+            _ => self.malformed(format!("`{var}` is changed, but is no local number")),
+        }
+    }
+
+    fn log(&mut self, l: &'a Log) -> Result<Step, SimError> {
+        let entry = l.entry as usize;
+        if entry >= self.program.log.len() {
+            return self.malformed(format!("there is no entry {entry} to print or assert"));
+        }
+        let outer = self.logging.replace(entry);
+        let body = self.body(&l.body);
+        self.logging = outer;
+        Ok(Step::Log { entry, body: body? })
+    }
+
+    fn fill(&mut self, f: &hx_thread::Fill) -> Result<Fill, SimError> {
+        let dst = self.written(&f.dst)?;
+        let mask = self.program.array(f.dst.array).dtype.mask();
+        if f.bits & !mask != 0 {
+            return self.malformed(format!("the fill with {:#x} is wider than its element", f.bits));
+        }
+        Ok(Fill { site: self.site, dst, bits: f.bits })
     }
 
     fn local(&mut self, var: &Symbol, value: &Expr) -> Result<(Local, Option<Step>), SimError> {

@@ -10,11 +10,12 @@ use hx_tile::{
 
 use crate::access::{Transfer, global};
 use crate::anchor::gemm::{Gemm, Tiling, unfit_matrix_instructions};
-use crate::constraints::{Layouts, broadcast};
+use crate::constraints::broadcast;
 use crate::convertible::is_convertible;
 use crate::cx::Cx;
 use crate::distribution::{Tv, layout_of_table};
 use crate::failure::{Failure, FailureKind};
+use crate::layouts::Layouts;
 use crate::{component, cost, parts, reduce, route, shared};
 
 /// Returns the positions that the instructions of a gemm read, given the final layouts of its tensors.
@@ -228,7 +229,6 @@ pub(crate) fn shared(
             solution.constraints.extend(least.iter().map(|(op, constraint)| demand(*op, constraint)));
         })?;
         let Some(buffer) = buffer else { return Ok(false) };
-        let from = buffer.accesses.iter().map(|a| a.0).collect();
         for (op, access, constraint, conflicts, text) in &buffer.accesses {
             solution.constraints.push(copy_demand(*op, access.row));
             solution.constraints.push(demand(*op, constraint));
@@ -245,21 +245,7 @@ pub(crate) fn shared(
         solution.cost += buffer.cost;
         solution.unexplored += buffer.left;
         items.push(shared::Item { tensor, bytes: buffer.bytes, block: buffer.block });
-        let text = format!(
-            "the accesses unify to `{}`; fewest wavefronts of the orders and swizzles",
-            buffer.constraint
-        );
-        solution.shared.insert(
-            tensor,
-            SharedLayout {
-                layout: buffer.layout,
-                swizzle: buffer.swizzle,
-                offset: 0,
-                bytes: buffer.bytes,
-                narrowed: buffer.narrowed,
-                reason: Reason { text, from },
-            },
-        );
+        solution.shared.insert(tensor, unplaced(buffer));
     }
     let (offsets, total) = shared::offsets(program, &items);
     for (item, offset) in items.iter().zip(offsets) {
@@ -269,6 +255,23 @@ pub(crate) fn shared(
     }
     solution.shared_bytes = total;
     Ok(true)
+}
+
+/// Returns the layout of a buffer that has no offset yet.
+fn unplaced(buffer: shared::buffer::Buffer) -> SharedLayout {
+    let text = format!(
+        "the accesses unify to `{}`; fewest wavefronts of the orders and swizzles",
+        buffer.constraint
+    );
+    let from = buffer.accesses.iter().map(|access| access.0).collect();
+    SharedLayout {
+        layout: buffer.layout,
+        swizzle: buffer.swizzle,
+        offset: 0,
+        bytes: buffer.bytes,
+        narrowed: buffer.narrowed,
+        reason: Reason { text, from },
+    }
 }
 
 /// Adds one access of an exchange to the solution: the first call adds its store, the second its load.

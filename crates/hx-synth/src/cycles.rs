@@ -3,10 +3,10 @@
 use hx_tile::{Op, OpKind};
 
 use crate::access::{Transfer, global};
-use crate::constraints::Layouts;
 use crate::cx::Cx;
+use crate::distribution::{LayoutKey, key};
 use crate::failure::{Failure, FailureKind};
-use crate::pool::{LayoutKey, key};
+use crate::layouts::Layouts;
 use crate::{cost, parts, reduce, shared};
 
 impl<'p> Cx<'_, 'p> {

@@ -1,5 +1,7 @@
 //! Thread-value layouts while they are being solved: modes are steps along the dimensions of a tile.
 
+use std::rc::Rc;
+
 use hx_layout::{Layout, LayoutError};
 use hx_tile::{Distribution, Reason, TileMode, modes_layout};
 
@@ -9,6 +11,15 @@ pub(crate) struct Tv {
     pub(crate) tile: Vec<i64>,
     pub(crate) thread: Vec<TileMode>,
     pub(crate) value: Vec<TileMode>,
+}
+
+/// Identifies a layout that the pool keeps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct LayoutKey(usize);
+
+/// Returns the key of a layout that the pool keeps.
+pub(crate) fn key(tv: &Rc<Tv>) -> LayoutKey {
+    LayoutKey(Rc::as_ptr(tv) as usize)
 }
 
 /// A value mode with the stride of its positions among a thread's values.

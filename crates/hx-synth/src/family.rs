@@ -13,11 +13,12 @@ use hx_tile::{
 };
 
 use crate::component::{Component, UNKNOWN_TRIPS, components};
-use crate::constraints::{Known, Layouts, System};
+use crate::constraints::System;
 use crate::cx::Cx;
 use crate::failure::{Blocked, Failure, FailureKind};
+use crate::layouts::{Known, Layouts};
 use crate::search::{Conflicts, Found, Leaf, Wanted, freeing, search};
-use crate::solve::{CANDIDATES, Solver};
+use crate::solver::{CANDIDATES, Solver};
 use crate::{choices, cost, pinned, route, stream};
 
 /// Limit on the leaves that are kept for a component.

@@ -5,9 +5,9 @@ use hx_tile::{
     Op, Reason, ScanChoice, ScanLevel, Scratch, SliceChoice, Tensor, TensorId, TileMode, TileProgram, View,
 };
 
-use crate::constraints::Layouts;
 use crate::distribution::{Tv, at_warps, layout_of_table};
 use crate::failure::{Failure, FailureKind};
+use crate::layouts::Layouts;
 
 /// The extent of one dimension of a register tensor that a view shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +41,6 @@ fn shown(view: &View, shape: &[i64]) -> Vec<(Shown, Option<usize>)> {
 pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
     let dims = shown(view, shape);
     let mut thread = at_warps(&whole.thread);
-    let mut value = Vec::new();
     for mode in &mut thread {
         for (d, (shown, _)) in dims.iter().enumerate() {
             match shown {
@@ -51,6 +50,33 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
             }
         }
     }
+    let value = shown_values(whole, &dims)?;
+    // If the range crosses a carry between two modes, no single mode describes it: give up.
+    for (d, (shown, _)) in dims.iter().enumerate() {
+        if let Shown::Range(_, extent) = shown {
+            let count: i64 = value.iter().filter(|m| m.strides[d] != 0).map(|m| m.extent).product();
+            if count != *extent {
+                return None;
+            }
+        }
+    }
+    let moved = |mode: &TileMode| {
+        let strides = view.modes.iter().map(|m| if m.factor.is_zero() { 0 } else { mode.strides[m.dim] });
+        TileMode::new(mode.extent, strides.collect())
+    };
+    let tile =
+        view.modes
+            .iter()
+            .map(|m| {
+                if m.factor.is_zero() || dims[m.dim].0 != Shown::Whole { m.extent } else { whole.tile[m.dim] }
+            })
+            .collect();
+    Some(Tv { tile, thread: thread.iter().map(moved).collect(), value: value.iter().map(moved).collect() })
+}
+
+/// Returns the value modes that walk what the view shows; `None` if a range begins or ends inside of a step.
+fn shown_values(whole: &Tv, dims: &[(Shown, Option<usize>)]) -> Option<Vec<TileMode>> {
+    let mut value = Vec::new();
     for mode in &whole.value {
         let Some((d, stride)) = mode.along() else {
             // The mode walks no dimension, or several dimensions that the view shows as a whole.
@@ -83,27 +109,7 @@ pub(crate) fn part(whole: &Tv, view: &View, shape: &[i64]) -> Option<Tv> {
             }
         }
     }
-    // If the range crosses a carry between two modes, no single mode describes it: give up.
-    for (d, (shown, _)) in dims.iter().enumerate() {
-        if let Shown::Range(_, extent) = shown {
-            let count: i64 = value.iter().filter(|m| m.strides[d] != 0).map(|m| m.extent).product();
-            if count != *extent {
-                return None;
-            }
-        }
-    }
-    let moved = |mode: &TileMode| {
-        let strides = view.modes.iter().map(|m| if m.factor.is_zero() { 0 } else { mode.strides[m.dim] });
-        TileMode::new(mode.extent, strides.collect())
-    };
-    let tile =
-        view.modes
-            .iter()
-            .map(|m| {
-                if m.factor.is_zero() || dims[m.dim].0 != Shown::Whole { m.extent } else { whole.tile[m.dim] }
-            })
-            .collect();
-    Some(Tv { tile, thread: thread.iter().map(moved).collect(), value: value.iter().map(moved).collect() })
+    Some(value)
 }
 
 /// Returns the layout of the whole tensor if the part is all of it, under other dimensions; otherwise `None`.

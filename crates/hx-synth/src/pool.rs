@@ -9,9 +9,10 @@ use hx_target::CopyRow;
 use hx_tile::{OpId, Route};
 
 use crate::access::Access;
-use crate::access::global::Alignment;
-use crate::distribution::{Tv, layout_of_table};
-use crate::shared;
+use crate::access::alignment::Alignment;
+use crate::distribution::{LayoutKey, Tv, key, layout_of_table};
+use crate::shared::buffer::Known;
+use crate::shared::measured::{Measured, MeasuredOf};
 
 /// Interns layouts: equal layouts are the same `Rc`, so comparisons and lookups are cheap. The pool keeps every layout until it
 /// is dropped.
@@ -32,9 +33,9 @@ pub(crate) struct Pool {
     pub(crate) routes: RefCell<HashMap<RouteOf, Option<(Route, f64)>>>,
     /// Lower bounds on the cycles of accesses in exchanges through shared memory, as far as they were computed.
     pub(crate) exchanges: RefCell<HashMap<ExchangeOf, f64>>,
-    pub(crate) measured: RefCell<HashMap<shared::MeasuredOf, Rc<shared::Measured>>>,
+    pub(crate) measured: RefCell<HashMap<MeasuredOf, Rc<Measured>>>,
     /// The solutions of shared tensors, which depend on a tensor's accesses only and not on the rest of the program.
-    pub(crate) buffers: RefCell<shared::Known>,
+    pub(crate) buffers: RefCell<Known>,
     /// Addresses that were counted for layouts of shared memory.
     pub(crate) looked: Cell<u64>,
     /// Solutions that were started because the bound from their layouts alone did not rule them out.
@@ -60,14 +61,6 @@ pub(crate) type ExchangeOf = ([LayoutKey; 2], DType, i64, u64, bool);
 
 /// A layout, the axes that are collapsed, and whether the values keep their number.
 type Projection = (LayoutKey, Vec<usize>, bool);
-
-/// Identifies a layout of the pool.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub(crate) struct LayoutKey(usize);
-
-pub(crate) fn key(tv: &Rc<Tv>) -> LayoutKey {
-    LayoutKey(Rc::as_ptr(tv) as usize)
-}
 
 impl Pool {
     pub(crate) fn keep(&self, tv: Tv) -> Rc<Tv> {

@@ -9,11 +9,12 @@ use hx_layout::Layout;
 use hx_target::{ExchangeRow, Reach, WARP, catalogue};
 use hx_tile::{Lanes, OpId, OpKind, RearrangeChoice, Reason, Route, TensorId};
 
-use crate::constraints::Layouts;
 use crate::cost;
 use crate::cx::Cx;
+use crate::distribution::key;
 use crate::distribution::{Tv, layout_of_table};
-use crate::pool::{ExchangeOf, key};
+use crate::layouts::Layouts;
+use crate::pool::ExchangeOf;
 
 /// Returns the rearrangements of a program, each with the way that avoids shared memory, or `None` if there is no such way or it
 /// costs more.

@@ -11,11 +11,11 @@ use crate::access::Transfer;
 use crate::anchor::copy::{coalesced, deal_plain};
 use crate::anchor::gemm::{Gemm, Tiling, tilings};
 use crate::component::Component;
-use crate::constraints::{Known, Layouts};
 use crate::cost;
 use crate::cx::Cx;
 use crate::distribution::Tv;
 use crate::failure::{Blocked, Failure, FailureKind};
+use crate::layouts::{Known, Layouts};
 
 /// A complete choice for a component.
 #[derive(Clone, Debug)]
@@ -164,21 +164,7 @@ pub(crate) fn search<'p>(
     wanted: Wanted,
 ) -> Result<Found<'p>, Blocked> {
     let Wanted { keep, within, conflicts, branches } = wanted;
-    let program = cx.program();
-    let packed = component.packed(program);
-    let (mut gemms, mut ways): (Vec<Gemm<'p>>, Vec<Vec<Way>>) = Default::default();
-    for (op, trips) in component.gemms() {
-        let Some(gemm) = Gemm::of(program, op) else { continue };
-        let tilings = tilings(program, &gemm, cx.arch, cx.pool, packed)?;
-        // If conflicts are mended, moves may give the gemm other tensors than the loaded ones, so their loads bound nothing.
-        let own =
-            if conflicts == Conflicts::Leave { component.own_loads(program, &gemm) } else { Vec::new() };
-        let mut found: Vec<Way> = tilings.into_iter().map(|t| cx.way(&gemm, trips, &own, t)).collect();
-        // The first leaf is then as cheap as its bound. Of equal bounds, the fewest cycles of the gemm itself come first.
-        found.sort_by(|a, b| a.bound().total_cmp(&b.bound()).then(a.cycles.total_cmp(&b.cycles)));
-        gemms.push(gemm);
-        ways.push(found);
-    }
+    let (gemms, ways): (Vec<Gemm<'p>>, Vec<Vec<Way>>) = ways(cx, component, conflicts)?.into_iter().unzip();
     // If no way can load an operand the bound is infinite: use 0 instead, so that the search runs and reports the reason.
     let cheapest = |ways: &Vec<Way>| ways.first().map(Way::bound).filter(|b| b.is_finite()).unwrap_or(0.0);
     let mut least: Vec<f64> = ways.iter().map(cheapest).collect();
@@ -218,6 +204,29 @@ pub(crate) fn search<'p>(
     let pays = |(m, bound): (Move, f64)| (bound + cx.move_cost(component, m) < least).then_some(m);
     let moves = search.moves.into_iter().filter_map(pays).collect();
     Ok(Found { leaves: search.leaves, left: search.left, moves })
+}
+
+/// Returns the gemms of a component, each with the ways to compute it, cheapest first.
+fn ways<'p>(
+    cx: &Cx<'_, 'p>,
+    component: &Component<'p>,
+    conflicts: Conflicts,
+) -> Result<Vec<(Gemm<'p>, Vec<Way>)>, Failure> {
+    let program = cx.program();
+    let packed = component.packed(program);
+    let mut out = Vec::new();
+    for (op, trips) in component.gemms() {
+        let Some(gemm) = Gemm::of(program, op) else { continue };
+        let tilings = tilings(program, &gemm, cx.arch, cx.pool, packed)?;
+        // If conflicts are mended, moves may give the gemm other tensors than the loaded ones, so their loads bound nothing.
+        let own =
+            if conflicts == Conflicts::Leave { component.own_loads(program, &gemm) } else { Vec::new() };
+        let mut found: Vec<Way> = tilings.into_iter().map(|t| cx.way(&gemm, trips, &own, t)).collect();
+        // The first leaf is then as cheap as its bound. Of equal bounds, the fewest cycles of the gemm itself come first.
+        found.sort_by(|a, b| a.bound().total_cmp(&b.bound()).then(a.cycles.total_cmp(&b.cycles)));
+        out.push((gemm, found));
+    }
+    Ok(out)
 }
 
 /// The result of a search.

@@ -1,10 +1,9 @@
 //! Runs all stages: constraints, components, search, redistributions, shared memory, choices.
 
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use hx_target::{Arch, catalogue};
-use hx_tile::{Demand, Edits, Move, Op, OpId, OpKind, Solution, TensorId, TensorKind, TileProgram};
+use hx_target::Arch;
+use hx_tile::{Demand, Edits, Move, Op, OpId, OpKind, Solution, TileProgram};
 
 use crate::constraints::System;
 use crate::failure::{Blocked, Failure, FailureKind};
@@ -13,6 +12,7 @@ use crate::loads::loads;
 use crate::pool::Pool;
 use crate::search::{ALL, Conflicts, Wanted};
 use crate::size::Together;
+use crate::solver::Solver;
 use crate::{convertible, crossing, size};
 
 /// Finds layouts and instructions for a program, the same ones every time.
@@ -61,7 +61,7 @@ pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
 }
 
 /// Returns all solutions that differ in the generated code: the choices for each component of the program, with and without
-/// collective copies. The first is the solution of [`solve`]. At most [`CANDIDATES`] others follow, in the order of their cost.
+/// collective copies. The first is the solution of [`solve`]. At most [`crate::CANDIDATES`] others follow, in the order of their cost.
 ///
 /// # Errors
 /// As [`solve`].
@@ -86,9 +86,6 @@ fn loaded(mut solution: Solution, loads: &Edits) -> Solution {
     solution.edits.loads.clone_from(&loads.loads);
     solution
 }
-
-/// Limit on the candidates of one program besides the chosen one. If [`candidates`] returns as many, there may be more.
-pub const CANDIDATES: usize = 64;
 
 /// The result of an attempt.
 enum Attempt {
@@ -156,55 +153,12 @@ impl Solver<'_> {
             Err(_) => Err(blocked),
         }
     }
-
-    /// Reports whether a collective copy may serve some access to shared memory. An exchange adds such accesses.
-    pub(crate) fn has_collective(&self) -> bool {
-        let rows =
-            || catalogue().copies.iter().filter(|row| row.is_collective() && row.arch <= self.arch.number());
-        let shared = |id: &TensorId| !self.program.tensor(*id).is_register();
-        let exchanges =
-            self.program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Rearrange { .. }));
-        exchanges
-            || self.program.tensor_ids().filter(shared).any(|id| {
-                let dtype = self.program.tensor(id).dtype;
-                rows().any(|row| row.atom(dtype).is_some())
-            })
-    }
-
-    /// Reports whether a register tensor may have any layout.
-    fn is_free(&self, tensor: TensorId) -> bool {
-        matches!(self.program.tensor(tensor).kind, TensorKind::Register { pinned: None })
-    }
 }
 
 /// Limit on the attempts with redistributions.
 const TRIES: usize = 32;
 /// Limit on the redistributions of one solution.
 const DEPTH: usize = 4;
-
-pub(crate) struct Solver<'s> {
-    pub(crate) program: &'s TileProgram,
-    pub(crate) arch: Arch,
-    pub(crate) pool: &'s Pool,
-    pub(crate) cancelled: &'s dyn Fn() -> bool,
-    /// The constraints of the last attempt that failed, as far as they were built.
-    pub(crate) built: RefCell<Vec<Demand>>,
-    /// Lower bounds on the cycles of the solutions that the choice skipped, for the family with collective copies and for the one
-    /// without.
-    pub(crate) ended: [Cell<f64>; 2],
-}
-
-impl<'s> Solver<'s> {
-    pub(crate) fn new(
-        program: &'s TileProgram,
-        arch: Arch,
-        pool: &'s Pool,
-        cancelled: &'s dyn Fn() -> bool,
-    ) -> Solver<'s> {
-        let ended = [0, 1].map(|_| Cell::new(f64::INFINITY));
-        Solver { program, arch, pool, cancelled, built: RefCell::default(), ended }
-    }
-}
 
 impl Solver<'_> {
     /// Returns the cheapest solution found: without moves or, if layouts conflict, with few.

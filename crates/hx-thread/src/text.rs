@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use hx_index::Cond;
+use hx_tile::Scalar;
 
 use crate::{Address, Lane, LogKind, Memory, Param, Registers, Stmt, ThreadProgram};
 
@@ -42,137 +43,104 @@ pub fn emit_thread(program: &ThreadProgram) -> String {
 fn body_text(program: &ThreadProgram, body: &[Stmt], depth: usize, out: &mut String) {
     let indent = "  ".repeat(depth);
     for stmt in body {
+        let _ = writeln!(out, "{indent}{}", line(program, stmt));
         match stmt {
-            Stmt::Group(g) => {
-                let _ = writeln!(out, "{indent}// #{} {}", g.op.0, g.title);
-                body_text(program, &g.body, depth, out);
-            }
-            Stmt::Let { var, value } => {
-                let _ = writeln!(out, "{indent}let {var} = {value}");
-            }
-            Stmt::For { var, start, end, unroll, body } => {
-                let unroll = if *unroll { " unroll" } else { "" };
-                let _ = writeln!(out, "{indent}for {var} in {start}..{end}{unroll}");
-                body_text(program, body, depth + 1, out);
-            }
-            Stmt::If { cond, then, otherwise } => {
-                let _ = writeln!(out, "{indent}if {cond}");
+            // A group attributes its statements to an operation and opens no block.
+            Stmt::Group(g) => body_text(program, &g.body, depth, out),
+            Stmt::If { then, otherwise, .. } => {
                 body_text(program, then, depth + 1, out);
                 if !otherwise.is_empty() {
                     let _ = writeln!(out, "{indent}else");
                     body_text(program, otherwise, depth + 1, out);
                 }
             }
-            Stmt::Barrier => {
-                let _ = writeln!(out, "{indent}barrier");
-            }
-            Stmt::WarpBarrier => {
-                let _ = writeln!(out, "{indent}warp barrier");
-            }
-            Stmt::Transfer(t) => {
-                let address = address_text(program, &t.address);
-                let guard = match &t.guard {
-                    Cond::True => String::new(),
-                    guard => format!(" if {guard}"),
-                };
-                let _ = writeln!(
-                    out,
-                    "{indent}{} {} <> {address}{guard}",
-                    t.row,
-                    registers_text(program, &t.registers)
-                );
-            }
-            Stmt::Multiply(m) => {
-                let [c, a, b] = [&m.c, &m.a, &m.b].map(|r| registers_text(program, r));
-                let _ = writeln!(out, "{indent}{} {c} += {a} * {b}", m.row);
-            }
-            Stmt::Convert(c) => {
-                let row = c.row.as_deref().unwrap_or("move");
-                let [d, s] = [&c.dst, &c.src].map(|r| registers_text(program, r));
-                let _ = writeln!(out, "{indent}{row} {d} = {s}");
-            }
-            Stmt::Compute(c) => {
-                let inputs: Vec<String> = c.inputs.iter().map(|r| registers_text(program, r)).collect();
-                let value = inputs
-                    .iter()
-                    .enumerate()
-                    .rev()
-                    .fold(c.value.to_string(), |text, (i, r)| text.replace(&format!("${i}"), r));
-                let _ = writeln!(out, "{indent}{} = {value}", registers_text(program, &c.dst));
-            }
-            Stmt::Exchange(e) => {
-                let [d, s] = [&e.dst, &e.src].map(|r| registers_text(program, r));
-                let lane = match &e.lane {
-                    Lane::Xor(mask) => format!("lane ^ {mask}"),
-                    Lane::Up(by) => format!("lane - {by}"),
-                    Lane::At(lane) => format!("lane {lane}"),
-                    Lane::Tile => "the lanes that have it".to_owned(),
-                };
-                let _ = writeln!(out, "{indent}{} {d} = {s} of {lane}", e.row);
-            }
-            Stmt::AsyncCopy(c) => {
-                let [dst, src] = [&c.dst, &c.src].map(|a| address_text(program, a));
-                let guard = |word: &str, cond: &Cond| match cond {
-                    Cond::True => String::new(),
-                    cond => format!(" {word} {cond}"),
-                };
-                let _ = writeln!(
-                    out,
-                    "{indent}{} {dst} <- {src}{}{}",
-                    c.row,
-                    guard("if", &c.active),
-                    guard("inside", &c.inside)
-                );
-            }
-            Stmt::Commit => {
-                let _ = writeln!(out, "{indent}commit");
-            }
-            Stmt::Wait { groups } => {
-                let _ = writeln!(out, "{indent}wait {groups}");
-            }
-            Stmt::While { cond, body } => {
-                let _ = writeln!(out, "{indent}while {cond}");
-                body_text(program, body, depth + 1, out);
-            }
-            Stmt::Assign { var, value } => {
-                let _ = writeln!(out, "{indent}{var} = {value}");
-            }
-            Stmt::LetNumber { var, value, inputs } => {
-                let text = inputs.iter().enumerate().fold(value.to_string(), |text, (i, r)| {
-                    text.replace(&format!("${i}"), &registers_text(program, r))
-                });
-                let _ = writeln!(out, "{indent}let {var} = {text}");
-            }
-            Stmt::AssignNumber { var, value } => {
-                let _ = writeln!(out, "{indent}{var} = {value}");
-            }
-            Stmt::LoadIndex { var, address, guard } => {
-                let guard = match guard {
-                    Cond::True => String::new(),
-                    guard => format!(" if {guard}, else -1"),
-                };
-                let _ = writeln!(out, "{indent}let {var} = {}{guard}", address_text(program, address));
-            }
-            Stmt::LoadInteger { var, address } => {
-                let _ = writeln!(out, "{indent}let {var} = {}", address_text(program, address));
-            }
-            Stmt::Log(l) => {
-                let _ = writeln!(out, "{indent}{}", log_text(program, l.entry));
-                body_text(program, &l.body, depth + 1, out);
-            }
-            Stmt::Put(p) => {
-                let guard = match &p.guard {
-                    Cond::True => String::new(),
-                    guard => format!(" if {guard}"),
-                };
-                let value = registers_text(program, &p.value);
-                let _ = writeln!(out, "{indent}[{}] <- {value}{guard}", p.position);
-            }
-            Stmt::Fill(f) => {
-                let value = program.array(f.dst.array).dtype.decode(f.bits);
-                let _ = writeln!(out, "{indent}fill {} = {value:?}", registers_text(program, &f.dst));
-            }
+            Stmt::Log(l) => body_text(program, &l.body, depth + 1, out),
+            other => other.bodies().for_each(|body| body_text(program, body, depth + 1, out)),
         }
+    }
+}
+
+/// Formats a statement without the statements in it.
+fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
+    let registers = |r: &Registers| registers_text(program, r);
+    let address = |a: &Address| address_text(program, a);
+    match stmt {
+        Stmt::Group(g) => format!("// #{} {}", g.op.0, g.title),
+        Stmt::Let { var, value } => format!("let {var} = {value}"),
+        Stmt::For { var, start, end, unroll, .. } => {
+            format!("for {var} in {start}..{end}{}", if *unroll { " unroll" } else { "" })
+        }
+        Stmt::If { cond, .. } => format!("if {cond}"),
+        Stmt::While { cond, .. } => format!("while {cond}"),
+        Stmt::Barrier => "barrier".to_owned(),
+        Stmt::WarpBarrier => "warp barrier".to_owned(),
+        Stmt::Commit => "commit".to_owned(),
+        Stmt::Wait { groups } => format!("wait {groups}"),
+        Stmt::Transfer(t) => {
+            let guard = guard_text("if", &t.guard);
+            format!("{} {} <> {}{guard}", t.row, registers(&t.registers), address(&t.address))
+        }
+        Stmt::AsyncCopy(c) => {
+            let guards = guard_text("if", &c.active) + &guard_text("inside", &c.inside);
+            format!("{} {} <- {}{guards}", c.row, address(&c.dst), address(&c.src))
+        }
+        Stmt::Multiply(m) => {
+            let [c, a, b] = [&m.c, &m.a, &m.b].map(registers);
+            format!("{} {c} += {a} * {b}", m.row)
+        }
+        Stmt::Convert(c) => {
+            let row = c.row.as_deref().unwrap_or("move");
+            format!("{row} {} = {}", registers(&c.dst), registers(&c.src))
+        }
+        Stmt::Compute(c) => {
+            format!("{} = {}", registers(&c.dst), value_text(program, &c.value, &c.inputs))
+        }
+        Stmt::Exchange(e) => {
+            let lane = lane_text(&e.lane);
+            format!("{} {} = {} of {lane}", e.row, registers(&e.dst), registers(&e.src))
+        }
+        Stmt::Assign { var, value } => format!("{var} = {value}"),
+        Stmt::LetNumber { var, value, inputs } => {
+            format!("let {var} = {}", value_text(program, value, inputs))
+        }
+        Stmt::AssignNumber { var, value } => format!("{var} = {value}"),
+        Stmt::LoadIndex { var, address: from, guard } => {
+            let guard = guard_text("if", guard);
+            let otherwise = if guard.is_empty() { "" } else { ", else -1" };
+            format!("let {var} = {}{guard}{otherwise}", address(from))
+        }
+        Stmt::LoadInteger { var, address: from } => format!("let {var} = {}", address(from)),
+        Stmt::Log(l) => log_text(program, l.entry),
+        Stmt::Put(p) => {
+            format!("[{}] <- {}{}", p.position, registers(&p.value), guard_text("if", &p.guard))
+        }
+        Stmt::Fill(f) => {
+            let value = program.array(f.dst.array).dtype.decode(f.bits);
+            format!("fill {} = {value:?}", registers(&f.dst))
+        }
+    }
+}
+
+/// Formats a condition with a word before it; nothing if it always holds.
+fn guard_text(word: &str, guard: &Cond) -> String {
+    match guard {
+        Cond::True => String::new(),
+        guard => format!(" {word} {guard}"),
+    }
+}
+
+/// Formats a value, with the registers of its inputs in place of `$0`, `$1`. The last comes first: `$1` is a part of `$10`.
+fn value_text(program: &ThreadProgram, value: &Scalar, inputs: &[Registers]) -> String {
+    let inputs = inputs.iter().enumerate().rev();
+    inputs.fold(value.to_string(), |text, (i, r)| text.replace(&format!("${i}"), &registers_text(program, r)))
+}
+
+fn lane_text(lane: &Lane) -> String {
+    match lane {
+        Lane::Xor(mask) => format!("lane ^ {mask}"),
+        Lane::Up(by) => format!("lane - {by}"),
+        Lane::At(lane) => format!("lane {lane}"),
+        Lane::Tile => "the lanes that have it".to_owned(),
     }
 }
 

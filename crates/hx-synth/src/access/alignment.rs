@@ -4,6 +4,8 @@ use hx_dtype::DType;
 use hx_index::{Expr, Facts, Symbol, gcd};
 use hx_tile::View;
 
+use super::Run;
+
 /// More elements than any access has.
 const ANY: i64 = 1 << 20;
 
@@ -13,6 +15,17 @@ pub(crate) struct Widest {
     /// Largest power of two that divides every address, in elements. The widths of all accesses are powers of two.
     pub(crate) elements: i64,
     /// The fact that sets the limit.
+    pub(crate) limit: String,
+}
+
+/// The bound on the width of accesses through a view along its contiguous dimension.
+#[derive(Clone, Debug)]
+pub(crate) struct Alignment {
+    /// The elements along a mode of the view that are contiguous in memory, if there is such a mode.
+    pub(crate) run: Option<Run>,
+    /// Elements that one access may move.
+    pub(crate) elements: i64,
+    /// The fact that sets that limit.
     pub(crate) limit: String,
 }
 

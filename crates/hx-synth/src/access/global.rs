@@ -6,22 +6,11 @@ use hx_layout::Layout;
 use hx_target::{Arch, Space, catalogue};
 use hx_tile::{Base, TensorParam, TileProgram, View, ViewMode};
 
-use super::alignment::{Widest, because_of, by_way_of_bytes, parts_bytes};
+use super::alignment::{Alignment, Widest, because_of, by_way_of_bytes, parts_bytes};
 use super::{Access, Run, Transfer, vector};
 use crate::distribution::Tv;
 use crate::failure::{Failure, FailureKind};
 use crate::pool::Pool;
-
-/// The bound on the width of accesses through a view along its contiguous dimension.
-#[derive(Clone, Debug)]
-pub(crate) struct Alignment {
-    /// The elements along a mode of the view that are contiguous in memory, if there is such a mode.
-    pub(crate) run: Option<Run>,
-    /// Elements that one access may move.
-    pub(crate) elements: i64,
-    /// The fact that sets that limit.
-    pub(crate) limit: String,
-}
 
 /// Returns the tensor parameter of a view of global memory.
 pub(crate) fn param_of<'p>(program: &'p TileProgram, view: &View) -> Option<&'p TensorParam> {
@@ -171,19 +160,7 @@ pub(crate) fn best(
     dtype: DType,
     arch: Arch,
 ) -> Result<(Access, String), Failure> {
-    let no_row = || {
-        let (what, place) = match (transfer.is_load, transfer.adds()) {
-            (true, _) => ("loads", "from"),
-            (_, true) => ("adds", "in"),
-            _ => ("stores", "to"),
-        };
-        let message = format!(
-            "no instruction of {arch} {what} single elements of type `{dtype}` {place} global memory"
-        );
-        let failure = Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id);
-        let can = |arch| catalogue().adds_of(dtype, arch).next().is_some();
-        if transfer.adds() { failure.from_later(arch, can) } else { failure }
-    };
+    let no_row = || no_row(transfer, dtype, arch);
     let param = param_of(program, transfer.memory).ok_or_else(no_row)?;
     let aligned = pool.alignment(transfer.op.id, || alignment(program, transfer.memory, param));
     let shape = &program.tensor(transfer.register).shape;
@@ -224,14 +201,40 @@ pub(crate) fn best(
         };
         return Ok((access, why));
     }
-    if dtype.bits() >= 8 {
-        return Err(no_row());
-    }
+    Err(if dtype.bits() >= 8 {
+        no_row()
+    } else {
+        in_bytes(no_row(), &aligned, dtype, &param.name, [held, inside])
+    })
+}
+
+/// Returns the failure of a transfer that no instruction makes.
+fn no_row(transfer: &Transfer<'_>, dtype: DType, arch: Arch) -> Failure {
+    let (what, place) = match (transfer.is_load, transfer.adds()) {
+        (true, _) => ("loads", "from"),
+        (_, true) => ("adds", "in"),
+        _ => ("stores", "to"),
+    };
+    let message =
+        format!("no instruction of {arch} {what} single elements of type `{dtype}` {place} global memory");
+    let failure = Failure::new(FailureKind::NoInstruction, message).at(transfer.op.id);
+    let can = |arch| catalogue().adds_of(dtype, arch).next().is_some();
+    if transfer.adds() { failure.from_later(arch, can) } else { failure }
+}
+
+/// Adds to a failure why elements narrower than a byte do not move by whole bytes. A thread holds `held` neighbours along the
+/// contiguous dimension of `name`, and `inside` is the width that no vector may cross.
+fn in_bytes(
+    failure: Failure,
+    aligned: &Alignment,
+    dtype: DType,
+    name: &str,
+    [held, inside]: [i64; 2],
+) -> Failure {
     // If the addresses are aligned to whole bytes, the layout or the tile is the cause: it separates elements that share a byte.
     let whole = i64::from(8 / dtype.bits());
-    let because = |why: &str| no_row().help(parts_bytes(dtype, why));
     if aligned.elements % whole != 0 {
-        return Err(because(&aligned.limit));
+        return failure.help(parts_bytes(dtype, &aligned.limit));
     }
     let count = |n: i64| if n == 1 { "single elements".to_owned() } else { format!("{n} elements") };
     let why = if held % whole != 0 {
@@ -239,8 +242,8 @@ pub(crate) fn best(
     } else {
         format!("the tile has {}", count(inside))
     };
-    let why = format!("{why} along the contiguous dimension of `{}`", param.name);
-    Err(because(&why).help(by_way_of_bytes(dtype)))
+    let why = format!("{why} along the contiguous dimension of `{name}`");
+    failure.help(parts_bytes(dtype, &why)).help(by_way_of_bytes(dtype))
 }
 
 fn plural(n: i64) -> &'static str {

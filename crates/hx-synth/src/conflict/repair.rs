@@ -303,54 +303,60 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
             }
         }
         Repair::Divisible { dim, by } => program.facts.divisible(dim.clone(), *by),
-        Repair::FreeWarps(id) => change(&mut program.body, *id, &mut |op| {
-            if let OpKind::Gemm { warps, .. } = &mut op.kind {
-                *warps = None;
-            }
-            Vec::new()
-        }),
-        Repair::Warps { op, warps } => change(&mut program.body, *op, &mut |op| {
-            if let OpKind::Gemm { warps: given, .. } = &mut op.kind {
-                *given = Some(*warps);
-            }
-            Vec::new()
-        }),
-        Repair::Synchronous(id) => {
-            let Op { kind: OpKind::CopyAsync { src, dst }, scope, .. } = program.op(*id)?.clone() else {
-                return None;
-            };
-            let Base::Shared(shared) = dst.base else { return None };
-            let like = program.tensor(shared).clone();
-            let mut new = Adder::new(&mut program, scope);
-            let through = new.tensor(&like, src.shape(), TensorKind::Register { pinned: None });
-            let whole = View::whole(Base::Register(through), &src.shape());
-            let load = new.op(OpKind::Copy { src, dst: whole.clone() });
-            change(&mut program.body, *id, &mut |op| {
-                op.kind = OpKind::Copy { src: whole.clone(), dst: dst.clone() };
-                vec![load.clone()]
-            });
-        }
-        Repair::Rearrange { op, tensor, layout } => {
-            let like = program.tensor(*tensor).clone();
-            let mut new = Adder::new(&mut program, like.scope);
-            let shared = new.tensor(&like, like.shape.clone(), TensorKind::Shared { pinned: None });
-            let moved =
-                new.tensor(&like, like.shape.clone(), TensorKind::Register { pinned: Some(layout.clone()) });
-            let [from, through, to] = [Base::Register(*tensor), Base::Shared(shared), Base::Register(moved)]
-                .map(|base| View::whole(base, &like.shape));
-            let before = [
-                OpKind::Copy { src: from, dst: through.clone() },
-                OpKind::Sync,
-                OpKind::Copy { src: through, dst: to },
-            ];
-            let before: Vec<Stmt> = before.into_iter().map(|kind| new.op(kind)).collect();
-            change(&mut program.body, *op, &mut |op| {
-                replace(op, *tensor, moved);
-                before.clone()
-            });
-        }
+        Repair::FreeWarps(id) => arrange_warps(&mut program, *id, None),
+        Repair::Warps { op, warps } => arrange_warps(&mut program, *op, Some(*warps)),
+        Repair::Synchronous(id) => synchronous(&mut program, *id)?,
+        Repair::Rearrange { op, tensor, layout } => rearrange(&mut program, *op, *tensor, layout),
     }
     Some(program)
+}
+
+/// Pins how the warps of a block share a gemm, or leaves it to the solver.
+fn arrange_warps(program: &mut TileProgram, gemm: OpId, arrangement: Option<[i64; 3]>) {
+    change(&mut program.body, gemm, &mut |op| {
+        if let OpKind::Gemm { warps, .. } = &mut op.kind {
+            *warps = arrangement;
+        }
+        Vec::new()
+    });
+}
+
+/// Replaces an asynchronous copy by a load to registers and a store. Returns `None` if the operation is none.
+fn synchronous(program: &mut TileProgram, id: OpId) -> Option<()> {
+    let Op { kind: OpKind::CopyAsync { src, dst }, scope, .. } = program.op(id)?.clone() else {
+        return None;
+    };
+    let Base::Shared(shared) = dst.base else { return None };
+    let like = program.tensor(shared).clone();
+    let mut new = Adder::new(program, scope);
+    let through = new.tensor(&like, src.shape(), TensorKind::Register { pinned: None });
+    let whole = View::whole(Base::Register(through), &src.shape());
+    let load = new.op(OpKind::Copy { src, dst: whole.clone() });
+    change(&mut program.body, id, &mut |op| {
+        op.kind = OpKind::Copy { src: whole.clone(), dst: dst.clone() };
+        vec![load.clone()]
+    });
+    Some(())
+}
+
+/// Moves a tensor through shared memory into another layout before an operation.
+fn rearrange(program: &mut TileProgram, op: OpId, tensor: TensorId, layout: &Layout) {
+    let like = program.tensor(tensor).clone();
+    let mut new = Adder::new(program, like.scope);
+    let shared = new.tensor(&like, like.shape.clone(), TensorKind::Shared { pinned: None });
+    let moved = new.tensor(&like, like.shape.clone(), TensorKind::Register { pinned: Some(layout.clone()) });
+    let [from, through, to] = [Base::Register(tensor), Base::Shared(shared), Base::Register(moved)]
+        .map(|base| View::whole(base, &like.shape));
+    let before = [
+        OpKind::Copy { src: from, dst: through.clone() },
+        OpKind::Sync,
+        OpKind::Copy { src: through, dst: to },
+    ];
+    let before: Vec<Stmt> = before.into_iter().map(|kind| new.op(kind)).collect();
+    change(&mut program.body, op, &mut |op| {
+        replace(op, tensor, moved);
+        before.clone()
+    });
 }
 
 /// Adds tensors and operations of one scope, with fresh ids, to a program.

@@ -12,10 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hx_tile::{Base, Map, Op, OpId, OpKind, TensorId, TensorKind, TileProgram, View};
 
-pub(crate) use worklist::{Known, Layouts};
-
 use crate::access::Run;
 use crate::distribution::Tv;
+use crate::layouts::Layouts;
 
 /// A constraint on layouts. *f* is the thread-value layout of a register tensor, *m* the layout of a memory.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,7 +4,7 @@ use hx_dtype::DType;
 use hx_target::{Arch, Space, catalogue};
 use hx_tile::{OpId, OpKind, TileMode, TileProgram, View};
 
-use super::options::{End, Use};
+use super::buffer::{End, Use};
 use crate::access::alignment::amount;
 use crate::access::{Access, Run, global, vector};
 use crate::anchor::copy::{deal, deal_as_held};

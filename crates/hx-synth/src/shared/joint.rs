@@ -4,29 +4,8 @@
 //! exponential in the number of uses. Many of them unify to the same constraint, and the layouts to try depend on the constraint
 //! alone. So the uses are combined one after the other, and for each constraint only the cheapest combination is kept.
 
+use super::buffer::{Joint, Joints, Options};
 use super::constraint::Constraint;
-use super::options::Options;
-
-/// A constraint, unified from one instruction of each use.
-#[derive(Clone, Debug)]
-pub(super) struct Joint {
-    pub(super) constraint: Constraint,
-    /// The candidate of each use in the cheapest combination with this constraint.
-    pub(super) chosen: Vec<usize>,
-    /// Cycles of that combination, without bank conflicts.
-    pub(super) cost: f64,
-    /// Cycles of that combination without the time that asynchronous copies spend on global memory: a lower bound.
-    pub(super) least: f64,
-}
-
-/// All unified constraints.
-#[derive(Debug)]
-pub(super) struct Joints {
-    /// Sorted by the cost of the combination, cheapest first.
-    pub(super) all: Vec<Joint>,
-    /// Number of constraints that were pruned after all uses together.
-    pub(super) left: u64,
-}
 
 /// Limit on the constraints kept after each use. Accesses of three widths to a tensor of three dimensions have ten.
 const KEPT: usize = 128;

@@ -10,7 +10,7 @@ use hx_tile::OpId;
 
 use super::conflicts::{Places, Requests, Sample};
 use crate::access::Run;
-use crate::pool::LayoutKey;
+use crate::distribution::LayoutKey;
 
 /// A use of a register tensor's layout by one instruction. An exchange uses the whole shared tensor; `shape` distinguishes the
 /// exchanges of different attempts, whose operations may have the same number.

@@ -1,11 +1,13 @@
 //! Layouts of shared memory (paper, section V): the constraints of the accesses are unified, filled by cost, swizzled and placed.
 
+mod addresses;
 mod asynchronous;
+pub(crate) mod buffer;
 mod conflicts;
 mod constraint;
 mod joint;
 mod materialize;
-mod measured;
+pub(crate) mod measured;
 mod options;
 mod place;
 mod serve;
@@ -14,11 +16,11 @@ mod swizzle;
 #[cfg(test)]
 mod vectors;
 
+pub(crate) use buffer::Use;
 pub(crate) use constraint::Constraint;
-pub(crate) use measured::{Measured, MeasuredOf};
 #[cfg(test)]
 pub(crate) use options::solve_under;
-pub(crate) use options::{Known, Use, ideal, least, least_cycles, solve};
+pub(crate) use options::{ideal, least, least_cycles, solve};
 pub(crate) use place::{ALIGN, Item, offsets};
 
 use hx_layout::ComposedLayout;

@@ -1,195 +1,25 @@
 //! Solves one shared tensor: the instructions of its accesses, and the layout that serves them all at least cost.
 
-use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use hx_dtype::DType;
-use hx_layout::{ComposedLayout, Layout, Swizzle};
+use hx_layout::{ComposedLayout, Layout};
 use hx_target::{CopyRow, Space, catalogue};
-use hx_tile::{Base, Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
+use hx_tile::{OpId, Tensor, TensorId, TileProgram};
 
-use super::conflicts::Places;
+use super::buffer::{Asked, Barred, Buffer, Candidate, End, Options, Question, Use};
 use super::constraint::Constraint;
-use super::joint::{Joints, joints};
-use super::measured::{Measured, MeasuredOf};
+use super::joint::joints;
 use super::{asynchronous, demand, pin_of, serve, start};
 use crate::access::alignment::{amount, by_way_of_bytes, parts_bytes};
-use crate::access::{Access, Run, Transfer, collective, is_packed, vector};
+use crate::access::{Access, Run, collective, is_packed, vector};
 use crate::cost;
 use crate::cx::Cx;
-use crate::distribution::Tv;
+use crate::distribution::{Tv, key};
 use crate::failure::{Failure, FailureKind};
-use crate::pool::{LayoutKey, Pool, key};
-
-/// A copy to or from the tensor.
-#[derive(Clone, Debug)]
-pub(crate) struct Use<'p> {
-    pub(crate) op: &'p Op,
-    /// The view of the shared tensor.
-    pub(super) view: Cow<'p, View>,
-    /// Extents of the tile that is copied.
-    pub(super) shape: Vec<i64>,
-    pub(super) reads: bool,
-    pub(super) end: End<'p>,
-    pub(super) trips: f64,
-}
-
-/// The other end of a copy.
-#[derive(Clone, Debug)]
-pub(super) enum End<'p> {
-    /// A register tensor with its layout.
-    Register(Rc<Tv>),
-    /// The view of global memory that an asynchronous copy reads.
-    Global(&'p View),
-}
-
-impl<'p> Use<'p> {
-    pub(crate) fn register(program: &TileProgram, transfer: Transfer<'p>, tv: Rc<Tv>, trips: f64) -> Use<'p> {
-        let shape = program.tensor(transfer.register).shape.clone();
-        let (view, end) = (Cow::Borrowed(transfer.memory), End::Register(tv));
-        Use { op: transfer.op, view, shape, reads: transfer.is_load, end, trips }
-    }
-
-    /// Returns one end of an exchange between threads.
-    pub(crate) fn exchange(op: &'p Op, view: View, tv: Rc<Tv>, reads: bool, trips: f64) -> Use<'p> {
-        Use { op, shape: view.shape(), view: Cow::Owned(view), reads, end: End::Register(tv), trips }
-    }
-
-    pub(crate) fn asynchronous(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
-        Use { op, view: Cow::Borrowed(dst), shape: src.shape(), reads: false, end: End::Global(src), trips }
-    }
-
-    /// Returns the shared tensor.
-    pub(super) fn tensor(&self) -> Option<TensorId> {
-        match self.view.base {
-            Base::Shared(tensor) => Some(tensor),
-            _ => None,
-        }
-    }
-}
-
-/// The solution of one shared tensor.
-#[derive(Clone, Debug)]
-pub(crate) struct Buffer {
-    pub(crate) layout: Layout,
-    pub(crate) swizzle: Swizzle,
-    pub(crate) bytes: u32,
-    /// Bytes of a whole block of the swizzle.
-    pub(crate) block: u32,
-    pub(crate) constraint: Constraint,
-    /// For each use: its access, its constraint, its conflicts, and why it is not wider.
-    pub(crate) accesses: Vec<(OpId, Access, Constraint, Conflicts, String)>,
-    pub(crate) cost: f64,
-    /// Uses that would have a wider access without the other uses.
-    pub(crate) narrowed: Vec<OpId>,
-    /// Choices of instructions, layouts and swizzles that were not tried.
-    pub(crate) left: u64,
-}
-
-/// A candidate access of a use.
-#[derive(Debug)]
-pub(super) struct Candidate {
-    pub(super) access: Access,
-    pub(super) constraint: Constraint,
-    /// Cycles of all executions, without bank conflicts.
-    pub(super) cost: f64,
-    /// The part of `cost` that an asynchronous copy spends on global memory.
-    pub(super) global: f64,
-    /// Cycles of one execution without that part.
-    pub(super) alone: f64,
-    /// Looked up at the first use.
-    measured: OnceCell<Rc<Measured>>,
-}
-
-impl Candidate {
-    /// Returns the addresses of the candidate's lanes.
-    pub(super) fn measured(&self, cx: &Cx<'_, '_>, u: &Use<'_>) -> &Rc<Measured> {
-        self.measured.get_or_init(|| {
-            let make = || Rc::new(Measured::new(places(cx.program(), u, &self.access)));
-            // In an asynchronous copy the assignment of vectors to threads depends on the tensor's other accesses, so the pool
-            // cannot keep it.
-            let End::Register(tv) = &u.end else { return make() };
-            let shape = u.tensor().map(|tensor| cx.program().tensor(tensor).shape.clone());
-            let of = MeasuredOf {
-                op: u.op.id,
-                reads: u.reads,
-                held: key(tv),
-                row: std::ptr::from_ref(self.access.row),
-                run: self.access.run.clone(),
-                shape: shape.unwrap_or_default(),
-            };
-            cx.pool.measured.borrow_mut().entry(of).or_insert_with(make).clone()
-        })
-    }
-}
-
-/// An instruction that could serve a use if its addresses were aligned or contiguous.
-#[derive(Debug)]
-struct Barred {
-    access: Access,
-    /// Its constraint on the tensor, if some layout can meet it.
-    constraint: Option<Constraint>,
-    why: String,
-}
-
-/// The instructions of one use.
-#[derive(Debug, Default)]
-pub(super) struct Options {
-    /// Cheapest first.
-    pub(super) usable: Vec<Candidate>,
-    /// Widest first.
-    barred: Vec<Barred>,
-}
-
-impl Options {
-    /// Returns the access that moves the fewest contiguous elements.
-    fn least(&self) -> Option<&Access> {
-        let usable = self.usable.iter().map(|candidate| &candidate.access);
-        usable.chain(self.barred.iter().map(|barred| &barred.access)).min_by_key(|access| access.run.width())
-    }
-}
-
-/// The inputs of a shared tensor's solution, except for the tensor itself: its uses with the layouts of their register tensors.
-/// An operation determines its view, and an exchange uses the whole tensor.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Question {
-    id: TensorId,
-    single: bool,
-    /// Operation, direction, layout of the register tensor, and the bits of the trip count.
-    uses: Vec<(OpId, bool, Option<LayoutKey>, u64)>,
-}
-
-/// The partial or complete solution of a shared tensor.
-#[derive(Debug)]
-struct Asked {
-    /// The instructions of each use.
-    options: Vec<Options>,
-    joints: Joints,
-    /// The solution with the steps that it took, once it is known.
-    answer: RefCell<Option<(Result<Buffer, Failure>, u64)>>,
-    /// No solution takes fewer cycles than these.
-    more_than: Cell<f64>,
-}
-
-/// The solutions of shared tensors, each with its tensor: tensors of exchanges have numbers that other tensors have in other
-/// attempts. Programs that differ only in redistributions share many of them.
-#[derive(Debug, Default)]
-pub(crate) struct Known(HashMap<Question, Vec<(Tensor, Result<Rc<Asked>, Failure>)>>);
-
-impl Question {
-    fn of(cx: &Cx<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
-        let asked = |u: &Use<'_>| {
-            let held = match &u.end {
-                End::Register(tv) => Some(key(tv)),
-                End::Global(_) => None,
-            };
-            (u.op.id, u.reads, held, u.trips.to_bits())
-        };
-        Question { id, single: cx.single, uses: uses.iter().map(asked).collect() }
-    }
-}
+use crate::pool::Pool;
 
 /// Solves one shared tensor on its own: tensors without a common access do not interact. Returns `None` if the solution takes
 /// `limit` cycles or more.
@@ -253,9 +83,21 @@ pub(crate) fn least_cycles(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) 
     Ok(least.max(more_than.get()))
 }
 
+/// Returns the question that the pool keeps an answer to.
+fn question(cx: &Cx<'_, '_>, id: TensorId, uses: &[Use<'_>]) -> Question {
+    let asked = |u: &Use<'_>| {
+        let held = match &u.end {
+            End::Register(tv) => Some(key(tv)),
+            End::Global(_) => None,
+        };
+        (u.op.id, u.reads, held, u.trips.to_bits())
+    };
+    Question { id, single: cx.single, uses: uses.iter().map(asked).collect() }
+}
+
 /// Returns the candidate instructions of a shared tensor's uses, computed once.
 fn asked(cx: &Cx<'_, '_>, tensor: TensorId, uses: &[Use<'_>]) -> Result<Rc<Asked>, Failure> {
-    let (question, info) = (Question::of(cx, tensor, uses), cx.program().tensor(tensor));
+    let (question, info) = (question(cx, tensor, uses), cx.program().tensor(tensor));
     let known = cx
         .pool
         .buffers
@@ -526,22 +368,6 @@ fn constraint_of(u: &Use<'_>, access: &Access, info: &Tensor) -> Result<Constrai
         let (name, extent) = (&info.name, info.shape[mode.dim]);
         format!("dimension {} of `{name}` has {extent} elements, no multiple of {width}", mode.dim)
     })
-}
-
-/// Returns the places that the lanes of a use address. Offsets that are known only at run time count as 0.
-fn places(program: &TileProgram, u: &Use<'_>, access: &Access) -> Places {
-    let (shape, view) = (&u.shape, &u.view);
-    let offsets: Vec<i64> = view.offsets.iter().map(|o| o.as_const().unwrap_or(0)).collect();
-    let factors: Vec<(usize, i64)> =
-        view.modes.iter().map(|m| (m.dim, m.factor.as_const().unwrap_or(1))).collect();
-    let place = |at: &[i64], out: &mut [i64]| {
-        out[..offsets.len()].copy_from_slice(&offsets);
-        for (c, (dim, factor)) in at.iter().zip(&factors) {
-            out[*dim] += c * factor;
-        }
-        at.iter().zip(shape).all(|(c, extent)| c < extent)
-    };
-    Places::of(access, program.threads_of(u.op), u.reads, offsets.len(), &place)
 }
 
 /// Adds to each access the reason why it is not wider.

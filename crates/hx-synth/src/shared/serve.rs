@@ -4,9 +4,9 @@ use hx_layout::{ComposedLayout, Layout, Swizzle};
 use hx_target::{WAVEFRONT_BYTES, machine};
 use hx_tile::{TensorId, TileProgram};
 
-use super::joint::{Joint, Joints};
+use super::addresses::measured;
+use super::buffer::{Buffer, Candidate, End, Joint, Joints, Options, Use};
 use super::measured::How;
-use super::options::{Buffer, Candidate, End, Options, Use};
 use super::swizzle::{self, Looking, Served, Way};
 use super::{demand, materialize};
 use crate::cost;
@@ -176,7 +176,7 @@ impl Serve<'_, '_, '_> {
                 let candidate = &candidates.usable[*i];
                 let beside = cost::shared(program.threads_of(u.op), &candidate.access, 0.0);
                 let least = candidate.alone - beside;
-                let measured = candidate.measured(cx, u);
+                let measured = measured(cx, candidate, u);
                 let (each, how) = if exact { (1.0, How::Exact) } else { (measured.each(), How::Sample) };
                 Way::new([least, beside, each], move || measured.requests(how, layout, bits))
             };
@@ -201,7 +201,7 @@ impl Serve<'_, '_, '_> {
         for (((u, candidates), ways), served) in self.uses.iter().zip(self.options).zip(ways).zip(served) {
             let at = served.best(swizzle);
             let candidate = &candidates.usable[ways[at]];
-            let requests = candidate.measured(self.cx, u).requests(how, layout, bits);
+            let requests = measured(self.cx, candidate, u).requests(how, layout, bits);
             self.looking.add(MADE * requests.addresses());
             let further = match u.end {
                 End::Global(_) => requests.further_lines(swizzle) as f64,

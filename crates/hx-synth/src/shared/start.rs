@@ -4,7 +4,7 @@
 use hx_layout::ComposedLayout;
 use hx_tile::TileProgram;
 
-use super::options::Use;
+use super::buffer::Use;
 use super::{pin_of, swizzle};
 use crate::access::Access;
 use crate::access::alignment::Widest;

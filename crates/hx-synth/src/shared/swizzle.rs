@@ -145,19 +145,7 @@ pub(crate) fn best(
     looking: &Looking,
 ) -> Option<Swizzle> {
     let ideal: f64 = served.iter().map(|used| used.ideal()).sum();
-    // Returns the wavefronts of all accesses, or a lower bound on them if they exceed `most`.
-    let weigh = |swizzle: Swizzle, most: f64| -> f64 {
-        let mut rest = ideal;
-        let mut sum = 0.0;
-        for used in served {
-            rest -= used.ideal();
-            sum += used.weigh(swizzle, most - sum - rest, &looking.looked).1;
-            if sum + rest > most {
-                return sum + rest;
-            }
-        }
-        sum
-    };
+    let weigh = |swizzle: Swizzle, most: f64| wavefronts(served, ideal, swizzle, most, looking);
     if ideal > limit {
         return None;
     }
@@ -201,6 +189,20 @@ pub(crate) fn best(
         }
     }
     chosen
+}
+
+/// Returns the wavefronts of all accesses, or a lower bound on them if they exceed `most`. They are at least `ideal`.
+fn wavefronts(served: &[Served<'_>], ideal: f64, swizzle: Swizzle, most: f64, looking: &Looking) -> f64 {
+    let mut rest = ideal;
+    let mut sum = 0.0;
+    for used in served {
+        rest -= used.ideal();
+        sum += used.weigh(swizzle, most - sum - rest, &looking.looked).1;
+        if sum + rest > most {
+            return sum + rest;
+        }
+    }
+    sum
 }
 
 /// Returns the elements of a block, within which a swizzle permutes.

@@ -11,7 +11,7 @@ use hx_tile::{
 
 use super::build::{Ops, constant, register, shared};
 use crate::pool::Pool;
-use crate::solve::Solver;
+use crate::solver::Solver;
 use crate::{candidates, second_buffer};
 
 /// A read of the buffer.

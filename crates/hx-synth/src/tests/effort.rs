@@ -9,7 +9,8 @@ use hx_tile::{Base, GridAxis, Map, OpKind, Scalar, Scope, TensorId, TileProgram,
 use super::build::{Ops, constant, param, product, register, shared, tile_of};
 use crate::pool::Pool;
 use crate::search::ALL;
-use crate::solve::{Solver, counted};
+use crate::solve::counted;
+use crate::solver::Solver;
 use crate::{candidates, solve};
 
 /// Returns a program with tiles that move through `count` shared buffers, each written by rows and read transposed.

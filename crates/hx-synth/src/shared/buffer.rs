@@ -1,0 +1,169 @@
+//! The accesses to one shared tensor, the instructions that may make them, and the solutions that are kept.
+
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use hx_layout::{Layout, Swizzle};
+use hx_tile::{Base, Conflicts, Op, OpId, Tensor, TensorId, TileProgram, View};
+
+use super::constraint::Constraint;
+use super::measured::Measured;
+use crate::access::{Access, Transfer};
+use crate::distribution::{LayoutKey, Tv};
+use crate::failure::Failure;
+
+/// A copy to or from the tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct Use<'p> {
+    pub(crate) op: &'p Op,
+    /// The view of the shared tensor.
+    pub(super) view: Cow<'p, View>,
+    /// Extents of the tile that is copied.
+    pub(super) shape: Vec<i64>,
+    pub(super) reads: bool,
+    pub(super) end: End<'p>,
+    pub(super) trips: f64,
+}
+
+/// The other end of a copy.
+#[derive(Clone, Debug)]
+pub(super) enum End<'p> {
+    /// A register tensor with its layout.
+    Register(Rc<Tv>),
+    /// The view of global memory that an asynchronous copy reads.
+    Global(&'p View),
+}
+
+impl<'p> Use<'p> {
+    pub(crate) fn register(program: &TileProgram, transfer: Transfer<'p>, tv: Rc<Tv>, trips: f64) -> Use<'p> {
+        let shape = program.tensor(transfer.register).shape.clone();
+        let (view, end) = (Cow::Borrowed(transfer.memory), End::Register(tv));
+        Use { op: transfer.op, view, shape, reads: transfer.is_load, end, trips }
+    }
+
+    /// Returns one end of an exchange between threads.
+    pub(crate) fn exchange(op: &'p Op, view: View, tv: Rc<Tv>, reads: bool, trips: f64) -> Use<'p> {
+        Use { op, shape: view.shape(), view: Cow::Owned(view), reads, end: End::Register(tv), trips }
+    }
+
+    pub(crate) fn asynchronous(op: &'p Op, src: &'p View, dst: &'p View, trips: f64) -> Use<'p> {
+        Use { op, view: Cow::Borrowed(dst), shape: src.shape(), reads: false, end: End::Global(src), trips }
+    }
+
+    /// Returns the shared tensor.
+    pub(super) fn tensor(&self) -> Option<TensorId> {
+        match self.view.base {
+            Base::Shared(tensor) => Some(tensor),
+            _ => None,
+        }
+    }
+}
+
+/// The solution of one shared tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    pub(crate) layout: Layout,
+    pub(crate) swizzle: Swizzle,
+    pub(crate) bytes: u32,
+    /// Bytes of a whole block of the swizzle.
+    pub(crate) block: u32,
+    pub(crate) constraint: Constraint,
+    /// For each use: its access, its constraint, its conflicts, and why it is not wider.
+    pub(crate) accesses: Vec<(OpId, Access, Constraint, Conflicts, String)>,
+    pub(crate) cost: f64,
+    /// Uses that would have a wider access without the other uses.
+    pub(crate) narrowed: Vec<OpId>,
+    /// Choices of instructions, layouts and swizzles that were not tried.
+    pub(crate) left: u64,
+}
+
+/// A candidate access of a use.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) access: Access,
+    pub(super) constraint: Constraint,
+    /// Cycles of all executions, without bank conflicts.
+    pub(super) cost: f64,
+    /// The part of `cost` that an asynchronous copy spends on global memory.
+    pub(super) global: f64,
+    /// Cycles of one execution without that part.
+    pub(super) alone: f64,
+    /// Looked up at the first use.
+    pub(super) measured: OnceCell<Rc<Measured>>,
+}
+
+/// An instruction that could serve a use if its addresses were aligned or contiguous.
+#[derive(Debug)]
+pub(super) struct Barred {
+    pub(super) access: Access,
+    /// Its constraint on the tensor, if some layout can meet it.
+    pub(super) constraint: Option<Constraint>,
+    pub(super) why: String,
+}
+
+/// The instructions of one use.
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    /// Cheapest first.
+    pub(super) usable: Vec<Candidate>,
+    /// Widest first.
+    pub(super) barred: Vec<Barred>,
+}
+
+impl Options {
+    /// Returns the access that moves the fewest contiguous elements.
+    pub(super) fn least(&self) -> Option<&Access> {
+        let usable = self.usable.iter().map(|candidate| &candidate.access);
+        usable.chain(self.barred.iter().map(|barred| &barred.access)).min_by_key(|access| access.run.width())
+    }
+}
+
+/// A constraint, unified from one instruction of each use.
+#[derive(Clone, Debug)]
+pub(super) struct Joint {
+    pub(super) constraint: Constraint,
+    /// The candidate of each use in the cheapest combination with this constraint.
+    pub(super) chosen: Vec<usize>,
+    /// Cycles of that combination, without bank conflicts.
+    pub(super) cost: f64,
+    /// Cycles of that combination without the time that asynchronous copies spend on global memory: a lower bound.
+    pub(super) least: f64,
+}
+
+/// All unified constraints.
+#[derive(Debug)]
+pub(super) struct Joints {
+    /// Sorted by the cost of the combination, cheapest first.
+    pub(super) all: Vec<Joint>,
+    /// Number of constraints that were pruned after all uses together.
+    pub(super) left: u64,
+}
+
+/// The inputs of a shared tensor's solution, except for the tensor itself: its uses with the layouts of their register tensors.
+/// An operation determines its view, and an exchange uses the whole tensor.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Question {
+    pub(super) id: TensorId,
+    pub(super) single: bool,
+    /// Operation, direction, layout of the register tensor, and the bits of the trip count.
+    pub(super) uses: Vec<(OpId, bool, Option<LayoutKey>, u64)>,
+}
+
+/// The partial or complete solution of a shared tensor.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// The instructions of each use.
+    pub(super) options: Vec<Options>,
+    pub(super) joints: Joints,
+    /// The solution with the steps that it took, once it is known.
+    pub(super) answer: RefCell<Option<(Result<Buffer, Failure>, u64)>>,
+    /// No solution takes fewer cycles than these.
+    pub(super) more_than: Cell<f64>,
+}
+
+/// The solutions of shared tensors, each with its tensor: tensors of exchanges have numbers that other tensors have in other
+/// attempts. Programs that differ only in redistributions share many of them.
+#[derive(Debug, Default)]
+pub(crate) struct Known(pub(super) HashMap<Question, Vec<(Tensor, Result<Rc<Asked>, Failure>)>>);

@@ -1,0 +1,55 @@
+//! One run of the solver: the program, its target, and the state that all attempts share.
+
+use std::cell::{Cell, RefCell};
+
+use hx_target::{Arch, catalogue};
+use hx_tile::{Demand, OpKind, TensorId, TensorKind, TileProgram};
+
+use crate::pool::Pool;
+
+/// Limit on the candidates of one program besides the chosen one. If [`crate::candidates`] returns as many, there may be more.
+pub const CANDIDATES: usize = 64;
+
+/// A run of the solver.
+pub(crate) struct Solver<'s> {
+    pub(crate) program: &'s TileProgram,
+    pub(crate) arch: Arch,
+    pub(crate) pool: &'s Pool,
+    pub(crate) cancelled: &'s dyn Fn() -> bool,
+    /// The constraints of the last attempt that failed, as far as they were built.
+    pub(crate) built: RefCell<Vec<Demand>>,
+    /// Lower bounds on the cycles of the solutions that the choice skipped, for the family with collective copies and for the one
+    /// without.
+    pub(crate) ended: [Cell<f64>; 2],
+}
+
+impl<'s> Solver<'s> {
+    pub(crate) fn new(
+        program: &'s TileProgram,
+        arch: Arch,
+        pool: &'s Pool,
+        cancelled: &'s dyn Fn() -> bool,
+    ) -> Solver<'s> {
+        let ended = [0, 1].map(|_| Cell::new(f64::INFINITY));
+        Solver { program, arch, pool, cancelled, built: RefCell::default(), ended }
+    }
+
+    /// Reports whether a collective copy may serve some access to shared memory. An exchange adds such accesses.
+    pub(crate) fn has_collective(&self) -> bool {
+        let rows =
+            || catalogue().copies.iter().filter(|row| row.is_collective() && row.arch <= self.arch.number());
+        let shared = |id: &TensorId| !self.program.tensor(*id).is_register();
+        let exchanges =
+            self.program.ops(1.0).iter().any(|(op, _)| matches!(op.kind, OpKind::Rearrange { .. }));
+        exchanges
+            || self.program.tensor_ids().filter(shared).any(|id| {
+                let dtype = self.program.tensor(id).dtype;
+                rows().any(|row| row.atom(dtype).is_some())
+            })
+    }
+
+    /// Reports whether a register tensor may have any layout.
+    pub(crate) fn is_free(&self, tensor: TensorId) -> bool {
+        matches!(self.program.tensor(tensor).kind, TensorKind::Register { pinned: None })
+    }
+}
