@@ -15,22 +15,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
+use hx_base::codes::{FAMILIES, Family};
 use hx_compile::check_file;
 use hx_target::Arch;
 use hx_workspace::Database;
 
 use crate::support::{Sandbox, root};
-
-/// The families of codes: the first two digits, the page, the title.
-const FAMILIES: &[(&str, &str, &str)] = &[
-    ("HX00", "syntax", "Syntax"),
-    ("HX01", "names", "Names"),
-    ("HX02", "types", "Types and shapes"),
-    ("HX03", "layouts", "Layouts"),
-    ("HX04", "synchronization", "Synchronization"),
-    ("HX05", "targets", "Targets and resources"),
-    ("HX06", "host", "Host and launch"),
-];
 
 /// Returns the README and every handwritten page of the book.
 pub(crate) fn pages() -> Vec<PathBuf> {
@@ -232,11 +222,12 @@ fn pages_about_codes_are_fresh() {
          `hx explain HX0301` prints the page of a code, `hx explain shape-mismatch` finds a code by its name.\n\
          The tables show the default severity of each code.\n",
     );
-    for (prefix, page, title) in FAMILIES {
+    for family in FAMILIES {
+        let (prefix, page, title) = (family.prefix, family.page, family.title);
         let _ =
             write!(index, "\n## {title}\n\n| code | name | severity | what was found |\n|---|---|---|---|\n");
         let mut text = format!("# {title}: {prefix}xx\n");
-        for code in hx_base::all_codes().filter(|code| code.id.starts_with(prefix)) {
+        for code in family.codes {
             let severity = code.severity.as_str();
             let explanation = code.explanation();
             let apart = code.status.aside();
@@ -255,9 +246,16 @@ fn pages_about_codes_are_fresh() {
         expect_file![folder.join(format!("{page}.md"))].assert_eq(&text);
     }
     expect_file![folder.join("index.md")].assert_eq(&index);
-    let covered =
-        hx_base::all_codes().all(|code| FAMILIES.iter().any(|(prefix, ..)| code.id.starts_with(prefix)));
-    assert!(covered, "a code is of no family");
+}
+
+/// The checklist of a new code names the file of each family.
+#[test]
+fn the_checklist_names_the_file_of_each_family() {
+    let page = read(&root().join("book/src/contributing/checklists.md"));
+    for Family { prefix, file, .. } in FAMILIES {
+        let row = format!("| {prefix} | `{file}` |");
+        assert!(page.contains(&row), "checklists.md lacks the row `{row}`");
+    }
 }
 
 fn heading(code: &hx_base::Code) -> String {
@@ -275,7 +273,7 @@ fn slug(heading: &str) -> String {
 fn links_lead_somewhere() {
     let source = root().join("book/src");
     let mut linked = BTreeSet::new();
-    let diagnostics = FAMILIES.iter().map(|(_, page, _)| source.join(format!("diagnostics/{page}.md")));
+    let diagnostics = FAMILIES.iter().map(|family| source.join(format!("diagnostics/{}.md", family.page)));
     let all: BTreeSet<PathBuf> = pages().into_iter().chain(diagnostics).collect();
     for page in all.iter().chain([&source.join("diagnostics/index.md")]) {
         let text = read(page);

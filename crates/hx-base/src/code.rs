@@ -94,7 +94,7 @@ impl Code {
 
 /// Yields every code, ordered by number.
 pub fn all_codes() -> impl Iterator<Item = &'static Code> {
-    codes::FAMILIES.iter().flat_map(|family| family.iter().copied())
+    codes::FAMILIES.iter().flat_map(|family| family.codes.iter().copied())
 }
 
 /// Returns the code with this number or name, ignoring case.

@@ -1,14 +1,29 @@
-//! Every code of the toolchain, one module a family. The doc comment of a code is its page: `hx explain` and the book
-//! show it as it stands here. Blocks marked `hx fails` have the finding, blocks marked `hx` have no error.
+//! Every code of the toolchain, one module a family: the head of the module has the digits, the page and the title. The doc
+//! comment of a code is its page: `hx explain` and the book show it as it stands here. Blocks marked `hx fails` have the
+//! finding, blocks marked `hx` have no error.
 
 use crate::Code;
 
-/// Declares the codes of one family. A code's doc comment is kept as its explanation. Behind the summary stands the
-/// status of a code that no finding has.
+/// The codes with the same first two digits, which are declared in one file.
+#[derive(Debug)]
+pub struct Family {
+    /// `HX` and two digits, with which every code of the family begins.
+    pub prefix: &'static str,
+    /// The page of the book, without the ending.
+    pub page: &'static str,
+    pub title: &'static str,
+    /// The file that declares the codes, from the root of the repository.
+    pub file: &'static str,
+    /// Ordered by number.
+    pub codes: &'static [&'static Code],
+}
+
+/// Declares the codes of one family, behind its digits, page and title. A code's doc comment is kept as its explanation. Behind
+/// the summary stands the status of a code that no finding has.
 macro_rules! family {
     (@status) => { $crate::Status::Reported { since: "0.1" } };
     (@status $status:expr) => { $status };
-    ($(
+    ($prefix:literal, $page:literal, $title:literal; $(
         $(#[doc = $doc:literal])+
         $name:ident = $id:literal, $kebab:literal, $severity:ident, $summary:literal $(, $status:expr)?;
     )+) => {
@@ -24,8 +39,13 @@ macro_rules! family {
             };
         )+
 
-        /// The codes of this family, ordered by number.
-        pub(crate) static ALL: &[&$crate::Code] = &[$(&$name),+];
+        pub(crate) static FAMILY: $crate::codes::Family = $crate::codes::Family {
+            prefix: $prefix,
+            page: $page,
+            title: $title,
+            file: file!(),
+            codes: &[$(&$name),+],
+        };
     };
 }
 
@@ -45,13 +65,22 @@ pub use syntax::*;
 pub use targets::*;
 pub use types::*;
 
-pub(crate) static FAMILIES: &[&[&Code]] =
-    &[syntax::ALL, names::ALL, types::ALL, layouts::ALL, sync::ALL, targets::ALL, host::ALL];
+/// Every family, ordered by its digits.
+pub static FAMILIES: &[&Family] = &[
+    &syntax::FAMILY,
+    &names::FAMILY,
+    &types::FAMILY,
+    &layouts::FAMILY,
+    &sync::FAMILY,
+    &targets::FAMILY,
+    &host::FAMILY,
+];
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::FAMILIES;
     use crate::{all_codes, code, nearest_code};
 
     #[test]
@@ -66,6 +95,17 @@ mod tests {
             assert!(!code.summary.ends_with('.'), "{}", code.id);
             assert!(code.explanation().len() > 60, "{} explains too little", code.id);
         }
+    }
+
+    #[test]
+    fn codes_begin_with_the_digits_of_their_family() {
+        for family in FAMILIES {
+            for code in family.codes {
+                assert!(code.id.starts_with(family.prefix), "{} is declared in {}", code.id, family.file);
+            }
+        }
+        let prefixes: BTreeSet<&str> = FAMILIES.iter().map(|family| family.prefix).collect();
+        assert_eq!(prefixes.len(), FAMILIES.len());
     }
 
     #[test]

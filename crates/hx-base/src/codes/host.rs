@@ -1,6 +1,8 @@
 //! HX06xx: host code and launches.
 
 family! {
+    "HX06", "host", "Host and launch";
+
     /// The arguments of this launch break the kernel's `where`, which states what the kernel relies on. The message shows the
     /// clause with the values. Nothing was run.
     ///

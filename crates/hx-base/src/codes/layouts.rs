@@ -3,6 +3,8 @@
 use crate::Status;
 
 family! {
+    "HX03", "layouts", "Layouts";
+
     /// No choice of layouts satisfies all demands of the program. The message names a minimal set of operations that
     /// contradict each other, the demand of each in `shape : stride` form, and the place where the demands meet: without any
     /// one of them, the others have layouts. Most often one demand is a pinned layout: drop the pin, or redistribute the

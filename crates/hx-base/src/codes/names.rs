@@ -1,6 +1,8 @@
 //! HX01xx: names.
 
 family! {
+    "HX01", "names", "Names";
+
     /// Nothing in scope has this name. Scopes are the block and those around it, the parameters and dimensions of the kernel,
     /// the items of the file, the names that `use` imports, and the built-in names.
     ///

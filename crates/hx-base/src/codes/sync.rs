@@ -3,6 +3,8 @@
 use crate::Status;
 
 family! {
+    "HX04", "synchronization", "Synchronization";
+
     /// Two threads touch the same element of a shared tensor, at least one of them writes, and nothing orders the two. The
     /// compiler knows the layouts, so it examines every pair of threads and does not guess.
     ///

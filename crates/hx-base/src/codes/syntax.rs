@@ -1,6 +1,8 @@
 //! HX00xx: syntax.
 
 family! {
+    "HX00", "syntax", "Syntax";
+
     /// The parser expected something else here. It continues after the place, so the rest of the file is still parsed.
     ///
     /// ```hx fails

@@ -3,6 +3,8 @@
 use crate::Status;
 
 family! {
+    "HX05", "targets", "Targets and resources";
+
     /// The kernel's shared tensors need more memory than a block may have on the target. The message lists each with its
     /// size. Use smaller tiles or fewer stages; tensors whose uses are separated by a `sync()` share memory.
     TOO_MUCH_SHARED_MEMORY = "HX0501", "too-much-shared-memory", Error, "a block needs too much shared memory";

@@ -1,6 +1,8 @@
 //! HX02xx: types and shapes.
 
 family! {
+    "HX02", "types", "Types and shapes";
+
     /// A call has more or fewer positional arguments than the function takes.
     ///
     /// ```hx fails
