@@ -9,7 +9,7 @@ use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
 use hx_target::{Arch, SWIZZLE_BLOCK_BYTES};
 use hx_thread::{Address, Body, Group, Param, Stmt, ThreadProgram, assigned};
-use hx_tile::Origin;
+use hx_tile::{OpId, Origin, Scope, ScopeId};
 
 use crate::access::Array;
 use crate::expr::Printer;
@@ -37,6 +37,8 @@ pub enum MalformedProgram {
     Missing(String),
     #[error("an array of {left} is moved into one of {right}")]
     Types { left: DType, right: DType },
+    #[error("the {scope} executes operation #{}, and only operations of the block are emitted", .op.0)]
+    Scope { op: OpId, scope: Scope },
 }
 
 /// The source lines for `#line` marks.
@@ -181,7 +183,7 @@ impl<'a> Emitter<'a> {
         }
         let thread = self.names.local(THREAD);
         self.printer.name(Symbol::Thread, thread, false);
-        self.printer.bound(&Symbol::Thread, (Some(0), Some(i64::from(self.program.threads) - 1)));
+        self.printer.bound(&Symbol::Thread, (Some(0), Some(i64::from(self.program.block_threads()) - 1)));
         for (axis, letter) in AXES.iter().enumerate() {
             let symbol = Symbol::BlockIdx(axis as u8);
             let name = self.names.local(&format!("block_{letter}"));
@@ -226,7 +228,7 @@ impl<'a> Emitter<'a> {
         }
         self.statement(&format!(
             "extern \"C\" __global__ void __launch_bounds__({}, {}) {symbol}(\n    {}) {{",
-            self.program.threads,
+            self.program.block_threads(),
             self.program.blocks,
             params.join(",\n    ")
         ));
@@ -428,6 +430,10 @@ impl<'a> Emitter<'a> {
     }
 
     fn group(&mut self, group: &Group) -> Result<(), MalformedProgram> {
+        if group.scope != ScopeId::BLOCK {
+            let scope = *self.program.scope(group.scope);
+            return Err(MalformedProgram::Scope { op: group.op, scope });
+        }
         let outer = self.line;
         self.line = self.lines.and_then(|l| l.of.get(&group.origin).copied()).or(outer);
         if !group.title.is_empty() {

@@ -57,7 +57,7 @@ impl LaunchDescription {
         LaunchDescription {
             params: params.chain(symbols).chain(log).collect(),
             grid: program.grid.clone(),
-            threads: program.threads,
+            threads: program.block_threads(),
             shared_bytes: program.shared_bytes,
             requires: program.requires.clone(),
         }

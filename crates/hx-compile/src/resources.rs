@@ -85,7 +85,7 @@ fn bytes(count: u32) -> String {
 /// not part of the database, so that the end of a compile changes what is shown and runs no query again.
 pub fn resources<'db>(db: &'db dyn Db, instance: Instance<'db>, reported: Option<u32>) -> Option<Resources> {
     let program = thread_program(db, instance).as_ref().ok()?;
-    let (threads, shared_bytes) = (program.threads, program.shared_bytes);
+    let (threads, shared_bytes) = (program.block_threads(), program.shared_bytes);
     let limits = instance.arch(db).limits();
     let registers = match reported {
         Some(count) => Registers::Reported(count),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hx_dtype::DType;
 use hx_index::{Cond, EvalError, Expr, Symbol};
 use hx_thread::{Address, Body, Group, Log, Memory, Param, RegId, Registers, Stmt, ThreadProgram, assigned};
+use hx_tile::ScopeId;
 
 use crate::code::{
     Array, Code, Exchange, Fill, LoadIndex, LoadInteger, Mem, Product, Put, Regs, SetNumber, Shared, Site,
@@ -27,7 +28,7 @@ pub(crate) fn compile(
     symbols: &BTreeMap<Symbol, i64>,
     numbers: &BTreeMap<String, f64>,
 ) -> Result<Code, SimError> {
-    let threads = program.threads as usize;
+    let threads = program.block_threads() as usize;
     if threads == 0 {
         return Err(Fault::Malformed("the block has no threads".into()).into());
     }
@@ -37,7 +38,7 @@ pub(crate) fn compile(
     for axis in 0..3u8 {
         scope.insert(Symbol::BlockIdx(axis), Local::new(Binding::Slot(u32::from(axis))));
     }
-    let index: Vec<i64> = (0..i64::from(program.threads)).collect();
+    let index: Vec<i64> = (0..i64::from(program.block_threads())).collect();
     scope.insert(Symbol::Thread, Local::new(Binding::Table(index.into())));
     let changing = assigned(&program.body);
     let mut c = Compilation {
@@ -255,6 +256,12 @@ impl<'a> Compilation<'a> {
         let outer = self.site;
         self.site = self.sites.len() as SiteId;
         self.sites.push(Site { op: Some(g.op), origin: Some(g.origin), title: g.title.clone() });
+        if g.scope != ScopeId::BLOCK {
+            let scope = self.program.scope(g.scope);
+            return self.malformed(format!(
+                "the {scope} executes an operation, and only operations of the block are simulated"
+            ));
+        }
         let steps = self.body(&g.body)?;
         self.site = outer;
         Ok(steps)
@@ -509,12 +516,12 @@ impl<'a> Compilation<'a> {
     }
 
     fn expect_lanes(&self, row: &str, lanes: u32) -> Result<(), SimError> {
-        if lanes > 0 && self.program.threads.is_multiple_of(lanes) {
+        if lanes > 0 && self.program.block_threads().is_multiple_of(lanes) {
             return Ok(());
         }
         self.malformed(format!(
             "{} threads do not divide among the {lanes} lanes of `{row}`",
-            self.program.threads
+            self.program.block_threads()
         ))
     }
 }

@@ -45,7 +45,7 @@ impl Report {
             out,
             "{} of {}, {}",
             plural(self.blocks, "block"),
-            plural(u64::from(program.threads), "thread"),
+            plural(u64::from(program.block_threads()), "thread"),
             plural(self.barriers, "barrier")
         );
         for (op, c) in self.ops.iter().filter(|(_, c)| c.unwaited > 0) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hx_thread::{SharedBuffer, ThreadProgram};
-use hx_tile::{OpId, Order, TensorId, TensorKind, TileProgram};
+use hx_tile::{OpId, Order, ScopeId, TensorId, TensorKind, TileProgram};
 
 use crate::check::{Rules, check};
 use crate::remedy::remedied;
@@ -20,8 +20,12 @@ pub enum Asked {
 }
 
 /// Analyses one instance of a kernel: its tile program, and the thread program that was lowered from it. `poll` is called
-/// now and then, and may unwind.
+/// now and then, and may unwind. The block executes every operation: a barrier of other threads would order less.
 pub fn find(tile: &TileProgram, threads: &ThreadProgram, asked: Asked, poll: &dyn Fn()) -> Findings {
+    debug_assert!(
+        tile.ops(1.0).iter().all(|(op, _)| op.scope == ScopeId::BLOCK),
+        "an operation of some threads"
+    );
     let is_shared = |id: &TensorId| matches!(tile.tensor(*id).kind, TensorKind::Shared { .. });
     // The buffers of tensors in the source come first. The compiler's scratch buffers follow and are not analysed.
     let tensors: Vec<TensorId> = tile.tensor_ids().filter(is_shared).collect();

@@ -6,7 +6,7 @@ use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_thread::{
     Address, Group, Memory, RegId, RegisterArray, Registers, SharedBuffer, Stmt, ThreadProgram, Transfer,
 };
-use hx_tile::{OpId, Origin};
+use hx_tile::{OpId, Origin, Scope, ScopeId};
 
 use crate::check::{Rules, check};
 use crate::trace::{Traced, traces};
@@ -55,7 +55,7 @@ fn check_program(body: Vec<Stmt>, want: Expect) {
         params: Vec::new(),
         symbols: Vec::new(),
         grid: vec![c(1)],
-        threads: 64,
+        scopes: vec![Scope::block(64)],
         requires: Vec::new(),
         shared: vec![SharedBuffer { name: "s".into(), dtype: DType::I32, offset: 0, bytes: 256 }],
         blocks: 1,
@@ -89,7 +89,7 @@ fn grouped(body: Vec<Stmt>, ops: &mut u32) -> Vec<Stmt> {
         stmt => {
             *ops += 1;
             let (op, origin) = (OpId(*ops - 1), Origin(*ops));
-            Stmt::Group(Group { op, origin, title: String::new(), body: vec![stmt] })
+            Stmt::Group(Group { op, scope: ScopeId::BLOCK, origin, title: String::new(), body: vec![stmt] })
         }
     };
     body.into_iter().map(&mut group).collect()

@@ -159,7 +159,7 @@ pub(crate) fn traces(traced: Traced<'_>, poll: &dyn Fn()) -> Vec<Trace> {
 fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
     let Traced { program, facts, buffers, is_sync } = traced;
     let sizes = program.shared.iter().take(buffers);
-    let threads = Column::Each((0..i64::from(program.threads)).map(Some).collect());
+    let threads = Column::Each((0..i64::from(program.block_threads())).map(Some).collect());
     let mut tracer = Tracer {
         program,
         facts,
@@ -183,7 +183,7 @@ fn trace(traced: Traced<'_>, run: Option<Run>, poll: &dyn Fn()) -> Trace {
         read: BTreeSet::new(),
         written: BTreeSet::new(),
         trace: Trace {
-            threads: program.threads,
+            threads: program.block_threads(),
             sizes: sizes.map(|s| (u64::from(s.bytes) * 8 / u64::from(s.dtype.bits())) as usize).collect(),
             complete: true,
             stages: 1,
@@ -400,7 +400,8 @@ impl Tracer<'_> {
         if let Some(same) = truth.same(running) {
             return Truth::Same(same);
         }
-        let threads = || (0..self.program.threads as usize).map(|thread| (is_among(running, thread), thread));
+        let threads =
+            || (0..self.program.block_threads() as usize).map(|thread| (is_among(running, thread), thread));
         if threads().any(|(runs, thread)| runs && truth.get(thread).is_none()) {
             return Truth::Unknown;
         }
@@ -559,7 +560,7 @@ impl Tracer<'_> {
         let firsts = self.scope.places().values(&address.offset);
         let mut threads = Vec::new();
         let mut anywhere = None;
-        for thread in 0..self.program.threads {
+        for thread in 0..self.program.block_threads() {
             // A guard that only a launch decides counts as true.
             let runs = is_among(self.scope.running.as_deref(), thread as usize);
             let addresses = thread % addressing.0 < addressing.1;

@@ -2,7 +2,7 @@
 
 use hx_dtype::DType;
 use hx_index::{Cond, Expr, Symbol};
-use hx_tile::{OpId, Origin, Requirement, Scalar};
+use hx_tile::{OpId, Origin, Requirement, Scalar, Scope, ScopeId};
 
 use crate::LogEntry;
 
@@ -18,8 +18,8 @@ pub struct ThreadProgram {
     pub symbols: Vec<Symbol>,
     /// The number of blocks along x, y and z, in terms of the symbols.
     pub grid: Vec<Expr>,
-    /// The number of threads of a block.
-    pub threads: u32,
+    /// The scopes of the block, indexed by [`ScopeId`]. The first is the block.
+    pub scopes: Vec<Scope>,
     /// The number of blocks that should fit a multiprocessor together, as far as registers go.
     pub blocks: u32,
     /// The conditions that a launch must satisfy.
@@ -104,7 +104,7 @@ pub enum Stmt {
         then: Body,
         otherwise: Body,
     },
-    /// Waits for all threads of the block.
+    /// Waits for all threads of the scope that executes it: that of the operation, or the block outside of operations.
     Barrier,
     /// Waits for all threads of the warp.
     WarpBarrier,
@@ -231,10 +231,12 @@ pub struct AsyncCopy {
     pub inside: Cond,
 }
 
-/// The statements of one tile operation.
+/// The statements of one tile operation. Only the threads of its scope execute them. In them, [`Symbol::Thread`] is the number
+/// of a thread within the scope, from 0, and a barrier is one of the scope.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Group {
     pub op: OpId,
+    pub scope: ScopeId,
     pub origin: Origin,
     /// The operation as text, for a comment.
     pub title: String,
@@ -310,6 +312,15 @@ pub struct Fill {
 }
 
 impl ThreadProgram {
+    pub fn scope(&self, id: ScopeId) -> &Scope {
+        &self.scopes[id.0 as usize]
+    }
+
+    /// Returns the number of threads of a block.
+    pub fn block_threads(&self) -> u32 {
+        self.scope(ScopeId::BLOCK).threads
+    }
+
     pub fn array(&self, id: RegId) -> &RegisterArray {
         &self.registers[id.0 as usize]
     }

@@ -3,15 +3,19 @@
 use std::fmt::Write;
 
 use hx_index::Cond;
-use hx_tile::Scalar;
+use hx_tile::{Scalar, ScopeId};
 
 use crate::{Address, Lane, LogKind, Memory, Param, Registers, Stmt, ThreadProgram};
 
 /// Returns the program as text, one instruction a line.
 pub fn emit_thread(program: &ThreadProgram) -> String {
     let list = |v: &[hx_index::Expr]| v.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let mut out =
-        format!("kernel {} threads {} grid [{}]\n", program.name, program.threads, list(&program.grid));
+    let mut out = format!(
+        "kernel {} threads {} grid [{}]\n",
+        program.name,
+        program.block_threads(),
+        list(&program.grid)
+    );
     for p in &program.params {
         let _ = match p {
             Param::Tensor(t) => writeln!(
@@ -29,6 +33,9 @@ pub fn emit_thread(program: &ThreadProgram) -> String {
     }
     for r in &program.requires {
         let _ = writeln!(out, "  where {}", r.text);
+    }
+    for (number, scope) in program.scopes.iter().enumerate().skip(1) {
+        let _ = writeln!(out, "  scope {number}: {scope}");
     }
     for s in &program.shared {
         let _ = writeln!(out, "  shared {}: {}[{} B] at {}", s.name, s.dtype, s.bytes, s.offset);
@@ -65,7 +72,8 @@ fn line(program: &ThreadProgram, stmt: &Stmt) -> String {
     let registers = |r: &Registers| registers_text(program, r);
     let address = |a: &Address| address_text(program, a);
     match stmt {
-        Stmt::Group(g) => format!("// #{} {}", g.op.0, g.title),
+        Stmt::Group(g) if g.scope == ScopeId::BLOCK => format!("// #{} {}", g.op.0, g.title),
+        Stmt::Group(g) => format!("// #{} {} in scope {}", g.op.0, g.title, g.scope.0),
         Stmt::Let { var, value } => format!("let {var} = {value}"),
         Stmt::For { var, start, end, unroll, .. } => {
             format!("for {var} in {start}..{end}{}", if *unroll { " unroll" } else { "" })

@@ -7,7 +7,7 @@ use hx_thread::{
     Address, Body, Convert, Fill, Group, Memory, Multiply, Param, RegId, RegisterArray, Registers, Stmt,
     TensorParam, ThreadProgram, Transfer,
 };
-use hx_tile::{OpId, Origin};
+use hx_tile::{OpId, Origin, Scope, ScopeId};
 
 pub(crate) fn c(value: i64) -> Expr {
     Expr::constant(value)
@@ -123,7 +123,7 @@ pub(crate) fn unrolled(var: &Symbol, count: i64, body: Body) -> Stmt {
 }
 
 pub(crate) fn group(op: u32, title: &str, body: Body) -> Stmt {
-    Stmt::Group(Group { op: OpId(op), origin: Origin(op), title: title.into(), body })
+    Stmt::Group(Group { op: OpId(op), scope: ScopeId::BLOCK, origin: Origin(op), title: title.into(), body })
 }
 
 /// Builds a kernel of 128 threads.
@@ -140,7 +140,7 @@ pub(crate) fn kernel(
         params,
         symbols: dims.iter().map(|d| Symbol::Dim((*d).into())).collect(),
         grid,
-        threads: 128,
+        scopes: vec![Scope::block(128)],
         requires: Vec::new(),
         shared: Vec::new(),
         blocks: 1,

@@ -5,6 +5,7 @@ use hx_codegen::cuda;
 use hx_index::{Expr, Symbol};
 use hx_target::Arch;
 use hx_thread::{Memory, Stmt};
+use hx_tile::{Scope, ScopeId, ScopeKind};
 
 use crate::build::*;
 use crate::programs;
@@ -40,4 +41,17 @@ fn refused() {
         expect!["`i` is used where it has no value"],
     );
     check(fill(regs(0, unknown, 0..8), 0), expect!["`i` is used where it has no value"]);
+}
+
+#[test]
+fn operations_of_some_threads_are_refused() {
+    let mut program = programs::vector_copy();
+    program.scopes.push(Scope { kind: ScopeKind::Group, first: 0, threads: 64 });
+    let of_group = program.body.iter_mut().find_map(|stmt| match stmt {
+        Stmt::Group(group) => Some(group),
+        _ => None,
+    });
+    of_group.unwrap().scope = ScopeId(1);
+    expect!["the group of threads 0..64 executes operation #0, and only operations of the block are emitted"]
+        .assert_eq(&cuda(&program, Arch::Sm90a).unwrap_err().to_string());
 }

@@ -3,7 +3,7 @@
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
 use hx_thread::{Convert, Memory, Param, SharedBuffer, Stmt, ThreadProgram};
-use hx_tile::Requirement;
+use hx_tile::{Requirement, Scope};
 
 use crate::build::*;
 
@@ -112,7 +112,7 @@ pub(crate) fn one_product() -> ThreadProgram {
     ];
     let registers = vec![array("ra", DType::F16, 8), array("rb", DType::F16, 4), array("acc", DType::F32, 4)];
     let mut program = kernel("one_product", params, &["k"], vec![c(1)], registers, body);
-    program.threads = 32;
+    program.scopes = vec![Scope::block(32)];
     program
 }
 

@@ -8,7 +8,7 @@ use hx_thread::{
     Address, AsyncCopy, Compute, Convert, Exchange, Fill, Group, Lane, Memory, Multiply, Param, RegId,
     RegisterArray, Registers, SharedBuffer, Stmt, TensorParam, ThreadProgram, Transfer,
 };
-use hx_tile::{OpId, Origin, Scalar};
+use hx_tile::{OpId, Origin, Scalar, Scope, ScopeId};
 
 use crate::{Argument, Config, Report, SimError, run};
 
@@ -118,7 +118,7 @@ impl Kernel {
             params: Vec::new(),
             symbols: Vec::new(),
             grid: vec![c(1)],
-            threads,
+            scopes: vec![Scope::block(threads)],
             requires: Vec::new(),
             shared: Vec::new(),
             blocks: 1,
@@ -171,7 +171,13 @@ impl Kernel {
     /// Wraps statements in a group for the next tile operation.
     pub(super) fn group(&mut self, title: &str, body: Vec<Stmt>) -> Stmt {
         self.ops += 1;
-        Stmt::Group(Group { op: OpId(self.ops - 1), origin: Origin(self.ops), title: title.into(), body })
+        Stmt::Group(Group {
+            op: OpId(self.ops - 1),
+            scope: ScopeId::BLOCK,
+            origin: Origin(self.ops),
+            title: title.into(),
+            body,
+        })
     }
 
     pub(super) fn op(&mut self, title: &str, body: Vec<Stmt>) {

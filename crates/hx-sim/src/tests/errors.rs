@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Symbol};
 use hx_thread::{Memory, Param, Stmt};
-use hx_tile::Requirement;
+use hx_tile::{Requirement, Scope, ScopeId, ScopeKind};
 
 use super::build::*;
 use crate::{Argument, Config, run};
@@ -233,4 +233,20 @@ fn launches() {
     check(Some(128), &[a(128, 8), x.clone()], expect!["`a` is aligned to 8 bytes where 16 are wanted"]);
     check(Some(50), &[a(50, 16), x.clone()], expect!["a grid of -50 blocks, from `n - 100`"]);
     check(None, &[a(50, 16), x], expect!["`n` has no value here"]);
+}
+
+#[test]
+fn operations_of_some_threads_are_refused() {
+    let mut k = Kernel::new(64);
+    k.registers("r", DType::F16, 4);
+    k.op("op", vec![Stmt::Barrier]);
+    k.program.scopes.push(Scope { kind: ScopeKind::Group, first: 32, threads: 32 });
+    if let Some(Stmt::Group(group)) = k.program.body.last_mut() {
+        group.scope = ScopeId(1);
+    }
+    expect![[r#"
+        the group of threads 32..64 executes an operation, and only operations of the block are simulated
+          #0 `op`
+    "#]]
+    .assert_eq(&k.error(&mut []));
 }

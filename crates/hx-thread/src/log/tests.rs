@@ -1,7 +1,7 @@
 use expect_test::{Expect, expect};
 use hx_dtype::DType;
 use hx_index::{CmpOp, Cond, Expr, Facts, Symbol};
-use hx_tile::{OpId, Origin};
+use hx_tile::{OpId, Origin, Scope};
 
 use super::{LOG_DROPPED, LogEntry, LogKind, LogPlan, LogValue, assertion_word, failure_key, record_bytes};
 use crate::{Address, Body, Log, Memory, Stmt, ThreadProgram};
@@ -18,7 +18,7 @@ fn program(grid: [i64; 2], body: Body) -> ThreadProgram {
         params: Vec::new(),
         symbols: Vec::new(),
         grid: grid.iter().map(|n| Expr::constant(*n)).collect(),
-        threads: 32,
+        scopes: vec![Scope::block(32)],
         blocks: 1,
         requires: Vec::new(),
         shared: Vec::new(),

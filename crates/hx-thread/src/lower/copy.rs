@@ -49,7 +49,7 @@ impl Lowering<'_> {
             return Err(self.error(op, "registers and memory are not issued alike"));
         }
 
-        let mut facts = self.facts.clone();
+        let mut facts = self.facts_of(op).clone();
         let (mut body, at) = self.thread_coordinates(op, &thread, &choice.tile, &mut facts);
         let ends =
             Ends { op, memory, register, is_load, choice, thread: &thread, issue: &issue, steps: &steps };
@@ -93,7 +93,7 @@ impl Lowering<'_> {
         let collective =
             hx_target::catalogue().copy(&choice.row).is_some_and(hx_target::CopyRow::is_collective);
         if !is_load && !collective {
-            guard = lowest_of_replicas(thread, &self.facts).and(guard);
+            guard = lowest_of_replicas(thread, self.facts_of(op)).and(guard);
         }
         let transfer = Transfer {
             row: choice.row.clone(),
@@ -122,7 +122,7 @@ impl Lowering<'_> {
         let irregular = || self.error(op, "the memory layout runs over the end of a dimension");
         let thread = tile_modes(&choice.memory.mode(0), &choice.tile).ok_or_else(irregular)?;
         let issue = tile_modes(&choice.memory.mode(2), &choice.tile).ok_or_else(irregular)?;
-        let mut facts = self.facts.clone();
+        let mut facts = self.facts_of(op).clone();
         let (mut body, mut at) = self.thread_coordinates(op, &thread, &choice.tile, &mut facts);
         let mut loops = Vec::new();
         for (j, mode) in issue.iter().enumerate().filter(|(_, m)| m.extent > 1) {
@@ -138,7 +138,7 @@ impl Lowering<'_> {
             row: choice.row.clone(),
             src: self.address(op, src, &from, &facts)?,
             dst: self.address(op, dst, &self.coordinates(dst, &at, None), &facts)?,
-            active: lowest_of_replicas(&thread, &self.facts).and(in_tile(
+            active: lowest_of_replicas(&thread, self.facts_of(op)).and(in_tile(
                 &src.shape(),
                 &at,
                 &choice.tile,
@@ -169,7 +169,7 @@ impl Lowering<'_> {
     ) -> (Body, Vec<Expr>) {
         let thread = Expr::symbol(Symbol::Thread);
         let flat: Vec<(i64, i64)> = modes.iter().map(|m| (m.extent, 0)).collect();
-        let digits = digits(&thread, &flat, &self.facts);
+        let digits = digits(&thread, &flat, self.facts_of(op));
         let mut body = Vec::new();
         let mut at = Vec::new();
         for d in 0..tile.len() {

@@ -29,7 +29,7 @@ impl Lowering<'_> {
         let held = self.solution.registers.get(&tensor).ok_or_else(|| self.error(op, "no layout"))?;
         let irregular = || self.error(op, "a layout runs over the end of a dimension");
         let thread = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
-        let mut facts = self.facts.clone();
+        let mut facts = self.facts_of(op).clone();
         let (setup, mut at) = self.thread_coordinates(op, &thread, &held.tile, &mut facts);
         let values = held.layout.mode(1);
         let mut counters = Vec::new();
@@ -91,7 +91,7 @@ impl Lowering<'_> {
         }
         let mut steps = Vec::new();
         let mut loops = Vec::new();
-        let mut facts = self.facts.clone();
+        let mut facts = self.facts_of(op).clone();
         for (j, extent) in extents.iter().enumerate() {
             let count = if j == first { extent / PAIR } else { *extent };
             let (counter, counted) = self.step(op, j, count, &mut facts);

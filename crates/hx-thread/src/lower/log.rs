@@ -63,7 +63,7 @@ impl Lowering<'_> {
             entry,
             value: self.own(op, tensor, &walk)?,
             position,
-            guard: lowest_of_replicas(&threads, &self.facts).and(inside),
+            guard: lowest_of_replicas(&threads, self.facts_of(op)).and(inside),
         };
         let mut body = walk.setup;
         body.extend(unrolled(&walk.loops, vec![Stmt::Put(put)]));

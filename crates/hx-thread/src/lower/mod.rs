@@ -12,6 +12,8 @@ mod scalar;
 mod scan;
 mod slice;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +21,7 @@ use hx_index::{Expr, Facts, Symbol};
 use hx_target::machine;
 use hx_tile::{
     Choice, ConvertChoice, GemmChoice, Op, OpId, OpKind, Param as TileParam, RearrangeChoice, ReduceChoice,
-    Route, SliceChoice, Solution, Stmt as TileStmt, TensorId, TileProgram,
+    Route, ScopeId, SliceChoice, Solution, Stmt as TileStmt, TensorId, TileProgram,
 };
 
 use crate::{
@@ -70,7 +72,7 @@ pub fn lower(
         params: program.params.iter().map(param).collect(),
         symbols: symbols(program),
         grid: program.grid.iter().map(|axis| axis.blocks.clone()).collect(),
-        threads: program.block_threads(),
+        scopes: program.scopes.clone(),
         requires: program.requires.clone(),
         shared: shared.chain(scratch).collect(),
         blocks: blocks(program, solution),
@@ -236,7 +238,8 @@ struct Lowering<'p> {
     /// Shared memory through which the threads of an operation exchange values.
     scratch: BTreeMap<OpId, Vec<u32>>,
     log: Vec<LogEntry>,
-    facts: Facts,
+    /// For each scope, the facts about all symbols, and the number of its threads.
+    facts: Vec<Facts>,
     /// The copies that are lowered with the products that they feed.
     streamed: BTreeSet<OpId>,
     poll: &'p dyn Fn(),
@@ -247,8 +250,12 @@ impl<'p> Lowering<'p> {
         let numbered = |register: bool| {
             program.tensor_ids().filter(move |t| program.tensor(*t).is_register() == register).zip(0u32..)
         };
-        let mut facts = program.facts.clone();
-        facts.at_most(Symbol::Thread, Expr::constant(i64::from(program.block_threads()) - 1));
+        let facts = program.scopes.iter().map(|scope| {
+            let mut facts = program.facts.clone();
+            facts.at_most(Symbol::Thread, Expr::constant(i64::from(scope.threads) - 1));
+            facts
+        });
+        let facts = facts.collect();
         let arrays: BTreeMap<TensorId, RegId> = numbered(true).map(|(t, i)| (t, RegId(i))).collect();
         let buffers: BTreeMap<TensorId, u32> = numbered(false).collect();
         let (mut temporaries, mut scratch) = (BTreeMap::new(), BTreeMap::new());
@@ -276,8 +283,8 @@ impl<'p> Lowering<'p> {
             (self.poll)();
             out.push(match stmt {
                 TileStmt::Op(op) if self.streamed.contains(&op.id) => continue,
-                TileStmt::Op(Op { kind: OpKind::ReadNumber { var, src }, .. }) => {
-                    self.read_number(var, *src)?
+                TileStmt::Op(op @ Op { kind: OpKind::ReadNumber { var, src }, .. }) => {
+                    self.read_number(op, var, *src)?
                 }
                 TileStmt::Op(op) => self.group(op, self.op(op)?),
                 TileStmt::For { var, start, end, unroll, body } => Stmt::For {
@@ -309,7 +316,8 @@ impl<'p> Lowering<'p> {
 
     /// Groups the statements of an operation.
     fn group(&self, op: &Op, body: Body) -> Stmt {
-        Stmt::Group(Group { op: op.id, origin: op.origin, title: hx_tile::op_text(self.program, op), body })
+        let title = hx_tile::op_text(self.program, op);
+        Stmt::Group(Group { op: op.id, scope: op.scope, origin: op.origin, title, body })
     }
 
     fn op(&self, op: &Op) -> Result<Body, LowerError> {
@@ -367,6 +375,11 @@ impl<'p> Lowering<'p> {
                 _,
             ) => Err(self.error(op, "no instruction was chosen")),
         }
+    }
+
+    /// Returns the facts about the threads that execute an operation.
+    fn facts_of(&self, op: &Op) -> &Facts {
+        &self.facts[op.scope.0 as usize]
     }
 
     fn error(&self, op: &Op, message: impl Into<String>) -> LowerError {
@@ -451,16 +464,18 @@ impl<'p> Lowering<'p> {
         let nowhere = || LowerError { op: OpId(0), message: "a scalar is read from global memory".into() };
         let hx_tile::Base::Global(id) = src.base else { return Err(nowhere()) };
         let param = self.program.tensor_param(id).ok_or_else(nowhere)?;
-        let offset = param.offset(&src.offsets, &self.facts);
+        let offset = param.offset(&src.offsets, &self.program.facts);
         let address = crate::Address { memory: crate::Memory::Global(id.0), offset };
         Ok(Stmt::LoadInteger { var: var.clone(), address })
     }
 
     /// Reads an element that every thread holds into a number of the block.
-    fn read_number(&self, var: &Symbol, src: TensorId) -> Result<Stmt, LowerError> {
-        let nowhere =
-            || LowerError { op: OpId(0), message: "a number is read from a register tensor".into() };
-        let array = *self.arrays.get(&src).ok_or_else(nowhere)?;
+    fn read_number(&self, op: &Op, var: &Symbol, src: TensorId) -> Result<Stmt, LowerError> {
+        if op.scope != ScopeId::BLOCK {
+            let scope = self.program.scope(op.scope);
+            return Err(self.error(op, format!("a number belongs to the block, and the {scope} reads it")));
+        }
+        let array = self.array(op, src)?;
         let input = Registers { array, base: Expr::default(), offsets: vec![0] };
         let value = hx_tile::Scalar::Input { index: 0, dtype: self.program.tensor(src).dtype };
         Ok(Stmt::LetNumber { var: var.clone(), value, inputs: vec![input] })

@@ -72,12 +72,12 @@ impl Lowering<'_> {
     }
 
     /// Returns the index of a layout at the thread's number, as a sum over its digits.
-    fn of_thread(&self, layout: &Layout) -> Expr {
+    fn of_thread(&self, op: &Op, layout: &Layout) -> Expr {
         let mut unit = 1;
         let mut sum = Expr::default();
         for (extent, stride) in layout.leaves() {
             if *stride != 0 {
-                sum = sum + self.digit(unit, *extent).scale(*stride);
+                sum = sum + self.digit(op, unit, *extent).scale(*stride);
             }
             unit *= extent;
         }
@@ -97,7 +97,7 @@ impl Lowering<'_> {
         let var = self.counter("i", op, COUNTED);
         let first = counted(&var, count).scale(together);
         let lane = self.counter("lane", op, Local::Lane as u32);
-        let from = self.of_thread(&lanes.lane[0]) + walk(&lanes.lane[1], &first);
+        let from = self.of_thread(op, &lanes.lane[0]) + walk(&lanes.lane[1], &first);
         let mut body = vec![Stmt::Let { var: lane.clone(), value: from }];
         let word = |array, base| Registers { array, base, offsets: (0..together as u32).collect() };
         let (to, from) = (self.array(op, dst)?, self.array(op, src)?);
@@ -125,7 +125,7 @@ impl Lowering<'_> {
         if apart.len() == 1 {
             return Ok(exchanged);
         }
-        let wanted = Stmt::Let { var: self.wanted(op), value: self.of_thread(by_thread) };
+        let wanted = Stmt::Let { var: self.wanted(op), value: self.of_thread(op, by_thread) };
         Ok(std::iter::once(wanted).chain(exchanged).collect())
     }
 

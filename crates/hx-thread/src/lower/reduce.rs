@@ -122,13 +122,12 @@ impl Lowering<'_> {
         let held = &self.solution.registers[&r.dst];
         let irregular = || self.error(r.op, "a layout runs over the end of a dimension");
         let modes = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
-        let thread = Expr::symbol(Symbol::Thread);
-        let writes = self.one_of_alike(&modes, across);
+        let (thread, facts) = (Expr::symbol(Symbol::Thread), self.facts_of(r.op));
+        let writes = self.one_of_alike(r.op, &modes, across);
         let rows: i64 = held.tile.iter().product();
         let (mut part, mut parts) = (Expr::default(), 1);
         for (unit, extent) in &across.digits {
-            let digit =
-                thread.div(&Expr::constant(*unit), &self.facts).rem(&Expr::constant(*extent), &self.facts);
+            let digit = thread.div(&Expr::constant(*unit), facts).rem(&Expr::constant(*extent), facts);
             part = part + digit.scale(parts);
             parts *= extent;
         }
@@ -168,7 +167,7 @@ impl Lowering<'_> {
     }
 
     /// Returns the condition that selects the lowest of the threads that hold the same rows and the same part.
-    fn one_of_alike(&self, modes: &[TileMode], across: &Across) -> Cond {
+    fn one_of_alike(&self, op: &Op, modes: &[TileMode], across: &Across) -> Cond {
         // Cut the thread's number into digits that refine both the layout of the result and the parts.
         let mut cuts = BTreeSet::from([1]);
         let mut still = Vec::new();
@@ -182,28 +181,27 @@ impl Lowering<'_> {
         }
         cuts.extend(across.digits.iter().flat_map(|&(unit, extent)| [unit, unit * extent]));
         let cuts: Vec<i64> = cuts.into_iter().collect();
-        let thread = Expr::symbol(Symbol::Thread);
+        let (thread, facts) = (Expr::symbol(Symbol::Thread), self.facts_of(op));
         let mut alone = Cond::True;
         for pair in cuts.windows(2) {
             let [low, high] = [pair[0], pair[1]];
             if high % low != 0 {
-                return self.first_of_alike(modes, across);
+                return self.first_of_alike(op, modes, across);
             }
             let is_part = across.digits.iter().any(|&(unit, extent)| unit <= low && high <= unit * extent);
             if is_part || !still.iter().any(|still| still.start <= low && high <= still.end) {
                 continue;
             }
-            let digit =
-                thread.div(&Expr::constant(low), &self.facts).rem(&Expr::constant(high / low), &self.facts);
-            alone = alone.and(Cond::cmp(CmpOp::Eq, digit, Expr::default(), &self.facts));
+            let digit = thread.div(&Expr::constant(low), facts).rem(&Expr::constant(high / low), facts);
+            alone = alone.and(Cond::cmp(CmpOp::Eq, digit, Expr::default(), facts));
         }
         alone
     }
 
     /// As [`Self::one_of_alike`], by enumeration of the threads, for a layout and parts without a common refinement.
-    fn first_of_alike(&self, modes: &[TileMode], across: &Across) -> Cond {
-        let thread = Expr::symbol(Symbol::Thread);
-        let count = i64::from(self.program.block_threads());
+    fn first_of_alike(&self, op: &Op, modes: &[TileMode], across: &Across) -> Cond {
+        let (thread, facts) = (Expr::symbol(Symbol::Thread), self.facts_of(op));
+        let count = i64::from(self.program.threads_of(op));
         let mut seen = BTreeSet::new();
         let mut writers: Vec<std::ops::Range<i64>> = Vec::new();
         for number in 0..count {
@@ -223,8 +221,8 @@ impl Lowering<'_> {
             }
         }
         writers.into_iter().fold(Cond::False, |any, run| {
-            let low = Cond::cmp(CmpOp::Le, Expr::constant(run.start), thread.clone(), &self.facts);
-            let high = Cond::cmp(CmpOp::Lt, thread.clone(), Expr::constant(run.end), &self.facts);
+            let low = Cond::cmp(CmpOp::Le, Expr::constant(run.start), thread.clone(), facts);
+            let high = Cond::cmp(CmpOp::Lt, thread.clone(), Expr::constant(run.end), facts);
             any.or(low.and(high))
         })
     }

@@ -279,14 +279,14 @@ impl Lowering<'_> {
         let element = Self::held(s, &(s.position(&others) + s.position(&done)));
         let from_second = Self::reached(&digit, 1);
         inner.extend(s.each(&done, self.prepend(s, &other, &element, Some(&from_second))));
-        let mut body = vec![Stmt::Let { var: digit_var, value: self.digit(unit, extent) }];
+        let mut body = vec![Stmt::Let { var: digit_var, value: self.digit(s.op, unit, extent) }];
         if !last {
             let row = self.exchange_row(s.op, Reach::Lane)?;
             let lane_var = self.counter("last", s.op, super::Local::Last as u32);
             let warp = Expr::constant(i64::from(hx_target::WARP));
             let lane = Expr::symbol(Symbol::Thread)
-                + (Expr::constant(extent - 1) - self.digit(unit, extent)).scale(unit);
-            body.push(Stmt::Let { var: lane_var.clone(), value: lane.rem(&warp, &self.facts) });
+                + (Expr::constant(extent - 1) - self.digit(s.op, unit, extent)).scale(unit);
+            body.push(Stmt::Let { var: lane_var.clone(), value: lane.rem(&warp, self.facts_of(s.op)) });
             for own in &total {
                 let lane = Lane::At(Expr::symbol(lane_var.clone()));
                 inner.push(Stmt::Exchange(Exchange {
@@ -313,7 +313,7 @@ impl Lowering<'_> {
         let done = s.chosen(|i| s.is_done(i, step));
         let others = s.chosen(|i| !s.is_done(i, step));
         let fixed = s.last(&done);
-        let digit = self.digit(unit, extent);
+        let digit = self.digit(s.op, unit, extent);
         let total = Self::totals(s, &others, fixed);
         let (row, rows) = self.scan_row(s, step * extent)?;
         let buffers = self.scratch.get(&s.op.id).filter(|b| b.len() == s.held.len());
@@ -329,14 +329,19 @@ impl Lowering<'_> {
         let irregular = || self.error(s.op, "a layout runs over the end of a dimension");
         let modes = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
         // Totals do not depend on the thread digits that are done, so only threads whose finished digits are 0 store them.
-        let mut writes = lowest_of_replicas(&modes, &self.facts);
+        let mut writes = lowest_of_replicas(&modes, self.facts_of(s.op));
         for level in &choice.levels {
             if let ScanLevel::Lanes { unit, extent, step: below }
             | ScanLevel::Across { unit, extent, step: below } = level
                 && *below < step
             {
                 let zero = Expr::default();
-                writes = writes.and(Cond::cmp(CmpOp::Eq, self.digit(*unit, *extent), zero, &self.facts));
+                writes = writes.and(Cond::cmp(
+                    CmpOp::Eq,
+                    self.digit(s.op, *unit, *extent),
+                    zero,
+                    self.facts_of(s.op),
+                ));
             }
         }
         let n = s.held.len();
@@ -436,7 +441,7 @@ impl Lowering<'_> {
                     (at.map_or_else(Expr::default, |i| s.counters[i].clone()), step)
                 }
                 ScanLevel::Lanes { unit, extent, step } | ScanLevel::Across { unit, extent, step } => {
-                    (self.digit(unit, extent), step)
+                    (self.digit(s.op, unit, extent), step)
                 }
             };
             if step >= block {

@@ -29,9 +29,9 @@ impl Lowering<'_> {
         }
         let thread = Expr::symbol(Symbol::Thread);
         let owner = choice.lanes.iter().fold(thread.clone(), |owner, (unit, extent, digit)| {
-            owner + (Expr::constant(*digit) - self.digit(*unit, *extent)).scale(*unit)
+            owner + (Expr::constant(*digit) - self.digit(op, *unit, *extent)).scale(*unit)
         });
-        let lane = owner.rem(&Expr::constant(i64::from(hx_target::WARP)), &self.facts);
+        let lane = owner.rem(&Expr::constant(i64::from(hx_target::WARP)), self.facts_of(op));
         let var = self.counter("lane", op, super::Local::Lane as u32);
         let row = self.exchange_row(op, hx_target::Reach::Lane)?;
         let exchange =
@@ -42,9 +42,9 @@ impl Lowering<'_> {
     }
 
     /// Returns a digit of the thread's number.
-    pub(super) fn digit(&self, unit: i64, extent: i64) -> Expr {
-        let thread = Expr::symbol(Symbol::Thread);
-        thread.div(&Expr::constant(unit), &self.facts).rem(&Expr::constant(extent), &self.facts)
+    pub(super) fn digit(&self, op: &Op, unit: i64, extent: i64) -> Expr {
+        let (thread, facts) = (Expr::symbol(Symbol::Thread), self.facts_of(op));
+        thread.div(&Expr::constant(unit), facts).rem(&Expr::constant(extent), facts)
     }
 
     /// Moves a part through shared memory. The lowest thread that holds an element stores it; after a barrier each thread
@@ -67,8 +67,12 @@ impl Lowering<'_> {
         let (held, from) = (&self.solution.registers[&src], &self.program.tensor(src).shape);
         let irregular = || self.error(op, "a layout runs over the end of a dimension");
         let threads = tile_modes(&held.layout.mode(0), &held.tile).ok_or_else(irregular)?;
-        let mut guard =
-            lowest_of_replicas(&threads, &self.facts).and(in_tile(from, &walk.at, &held.tile, &walk.facts));
+        let mut guard = lowest_of_replicas(&threads, self.facts_of(op)).and(in_tile(
+            from,
+            &walk.at,
+            &held.tile,
+            &walk.facts,
+        ));
         let mut offset = Expr::default();
         for (d, at) in walk.at.iter().enumerate() {
             let first = &view.offsets[d];

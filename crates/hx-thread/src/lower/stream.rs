@@ -80,7 +80,7 @@ impl Lowering<'_> {
         let mut body = Body::new();
         let mut ready = Vec::new();
         for feed in &fed.feeds {
-            let mut facts = self.facts.clone();
+            let mut facts = self.facts_of(feed.op).clone();
             let (setup, at) = self.thread_coordinates(feed.op, &feed.thread, &feed.choice.tile, &mut facts);
             body.extend(setup);
             ready.push((feed, at, facts));

@@ -1,0 +1,142 @@
+//! Lowers programs with a group of four warps in a block of eight.
+
+use expect_test::expect;
+use hx_dtype::{DType, Operator};
+use hx_index::{Expr, Facts, Symbol};
+use hx_target::Arch;
+use hx_tile::{
+    Base, GridAxis, Op, OpId, OpKind, Origin, Param, ParamId, Scope, ScopeId, ScopeKind, Stmt, Tensor,
+    TensorId, TensorKind, TensorParam, TileProgram, View, ViewMode,
+};
+
+use super::{LowerError, lower};
+use crate::emit_thread;
+
+const GROUP: ScopeId = ScopeId(1);
+
+fn group() -> Scope {
+    Scope { kind: ScopeKind::Group, first: 128, threads: 128 }
+}
+
+/// Returns a program that sums 512 numbers of `a` into one number of `c`. The operations and tensors are of `scope`, except for
+/// a barrier of the block at the end.
+fn sum(scopes: Vec<Scope>, scope: ScopeId) -> TileProgram {
+    let param = |name: &str, extent: i64| {
+        Param::Tensor(TensorParam {
+            name: name.into(),
+            dtype: DType::F32,
+            mutable: name == "c",
+            shape: vec![Expr::constant(1), Expr::constant(extent)],
+            stride: vec![Expr::constant(extent), Expr::constant(1)],
+            block: None,
+            align: 16,
+        })
+    };
+    let register = |name: &str, extent: i64| Tensor {
+        name: name.into(),
+        dtype: DType::F32,
+        shape: vec![1, extent],
+        kind: TensorKind::Register { pinned: None },
+        scope,
+        origin: Origin(0),
+    };
+    let global = |param: u32, extent: i64| {
+        let mode = |dim: usize, extent: i64| ViewMode { extent, dim, factor: Expr::constant(1) };
+        View {
+            base: Base::Global(ParamId(param)),
+            offsets: vec![Expr::default(), Expr::default()],
+            modes: vec![mode(0, 1), mode(1, extent)],
+            pad: 0.0,
+            rows: None,
+        }
+    };
+    let own = |tensor: u32, extent: i64| View::whole(Base::Register(TensorId(tensor)), &[1, extent]);
+    let [x, total] = [0, 1].map(TensorId);
+    let kinds = [
+        (OpKind::Copy { src: global(0, 512), dst: own(0, 512) }, scope),
+        (OpKind::Reduce { dst: total, src: x, axis: 1, operator: Operator::Add }, scope),
+        (OpKind::Sync, scope),
+        (OpKind::Copy { src: own(1, 1), dst: global(1, 1) }, scope),
+        (OpKind::Sync, ScopeId::BLOCK),
+    ];
+    let op = |(id, (kind, scope))| Stmt::Op(Op { id: OpId(id), kind, scope, origin: Origin(0) });
+    TileProgram {
+        name: "sum".into(),
+        params: vec![param("a", 512), param("c", 1)],
+        facts: Facts::default(),
+        grid: vec![GridAxis { blocks: Expr::constant(1) }],
+        scopes,
+        requires: vec![],
+        tensors: vec![register("x", 512), register("total", 1)],
+        body: (0..).zip(kinds).map(op).collect(),
+    }
+}
+
+fn lowered(program: &TileProgram) -> Result<String, LowerError> {
+    let solution = hx_synth::solve(program, Arch::Sm90a, &|| false).unwrap();
+    lower(program, &solution, &|| ()).map(|program| emit_thread(&program))
+}
+
+#[test]
+fn statements_of_a_group_count_its_own_threads() {
+    let text = lowered(&sum(vec![Scope::block(256), group()], GROUP)).unwrap();
+    expect![[r#"
+        kernel sum threads 256 grid [1]
+          param a: f32[1, 512] : [512, 1] align 16
+          param c: mut f32[1, 1] : [1, 1] align 16
+          scope 1: group of threads 128..256
+          shared total_parts: f32[16 B] at 0
+          registers x: f32[4]
+          registers total: f32[1]
+          registers total_other: f32[1]
+          // #0 copy(a[0..1, 0..512], x) in scope 1
+          let col = thread * 4
+          ld.global.v4.b32 x[0..=3] <> a[col]
+          // #1 total = reduce(x, axis: 1, +) in scope 1
+          fill total[0] = 0.0
+          for i in 0..4 unroll
+            total[0] = (total[0] + x[i + {0}])
+          shfl.bfly.b32 total_other[0] = total[0] of lane ^ 1
+          total[0] = (total[0] + total_other[0])
+          shfl.bfly.b32 total_other[0] = total[0] of lane ^ 2
+          total[0] = (total[0] + total_other[0])
+          shfl.bfly.b32 total_other[0] = total[0] of lane ^ 4
+          total[0] = (total[0] + total_other[0])
+          shfl.bfly.b32 total_other[0] = total[0] of lane ^ 8
+          total[0] = (total[0] + total_other[0])
+          shfl.bfly.b32 total_other[0] = total[0] of lane ^ 16
+          total[0] = (total[0] + total_other[0])
+          barrier
+          st.shared.b32 total[0] <> total_parts[thread / 32] if thread % 32 == 0
+          barrier
+          fill total[0] = 0.0
+          for part in 0..4 unroll
+            ld.shared.b32 total_other[0] <> total_parts[part]
+            total[0] = (total[0] + total_other[0])
+          // #2 sync() in scope 1
+          barrier
+          // #3 copy(total, c[0..1, 0..1]) in scope 1
+          st.global.b32 total[0] <> c[0] if thread % 32 == 0 && thread / 32 == 0
+          // #4 sync()
+          barrier
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn a_group_runs_the_statements_of_a_block_of_its_threads() {
+    let alone = lowered(&sum(vec![Scope::block(128)], ScopeId::BLOCK)).unwrap();
+    let within = lowered(&sum(vec![Scope::block(256), group()], GROUP)).unwrap();
+    let within = within.replace("threads 256", "threads 128").replace(" in scope 1", "");
+    let within: Vec<&str> = within.lines().filter(|line| !line.starts_with("  scope")).collect();
+    assert_eq!(alone.lines().collect::<Vec<_>>(), within);
+}
+
+#[test]
+fn a_number_belongs_to_the_block() {
+    let mut program = sum(vec![Scope::block(256), group()], GROUP);
+    let kind = OpKind::ReadNumber { var: Symbol::Var("n".into(), 0), src: TensorId(1) };
+    program.body.push(Stmt::Op(Op { id: OpId(9), kind, scope: GROUP, origin: Origin(0) }));
+    expect!["operation 9: a number belongs to the block, and the group of threads 128..256 reads it"]
+        .assert_eq(&lowered(&program).unwrap_err().to_string());
+}
