@@ -8,7 +8,7 @@ use hx_layout::ComposedLayout;
 use hx_lower::CtValue;
 use hx_synth::{Claim, Conflict, Failure, FailureKind, fits_registers};
 use hx_target::WARP;
-use hx_tile::{Base, OpKind, Operand, TensorId, TensorKind, TileProgram, View};
+use hx_tile::{Base, Op, OpKind, Operand, TensorId, TensorKind, TileProgram, View};
 
 use crate::{Db, Instance, Stop, solution, tile_program};
 
@@ -137,17 +137,20 @@ pub(crate) fn claim_text(program: &TileProgram, claim: Claim) -> String {
             }
         }
         Claim::Warps(op) => {
-            let kind = program.op(op).map(|op| &op.kind);
-            let Some(OpKind::Gemm { warps: Some([m, n, batch]), .. }) = kind else {
+            let Some(Op { kind: OpKind::Gemm { warps: Some([m, n, batch]), .. }, scope, .. }) =
+                program.op(op)
+            else {
                 return "arranges its warps".to_owned();
             };
+            let scope = program.scope(*scope);
             let s = if *m == 1 { "" } else { "s" };
             let along_batch =
                 if *batch > 1 { format!(" and {batch} along the batch") } else { String::new() };
             let and = if *batch > 1 { "," } else { " and" };
             format!(
-                "asks for {m} warp{s} along M{and} {n} along N{along_batch}; the block has {}",
-                program.block_threads() / WARP
+                "asks for {m} warp{s} along M{and} {n} along N{along_batch}; the {} has {}",
+                scope.kind.name(),
+                scope.threads / WARP
             )
         }
         Claim::Operation(op) => {
