@@ -202,7 +202,7 @@ fn instructions() -> String {
     );
     let mut kinds: Vec<(String, hx_dtype::DType, u32, Vec<i64>)> = Vec::new();
     for row in hx_target::catalogue().gemms.iter().filter(|row| row.threads > 1) {
-        let (a, b) = (row.a.dtype, row.b.dtype);
+        let (a, b) = (row.a.dtype(), row.b.dtype());
         let operands = if a == b { a.to_string() } else { format!("{a}, {b}") };
         let steps = row.shape[2];
         match kinds.iter_mut().find(|k| k.0 == operands && k.1 == row.c.dtype && k.2 == row.arch) {

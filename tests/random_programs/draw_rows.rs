@@ -115,8 +115,8 @@ impl Draw {
     }
 
     fn multiplied(&mut self, row: &GemmRow) {
-        let types = [row.a.dtype, row.b.dtype];
-        let rivals = catalogue().gemms.iter().filter(|r| [r.a.dtype, r.b.dtype] == types);
+        let types = [row.a.dtype(), row.b.dtype()];
+        let rivals = catalogue().gemms.iter().filter(|r| [r.a.dtype(), r.b.dtype()] == types);
         let steps: Vec<i64> = rivals.map(|r| r.shape[2]).filter(|k| *k > 1).collect();
         let is_long = steps.iter().any(|step| *step < row.shape[2]);
         let [m, n, k] = if row.threads == 1 {

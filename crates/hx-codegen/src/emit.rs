@@ -23,6 +23,8 @@ use crate::storage::{pointee, scalar};
 pub enum MalformedProgram {
     #[error("the catalogue has no row `{0}`")]
     UnknownRow(String),
+    #[error("`{0}` reads an operand from shared memory")]
+    SharedOperand(String),
     #[error("`{row}` does not exist on {arch}")]
     NewerRow { row: String, arch: Arch },
     #[error("`{row}` takes {expected} elements for `{operand}`, not {found}")]

@@ -403,15 +403,15 @@ impl Emitter<'_> {
             sequence.output(target, initial.as_deref());
         }
         sequence.asm.in_place = true;
-        for (name, fragment, registers) in [("a", &row.a, &m.a), ("b", &row.b, &m.b)] {
+        let fragments = row.fragments().ok_or_else(|| MalformedProgram::SharedOperand(row.name.clone()))?;
+        for (name, fragment, registers) in [("a", fragments[0], &m.a), ("b", fragments[1], &m.b)] {
             let (_, array) = self.fragment(&row.name, name, fragment, registers)?;
             for range in operands(fragment) {
                 let operand = elements(&array, registers).slice(range).read(&mut self.printer);
                 sequence.asm.inputs.push(operand);
             }
         }
-        let (c, a) = (operands(&row.c).len(), operands(&row.a).len());
-        let b = operands(&row.b).len();
+        let [c, a, b] = [&row.c, fragments[0], fragments[1]].map(|fragment| operands(fragment).len());
         self.sequence(&row.name, &row.ptx, sequence, &|name| match name {
             "c" => Some(Slots::Outputs(0..c)),
             "a" => Some(Slots::Inputs(0..a)),

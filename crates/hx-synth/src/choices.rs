@@ -58,8 +58,11 @@ pub(crate) fn gemm(
 /// Returns the sides of the instruction to which a gemm's constraints refer.
 pub(crate) fn gemm_demand(gemm: &Gemm<'_>, tiling: &Tiling) -> Demand {
     let row = &tiling.row;
-    let fragment = |name: &str, f: &hx_target::Fragment| format!("p_{name} = {}", f.layout);
-    let sides = [fragment("A", &row.a), fragment("B", &row.b), fragment("C", &row.c)].join(", ");
+    let operands = [("A", row.a.fragment()), ("B", row.b.fragment()), ("C", Some(&row.c))];
+    let side = |(name, fragment): (&str, Option<&hx_target::Fragment>)| {
+        fragment.map(|fragment| format!("p_{name} = {}", fragment.layout))
+    };
+    let sides = operands.into_iter().filter_map(side).collect::<Vec<_>>().join(", ");
     Demand { op: gemm.op.id, text: format!("with {}: {sides}", row.name) }
 }
 

@@ -6,7 +6,7 @@ use hx_dtype::{DType, Operator};
 use hx_layout::Layout;
 use serde::Deserialize;
 
-use crate::{Arch, WARP};
+use crate::{Arch, Operand, WARP, family};
 
 /// The memory in which a tensor lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Deserialize)]
@@ -170,7 +170,7 @@ impl Fragment {
     }
 }
 
-/// An instruction that computes `C[m, n] += A[m, k] · B[n, k]` on registers.
+/// An instruction that computes `C[m, n] += A[m, k] · B[n, k]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GemmRow {
@@ -178,8 +178,9 @@ pub struct GemmRow {
     /// `[m, n, k]`.
     pub shape: [i64; 3],
     pub threads: u32,
-    pub a: Fragment,
-    pub b: Fragment,
+    pub a: Operand,
+    pub b: Operand,
+    /// The accumulator, always in registers.
     pub c: Fragment,
     pub issue: f64,
     pub latency: f64,
@@ -189,6 +190,11 @@ pub struct GemmRow {
 }
 
 impl GemmRow {
+    /// Returns the fragments of A and B, if the instruction reads both from registers.
+    pub fn fragments(&self) -> Option<[&Fragment; 2]> {
+        Some([self.a.fragment()?, self.b.fragment()?])
+    }
+
     /// Returns the numbers of warps along M and N of its tile that execute one instruction; `[1, 1]` for a row of one warp
     /// or less.
     pub fn warps(&self) -> [i64; 2] {
@@ -345,7 +351,7 @@ pub fn catalogue() -> &'static Catalogue {
     static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
         let parse = |text: &str| -> Catalogue {
             // The files are part of the program, and every test reads them.
-            toml::from_str(text).unwrap_or_else(|e| panic!("the built-in catalogue is malformed: {e}"))
+            read(text).unwrap_or_else(|e| panic!("the built-in catalogue is malformed: {e}"))
         };
         Catalogue {
             copies: parse(include_str!("../catalogue/copy.toml")).copies,
@@ -356,6 +362,18 @@ pub fn catalogue() -> &'static Catalogue {
         }
     });
     &CATALOGUE
+}
+
+/// Reads rows, with each family of rows in place of the row that stands for it.
+///
+/// # Errors
+/// If the text is no TOML, or a row lacks a field or has one that is unknown.
+pub(crate) fn read(text: &str) -> Result<Catalogue, String> {
+    let mut file: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
+    if let Some(toml::Value::Array(rows)) = file.get_mut("gemm") {
+        *rows = family::expanded(rows)?;
+    }
+    file.try_into().map_err(|e| e.to_string())
 }
 
 impl Catalogue {
@@ -418,7 +436,7 @@ impl Catalogue {
     pub fn gemms_of(&self, a: DType, b: DType, c: DType, arch: Arch) -> impl Iterator<Item = &GemmRow> {
         self.gemms
             .iter()
-            .filter(move |r| r.a.dtype == a && r.b.dtype == b && r.c.dtype == c && r.arch <= arch.number())
+            .filter(move |r| [r.a.dtype(), r.b.dtype(), r.c.dtype] == [a, b, c] && r.arch <= arch.number())
     }
 
     /// Returns the conversions, those of the most values at once first.

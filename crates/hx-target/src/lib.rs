@@ -10,7 +10,9 @@
 
 mod arch;
 mod catalogue;
+mod family;
 mod machine;
+mod operand;
 #[cfg(test)]
 mod tests;
 
@@ -20,6 +22,7 @@ pub use catalogue::{
     Space, catalogue,
 };
 pub use machine::{Machine, machine};
+pub use operand::{Memory, Operand, Staged};
 
 /// The number of banks of shared memory. Each is 4 bytes wide, so one wavefront serves 128 bytes.
 pub const BANKS: u32 = 32;

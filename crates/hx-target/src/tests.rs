@@ -66,7 +66,9 @@ fn matrices_are_transposed_between_lanes() {
 #[test]
 fn fragments_cover_their_tiles_once() {
     for GemmRow { name, shape: [m, n, k], threads, a, b, c, .. } in &catalogue().gemms {
-        for (what, fragment, size) in [("A", a, m * k), ("B", b, n * k), ("C", c, m * n)] {
+        let operands = [("A", a.fragment(), m * k), ("B", b.fragment(), n * k), ("C", Some(c), m * n)];
+        for (what, fragment, size) in operands {
+            let Some(fragment) = fragment else { continue };
             assert_eq!(fragment.layout.mode(0).size(), i64::from(*threads), "{name} {what}");
             assert_eq!(coverage(&fragment.layout, size), vec![1; size as usize], "{name} {what}");
         }
@@ -79,19 +81,20 @@ fn fragments_cover_their_tiles_once() {
 fn warp_products_have_the_documented_fragments() {
     let mut kinds = std::collections::BTreeSet::new();
     for row in catalogue().gemms.iter().filter(|r| r.threads == 32 && r.shape[0] == 16) {
-        kinds.insert((row.a.dtype.bits(), row.shape[2]));
-        let per = i64::from(32 / row.a.dtype.bits());
+        kinds.insert((row.a.dtype().bits(), row.shape[2]));
+        let per = i64::from(32 / row.a.dtype().bits());
+        let [a, b] = row.fragments().expect("both operands are in registers");
         for lane in 0..32 {
             let (group, quad) = (lane / 4, lane % 4);
             let at = |fragment: &crate::Fragment, v: i64| fragment.layout.eval(lane + 32 * v);
             for v in 0..row.a.values() {
                 let register = v / per;
                 let (m, k) = (group + 8 * (register % 2), quad * per + v % per + 4 * per * (register / 2));
-                assert_eq!(at(&row.a, v), m + 16 * k, "{} A lane {lane} value {v}", row.name);
+                assert_eq!(at(a, v), m + 16 * k, "{} A lane {lane} value {v}", row.name);
             }
             for v in 0..row.b.values() {
                 let (n, k) = (group, quad * per + v % per + 4 * per * (v / per));
-                assert_eq!(at(&row.b, v), n + 8 * k, "{} B lane {lane} value {v}", row.name);
+                assert_eq!(at(b, v), n + 8 * k, "{} B lane {lane} value {v}", row.name);
             }
             for v in 0..row.c.values() {
                 let (m, n) = (group + 8 * (v / 2), quad * 2 + v % 2);
@@ -107,10 +110,11 @@ fn warp_products_have_the_documented_fragments() {
 #[test]
 fn m8n8k4_is_the_documented_fragment() {
     let row = catalogue().gemms.iter().find(|r| r.shape == [8, 8, 4]).expect("there is one");
+    let [a, b] = row.fragments().expect("both operands are in registers");
     for lane in 0..32 {
         let (group, quad) = (lane / 4, lane % 4);
-        assert_eq!(row.a.layout.eval(lane), group + 8 * quad, "A lane {lane}");
-        assert_eq!(row.b.layout.eval(lane), group + 8 * quad, "B lane {lane}");
+        assert_eq!(a.layout.eval(lane), group + 8 * quad, "A lane {lane}");
+        assert_eq!(b.layout.eval(lane), group + 8 * quad, "B lane {lane}");
         for v in 0..2 {
             assert_eq!(row.c.layout.eval(lane + 32 * v), group + 8 * (2 * quad + v), "C lane {lane}");
         }
@@ -186,4 +190,54 @@ fn rows_are_listed_widest_first() {
         let kind = |r: &CopyRow| (r.from, r.to, r.adds, r.is_collective(), r.name.ends_with(".trans"));
         assert!(kind(&pair[0]) != kind(&pair[1]) || pair[0].bytes > pair[1].bytes, "{}", pair[1].name);
     }
+}
+
+/// A made-up file: a family of rows that read B from shared memory.
+const FAMILY: &str = r#"
+[[gemm]]
+name = 'made_up.n{n}'
+n = [8, 24, 8]
+shape = [64, '{n}', 16]
+threads = 128
+a = { type = 'f16', layout = '((4,8,4),(2,2,2)):((128,1,16),(64,8,512))' }
+b = { type = 'f16', memory = 'shared' }
+c = { type = 'f32', layout = '((4,8,4),(2,2,{n/8})):((128,1,16),(64,8,512))' }
+issue = '{n/2}'
+latency = 1
+arch = 90
+ptx = 'made_up.n{n} {c}, {a};'
+"#;
+
+#[test]
+fn a_row_with_a_parameter_stands_for_a_family() {
+    let rows = crate::catalogue::read(FAMILY).expect("it is well formed").gemms;
+    let named: Vec<_> =
+        rows.iter().map(|row| (row.name.as_str(), row.shape, row.issue, row.ptx.as_str())).collect();
+    assert_eq!(
+        named,
+        [
+            ("made_up.n8", [64, 8, 16], 4.0, "made_up.n8 {c}, {a};"),
+            ("made_up.n16", [64, 16, 16], 8.0, "made_up.n16 {c}, {a};"),
+            ("made_up.n24", [64, 24, 16], 12.0, "made_up.n24 {c}, {a};"),
+        ]
+    );
+    for row in &rows {
+        let [m, n, _] = row.shape;
+        assert_eq!(coverage(&row.c.layout, m * n), vec![1; (m * n) as usize], "{}", row.name);
+        assert_eq!((row.a.values(), row.b.values(), row.b.dtype()), (8, 0, DType::F16));
+        assert!(row.a.fragment().is_some() && row.fragments().is_none());
+    }
+}
+
+#[test]
+fn malformed_families_are_refused() {
+    let refused = |from: &str, to: &str| crate::catalogue::read(&FAMILY.replace(from, to)).map(|_| ());
+    let contains = |found: Result<(), String>, text: &str| {
+        assert!(found.as_ref().is_err_and(|e| e.contains(text)), "{found:?}")
+    };
+    contains(refused("[8, 24, 8]", "[8, 24]"), "`n` is [from, to, step]");
+    contains(refused("[8, 24, 8]", "[8, 24, 0]"), "`n` is [from, to, step]");
+    contains(refused("'{n/2}'", "'{n/3}'"), "is not a whole part of 8");
+    contains(refused("'{n/2}'", "'{n'"), "is not closed");
+    contains(refused("memory = 'shared'", "memory = 'global'"), "did not match any variant");
 }

@@ -9,7 +9,7 @@ impl Check<'_> {
     pub(crate) fn gemm(&self, [c, a, b]: [TensorId; 3], g: &GemmChoice) -> Checked {
         let row = catalogue().gemm(&g.row).ok_or_else(|| format!("no instruction `{}`", g.row))?;
         let types = [c, a, b].map(|t| self.program.tensor(t).dtype);
-        if types != [row.c.dtype, row.a.dtype, row.b.dtype] || row.arch > self.arch.number() {
+        if types != [row.c.dtype, row.a.dtype(), row.b.dtype()] || row.arch > self.arch.number() {
             return Err(format!("`{}` does not multiply these types on {}", row.name, self.arch));
         }
         let held = [self.held(c)?, self.held(a)?, self.held(b)?];
@@ -65,6 +65,9 @@ impl Check<'_> {
                 }
                 at
             };
+        let unheld =
+            || format!("`{}` reads an operand from shared memory, which nothing here checks", row.name);
+        let [a_fragment, b_fragment] = row.fragments().ok_or_else(unheld)?;
         let cs = fragment(
             &row.c,
             hc,
@@ -74,13 +77,13 @@ impl Check<'_> {
         let mut met = vec![false; depth as usize];
         for ik in 0..g.issues[2] {
             let xs = fragment(
-                &row.a,
+                a_fragment,
                 ha,
                 &|v| g.a.eval(v + row.a.values() * (im + g.issues[0] * (ik + g.issues[2] * il))),
                 m_atom * k_atom,
             );
             let ys = fragment(
-                &row.b,
+                b_fragment,
                 hb,
                 &|v| g.b.eval(v + row.b.values() * (i_n + g.issues[1] * (ik + g.issues[2] * il))),
                 n_atom * k_atom,

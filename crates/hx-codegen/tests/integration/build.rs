@@ -101,8 +101,10 @@ pub(crate) fn guarded(mut t: Transfer, guard: Cond, pad: u64) -> Stmt {
 
 /// Multiplies matrices of `shape` and of these element types.
 pub(crate) fn product(shape: [i64; 3], types: [DType; 2], c: Registers, a: Registers, b: Registers) -> Stmt {
-    let found =
-        catalogue().gemms.iter().find(|r| r.shape == shape && r.a.dtype == types[0] && r.c.dtype == types[1]);
+    let found = catalogue()
+        .gemms
+        .iter()
+        .find(|r| r.shape == shape && r.a.dtype() == types[0] && r.c.dtype == types[1]);
     let row = found.map_or_else(|| "no such row".into(), |r| r.name.clone());
     Stmt::Multiply(Multiply { row, c, a, b })
 }

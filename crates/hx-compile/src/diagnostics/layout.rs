@@ -221,8 +221,8 @@ fn found_instructions(
         });
         found.help.extend(later);
         let rows = catalogue().gemms.iter().filter(|row| row.arch <= arch.number());
-        let rows = rows.filter(|row| row.a.dtype.is_int() == is_int);
-        let all = products(rows.map(|row| [row.a.dtype, row.b.dtype, row.c.dtype]));
+        let rows = rows.filter(|row| row.a.dtype().is_int() == is_int);
+        let all = products(rows.map(|row| [row.a.dtype(), row.b.dtype(), row.c.dtype]));
         let kind = if is_int { "integers" } else { "floating-point numbers" };
         found = found.note(format!("of {kind}, {arch} multiplies {all}"));
         if types.is_none_or(|[a, b, _]| is_convertible(a, arch) && is_convertible(b, arch)) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hx_index::Cond;
 use hx_layout::Layout;
-use hx_target::{CopyRow, GemmRow, Space, catalogue};
+use hx_target::{CopyRow, Fragment, GemmRow, Space, catalogue};
 use hx_thread::{Address, Memory, Param};
 
 use super::Compilation;
@@ -172,14 +172,20 @@ impl Compilation<'_> {
         };
         self.expect_lanes(&m.row, row.threads)?;
         let (c, a, b) = (self.written(&m.c)?, self.regs(&m.a)?, self.regs(&m.b)?);
-        let operands = [("C", &m.c, &row.c), ("A", &m.a, &row.a), ("B", &m.b, &row.b)];
+        let Some([a_fragment, b_fragment]) = row.fragments() else {
+            return self.malformed(format!("`{}` reads an operand from shared memory", m.row));
+        };
+        let operands = [("C", &m.c, &row.c), ("A", &m.a, a_fragment), ("B", &m.b, b_fragment)];
         for (what, regs, fragment) in operands {
             self.expect_type(&m.row, regs, fragment.dtype)?;
             let what = format!("registers for {what}");
             self.expect_values(&m.row, &what, regs.offsets.len(), fragment.values())?;
         }
-        let product =
-            self.products.entry(row.name.clone()).or_insert_with(|| Arc::new(enumerate(row))).clone();
+        let product = self
+            .products
+            .entry(row.name.clone())
+            .or_insert_with(|| Arc::new(enumerate(row, [a_fragment, b_fragment])));
+        let product = product.clone();
         Ok(Multiply { site: self.site, c, a, b, row: product })
     }
 
@@ -209,7 +215,7 @@ impl Compilation<'_> {
 }
 
 /// Enumerates the fragments of a row: converts positions in column-major tiles to positions in the dense operands of the loop.
-fn enumerate(row: &GemmRow) -> Product {
+fn enumerate(row: &GemmRow, [a_fragment, b_fragment]: [&Fragment; 2]) -> Product {
     let [m, n, k] = row.shape;
     let table = |layout: &Layout, place: &dyn Fn(i64) -> i64| -> Vec<u32> {
         layout.table().map(|element| place(element) as u32).collect()
@@ -217,9 +223,9 @@ fn enumerate(row: &GemmRow) -> Product {
     Product {
         lanes: row.threads as usize,
         shape: row.shape.map(|x| x as usize),
-        a: table(&row.a.layout, &|e| (e % m) * k + e / m),
-        b: table(&row.b.layout, &|e| (e / n) * n + e % n),
+        a: table(&a_fragment.layout, &|e| (e % m) * k + e / m),
+        b: table(&b_fragment.layout, &|e| (e / n) * n + e % n),
         c: table(&row.c.layout, &|e| (e % m) * n + e / m),
-        types: [row.c.dtype, row.a.dtype, row.b.dtype],
+        types: [row.c.dtype, a_fragment.dtype, b_fragment.dtype],
     }
 }

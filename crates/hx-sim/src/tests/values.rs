@@ -14,7 +14,7 @@ fn check_product(row: &str) {
         noise(len, seed).into_iter().map(|x| dtype.round(x * scale)).collect()
     };
     let (a, b, start) =
-        (sample(r.a.dtype, m * k, 1), sample(r.b.dtype, n * k, 2), sample(r.c.dtype, m * n, 3));
+        (sample(r.a.dtype(), m * k, 1), sample(r.b.dtype(), n * k, 2), sample(r.c.dtype, m * n, 3));
     let mut kernel = Kernel::new(r.threads);
     let lanes = i64::from(r.threads);
     // Fragments lie in memory in lane order: all values of lane 0, then those of lane 1.
@@ -24,6 +24,7 @@ fn check_product(row: &str) {
             .map(|i| tile(fragment.layout.eval(i / values + lanes * (i % values)) as usize))
             .collect()
     };
+    let [a_fragment, b_fragment] = r.fragments().expect("both operands are in registers");
     let mut arguments = Vec::new();
     let mut operand = |name: &str, fragment: &hx_target::Fragment, tile: &dyn Fn(usize) -> f64| {
         let data = held(fragment, tile);
@@ -41,8 +42,8 @@ fn check_product(row: &str) {
         arguments.push(vector(fragment.dtype, &data));
         (memory, first(array, values as u32))
     };
-    let (_, ra) = operand("a", &r.a, &|e| a[e % m * k + e / m]);
-    let (_, rb) = operand("b", &r.b, &|e| b[e % n * k + e / n]);
+    let (_, ra) = operand("a", a_fragment, &|e| a[e % m * k + e / m]);
+    let (_, rb) = operand("b", b_fragment, &|e| b[e % n * k + e / n]);
     let (mc, rc) = operand("c", &r.c, &|e| start[e % m * n + e / m]);
     kernel.push(multiply(row, rc.clone(), ra, rb));
     let (values_c, bits) = (r.c.values(), r.c.dtype.bits());

@@ -195,7 +195,8 @@ const ACCESS_BITS: i64 = 128;
 /// Returns by which factors a thread may lengthen the instruction's own runs of neighbours along K; 1 is always among them.
 fn runs(row: &GemmRow, k: i64, packed: Option<u32>) -> Vec<i64> {
     let mut out = vec![1];
-    let (Some(bits), Some(k_modes)) = (packed, KModes::of(&row.a, [row.shape[0], row.shape[2]])) else {
+    let k_modes = row.a.fragment().and_then(|a| KModes::of(a, [row.shape[0], row.shape[2]]));
+    let (Some(bits), Some(k_modes)) = (packed, k_modes) else {
         return out;
     };
     let mut run = k_modes.registers;
@@ -238,7 +239,8 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
 
 /// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. If the warps do not divide a
 /// row or column of tiles, the tiling covers more than the tensor. Returns `None` if a fragment's layout is not made of steps
-/// along the tile.
+/// along the tile, or if the
+/// instruction reads an operand from shared memory.
 pub(crate) fn tile(
     row: &'static GemmRow,
     [wm, wn, wl]: [i64; 3],
@@ -248,6 +250,7 @@ pub(crate) fn tile(
     pool: &Pool,
 ) -> Option<Tiling> {
     let [im, i_n, ik] = row.shape;
+    let [a_fragment, b_fragment] = row.fragments()?;
     let batch = shape.batch.unwrap_or(1);
     let issues = [ceil_div(shape.m, im * wm), ceil_div(shape.n, i_n * wn), shape.k / ik, ceil_div(batch, wl)];
     let copies = units / (wm * wn * wl);
@@ -257,7 +260,7 @@ pub(crate) fn tile(
     let warps =
         |first: TileMode, second: TileMode| [first, second].into_iter().chain(others.clone()).collect();
     let (a, a_by_issue) = factor(
-        &row.a,
+        a_fragment,
         shape.tile([im, ik], 1),
         shape.tile([shape.m, shape.k], batch),
         warps(warps_m.clone(), shape.still(wn)),
@@ -265,7 +268,7 @@ pub(crate) fn tile(
         (issues[2], run),
     )?;
     let (b, b_by_issue) = factor(
-        &row.b,
+        b_fragment,
         shape.tile([i_n, ik], 1),
         shape.tile([shape.n, shape.k], batch),
         warps(shape.still(wm), warps_n),

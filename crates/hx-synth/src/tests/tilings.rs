@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use hx_dtype::DType;
 use hx_index::Facts;
 use hx_layout::Layout;
-use hx_target::{Arch, Fragment, GemmRow};
+use hx_target::{Arch, Fragment, GemmRow, Memory, Operand, Staged};
 use hx_tile::{Choice, OpKind, Reason, Scope, TensorId, TileProgram};
 
 use super::build::{Ops, product as gemm, register};
@@ -284,8 +284,8 @@ fn warp_group(shape: [i64; 3], a: &str, b: &str, c: &str) -> &'static GemmRow {
         name: "wgmma".into(),
         shape,
         threads: 128,
-        a: fragment(DType::F16, a),
-        b: fragment(DType::F16, b),
+        a: Operand::Registers(fragment(DType::F16, a)),
+        b: Operand::Registers(fragment(DType::F16, b)),
         c: fragment(DType::F32, c),
         issue: 1.0,
         latency: 1.0,
@@ -322,6 +322,19 @@ fn warp_groups_hold_what_they_hold_in_the_original() {
     let b = "((256,2),(64,16)):((0,64),(1,128))";
     let c = "((4,8,8,2),(2,2,8)):((256,1,16,8192),(128,8,1024))";
     check(row, [128, 128], [2, 2], [a, b, c]);
+}
+
+/// No register holds an operand that the instruction reads from shared memory, so the solver has no tiling for it.
+#[test]
+fn an_operand_in_shared_memory_has_no_fragment_to_deal() {
+    let a = "((4,8,4),(2,2,2)):((128,1,16),(64,8,512))";
+    let c = "((4,8,4),(2,2,8)):((128,1,16),(64,8,512))";
+    let row = warp_group([64, 64, 16], a, "(128,(64,16)):(0,(1,64))", c);
+    let shape = Shape { m: 64, n: 64, k: 16, batch: None };
+    assert!(tile(row, [1, 1, 1], 1, &shape, 1, &Pool::default()).is_some());
+    let b = Operand::Shared(Staged { dtype: DType::F16, memory: Memory::Shared });
+    let staged: &'static GemmRow = Box::leak(Box::new(GemmRow { b, ..row.clone() }));
+    assert!(tile(staged, [1, 1, 1], 1, &shape, 1, &Pool::default()).is_none());
 }
 
 /// An instruction of four warps takes its cycles once, and `warps:` counts its warps by their arrangement in the instruction's
