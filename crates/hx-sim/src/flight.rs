@@ -2,9 +2,9 @@
 //!
 //! A copy reads its source when it is issued. Its bytes become visible in shared memory when a wait of the issuing thread covers
 //! its group. On the block's clock a copy is an access in the epoch of its group, so that until the wait no thread may access the
-//! destination or change the source: the hardware may read the source as late as at the wait. The threads of an
-//! agent execute the same statements, so one queue of groups serves them. A copy that no wait covers before the block ends is counted, not refused:
-//! the hardware completes it, and no thread could read its bytes.
+//! destination or change the source: the hardware may read the source as late as at the wait. The threads of an agent execute
+//! the same statements, so one queue of groups serves them. A copy that no wait covers before the block ends is counted, not
+//! refused: the hardware completes it, and no thread could read its bytes.
 
 use std::collections::VecDeque;
 

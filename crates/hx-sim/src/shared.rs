@@ -1,4 +1,4 @@
-//! The shared memory of one block: its bytes, which of them are written, and the accesses since the last barrier.
+//! The shared memory of one block: its bytes, which of them are written, and the last accesses that may still race.
 //!
 //! It keeps one record for each granule. A granule has the width of the program's narrowest access, and every access covers whole
 //! granules.

@@ -61,7 +61,8 @@ pub fn demands(program: &TileProgram, arch: Arch, cancelled: &dyn Fn() -> bool) 
 }
 
 /// Returns all solutions that differ in the generated code: the choices for each component of the program, with and without
-/// collective copies. The first is the solution of [`solve`]. At most [`crate::CANDIDATES`] others follow, in the order of their cost.
+/// collective copies. The first is the solution of [`solve`]. At most [`crate::CANDIDATES`] others follow, in the order of their
+/// cost.
 ///
 /// # Errors
 /// As [`solve`].

@@ -1,7 +1,7 @@
 //! Rows whose shape has a parameter: one row of a file stands for a row of each value.
 //!
 //! A row with `n = [from, to, step]` is repeated for `n` = from, from + step, …, to. In its texts `{n}` is the value and
-//! `{n/2}` its half; any other divisor works alike. A text that is nothing but such a place becomes a number, as in
+//! `{n/2}` its half; any other divisor works alike. A text that becomes digits by it is a number, as in
 //! `shape = [64, '{n}', 16]`.
 
 use toml::{Table, Value};
@@ -9,7 +9,7 @@ use toml::{Table, Value};
 /// Returns the rows of a file with each family in place of the row that stands for it.
 ///
 /// # Errors
-/// If `n` is not three positive numbers, or a divisor does not divide its value.
+/// If `n` is not three positive numbers in this order, or a divisor does not divide its value.
 pub(crate) fn expanded(rows: &[Value]) -> Result<Vec<Value>, String> {
     let mut out = Vec::new();
     for row in rows {
@@ -19,9 +19,11 @@ pub(crate) fn expanded(rows: &[Value]) -> Result<Vec<Value>, String> {
         };
         let numbers: Option<Vec<i64>> =
             range.as_array().and_then(|all| all.iter().map(Value::as_integer).collect());
-        let refused = || format!("`n` is [from, to, step] with a positive step, not {range}");
+        let refused =
+            || format!("`n` is [from, to, step], all positive and `from` at most `to`, not {range}");
         let Some(&[from, to, step]) = numbers.as_deref() else { return Err(refused()) };
-        let step = usize::try_from(step).ok().filter(|step| *step > 0).ok_or_else(refused)?;
+        let is_range = 1 <= from && from <= to;
+        let step = usize::try_from(step).ok().filter(|step| is_range && *step > 0).ok_or_else(refused)?;
         for n in (from..=to).step_by(step) {
             let mut table: Table = row.as_table().cloned().unwrap_or_default();
             table.remove("n");

@@ -237,6 +237,8 @@ fn malformed_families_are_refused() {
     };
     contains(refused("[8, 24, 8]", "[8, 24]"), "`n` is [from, to, step]");
     contains(refused("[8, 24, 8]", "[8, 24, 0]"), "`n` is [from, to, step]");
+    contains(refused("[8, 24, 8]", "[24, 8, 8]"), "`n` is [from, to, step]");
+    contains(refused("[8, 24, 8]", "[0, 24, 8]"), "`n` is [from, to, step]");
     contains(refused("'{n/2}'", "'{n/3}'"), "is not a whole part of 8");
     contains(refused("'{n/2}'", "'{n'"), "is not closed");
     contains(refused("memory = 'shared'", "memory = 'global'"), "did not match any variant");

@@ -61,8 +61,8 @@ impl Edits {
     }
 
     /// Returns the program with its loads and redistributions as operations. Loads have the numbers that the program keeps
-    /// free for them. Other new tensors and operations have numbers after those of the program. The tensors are those of the moves, then the shared tensor of each exchange. The operations are those of
-    /// the moves.
+    /// free for them. Other new tensors and operations have numbers after those of the program: the tensors of the moves, then
+    /// the shared tensor of each exchange, and the operations of the moves.
     pub fn apply<'p>(&self, program: &'p TileProgram) -> Cow<'p, TileProgram> {
         let loaded = self.loaded(program);
         if self.moves.is_empty() && self.exchanges.is_empty() {

@@ -33,6 +33,9 @@ impl Check<'_> {
     /// Checks that the copies of a stream fill operands for this product alone, and that each slice of K is loaded by itself.
     pub(crate) fn streamed(&self, op: OpId, [a, b]: [TensorId; 2], g: &GemmChoice) -> Checked {
         let Some(stream) = &g.stream else { return Ok(()) };
+        if stream.loads.is_empty() {
+            return Err("a stream loads nothing".into());
+        }
         let before = before(&self.program.body, op).ok_or("the product is missing")?;
         let adjacent = before.iter().rev().take(stream.loads.len());
         let mut adjacent: Vec<OpId> = adjacent.filter_map(|stmt| op_of(stmt).map(|op| op.id)).collect();

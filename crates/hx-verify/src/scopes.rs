@@ -2,7 +2,7 @@
 //! themselves.
 
 use hx_target::WARP;
-use hx_tile::{Base, Choice, Op, OpKind, Scope, ScopeId, ScopeKind, TensorId, View};
+use hx_tile::{Base, Choice, Op, OpId, OpKind, Scope, ScopeId, ScopeKind, TensorId, View};
 
 use crate::{Check, Checked};
 
@@ -59,7 +59,7 @@ impl Check<'_> {
     /// Checks that the shared memory that operations use for themselves lies apart from tensors, and from that of operations
     /// of other scopes. Operations of one scope follow each other: each has a barrier of the scope before its first access.
     pub(crate) fn scratch(&self) -> Checked {
-        let mut taken: Vec<(ScopeId, Op, [u32; 2])> = Vec::new();
+        let mut taken: Vec<(ScopeId, OpId, [u32; 2])> = Vec::new();
         for (op, _) in self.program.ops(1.0) {
             for [start, end] in self.scratch_of(op) {
                 if end > self.solution.shared_bytes {
@@ -76,11 +76,11 @@ impl Check<'_> {
                     if start < *last && *first < end {
                         return Err(format!(
                             "operations #{} and #{} of two scopes use the same memory for themselves",
-                            other.id.0, op.id.0
+                            other.0, op.id.0
                         ));
                     }
                 }
-                taken.push((op.scope, op.clone(), [start, end]));
+                taken.push((op.scope, op.id, [start, end]));
             }
         }
         Ok(())

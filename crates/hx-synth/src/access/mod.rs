@@ -106,7 +106,8 @@ impl Access {
     }
 
     /// Returns the phases of one execution by a scope of `threads` threads in which some lane addresses an element of a tile of
-    /// extents `shape`: the wavefronts without bank conflicts. An access belongs to one tile and one number of threads, so the count is cached.
+    /// extents `shape`: the wavefronts without bank conflicts. An access belongs to one tile and one number of threads, so the
+    /// count is cached.
     pub(crate) fn phases(&self, threads: u32, shape: &[i64]) -> i64 {
         *self.phases.get_or_init(|| self.counted_phases(threads, shape))
     }

@@ -239,8 +239,7 @@ fn divisors(n: i64) -> impl Iterator<Item = i64> {
 
 /// Tiles `C` with the instruction: lanes first, then warps along M, N and the batch, then issues. If the warps do not divide a
 /// row or column of tiles, the tiling covers more than the tensor. Returns `None` if a fragment's layout is not made of steps
-/// along the tile, or if the
-/// instruction reads an operand from shared memory.
+/// along the tile, or if the instruction reads an operand from shared memory.
 pub(crate) fn tile(
     row: &'static GemmRow,
     [wm, wn, wl]: [i64; 3],

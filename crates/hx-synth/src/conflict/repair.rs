@@ -311,7 +311,7 @@ pub(super) fn repaired(program: &TileProgram, repair: &Repair) -> Option<TilePro
     Some(program)
 }
 
-/// Pins how the warps of a block share a gemm, or leaves it to the solver.
+/// Pins how the warps of a scope share a gemm, or leaves it to the solver.
 fn arrange_warps(program: &mut TileProgram, gemm: OpId, arrangement: Option<[i64; 3]>) {
     change(&mut program.body, gemm, &mut |op| {
         if let OpKind::Gemm { warps, .. } = &mut op.kind {

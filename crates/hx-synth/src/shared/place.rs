@@ -79,6 +79,9 @@ fn arrival(program: &TileProgram, copied: usize, scope: ScopeId) -> usize {
 fn separated(program: &TileProgram, a: Option<Span>, b: Option<Span>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return false };
     let (before, after) = if a.0 <= b.0 { (a, b) } else { (b, a) };
-    let is_barrier = |stmt: &Stmt| matches!(stmt, Stmt::Op(op) if op.scope == ScopeId::BLOCK && op.kind.effects().order == Order::Scope);
+    let is_barrier = |stmt: &Stmt| {
+        let Stmt::Op(op) = stmt else { return false };
+        op.scope == ScopeId::BLOCK && op.kind.effects().order == Order::Scope
+    };
     before.1 < after.0 && program.body[before.1 + 1..after.0].iter().any(is_barrier)
 }

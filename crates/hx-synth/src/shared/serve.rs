@@ -136,7 +136,12 @@ impl Serve<'_, '_, '_> {
             let made = |used: &Served<'_>| MADE * used.addresses();
             self.looking.add(served.iter().map(made).sum());
             let search = || swizzle::best(&layout, &served, vector, bits, most, &self.looking);
-            let Some(swizzle) = joint.constraint.swizzle.or_else(search) else { continue };
+            let demanded = joint.constraint.swizzle;
+            // A swizzle of smaller pieces than the vectors would tear them apart.
+            if demanded.is_some_and(|s| !s.is_identity() && s.base() < vector.trailing_zeros()) {
+                continue;
+            }
+            let Some(swizzle) = demanded.or_else(search) else { continue };
             let buffer = self.buffer(&ways, &served, &layout, swizzle, How::Words);
             let Some(buffer) = buffer.filter(|b| b.cost <= limit) else { continue };
             if best.as_ref().is_none_or(|b| (buffer.cost, buffer.bytes) < (b.cost, b.bytes)) {

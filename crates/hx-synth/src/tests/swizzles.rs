@@ -31,8 +31,11 @@ fn served(program: &TileProgram, demand: Constraint) -> String {
         Some(Use::register(program, transfer, Rc::new(tv), 1.0))
     };
     let uses: Vec<Use<'_>> = program.ops(1.0).into_iter().filter_map(|(op, _)| used(op)).collect();
-    let buffer = solve_under(&cx, SC, &uses, demand).expect("instructions").expect("a layout");
-    format!("{}: {}", buffer.swizzle.source_form(), buffer.layout)
+    let Some(buffer) = solve_under(&cx, SC, &uses, demand).expect("instructions") else {
+        return "none".to_owned();
+    };
+    let bytes: BTreeSet<u32> = buffer.accesses.iter().map(|access| access.1.row.bytes).collect();
+    format!("{}: {}, accesses of {bytes:?} B", buffer.swizzle.source_form(), buffer.layout)
 }
 
 #[test]
@@ -42,11 +45,14 @@ fn a_demanded_swizzle_is_taken_and_a_free_one_is_searched_for() {
         served(&program, Constraint::free(&SHAPE)),
         served(&program, Constraint::swizzled(&SHAPE, Swizzle::new(2, 3, 3).expect("a swizzle"))),
         served(&program, Constraint::swizzled(&SHAPE, Swizzle::identity())),
+        // It moves single elements, so no access may be wider.
+        served(&program, Constraint::swizzled(&SHAPE, Swizzle::new(2, 0, 3).expect("a swizzle"))),
     ];
     expect![[r#"
-        swizzle<3, 3, 3>: (64,64):(64,1)
-        swizzle<2, 3, 3>: (64,64):(64,1)
-        swizzle<0, 0, 0>: (64,(8,8)):(8,(1,520))"#]]
+        swizzle<3, 3, 3>: (64,64):(64,1), accesses of {16} B
+        swizzle<2, 3, 3>: (64,64):(64,1), accesses of {16} B
+        swizzle<0, 0, 0>: (64,(8,8)):(8,(1,520)), accesses of {16} B
+        swizzle<2, 0, 3>: (64,64):(1,66), accesses of {2} B"#]]
     .assert_eq(&lines.join("\n"));
 }
 

@@ -238,7 +238,7 @@ struct Lowering<'p> {
     /// Shared memory through which the threads of an operation exchange values.
     scratch: BTreeMap<OpId, Vec<u32>>,
     log: Vec<LogEntry>,
-    /// For each scope, the facts about all symbols, and the number of its threads.
+    /// For each scope, the facts about all symbols, with the bound on the number of a thread.
     facts: Vec<Facts>,
     /// The copies that are lowered with the products that they feed.
     streamed: BTreeSet<OpId>,

@@ -32,7 +32,7 @@ struct Fed<'p> {
     tensors: [TensorId; 3],
     choice: &'p GemmChoice,
     /// The steps of K that one instruction covers.
-    depth: i64,
+    step: i64,
     feeds: Vec<Feed<'p>>,
 }
 
@@ -55,11 +55,11 @@ impl Lowering<'_> {
         stream: &Stream,
     ) -> Result<Body, LowerError> {
         let row = hx_target::catalogue().gemm(&choice.row);
-        let depth = row.map_or(stream.depth, |row| row.shape[2]);
+        let row = row.ok_or_else(|| self.error(op, "the product has no instruction of the catalogue"))?;
         let feeds: Option<Vec<Feed<'_>>> = stream.loads.iter().map(|load| self.feed(*load)).collect();
         let feeds = feeds.ok_or_else(|| self.error(op, "a load of the stream does not walk along K"))?;
         let extent = self.program.tensor(tensors[1]).shape[1];
-        let fed = Fed { op, tensors, choice, depth, feeds };
+        let fed = Fed { op, tensors, choice, step: row.shape[2], feeds };
         self.slices(&fed, extent / stream.depth, stream.depth)
     }
 
@@ -70,10 +70,14 @@ impl Lowering<'_> {
         let thread = tile_modes(&choice.memory.mode(0), &choice.tile)?;
         let issue = tile_modes(&choice.memory.mode(2), &choice.tile)?;
         let steps: Vec<i64> = choice.register.mode(1).leaves().iter().map(|l| l.1).collect();
-        let position = issue.iter().position(|m| m.extent > 1 && m.strides[1] != 0)?;
-        let along = (position, issue[position].strides[1]);
         let register = dst.register()?;
-        Some(Feed { op, memory: src, register, choice, thread, issue, steps, along })
+        let extent = self.program.tensor(register).shape[1];
+        let mut along = issue.iter().enumerate().filter(|(_, m)| m.extent > 1 && m.strides[1] != 0);
+        let (Some((position, mode)), None) = (along.next(), along.next()) else { return None };
+        let is_regular =
+            mode.strides[0] == 0 && mode.strides[1] * mode.extent == extent && steps.len() == issue.len();
+        let along = (position, mode.strides[1]);
+        is_regular.then_some(Feed { op, memory: src, register, choice, thread, issue, steps, along })
     }
 
     fn slices(&self, fed: &Fed<'_>, count: i64, slice: i64) -> Result<Body, LowerError> {
@@ -98,7 +102,7 @@ impl Lowering<'_> {
             Ok(out)
         };
         let multiply = |at_slice: &Expr| -> Result<Body, LowerError> {
-            let steps = slice / fed.depth;
+            let steps = slice / fed.step;
             let inner = self.counter("step", fed.op, COUNTED + 3);
             let step = at_slice.scale(steps) + counted(&inner, steps);
             Ok(unrolled(&[(inner, steps)], self.products(fed.op, fed.tensors, fed.choice, step)?))
