@@ -130,8 +130,9 @@ struct State {
 }
 
 impl State {
-    /// Joins the states of two branches. The later access of either branch is kept. If one branch passed more barriers than
-    /// the other, only its accesses are kept; the simulator covers the rest.
+    /// Joins the states of two branches. Of two accesses to an element the one after more barriers is kept, and after equally
+    /// many that of the first branch. If one branch passed more barriers than the other, barriers of warps included, only its
+    /// accesses are kept. The simulator covers the rest.
     fn join(&mut self, mut other: State) {
         if other.clock.compare(&self.clock).is_gt() {
             std::mem::swap(self, &mut other);

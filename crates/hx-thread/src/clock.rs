@@ -251,7 +251,7 @@ impl Clock {
         earlier.copy && earlier.time >= self.landed[earlier.warp()]
     }
 
-    /// Returns how many barriers the warp that passed most of them has passed.
+    /// Returns how many barriers, of the block or its own, the warp that passed most of them has passed.
     pub fn passed(&self) -> u32 {
         self.now[..self.warps].iter().max().map_or(0, |now| now - 1)
     }
@@ -263,7 +263,8 @@ impl Clock {
     }
 
     /// Joins the clocks of two paths that meet, of which `self` has not come less far. A group is complete if both paths
-    /// waited for it. If both have come equally far, warps know what they know on both paths.
+    /// waited for it. If both have come equally far, warps know what they know on both paths. Groups have the numbers of
+    /// `self`, also if the other path closed more or fewer.
     pub fn meet(&mut self, other: &Clock) {
         let least = |mine: &mut [u32], theirs: &[u32]| {
             mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine = (*mine).min(*theirs));
