@@ -42,7 +42,7 @@ pub(super) struct Assertion {
     pub(super) claim: Claim,
 }
 
-/// What an assertion says of its line.
+/// The claim of an assertion about its line.
 #[derive(Debug)]
 pub(super) enum Claim {
     /// A finding with its place here. The message contains the words, which may be empty.

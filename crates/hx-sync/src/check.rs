@@ -99,7 +99,7 @@ fn follow(
     checker.hazards
 }
 
-/// What a mark tells of an access besides its thread and epoch.
+/// The properties of an access besides its thread and epoch.
 #[derive(Debug, Clone, Copy)]
 struct By {
     op: OpId,
