@@ -175,7 +175,7 @@ fn text_of(construct: &str) -> String {
     )
 }
 
-/// Reports whether a text compiles to CUDA. An error other than a feature that is not implemented yet is a failure.
+/// Reports whether a text compiles to CUDA: false if the compiler refuses a construct. Returns other errors as text.
 fn is_compiled(text: &str) -> Result<bool, String> {
     let mut db = Database::default();
     let file = db.set_overlay("status.hx", text);
